@@ -1,0 +1,138 @@
+#include "app/palimpsest/application.h"
+
+#include <algorithm>
+#include <new>
+#include <nlohmann/json.hpp>
+
+#include "app/palimpsest/command.h"
+#include "app/palimpsest/output.h"
+#include "engine/policy/registry.h"
+#include "kernels/backend.h"
+#include "kernels/base/error.h"
+
+namespace palimpsest::app {
+namespace {
+
+constexpr MakeCommand commands[] = {make_summarize, make_ask,    make_inspect,  make_compare, make_eval,
+                                    make_tokenize,  make_models, make_policies, make_doctor};
+
+// "palimpsest: SUBJECT: text; remedy [CODE]" on one line, or the error object of reliability.md with --json.
+void report(Console& console, const Error& error, bool json)
+{
+    if (json) {
+        nlohmann::ordered_json object = {{"code", error.code()},   {"text", error.text()}, {"file", error.subject()},
+                                         {"offset", nullptr},      {"rule", error.code()}, {"hint", error.remedy()}};
+        if (error.offset()) object["offset"] = *error.offset();
+        console.err << object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
+    } else {
+        console.err << "palimpsest: " << visible(error.what()) << '\n';
+    }
+    console.err.flush();
+}
+
+Error usage(const std::string& what, const std::string& remedy)
+{
+    return {ErrorKind::Usage, "PAL-OPTION-01", "command line", what, remedy};
+}
+
+// CLI11 says only that something was left over; a mistyped subcommand deserves the nearest one.
+void check_subcommand(const CLI::App& app, const std::vector<std::string>& arguments)
+{
+    if (arguments.empty() || arguments[0].starts_with('-')) return;
+    std::vector<std::string> names;
+    for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+    if (std::find(names.begin(), names.end(), arguments[0]) != names.end()) return;
+    const std::string near = engine::nearest(arguments[0], names);
+    throw usage("there is no subcommand '" + printable(arguments[0]) + "'",
+                near.empty() ? "see palimpsest --help" : "did you mean '" + near + "'?");
+}
+
+std::string one_line(std::string text)
+{
+    std::replace(text.begin(), text.end(), '\n', ' ');
+    while (text.ends_with(' ')) text.pop_back();
+    return text;
+}
+
+std::string version()
+{
+    return std::string("palimpsest ") + PALIMPSEST_VERSION + " (cpu backend, SIMD " +
+           kernels::open_backend({.device = "cpu", .threads = 1, .simd = ""})->simd_target() + ")";
+}
+
+struct Program {
+    CLI::App app{"Reads documents of any length with a language model whose memory never grows past a budget.\n\n"
+                 "Examples:\n"
+                 "  palimpsest summarize book.txt\n"
+                 "  palimpsest ask report.md 'Who signed the contract?' 'What did it cost?'\n"
+                 "  palimpsest inspect book.txt --policy lacache --budget 512\n"
+                 "  palimpsest compare book.txt --policies treekv,streaming,lacache",
+                 "palimpsest"};
+    std::vector<std::unique_ptr<Command>> all;
+
+    Program()
+    {
+        app.set_version_flag("--version", version, "print the version, the backends and the SIMD level");
+        app.require_subcommand(0, 1);
+        for (const MakeCommand make : commands) all.push_back(make(app));
+    }
+};
+
+void parse_and_run(const std::vector<std::string>& arguments, Console& console, bool& json)
+{
+    Program program;
+    check_subcommand(program.app, arguments);
+    try {
+        std::vector<std::string> reversed(arguments.rbegin(), arguments.rend()); // as CLI11 wants them
+        program.app.parse(reversed);
+    } catch (const CLI::CallForHelp&) {
+        const auto chosen = program.app.get_subcommands();
+        console.out << (chosen.empty() ? program.app.help() : chosen[0]->help());
+        return finish_output(console.out);
+    } catch (const CLI::CallForVersion& call) {
+        console.out << call.what() << '\n';
+        return finish_output(console.out);
+    } catch (const CLI::ParseError& error) {
+        throw usage(one_line(error.what()), "see palimpsest --help");
+    }
+    for (const auto& command : program.all)
+        if (command->chosen()) {
+            json = command->wants_json();
+            command->run(console);
+            return finish_output(console.out);
+        }
+    console.out << program.app.help();
+    finish_output(console.out);
+}
+
+} // namespace
+
+int run(const std::vector<std::string>& arguments, Console& console, int (*interrupted_code)())
+{
+    bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+    try {
+        parse_and_run(arguments, console, json);
+        return 0;
+    } catch (const Error& error) {
+        report(console, error, json);
+        return static_cast<int>(error.kind());
+    } catch (const Interrupted& stopped) {
+        console.err << "palimpsest: " << stopped.message << std::endl;
+        return interrupted_code ? interrupted_code() : 130;
+    } catch (const PipeClosed&) {
+        return 0;
+    } catch (const std::bad_alloc&) {
+        report(console,
+               Error(ErrorKind::Resources, "PAL-MEM-01", "memory", "there is not enough of it for this",
+                     "use a smaller --budget, --chunk or model"),
+               json);
+        return static_cast<int>(ErrorKind::Resources);
+    } catch (const std::exception& error) {
+        report(console,
+               Error(ErrorKind::Internal, "PAL-RUN-70", "internal error", error.what(), "this is a bug; please report it"),
+               json);
+        return static_cast<int>(ErrorKind::Internal);
+    }
+}
+
+} // namespace palimpsest::app

@@ -1,0 +1,35 @@
+// One subcommand: its options are defined on construction, read by CLI11, and used by run.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+
+#include "app/palimpsest/console.h"
+
+namespace palimpsest::app {
+
+class Command {
+public:
+    virtual ~Command() = default;
+    virtual bool chosen() const = 0;
+    virtual void run(Console& console) = 0; // throws Error, or Interrupted
+    virtual bool wants_json() const { return false; }
+};
+
+// Thrown when console.stop was requested; `message` says what is safe and how to go on.
+struct Interrupted {
+    std::string message;
+};
+
+using MakeCommand = std::unique_ptr<Command> (*)(CLI::App& parent);
+std::unique_ptr<Command> make_summarize(CLI::App& parent);
+std::unique_ptr<Command> make_ask(CLI::App& parent);
+std::unique_ptr<Command> make_inspect(CLI::App& parent);
+std::unique_ptr<Command> make_compare(CLI::App& parent);
+std::unique_ptr<Command> make_eval(CLI::App& parent);
+std::unique_ptr<Command> make_tokenize(CLI::App& parent);
+std::unique_ptr<Command> make_models(CLI::App& parent);
+std::unique_ptr<Command> make_policies(CLI::App& parent);
+std::unique_ptr<Command> make_doctor(CLI::App& parent);
+
+} // namespace palimpsest::app

@@ -1,0 +1,121 @@
+// `doctor`: what this installation found, which options are in force and why, and what to do where something is wrong.
+
+#include <unistd.h>
+
+#include "app/palimpsest/byte_quantity.h"
+#include "app/palimpsest/command.h"
+#include "app/palimpsest/model_choice.h"
+#include "app/palimpsest/output.h"
+#include "kernels/base/error.h"
+
+namespace palimpsest::app {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Check {
+    std::string name;
+    bool good = true;
+    std::string found;  // what there is, or what is wrong
+    std::string remedy; // empty where all is well
+};
+
+Check check_backend()
+{
+    try {
+        const auto cpu = kernels::open_backend({.device = "cpu", .threads = 0, .simd = ""});
+        return {"cpu backend", true, std::to_string(cpu->threads()) + " threads, SIMD " + cpu->simd_target(), ""};
+    } catch (const Error& error) {
+        return {"cpu backend", false, error.text(), error.remedy()};
+    }
+}
+
+Check check_gpu()
+{
+    try {
+        return {"cuda backend", true, kernels::open_backend({.device = "cuda", .threads = 0, .simd = ""})->name(), ""};
+    } catch (const Error& error) {
+        return {"cuda backend", true, "not used: " + error.text(), ""};
+    }
+}
+
+Check check_model()
+{
+    try {
+        const engine::ModelFiles files = engine::open_model(find_model(""));
+        return {"shipped model", true, files.config.name + ", " + format_bytes(files.file_bytes) + ", fingerprint " + files.fingerprint,
+                ""};
+    } catch (const Error& error) {
+        return {"shipped model", false, error.subject() + ": " + error.text(), error.remedy()};
+    }
+}
+
+Check check_memory()
+{
+    const auto pages = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES));
+    const auto available = static_cast<uint64_t>(sysconf(_SC_AVPHYS_PAGES));
+    const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+    return {"memory", true, format_bytes(available * page) + " free of " + format_bytes(pages * page), ""};
+}
+
+class Doctor final : public Command {
+public:
+    explicit Doctor(CLI::App& parent)
+    {
+        command_ = parent.add_subcommand("doctor", "check this installation");
+        command_->add_flag("--json", json_, "print one JSON document");
+    }
+    bool chosen() const override { return command_->parsed(); }
+    bool wants_json() const override { return json_; }
+
+    void run(Console& console) override
+    {
+        const std::vector<Check> checks = {check_backend(), check_gpu(), check_model(), check_memory()};
+        const std::vector<OptionOrigin> options = option_origins();
+        json_ ? print_json(checks, options, console) : print(checks, options, console);
+        for (const Check& check : checks)
+            if (!check.good) throw Error(ErrorKind::Failed, "PAL-RUN-02", check.name, check.found, check.remedy);
+    }
+
+private:
+    static void print(const std::vector<Check>& checks, const std::vector<OptionOrigin>& options, Console& console)
+    {
+        console.out << "palimpsest " << PALIMPSEST_VERSION << '\n';
+        for (const Check& check : checks) {
+            console.out << (check.good ? "ok    " : "WRONG ") << check.name << ": " << visible(check.found);
+            if (!check.remedy.empty()) console.out << "; " << visible(check.remedy);
+            console.out << '\n';
+        }
+        console.out << "\nconfiguration: " << visible(config_path()) << "\nmodels folder: " << visible(models_folder().string())
+                    << "\n\noptions in force\n";
+        for (const OptionOrigin& option : options)
+            console.out << "  " << option.option << std::string(16 - std::min<size_t>(15, option.option.size()), ' ')
+                        << visible(option.value) << "  (" << option.origin << ")\n";
+    }
+
+    static void print_json(const std::vector<Check>& checks, const std::vector<OptionOrigin>& options, Console& console)
+    {
+        ordered_json found = ordered_json::array();
+        for (const Check& check : checks)
+            found.push_back({{"name", check.name}, {"ok", check.good}, {"found", check.found}, {"remedy", check.remedy}});
+        ordered_json in_force = ordered_json::array();
+        for (const OptionOrigin& option : options)
+            in_force.push_back({{"option", option.option}, {"value", option.value}, {"origin", option.origin}});
+        write_json(console.out, {{"schema", "palimpsest.doctor/1"},
+                                 {"version", PALIMPSEST_VERSION},
+                                 {"checks", found},
+                                 {"options", in_force}});
+    }
+
+    CLI::App* command_ = nullptr;
+    bool json_ = false;
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_doctor(CLI::App& parent)
+{
+    return std::make_unique<Doctor>(parent);
+}
+
+} // namespace palimpsest::app

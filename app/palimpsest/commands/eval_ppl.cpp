@@ -1,0 +1,233 @@
+// `eval ppl`: perplexity of documents under a policy, by length; the loss of every token with --per-token.
+
+#include <cmath>
+#include <cstdio>
+#include <fstream>
+
+#include "app/palimpsest/byte_quantity.h"
+#include "app/palimpsest/command.h"
+#include "app/palimpsest/model_choice.h"
+#include "app/palimpsest/output.h"
+#include "app/palimpsest/token_source.h"
+#include "engine/eval/loss_meter.h"
+#include "kernels/base/error.h"
+
+namespace palimpsest::app {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Measurement {
+    std::string input;
+    std::string policy;
+    ordered_json policy_description;
+    bool complete = true; // false: the policy keeps everything and the input is longer than its capacity
+    int32_t chunk = 0;
+    engine::Loss loss;
+    std::vector<std::pair<uint64_t, engine::Loss>> by_length;
+    Coverage coverage;
+    uint64_t words = 0; // 0: unknown, or not all of the document was read
+    engine::Telemetry telemetry;
+};
+
+class EvalPpl final : public Command {
+public:
+    explicit EvalPpl(CLI::App& parent)
+    {
+        eval_ = parent.add_subcommand("eval", "measurements");
+        eval_->require_subcommand(1);
+        command_ = eval_->add_subcommand("ppl", "perplexity by length, per policy and budget");
+        command_->add_option("FILE", files_, "text or Markdown files");
+        command_->add_option("--token-ids", token_ids_, "a file of whitespace-separated token ids instead of FILE");
+        command_->add_option("--policies", policies_, "specs, separated by commas, instead of --policy");
+        command_->add_option("--budgets", budgets_, "budgets, separated by commas, instead of --budget");
+        command_->add_option("--lengths", lengths_, "also the perplexity of the first 1k,2k,4k tokens");
+        command_->add_option("--first", first_, "measure no more than this many tokens of each document, such as 16k");
+        command_->add_option("--per-token", per_token_, "write index,token_id,nll of every token to this CSV file");
+        common_.chunk = default_chunk;
+        add_backend_options(*command_, common_);
+        add_cache_options(*command_, common_);
+        add_output_options(*command_, common_);
+    }
+    bool chosen() const override { return eval_->parsed(); }
+    bool wants_json() const override { return common_.json; }
+
+    void run(Console& console) override
+    {
+        std::vector<TokenSource> sources;
+        for (const std::string& file : files_) sources.push_back({file, ""});
+        if (!token_ids_.empty()) sources.push_back({"", token_ids_});
+        if (sources.empty())
+            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "command line", "there is no FILE", "give a file or --token-ids");
+        const auto policies = policies_.empty() ? std::vector{common_.policy} : split_policies(policies_);
+        const auto budgets = budgets_.empty() ? std::vector{common_.budget} : split_list(budgets_);
+        if (!per_token_.empty() && sources.size() * policies.size() * budgets.size() > 1)
+            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--per-token", "it holds one measurement and several are asked for",
+                        "give one document, policy and budget");
+        const auto model = load_model(common_);
+        const uint64_t most = first_.empty() ? UINT64_MAX : parse_lengths("--first", first_).back();
+        std::vector<Measurement> all;
+        for (const TokenSource& source : sources) {
+            const SourceTokens tokens = read_source(source, *model, most, console);
+            for (const std::string& policy : policies)
+                for (const std::string& budget : budgets)
+                    all.push_back(measure(model, source, tokens, policy, budget, console));
+        }
+        if (common_.json)
+            write_json(console.out, json(*model, all));
+        else
+            console.out << table(all);
+        check_complete(all);
+    }
+
+private:
+    static constexpr int32_t default_chunk = 64; // architecture.md, Perplexity
+
+    Measurement measure(const std::shared_ptr<const engine::Model>& model, const TokenSource& source,
+                        const SourceTokens& tokens, const std::string& policy, const std::string& budget,
+                        Console& console) const
+    {
+        CommonOptions options = common_;
+        options.policy = policy;
+        options.budget = budget;
+        engine::Session session(model, options.session(model->config(), tokens.coverage.tokens_in_input));
+        Measurement m{.input = source.name(), .policy = policy, .policy_description = policy_json(session),
+                      .complete = true, .chunk = session.options().chunk, .loss = {}, .by_length = {},
+                      .coverage = tokens.coverage, .words = 0, .telemetry = {}};
+        std::span<const engine::TokenId> ids(tokens.ids);
+        if (!session.policy().bounded() && ids.size() > static_cast<size_t>(session.options().budget)) {
+            ids = ids.first(static_cast<size_t>(session.options().budget));
+            m.complete = false;
+        }
+        engine::LossMeter meter(lengths_.empty() ? std::vector<uint64_t>{} : parse_lengths("--lengths", lengths_));
+        std::ofstream csv = open_csv(ids[0]);
+        Progress progress(console, Progress::style_for(console, common_.events), source.name() + " (" + policy + ")",
+                          std::nullopt);
+        engine::FeedOptions feed;
+        feed.stop = console.stop;
+        feed.progress = [&](const engine::Telemetry& t) { progress.update(t, 0, tokens.ids.size()); };
+        feed.loss = [&](uint64_t index, engine::TokenId token, double nll) {
+            meter.add(index, nll);
+            if (!csv.is_open()) return;
+            char line[80];
+            std::snprintf(line, sizeof line, "%llu,%d,%.9g\n", static_cast<unsigned long long>(index), token, nll);
+            csv << line;
+        };
+        if (!session.feed(ids, feed) || !session.finish(feed))
+            throw Interrupted{"stopped while measuring " + source.name() + "; no result was printed"};
+        if (csv.is_open()) close_csv(csv);
+        m.loss = meter.all();
+        m.by_length = meter.by_length();
+        m.coverage.tokens_read = ids.size() - tokens.added;
+        if (m.coverage.complete()) m.words = tokens.words;
+        m.telemetry = session.telemetry();
+        return m;
+    }
+
+    std::ofstream open_csv(engine::TokenId first) const
+    {
+        std::ofstream csv;
+        if (per_token_.empty()) return csv;
+        csv.open(per_token_, std::ios::binary);
+        if (!csv)
+            throw Error(ErrorKind::Failed, "PAL-DISK-03", printable(per_token_), "it cannot be written",
+                        "check the folder and its permissions");
+        csv << "index,token_id,nll\n0," << first << ",\n"; // the first token has no loss
+        return csv;
+    }
+
+    void close_csv(std::ofstream& csv) const
+    {
+        csv.close();
+        if (!csv)
+            throw Error(ErrorKind::Resources, "PAL-DISK-01", printable(per_token_), "it could not be written whole",
+                        "check the free space");
+    }
+
+    // Coverage that --first or a full cache cut short is not complete.
+    void check_complete(const std::vector<Measurement>& all) const
+    {
+        if (!common_.require_complete) return;
+        for (const Measurement& m : all)
+            if (!m.coverage.complete())
+                throw Error(ErrorKind::Failed, "PAL-DOC-04", m.input, m.coverage.sentence(),
+                            "drop --require-complete to accept that");
+    }
+
+    static double per_word(const Measurement& m)
+    {
+        return m.words == 0 ? 0 : std::exp(m.loss.total / static_cast<double>(m.words));
+    }
+
+    std::string table(const std::vector<Measurement>& all) const
+    {
+        std::string out = "chunk " + std::to_string(all[0].chunk) + "; perplexity = exp of the mean loss per token\n";
+        for (const Measurement& m : all) {
+            char line[256];
+            out += m.input + "  " + m.policy + "  budget " + m.policy_description["budget"].dump() + "\n";
+            for (const auto& [length, loss] : m.by_length) {
+                std::snprintf(line, sizeof line, "  first %-12s perplexity %10.4f\n", format_count(length).c_str(),
+                              loss.perplexity());
+                out += line;
+            }
+            if (m.complete) {
+                std::snprintf(line, sizeof line, "  %-18s perplexity %10.4f  loss %.5f", format_count(m.loss.tokens).c_str(),
+                              m.loss.perplexity(), m.loss.mean());
+                out += line;
+                if (m.words > 0) {
+                    std::snprintf(line, sizeof line, "  per word %.2f", per_word(m));
+                    out += line;
+                }
+                out += "\n";
+            } else {
+                std::snprintf(line, sizeof line, "  all tokens         n/a: it keeps everything and is full after %s (perplexity %.4f so far)\n",
+                              format_count(m.loss.tokens + 1).c_str(), m.loss.perplexity());
+                out += line;
+            }
+            out += "  " + m.coverage.sentence() + "; cache " + format_bytes(m.telemetry.cache_bytes) + "\n";
+        }
+        return out;
+    }
+
+    static ordered_json json(const engine::Model& model, const std::vector<Measurement>& all)
+    {
+        ordered_json results = ordered_json::array();
+        for (const Measurement& m : all) {
+            ordered_json lengths = ordered_json::array();
+            for (const auto& [length, loss] : m.by_length)
+                lengths.push_back({{"length", length}, {"perplexity", loss.perplexity()}, {"mean_loss", loss.mean()}});
+            ordered_json result = {{"input", m.input},
+                                   {"policy", m.policy_description},
+                                   {"complete", m.complete},
+                                   {"perplexity", nullptr},
+                                   {"mean_loss", nullptr},
+                                   {"perplexity_per_word", nullptr},
+                                   {"tokens_predicted", m.loss.tokens},
+                                   {"by_length", lengths},
+                                   {"coverage", m.coverage.json()},
+                                   {"memory", memory_json(m.telemetry)}};
+            if (m.complete) {
+                result["perplexity"] = m.loss.perplexity();
+                result["mean_loss"] = m.loss.mean();
+                if (m.words > 0) result["perplexity_per_word"] = per_word(m);
+            }
+            results.push_back(result);
+        }
+        return {{"schema", "palimpsest.perplexity/1"}, {"model", model_json(model)}, {"results", results}};
+    }
+
+    CLI::App* eval_ = nullptr;
+    CLI::App* command_ = nullptr;
+    CommonOptions common_;
+    std::vector<std::string> files_;
+    std::string token_ids_, policies_, budgets_, lengths_, first_, per_token_;
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_eval(CLI::App& parent)
+{
+    return std::make_unique<EvalPpl>(parent);
+}
+
+} // namespace palimpsest::app

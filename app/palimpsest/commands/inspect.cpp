@@ -1,0 +1,181 @@
+// `inspect`: which tokens each layer and head keeps of a document.
+
+#include <filesystem>
+#include <fstream>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "app/palimpsest/command.h"
+#include "app/palimpsest/model_choice.h"
+#include "app/palimpsest/output.h"
+#include "app/palimpsest/reading.h"
+#include "app/palimpsest/retention_picture.h"
+#include "app/palimpsest/token_source.h"
+#include "kernels/base/error.h"
+
+namespace palimpsest::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+int32_t terminal_columns()
+{
+    winsize size{};
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+    return 80;
+}
+
+class Inspect final : public Command {
+public:
+    explicit Inspect(CLI::App& parent)
+    {
+        command_ = parent.add_subcommand("inspect", "show which tokens each layer and head keeps");
+        add_token_source(*command_, source_);
+        command_->add_option("--map", map_file_, "write the map to FILE.json or FILE.csv");
+        command_->add_option("--layer", layer_, "only this layer, a row per head");
+        command_->add_option("--head", head_, "only this KV head");
+        add_backend_options(*command_, common_);
+        add_cache_options(*command_, common_);
+        add_output_options(*command_, common_);
+    }
+    bool chosen() const override { return command_->parsed(); }
+    bool wants_json() const override { return common_.json; }
+
+    void run(Console& console) override
+    {
+        check_token_source(source_);
+        check_map_file();
+        const auto model = load_model(common_);
+        check_filter(model->config());
+        Coverage coverage;
+        const auto session = read(model, coverage, console);
+        const engine::RetentionMap map = session->retention();
+        if (common_.require_complete && !coverage.complete())
+            throw Error(ErrorKind::Failed, "PAL-DOC-04", "input", coverage.sentence(), "drop --require-complete to accept that");
+        if (!map_file_.empty()) write_map(*session, map, coverage);
+        if (common_.json) return write_json(console.out, json(*session, map, coverage));
+        if (map_file_.empty())
+            console.out << unicode_picture(map, filter(), console.out_is_terminal ? terminal_columns() : 80);
+        console.err << "coverage: " << coverage.sentence() << "\nreach:    " << reach_sentence(map)
+                    << "\nmemory:   " << memory_sentence(*session) << std::endl;
+    }
+
+private:
+    std::unique_ptr<engine::Session> read(const std::shared_ptr<const engine::Model>& model, Coverage& coverage,
+                                          Console& console)
+    {
+        std::optional<uint64_t> bytes;
+        if (source_.token_ids.empty()) bytes = Document(source_.file, console.in).total_bytes();
+        Progress progress(console, Progress::style_for(console, common_.events), source_.name(), bytes);
+        engine::FeedOptions feed{.stop = console.stop, .progress = {}, .loss = {}};
+        if (source_.token_ids.empty() && !common_.budget_is_share()) {
+            const engine::Tokenizer& tokenizer = require_tokenizer(*model);
+            auto session = std::make_unique<engine::Session>(model, common_.session(model->config()));
+            if (tokenizer.adds_bos()) session->feed(std::vector{tokenizer.bos()});
+            Document document(source_.file, console.in);
+            coverage = read_document(document, tokenizer, *session, {.feed = feed, .progress = &progress});
+            finish(*session, feed);
+            return session;
+        }
+        SourceTokens tokens = read_source(source_, *model, UINT64_MAX, console);
+        coverage = tokens.coverage;
+        coverage.tokens_read = coverage.tokens_in_input;
+        auto session =
+            std::make_unique<engine::Session>(model, common_.session(model->config(), coverage.tokens_in_input));
+        feed.progress = [&](const engine::Telemetry& t) { progress.update(t, 0, tokens.ids.size()); };
+        if (!session->feed(tokens.ids, feed)) throw Interrupted{"stopped while reading; nothing was written"};
+        finish(*session, feed);
+        return session;
+    }
+
+    static void finish(engine::Session& session, const engine::FeedOptions& feed)
+    {
+        if (!session.finish(feed)) throw Interrupted{"stopped while reading; nothing was written"};
+        if (session.tokens_seen() == 0)
+            throw Error(ErrorKind::Failed, "PAL-DOC-03", "input", "it has no text", "give a document with text");
+    }
+
+    MapFilter filter() const
+    {
+        MapFilter result;
+        if (layer_ >= 0) result.layer = layer_;
+        if (head_ >= 0) result.head = head_;
+        return result;
+    }
+
+    void check_filter(const engine::ModelConfig& c) const
+    {
+        const auto check = [](const char* option, int32_t value, int32_t count) {
+            if (value >= count)
+                throw Error(ErrorKind::Usage, "PAL-OPTION-03", option,
+                            std::to_string(value) + " is not there, the model has 0 to " + std::to_string(count - 1),
+                            "give one of these");
+        };
+        check("--layer", layer_, c.layers);
+        check("--head", head_, c.kv_heads);
+    }
+
+    void check_map_file() const
+    {
+        if (map_file_.empty()) return;
+        const std::string ending = fs::path(map_file_).extension().string();
+        if (ending == ".png" || ending == ".svg")
+            throw Error(ErrorKind::Usage, "PAL-OPTION-05", printable(map_file_),
+                        "pictures need the window's painter, which this build does not have",
+                        "write .json or .csv, or leave --map out for a picture in text");
+        if (ending != ".json" && ending != ".csv")
+            throw Error(ErrorKind::Usage, "PAL-OPTION-05", printable(map_file_), "the map can be written as .json or .csv",
+                        "give a name with one of these endings");
+        if (fs::is_directory(map_file_))
+            throw Error(ErrorKind::Failed, "PAL-DISK-03", printable(map_file_), "it is a folder", "give a file's name");
+    }
+
+    nlohmann::ordered_json json(const engine::Session& session, const engine::RetentionMap& map,
+                                const Coverage& coverage) const
+    {
+        return {{"schema", "palimpsest.retention/1"},
+                {"model", model_json(session.model())},
+                {"policy", policy_json(session)},
+                {"tokens_seen", map.tokens_seen},
+                {"coverage", coverage.json()},
+                {"reach", reach_json(map)},
+                {"memory", memory_json(session.telemetry())},
+                {"heads", heads_json(map, filter())}};
+    }
+
+    // Into a file beside it first, so that a failure leaves what was there.
+    void write_map(const engine::Session& session, const engine::RetentionMap& map, const Coverage& coverage) const
+    {
+        const std::string temporary = map_file_ + ".part";
+        std::ofstream file(temporary, std::ios::binary);
+        if (file) {
+            if (map_file_.ends_with(".csv"))
+                write_csv(file, map, filter());
+            else
+                file << json(session, map, coverage).dump(1) << '\n';
+            file.close();
+        }
+        std::error_code failed;
+        if (file) fs::rename(temporary, map_file_, failed);
+        if (!file || failed) {
+            fs::remove(temporary, failed);
+            throw Error(ErrorKind::Resources, "PAL-DISK-01", printable(map_file_), "it could not be written",
+                        "check the folder, its permissions and the free space");
+        }
+    }
+
+    CLI::App* command_ = nullptr;
+    CommonOptions common_;
+    TokenSource source_;
+    std::string map_file_;
+    int32_t layer_ = -1, head_ = -1;
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_inspect(CLI::App& parent)
+{
+    return std::make_unique<Inspect>(parent);
+}
+
+} // namespace palimpsest::app

@@ -1,0 +1,82 @@
+// `policies list`, `policies show NAME`.
+
+#include "app/palimpsest/command.h"
+#include "app/palimpsest/output.h"
+#include "engine/policy/registry.h"
+#include "kernels/base/error.h"
+
+namespace palimpsest::app {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json describe(const engine::PolicyInfo& policy)
+{
+    ordered_json parameters = ordered_json::array();
+    for (const engine::ParameterInfo& p : policy.parameters)
+        parameters.push_back({{"key", p.key}, {"meaning", p.meaning}, {"default", p.default_text}, {"range", p.range}});
+    return {{"name", policy.name},           {"keeps", policy.keeps}, {"signals", policy.signals},
+            {"cost", policy.cost},           {"positions", policy.positions}, {"paper", policy.paper},
+            {"parameters", parameters}};
+}
+
+class Policies final : public Command {
+public:
+    explicit Policies(CLI::App& parent)
+    {
+        policies_ = parent.add_subcommand("policies", "what each cache policy keeps");
+        policies_->require_subcommand(1);
+        list_ = policies_->add_subcommand("list", "all policies, a line each");
+        show_ = policies_->add_subcommand("show", "one policy: what it keeps, its parameters, its paper");
+        show_->add_option("NAME", name_, "the policy's name")->required();
+        for (CLI::App* command : {list_, show_}) command->add_flag("--json", json_, "print one JSON document");
+    }
+    bool chosen() const override { return policies_->parsed(); }
+    bool wants_json() const override { return json_; }
+
+    void run(Console& console) override { list_->parsed() ? list(console) : show(console); }
+
+private:
+    void list(Console& console) const
+    {
+        ordered_json all = ordered_json::array();
+        for (const engine::PolicyInfo& policy : engine::policies()) {
+            all.push_back(describe(policy));
+            if (!json_)
+                console.out << policy.name << std::string(14 - std::min<size_t>(13, policy.name.size()), ' ') << policy.keeps << '\n';
+        }
+        if (json_) write_json(console.out, {{"schema", "palimpsest.policies/1"}, {"policies", all}});
+    }
+
+    void show(Console& console) const
+    {
+        const engine::PolicyInfo* policy = engine::find_policy(name_);
+        if (!policy) {
+            std::vector<std::string> names;
+            for (const engine::PolicyInfo& known : engine::policies()) names.push_back(known.name);
+            const std::string near = engine::nearest(name_, names);
+            throw Error(ErrorKind::Usage, "PAL-POLICY-01", printable(name_), "there is no such policy",
+                        near.empty() ? "see palimpsest policies list" : "did you mean '" + near + "'?");
+        }
+        if (json_) return write_json(console.out, describe(*policy));
+        console.out << policy->name << "\n  " << policy->keeps << "\n\n  signals    " << policy->signals << "\n  cost       "
+                    << policy->cost << "\n  positions  " << policy->positions << "\n  paper      " << policy->paper << "\n";
+        if (!policy->parameters.empty()) console.out << "\n  parameters (NAME:key=value,key=value)\n";
+        for (const engine::ParameterInfo& p : policy->parameters)
+            console.out << "    " << p.key << std::string(12 - std::min<size_t>(11, p.key.size()), ' ') << p.meaning
+                        << "; default " << p.default_text << ", " << p.range << '\n';
+    }
+
+    CLI::App *policies_ = nullptr, *list_ = nullptr, *show_ = nullptr;
+    std::string name_;
+    bool json_ = false;
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_policies(CLI::App& parent)
+{
+    return std::make_unique<Policies>(parent);
+}
+
+} // namespace palimpsest::app

@@ -1,0 +1,76 @@
+// `tokenize`: a document as ids, pieces, or their number.
+
+#include "app/palimpsest/byte_quantity.h"
+#include "app/palimpsest/command.h"
+#include "app/palimpsest/model_choice.h"
+#include "app/palimpsest/output.h"
+#include "app/palimpsest/reading.h"
+
+namespace palimpsest::app {
+namespace {
+
+class Tokenize final : public Command {
+public:
+    explicit Tokenize(CLI::App& parent)
+    {
+        command_ = parent.add_subcommand("tokenize", "turn a document into tokens");
+        command_->add_option("FILE", file_, "a text or Markdown file, or - for standard input")->required();
+        auto* ids = command_->add_flag("--ids", ids_, "token ids, one a line (the default)");
+        auto* pieces = command_->add_flag("--pieces", pieces_, "the pieces as the vocabulary spells them, one a line");
+        auto* count = command_->add_flag("--count", count_, "how many there are");
+        ids->excludes(pieces)->excludes(count);
+        pieces->excludes(count);
+        add_backend_options(*command_, common_);
+        command_->add_flag("--json", common_.json, "print one JSON document");
+    }
+    bool chosen() const override { return command_->parsed(); }
+    bool wants_json() const override { return common_.json; }
+
+    void run(Console& console) override
+    {
+        const auto model = load_model(common_);
+        const engine::Tokenizer& tokenizer = require_tokenizer(*model);
+        Document document(file_, console.in);
+        Coverage coverage;
+        const std::vector<engine::TokenId> ids = encode_document(document, tokenizer, true, coverage);
+        coverage.tokens_read = coverage.tokens_in_input;
+        if (common_.json) return print_json(ids, tokenizer, coverage, console);
+        if (count_) {
+            console.out << ids.size() << '\n';
+            return;
+        }
+        for (const engine::TokenId id : ids) {
+            if (pieces_)
+                console.out << visible(tokenizer.piece(id) == "\n" ? "\\n" : tokenizer.piece(id)) << '\n';
+            else
+                console.out << id << '\n';
+        }
+    }
+
+private:
+    void print_json(const std::vector<engine::TokenId>& ids, const engine::Tokenizer& tokenizer, const Coverage& coverage,
+                    Console& console) const
+    {
+        nlohmann::ordered_json result = {{"schema", "palimpsest.tokens/1"}, {"count", ids.size()}, {"coverage", coverage.json()}};
+        if (!count_ && !pieces_) result["ids"] = ids;
+        if (pieces_) {
+            auto& pieces = result["pieces"] = nlohmann::ordered_json::array();
+            for (const engine::TokenId id : ids) pieces.push_back(tokenizer.piece(id));
+        }
+        write_json(console.out, result);
+    }
+
+    CLI::App* command_ = nullptr;
+    CommonOptions common_;
+    std::string file_;
+    bool ids_ = false, pieces_ = false, count_ = false;
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_tokenize(CLI::App& parent)
+{
+    return std::make_unique<Tokenize>(parent);
+}
+
+} // namespace palimpsest::app

@@ -1,0 +1,268 @@
+#include "app/palimpsest/common_options.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "app/palimpsest/byte_quantity.h"
+#include "engine/policy/registry.h"
+#include "kernels/base/error.h"
+
+namespace palimpsest::app {
+namespace {
+
+using nlohmann::json;
+
+std::string environment(const char* name)
+{
+    const char* value = std::getenv(name);
+    return value ? value : "";
+}
+
+std::string xdg(const char* variable, const char* below_home)
+{
+    const std::string set = environment(variable);
+    return (set.empty() ? environment("HOME") + below_home : set) + "/palimpsest";
+}
+
+// "kv-type" -> "PALIMPSEST_KV_TYPE"
+std::string variable_of(const std::string& option)
+{
+    std::string name = "PALIMPSEST_";
+    for (const char c : option) name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    return name;
+}
+
+const json& config()
+{
+    static const json loaded = [] {
+        std::ifstream file(config_path());
+        if (!file) return json::object();
+        json document = json::parse(file, nullptr, false, true);
+        if (!document.is_object())
+            throw Error(ErrorKind::Usage, "PAL-OPTION-04", config_path(), "it is not a JSON object",
+                        "correct it or remove it");
+        return document;
+    }();
+    return loaded;
+}
+
+std::string text_of(const json& value)
+{
+    return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+// An option with its environment variable; the configuration file's value becomes the default.
+template<class T>
+CLI::Option* add(CLI::App& command, const std::string& name, T& value, const std::string& meaning)
+{
+    const std::string variable = variable_of(name);
+    CLI::Option* option = command.add_option("--" + name, value, meaning + " [" + variable + "]");
+    option->envname(variable);
+    if (const auto set = config().find(name); set != config().end()) option->default_val(text_of(*set));
+    return option;
+}
+
+struct Described {
+    const char* option;
+    const char* fallback;
+};
+constexpr Described described[] = {{"model", "the shipped model"},
+                                   {"device", "auto"},
+                                   {"threads", "physical cores"},
+                                   {"simd", "best found"},
+                                   {"policy", "treekv"},
+                                   {"budget", "min(2048, model context - chunk)"},
+                                   {"chunk", "512"},
+                                   {"positions", "auto"},
+                                   {"kv-type", "auto"},
+                                   {"seed", "0"},
+                                   {"temperature", "0"},
+                                   {"top-p", "1"},
+                                   {"top-k", "0"},
+                                   {"min-p", "0"},
+                                   {"repeat-penalty", "1"},
+                                   {"max-tokens", "512 to summarize, 256 to ask"}};
+
+[[noreturn]] void bad_value(const std::string& option, const std::string& value, const std::string& remedy)
+{
+    throw Error(ErrorKind::Usage, "PAL-OPTION-03", option, "'" + printable(value) + "' is not possible", remedy);
+}
+
+std::optional<kernels::DType> parse_kv_type(const std::string& text)
+{
+    if (text == "auto") return std::nullopt;
+    if (text == "f32") return kernels::DType::F32;
+    if (text == "f16") return kernels::DType::F16;
+    if (text == "bf16") return kernels::DType::BF16;
+    if (text == "q8") bad_value("--kv-type", text, "q8 is not in this version; use auto, f32, f16 or bf16");
+    bad_value("--kv-type", text, "use auto, f32, f16 or bf16");
+}
+
+template<class T>
+std::optional<T> parse_number(std::string_view text)
+{
+    T number{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return number;
+}
+
+// Largest c with layers * heads * (c + b) * 2 * head_dim * size <= bytes (architecture.md, Budget).
+int32_t budget_for_memory(uint64_t bytes, const engine::ModelConfig& m, const engine::SessionOptions& options)
+{
+    const kernels::DType type = options.kv_type.value_or(
+        m.stored_type == kernels::DType::BF16 ? kernels::DType::BF16 : kernels::DType::F16);
+    const auto slot = static_cast<uint64_t>(m.layers) * static_cast<uint64_t>(m.kv_heads) *
+                      static_cast<uint64_t>(2 * kernels::row_bytes(type, m.head_dim));
+    const auto slots = static_cast<int64_t>(bytes / slot) - options.chunk;
+    if (slots < 1)
+        throw Error(ErrorKind::Resources, "PAL-MEM-01", "--budget",
+                    format_bytes(bytes) + " hold " + std::to_string(bytes / slot) + " tokens of this model and a chunk alone takes " +
+                        std::to_string(options.chunk),
+                    "give more memory or a smaller --chunk");
+    return static_cast<int32_t>(std::min<int64_t>(slots, INT32_MAX));
+}
+
+int32_t parse_budget(const CommonOptions& common, const engine::ModelConfig& model,
+                     const engine::SessionOptions& options, const std::optional<uint64_t>& input_tokens)
+{
+    const std::string& text = common.budget;
+    if (text.empty()) return 0;
+    if (text == "none")
+        bad_value("--budget", text, "only refreekv can go without a budget, and it is not in this version; give a number of tokens");
+    if (const auto tokens = parse_number<int32_t>(text); tokens && *tokens > 0) return *tokens;
+    if (const auto bytes = parse_bytes(text)) return budget_for_memory(*bytes, model, options);
+    if (text.ends_with('%') && input_tokens) {
+        const auto percent = parse_number<double>(std::string_view(text).substr(0, text.size() - 1));
+        if (percent && *percent > 0 && *percent <= 100)
+            return std::max(1, static_cast<int32_t>(std::floor(*percent / 100 * static_cast<double>(*input_tokens))));
+    }
+    if (text.ends_with('%') && !input_tokens)
+        bad_value("--budget", text, "a share needs an input whose length is known: a file, not standard input");
+    bad_value("--budget", text, "give tokens (2048), memory (512MiB) or a share of the input (25%)");
+}
+
+} // namespace
+
+std::string config_path()
+{
+    return xdg("XDG_CONFIG_HOME", "/.config") + "/config.json";
+}
+
+std::string data_folder()
+{
+    return xdg("XDG_DATA_HOME", "/.local/share");
+}
+
+void add_backend_options(CLI::App& command, CommonOptions& o)
+{
+    add(command, "model", o.model, "a .gguf file, a Hugging Face folder, or a name in the models folder");
+    add(command, "device", o.device, "auto, cpu or cuda[:N]");
+    add(command, "threads", o.threads, "CPU threads; 0: physical cores")->check(CLI::Range(0, 1024));
+    add(command, "simd", o.simd, "pin the SIMD target; last bits differ between targets");
+}
+
+void add_cache_options(CLI::App& command, CommonOptions& o)
+{
+    add(command, "policy", o.policy, "NAME or NAME:key=value,... (see 'policies list')");
+    add(command, "budget", o.budget, "tokens kept per layer and KV head, memory (512MiB), or a share (25%)");
+    add(command, "chunk", o.chunk, "tokens per prefill chunk")->check(CLI::Range(1, 1 << 20));
+    add(command, "positions", o.positions, "auto, contiguous or original");
+    add(command, "kv-type", o.kv_type, "auto, f32, f16 or bf16");
+}
+
+void add_sampling_options(CLI::App& command, CommonOptions& o)
+{
+    add(command, "seed", o.sampler.seed, "of the random numbers");
+    add(command, "temperature", o.sampler.temperature, "0: always the likeliest token");
+    add(command, "top-p", o.sampler.top_p, "keep the likeliest tokens that hold this probability");
+    add(command, "top-k", o.sampler.top_k, "keep this many of the likeliest tokens; 0: all");
+    add(command, "min-p", o.sampler.min_p, "keep tokens at least this likely, relative to the likeliest");
+    add(command, "repeat-penalty", o.sampler.repeat_penalty, "weaken recent tokens; 1: off");
+    add(command, "max-tokens", o.max_tokens, "longest answer")->check(CLI::Range(1, 1 << 20));
+    command.add_option("--stop", o.stop, "end the answer before this text (repeatable)");
+}
+
+void add_output_options(CLI::App& command, CommonOptions& o)
+{
+    command.add_flag("--json", o.json, "print one JSON document");
+    command.add_flag("--events", o.events, "telemetry as JSON lines on standard error instead of a progress line");
+    command.add_flag("--require-complete", o.require_complete, "fail if not all of the input was read");
+    command.add_flag("--no-save", o.no_save, "leave nothing behind (this version saves nothing)");
+}
+
+engine::SessionOptions CommonOptions::session(const engine::ModelConfig& config,
+                                              const std::optional<uint64_t>& input_tokens) const
+{
+    engine::SessionOptions result;
+    result.policy = engine::PolicySpec::parse(policy);
+    result.chunk = chunk;
+    result.kv_type = parse_kv_type(kv_type);
+    result.sampler = sampler;
+    result.budget = parse_budget(*this, config, result, input_tokens);
+    if (positions == "original")
+        result.positions = engine::PositionMode::Original;
+    else if (positions != "auto" && positions != "contiguous")
+        bad_value("--positions", positions, "use auto, contiguous or original");
+    return result;
+}
+
+std::vector<OptionOrigin> option_origins()
+{
+    std::vector<OptionOrigin> origins;
+    for (const Described& d : described) {
+        const std::string variable = variable_of(d.option);
+        const auto set = config().find(d.option);
+        if (const std::string value = environment(variable.c_str()); !value.empty())
+            origins.push_back({d.option, value, "environment (" + variable + ")"});
+        else if (set != config().end())
+            origins.push_back({d.option, text_of(*set), "config.json"});
+        else
+            origins.push_back({d.option, d.fallback, "default"});
+    }
+    return origins;
+}
+
+std::vector<std::string> split_list(const std::string& list)
+{
+    std::vector<std::string> parts;
+    std::istringstream stream(list);
+    for (std::string part; std::getline(stream, part, ',');)
+        if (!part.empty()) parts.push_back(part);
+    return parts;
+}
+
+std::vector<std::string> split_policies(const std::string& list)
+{
+    std::vector<std::string> policies;
+    for (const std::string& part : split_list(list)) {
+        const size_t equals = part.find('=');
+        const bool continues = equals != std::string::npos && part.find(':') > equals;
+        if (continues && !policies.empty())
+            policies.back() += "," + part;
+        else
+            policies.push_back(part);
+    }
+    return policies;
+}
+
+std::vector<uint64_t> parse_lengths(const std::string& option, const std::string& list)
+{
+    std::vector<uint64_t> lengths;
+    for (std::string part : split_list(list)) {
+        uint64_t unit = 1;
+        if (part.ends_with('k')) unit = 1024;
+        if (part.ends_with('M')) unit = 1024 * 1024;
+        const auto number = parse_number<uint64_t>(std::string_view(part).substr(0, part.size() - (unit > 1)));
+        if (!number || *number == 0 || *number > UINT32_MAX) bad_value(option, part, "give counts such as 500, 16k or 1M");
+        lengths.push_back(*number * unit);
+    }
+    if (lengths.empty()) bad_value(option, list, "give counts such as 500, 16k or 1M");
+    return lengths;
+}
+
+} // namespace palimpsest::app

@@ -1,0 +1,61 @@
+// The options that most subcommands share (cli.md), their environment variables, and what they resolve to.
+// An option beats its environment variable, which beats the configuration file, which beats the default.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/model/model_config.h"
+#include "engine/session/session_options.h"
+#include "kernels/backend.h"
+
+namespace palimpsest::app {
+
+struct CommonOptions {
+    std::string model; // empty: the shipped one
+    std::string device = "auto";
+    int32_t threads = 0;
+    std::string simd;
+    std::string policy = "treekv";
+    std::string budget; // "2048", "512MiB", "25%", "none"; empty: the default
+    int32_t chunk = 512;
+    std::string positions = "auto";
+    std::string kv_type = "auto";
+    engine::SamplerOptions sampler;
+    int32_t max_tokens = 0; // 0: the command's own default
+    std::vector<std::string> stop;
+    bool json = false;
+    bool events = false;
+    bool require_complete = false;
+    bool no_save = false;
+
+    kernels::BackendChoice backend() const { return {device, threads, simd}; }
+    // `input_tokens` is asked for only for a budget that is a share of the input.
+    engine::SessionOptions session(const engine::ModelConfig& config,
+                                   const std::optional<uint64_t>& input_tokens = std::nullopt) const;
+    bool budget_is_share() const { return budget.ends_with('%'); }
+};
+
+void add_backend_options(CLI::App& command, CommonOptions& options); // model, device, threads, simd
+void add_cache_options(CLI::App& command, CommonOptions& options);   // policy, budget, chunk, positions, kv-type
+void add_sampling_options(CLI::App& command, CommonOptions& options);
+void add_output_options(CLI::App& command, CommonOptions& options); // json, events, require-complete, no-save
+
+// Where a common option's value comes from, for `doctor`: "environment (PALIMPSEST_MODEL)", "config.json", "default".
+struct OptionOrigin {
+    std::string option, value, origin;
+};
+std::vector<OptionOrigin> option_origins();
+std::string config_path();
+std::string data_folder();
+
+// "A,B:key=value,key=value,C": a comma starts a new policy unless what follows is a key=value of the one before.
+std::vector<std::string> split_policies(const std::string& list);
+std::vector<std::string> split_list(const std::string& list);
+// "1k,2k,500": counts with an optional k (1024) or M (1048576). Throws Error (Usage).
+std::vector<uint64_t> parse_lengths(const std::string& option, const std::string& list);
+
+} // namespace palimpsest::app

@@ -1,0 +1,106 @@
+#include "app/palimpsest/document.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <filesystem>
+
+#include "kernels/base/error.h"
+
+namespace palimpsest::app {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr size_t block_bytes = 64 * 1024;
+
+struct Format {
+    std::string_view name, ending, magic;
+};
+constexpr Format others[] = {{"PDF", ".pdf", "%PDF-"},
+                             {"EPUB", ".epub", ""},
+                             {"Word", ".docx", ""},
+                             {"zip", ".zip", "PK\x03\x04"},
+                             {"HTML", ".html", ""},
+                             {"HTML", ".htm", ""},
+                             {"GGUF model", ".gguf", "GGUF"},
+                             {"SQLite", ".db", "SQLite format 3"}};
+
+[[noreturn]] void refuse_format(const std::string& subject, std::string_view format)
+{
+    throw Error(ErrorKind::Failed, "PAL-DOC-02", subject, std::string(format) + " files cannot be read in this version",
+                "convert it to plain text or Markdown");
+}
+
+} // namespace
+
+Document::Document(const std::string& name, std::istream& in) : name_(name), source_(&in)
+{
+    if (name == "-") return;
+    std::error_code failed;
+    const fs::file_status status = fs::status(name, failed);
+    if (!fs::exists(status))
+        throw Error(ErrorKind::NotFound, "PAL-DOC-00", printable(name), "there is no such file", "check the name");
+    if (fs::is_directory(status))
+        throw Error(ErrorKind::Failed, "PAL-DOC-01", printable(name), "it is a folder", "give the files in it");
+    std::string ending = fs::path(name).extension().string();
+    std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
+    for (const Format& format : others)
+        if (ending == format.ending) refuse_format(printable(name), format.name);
+    file_.open(name, std::ios::binary);
+    if (!file_) throw Error(ErrorKind::Failed, "PAL-DOC-01", printable(name), "it cannot be opened", "check its permissions");
+    if (fs::is_regular_file(status)) total_ = fs::file_size(name, failed);
+    source_ = &file_;
+}
+
+std::string Document::title() const
+{
+    return name_ == "-" ? "standard input" : fs::path(name_).stem().string();
+}
+
+bool Document::next(std::string& block)
+{
+    block.resize(block_bytes);
+    source_->read(block.data(), static_cast<std::streamsize>(block_bytes));
+    block.resize(static_cast<size_t>(source_->gcount()));
+    if (source_->bad())
+        throw Error(ErrorKind::Failed, "PAL-DOC-01", printable(name_),
+                    "reading failed after " + std::to_string(read_) + " bytes", "check the disk and try again");
+    if (read_ == 0) refuse_other_formats(block);
+    read_ += block.size();
+    return !block.empty();
+}
+
+void Document::refuse_other_formats(const std::string& head) const
+{
+    for (const Format& format : others)
+        if (!format.magic.empty() && head.starts_with(format.magic)) refuse_format(printable(name_), format.name);
+}
+
+std::vector<int32_t> read_token_ids(const std::string& name, std::istream& in)
+{
+    Document document(name, in);
+    std::vector<int32_t> ids;
+    std::string block, word;
+    const auto take = [&] {
+        if (word.empty()) return;
+        int32_t id = 0;
+        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
+        if (error != std::errc() || end != word.data() + word.size() || id < 0)
+            throw Error(ErrorKind::Failed, "PAL-TEXT-01", printable(name),
+                        "'" + printable(word) + "' at place " + std::to_string(ids.size()) + " is not a token id",
+                        "give whitespace-separated ids");
+        ids.push_back(id);
+        word.clear();
+    };
+    while (document.next(block))
+        for (const char c : block) {
+            if (c == ' ' || c == '\n' || c == '\t' || c == '\r')
+                take();
+            else if (word.size() < 32)
+                word += c;
+        }
+    take();
+    return ids;
+}
+
+} // namespace palimpsest::app

@@ -1,0 +1,18 @@
+#include <unistd.h>
+
+#include "app/palimpsest/application.h"
+#include "app/palimpsest/interrupt.h"
+
+int main(int argc, char** argv)
+{
+    std::stop_source stop;
+    palimpsest::app::watch_interrupts(stop);
+    std::ios::sync_with_stdio(false);
+    palimpsest::app::Console console{std::cin,
+                                     std::cout,
+                                     std::cerr,
+                                     isatty(STDOUT_FILENO) != 0,
+                                     isatty(STDERR_FILENO) != 0,
+                                     stop.get_token()};
+    return palimpsest::app::run({argv + 1, argv + argc}, console, palimpsest::app::interrupted_exit_code);
+}

@@ -1,0 +1,61 @@
+#include "app/palimpsest/model_choice.h"
+
+#include <algorithm>
+
+#include "engine/policy/registry.h"
+#include "kernels/base/error.h"
+
+namespace palimpsest::app {
+
+namespace fs = std::filesystem;
+
+fs::path models_folder()
+{
+    return fs::path(data_folder()) / "models";
+}
+
+std::vector<fs::path> models_in_folder()
+{
+    std::vector<fs::path> models;
+    std::error_code ignored;
+    for (const auto& entry : fs::directory_iterator(models_folder(), ignored))
+        if (entry.path().extension() == ".gguf" || fs::exists(entry.path() / "config.json", ignored))
+            models.push_back(entry.path());
+    std::sort(models.begin(), models.end());
+    return models;
+}
+
+fs::path shipped_model()
+{
+    std::error_code ignored;
+    if (fs::exists(PALIMPSEST_INSTALLED_MODEL, ignored)) return PALIMPSEST_INSTALLED_MODEL;
+    return PALIMPSEST_SHIPPED_MODEL;
+}
+
+fs::path find_model(const std::string& name)
+{
+    std::error_code ignored;
+    if (name.empty()) {
+        if (fs::exists(shipped_model(), ignored)) return shipped_model();
+        throw Error(ErrorKind::NotFound, "PAL-MODEL-00", shipped_model().string(), "the shipped model is not there",
+                    "name another with --model");
+    }
+    if (fs::exists(name, ignored)) return name;
+    std::vector<std::string> known;
+    for (const fs::path& model : models_in_folder()) {
+        if (model.filename() == name || model.stem() == name) return model;
+        known.push_back(model.stem().string());
+    }
+    const std::string near = engine::nearest(name, known);
+    throw Error(ErrorKind::NotFound, "PAL-MODEL-00", printable(name),
+                "there is no such file, folder or model in " + models_folder().string(),
+                near.empty() ? "give the path of a .gguf file or a Hugging Face folder" : "did you mean '" + near + "'?");
+}
+
+std::shared_ptr<const engine::Model> load_model(const CommonOptions& options)
+{
+    const fs::path path = find_model(options.model);
+    return engine::Model::load(path, kernels::open_backend(options.backend()));
+}
+
+} // namespace palimpsest::app

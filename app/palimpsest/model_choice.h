@@ -1,0 +1,23 @@
+// From --model to a loaded model: a path, a name in the models folder, or the shipped one.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/palimpsest/common_options.h"
+#include "engine/model/model.h"
+
+namespace palimpsest::app {
+
+// Throws Error (NotFound) with a "did you mean".
+std::filesystem::path find_model(const std::string& name);
+std::shared_ptr<const engine::Model> load_model(const CommonOptions& options);
+
+std::filesystem::path models_folder();
+std::vector<std::filesystem::path> models_in_folder();
+// Where the shipped model lies; it may be missing.
+std::filesystem::path shipped_model();
+
+} // namespace palimpsest::app

@@ -1,0 +1,42 @@
+// How far a reading is: a redrawn line on a terminal, a plain line per 10 % elsewhere, or JSON lines with --events.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "app/palimpsest/console.h"
+#include "engine/session/telemetry.h"
+
+namespace palimpsest::app {
+
+class Progress {
+public:
+    enum class Style { Silent, Line, Plain, Events };
+    // Bars appear only on a terminal that can redraw a line.
+    static Style style_for(const Console& console, bool events);
+
+    // `what` names the input; `total_bytes` is unknown for standard input.
+    Progress(Console& console, Style style, std::string what, std::optional<uint64_t> total_bytes);
+    ~Progress(); // clears the line
+
+    void update(const engine::Telemetry& telemetry, uint64_t bytes_done, uint64_t tokens_total);
+    void event(const nlohmann::ordered_json& object); // with --events only
+
+private:
+    using Clock = std::chrono::steady_clock;
+    void draw(const engine::Telemetry& telemetry, double share, double seconds_left);
+
+    Console& console_;
+    Style style_;
+    std::string what_;
+    std::optional<uint64_t> total_bytes_;
+    Clock::time_point start_ = Clock::now();
+    Clock::time_point drawn_{};
+    int tenths_said_ = 0;
+    bool line_open_ = false;
+};
+
+} // namespace palimpsest::app

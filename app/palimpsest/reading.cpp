@@ -1,0 +1,174 @@
+#include "app/palimpsest/reading.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "app/palimpsest/byte_quantity.h"
+#include "app/palimpsest/command.h"
+#include "engine/text/document_encoder.h"
+#include "engine/text/utf8_cleaner.h"
+#include "kernels/base/error.h"
+
+namespace palimpsest::app {
+namespace {
+
+// Bytes in, tokens out: cleaner and encoder in a row.
+class TokenStream {
+public:
+    TokenStream(Document& document, const engine::Tokenizer& tokenizer, bool first_text)
+        : document_(document), encoder_(tokenizer, first_text)
+    {
+    }
+
+    // Replaces `tokens` with the next ones; false at the end.
+    bool next(std::vector<engine::EncodedToken>& tokens)
+    {
+        tokens.clear();
+        if (done_) return false;
+        clean_.clear();
+        if (document_.next(block_)) {
+            cleaner_.push(block_, clean_);
+            encoder_.push(clean_, tokens);
+            return true;
+        }
+        done_ = true;
+        cleaner_.finish(clean_);
+        encoder_.push(clean_, tokens);
+        encoder_.finish(tokens);
+        return true;
+    }
+    void count(Coverage& coverage) const
+    {
+        coverage.invalid_sequences = cleaner_.counts().invalid_sequences;
+        coverage.nul_characters = cleaner_.counts().nul_characters;
+    }
+
+private:
+    Document& document_;
+    engine::Utf8Cleaner cleaner_;
+    engine::DocumentEncoder encoder_;
+    std::string block_, clean_;
+    bool done_ = false;
+};
+
+[[noreturn]] void interrupted(const engine::Session& session)
+{
+    throw Interrupted{"stopped after " + format_count(session.tokens_seen()) + " tokens; nothing was saved, run it again to start over"};
+}
+
+} // namespace
+
+nlohmann::ordered_json Coverage::json() const
+{
+    return {{"tokens_in_input", tokens_in_input},
+            {"tokens_read", tokens_read},
+            {"pages_without_text", nlohmann::ordered_json::array()},
+            {"invalid_sequences", invalid_sequences},
+            {"nul_characters", nul_characters}};
+}
+
+std::string Coverage::sentence() const
+{
+    std::string text = format_count(tokens_read) + " of " + format_count(tokens_in_input) + " tokens read";
+    if (complete()) text += ", nothing cut";
+    if (invalid_sequences > 0) text += "; " + format_count(invalid_sequences) + " invalid byte sequences replaced";
+    if (nul_characters > 0) text += "; " + format_count(nul_characters) + " NUL characters dropped";
+    return text;
+}
+
+Coverage read_document(Document& document, const engine::Tokenizer& tokenizer, engine::Session& session,
+                       const ReadOptions& options)
+{
+    Coverage coverage;
+    TokenStream stream(document, tokenizer, options.first_text);
+    std::vector<engine::EncodedToken> tokens;
+    std::vector<engine::TokenId> ids;
+    engine::FeedOptions feed = options.feed;
+    uint64_t seen_before = 0; // of the stream, when this block's first token was computed
+    feed.progress = [&](const engine::Telemetry& telemetry) {
+        if (!options.progress || tokens.empty()) return;
+        const uint64_t of_block = telemetry.tokens_seen - seen_before;
+        options.progress->update(telemetry, tokens[std::min<uint64_t>(of_block, tokens.size() - 1)].end, 0);
+    };
+    while (stream.next(tokens)) {
+        ids.clear();
+        seen_before = session.tokens_seen() + static_cast<uint64_t>(session.pending());
+        for (const engine::EncodedToken& token : tokens)
+            if (coverage.tokens_in_input++ < options.most_tokens) ids.push_back(token.id);
+        if (!session.feed(ids, feed)) interrupted(session);
+        coverage.tokens_read += ids.size();
+        if (feed.stop.stop_requested()) interrupted(session);
+    }
+    stream.count(coverage);
+    return coverage;
+}
+
+std::vector<engine::TokenId> encode_document(Document& document, const engine::Tokenizer& tokenizer, bool first_text,
+                                             Coverage& coverage)
+{
+    TokenStream stream(document, tokenizer, first_text);
+    std::vector<engine::EncodedToken> tokens;
+    std::vector<engine::TokenId> ids;
+    while (stream.next(tokens))
+        for (const engine::EncodedToken& token : tokens) ids.push_back(token.id);
+    stream.count(coverage);
+    coverage.tokens_in_input = ids.size();
+    return ids;
+}
+
+const engine::Tokenizer& require_tokenizer(const engine::Model& model)
+{
+    if (model.tokenizer()) return *model.tokenizer();
+    throw Error(ErrorKind::Failed, "PAL-MODEL-13", model.files().path.string(), "it has no tokenizer that this version reads",
+                "give token ids with --token-ids, or another model");
+}
+
+nlohmann::ordered_json memory_json(const engine::Telemetry& t)
+{
+    return {{"cache_bytes", t.cache_bytes}, {"scratch_bytes", t.scratch_bytes}, {"full_cache_bytes", t.full_cache_bytes}};
+}
+
+nlohmann::ordered_json model_json(const engine::Model& model)
+{
+    return {{"name", model.config().name},
+            {"fingerprint", model.fingerprint()},
+            {"layers", model.config().layers},
+            {"kv_heads", model.config().kv_heads}};
+}
+
+nlohmann::ordered_json policy_json(const engine::Session& session)
+{
+    const engine::SessionOptions& o = session.options();
+    nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
+    for (const auto& [key, value] : o.policy.parameters) parameters[key] = value;
+    return {{"name", o.policy.name},
+            {"budget", o.budget},
+            {"chunk", o.chunk},
+            {"positions", o.positions == engine::PositionMode::Contiguous ? "contiguous" : "original"},
+            {"parameters", parameters}};
+}
+
+nlohmann::ordered_json reach_json(const engine::RetentionMap& map)
+{
+    const engine::Reach r = engine::reach(map);
+    return {{"median_age_tokens", r.median_age}, {"kept_by_tenth_of_the_input", r.by_tenth}};
+}
+
+std::string reach_sentence(const engine::RetentionMap& map)
+{
+    const engine::Reach r = engine::reach(map);
+    double older = 0;
+    for (size_t i = 0; i < 9; ++i) older += r.by_tenth[i];
+    return "half of the kept tokens are among the last " + format_count(r.median_age + 1) + "; " +
+           std::to_string(static_cast<int>(std::lround(older * 100))) + " % come from the first nine tenths";
+}
+
+std::string memory_sentence(const engine::Session& session)
+{
+    const engine::Telemetry t = session.telemetry();
+    return "cache " + format_bytes(t.cache_bytes) + " (a full cache would take " + format_bytes(t.full_cache_bytes) + "), " +
+           session.options().policy.name + ", " + format_count(static_cast<uint64_t>(session.options().budget)) +
+           " tokens kept per layer and head";
+}
+
+} // namespace palimpsest::app

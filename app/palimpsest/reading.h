@@ -1,0 +1,53 @@
+// Streams a document into a session: bytes, clean text, tokens, chunks; and says how much of it was read.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "app/palimpsest/common_options.h"
+#include "app/palimpsest/document.h"
+#include "app/palimpsest/progress.h"
+#include "engine/session/session.h"
+#include "engine/text/chat_template.h"
+
+namespace palimpsest::app {
+
+// What was in the input and what was read of it (architecture.md, contract 8).
+struct Coverage {
+    uint64_t tokens_in_input = 0;
+    uint64_t tokens_read = 0;
+    uint64_t invalid_sequences = 0; // bytes that were not UTF-8, each shown to the model as U+FFFD
+    uint64_t nul_characters = 0;    // dropped
+    bool complete() const { return tokens_read == tokens_in_input; }
+    nlohmann::ordered_json json() const;
+    std::string sentence() const;
+};
+
+struct ReadOptions {
+    bool first_text = true; // nothing was fed that is text
+    uint64_t most_tokens = UINT64_MAX; // of the document; the rest is counted, not read
+    engine::FeedOptions feed;
+    Progress* progress = nullptr;
+};
+
+// Streams; holds one block of text and one super-chunk of tokens. Throws Interrupted when stopped.
+Coverage read_document(Document& document, const engine::Tokenizer& tokenizer, engine::Session& session,
+                       const ReadOptions& options);
+
+// The whole document's ids (for a policy comparison, and to count).
+std::vector<engine::TokenId> encode_document(Document& document, const engine::Tokenizer& tokenizer, bool first_text,
+                                             Coverage& coverage);
+
+const engine::Tokenizer& require_tokenizer(const engine::Model& model);
+
+// What every result says about how it came to be.
+nlohmann::ordered_json memory_json(const engine::Telemetry& telemetry);
+nlohmann::ordered_json model_json(const engine::Model& model);
+nlohmann::ordered_json policy_json(const engine::Session& session);
+nlohmann::ordered_json reach_json(const engine::RetentionMap& map);
+std::string reach_sentence(const engine::RetentionMap& map);
+std::string memory_sentence(const engine::Session& session);
+
+} // namespace palimpsest::app

@@ -1,0 +1,62 @@
+#include "app/palimpsest/token_source.h"
+
+#include <cctype>
+
+#include "kernels/base/error.h"
+
+namespace palimpsest::app {
+namespace {
+
+uint64_t count_words(const std::string& file)
+{
+    std::ifstream in(file, std::ios::binary);
+    uint64_t words = 0;
+    bool inside = false;
+    std::string block(1 << 16, '\0');
+    while (in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0)
+        for (std::streamsize i = 0; i < in.gcount(); ++i) {
+            const bool space = std::isspace(static_cast<unsigned char>(block[static_cast<size_t>(i)])) != 0;
+            words += !space && !inside;
+            inside = !space;
+        }
+    return words;
+}
+
+} // namespace
+
+void add_token_source(CLI::App& command, TokenSource& source)
+{
+    command.add_option("FILE", source.file, "a text or Markdown file, or - for standard input");
+    command.add_option("--token-ids", source.token_ids, "a file of whitespace-separated token ids instead of FILE");
+}
+
+void check_token_source(const TokenSource& source)
+{
+    if (source.file.empty() == source.token_ids.empty())
+        throw Error(ErrorKind::Usage, "PAL-OPTION-01", "command line",
+                    source.file.empty() ? "there is no FILE" : "FILE and --token-ids exclude each other",
+                    "give a file or --token-ids");
+}
+
+SourceTokens read_source(const TokenSource& source, const engine::Model& model, uint64_t most, Console& console)
+{
+    SourceTokens result;
+    if (!source.token_ids.empty()) {
+        result.ids = read_token_ids(source.token_ids, console.in);
+        result.coverage.tokens_in_input = result.ids.size();
+    } else {
+        const engine::Tokenizer& tokenizer = require_tokenizer(model);
+        Document document(source.file, console.in);
+        if (tokenizer.adds_bos()) result.ids.push_back(tokenizer.bos());
+        result.added = result.ids.size();
+        const auto text = encode_document(document, tokenizer, true, result.coverage);
+        result.ids.insert(result.ids.end(), text.begin(), text.end());
+        if (source.file != "-") result.words = count_words(source.file);
+    }
+    if (result.coverage.tokens_in_input == 0)
+        throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(source.name()), "it has no text", "give a document with text");
+    if (result.coverage.tokens_in_input > most) result.ids.resize(result.added + most);
+    return result;
+}
+
+} // namespace palimpsest::app

@@ -1,0 +1,45 @@
+# Warnings, sanitizers and the include directions of the house.
+
+find_program(CCACHE_PROGRAM ccache)
+if(CCACHE_PROGRAM)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+
+add_library(palimpsest-flags INTERFACE)
+target_compile_options(palimpsest-flags INTERFACE
+    -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-align -Woverloaded-virtual
+    -Werror -ffp-contract=off
+    # GCC 12 sees overlaps and overflows in std::string and std::vector that are not there (GCC bug 105651).
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict -Wno-stringop-overflow -Wno-array-bounds>)
+if(PALIMPSEST_SANITIZE)
+    target_compile_options(palimpsest-flags INTERFACE -fsanitize=${PALIMPSEST_SANITIZE} -fno-omit-frame-pointer
+        -fno-sanitize-recover=all)
+    target_link_options(palimpsest-flags INTERFACE -fsanitize=${PALIMPSEST_SANITIZE})
+else()
+    target_compile_definitions(palimpsest-flags INTERFACE $<$<CONFIG:Release>:_FORTIFY_SOURCE=2> _GLIBCXX_ASSERTIONS)
+    target_compile_options(palimpsest-flags INTERFACE -fstack-protector-strong)
+    target_link_options(palimpsest-flags INTERFACE -Wl,-z,relro,-z,now)
+endif()
+
+# One library per top-level folder. Its headers are reached as "FOLDER/...", through a folder of links that holds
+# FOLDER alone, so a library sees exactly the folders it links: an include against the arrows does not compile.
+function(palimpsest_library folder)
+    cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+    set(root ${CMAKE_BINARY_DIR}/include/${folder})
+    file(MAKE_DIRECTORY ${root})
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${folder} ${root}/${folder} SYMBOLIC)
+    add_library(palimpsest-${folder} STATIC ${ARG_SOURCES})
+    target_include_directories(palimpsest-${folder} PUBLIC ${root})
+    target_link_libraries(palimpsest-${folder} PUBLIC ${ARG_PUBLIC} PRIVATE palimpsest-flags ${ARG_PRIVATE})
+endfunction()
+
+# One Catch2 program per area of tests; a skipped program says so instead of passing.
+function(palimpsest_test name)
+    cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
+    add_executable(${name} ${ARG_SOURCES})
+    target_link_libraries(${name} PRIVATE palimpsest-test-support palimpsest-flags ${ARG_LIBRARIES})
+    target_compile_definitions(${name} PRIVATE PALIMPSEST_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+        PALIMPSEST_BINARY_DIR="${CMAKE_BINARY_DIR}")
+    add_test(NAME ${name} COMMAND ${name})
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1200)
+endfunction()

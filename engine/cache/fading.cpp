@@ -1,0 +1,33 @@
+#include "engine/cache/fading.h"
+
+#include <algorithm>
+
+namespace palimpsest::engine {
+namespace {
+
+bool keeps(const TokenList& list, const std::vector<uint32_t>& dropped, uint32_t token)
+{
+    const auto at = std::lower_bound(list.stream.begin(), list.stream.end(), token);
+    if (at == list.stream.end() || *at != token) return false;
+    const auto rank = static_cast<uint32_t>(at - list.stream.begin());
+    return !std::binary_search(dropped.begin(), dropped.end(), rank);
+}
+
+} // namespace
+
+std::vector<uint32_t> faded(std::span<const TokenList* const> lists, const std::vector<std::vector<uint32_t>>& dropped)
+{
+    std::vector<uint32_t> leaving;
+    for (size_t h = 0; h < lists.size(); ++h)
+        for (const uint32_t rank : dropped[h]) leaving.push_back(lists[h]->stream[rank]);
+    std::sort(leaving.begin(), leaving.end());
+    leaving.erase(std::unique(leaving.begin(), leaving.end()), leaving.end());
+    std::erase_if(leaving, [&](uint32_t token) {
+        for (size_t h = 0; h < lists.size(); ++h)
+            if (keeps(*lists[h], dropped[h], token)) return true;
+        return false;
+    });
+    return leaving;
+}
+
+} // namespace palimpsest::engine

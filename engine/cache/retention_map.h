@@ -1,0 +1,36 @@
+// Which tokens each layer and KV head holds at one moment: what `inspect` prints and the window paints.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/cache/kv_cache.h"
+
+namespace palimpsest::engine {
+
+struct RetentionMap {
+    int32_t layers = 0;
+    int32_t kv_heads = 0;
+    uint64_t tokens_seen = 0;
+    std::vector<std::vector<uint32_t>> tokens; // [layers * kv_heads] stream indices, ascending
+
+    const std::vector<uint32_t>& of(int32_t layer, int32_t head) const
+    {
+        return tokens[static_cast<size_t>(layer * kv_heads + head)];
+    }
+    static RetentionMap of(const KvCache& cache, uint64_t tokens_seen);
+};
+
+// Share of kept (layer, head, token) triples of both maps that both hold: |A and B| / |A or B|; 1 for two empty maps.
+// REQUIRES: equal layers and heads.
+double overlap(const RetentionMap& a, const RetentionMap& b);
+
+// How far back the kept tokens reach: the share of slots that hold tokens of each tenth of the stream, and the age
+// below which half of them lie.
+struct Reach {
+    std::vector<double> by_tenth; // [10], of all slots; sums to 1
+    uint64_t median_age = 0;      // in tokens
+};
+Reach reach(const RetentionMap& map);
+
+} // namespace palimpsest::engine

@@ -1,0 +1,33 @@
+// Adds up token losses and answers perplexities at chosen lengths of the stream.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace palimpsest::engine {
+
+struct Loss {
+    uint64_t tokens = 0; // predicted: a stream's first token has no loss
+    double total = 0;    // nats
+    double mean() const { return tokens == 0 ? 0.0 : total / static_cast<double>(tokens); }
+    double perplexity() const; // exp of the mean loss
+};
+
+class LossMeter {
+public:
+    // `lengths`: stream lengths, ascending, at which the loss so far is noted.
+    explicit LossMeter(std::vector<uint64_t> lengths = {});
+
+    void add(uint64_t index, double nll); // of the token at this stream index, ascending
+    const Loss& all() const { return all_; }
+    // Per length reached: the loss of the tokens before it.
+    const std::vector<std::pair<uint64_t, Loss>>& by_length() const { return noted_; }
+
+private:
+    std::vector<uint64_t> lengths_;
+    std::vector<std::pair<uint64_t, Loss>> noted_;
+    Loss all_;
+};
+
+} // namespace palimpsest::engine

@@ -1,0 +1,82 @@
+// A GGUF file taken apart: metadata and tensor table, versions 2 and 3 (github.com/ggml-org/ggml, docs/gguf.md).
+//
+// Everything is validated by rules G2..G10 while it is read; what the numbers mean for a model is gguf_model.h's.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/model/refusal.h"
+#include "kernels/base/dtype.h"
+
+namespace palimpsest::engine {
+
+// Numbers as in the file.
+enum class GgufType : uint32_t { U8, I8, U16, I16, U32, I32, F32, Bool, String, Array, U64, I64, F64 };
+
+struct GgufTensor {
+    std::string name;
+    int rank = 0;
+    std::array<uint64_t, 4> dims = {1, 1, 1, 1}; // the contiguous one first
+    kernels::DType type = kernels::DType::F32;
+    uint64_t offset = 0; // from the start of the file
+    uint64_t bytes = 0;
+
+    uint64_t elements() const { return dims[0] * dims[1] * dims[2] * dims[3]; } // <= 2^48
+};
+
+class GgufFile {
+public:
+    // Linear in the header; touches no tensor data. `bytes` is the whole file and must outlive this.
+    static GgufFile parse(std::span<const std::byte> bytes, const Refusal& refuse);
+
+    uint32_t version() const { return version_; }
+    uint64_t header_bytes() const { return header_bytes_; } // up to the end of the tensor table
+    const std::vector<GgufTensor>& tensors() const { return tensors_; }
+    bool has(const std::string& key) const { return values_.contains(key); }
+
+    // Nothing if the key is absent; another type than the one asked for is refused (rule G11).
+    std::optional<uint32_t> u32(const std::string& key) const;
+    std::optional<float> f32(const std::string& key) const;
+    std::optional<bool> boolean(const std::string& key) const;
+    std::optional<std::string_view> string(const std::string& key) const; // points into the file
+
+    // Arrays must have exactly `count` elements; an absent key is refused.
+    std::vector<float> f32_array(const std::string& key, uint64_t count) const;
+    std::vector<int32_t> i32_array(const std::string& key, uint64_t count) const;
+    // `largest` is the greatest count that the caller can use.
+    std::vector<std::string> string_array(const std::string& key, uint64_t largest) const;
+
+private:
+    friend class GgufParser;
+    struct Value {
+        GgufType type;
+        GgufType element; // of an array
+        uint64_t count = 1;
+        std::span<const std::byte> bytes; // the number, the characters, or the elements one after the other
+    };
+
+    GgufFile(std::span<const std::byte> bytes, const Refusal& refuse) : bytes_(bytes), refuse_(refuse) {}
+    const Value* find(const std::string& key, GgufType type) const;
+    const Value& array(const std::string& key, GgufType element) const;
+    template<typename T>
+    std::optional<T> number(const std::string& key, GgufType type) const;
+    template<typename T>
+    std::vector<T> numbers(const std::string& key, GgufType element, uint64_t count) const;
+
+    std::span<const std::byte> bytes_;
+    Refusal refuse_;
+    uint32_t version_ = 0;
+    uint64_t header_bytes_ = 0;
+    std::unordered_map<std::string, Value> values_;
+    std::vector<GgufTensor> tensors_;
+};
+
+} // namespace palimpsest::engine

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/model/hf_config.h"
+#include "engine/model/mapped_file.h"
+#include "engine/text/vocabulary.h"
+
+namespace palimpsest::engine {
+
+// The files of a folder that say how text becomes tokens; null: not there.
+struct HfTokenizerFiles {
+    std::shared_ptr<MappedFile> model;         // tokenizer.model
+    std::shared_ptr<MappedFile> config;        // tokenizer_config.json
+    std::shared_ptr<MappedFile> chat_template; // chat_template.jinja
+    bool has_tokenizer_json = false;
+};
+
+// Special tokens and the chat template come from tokenizer_config.json, then from config.json, then from the
+// sentencepiece model itself. A folder without tokenizer.model gives Kind::None and a warning.
+Vocabulary hf_vocabulary(const HfTokenizerFiles& files, const HfConfig& config, std::vector<std::string>& warnings);
+
+} // namespace palimpsest::engine

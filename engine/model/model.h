@@ -1,0 +1,55 @@
+// A model, ready to compute: weights in a backend, tokenizer and template. Immutable once loaded; sessions share it.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "engine/model/model_config.h"
+#include "engine/model/model_files.h"
+#include "engine/text/tokenizer.h"
+#include "kernels/backend.h"
+
+namespace palimpsest::engine {
+
+struct LayerWeights {
+    kernels::Buffer attention_norm; // f32 [dim]
+    std::unique_ptr<kernels::Weight> qkv; // [(heads + 2 kv_heads) * head_dim, dim]
+    kernels::Buffer qkv_bias;       // f32 [qkv rows], empty for none
+    std::unique_ptr<kernels::Weight> output; // [dim, heads * head_dim]
+    kernels::Buffer ffn_norm;       // f32 [dim]
+    std::unique_ptr<kernels::Weight> gate_up; // [2 ffn, dim]
+    std::unique_ptr<kernels::Weight> down;    // [dim, ffn]
+};
+
+class Model {
+public:
+    // Throws Error as open_model does, and Resources where the weights do not fit the backend.
+    static std::shared_ptr<const Model> load(const std::filesystem::path& path,
+                                             std::shared_ptr<kernels::Backend> backend);
+
+    const ModelConfig& config() const { return files_.config; }
+    const ModelFiles& files() const { return files_; }
+    const std::string& fingerprint() const { return files_.fingerprint; }
+    const Tokenizer* tokenizer() const { return tokenizer_.get(); } // null: token ids only
+    kernels::Backend& backend() const { return *backend_; }
+    kernels::HeadShape head_shape() const;
+
+    const kernels::Weight& embedding() const { return *embedding_; }
+    const kernels::Weight& output() const { return output_ ? *output_ : *embedding_; }
+    const float* output_norm() const { return output_norm_.data<float>(); }
+    const LayerWeights& layer(int32_t l) const { return layers_[static_cast<size_t>(l)]; }
+
+private:
+    Model(ModelFiles files, std::shared_ptr<kernels::Backend> backend);
+
+    ModelFiles files_; // keeps the mappings that CPU weights point into
+    std::shared_ptr<kernels::Backend> backend_;
+    std::unique_ptr<Tokenizer> tokenizer_;
+    std::unique_ptr<kernels::Weight> embedding_, output_; // output_ null: tied
+    kernels::Buffer output_norm_;
+    std::vector<LayerWeights> layers_;
+};
+
+} // namespace palimpsest::engine

@@ -1,0 +1,22 @@
+#include "engine/model/model_files.h"
+
+#include "engine/model/gguf_model.h"
+#include "engine/model/hf_folder.h"
+#include "engine/model/limits.h"
+
+namespace palimpsest::engine {
+
+const HostTensor* ModelFiles::find(const std::string& name) const
+{
+    const auto at = tensors.find(name);
+    return at == tensors.end() ? nullptr : &at->second;
+}
+
+ModelFiles open_model(const std::filesystem::path& path)
+{
+    std::error_code ignored;
+    if (std::filesystem::is_directory(path, ignored)) return open_hf_folder(path);
+    return open_gguf(MappedFile::open(path, limits::file_bytes, "01"));
+}
+
+} // namespace palimpsest::engine

@@ -1,0 +1,36 @@
+// Rules that every sentencepiece vocabulary obeys, wherever it was stored (G13, T2, T3, T8).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "engine/model/refusal.h"
+#include "engine/text/vocabulary.h"
+
+namespace palimpsest::engine {
+
+// As sentencepiece numbers them.
+enum class PieceType : int32_t { Normal = 1, Unknown, Control, UserDefined, Unused, Byte };
+
+// Takes pieces in the order of their ids. Each rule is reported under the code that its source has for it.
+class PieceCheck {
+public:
+    struct Rules {
+        std::string_view text, id, score; // "T3", "T2", "T8"; "13" three times for GGUF
+    };
+    PieceCheck(const Refusal& refuse, Rules rules) : refuse_(refuse), rules_(rules) {}
+
+    void add(std::string_view piece, float score, int64_t type);
+    TokenId count() const { return static_cast<TokenId>(ids_.size()); }
+    const std::unordered_map<std::string, TokenId>& ids() const { return ids_; }
+    std::unordered_map<std::string, TokenId> take_ids() { return std::move(ids_); }
+
+private:
+    const Refusal& refuse_;
+    Rules rules_;
+    std::unordered_map<std::string, TokenId> ids_;
+};
+
+} // namespace palimpsest::engine

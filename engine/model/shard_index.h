@@ -1,0 +1,14 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "engine/model/refusal.h"
+
+namespace palimpsest::engine {
+
+// Tensor name to shard file name, from a model.safetensors.index.json (rule S8). Names are plain base names.
+std::map<std::string, std::string> parse_shard_index(std::string_view text, const Refusal& refuse);
+
+} // namespace palimpsest::engine

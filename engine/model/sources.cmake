@@ -1,0 +1,24 @@
+set(MODEL_SOURCES
+    model/bus_guard.cpp
+    model/config_check.cpp
+    model/content_hash.cpp
+    model/gguf_file.cpp
+    model/gguf_model.cpp
+    model/gguf_vocabulary.cpp
+    model/hf_config.cpp
+    model/hf_folder.cpp
+    model/hf_tokenizer.cpp
+    model/mapped_file.cpp
+    model/model.cpp
+    model/model_files.cpp
+    model/model_identity.cpp
+    model/model_tensors.cpp
+    model/piece_check.cpp
+    model/protobuf_fields.cpp
+    model/rope_angles.cpp
+    model/rope_factors.cpp
+    model/safetensors_file.cpp
+    model/shard_index.cpp
+    model/spm_model_check.cpp
+    model/strict_json.cpp
+    model/transformer.cpp)

@@ -1,0 +1,18 @@
+// The accumulator with forgetting (policies.md, 3.1), for one list.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace palimpsest::engine {
+
+// Adds one chunk's column sums to the list's sums and counts.
+//  window      the policy's SignalNeeds::window (omega; `all` for infinity)
+//  chunk_rows  b; the last b entries are the chunk's own and arrive with sum = count = 0
+//  group       query heads per KV head: column sums are divided by it
+//  columns     [n] sums over the last min(b, window) rows and the group's heads
+//  sum, count  [n]
+void accumulate(int32_t window, int32_t chunk_rows, int32_t group, std::span<const float> columns,
+                std::span<double> sum, std::span<double> count);
+
+} // namespace palimpsest::engine

@@ -1,0 +1,31 @@
+#include "engine/policy/everything.h"
+#include "engine/policy/named_policy.h"
+
+namespace palimpsest::engine {
+
+namespace {
+
+PolicyParts compose(PolicyParameters&, const PolicyContext& context)
+{
+    return {.budget = ListBudget::unlimited(context.budget),
+            .score = ScoreKind::None,
+            .ends = {},
+            .selection = std::make_unique<Everything>(),
+            .positions = PositionMode::Contiguous};
+}
+
+} // namespace
+
+NamedPolicy full_policy()
+{
+    return {.info = {.name = "full",
+                     .keeps = "Every token, as plain attention does; memory grows with the text.",
+                     .signals = "none",
+                     .cost = "no attention pass beyond plain attention",
+                     .positions = "contiguous (equal to original)",
+                     .paper = "",
+                     .parameters = {}},
+            .compose = compose};
+}
+
+} // namespace palimpsest::engine

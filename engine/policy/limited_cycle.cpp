@@ -1,0 +1,99 @@
+#include "engine/policy/limited_cycle.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+#include "engine/policy/rank_list.h"
+
+namespace palimpsest::engine {
+
+namespace {
+
+// The next rank at or after another that may still be the left of a pair. Ranks only ever close, so paths can be
+// shortened as they are walked and a whole walk stays linear.
+class OpenRanks {
+public:
+    explicit OpenRanks(uint32_t size) : link_(size + 1) { std::iota(link_.begin(), link_.end(), 0u); }
+
+    void close(uint32_t rank) { link_[rank] = rank + 1; }
+    uint32_t from(uint32_t rank)
+    {
+        while (link_[rank] != rank)
+            rank = link_[rank] = link_[link_[rank]];
+        return rank;
+    }
+
+private:
+    std::vector<uint32_t> link_; // one more than the list: the end is always open
+};
+
+} // namespace
+
+LimitedCycle::LimitedCycle(int32_t layers, int32_t slots, int32_t limit)
+    : limit_(static_cast<uint32_t>(limit)),
+      layers_(static_cast<size_t>(layers),
+              LayerState{.cursor = 0, .heights = std::vector<uint32_t>(static_cast<size_t>(slots), 0)})
+{
+}
+
+void LimitedCycle::walk(int32_t layer, const Overfull& list, std::vector<uint32_t>& tiles)
+{
+    LayerState& state = layers_[static_cast<size_t>(layer)];
+    const auto slots = static_cast<uint32_t>(state.heights.size());
+    const auto first = static_cast<uint32_t>(list.ends.sinks);
+    std::vector<uint32_t> heights(list.size, 0); // by rank before eviction
+    std::copy(state.heights.begin(), state.heights.end(), heights.begin() + first);
+    RankList places(list.size);
+    OpenRanks open(list.size);
+    for (uint32_t place = first; place < first + slots; ++place) {
+        if (heights[place] >= limit_) open.close(place);
+    }
+
+    uint32_t cursor = first + state.cursor;
+    uint32_t last = first + slots - 1; // newest place of the region
+    for (uint32_t size = list.size; size > list.budget; --size) {
+        uint32_t left = open.from(cursor);
+        if (left > last) left = open.from(first);
+        if (left > last) left = first;
+        const uint32_t right = places.next(left);
+        tiles.insert(tiles.end(), {left, right});
+
+        const uint32_t highest = std::max(heights[left], heights[right]);
+        heights[left] = highest + 1;
+        open.close(right);
+        if (heights[left] >= limit_) open.close(left);
+        const bool at_end = left == last;
+        if (!at_end) last = places.next(last); // the region takes in one entry for the one that left
+        places.join(left, places.next(right));
+        cursor = at_end ? first : places.next(left);
+    }
+
+    uint32_t place = first;
+    for (uint32_t i = 0; i < slots; ++i, place = places.next(place)) {
+        state.heights[i] = heights[place];
+        if (place == cursor) state.cursor = i;
+    }
+}
+
+void LimitedCycle::save(StateWriter& out) const
+{
+    for (const LayerState& layer : layers_) {
+        out.word(layer.cursor);
+        for (const uint32_t height : layer.heights)
+            out.word(height);
+    }
+}
+
+void LimitedCycle::load(StateReader& in)
+{
+    for (LayerState& layer : layers_) {
+        layer.cursor = in.word_within("cursor", 0, static_cast<uint32_t>(layer.heights.size()) - 1);
+        // A height grows by one per merge: the largest number cannot be reached, and would wrap.
+        for (uint32_t& height : layer.heights) {
+            height = in.word_within("height", 0, std::numeric_limits<uint32_t>::max() - 1);
+        }
+    }
+}
+
+} // namespace palimpsest::engine

@@ -1,0 +1,34 @@
+// TreeKV's cycle of pairs with a limit on the height of the tree (policies.md, 4.8, `height`).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/policy/tile_walk.h"
+
+namespace palimpsest::engine {
+
+// An entry's height is that of the tree of merges it has won or lost places in; pairs whose left entry has reached
+// the limit are passed over. Heights depend on no score. Cost of a walk: linear in the list, once per layer.
+class LimitedCycle final : public TileWalk {
+public:
+    // REQUIRES: slots >= 1, limit >= 1.
+    LimitedCycle(int32_t layers, int32_t slots, int32_t limit);
+
+    uint32_t tile_size() const override { return 2; }
+    void walk(int32_t layer, const Overfull& list, std::vector<uint32_t>& tiles) override;
+    void save(StateWriter& out) const override;
+    void load(StateReader& in) override;
+    std::unique_ptr<TileWalk> clone() const override { return std::make_unique<LimitedCycle>(*this); }
+
+private:
+    struct LayerState {
+        uint32_t cursor = 0;
+        std::vector<uint32_t> heights; // [slots]
+    };
+
+    uint32_t limit_;
+    std::vector<LayerState> layers_;
+};
+
+} // namespace palimpsest::engine

@@ -1,0 +1,60 @@
+// The key=value pairs of one policy being built: read with their defaults, checked, and spelled out.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "engine/policy/policy_spec.h"
+#include "engine/policy/registry.h"
+
+namespace palimpsest::engine {
+
+// A whole number from 0 to 2^31 - 1 in plain digits, or nothing.
+std::optional<int32_t> parse_whole(std::string_view text);
+
+// Every reader notes the value in resolved(). All throw Error (Usage): PAL-POLICY-03 for a bad value,
+// PAL-POLICY-04 for values that do not fit together.
+class PolicyParameters {
+public:
+    // Throws PAL-POLICY-02 for a key that `info` does not list.
+    PolicyParameters(const PolicySpec& given, const PolicyInfo& info);
+
+    std::string text(const std::string& key, const std::string& fallback);
+    int32_t whole(const std::string& key, int32_t fallback);
+    // "none", the default, is nothing; otherwise a number of at least 1.
+    std::optional<int32_t> positive_or_none(const std::string& key);
+    bool flag(const std::string& key, bool fallback);
+    // The first choice is the default.
+    template<typename T>
+    T choice(const std::string& key, const std::vector<std::pair<std::string, T>>& choices);
+
+    [[noreturn]] void refuse_value(const std::string& key, const std::string& what,
+                                   const std::string& remedy) const;
+    [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const;
+
+    const PolicySpec& resolved() const { return resolved_; }
+
+private:
+    [[noreturn]] void refuse_choice(const std::string& key, const std::vector<std::string>& names) const;
+
+    PolicySpec given_;
+    PolicySpec resolved_;
+};
+
+template<typename T>
+T PolicyParameters::choice(const std::string& key, const std::vector<std::pair<std::string, T>>& choices)
+{
+    const std::string chosen = text(key, choices.front().first);
+    std::vector<std::string> names;
+    for (const auto& [name, value] : choices) {
+        if (name == chosen) return value;
+        names.push_back(name);
+    }
+    refuse_choice(key, names);
+}
+
+} // namespace palimpsest::engine

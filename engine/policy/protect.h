@@ -1,0 +1,16 @@
+// Axis E: the entries no selection touches (policies.md, 3.5).
+#pragma once
+
+#include <cstdint>
+
+namespace palimpsest::engine {
+
+struct ProtectedEnds {
+    int32_t sinks = 0;  // lowest ranks
+    int32_t recent = 0; // highest ranks
+
+    // Selectable slots m of a budget; negative if the ends alone exceed it.
+    int64_t slots(int32_t budget) const { return int64_t{budget} - sinks - recent; }
+};
+
+} // namespace palimpsest::engine

@@ -1,0 +1,92 @@
+#include "engine/policy/registry.h"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/policy/named_policy.h"
+#include "kernels/base/error.h"
+
+namespace palimpsest::engine {
+
+namespace {
+
+constexpr int32_t budget_limit = 1 << 30;
+
+// Fixed by policies.md, section 4, and absent from this version.
+constexpr std::array<std::string_view, 13> specified_only = {
+    "h2o",      "scissorhands", "tova",  "snapkv", "pyramidkv", "treekv-block",  "hbw-kv",
+    "refreekv", "cake",         "adakv", "quest",  "twilight",  "twilight-evict"};
+
+const std::vector<NamedPolicy>& named_policies()
+{
+    static const std::vector<NamedPolicy> all = [] {
+        std::vector<NamedPolicy> named = {full_policy(), streaming_policy(), treekv_policy(), treekv_log_policy(),
+                                          lacache_policy()};
+        for (auto& policy : named)
+            policy.info.parameters.push_back(schedule_info());
+        return named;
+    }();
+    return all;
+}
+
+[[noreturn]] void refuse_name(const std::string& name)
+{
+    std::vector<std::string> names;
+    std::string list;
+    for (const auto& info : policies()) {
+        names.push_back(info.name);
+        list += (list.empty() ? "" : ", ") + info.name;
+    }
+    if (std::find(specified_only.begin(), specified_only.end(), name) != specified_only.end()) {
+        throw Error(ErrorKind::Usage, "PAL-POLICY-01", "policy '" + name + "'",
+                    "is specified but not in this version", "use one of " + list);
+    }
+    const std::string near = nearest(name, names);
+    const std::string hint = near.empty() ? "" : "did you mean '" + near + "'? ";
+    throw Error(ErrorKind::Usage, "PAL-POLICY-01", "policy '" + printable(name) + "'", "is not known",
+                hint + "use one of " + list);
+}
+
+const NamedPolicy& find_named(const std::string& name)
+{
+    for (const auto& policy : named_policies()) {
+        if (policy.info.name == name) return policy;
+    }
+    refuse_name(name);
+}
+
+} // namespace
+
+const std::vector<PolicyInfo>& policies()
+{
+    static const std::vector<PolicyInfo> infos = [] {
+        std::vector<PolicyInfo> all;
+        for (const auto& policy : named_policies())
+            all.push_back(policy.info);
+        return all;
+    }();
+    return infos;
+}
+
+const PolicyInfo* find_policy(std::string_view name)
+{
+    const auto& all = policies();
+    const auto found =
+        std::find_if(all.begin(), all.end(), [&](const PolicyInfo& info) { return info.name == name; });
+    return found == all.end() ? nullptr : &*found;
+}
+
+std::unique_ptr<Policy> make_policy(const PolicySpec& spec, const PolicyContext& context)
+{
+    const NamedPolicy& named = find_named(spec.name);
+    PolicyParameters parameters(spec, named.info);
+    if (context.budget < 1 || context.budget > budget_limit) {
+        parameters.refuse("a budget of " + std::to_string(context.budget) + " tokens is not possible",
+                          "give a budget from 1 to " + std::to_string(budget_limit));
+    }
+    PolicyParts parts = named.compose(parameters, context);
+    const EvictionSchedule schedule = read_schedule(parameters);
+    return std::make_unique<ComposedPolicy>(std::move(parts), schedule, parameters.resolved(), context.layers);
+}
+
+} // namespace palimpsest::engine

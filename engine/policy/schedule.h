@@ -1,0 +1,21 @@
+// Axis F: when a list goes back to its budget (policies.md, 1, "Schedule").
+#pragma once
+
+#include <cstdint>
+
+#include "engine/policy/parameters.h"
+
+namespace palimpsest::engine {
+
+// Lists are cut as soon as they hold `excess` entries more than their budget: 1 is after every chunk. A larger
+// excess evicts in fewer, larger steps and needs that much more storage.
+struct EvictionSchedule {
+    int32_t excess = 1;
+};
+
+ParameterInfo schedule_info();
+
+// The key `schedule`, which every policy takes. Throws Error (Usage).
+EvictionSchedule read_schedule(PolicyParameters& parameters);
+
+} // namespace palimpsest::engine

@@ -1,0 +1,23 @@
+set(POLICY_SOURCES
+    policy/accumulator.cpp
+    policy/composed_policy.cpp
+    policy/cyclic_tile.cpp
+    policy/fullest_level.cpp
+    policy/full.cpp
+    policy/lacache.cpp
+    policy/ladder.cpp
+    policy/limited_cycle.cpp
+    policy/nearest.cpp
+    policy/parameters.cpp
+    policy/policy_spec.cpp
+    policy/prefix_suffix.cpp
+    policy/registry.cpp
+    policy/schedule.cpp
+    policy/score.cpp
+    policy/state_bytes.cpp
+    policy/streaming.cpp
+    policy/survivors.cpp
+    policy/tile_selection.cpp
+    policy/tree_parameters.cpp
+    policy/treekv.cpp
+    policy/treekv_log.cpp)

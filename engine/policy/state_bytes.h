@@ -1,0 +1,36 @@
+// The bytes of a policy's state: little-endian 32-bit words, whatever the machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace palimpsest::engine {
+
+class StateWriter {
+public:
+    void word(uint32_t value);
+    std::vector<std::byte> take() { return std::move(bytes_); }
+
+private:
+    std::vector<std::byte> bytes_;
+};
+
+// Every failure is an Error (Failed), PAL-POLICY-05: bytes of another policy, or damaged ones.
+class StateReader {
+public:
+    explicit StateReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+    uint32_t word(const char* meaning);
+    // Refuses a word outside [least, most].
+    uint32_t word_within(const char* meaning, uint32_t least, uint32_t most);
+    void expect_end() const;
+    [[noreturn]] static void refuse(const std::string& what);
+
+private:
+    std::span<const std::byte> bytes_;
+};
+
+} // namespace palimpsest::engine

@@ -1,0 +1,30 @@
+#include "engine/policy/survivors.h"
+
+namespace palimpsest::engine {
+
+void HigherScore::thin(int32_t, std::span<const uint32_t> tile, const ScoreView& score, std::span<uint32_t> entries,
+                       std::vector<uint32_t>& dropped) const
+{
+    const uint32_t left = entries[tile[0]];
+    const uint32_t right = entries[tile[1]];
+    const bool keep_left = score(left) > score(right);
+    entries[tile[0]] = keep_left ? left : right;
+    dropped.push_back(keep_left ? right : left);
+}
+
+void FixedOffsets::thin(int32_t layer, std::span<const uint32_t> tile, const ScoreView&,
+                        std::span<uint32_t> entries, std::vector<uint32_t>& dropped) const
+{
+    const auto& kept = kept_[static_cast<size_t>(layer)];
+    size_t stayed = 0;
+    for (size_t offset = 0; offset < tile.size(); ++offset) {
+        const uint32_t entry = entries[tile[offset]];
+        if (stayed < kept.size() && kept[stayed] == offset) {
+            entries[tile[stayed++]] = entry;
+        } else {
+            dropped.push_back(entry);
+        }
+    }
+}
+
+} // namespace palimpsest::engine

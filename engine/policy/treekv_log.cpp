@@ -1,0 +1,37 @@
+#include "engine/policy/fullest_level.h"
+#include "engine/policy/named_policy.h"
+#include "engine/policy/tile_selection.h"
+#include "engine/policy/tree_parameters.h"
+
+namespace palimpsest::engine {
+
+namespace {
+
+PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
+{
+    const TreeParameters tree = read_tree_parameters(parameters, context);
+    auto pairs = std::make_unique<FullestLevel>(context.layers, tree.slots);
+    return {.budget = ListBudget::uniform(context.budget),
+            .score = tree.score,
+            .ends = tree.ends,
+            .selection = std::make_unique<TileSelection>(std::move(pairs), tree.survivors),
+            .positions = PositionMode::Contiguous};
+}
+
+} // namespace
+
+NamedPolicy treekv_log_policy()
+{
+    return {.info = {.name = "treekv-log",
+                     .keeps =
+                         "Of two neighbours the more important, where text is densest: about equally many tokens "
+                         "for every doubling of age.",
+                     .signals = "attention of all queries; of the newest with score=last; none with rule=left",
+                     .cost = "a second attention pass over each chunk; none with rule=left",
+                     .positions = "contiguous",
+                     .paper = "ours, after TreeKV",
+                     .parameters = tree_parameter_infos()},
+            .compose = compose};
+}
+
+} // namespace palimpsest::engine

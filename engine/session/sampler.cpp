@@ -1,0 +1,182 @@
+#include "engine/session/sampler.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "kernels/base/error.h"
+
+namespace palimpsest::engine {
+namespace {
+
+constexpr int32_t most_repeat_last = 1 << 20;
+
+std::string shown(double value)
+{
+    char text[32];
+    std::snprintf(text, sizeof text, "%g", value);
+    return text;
+}
+
+void require(bool holds, const char* option, double value, const char* allowed)
+{
+    if (holds) return;
+    throw Error(ErrorKind::Usage, "PAL-USE-01", option, "it is " + shown(value) + ", allowed is " + allowed,
+                "choose a value in that range");
+}
+
+SamplerOptions checked(const SamplerOptions& o)
+{
+    // Written so that NaN fails.
+    require(o.temperature >= 0 && o.temperature <= 100, "--temperature", o.temperature, "0 to 100");
+    require(o.top_k >= 0, "--top-k", o.top_k, "0 (off) or more");
+    require(o.top_p > 0 && o.top_p <= 1, "--top-p", o.top_p, "above 0 and at most 1");
+    require(o.min_p >= 0 && o.min_p <= 1, "--min-p", o.min_p, "0 to 1");
+    require(o.repeat_penalty > 0 && o.repeat_penalty <= 100, "--repeat-penalty", o.repeat_penalty,
+            "above 0 and at most 100");
+    require(o.repeat_last >= 0 && o.repeat_last <= most_repeat_last, "--repeat-last", o.repeat_last,
+            "0 to 1048576");
+    return o;
+}
+
+[[noreturn]] void refuse_state()
+{
+    throw Error(ErrorKind::Failed, "PAL-SNAP-03", "snapshot",
+                "its sampler state is damaged or belongs to other options",
+                "the text is safe: read the document again");
+}
+
+void put(uint64_t value, int bytes, std::vector<std::byte>& out)
+{
+    for (int i = 0; i < bytes; ++i)
+        out.push_back(static_cast<std::byte>(value >> (8 * i)));
+}
+
+uint64_t get(std::span<const std::byte> bytes)
+{
+    uint64_t value = 0;
+    for (size_t i = bytes.size(); i-- > 0;)
+        value = value << 8 | std::to_integer<uint64_t>(bytes[i]);
+    return value;
+}
+
+} // namespace
+
+Sampler::Sampler(const SamplerOptions& options) : options_(checked(options)), random_(options.seed) {}
+
+TokenId Sampler::sample(std::span<const float> logits)
+{
+    assert(!logits.empty());
+    candidates_.clear();
+    for (size_t i = 0; i < logits.size(); ++i) {
+        if (!std::isfinite(logits[i]))
+            throw Error(ErrorKind::Failed, "PAL-MODEL-15", "model",
+                        "it computed a value that is not a number for token " + std::to_string(i),
+                        "nothing was stored as an answer; the weights may be damaged: verify the model");
+        candidates_.push_back({static_cast<TokenId>(i), logits[i]});
+    }
+    penalize_repeats();
+    const auto less = [](const Candidate& a, const Candidate& b) { return a.value < b.value; };
+    const Candidate best = *std::max_element(candidates_.begin(), candidates_.end(), less);
+    if (options_.temperature == 0) return best.id;
+
+    for (Candidate& c : candidates_)
+        c.value = std::exp((c.value - best.value) / options_.temperature);
+    keep_likely();
+    double sum = 0;
+    for (const Candidate& c : candidates_)
+        sum += c.value;
+    double left = next_uniform() * sum;
+    for (const Candidate& c : candidates_)
+        if ((left -= c.value) < 0) return c.id;
+    return best.id; // rounding alone leads here
+}
+
+void Sampler::accept(TokenId token)
+{
+    if (options_.repeat_last == 0) return;
+    if (std::ssize(recent_) == options_.repeat_last) recent_.erase(recent_.begin());
+    recent_.push_back(token);
+}
+
+void Sampler::penalize_repeats()
+{
+    if (options_.repeat_penalty == 1) return;
+    std::vector<TokenId> seen = recent_;
+    std::sort(seen.begin(), seen.end());
+    seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+    for (TokenId token : seen) {
+        if (token < 0 || token >= std::ssize(candidates_)) continue;
+        double& logit = candidates_[static_cast<size_t>(token)].value;
+        logit = logit > 0 ? logit / options_.repeat_penalty : logit * options_.repeat_penalty;
+    }
+}
+
+// Top-k, top-p and min-p all keep the head of the list in order of probability. Values are relative to the largest.
+void Sampler::keep_likely()
+{
+    const auto likelier = [](const Candidate& a, const Candidate& b) {
+        return a.value != b.value ? a.value > b.value : a.id < b.id;
+    };
+    const auto at = [&](size_t index) { return candidates_.begin() + static_cast<std::ptrdiff_t>(index); };
+    const auto top_k = static_cast<size_t>(options_.top_k);
+    if (top_k > 0 && top_k < candidates_.size()) {
+        // Sorted, so that sums over them do not depend on how the library partitions.
+        std::partial_sort(candidates_.begin(), at(top_k), candidates_.end(), likelier);
+        candidates_.resize(top_k);
+    }
+    if (options_.top_p < 1) {
+        double sum = 0, reached = 0;
+        for (const Candidate& c : candidates_)
+            sum += c.value;
+        size_t kept = 0;
+        // The set is mostly small, a vocabulary large: sorted no further than it reaches.
+        for (size_t head = 256; kept < candidates_.size() && reached < options_.top_p * sum; head *= 8) {
+            head = std::min(head, candidates_.size());
+            std::partial_sort(at(kept), at(head), candidates_.end(), likelier);
+            while (kept < head && reached < options_.top_p * sum)
+                reached += candidates_[kept++].value;
+        }
+        candidates_.resize(kept);
+    }
+    if (options_.min_p > 0)
+        std::erase_if(candidates_, [&](const Candidate& c) { return c.value < options_.min_p; });
+}
+
+// SplitMix64: Steele, Lea, Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014, figure 17.
+double Sampler::next_uniform()
+{
+    random_ += 0x9E3779B97F4A7C15u;
+    uint64_t z = random_;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    z ^= z >> 31;
+    return static_cast<double>(z >> 11) * 0x1p-53;
+}
+
+std::vector<std::byte> Sampler::state() const
+{
+    std::vector<std::byte> out;
+    put(random_, 8, out);
+    put(recent_.size(), 4, out);
+    for (TokenId token : recent_)
+        put(static_cast<uint32_t>(token), 4, out);
+    return out;
+}
+
+void Sampler::restore(std::span<const std::byte> state)
+{
+    if (state.size() < 12) refuse_state();
+    const uint64_t count = get(state.subspan(8, 4));
+    if (count > static_cast<uint64_t>(options_.repeat_last) || state.size() != 12 + 4 * count) refuse_state();
+    std::vector<TokenId> recent;
+    for (size_t i = 12; i < state.size(); i += 4)
+        recent.push_back(static_cast<TokenId>(get(state.subspan(i, 4))));
+    random_ = get(state.first(8));
+    recent_ = std::move(recent);
+}
+
+} // namespace palimpsest::engine

@@ -1,0 +1,67 @@
+// Picks the next token from a model's logits.
+//
+// In this order, each step if it is switched on: repeat penalty (the logit of every token among the last
+// repeat_last is divided by it if positive, multiplied if negative: CTRL, arXiv:1909.05858, section 4.1),
+// temperature, top-k, top-p (nucleus, arXiv:1904.09751: the smallest set of most likely tokens whose probability
+// reaches top_p, of what top-k left), min-p (arXiv:2407.01082: at least min_p times the most likely token's
+// probability). Ties keep the lower id. Temperature 0 is greedy: the largest logit after the repeat penalty.
+//
+// Probabilities are f64 and the random numbers our own, so the same state and logits give the same token.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/text/vocabulary.h"
+
+namespace palimpsest::engine {
+
+struct SamplerOptions {
+    double temperature = 0.0;    // 0 to 100; 0: greedy
+    int32_t top_k = 0;           // 0: off
+    double top_p = 1.0;          // above 0, to 1; 1: off
+    double min_p = 0.0;          // 0 to 1; 0: off
+    double repeat_penalty = 1.0; // above 0, to 100; 1: off
+    int32_t repeat_last = 64;    // tokens that the repeat penalty looks back on, 0 to 1,048,576
+    uint64_t seed = 0;
+};
+
+// A value: a copy goes on as the original would. Not thread-safe.
+class Sampler {
+public:
+    // Throws Error (Usage) that names the option out of range.
+    explicit Sampler(const SamplerOptions& options);
+
+    // Advances the random state, but remembers nothing: see accept. REQUIRES: logits is not empty. Throws Error
+    // (Failed, PAL-MODEL-15) if a logit is not finite (reliability.md, G15).
+    TokenId sample(std::span<const float> logits);
+    // The token became part of the text: the repeat penalty sees it from now on.
+    void accept(TokenId token);
+
+    const SamplerOptions& options() const { return options_; }
+
+    // The random state and the remembered tokens, little-endian. Options are not part of it.
+    std::vector<std::byte> state() const;
+    // Throws Error (Failed, PAL-SNAP-03) for bytes that state() did not write under these options; then nothing
+    // changed.
+    void restore(std::span<const std::byte> state);
+
+private:
+    struct Candidate {
+        TokenId id;
+        double value; // logit, then probability
+    };
+
+    void penalize_repeats();
+    void keep_likely();
+    double next_uniform();
+
+    SamplerOptions options_;
+    uint64_t random_;
+    std::vector<TokenId> recent_; // at most repeat_last, oldest first
+    std::vector<Candidate> candidates_;
+};
+
+} // namespace palimpsest::engine

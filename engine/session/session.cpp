@@ -1,0 +1,431 @@
+#include "engine/session/session.h"
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <cmath>
+
+#include "kernels/base/error.h"
+
+namespace palimpsest::engine {
+namespace {
+
+constexpr int32_t default_budget = 2048;
+
+[[noreturn]] void refuse_option(const std::string& option, const std::string& what, const std::string& remedy)
+{
+    throw Error(ErrorKind::Usage, "PAL-OPTION-03", option, what, remedy);
+}
+
+// Whether a policy keeps everything does not depend on its budget, but the budget's default does on that.
+bool is_bounded(const PolicySpec& spec, const ModelConfig& model)
+{
+    constexpr int32_t any_budget = 1 << 20;
+    return make_policy({spec.name, {}}, {model.layers, model.kv_heads, any_budget})->bounded();
+}
+
+SessionOptions resolve(SessionOptions options, const ModelConfig& model, bool bounded)
+{
+    if (options.chunk < 1)
+        refuse_option("--chunk", "a chunk of " + std::to_string(options.chunk) + " tokens is not possible", "give 1 or more");
+    if (options.budget < 0)
+        refuse_option("--budget", "a budget of " + std::to_string(options.budget) + " tokens is not possible",
+                      "give 1 or more");
+    if (!options.kv_type)
+        options.kv_type = model.stored_type == kernels::DType::BF16 ? kernels::DType::BF16 : kernels::DType::F16;
+    if (*options.kv_type == kernels::DType::Q8_0)
+        refuse_option("--kv-type", "q8 is not in this version", "use f32, f16 or bf16");
+    if (options.budget == 0)
+        options.budget = bounded ? std::min(default_budget, model.context - options.chunk) : model.context;
+    const int64_t positions = bounded ? int64_t{options.budget} + options.chunk : options.budget;
+    if (options.positions == PositionMode::Contiguous && (positions > model.context || options.budget < 1))
+        throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "--budget",
+                    "a budget of " + std::to_string(options.budget) + " and a chunk of " + std::to_string(options.chunk) +
+                        " need " + std::to_string(positions) + " positions, but the model was trained on " +
+                        std::to_string(model.context),
+                    "give a smaller --budget or --chunk");
+    options.rows_at_once = std::max(options.rows_at_once, options.chunk);
+    return options;
+}
+
+std::unique_ptr<Policy> policy_for(const SessionOptions& options, const ModelConfig& model)
+{
+    return make_policy(options.policy, {model.layers, model.kv_heads, options.budget});
+}
+
+CacheShape shape_of(const Model& model, const SessionOptions& options, const Policy& policy)
+{
+    const ModelConfig& c = model.config();
+    CacheShape shape{.layers = c.layers,
+                     .heads = model.head_shape(),
+                     .type = *options.kv_type,
+                     .chunk = options.chunk,
+                     .stage_every_layer = policy.couples_layers(),
+                     .with_signals = policy.signals().any(),
+                     .list_budget = {}};
+    for (int32_t l = 0; l < c.layers; ++l)
+        for (int32_t h = 0; h < c.kv_heads; ++h) shape.list_budget.push_back(policy.list_budget(l, h));
+    return shape;
+}
+
+Transformer transformer_for(const Model& model, const SessionOptions& options, const Policy& policy)
+{
+    int32_t longest = 0;
+    for (int32_t l = 0; l < model.config().layers; ++l)
+        for (int32_t h = 0; h < model.config().kv_heads; ++h) longest = std::max(longest, policy.list_budget(l, h));
+    return Transformer(model, options.positions, options.rows_at_once, longest + options.chunk, policy.signals());
+}
+
+// -log softmax(logits)[token], in double. Throws Error if the model has produced something that is not a number.
+double negative_log_likelihood(std::span<const float> logits, TokenId token)
+{
+    double largest = -INFINITY;
+    for (const float x : logits) largest = std::max(largest, static_cast<double>(x));
+    double sum = 0;
+    for (const float x : logits) sum += std::exp(static_cast<double>(x) - largest);
+    const double nll = largest + std::log(sum) - static_cast<double>(logits[static_cast<size_t>(token)]);
+    if (!std::isfinite(nll))
+        throw Error(ErrorKind::Failed, "PAL-MODEL-15", "model", "its output is not a finite number",
+                    "the weights are damaged; download the model again");
+    return nll;
+}
+
+class Stopwatch {
+public:
+    double seconds() const
+    {
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    }
+
+private:
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+} // namespace
+
+// The session's side of a forward pass: signals in, policy, eviction, records out. Lives for one super-chunk or token.
+class Session::Step final : public LayerStep {
+public:
+    explicit Step(Session& session) : s_(session), first_step_(session.steps_seen_) {}
+
+    void attended(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase, const float* sums,
+                  int64_t stride) override
+    {
+        const int32_t heads = s_.cache_.shape().heads.kv_heads;
+        if (sums) {
+            columns_.resize(static_cast<size_t>(heads * stride));
+            s_.model_->backend().download(columns_.data(), sums, columns_.size() * sizeof(float));
+            s_.cache_.accumulate(layer, s_.policy_->signals().window, rows, columns_.data(), stride);
+        }
+        lists_.clear();
+        tokens_.clear();
+        for (int32_t h = 0; h < heads; ++h) {
+            const TokenList& list = s_.cache_.list(layer, h);
+            lists_.push_back({list.stream, list.sum, list.count});
+            tokens_.push_back(&list);
+        }
+        s_.policy_->select(layer, lists_, dropped_);
+        const uint64_t step = first_step_ + static_cast<uint64_t>(chunk);
+        report(layer, step, rows);
+        for (const auto& gone : dropped_) s_.evicted_ += gone.size();
+        if (phase == kernels::Phase::Prefill)
+            s_.cache_.evict_chunk(layer, dropped_);
+        else
+            s_.cache_.evict_token(layer, dropped_);
+    }
+
+private:
+    void report(int32_t layer, uint64_t step, int32_t rows)
+    {
+        if (s_.observer_) s_.observer_({layer, step, rows, lists_, dropped_});
+        if (!s_.fade_sink_) return;
+        events_.clear();
+        for (const uint32_t token : faded(tokens_, dropped_))
+            events_.push_back({layer, token, static_cast<uint32_t>(step)});
+        if (!events_.empty()) s_.fade_sink_(events_);
+    }
+
+    Session& s_;
+    uint64_t first_step_;
+    std::vector<float> columns_; // [kv_heads, stride] on the host
+    std::vector<ListState> lists_;
+    std::vector<const TokenList*> tokens_;
+    std::vector<std::vector<uint32_t>> dropped_;
+    std::vector<FadeEvent> events_;
+};
+
+Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options)
+    : model_(std::move(model)),
+      options_(resolve(options, model_->config(), is_bounded(options.policy, model_->config()))),
+      policy_(policy_for(options_, model_->config())), cache_(shape_of(*model_, options_, *policy_), model_->backend()),
+      transformer_(transformer_for(*model_, options_, *policy_)), sampler_(options_.sampler)
+{
+    options_.policy = policy_->resolved();
+}
+
+Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options, std::unique_ptr<Policy> policy)
+    : model_(std::move(model)), options_(resolve(options, model_->config(), policy->bounded())),
+      policy_(std::move(policy)), cache_(shape_of(*model_, options_, *policy_), model_->backend()),
+      transformer_(transformer_for(*model_, options_, *policy_)), sampler_(options_.sampler)
+{
+    options_.policy = policy_->resolved();
+}
+
+Session::Session(const Session& other, KvCache cache)
+    : model_(other.model_), options_(other.options_), policy_(other.policy_->clone()), cache_(std::move(cache)),
+      transformer_(transformer_for(*model_, options_, *policy_)), sampler_(other.sampler_), logits_(other.logits_),
+      has_logits_(other.has_logits_), last_token_(other.last_token_), tokens_seen_(other.tokens_seen_),
+      steps_seen_(other.steps_seen_), evicted_(other.evicted_)
+{
+}
+
+Session::~Session() = default;
+
+bool Session::feed(std::span<const TokenId> tokens, const FeedOptions& options)
+{
+    for (const TokenId token : tokens)
+        if (token < 0 || token >= model_->config().vocabulary)
+            throw Error(ErrorKind::Failed, "PAL-TEXT-01", "token " + std::to_string(token),
+                        "the model's vocabulary has " + std::to_string(model_->config().vocabulary) + " entries",
+                        "use ids of this model's tokenizer");
+    pending_.insert(pending_.end(), tokens.begin(), tokens.end());
+    return run(std::ssize(pending_) / options_.chunk * options_.chunk, options);
+}
+
+bool Session::finish(const FeedOptions& options)
+{
+    return run(std::ssize(pending_), options);
+}
+
+// Computes the first `tokens` pending ones: whole chunks, and at the end of the input a shorter one.
+bool Session::run(int64_t tokens, const FeedOptions& options)
+{
+    const Stopwatch watch;
+    const uint64_t seen_before = tokens_seen_;
+    const int64_t rows_at_once =
+        policy_->couples_layers() ? options_.chunk : options_.rows_at_once / options_.chunk * options_.chunk;
+    int64_t done = 0;
+    while (done < tokens) {
+        if (options.stop.stop_requested()) {
+            pending_.clear();
+            return false;
+        }
+        const auto rows = std::min(rows_at_once, tokens - done);
+        check_room(rows);
+        const std::span<const TokenId> batch(pending_.data() + done, static_cast<size_t>(rows));
+        std::vector<int32_t> chunks;
+        for (int64_t at = 0; at < rows; at += options_.chunk)
+            chunks.push_back(static_cast<int32_t>(std::min<int64_t>(options_.chunk, rows - at)));
+        // The last token's logits are wanted before the next rows overwrite what they are computed from.
+        if (options.loss && tokens_seen_ > 0) compute_logits();
+        Step step(*this);
+        transformer_.prefill(batch, chunks, tokens_seen_, cache_, policy_->couples_layers(), step);
+        if (options.loss) report_losses(batch, options);
+        has_logits_ = false;
+        last_token_ = batch.back();
+        tokens_seen_ += batch.size();
+        steps_seen_ += chunks.size();
+        done += rows;
+        tokens_per_second_ = static_cast<double>(tokens_seen_ - seen_before) / std::max(watch.seconds(), 1e-9);
+        if (options.progress) options.progress(telemetry());
+    }
+    pending_.erase(pending_.begin(), pending_.begin() + done);
+    return true;
+}
+
+void Session::check_room(int64_t tokens) const
+{
+    if (tokens_seen_ + static_cast<uint64_t>(tokens) > UINT32_MAX)
+        throw Error(ErrorKind::Failed, "PAL-TEXT-02", "document", "the stream is longer than 4,294,967,295 tokens",
+                    "start a new session");
+    if (policy_->bounded()) return;
+    const int64_t capacity = policy_->list_budget(0, 0);
+    if (static_cast<int64_t>(tokens_seen_) + tokens > capacity)
+        throw Error(ErrorKind::Resources, "PAL-BUDGET-02", "--policy " + options_.policy.name,
+                    "it keeps every token, its capacity is " + std::to_string(capacity) + " tokens and " +
+                        std::to_string(static_cast<int64_t>(tokens_seen_) + tokens) + " are needed",
+                    "use a policy with a budget, such as treekv");
+}
+
+void Session::report_losses(std::span<const TokenId> tokens, const FeedOptions& options)
+{
+    constexpr int64_t at_once = 64;
+    const auto vocabulary = static_cast<size_t>(model_->config().vocabulary);
+    if (tokens_seen_ > 0) options.loss(tokens_seen_, tokens[0], negative_log_likelihood(logits_, tokens[0]));
+    std::vector<float> block;
+    for (int64_t begin = 0; begin + 1 < std::ssize(tokens); begin += at_once) {
+        const int64_t rows = std::min(at_once, std::ssize(tokens) - 1 - begin);
+        transformer_.logits(begin, rows, block);
+        for (int64_t r = 0; r < rows; ++r) {
+            const auto next = static_cast<size_t>(begin + r + 1);
+            const std::span<const float> row(block.data() + static_cast<size_t>(r) * vocabulary, vocabulary);
+            options.loss(tokens_seen_ + next, tokens[next], negative_log_likelihood(row, tokens[next]));
+        }
+    }
+}
+
+const std::vector<float>& Session::logits()
+{
+    finish();
+    assert(tokens_seen_ > 0);
+    compute_logits();
+    return logits_;
+}
+
+void Session::compute_logits()
+{
+    if (!has_logits_) transformer_.last_logits(logits_);
+    has_logits_ = true;
+}
+
+GenerateResult Session::generate(const GenerateOptions& options)
+{
+    const Stopwatch watch;
+    GenerateResult result;
+    finish();
+    for (;;) {
+        if (options.stop.stop_requested()) {
+            result.end = GenerateEnd::Cancelled;
+            break;
+        }
+        if (std::ssize(result.tokens) == options.max_tokens) {
+            result.end = GenerateEnd::Length;
+            break;
+        }
+        const TokenId token = sampler_.sample(logits());
+        if (options.is_end && options.is_end(token)) {
+            result.end = GenerateEnd::EndOfText;
+            break;
+        }
+        check_room(1);
+        Step step(*this);
+        transformer_.decode(token, tokens_seen_, cache_, step);
+        sampler_.accept(token);
+        has_logits_ = false;
+        last_token_ = token;
+        ++tokens_seen_;
+        ++steps_seen_;
+        result.tokens.push_back(token);
+        if (options.token && !options.token(token)) {
+            result.end = GenerateEnd::Stopped;
+            break;
+        }
+    }
+    tokens_per_second_ = static_cast<double>(result.tokens.size()) / std::max(watch.seconds(), 1e-9);
+    return result;
+}
+
+Telemetry Session::telemetry() const
+{
+    const ModelConfig& c = model_->config();
+    const auto slot_bytes = static_cast<uint64_t>(2 * kernels::row_bytes(*options_.kv_type, c.head_dim));
+    return {.tokens_seen = tokens_seen_,
+            .tokens_per_second = tokens_per_second_,
+            .cache_bytes = cache_.allocated_bytes(),
+            .scratch_bytes = transformer_.allocated_bytes(),
+            .full_cache_bytes = tokens_seen_ * static_cast<uint64_t>(c.layers * c.kv_heads) * slot_bytes,
+            .slots_used = cache_.slots_used(),
+            .slots_capacity = cache_.slots_capacity(),
+            .evicted = evicted_};
+}
+
+std::unique_ptr<Session> Session::fork()
+{
+    if (tokens_seen_ > 0 || !pending_.empty()) logits();
+    return std::unique_ptr<Session>(new Session(*this, cache_.clone()));
+}
+
+SessionState Session::state()
+{
+    if (tokens_seen_ > 0 || !pending_.empty()) logits();
+    SessionState state{.model_fingerprint = model_->fingerprint(),
+                       .simd_target = model_->backend().simd_target(),
+                       .policy = options_.policy,
+                       .budget = options_.budget,
+                       .chunk = options_.chunk,
+                       .positions = options_.positions,
+                       .kv_type = *options_.kv_type,
+                       .tokens_seen = tokens_seen_,
+                       .steps_seen = steps_seen_,
+                       .evicted = evicted_,
+                       .last_token = last_token_,
+                       .logits = logits_,
+                       .policy_state = policy_->state(),
+                       .sampler_options = options_.sampler,
+                       .sampler_state = sampler_.state(),
+                       .lists = {}};
+    for (int32_t l = 0; l < cache_.shape().layers; ++l)
+        for (int32_t h = 0; h < cache_.shape().heads.kv_heads; ++h) {
+            ListAtRest& list = state.lists.emplace_back();
+            list.tokens = cache_.list(l, h);
+            cache_.read(l, h, list.keys, list.values);
+        }
+    return state;
+}
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& what, const std::string& remedy)
+{
+    throw Error(ErrorKind::Failed, "PAL-SNAP-02", "saved session", what, remedy);
+}
+
+// Rules K3 and K7: every size is that of the live session, every index lies inside the stream.
+void check_list(const ListAtRest& list, const KvCache& cache, int32_t layer, int32_t head, uint64_t tokens_seen)
+{
+    const auto n = list.tokens.size();
+    const auto bytes = n * static_cast<size_t>(kernels::row_bytes(cache.shape().type, cache.shape().heads.head_dim));
+    const size_t accumulated = cache.shape().with_signals ? n : 0;
+    const bool sizes = n <= static_cast<size_t>(cache.capacity(layer, head)) && list.keys.size() == bytes &&
+                       list.values.size() == bytes && list.tokens.sum.size() == accumulated &&
+                       list.tokens.count.size() == accumulated;
+    const auto& stream = list.tokens.stream;
+    const bool ascending = std::adjacent_find(stream.begin(), stream.end(), std::greater_equal<>()) == stream.end();
+    const auto finite = [](double x) { return std::isfinite(x); };
+    if (!sizes || !ascending || (n > 0 && stream.back() >= tokens_seen) ||
+        !std::all_of(list.tokens.sum.begin(), list.tokens.sum.end(), finite) ||
+        !std::all_of(list.tokens.count.begin(), list.tokens.count.end(), finite))
+        refuse("the tokens of layer " + std::to_string(layer) + ", head " + std::to_string(head) + " do not fit it",
+               "read the document again");
+}
+
+} // namespace
+
+std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, const SessionState& state)
+{
+    if (state.model_fingerprint != model->fingerprint())
+        refuse("it was saved with another model", "load that model or read the document again");
+    if (state.simd_target != model->backend().simd_target())
+        refuse("it was computed with " + state.simd_target + " instructions, this process uses " +
+                   model->backend().simd_target(),
+               "start with --simd " + state.simd_target + " or read the document again");
+    auto session = std::make_unique<Session>(model, SessionOptions{.policy = state.policy,
+                                                                   .budget = state.budget,
+                                                                   .chunk = state.chunk,
+                                                                   .positions = state.positions,
+                                                                   .kv_type = state.kv_type,
+                                                                   .rows_at_once = SessionOptions{}.rows_at_once,
+                                                                   .sampler = state.sampler_options});
+    const CacheShape& shape = session->cache_.shape();
+    const bool fed = state.tokens_seen > 0;
+    if (state.lists.size() != static_cast<size_t>(shape.layers * shape.heads.kv_heads) ||
+        state.logits.size() != (fed ? static_cast<size_t>(model->config().vocabulary) : 0))
+        refuse("its parts do not fit the model", "read the document again");
+    for (int32_t l = 0; l < shape.layers; ++l)
+        for (int32_t h = 0; h < shape.heads.kv_heads; ++h) {
+            const ListAtRest& list = state.lists[static_cast<size_t>(l * shape.heads.kv_heads + h)];
+            check_list(list, session->cache_, l, h, state.tokens_seen);
+            session->cache_.write(l, h, list.tokens, list.keys, list.values);
+        }
+    session->policy_->restore(state.policy_state);
+    session->sampler_.restore(state.sampler_state);
+    session->logits_ = state.logits;
+    session->has_logits_ = fed;
+    session->last_token_ = state.last_token;
+    session->tokens_seen_ = state.tokens_seen;
+    session->steps_seen_ = state.steps_seen;
+    session->evicted_ = state.evicted;
+    return session;
+}
+
+} // namespace palimpsest::engine

@@ -1,0 +1,121 @@
+// One stream of tokens through a model under a fixed cache budget: feed a document, generate, fork, save.
+//
+// Chunks of b tokens attend to what was kept and to themselves; then the policy evicts every list back to its budget.
+// Boundaries lie at multiples of b, counted from the start, from the last generated token, and from the last time an
+// incomplete chunk was asked for (generate, state, finish).
+//
+// Not thread-safe; sessions that share a model's backend take turns. Cancelling takes effect between super-chunks and
+// between tokens, and leaves the session as after the last one.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "engine/cache/fading.h"
+#include "engine/cache/retention_map.h"
+#include "engine/model/model.h"
+#include "engine/model/transformer.h"
+#include "engine/session/session_options.h"
+#include "engine/session/session_state.h"
+#include "engine/session/telemetry.h"
+
+namespace palimpsest::engine {
+
+// What a policy saw and said for one layer of one step. `lists` include the step's own tokens.
+struct Selection {
+    int32_t layer = 0;
+    uint64_t step = 0; // chunks and decode steps before this one
+    int32_t rows = 0;  // tokens of the step
+    std::span<const ListState> lists;
+    const std::vector<std::vector<uint32_t>>& dropped; // ranks, per head
+};
+
+struct FeedOptions {
+    std::stop_token stop;
+    std::function<void(const Telemetry&)> progress; // after every super-chunk
+    // The loss of every token but a stream's first: -log p(token | what the policy let the model see).
+    std::function<void(uint64_t index, TokenId token, double nll)> loss;
+};
+
+enum class GenerateEnd { EndOfText, Length, Stopped, Cancelled };
+
+struct GenerateOptions {
+    int32_t max_tokens = 256;
+    std::stop_token stop;
+    std::function<bool(TokenId)> token;  // called per token; false stops (Stopped), the token is kept
+    std::function<bool(TokenId)> is_end; // an end-of-text token is neither reported nor fed
+};
+
+struct GenerateResult {
+    std::vector<TokenId> tokens;
+    GenerateEnd end = GenerateEnd::Length;
+};
+
+class Session {
+public:
+    // Throws Error (Usage) for options that do not fit the model or one another, Resources for memory.
+    Session(std::shared_ptr<const Model> model, const SessionOptions& options);
+    // With a policy of the caller's own instead of one by name; options.policy and options.budget describe it.
+    Session(std::shared_ptr<const Model> model, const SessionOptions& options, std::unique_ptr<Policy> policy);
+    ~Session();
+
+    const Model& model() const { return *model_; }
+    const SessionOptions& options() const { return options_; } // budget and KV type filled in
+    const Policy& policy() const { return *policy_; }
+
+    // Takes all the tokens; those of an incomplete chunk wait. Returns false if it was cancelled: then what was not
+    // yet computed is forgotten, and pending() is 0. Throws Error (Resources) when an unbounded policy is full.
+    bool feed(std::span<const TokenId> tokens, const FeedOptions& options = {});
+    // Computes the incomplete chunk, if any.
+    bool finish(const FeedOptions& options = {});
+    int64_t pending() const { return std::ssize(pending_); }
+
+    GenerateResult generate(const GenerateOptions& options);
+    Sampler& sampler() { return sampler_; }
+
+    // Logits after the last token. REQUIRES: something was fed; finishes an incomplete chunk.
+    const std::vector<float>& logits();
+
+    uint64_t tokens_seen() const { return tokens_seen_; } // computed; pending ones not counted
+    RetentionMap retention() const { return RetentionMap::of(cache_, tokens_seen_); }
+    Telemetry telemetry() const;
+
+    std::unique_ptr<Session> fork(); // finishes an incomplete chunk; costs one copy of the cache
+    SessionState state();            // finishes an incomplete chunk
+    // Throws Error (Failed) if the state is of another model, target or setting, or does not fit itself.
+    static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state);
+
+    void set_fade_sink(FadeSink sink) { fade_sink_ = std::move(sink); }
+    void set_observer(std::function<void(const Selection&)> observer) { observer_ = std::move(observer); }
+
+private:
+    class Step;
+    Session(const Session& other, KvCache cache);
+
+    bool run(int64_t tokens, const FeedOptions& options);
+    void check_room(int64_t tokens) const;
+    void compute_logits();
+    void report_losses(std::span<const TokenId> tokens, const FeedOptions& options);
+
+    std::shared_ptr<const Model> model_;
+    SessionOptions options_;
+    std::unique_ptr<Policy> policy_;
+    KvCache cache_;
+    Transformer transformer_;
+    Sampler sampler_;
+    std::vector<TokenId> pending_;
+    std::vector<float> logits_; // after the last token, if has_logits_
+    bool has_logits_ = false;
+    TokenId last_token_ = -1;
+    uint64_t tokens_seen_ = 0;
+    uint64_t steps_seen_ = 0;
+    uint64_t evicted_ = 0;
+    double tokens_per_second_ = 0;
+    FadeSink fade_sink_;
+    std::function<void(const Selection&)> observer_;
+};
+
+} // namespace palimpsest::engine

@@ -1,0 +1,23 @@
+// What a session is started with.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "engine/policy/policy.h"
+#include "engine/session/sampler.h"
+#include "kernels/base/dtype.h"
+
+namespace palimpsest::engine {
+
+struct SessionOptions {
+    PolicySpec policy{"treekv", {}};
+    int32_t budget = 0;  // tokens kept per (layer, KV head); 0: min(2048, context - chunk), or the context if unbounded
+    int32_t chunk = 512; // tokens per prefill chunk
+    PositionMode positions = PositionMode::Contiguous;
+    std::optional<kernels::DType> kv_type; // none: bf16 for models stored in bf16, else f16
+    int32_t rows_at_once = 512;            // of a super-chunk, at least one chunk; no effect on results
+    SamplerOptions sampler;
+};
+
+} // namespace palimpsest::engine

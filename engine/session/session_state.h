@@ -1,0 +1,41 @@
+// Everything that going on with a session depends on, at rest in memory: an exact state. Going on from it is bit for
+// bit going on without it, on the same model, backend and SIMD target (architecture.md, contract 7).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/cache/token_list.h"
+#include "engine/policy/policy_spec.h"
+#include "engine/session/session_options.h"
+
+namespace palimpsest::engine {
+
+struct ListAtRest {
+    TokenList tokens;
+    std::vector<std::byte> keys, values; // [tokens, head_dim] in rank order, in the KV type
+};
+
+struct SessionState {
+    std::string model_fingerprint;
+    std::string simd_target;
+    PolicySpec policy; // resolved
+    int32_t budget = 0;
+    int32_t chunk = 0;
+    PositionMode positions = PositionMode::Contiguous;
+    kernels::DType kv_type = kernels::DType::F16;
+
+    uint64_t tokens_seen = 0;
+    uint64_t steps_seen = 0; // chunks and decode steps
+    uint64_t evicted = 0;
+    TokenId last_token = -1; // -1: nothing was fed yet
+    std::vector<float> logits; // after the last token, [vocabulary]; empty if nothing was fed yet
+    std::vector<std::byte> policy_state;
+    SamplerOptions sampler_options;
+    std::vector<std::byte> sampler_state;
+    std::vector<ListAtRest> lists; // [layers * kv_heads]
+};
+
+} // namespace palimpsest::engine

@@ -1,0 +1,42 @@
+// A document of any length to tokens, in pieces as they arrive: the model's normalisation, then its tokenizer.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/text/normalizer.h"
+#include "engine/text/tokenizer.h"
+
+namespace palimpsest::engine {
+
+// Ranges are bytes of what was pushed: ascending, without gaps, from 0 to the end (of an empty result there are
+// none). Ids do not depend on how the document was cut into pushes. Memory: the push and one line, at most 64 KiB
+// of it.
+class DocumentEncoder {
+public:
+    // `first_piece` as in Tokenizer::encode. The tokenizer must outlive this.
+    DocumentEncoder(const Tokenizer& tokenizer, bool first_piece);
+
+    // Appends the tokens that are certain. Text should be clean (Utf8Cleaner).
+    void push(std::string_view bytes, std::vector<EncodedToken>& out);
+    void finish(std::vector<EncodedToken>& out);
+    // Bytes pushed so far.
+    uint64_t source_bytes() const { return source_bytes_; }
+
+private:
+    void encode_pending(bool at_end, std::vector<EncodedToken>& out);
+
+    const Tokenizer& tokenizer_;
+    Normalizer normalizer_;
+    OffsetMap map_;
+    bool first_piece_;
+    std::string pending_;        // normalised text not yet encoded
+    uint64_t pending_begin_ = 0; // its position in the normalised text
+    uint64_t source_bytes_ = 0;
+    uint64_t last_end_ = 0;          // in the source
+    std::vector<EncodedToken> held_; // the last token: what follows may still belong to it
+};
+
+} // namespace palimpsest::engine

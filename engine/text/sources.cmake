@@ -1,0 +1,9 @@
+set(TEXT_SOURCES
+    text/chat_template.cpp
+    text/detokenizer.cpp
+    text/document_encoder.cpp
+    text/normalizer.cpp
+    text/sentencepiece_model.cpp
+    text/tokenizer.cpp
+    text/utf8.cpp
+    text/utf8_cleaner.cpp)

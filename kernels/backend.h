@@ -1,0 +1,296 @@
+// The one interface between the engine and whatever computes: about a dozen coarse, fused operations on whole layers.
+//
+// Memory. "Backend memory" is what Backend::allocate gives: ordinary memory on the CPU, device memory on a GPU. Every
+// pointer in an argument struct is backend memory unless it is marked `host`. Only upload and download cross over.
+//
+// Numbers. Activations are f32, row-major. A row's result never depends on how many rows come with it, on the number of
+// threads, or on the physical row a cached token lies in; sums run in a fixed order. Prefill and Decode may round
+// differently: bits are a function of tokens, chunk boundaries and phase (architecture.md, contract 2 and 6).
+//
+// Threads. One caller at a time per backend.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+
+#include "kernels/base/dtype.h"
+
+namespace palimpsest::kernels {
+
+enum class Phase : uint8_t { Prefill, Decode };
+
+class Backend;
+
+// Zero-filled, 64-byte aligned backend memory, touched lazily. Must not outlive its backend.
+class Buffer {
+public:
+    Buffer() = default;
+    Buffer(Backend& owner, size_t bytes); // throws Error (Resources)
+    Buffer(Buffer&& other) noexcept { *this = std::move(other); }
+    Buffer& operator=(Buffer&& other) noexcept
+    {
+        std::swap(owner_, other.owner_);
+        std::swap(data_, other.data_);
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+    ~Buffer();
+
+    size_t bytes() const { return bytes_; }
+    template<class T = std::byte>
+    T* data() const
+    {
+        return static_cast<T*>(data_);
+    }
+
+private:
+    Backend* owner_ = nullptr;
+    void* data_ = nullptr;
+    size_t bytes_ = 0;
+};
+
+// Rows of a weight as they lie in a file or in memory. `host`; the backend may keep pointing at it (CPU) or copy it
+// (GPU), so it must live as long as the Weight.
+struct HostMatrix {
+    DType type = DType::F32;
+    const std::byte* data = nullptr; // host [rows, cols], at least 2-byte aligned
+    int64_t rows = 0;
+    int64_t cols = 0; // a whole number of blocks of the type
+    // > 0: rows come in heads of this many, stored as adjacent rotary pairs (2i, 2i+1), as GGUF has them for Llama.
+    // Row numbers everywhere else are half-split (i, i + d/2).
+    int32_t paired_head_dim = 0;
+};
+
+// Row-concatenation of matrices of equal width: [sum of rows, cols]. Immutable.
+class Weight {
+public:
+    virtual ~Weight() = default;
+    int64_t rows() const { return rows_; }
+    int64_t cols() const { return cols_; }
+    int64_t bytes() const { return bytes_; } // as read once per decoded token
+
+protected:
+    int64_t rows_ = 0, cols_ = 0, bytes_ = 0;
+};
+
+struct RmsNorm {
+    const float* weight = nullptr; // [cols]; null: no norm
+    float epsilon = 1e-5f;
+};
+
+struct EmbedArgs {
+    const Weight* table = nullptr; // [vocabulary, dim]
+    std::span<const int32_t> ids;  // host; each in [0, vocabulary)
+    float* y = nullptr;            // [ids, dim]
+};
+
+// y = norm(x) W^T + bias, or y += with `accumulate`.
+struct LinearArgs {
+    const float* x = nullptr; // [rows, W.cols]
+    int64_t rows = 0;
+    RmsNorm norm;
+    const Weight* weight = nullptr;
+    const float* bias = nullptr; // [W.rows] or null
+    float* y = nullptr;          // [rows, W.rows]
+    bool accumulate = false;
+    Phase phase = Phase::Prefill;
+};
+
+// x += down(silu(g) * u) with (g, u) = norm(x) gate_up^T.
+struct FeedForwardArgs {
+    float* x = nullptr; // [rows, dim]
+    int64_t rows = 0;
+    RmsNorm norm;
+    const Weight* gate_up = nullptr; // [2 * ffn, dim]: gate rows, then up rows
+    const Weight* down = nullptr;    // [dim, ffn]
+    Phase phase = Phase::Prefill;
+};
+
+// cos and sin of the rotary angles, f32 [positions, rotary_dim]: rotary_dim/2 cosines, then as many sines.
+// Pairs are half-split: (i, i + rotary_dim/2); dimensions from rotary_dim on are left alone.
+struct RopeTable {
+    const float* cos_sin = nullptr;
+    int64_t positions = 0;
+    int32_t rotary_dim = 0;
+};
+
+// How attention gets its positions (architecture.md, 4).
+//  contiguous: keys lie un-rotated, the key at rank j is rotated at j, chunk row r at used + r; table row = position.
+//  original:   keys were rotated on write; table row r belongs to chunk row r.
+struct Rotation {
+    RopeTable table;
+    bool keys_rotated = false;
+};
+
+struct HeadShape {
+    int32_t query_heads = 0;
+    int32_t kv_heads = 0; // divides query_heads
+    int32_t head_dim = 0;
+    float scale = 0; // of the logits, 1/sqrt(head_dim)
+    int32_t group() const { return query_heads / kv_heads; }
+    int64_t qkv_width() const { return static_cast<int64_t>(query_heads + 2 * kv_heads) * head_dim; }
+};
+
+inline constexpr int page_rows = 64;
+
+// Keys and values of one session: pages of 64 rows, [pages, 64, head_dim] each. A key and its value share the row.
+struct KvPool {
+    DType type = DType::F16; // F32, F16 or BF16
+    std::byte* keys = nullptr;
+    std::byte* values = nullptr;
+};
+
+// The lists of one layer, one per KV head. Row x of a list lies in pool page pages[x / 64], row x % 64.
+struct KvLists {
+    const uint32_t* pages = nullptr; // [kv_heads, page_stride]
+    int64_t page_stride = 0;
+    const int32_t* used = nullptr; // host [kv_heads]: tokens in each list; lists may be ragged
+    // [kv_heads, order_stride]: a permutation of the list's rows. Rank j lies in row order[j] for j < used; the rest
+    // are the free rows. Prefill operations REQUIRE the identity (see straighten).
+    uint32_t* order = nullptr;
+    int64_t order_stride = 0;
+};
+
+// A chunk's keys and values until the policy has chosen: [kv_heads, capacity, head_dim] each, in the pool's type.
+struct Staging {
+    std::byte* keys = nullptr;
+    std::byte* values = nullptr;
+    int64_t capacity = 0;
+};
+
+// Which attention rows a policy wants summed (policies.md, 3.1): the last `rows` of the chunk.
+struct SignalRequest {
+    static constexpr int32_t all = INT32_MAX;
+    int32_t rows = 0; // 0: none
+};
+
+// Splits qkv rows (queries, keys, values side by side) and stores keys and values of the chunk.
+struct StageArgs {
+    HeadShape shape;
+    const float* qkv = nullptr; // [rows, qkv_width]
+    int32_t rows = 0;
+    DType type = DType::F16;
+    Staging staging;
+    Rotation rotation; // rotates keys only if keys_rotated
+};
+
+// Attention of one chunk over the kept ranks and, causally, over itself.
+struct AttendArgs {
+    HeadShape shape;
+    const float* qkv = nullptr; // [rows, qkv_width]; only the queries are read
+    int32_t rows = 0;
+    KvPool pool;
+    KvLists lists;
+    Staging staging;
+    Rotation rotation;
+    float* out = nullptr; // [rows, query_heads * head_dim]
+    SignalRequest signals;
+    float* sums = nullptr; // [kv_heads, sums_stride]: per rank of kept ++ chunk, summed over wanted rows and the group
+    int64_t sums_stride = 0;
+};
+
+// Attention of one token: its key and value go to row order[used] of each list, then it attends to used + 1 ranks.
+struct DecodeAttendArgs {
+    HeadShape shape;
+    const float* qkv = nullptr; // [qkv_width]
+    KvPool pool;
+    KvLists lists; // `used` as before this token
+    Rotation rotation;
+    float* out = nullptr; // [query_heads * head_dim]
+    SignalRequest signals;
+    float* sums = nullptr; // as in AttendArgs, used + 1 per head; with rows >= 1
+    int64_t sums_stride = 0;
+};
+
+// Ends a prefill chunk: of used + rows ranks the `kept` ones, ascending, become ranks 0, 1, ... in rows 0, 1, ...
+struct CompactArgs {
+    HeadShape shape;
+    KvPool pool;
+    KvLists lists; // `used` as before the chunk
+    Staging staging;
+    const uint32_t* kept = nullptr; // host [kv_heads, kept_stride]
+    int64_t kept_stride = 0;
+    const int32_t* kept_count = nullptr; // host [kv_heads]
+};
+
+// Ends a decode step: takes ranks out of each order list; their rows become free.
+struct DropArgs {
+    int32_t kv_heads = 0;
+    KvLists lists;                     // `used` counts the new token
+    const uint32_t* dropped = nullptr; // host [kv_heads, dropped_stride], ascending
+    int64_t dropped_stride = 0;
+    const int32_t* dropped_count = nullptr; // host [kv_heads]
+};
+
+// Moves rows so that every order list is the identity again.
+struct StraightenArgs {
+    HeadShape shape;
+    KvPool pool;
+    KvLists lists;
+};
+
+// One list's keys and values in rank order, for a snapshot: [used, head_dim] each, in the pool's type.
+struct GatherArgs {
+    HeadShape shape;
+    KvPool pool;
+    KvLists lists;
+    int32_t head = 0;
+    std::byte* keys = nullptr;   // host
+    std::byte* values = nullptr; // host
+};
+
+class Backend {
+public:
+    virtual ~Backend() = default;
+
+    virtual std::string name() const = 0;        // "cpu", "cuda:0"
+    virtual std::string simd_target() const = 0; // "AVX3", "sm_90"; results differ in the last bits between targets
+    virtual int threads() const = 0;
+
+    virtual void upload(void* to, const void* from_host, size_t bytes) = 0;
+    virtual void download(void* to_host, const void* from, size_t bytes) = 0;
+    virtual void copy(void* to, const void* from, size_t bytes) = 0; // within backend memory
+
+    virtual std::unique_ptr<Weight> load(std::span<const HostMatrix> parts) = 0;
+
+    virtual void embed(const EmbedArgs& args) = 0;
+    virtual void linear(const LinearArgs& args) = 0;
+    virtual void feed_forward(const FeedForwardArgs& args) = 0;
+    virtual void stage(const StageArgs& args) = 0;
+    virtual void attend(const AttendArgs& args) = 0;
+    virtual void decode_attend(const DecodeAttendArgs& args) = 0;
+    virtual void compact(const CompactArgs& args) = 0;
+    virtual void drop(const DropArgs& args) = 0;
+    virtual void straighten(const StraightenArgs& args) = 0;
+    virtual void gather(const GatherArgs& args) = 0;
+
+private:
+    friend class Buffer;
+    virtual void* allocate(size_t bytes) = 0; // throws Error (Resources)
+    virtual void release(void* data, size_t bytes) noexcept = 0;
+};
+
+inline Buffer::Buffer(Backend& owner, size_t bytes)
+    : owner_(&owner), data_(bytes ? owner.allocate(bytes) : nullptr), bytes_(bytes)
+{
+}
+
+inline Buffer::~Buffer()
+{
+    if (data_) owner_->release(data_, bytes_);
+}
+
+struct BackendChoice {
+    std::string device = "auto"; // auto, cpu, cuda[:N]
+    int threads = 0;             // 0: physical cores
+    std::string simd;            // empty: best found; else a target's name
+};
+
+// Throws Error (Usage) for a device or target that is not there, with the list of what is.
+std::unique_ptr<Backend> open_backend(const BackendChoice& choice = {});
+
+} // namespace palimpsest::kernels

@@ -1,0 +1,82 @@
+#include "kernels/base/dtype.h"
+
+#include <cassert>
+
+namespace palimpsest::kernels {
+
+const DTypeInfo& info(DType type)
+{
+    static constexpr DTypeInfo table[] = {{"f32", 1, 4}, {"f16", 1, 2}, {"bf16", 1, 2}, {"q8_0", 32, 34}};
+    return table[static_cast<int>(type)];
+}
+
+float f16_to_f32(uint16_t h)
+{
+    const uint32_t sign = static_cast<uint32_t>(h & 0x8000u) << 16;
+    const uint32_t exponent = (h >> 10) & 0x1Fu;
+    const uint32_t mantissa = h & 0x3FFu;
+    if (exponent == 0x1F) return std::bit_cast<float>(sign | 0x7F800000u | (mantissa << 13));
+    if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+    const float subnormal = static_cast<float>(mantissa) * 0x1p-24f;
+    return sign ? -subnormal : subnormal;
+}
+
+uint16_t f32_to_f16(float f)
+{
+    const uint32_t bits = std::bit_cast<uint32_t>(f);
+    const uint32_t sign = (bits >> 16) & 0x8000u;
+    const uint32_t magnitude = bits & 0x7FFFFFFFu;
+    if (magnitude > 0x7F800000u) return static_cast<uint16_t>(sign | 0x7E00u);
+    if (magnitude >= 0x477FF000u) return static_cast<uint16_t>(sign | 0x7C00u); // rounds to infinity
+    if (magnitude < 0x38800000u) {
+        // Subnormal half: adding 0.5 lets the float unit round to units of 2^-24.
+        const float rounded = std::bit_cast<float>(magnitude) + 0.5f;
+        return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(rounded) - 0x3F000000u));
+    }
+    const uint32_t odd = (magnitude >> 13) & 1u;
+    return static_cast<uint16_t>(sign | ((magnitude - 0x38000000u + 0xFFFu + odd) >> 13));
+}
+
+uint16_t f32_to_bf16(float f)
+{
+    const uint32_t bits = std::bit_cast<uint32_t>(f);
+    if ((bits & 0x7FFFFFFFu) > 0x7F800000u) return static_cast<uint16_t>((bits >> 16) | 0x40u);
+    return static_cast<uint16_t>((bits + 0x7FFFu + ((bits >> 16) & 1u)) >> 16);
+}
+
+void to_f32(DType type, const void* from, float* to, int64_t count)
+{
+    const auto* halves = static_cast<const uint16_t*>(from);
+    switch (type) {
+    case DType::F32: std::memcpy(to, from, static_cast<size_t>(count) * 4); return;
+    case DType::F16:
+        for (int64_t i = 0; i < count; ++i) to[i] = f16_to_f32(halves[i]);
+        return;
+    case DType::BF16:
+        for (int64_t i = 0; i < count; ++i) to[i] = bf16_to_f32(halves[i]);
+        return;
+    case DType::Q8_0: {
+        const auto* bytes = static_cast<const std::byte*>(from);
+        for (int64_t i = 0; i < count; i += 32, bytes += sizeof(BlockQ8_0)) {
+            BlockQ8_0 block;
+            std::memcpy(&block, bytes, sizeof block);
+            const float scale = f16_to_f32(block.scale);
+            for (int64_t j = 0; j < 32 && i + j < count; ++j) to[i + j] = scale * static_cast<float>(block.q[j]);
+        }
+        return;
+    }
+    }
+}
+
+void from_f32(DType type, const float* from, void* to, int64_t count)
+{
+    assert(type != DType::Q8_0);
+    auto* halves = static_cast<uint16_t*>(to);
+    if (type == DType::F32) std::memcpy(to, from, static_cast<size_t>(count) * 4);
+    if (type == DType::F16)
+        for (int64_t i = 0; i < count; ++i) halves[i] = f32_to_f16(from[i]);
+    if (type == DType::BF16)
+        for (int64_t i = 0; i < count; ++i) halves[i] = f32_to_bf16(from[i]);
+}
+
+} // namespace palimpsest::kernels

@@ -1,0 +1,49 @@
+// Element types of tensors, and how many bytes they take.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+namespace palimpsest::kernels {
+
+enum class DType : uint8_t { F32, F16, BF16, Q8_0 };
+
+// `block` elements are stored together in `bytes` bytes; a row is a whole number of blocks.
+// Q8_0: f16 scale, then 32 signed bytes; value = scale * byte (as in GGUF).
+struct DTypeInfo {
+    std::string_view name;
+    int block;
+    int bytes;
+};
+
+const DTypeInfo& info(DType type);
+
+inline int64_t row_bytes(DType type, int64_t elements)
+{
+    return elements / info(type).block * info(type).bytes;
+}
+
+struct BlockQ8_0 {
+    uint16_t scale; // f16
+    int8_t q[32];
+};
+static_assert(sizeof(BlockQ8_0) == 34);
+
+// Scalar conversions; the kernels use their SIMD forms, which agree bit for bit.
+float f16_to_f32(uint16_t h);
+uint16_t f32_to_f16(float f); // nearest, ties to even
+inline float bf16_to_f32(uint16_t b)
+{
+    return std::bit_cast<float>(static_cast<uint32_t>(b) << 16);
+}
+uint16_t f32_to_bf16(float f); // nearest, ties to even; NaN stays NaN
+
+// Widens `count` elements starting at a block boundary.
+void to_f32(DType type, const void* from, float* to, int64_t count);
+// Narrows to F32, F16 or BF16. REQUIRES: type is not quantised.
+void from_f32(DType type, const float* from, void* to, int64_t count);
+
+} // namespace palimpsest::kernels

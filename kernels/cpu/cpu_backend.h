@@ -1,0 +1,41 @@
+// Backend on the CPU: backend memory is ordinary memory, weights stay where the file is mapped.
+#pragma once
+
+#include "kernels/backend.h"
+#include "kernels/cpu/cpu_context.h"
+
+namespace palimpsest::kernels::cpu {
+
+class CpuBackend final : public Backend {
+public:
+    explicit CpuBackend(int threads); // >= 1, the caller among them
+
+    std::string name() const override;
+    std::string simd_target() const override;
+    int threads() const override;
+
+    void upload(void* to, const void* from_host, size_t bytes) override;
+    void download(void* to_host, const void* from, size_t bytes) override;
+    void copy(void* to, const void* from, size_t bytes) override; // ranges may overlap
+
+    std::unique_ptr<Weight> load(std::span<const HostMatrix> parts) override;
+
+    void embed(const EmbedArgs& args) override;
+    void linear(const LinearArgs& args) override;
+    void feed_forward(const FeedForwardArgs& args) override;
+    void stage(const StageArgs& args) override;
+    void attend(const AttendArgs& args) override;
+    void decode_attend(const DecodeAttendArgs& args) override;
+    void compact(const CompactArgs& args) override;
+    void drop(const DropArgs& args) override;
+    void straighten(const StraightenArgs& args) override;
+    void gather(const GatherArgs& args) override;
+
+private:
+    void* allocate(size_t bytes) override;
+    void release(void* data, size_t bytes) noexcept override;
+
+    CpuContext context_;
+};
+
+} // namespace palimpsest::kernels::cpu

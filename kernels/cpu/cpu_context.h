@@ -1,0 +1,59 @@
+// What every CPU kernel is handed: the threads, and scratch memory that is kept between calls, so that nothing is
+// allocated once a stream is warm.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "kernels/cpu/thread_pool.h"
+
+namespace palimpsest::kernels {
+
+// A 64-byte aligned block that only grows. Contents do not survive growth.
+class Scratch {
+public:
+    template<class T>
+    T* get(size_t count)
+    {
+        const size_t bytes = (count * sizeof(T) + 63) / 64 * 64;
+        if (bytes > bytes_) {
+            data_.reset(static_cast<std::byte*>(std::aligned_alloc(64, bytes)));
+            if (!data_) throw std::bad_alloc();
+            bytes_ = bytes;
+        }
+        return static_cast<T*>(static_cast<void*>(data_.get()));
+    }
+    size_t bytes() const { return bytes_; }
+
+private:
+    struct Free {
+        void operator()(std::byte* p) const { std::free(p); }
+    };
+    std::unique_ptr<std::byte, Free> data_;
+    size_t bytes_ = 0;
+};
+
+// Scratch blocks by use, so that kernels that call one another do not share a block by accident.
+enum class ScratchUse { NormedRows, PackedRows, PackedWeight, Hidden, PackedKeys, PackedValues, Scores, Sums, Count };
+
+struct CpuContext {
+    explicit CpuContext(int thread_count) : threads(thread_count), worker(static_cast<size_t>(thread_count)) {}
+
+    Scratch& shared_scratch(ScratchUse use) { return shared.blocks[static_cast<size_t>(use)]; }
+    // Of one worker of the pool; only that worker touches it during a run.
+    Scratch& worker_scratch(int w, ScratchUse use) { return worker[static_cast<size_t>(w)].blocks[static_cast<size_t>(use)]; }
+
+    ThreadPool threads;
+
+private:
+    struct Blocks {
+        Scratch blocks[static_cast<size_t>(ScratchUse::Count)];
+    };
+    Blocks shared;
+    std::vector<Blocks> worker;
+};
+
+} // namespace palimpsest::kernels

@@ -1,0 +1,508 @@
+// Attention of one token over lists that are read where they lie (performance.md, 5.1).
+//
+// Work is cut by KV head and into segments of 512 ranks, whatever the number of threads; the parts of a head are
+// put together in order. Contiguous keys get their rotation in two levels, R(p) = R(16u) R(v): per block of 16
+// ranks the query is turned to its distance from 16u, and a key only by v, so that the key side of the table stays
+// in L1.
+#include "kernels/cpu/kernels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <type_traits>
+
+#include "hwy/cache_control.h"
+#include "kernels/cpu/kv_list.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/decode_attention.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/cpu/exp-inl.h"
+#include "kernels/cpu/kv_convert-inl.h"
+#include "kernels/cpu/rotate-inl.h"
+
+#ifndef PALIMPSEST_KERNELS_CPU_DECODE_ATTENTION_ONCE
+#define PALIMPSEST_KERNELS_CPU_DECODE_ATTENTION_ONCE
+namespace palimpsest::kernels {
+
+inline constexpr int64_t segment_ranks = 512;
+inline constexpr int64_t block_ranks = 16;
+
+// What a segment hands to the combination, per head of the group: weights exp(logit - top) are left in `weights`,
+// `total` is their sum and `out` the values so weighted.
+struct DecodeSegment {
+    int64_t head = 0;
+    int64_t first = 0, last = 0; // ranks
+    int64_t padded_dim = 0;      // stride of `out`: whole vectors
+    float* weights = nullptr;    // [group, weight_stride], at rank `first`
+    int64_t weight_stride = 0;
+    float* tops = nullptr;    // [group]
+    float* totals = nullptr;  // [group]
+    float* out = nullptr;     // [group, padded_dim]
+    float* queries = nullptr; // scratch [group, padded_dim]
+    float* rows = nullptr;    // scratch [block_ranks, padded_dim]
+};
+
+} // namespace palimpsest::kernels
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace palimpsest::kernels {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using F32 = hn::ScalableTag<float>;
+
+int64_t VectorLanes()
+{
+    return static_cast<int64_t>(hn::Lanes(F32()));
+}
+
+#if HWY_TARGET != HWY_SCALAR
+// Lane i of the result is the sum of lanes i, i + 4, i + 8, ... of v.
+template<class D, class V>
+HWY_INLINE auto FoldBlocks(D d, V v)
+{
+    if constexpr (hn::MaxLanes(D()) <= 4) {
+        (void)d;
+        return v;
+    } else {
+        const hn::Half<D> half;
+        return FoldBlocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+    }
+}
+
+// Four sums over lanes at a cost near that of one.
+template<class V>
+HWY_INLINE void StoreFourSums(F32 d, V a, V b, V c, V e, float* to)
+{
+    const hn::Repartition<uint64_t, F32> pairs;
+    const auto ab = hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b));
+    const auto ce = hn::Add(hn::InterleaveLower(d, c, e), hn::InterleaveUpper(d, c, e));
+    const auto lower = hn::InterleaveLower(pairs, hn::BitCast(pairs, ab), hn::BitCast(pairs, ce));
+    const auto upper = hn::InterleaveUpper(pairs, hn::BitCast(pairs, ab), hn::BitCast(pairs, ce));
+    const auto sums = hn::Add(hn::BitCast(d, lower), hn::BitCast(d, upper));
+    hn::StoreU(FoldBlocks(d, sums), hn::CappedTag<float, 4>(), to);
+}
+#else
+template<class V>
+HWY_INLINE void StoreFourSums(F32 d, V a, V b, V c, V e, float* to)
+{
+    hn::StoreU(a, d, to);
+    hn::StoreU(b, d, to + 1);
+    hn::StoreU(c, d, to + 2);
+    hn::StoreU(e, d, to + 3);
+}
+#endif
+
+// Sixteen rows at most, as they lie in a pool, and the rotary rows that turn them (for keys not turned yet).
+struct BlockRows {
+    int64_t count = 0;
+    const std::byte* at[block_ranks];
+    const float* turns[block_ranks];
+};
+
+// Adds query . key j to sums[g][j], for one vector of every query of the tile and of four keys.
+template<int heads, class V>
+HWY_INLINE void AddProducts(const float* HWY_RESTRICT queries, int64_t stride, const V (&keys)[4],
+                            V (&sums)[heads][4])
+{
+    const F32 d;
+#pragma GCC unroll 16
+    for (int g = 0; g < heads; ++g) {
+        const auto query = hn::Load(d, queries + g * stride);
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; ++j)
+            sums[g][j] = hn::MulAdd(query, keys[j], sums[g][j]);
+    }
+}
+
+// logits[g * stride + j] = query g . key j, for `heads` queries and four keys from `first` on; beyond the last key
+// the last is repeated. Pairs (i, i + half) of the keys are turned on the way. REQUIRES: half and dim are whole
+// vectors.
+template<DType type, int heads>
+HWY_INLINE void DotFour(const float* HWY_RESTRICT queries, const BlockRows& keys, int64_t first, int64_t half,
+                        int64_t dim, float* HWY_RESTRICT logits, int64_t stride)
+{
+    const F32 d;
+    const int64_t lanes = VectorLanes();
+    hn::Vec<F32> sums[heads][4], left[4], right[4];
+#pragma GCC unroll 16
+    for (int g = 0; g < heads; ++g)
+        for (int j = 0; j < 4; ++j)
+            sums[g][j] = hn::Zero(d);
+    for (int64_t i = 0; i < half; i += lanes) {
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; ++j) {
+            const int64_t v = std::min(first + j, keys.count - 1);
+            const auto a = LoadWide<type>(d, keys.at[v], i), b = LoadWide<type>(d, keys.at[v], half + i);
+            const auto cosine = hn::LoadU(d, keys.turns[v] + i), sine = hn::LoadU(d, keys.turns[v] + half + i);
+            left[j] = hn::NegMulAdd(b, sine, hn::Mul(a, cosine));
+            right[j] = hn::MulAdd(a, sine, hn::Mul(b, cosine));
+        }
+        AddProducts<heads>(queries + i, dim, left, sums);
+        AddProducts<heads>(queries + half + i, dim, right, sums);
+    }
+    for (int64_t i = 2 * half; i < dim; i += lanes) {
+#pragma GCC unroll 4
+        for (int j = 0; j < 4; ++j)
+            left[j] = LoadWide<type>(d, keys.at[std::min(first + j, keys.count - 1)], i);
+        AddProducts<heads>(queries + i, dim, left, sums);
+    }
+#pragma GCC unroll 16
+    for (int g = 0; g < heads; ++g)
+        StoreFourSums(d, sums[g][0], sums[g][1], sums[g][2], sums[g][3], logits + g * stride);
+}
+
+// out[g] += sum over rows of weights[g * stride + j] * row j, for `heads` heads and `vectors` vectors from column
+// `column` on.
+template<DType type, int heads, int vectors>
+HWY_INLINE void AddWeighted(const float* HWY_RESTRICT weights, int64_t stride, const BlockRows& rows,
+                            int64_t column, int64_t dim, float* HWY_RESTRICT out)
+{
+    const F32 d;
+    const int64_t lanes = VectorLanes();
+    hn::Vec<F32> sums[heads][vectors];
+#pragma GCC unroll 16
+    for (int g = 0; g < heads; ++g)
+        for (int c = 0; c < vectors; ++c)
+            sums[g][c] = hn::Load(d, out + g * dim + column + c * lanes);
+    for (int64_t j = 0; j < rows.count; ++j) {
+        hn::Vec<F32> value[vectors];
+#pragma GCC unroll 4
+        for (int c = 0; c < vectors; ++c)
+            value[c] = LoadWide<type>(d, rows.at[j], column + c * lanes);
+#pragma GCC unroll 16
+        for (int g = 0; g < heads; ++g) {
+            const auto weight = hn::Set(d, weights[g * stride + j]);
+#pragma GCC unroll 4
+            for (int c = 0; c < vectors; ++c)
+                sums[g][c] = hn::MulAdd(weight, value[c], sums[g][c]);
+        }
+    }
+#pragma GCC unroll 16
+    for (int g = 0; g < heads; ++g)
+        for (int c = 0; c < vectors; ++c)
+            hn::Store(sums[g][c], d, out + g * dim + column + c * lanes);
+}
+
+template<DType type, int heads>
+HWY_INLINE void AddWeightedRows(const float* weights, int64_t stride, const BlockRows& rows, int64_t dim,
+                                float* out)
+{
+    const int64_t lanes = VectorLanes();
+    int64_t i = 0;
+    for (; i + 4 * lanes <= dim; i += 4 * lanes)
+        AddWeighted<type, heads, 4>(weights, stride, rows, i, dim, out);
+    for (; i < dim; i += lanes)
+        AddWeighted<type, heads, 1>(weights, stride, rows, i, dim, out);
+}
+
+// Calls tile(first, number of heads known to the compiler) until the group is covered. Four heads take 16 sums,
+// which only targets with 32 registers can hold. A head's sums are the same in every tile.
+template<class Tile>
+HWY_INLINE void ForHeads(int64_t group, Tile&& tile)
+{
+    int64_t g = 0;
+    if constexpr (HWY_TARGET <= HWY_AVX3 || HWY_TARGET == HWY_NEON)
+        for (; g + 4 <= group; g += 4)
+            tile(g, std::integral_constant<int, 4>());
+    for (; g + 2 <= group; g += 2)
+        tile(g, std::integral_constant<int, 2>());
+    for (; g < group; ++g)
+        tile(g, std::integral_constant<int, 1>());
+}
+
+HWY_INLINE void PrefetchRow(const std::byte* row, int64_t bytes)
+{
+    for (int64_t i = 0; i < bytes; i += 64)
+        hwy::Prefetch(row + i);
+}
+
+// Rows that do not come in whole vectors are widened first, so that everything else works on whole ones.
+template<DType type>
+HWY_INLINE void WidenBlock(const DecodeSegment& segment, int64_t head_dim, BlockRows& rows)
+{
+    for (int64_t v = 0; v < rows.count; ++v) {
+        float* row = segment.rows + v * segment.padded_dim;
+        WidenRow<type>(rows.at[v], row, head_dim);
+        rows.at[v] = reinterpret_cast<const std::byte*>(row);
+    }
+}
+
+// The group's queries as the keys of the block at rank `first` see them, times the scale of the logits.
+HWY_INLINE void TurnQueries(const DecodeAttendArgs& args, const DecodeSegment& segment, int64_t first)
+{
+    const int64_t dim = args.shape.head_dim, group = args.shape.group();
+    const int64_t position = args.rotation.keys_rotated ? 0 : args.lists.used[segment.head] - first;
+    const float* queries = args.qkv + segment.head * group * dim;
+    for (int64_t g = 0; g < group; ++g) {
+        float* q = segment.queries + g * segment.padded_dim;
+        for (int64_t i = 0; i < dim; ++i)
+            q[i] = queries[g * dim + i] * args.shape.scale;
+        RotateRow(args.rotation.table, position, q);
+    }
+}
+
+template<DType type>
+HWY_INLINE void LogitsOfBlock(const DecodeSegment& segment, const BlockRows& keys, int64_t half, int64_t group,
+                              float* logits)
+{
+    for (int64_t v = 0; v < keys.count; v += 4) {
+        ForHeads(group, [&](int64_t g, auto heads) {
+            DotFour<type, decltype(heads)::value>(segment.queries + g * segment.padded_dim, keys, v, half,
+                                                  segment.padded_dim, logits + g * segment.weight_stride + v,
+                                                  segment.weight_stride);
+        });
+    }
+}
+
+template<DType type>
+HWY_INLINE void LogitsOfSegment(const DecodeAttendArgs& args, const DecodeSegment& segment, const KvList& list,
+                                const uint32_t* order)
+{
+    const RopeTable& table = args.rotation.table;
+    const int64_t dim = args.shape.head_dim, bytes = list.bytes_per_row(), lanes = VectorLanes();
+    const bool turn_keys = !args.rotation.keys_rotated;
+    const int64_t half = turn_keys ? table.rotary_dim / 2 : 0;
+    const bool whole = dim % lanes == 0 && half % lanes == 0;
+    for (int64_t first = segment.first; first < segment.last; first += block_ranks) {
+        const int64_t ahead = std::min(first + 2 * block_ranks, segment.last);
+        for (int64_t rank = first + block_ranks; rank < ahead; ++rank)
+            PrefetchRow(list.key(order[rank]), bytes);
+
+        if (turn_keys || first == segment.first) TurnQueries(args, segment, first);
+        BlockRows keys;
+        keys.count = std::min(block_ranks, segment.last - first);
+        for (int64_t v = 0; v < keys.count; ++v) {
+            keys.at[v] = list.key(order[first + v]);
+            keys.turns[v] = table.cos_sin + v * table.rotary_dim;
+        }
+        float* logits = segment.weights + first - segment.first;
+        if (whole) {
+            LogitsOfBlock<type>(segment, keys, half, args.shape.group(), logits);
+            continue;
+        }
+        WidenBlock<type>(segment, dim, keys);
+        for (int64_t v = 0; turn_keys && v < keys.count; ++v)
+            RotateRow(table, v, segment.rows + v * segment.padded_dim);
+        LogitsOfBlock<DType::F32>(segment, keys, 0, args.shape.group(), logits);
+    }
+}
+
+// Logits to exp(logit - top), in place. Rows of weights are padded to whole vectors, beyond `count` with anything.
+HWY_INLINE void Exponentials(float* HWY_RESTRICT weights, int64_t count, float& top, float& total)
+{
+    const F32 d;
+    const int64_t lanes = VectorLanes();
+    auto tops = hn::Set(d, weights[0]);
+    for (int64_t i = 0; i < count; i += lanes) {
+        const auto within = hn::FirstN(d, static_cast<size_t>(count - i));
+        tops = hn::IfThenElse(within, hn::Max(tops, hn::LoadU(d, weights + i)), tops);
+    }
+    const auto shift = hn::MaxOfLanes(d, tops);
+    auto sum = hn::Zero(d);
+    for (int64_t i = 0; i < count; i += lanes) {
+        const auto within = hn::FirstN(d, static_cast<size_t>(count - i));
+        const auto e = hn::IfThenElseZero(within, Exp(d, hn::Sub(hn::LoadU(d, weights + i), shift)));
+        hn::StoreU(e, d, weights + i);
+        sum = hn::Add(sum, e);
+    }
+    top = hn::GetLane(shift);
+    total = hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
+template<DType type>
+HWY_INLINE void ValuesOfBlock(const DecodeSegment& segment, const BlockRows& rows, int64_t group,
+                              const float* weights)
+{
+    ForHeads(group, [&](int64_t g, auto heads) {
+        AddWeightedRows<type, decltype(heads)::value>(weights + g * segment.weight_stride, segment.weight_stride,
+                                                      rows, segment.padded_dim,
+                                                      segment.out + g * segment.padded_dim);
+    });
+}
+
+template<DType type>
+HWY_INLINE void ValuesOfSegment(const DecodeAttendArgs& args, const DecodeSegment& segment, const KvList& list,
+                                const uint32_t* order)
+{
+    const int64_t dim = args.shape.head_dim, bytes = list.bytes_per_row(), group = args.shape.group();
+    for (int64_t first = segment.first; first < segment.last; first += block_ranks) {
+        const int64_t ahead = std::min(first + 2 * block_ranks, segment.last);
+        for (int64_t rank = first + block_ranks; rank < ahead; ++rank)
+            PrefetchRow(list.value(order[rank]), bytes);
+        BlockRows rows;
+        rows.count = std::min(block_ranks, segment.last - first);
+        for (int64_t v = 0; v < rows.count; ++v)
+            rows.at[v] = list.value(order[first + v]);
+        const float* weights = segment.weights + first - segment.first;
+        if (dim == segment.padded_dim) {
+            ValuesOfBlock<type>(segment, rows, group, weights);
+        } else {
+            WidenBlock<type>(segment, dim, rows);
+            ValuesOfBlock<DType::F32>(segment, rows, group, weights);
+        }
+    }
+}
+
+// The token's own key and value, to the first free row of the list.
+HWY_INLINE void WriteToken(const DecodeAttendArgs& args, const DecodeSegment& segment, const KvList& list,
+                           int64_t row)
+{
+    const HeadShape& shape = args.shape;
+    const int64_t dim = shape.head_dim;
+    const float* key = args.qkv + (shape.query_heads + segment.head) * dim;
+    if (args.rotation.keys_rotated) {
+        std::memcpy(segment.rows, key, static_cast<size_t>(dim) * sizeof(float));
+        RotateRow(args.rotation.table, 0, segment.rows);
+        NarrowRow(args.pool.type, segment.rows, list.key(row), dim);
+    } else {
+        NarrowRow(args.pool.type, key, list.key(row), dim);
+    }
+    NarrowRow(args.pool.type, key + shape.kv_heads * dim, list.value(row), dim);
+}
+
+template<DType type>
+HWY_INLINE void AttendSegment(const DecodeAttendArgs& args, const DecodeSegment& segment)
+{
+    const int64_t used = args.lists.used[segment.head], group = args.shape.group();
+    const KvList list(args.pool, args.lists, segment.head, args.shape.head_dim);
+    const uint32_t* order = args.lists.order + segment.head * args.lists.order_stride;
+    // The padding columns must be zero, and rows that are never written finite.
+    std::fill_n(segment.queries, group * segment.padded_dim, 0.0f);
+    std::fill_n(segment.rows, block_ranks * segment.padded_dim, 0.0f);
+    std::fill_n(segment.out, group * segment.padded_dim, 0.0f);
+
+    if (segment.last == used + 1) WriteToken(args, segment, list, order[used]);
+    LogitsOfSegment<type>(args, segment, list, order);
+    const int64_t count = segment.last - segment.first;
+    for (int64_t g = 0; g < group; ++g)
+        Exponentials(segment.weights + g * segment.weight_stride, count, segment.tops[g], segment.totals[g]);
+    ValuesOfSegment<type>(args, segment, list, order);
+}
+
+void AttendDecodeSegment(const DecodeAttendArgs& args, const DecodeSegment& segment)
+{
+    if (args.pool.type == DType::F32) return AttendSegment<DType::F32>(args, segment);
+    if (args.pool.type == DType::F16) return AttendSegment<DType::F16>(args, segment);
+    AttendSegment<DType::BF16>(args, segment);
+}
+
+// y[0, count) = a x, or += with `add`.
+void ScaleInto(const float* HWY_RESTRICT x, float a, int64_t count, bool add, float* HWY_RESTRICT y)
+{
+    const F32 d;
+    const int64_t lanes = VectorLanes();
+    const auto factor = hn::Set(d, a);
+    int64_t i = 0;
+    for (; i + lanes <= count; i += lanes) {
+        const auto product = hn::Mul(factor, hn::LoadU(d, x + i));
+        hn::StoreU(add ? hn::Add(hn::LoadU(d, y + i), product) : product, d, y + i);
+    }
+    for (; i < count; ++i)
+        y[i] = add ? y[i] + a * x[i] : a * x[i];
+}
+
+} // namespace HWY_NAMESPACE
+} // namespace palimpsest::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace palimpsest::kernels {
+HWY_EXPORT(VectorLanes);
+HWY_EXPORT(AttendDecodeSegment);
+HWY_EXPORT(ScaleInto);
+
+namespace cpu {
+namespace {
+
+// Memory of all segments of all heads, cut up the same way for every number of threads.
+class SegmentPlan {
+public:
+    SegmentPlan(const DecodeAttendArgs& args, CpuContext& context) : args_(args), context_(context)
+    {
+        const HeadShape& shape = args.shape;
+        const int64_t lanes = HWY_DYNAMIC_DISPATCH(VectorLanes)();
+        padded_dim_ = (shape.head_dim + lanes - 1) / lanes * lanes;
+        const int32_t most = *std::max_element(args.lists.used, args.lists.used + shape.kv_heads);
+        segments_ = most / segment_ranks + 1;
+        const auto parts = static_cast<size_t>(shape.query_heads * segments_);
+        weights_ = context.shared_scratch(ScratchUse::Scores).get<float>(parts * segment_ranks);
+        outs_ = context.shared_scratch(ScratchUse::Hidden).get<float>(parts * static_cast<size_t>(padded_dim_));
+        tops_ = context.shared_scratch(ScratchUse::Sums).get<float>(parts * 2);
+        totals_ = tops_ + parts;
+    }
+
+    int64_t tasks() const { return args_.shape.kv_heads * segments_; }
+    int64_t segments_of(int64_t head) const { return args_.lists.used[head] / segment_ranks + 1; }
+
+    // REQUIRES: index < segments_of(head). Only the worker's own memory is shared between segments.
+    DecodeSegment segment(int64_t head, int64_t index, int worker)
+    {
+        const int64_t group = args_.shape.group(), part = (head * segments_ + index) * group;
+        DecodeSegment s;
+        s.head = head;
+        s.first = index * segment_ranks;
+        s.last = std::min<int64_t>(s.first + segment_ranks, args_.lists.used[head] + 1);
+        s.padded_dim = padded_dim_;
+        s.weights = weights_ + head * group * segments_ * segment_ranks + s.first;
+        s.weight_stride = segments_ * segment_ranks;
+        s.tops = tops_ + part;
+        s.totals = totals_ + part;
+        s.out = outs_ + part * padded_dim_;
+        const auto floats = static_cast<size_t>((group + block_ranks) * padded_dim_);
+        s.queries = context_.worker_scratch(worker, ScratchUse::PackedRows).get<float>(floats);
+        s.rows = s.queries + group * padded_dim_;
+        return s;
+    }
+
+private:
+    const DecodeAttendArgs& args_;
+    CpuContext& context_;
+    int64_t padded_dim_ = 0, segments_ = 0;
+    float *weights_ = nullptr, *outs_ = nullptr, *tops_ = nullptr, *totals_ = nullptr;
+};
+
+// Puts the segments of one head together, in order: softmax parts are rescaled to the common top.
+void combine_head(const DecodeAttendArgs& args, SegmentPlan& plan, int64_t head, int worker)
+{
+    const auto scale_into = HWY_DYNAMIC_DISPATCH(ScaleInto);
+    const int64_t dim = args.shape.head_dim, group = args.shape.group(), segments = plan.segments_of(head);
+    for (int64_t g = 0; g < group; ++g) {
+        float top = plan.segment(head, 0, worker).tops[g], total = 0;
+        for (int64_t i = 1; i < segments; ++i)
+            top = std::max(top, plan.segment(head, i, worker).tops[g]);
+        for (int64_t i = 0; i < segments; ++i) {
+            const DecodeSegment s = plan.segment(head, i, worker);
+            total += s.totals[g] * std::exp(s.tops[g] - top);
+        }
+        for (int64_t i = 0; i < segments; ++i) {
+            const DecodeSegment s = plan.segment(head, i, worker);
+            const float share = std::exp(s.tops[g] - top) / total;
+            scale_into(s.out + g * s.padded_dim, share, dim, i > 0, args.out + (head * group + g) * dim);
+            if (args.signals.rows < 1) continue;
+            scale_into(s.weights + g * s.weight_stride, share, s.last - s.first, g > 0,
+                       args.sums + head * args.sums_stride + s.first);
+        }
+    }
+}
+
+} // namespace
+
+void decode_attend(const DecodeAttendArgs& args, CpuContext& context)
+{
+    SegmentPlan plan(args, context);
+    const auto attend_segment = HWY_DYNAMIC_DISPATCH(AttendDecodeSegment);
+    const int64_t heads = args.shape.kv_heads;
+    context.threads.run(plan.tasks(), [&](int64_t task, int worker) {
+        const int64_t head = task % heads, index = task / heads;
+        if (index < plan.segments_of(head)) attend_segment(args, plan.segment(head, index, worker));
+    });
+    context.threads.run(heads, [&](int64_t head, int worker) { combine_head(args, plan, head, worker); });
+}
+
+} // namespace cpu
+} // namespace palimpsest::kernels
+#endif

@@ -1,0 +1,197 @@
+#include "kernels/cpu/gemm.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/gemm.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+#include "kernels/cpu/micro_kernel-inl.h"
+#include "kernels/cpu/q8_0-inl.h"
+
+#ifndef PALIMPSEST_KERNELS_CPU_GEMM_BLOCKS
+#define PALIMPSEST_KERNELS_CPU_GEMM_BLOCKS
+namespace palimpsest::kernels::cpu {
+
+// Depth and width of a block of W: 128 kB as f32, which stays in L2 while all rows pass by. Fixed, whatever the thread
+// count: the depth decides how a sum is rounded.
+inline constexpr int64_t KC = 256, NC = 128;
+
+// Rows cut into panels of nearly equal height, none above `most`.
+struct RowPanels {
+    RowPanels(int64_t total, int64_t most) : rows(total), count((total + most - 1) / most) {}
+    int64_t begin(int64_t panel) const { return rows * panel / count; }
+    int height(int64_t panel) const { return static_cast<int>(begin(panel + 1) - begin(panel)); }
+
+    int64_t rows, count;
+};
+
+// Packed rows: for every KC columns, panel after panel, each [kc][height].
+inline int64_t packed_offset(const RowPanels& panels, int64_t k, int64_t kc, int64_t panel)
+{
+    return k * panels.rows + panels.begin(panel) * kc;
+}
+
+} // namespace palimpsest::kernels::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace palimpsest::kernels {
+namespace HWY_NAMESPACE {
+namespace { // each file has its own
+namespace hn = hwy::HWY_NAMESPACE;
+using cpu::CpuWeight;
+using cpu::KC;
+using cpu::NC;
+
+int64_t panel_height() { return MR; }
+
+void pack_panel(const float* x, int64_t ldx, const cpu::RowPanels& panels, int64_t panel, int64_t cols, float* packed)
+{
+    for (int64_t k = 0; k < cols; k += KC) {
+        const int64_t kc = std::min(KC, cols - k);
+        PackRowsA(x + k, ldx, panels.height(panel), kc, packed + packed_offset(panels, k, kc, panel));
+    }
+}
+
+void widen(const CpuWeight::Row& row, int64_t k, int64_t count, float* to)
+{
+    const std::byte* from = row.data + row_bytes(row.type, k);
+    if (row.type == DType::Q8_0) WidenQ8Row(from, to, count);
+    else WidenRow(row.type, from, to, count);
+}
+
+#if HWY_TARGET != HWY_SCALAR
+// Four floats of each of the rows 0, 4, 8, ... in one vector.
+template<class D>
+HWY_INLINE hn::Vec<D> LoadEveryFourthRow(D d, const float* HWY_RESTRICT from, int64_t stride)
+{
+    if constexpr (hn::MaxLanes(d) == 4) {
+        return hn::LoadU(d, from);
+    } else {
+        const hn::Half<D> half;
+        const auto rows = static_cast<int64_t>(hn::MaxLanes(half));
+        return hn::Combine(d, LoadEveryFourthRow(half, from + rows * stride, stride),
+                           LoadEveryFourthRow(half, from, stride));
+    }
+}
+
+// to[p * NR + r] = from[r * stride + p] for p < 4 and r < Lanes(d).
+template<class D>
+HWY_INLINE void TransposeFour(D d, const float* HWY_RESTRICT from, int64_t stride, float* HWY_RESTRICT to)
+{
+    const hn::RepartitionToWide<hn::RebindToUnsigned<D>> pairs;
+    const auto v0 = LoadEveryFourthRow(d, from, stride), v1 = LoadEveryFourthRow(d, from + stride, stride);
+    const auto v2 = LoadEveryFourthRow(d, from + 2 * stride, stride);
+    const auto v3 = LoadEveryFourthRow(d, from + 3 * stride, stride);
+    const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, v0, v1));
+    const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, v0, v1));
+    const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, v2, v3));
+    const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, v2, v3));
+    hn::Store(hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)), d, to);
+    hn::Store(hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)), d, to + NR);
+    hn::Store(hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)), d, to + 2 * NR);
+    hn::Store(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, to + 3 * NR);
+}
+#endif
+
+// panel[p * NR + r] = rows[r * stride + p] for p < kc and r < NR.
+void transpose(const float* HWY_RESTRICT rows, int64_t stride, int64_t kc, float* HWY_RESTRICT panel)
+{
+    int64_t p = 0;
+#if HWY_TARGET != HWY_SCALAR
+    const hn::ScalableTag<float> d;
+    for (; p + 4 <= kc; p += 4) {
+        TransposeFour(d, rows + p, stride, panel + p * NR);
+        TransposeFour(d, rows + NR / 2 * stride + p, stride, panel + p * NR + NR / 2);
+    }
+#endif
+    for (; p < kc; ++p)
+        for (int64_t r = 0; r < NR; ++r) panel[p * NR + r] = rows[r * stride + p];
+}
+
+// Rows [n, n + columns) of W, from k on, as a panel [kc][NR]; the columns beyond are zero.
+void unpack_panel(const CpuWeight& weight, int64_t n, int64_t columns, int64_t k, int64_t kc, float* panel)
+{
+    // A stride that is no power of two: rows of 1 kB would compete for a few sets of the first-level cache.
+    constexpr int64_t stride = KC + 16;
+    HWY_ALIGN float rows[NR * stride];
+    for (int64_t r = 0; r < columns; ++r) widen(weight.row(n + r), k, kc, rows + r * stride);
+    for (int64_t r = columns; r < NR; ++r) std::fill_n(rows + r * stride, kc, 0.0f);
+    transpose(rows, stride, kc, panel);
+}
+
+// y = bias, or y += bias, for columns [n, n + columns).
+void put_bias(const cpu::Product& product, int64_t n, int64_t columns)
+{
+    for (int64_t r = 0; r < product.x.rows; ++r) {
+        float* y = product.y + r * product.weight->rows();
+        for (int64_t j = n; j < n + columns; ++j) y[j] = product.bias[j] + (product.accumulate ? y[j] : 0.0f);
+    }
+}
+
+// Columns [n, n + NC) of y. `panels` is scratch for NC * KC floats.
+void multiply_columns(const cpu::Product& product, const cpu::RowPanels& row_panels, const float* packed, int64_t n,
+                      float* block)
+{
+    const int64_t N = product.weight->rows(), K = product.x.cols, columns = std::min(NC, N - n);
+    if (product.bias) put_bias(product, n, columns);
+    for (int64_t k = 0; k < K; k += KC) {
+        const int64_t kc = std::min(KC, K - k);
+        const bool first = k == 0 && !product.bias && !product.accumulate;
+        for (int64_t j = 0; j < columns; j += NR)
+            unpack_panel(*product.weight, n + j, std::min(NR, columns - j), k, kc, block + j * kc);
+        for (int64_t panel = 0; panel < row_panels.count; ++panel) {
+            const float* a = packed + packed_offset(row_panels, k, kc, panel);
+            float* y = product.y + row_panels.begin(panel) * N + n;
+            for (int64_t j = 0; j < columns; j += NR)
+                MicroTileEdge(row_panels.height(panel), a, block + j * kc, kc, y + j, N, first,
+                              std::min(NR, columns - j));
+        }
+    }
+}
+
+} // namespace
+} // namespace HWY_NAMESPACE
+} // namespace palimpsest::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace palimpsest::kernels::cpu {
+namespace {
+
+HWY_EXPORT(panel_height);
+HWY_EXPORT(pack_panel);
+HWY_EXPORT(multiply_columns);
+
+void pack_made_panel(const RowSource& x, const RowPanels& panels, int64_t panel, float* made, float* packed)
+{
+    if (x.is_plain()) {
+        HWY_DYNAMIC_DISPATCH(pack_panel)(x.in_memory(panels.begin(panel)), x.cols, panels, panel, x.cols, packed);
+        return;
+    }
+    for (int r = 0; r < panels.height(panel); ++r) x.make(panels.begin(panel) + r, made + r * x.cols);
+    HWY_DYNAMIC_DISPATCH(pack_panel)(made, x.cols, panels, panel, x.cols, packed);
+}
+
+} // namespace
+
+void gemm(const Product& product, CpuContext& context)
+{
+    const RowSource& x = product.x;
+    const int64_t most = HWY_DYNAMIC_DISPATCH(panel_height)();
+    const RowPanels panels(x.rows, most);
+    float* packed = context.shared_scratch(ScratchUse::PackedRows).get<float>(static_cast<size_t>(x.rows * x.cols));
+    context.threads.run(panels.count, [&](int64_t panel, int worker) {
+        Scratch& scratch = context.worker_scratch(worker, ScratchUse::NormedRows);
+        float* made = x.is_plain() ? nullptr : scratch.get<float>(static_cast<size_t>(most * x.cols));
+        pack_made_panel(x, panels, panel, made, packed);
+    });
+    context.threads.run((product.weight->rows() + NC - 1) / NC, [&](int64_t block, int worker) {
+        float* unpacked = context.worker_scratch(worker, ScratchUse::PackedWeight).get<float>(NC * KC);
+        HWY_DYNAMIC_DISPATCH(multiply_columns)(product, panels, packed, block * NC, unpacked);
+    });
+}
+
+} // namespace palimpsest::kernels::cpu
+#endif

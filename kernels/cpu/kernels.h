@@ -1,0 +1,23 @@
+// The CPU kernels behind CpuBackend: one function per operation of backend.h, dispatched to the SIMD target.
+#pragma once
+
+#include "kernels/backend.h"
+#include "kernels/cpu/cpu_context.h"
+
+namespace palimpsest::kernels::cpu {
+
+std::unique_ptr<Weight> load(std::span<const HostMatrix> parts); // linear.cpp; keeps pointing at the host memory
+void embed(const EmbedArgs& args, CpuContext& context);          // embed.cpp
+void linear(const LinearArgs& args, CpuContext& context);        // linear.cpp: rms_norm, then gemm or gemv
+void feed_forward(const FeedForwardArgs& args, CpuContext& context); // swiglu.cpp
+
+void attend(const AttendArgs& args, CpuContext& context);              // prefill_attention.cpp
+void decode_attend(const DecodeAttendArgs& args, CpuContext& context); // decode_attention.cpp
+
+void stage(const StageArgs& args, CpuContext& context);           // kv_rows.cpp, as all below
+void compact(const CompactArgs& args, CpuContext& context);
+void drop(const DropArgs& args);
+void straighten(const StraightenArgs& args, CpuContext& context);
+void gather(const GatherArgs& args);
+
+} // namespace palimpsest::kernels::cpu

@@ -1,0 +1,72 @@
+#include "kernels/cpu/simd_target.h"
+
+#include <algorithm>
+#include <cctype>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/simd_target.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+#include "kernels/base/error.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace palimpsest::kernels {
+namespace HWY_NAMESPACE {
+namespace { // each file has its own
+
+int64_t running_target() { return HWY_TARGET; }
+
+} // namespace
+} // namespace HWY_NAMESPACE
+} // namespace palimpsest::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace palimpsest::kernels {
+namespace {
+
+HWY_EXPORT(running_target);
+
+bool same_name(std::string_view a, std::string_view b)
+{
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+        return std::toupper(x) == std::toupper(y);
+    });
+}
+
+// What this CPU has, whatever is pinned now.
+std::vector<int64_t> supported()
+{
+    static const std::vector<int64_t> targets = [] {
+        hwy::SetSupportedTargetsForTest(0);
+        return hwy::SupportedAndGeneratedTargets(); // better targets have lower bits, and come first
+    }();
+    return targets;
+}
+
+} // namespace
+
+std::vector<std::string> simd_targets()
+{
+    std::vector<std::string> names;
+    for (const int64_t target : supported()) names.emplace_back(hwy::TargetName(target));
+    return names;
+}
+
+std::string simd_target() { return hwy::TargetName(HWY_DYNAMIC_DISPATCH(running_target)()); }
+
+void pin_simd_target(std::string_view name)
+{
+    const auto targets = supported();
+    if (name.empty()) return hwy::SetSupportedTargetsForTest(0);
+    for (const int64_t target : targets)
+        if (same_name(name, hwy::TargetName(target))) return hwy::SetSupportedTargetsForTest(target);
+    std::string list;
+    for (const auto& known : simd_targets()) list += (list.empty() ? "" : ", ") + known;
+    throw Error(ErrorKind::Usage, "PAL-OPTION-11", "SIMD target '" + printable(name) + "'",
+                "this CPU and program have no such target", "choose one of " + list);
+}
+
+} // namespace palimpsest::kernels
+#endif

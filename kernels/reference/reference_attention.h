@@ -1,0 +1,34 @@
+// Attention as a textbook has it, in float64 and with one rotation per key: what the tests hold every backend to.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/backend.h"
+
+namespace palimpsest::kernels {
+
+// All pointers are host memory. Query row r of head h attends to ranks 0 .. used[h] + r of its KV head.
+struct ReferenceAttentionArgs {
+    HeadShape shape;
+    const float* qkv = nullptr; // [rows, qkv_width]; only the queries are read
+    int32_t rows = 0;
+    std::vector<int32_t> used;               // [kv_heads]: ranks before row 0's own token
+    std::vector<std::vector<double>> keys;   // [kv_heads][(used + rows) * head_dim], as stored, in rank order
+    std::vector<std::vector<double>> values; // the same shape
+    Rotation rotation;
+    SignalRequest signals;
+};
+
+struct ReferenceAttention {
+    std::vector<double> out;                               // [rows, query_heads * head_dim]
+    std::vector<std::vector<std::vector<double>>> weights; // probabilities [query_heads][rows][used + rows]
+    std::vector<std::vector<double>> sums; // [kv_heads][used + rows], over wanted rows and the group
+};
+
+ReferenceAttention reference_attention(const ReferenceAttentionArgs& args);
+
+// x[0, rotary_dim) turned by row `position` of the table; pairs are (i, i + rotary_dim / 2).
+void reference_rotate(const RopeTable& table, int64_t position, double* x);
+
+} // namespace palimpsest::kernels

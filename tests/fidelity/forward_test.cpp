@@ -1,0 +1,72 @@
+// The forward pass against logits that tests/fixtures/models/make_fixtures.py computed in float64 from the weights as
+// the gguf and safetensors packages read them.
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "engine/session/session.h"
+
+using namespace palimpsest;
+using namespace palimpsest::engine;
+
+namespace {
+
+const std::string fixtures = PALIMPSEST_SOURCE_DIR "/tests/fixtures/models/";
+
+std::vector<float> read_floats(const std::string& name)
+{
+    std::ifstream file(fixtures + name, std::ios::binary);
+    REQUIRE(file);
+    const std::string bytes((std::istreambuf_iterator<char>(file)), {});
+    std::vector<float> values(bytes.size() / sizeof(float));
+    std::memcpy(values.data(), bytes.data(), values.size() * sizeof(float));
+    return values;
+}
+
+// Largest error of the row, relative to the largest logit.
+double error(const std::vector<float>& logits, const float* expected)
+{
+    double worst = 0, largest = 0;
+    for (size_t i = 0; i < logits.size(); ++i) {
+        worst = std::max(worst, std::abs(static_cast<double>(logits[i]) - static_cast<double>(expected[i])));
+        largest = std::max(largest, std::abs(static_cast<double>(expected[i])));
+    }
+    return worst / largest;
+}
+
+} // namespace
+
+TEST_CASE("logits are those of an independent float64 forward pass")
+{
+    std::ifstream file(fixtures + "index.json");
+    const auto index = nlohmann::json::parse(file);
+    REQUIRE(index["models"].size() >= 10);
+    const int chunk = GENERATE(1, 5, 64);
+    const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
+    for (const auto& entry : index["models"]) {
+        const std::string path = entry["path"];
+        const auto model = Model::load(fixtures + path, kernels::open_backend({.device = "cpu", .threads = 2, .simd = ""}));
+        Session session(model, {.policy = {"full", {}},
+                                .budget = 0,
+                                .chunk = chunk,
+                                .positions = positions,
+                                .kv_type = kernels::DType::F32,
+                                .rows_at_once = 64,
+                                .sampler = {}});
+        const auto tokens = entry["tokens"].get<std::vector<TokenId>>();
+        const auto expected = read_floats(entry["logits"]);
+        const size_t first = entry["first_position"];
+        const auto width = static_cast<size_t>(model->config().vocabulary);
+        REQUIRE(expected.size() == (tokens.size() - first) * width);
+        session.feed(std::span(tokens).first(first));
+        double worst = 0;
+        for (size_t row = 0; first + row < tokens.size(); ++row) {
+            session.feed(std::span(tokens).subspan(first + row, 1));
+            worst = std::max(worst, error(session.logits(), expected.data() + row * width));
+        }
+        INFO(path << ", chunk " << chunk);
+        CHECK(worst <= 2e-5);
+    }
+}

@@ -1,0 +1,199 @@
+#include "tests/support/reference_model.h"
+
+#include <cmath>
+
+#include "kernels/base/dtype.h"
+
+namespace palimpsest::tests {
+namespace {
+
+using Vector = std::vector<double>;
+
+Vector widen(const engine::ModelFiles& files, const std::string& name)
+{
+    const engine::HostTensor* tensor = files.find(name);
+    if (!tensor) return {};
+    std::vector<float> values(static_cast<size_t>(tensor->rows * tensor->cols));
+    kernels::to_f32(tensor->type, tensor->data, values.data(), static_cast<int64_t>(values.size()));
+    return {values.begin(), values.end()};
+}
+
+// Rows of adjacent pairs (2i, 2i+1) per head to half-split (i, i + d/2).
+Vector unpair(const Vector& rows, size_t width, size_t head_dim)
+{
+    Vector out(rows.size());
+    for (size_t r = 0; r < rows.size() / width; ++r) {
+        const size_t head = r / head_dim, j = r % head_dim;
+        const size_t from = head * head_dim + (j < head_dim / 2 ? 2 * j : 2 * (j - head_dim / 2) + 1);
+        for (size_t c = 0; c < width; ++c) out[r * width + c] = rows[from * width + c];
+    }
+    return out;
+}
+
+Vector product(const Vector& matrix, const Vector& x, const Vector& bias = {})
+{
+    Vector y(matrix.size() / x.size());
+    for (size_t r = 0; r < y.size(); ++r) {
+        double sum = bias.empty() ? 0.0 : bias[r];
+        for (size_t c = 0; c < x.size(); ++c) sum += matrix[r * x.size() + c] * x[c];
+        y[r] = sum;
+    }
+    return y;
+}
+
+Vector rms_norm(const Vector& x, const Vector& weight, double epsilon)
+{
+    double squares = 0;
+    for (const double value : x) squares += value * value;
+    const double scale = 1.0 / std::sqrt(squares / static_cast<double>(x.size()) + epsilon);
+    Vector y(x.size());
+    for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] * scale * weight[i];
+    return y;
+}
+
+} // namespace
+
+ReferenceModel::ReferenceModel(const engine::ModelFiles& files) : config_(files.config)
+{
+    const auto dim = static_cast<size_t>(config_.dim);
+    const auto head_dim = static_cast<size_t>(config_.head_dim);
+    embedding = widen(files, "token_embd.weight");
+    output_norm = widen(files, "output_norm.weight");
+    output = config_.tied_embeddings ? embedding : widen(files, "output.weight");
+    for (int32_t l = 0; l < config_.layers; ++l) {
+        const std::string b = "blk." + std::to_string(l) + ".";
+        Layer w;
+        w.attention_norm = widen(files, b + "attn_norm.weight");
+        w.q = widen(files, b + "attn_q.weight");
+        w.k = widen(files, b + "attn_k.weight");
+        w.v = widen(files, b + "attn_v.weight");
+        w.q_bias = widen(files, b + "attn_q.bias");
+        w.k_bias = widen(files, b + "attn_k.bias");
+        w.v_bias = widen(files, b + "attn_v.bias");
+        if (config_.paired_rotary) {
+            w.q = unpair(w.q, dim, head_dim);
+            w.k = unpair(w.k, dim, head_dim);
+            if (!w.q_bias.empty()) w.q_bias = unpair(w.q_bias, 1, head_dim);
+            if (!w.k_bias.empty()) w.k_bias = unpair(w.k_bias, 1, head_dim);
+        }
+        w.output = widen(files, b + "attn_output.weight");
+        w.ffn_norm = widen(files, b + "ffn_norm.weight");
+        w.gate = widen(files, b + "ffn_gate.weight");
+        w.up = widen(files, b + "ffn_up.weight");
+        w.down = widen(files, b + "ffn_down.weight");
+        layers.push_back(std::move(w));
+    }
+}
+
+ReferenceStream::ReferenceStream(const ReferenceModel& model, bool contiguous) : model_(model), contiguous_(contiguous)
+{
+    const engine::ModelConfig& c = model.config();
+    for (int32_t i = 0; i < c.rotary_dim / 2; ++i) {
+        double frequency = std::pow(static_cast<double>(c.rope_base), -2.0 * i / c.rotary_dim);
+        if (!c.rope_factors.empty()) frequency /= static_cast<double>(c.rope_factors[static_cast<size_t>(i)]);
+        inverse_frequencies_.push_back(frequency);
+    }
+    lists_.resize(static_cast<size_t>(c.layers * c.kv_heads));
+}
+
+std::vector<ReferenceStream::Entry>& ReferenceStream::list(int layer, int head)
+{
+    return lists_[static_cast<size_t>(layer * model_.config().kv_heads + head)];
+}
+
+void ReferenceStream::drop(int layer, int head, std::span<const uint32_t> ranks)
+{
+    auto& entries = list(layer, head);
+    for (size_t i = ranks.size(); i-- > 0;) entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(ranks[i]));
+}
+
+Vector ReferenceStream::rotate(const Vector& x, uint64_t position) const
+{
+    Vector y = x;
+    const size_t half = inverse_frequencies_.size();
+    for (size_t i = 0; i < half; ++i) {
+        const double angle = static_cast<double>(position) * inverse_frequencies_[i];
+        y[i] = x[i] * std::cos(angle) - x[i + half] * std::sin(angle);
+        y[i + half] = x[i] * std::sin(angle) + x[i + half] * std::cos(angle);
+    }
+    return y;
+}
+
+ReferenceStream::Result ReferenceStream::feed(std::span<const int32_t> tokens)
+{
+    const engine::ModelConfig& c = model_.config();
+    const auto dim = static_cast<size_t>(c.dim);
+    const auto d = static_cast<size_t>(c.head_dim);
+    const size_t rows = tokens.size();
+    const int group = c.heads / c.kv_heads;
+    Result result;
+    result.attention.resize(lists_.size());
+
+    std::vector<Vector> x(rows);
+    for (size_t r = 0; r < rows; ++r) {
+        const auto at = model_.embedding.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(tokens[r]) * dim);
+        x[r] = Vector(at, at + static_cast<std::ptrdiff_t>(dim));
+    }
+    for (int l = 0; l < c.layers; ++l) {
+        const ReferenceModel::Layer& w = model_.layers[static_cast<size_t>(l)];
+        std::vector<Vector> queries(rows);
+        for (size_t r = 0; r < rows; ++r) {
+            const Vector normed = rms_norm(x[r], w.attention_norm, static_cast<double>(c.rms_epsilon));
+            queries[r] = product(w.q, normed, w.q_bias);
+            const Vector keys = product(w.k, normed, w.k_bias);
+            const Vector values = product(w.v, normed, w.v_bias);
+            for (int h = 0; h < c.kv_heads; ++h) {
+                const auto at = static_cast<std::ptrdiff_t>(static_cast<size_t>(h) * d);
+                const auto end = at + static_cast<std::ptrdiff_t>(d);
+                list(l, h).push_back({static_cast<uint32_t>(seen_ + r), Vector(keys.begin() + at, keys.begin() + end),
+                                      Vector(values.begin() + at, values.begin() + end)});
+            }
+        }
+        for (size_t r = 0; r < rows; ++r) {
+            Vector heads(static_cast<size_t>(c.heads) * d, 0.0);
+            for (int q = 0; q < c.heads; ++q) {
+                const int h = q / group;
+                const auto& entries = list(l, h);
+                const size_t visible = entries.size() - rows + r + 1;
+                const auto at = queries[r].begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(q) * d);
+                const uint64_t position = contiguous_ ? visible - 1 : seen_ + r;
+                const Vector query = rotate(Vector(at, at + static_cast<std::ptrdiff_t>(d)), position);
+                Vector weights(entries.size(), 0.0);
+                double largest = -INFINITY;
+                for (size_t j = 0; j < visible; ++j) {
+                    const Vector key = rotate(entries[j].key, contiguous_ ? j : entries[j].stream);
+                    double dot = 0;
+                    for (size_t i = 0; i < d; ++i) dot += query[i] * key[i];
+                    weights[j] = dot / std::sqrt(static_cast<double>(d));
+                    largest = std::max(largest, weights[j]);
+                }
+                double sum = 0;
+                for (size_t j = 0; j < visible; ++j) sum += weights[j] = std::exp(weights[j] - largest);
+                for (size_t j = 0; j < visible; ++j) {
+                    weights[j] /= sum;
+                    for (size_t i = 0; i < d; ++i) heads[static_cast<size_t>(q) * d + i] += weights[j] * entries[j].value[i];
+                }
+                auto& kept = result.attention[static_cast<size_t>(l * c.kv_heads + h)];
+                kept.resize(static_cast<size_t>(group));
+                kept[static_cast<size_t>(q % group)].push_back(std::move(weights));
+            }
+            const Vector out = product(w.output, heads);
+            for (size_t i = 0; i < dim; ++i) x[r][i] += out[i];
+        }
+        for (size_t r = 0; r < rows; ++r) {
+            const Vector normed = rms_norm(x[r], w.ffn_norm, static_cast<double>(c.rms_epsilon));
+            const Vector up = product(w.up, normed);
+            Vector hidden = product(w.gate, normed);
+            for (size_t i = 0; i < hidden.size(); ++i) hidden[i] = hidden[i] / (1.0 + std::exp(-hidden[i])) * up[i];
+            const Vector out = product(w.down, hidden);
+            for (size_t i = 0; i < dim; ++i) x[r][i] += out[i];
+        }
+    }
+    for (size_t r = 0; r < rows; ++r)
+        result.logits.push_back(
+            product(model_.output, rms_norm(x[r], model_.output_norm, static_cast<double>(c.rms_epsilon))));
+    seen_ += rows;
+    return result;
+}
+
+} // namespace palimpsest::tests

@@ -1,0 +1,161 @@
+// A layer's lists in backend memory beside a plain model of them: what each rank of each head should hold.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "kernels/backend.h"
+
+namespace palimpsest::kernels::test {
+
+template<class T>
+Buffer to_device(Backend& backend, const std::vector<T>& host)
+{
+    Buffer buffer(backend, std::max<size_t>(1, host.size()) * sizeof(T));
+    if (!host.empty()) backend.upload(buffer.data(), host.data(), host.size() * sizeof(T));
+    return buffer;
+}
+
+template<class T>
+std::vector<T> to_host(Backend& backend, const Buffer& buffer, size_t count)
+{
+    std::vector<T> host(count);
+    if (count) backend.download(host.data(), buffer.data(), count * sizeof(T));
+    return host;
+}
+
+inline std::vector<float> normal_floats(std::mt19937& random, size_t count, float deviation = 1.0f)
+{
+    std::normal_distribution<float> normal(0.0f, deviation);
+    std::vector<float> x(count);
+    for (float& v : x)
+        v = normal(random);
+    return x;
+}
+
+inline std::vector<float> rope_table(int64_t positions, int32_t rotary_dim)
+{
+    std::vector<float> table;
+    for (int64_t p = 0; p < positions; ++p)
+        for (int part = 0; part < 2; ++part)
+            for (int32_t i = 0; i < rotary_dim / 2; ++i) {
+                const double angle = static_cast<double>(p) * std::pow(10000.0, -2.0 * i / rotary_dim);
+                table.push_back(static_cast<float>(part ? std::sin(angle) : std::cos(angle)));
+            }
+    return table;
+}
+
+// The bytes of a row, in the type of a pool.
+inline std::vector<std::byte> narrowed(DType type, const float* x, int64_t count)
+{
+    std::vector<std::byte> bytes(static_cast<size_t>(row_bytes(type, count)));
+    from_f32(type, x, bytes.data(), count);
+    return bytes;
+}
+
+inline std::vector<double> widened(DType type, const std::byte* bytes, int64_t count)
+{
+    std::vector<float> floats(static_cast<size_t>(count));
+    to_f32(type, bytes, floats.data(), count);
+    return {floats.begin(), floats.end()};
+}
+
+struct Row {
+    std::vector<std::byte> key, value;
+    bool operator==(const Row&) const = default;
+};
+
+// Pool pages in random order, everything not written is NaN: a kernel that reads a row it should not shows it.
+class KvFixture {
+public:
+    KvFixture(Backend& owner, const HeadShape& head_shape, DType pool_type, int64_t capacity, uint32_t seed)
+        : backend(owner), shape(head_shape), type(pool_type), random(seed),
+          page_stride((capacity + page_rows - 1) / page_rows), order_stride(page_stride * page_rows),
+          used(static_cast<size_t>(shape.kv_heads), 0), lists(static_cast<size_t>(shape.kv_heads))
+    {
+        const auto heads = static_cast<size_t>(shape.kv_heads);
+        const size_t page_count = heads * static_cast<size_t>(page_stride);
+        std::vector<uint32_t> page_ids(page_count + 3); // some pages belong to nobody
+        std::iota(page_ids.begin(), page_ids.end(), 0u);
+        std::shuffle(page_ids.begin(), page_ids.end(), random);
+        const auto pool_bytes = page_ids.size() * page_rows * static_cast<size_t>(row_bytes(type, shape.head_dim));
+        page_ids.resize(page_count);
+        pages_host = page_ids;
+        pages = to_device(backend, page_ids);
+        std::vector<std::byte> nan(pool_bytes, std::byte{0xFF});
+        keys = to_device(backend, nan);
+        values = to_device(backend, nan);
+        nan.resize(heads * static_cast<size_t>(order_stride * row_bytes(type, shape.head_dim)));
+        staged_keys = to_device(backend, nan);
+        staged_values = to_device(backend, nan);
+        std::vector<uint32_t> identity;
+        for (size_t h = 0; h < heads; ++h)
+            for (int64_t r = 0; r < order_stride; ++r)
+                identity.push_back(static_cast<uint32_t>(r));
+        order = to_device(backend, identity);
+    }
+
+    KvPool pool() const { return {type, keys.data(), values.data()}; }
+    KvLists view() const
+    {
+        return {pages.data<uint32_t>(), page_stride, used.data(), order.data<uint32_t>(), order_stride};
+    }
+    Staging staging() const { return {staged_keys.data(), staged_values.data(), order_stride}; }
+    std::vector<uint32_t> order_of(size_t head) const
+    {
+        const auto all = to_host<uint32_t>(backend, order, static_cast<size_t>(shape.kv_heads * order_stride));
+        const auto from = all.begin() + static_cast<std::ptrdiff_t>(head) * order_stride;
+        return {from, from + order_stride};
+    }
+
+    // Sets a list to `rows`, in physical rows that `shuffled` puts in any order.
+    void fill(size_t head, const std::vector<Row>& rows, bool shuffled)
+    {
+        std::vector<uint32_t> at(static_cast<size_t>(order_stride));
+        std::iota(at.begin(), at.end(), 0u);
+        if (shuffled) std::shuffle(at.begin(), at.end(), random);
+        backend.upload(order.data<uint32_t>() + static_cast<int64_t>(head) * order_stride, at.data(),
+                       at.size() * sizeof(uint32_t));
+        for (size_t rank = 0; rank < rows.size(); ++rank) {
+            const size_t offset = physical(head, at[rank]);
+            backend.upload(keys.data() + offset, rows[rank].key.data(), rows[rank].key.size());
+            backend.upload(values.data() + offset, rows[rank].value.data(), rows[rank].value.size());
+        }
+        lists[head] = rows;
+        used[head] = static_cast<int32_t>(rows.size());
+    }
+
+    Row read(size_t head, int64_t row) const
+    {
+        const size_t offset = physical(head, row), bytes = static_cast<size_t>(row_bytes(type, shape.head_dim));
+        Row r{std::vector<std::byte>(bytes), std::vector<std::byte>(bytes)};
+        backend.download(r.key.data(), keys.data() + offset, bytes);
+        backend.download(r.value.data(), values.data() + offset, bytes);
+        return r;
+    }
+
+    size_t physical(size_t head, int64_t row) const
+    {
+        const uint32_t page =
+            pages_host[head * static_cast<size_t>(page_stride) + static_cast<size_t>(row / page_rows)];
+        return static_cast<size_t>((static_cast<int64_t>(page) * page_rows + row % page_rows) *
+                                   row_bytes(type, shape.head_dim));
+    }
+
+    Backend& backend;
+    HeadShape shape;
+    DType type;
+    std::mt19937 random;
+    int64_t page_stride, order_stride;
+    std::vector<int32_t> used;
+    std::vector<std::vector<Row>> lists; // what the kernels should hold, [kv_heads][rank]
+    std::vector<uint32_t> pages_host;
+    Buffer pages, order, keys, values, staged_keys, staged_values;
+};
+
+} // namespace palimpsest::kernels::test

@@ -1,0 +1,126 @@
+// Test V3: every byte of a valid model flipped three ways, and every truncation: an error or a model that can be
+// read.
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+#include <functional>
+#include <string>
+
+#include "engine/model/gguf_model.h"
+#include "engine/model/model_tensors.h"
+#include "tests/support/fixtures/refused.h"
+#include "tests/support/fixtures/tiny_model.h"
+
+using namespace palimpsest;
+using namespace palimpsest::engine;
+using namespace palimpsest::test;
+
+namespace {
+
+bool is_full()
+{
+    const char* level = std::getenv("PALIMPSEST_TEST_LEVEL");
+    return level && std::string(level) == "full";
+}
+
+struct Outcome {
+    uint64_t runs = 0, refused = 0;
+};
+
+// Anything but an Error or a readable model escapes and fails the test.
+void attempt(const Bytes& bytes, const std::function<ModelFiles(const Bytes&)>& open, Outcome& outcome)
+{
+    ++outcome.runs;
+    const Refused refusal = refused([&] {
+        const ModelFiles model = open(bytes);
+        touch(model);
+        REQUIRE(required_tensors(model.config).size() == model.tensors.size());
+    });
+    if (refusal.code.empty()) return;
+    ++outcome.refused;
+    if (refusal.code.rfind("PAL-MODEL-", 0) != 0 || refusal.message.size() > 1000) FAIL(refusal.message);
+}
+
+Outcome sweep(const Bytes& valid, const std::function<ModelFiles(const Bytes&)>& open)
+{
+    Outcome outcome;
+    const size_t stride = is_full() ? 1 : 16;
+    for (size_t i = 0; i < valid.size(); i += stride) {
+        for (const unsigned mask : {0x01u, 0x80u, 0xFFu}) {
+            Bytes changed = valid;
+            changed[i] ^= static_cast<std::byte>(mask);
+            attempt(changed, open, outcome);
+        }
+        Outcome truncated;
+        attempt(Bytes(valid).cut_to(i), open, truncated);
+        if (truncated.refused != 1) FAIL("a file cut to " << i << " bytes was accepted");
+        outcome.runs += truncated.runs;
+        outcome.refused += truncated.refused;
+    }
+    return outcome;
+}
+
+void report(const char* what, const Bytes& valid, const Outcome& outcome)
+{
+    WARN(what << " of " << valid.size() << " bytes: " << outcome.runs << " variants, " << outcome.refused
+              << " refused, all others readable");
+    CHECK(outcome.refused < outcome.runs);
+}
+
+} // namespace
+
+TEST_CASE("V3: GGUF, byte by byte")
+{
+    const Bytes valid = tiny_gguf(is_full() ? 430 : 270).build();
+    REQUIRE(valid.size() <= 128 * 1024);
+    report("GGUF", valid,
+           sweep(valid, [](const Bytes& bytes) { return open_gguf(in_memory(bytes, "tiny.gguf")); }));
+}
+
+TEST_CASE("V3: the metadata of GGUF without stride")
+{
+    const Bytes valid = tiny_gguf().build();
+    Outcome outcome;
+    const size_t header = valid.size() - 4 * (2 * 270 * 32 + 3 * 32 + 2 * 32 * 32 + 2 * 16 * 32 + 3 * 32 * 32);
+    for (size_t i = 0; i < header; ++i) {
+        Bytes changed = valid;
+        changed[i] ^= std::byte{0xFF};
+        attempt(
+            changed, [](const Bytes& bytes) { return open_gguf(in_memory(bytes, "tiny.gguf")); }, outcome);
+    }
+    report("GGUF metadata", valid, outcome);
+}
+
+TEST_CASE("V3: a safetensors folder, byte by byte")
+{
+    TinyFolder folder;
+    const Bytes weights = folder.weights["model.safetensors"];
+    report("safetensors", weights, sweep(weights, [&](const Bytes& bytes) {
+               folder.weights["model.safetensors"] = bytes;
+               return assemble_hf_model(folder.files());
+           }));
+}
+
+TEST_CASE("V3: config.json and tokenizer.model, byte by byte")
+{
+    TinyFolder folder;
+    folder.tokenizer_model = tiny_spm_model();
+    for (const bool is_config : {true, false}) {
+        const Bytes valid = is_config ? Bytes(folder.config) : folder.tokenizer_model;
+        Outcome outcome;
+        for (size_t i = 0; i < valid.size(); ++i) {
+            for (const unsigned mask : {0x01u, 0x80u, 0xFFu}) {
+                Bytes changed = valid;
+                changed[i] ^= static_cast<std::byte>(mask);
+                TinyFolder broken = folder;
+                if (is_config)
+                    broken.config = changed.text();
+                else
+                    broken.tokenizer_model = changed;
+                attempt(
+                    changed, [&](const Bytes&) { return assemble_hf_model(broken.files()); }, outcome);
+            }
+        }
+        report(is_config ? "config.json" : "tokenizer.model", valid, outcome);
+    }
+}

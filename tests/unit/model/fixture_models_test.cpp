@@ -1,0 +1,97 @@
+// The models of tests/fixtures/models, written by other programs (test V10: what is valid is accepted).
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/model/model_files.h"
+#include "kernels/base/dtype.h"
+#include "tests/support/fixtures/tiny_model.h"
+
+using namespace palimpsest;
+using namespace palimpsest::engine;
+
+namespace {
+
+const std::filesystem::path folder = std::filesystem::path(PALIMPSEST_SOURCE_DIR) / "tests/fixtures/models";
+
+void check_config(const ModelConfig& c, const nlohmann::json& expected)
+{
+    CHECK(c.architecture == expected["architecture"]);
+    CHECK(c.layers == expected["layers"]);
+    CHECK(c.dim == expected["dim"]);
+    CHECK(c.heads == expected["heads"]);
+    CHECK(c.kv_heads == expected["kv_heads"]);
+    CHECK(c.head_dim == expected["head_dim"]);
+    CHECK(c.ffn == expected["ffn"]);
+    CHECK(c.vocabulary == expected["vocabulary"]);
+    CHECK(c.context == expected["context"]);
+    CHECK(c.rms_epsilon == expected["rms_epsilon"].get<float>());
+    CHECK(c.rope_base == expected["rope_base"].get<float>());
+    CHECK(c.tied_embeddings == expected["tied"]);
+    CHECK(c.qkv_bias == expected["qkv_bias"]);
+    const auto factors = expected["rope_factors"].get<std::vector<double>>();
+    REQUIRE(c.rope_factors.size() == factors.size());
+    for (size_t i = 0; i < factors.size(); ++i)
+        CHECK(static_cast<double>(c.rope_factors[i]) == Approx(factors[i]).epsilon(1e-6));
+}
+
+float value(const HostTensor& tensor, int64_t row, int64_t col)
+{
+    std::vector<float> values(static_cast<size_t>(tensor.cols));
+    kernels::to_f32(tensor.type, tensor.data + row * kernels::row_bytes(tensor.type, tensor.cols), values.data(),
+                    tensor.cols);
+    return values[static_cast<size_t>(col)];
+}
+
+} // namespace
+
+TEST_CASE("models written by the gguf and safetensors packages are read as they are")
+{
+    const auto index = nlohmann::json::parse(std::ifstream(folder / "index.json"));
+    REQUIRE(index["models"].size() >= 10);
+    for (const auto& expected : index["models"]) {
+        const std::string path = expected["path"];
+        INFO(path);
+        const ModelFiles model = open_model(folder / path);
+        CHECK(model.format == expected["format"]);
+        check_config(model.config, expected);
+        CHECK(model.config.paired_rotary ==
+              (model.format != "safetensors" && model.config.architecture == "llama"));
+        for (const auto& number : expected["values"]) {
+            INFO(number["tensor"].get<std::string>());
+            const HostTensor* tensor = model.find(number["tensor"]);
+            REQUIRE(tensor);
+            CHECK(value(*tensor, number["row"], number["col"]) == number["value"].get<float>());
+        }
+        CHECK(expected["values"].size() == model.tensors.size());
+        const auto rows = expected["positions"].get<uint64_t>();
+        CHECK(std::filesystem::file_size(folder / expected["logits"].get<std::string>()) == rows * 320 * 4);
+        test::touch(model);
+    }
+}
+
+TEST_CASE("vocabularies written by sentencepiece are read as they are")
+{
+    const auto gguf = open_model(folder / "llama.f32.gguf").vocabulary;
+    CHECK(gguf.kind == Vocabulary::Kind::SpmPieces);
+    CHECK(gguf.pieces.size() == 320);
+    CHECK(gguf.pieces[3] == "<0x00>");
+    CHECK(gguf.types[3] == 6);
+    CHECK(gguf.add_bos);
+    const auto hf = open_model(folder / "llama").vocabulary;
+    CHECK(hf.kind == Vocabulary::Kind::SpmModel);
+    CHECK(hf.add_bos);
+    for (const Vocabulary* v : {&gguf, &hf}) {
+        CHECK(v->bos == 1);
+        CHECK(v->eos == 2);
+        CHECK(v->unknown == 0);
+        CHECK(v->chat_template == "{% for m in messages %}{{ m['content'] }}{% endfor %}");
+    }
+    const auto qwen2 = open_model(folder / "qwen2.q8_0.gguf");
+    CHECK(qwen2.vocabulary.kind == Vocabulary::Kind::None);
+    REQUIRE(qwen2.warnings.size() == 1);
+    CHECK(qwen2.warnings[0].find("'gpt2'") != std::string::npos);
+}

@@ -1,0 +1,123 @@
+// Rules G1 and G16 on real files.
+#include <catch2/catch.hpp>
+
+#include <fcntl.h>
+#include <fstream>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "engine/model/mapped_file.h"
+#include "engine/model/model_files.h"
+#include "tests/support/fixtures/refused.h"
+#include "tests/support/fixtures/scratch_folder.h"
+#include "tests/support/fixtures/tiny_model.h"
+
+using namespace palimpsest;
+using namespace palimpsest::engine;
+using namespace palimpsest::test;
+
+namespace {
+
+void write(const std::filesystem::path& path, std::string_view text)
+{
+    std::ofstream(path, std::ios::binary) << text;
+}
+
+void check(const Refused& refusal, const std::string& code, const std::string& part)
+{
+    INFO(refusal.message);
+    CHECK(refusal.code == "PAL-MODEL-" + code);
+    CHECK(refusal.says(part));
+}
+
+} // namespace
+
+TEST_CASE("G1 opens regular files only")
+{
+    const ScratchFolder scratch;
+    const auto open = [&](const char* name) {
+        return refused([&] { MappedFile::open(scratch.path() / name, 100, "01"); });
+    };
+    check(open("absent"), "01", "there is no such file; check the path");
+    write(scratch.path() / "empty", "");
+    check(open("empty"), "01", "the file is empty");
+    write(scratch.path() / "long", std::string(101, 'x'));
+    check(open("long"), "01", "the file has 101 bytes, the limit is 100");
+    REQUIRE(mkfifo((scratch.path() / "fifo").c_str(), 0600) == 0);
+    check(open("fifo"), "01", "it is not a regular file"); // and does not wait for a writer
+    check(refused([&] { MappedFile::open(scratch.path(), 100, "01"); }), "01", "it is not a regular file");
+    check(refused([] { MappedFile::open("/dev/zero", 100, "01"); }), "01", "it is not a regular file");
+    try {
+        MappedFile::open(scratch.path() / "absent", 100, "01");
+    } catch (const Error& error) {
+        CHECK(error.kind() == ErrorKind::NotFound);
+    }
+}
+
+TEST_CASE("a GGUF file on disk is mapped, hashed and closed")
+{
+    const ScratchFolder scratch;
+    const auto path = scratch.path() / "tiny.gguf";
+    const Bytes bytes = tiny_gguf().build();
+    write(path, bytes.text());
+    const auto model = open_model(path);
+    CHECK(model.path == path);
+    CHECK(model.file_bytes == bytes.size());
+    CHECK(touch(model) == touch(open_model(path)));
+    const std::string hash = full_hash(model);
+    CHECK(hash.size() == 32);
+    CHECK(full_hash(open_model(path)) == hash);
+    write(path, Bytes(bytes).pad_to(bytes.size() + 32).text());
+    CHECK(full_hash(open_model(path)) != hash);
+}
+
+TEST_CASE("G16 notices files that are rewritten, replaced or removed")
+{
+    const ScratchFolder scratch;
+    const auto path = scratch.path() / "file";
+    const std::string text(10000, 'x');
+    const auto unchanged = [](const std::shared_ptr<MappedFile>& file) {
+        return refused([&] { file->check_unchanged(); });
+    };
+    write(path, text);
+    auto file = MappedFile::open(path, 1 << 20, "01");
+    CHECK(unchanged(file).code.empty());
+    const timespec times[2] = {{0, UTIME_OMIT}, {1000, 0}};
+    REQUIRE(utimensat(AT_FDCWD, path.c_str(), times, 0) == 0);
+    check(unchanged(file), "16", "the file was rewritten while it was read");
+
+    file = MappedFile::open(path, 1 << 20, "01");
+    write(scratch.path() / "other", text);
+    std::filesystem::rename(scratch.path() / "other", path);
+    check(unchanged(file), "16", "the file was replaced or removed");
+    CHECK(file->text() == text); // the descriptor keeps the old one
+
+    file = MappedFile::open(path, 1 << 20, "01");
+    std::filesystem::remove(path);
+    check(unchanged(file), "16", "the file was replaced or removed");
+}
+
+TEST_CASE("G16: a file that shrinks under its mapping is an error, not a signal")
+{
+    const ScratchFolder scratch;
+    const auto path = scratch.path() / "tiny.gguf";
+    write(path, tiny_gguf().build().text());
+    const auto model = open_model(path);
+    std::filesystem::resize_file(path, 100);
+    touch(model); // pages that are gone read as zeros
+    check(refused([&] { model.mappings[0]->check_unchanged(); }), "16", "and has 100 now");
+    check(refused([&] { full_hash(model); }), "16", "and has 100 now");
+    std::filesystem::resize_file(path, model.file_bytes); // back to its size: the pages are lost all the same
+    check(refused([&] { model.mappings[0]->check_unchanged(); }), "16", "a part of the file could not be read");
+}
+
+TEST_CASE("guards come and go with their mappings")
+{
+    const ScratchFolder scratch;
+    write(scratch.path() / "file", "x");
+    std::vector<std::shared_ptr<MappedFile>> files;
+    for (int i = 0; i < 300; ++i)
+        files.push_back(MappedFile::open(scratch.path() / "file", 10, "01"));
+    files.clear();
+    CHECK(MappedFile::open(scratch.path() / "file", 10, "01")->text() == "x");
+}

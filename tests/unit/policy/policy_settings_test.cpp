@@ -1,0 +1,200 @@
+// What a user writes after --policy: accepted, spelled out, or refused with a sentence.
+#include <catch2/catch.hpp>
+
+#include "engine/policy/policy.h"
+#include "engine/policy/registry.h"
+#include "kernels/base/error.h"
+
+using namespace palimpsest;
+using namespace palimpsest::engine;
+
+namespace {
+
+constexpr PolicyContext context{.layers = 8, .kv_heads = 2, .budget = 64};
+
+std::string resolved(const std::string& spec, PolicyContext where = context)
+{
+    return make_policy(PolicySpec::parse(spec), where)->resolved().text();
+}
+
+struct Refusal {
+    std::string spec;
+    std::string code;
+    std::string words;
+    PolicyContext where = context;
+};
+
+const std::vector<Refusal> refusals = {
+    // texts that are no spec
+    {"", "PAL-POLICY-01", "the name is missing"},
+    {":sinks=4", "PAL-POLICY-01", "the name is missing"},
+    {"treekv:", "PAL-POLICY-02", "'' is not key=value"},
+    {"treekv:sinks", "PAL-POLICY-02", "'sinks' is not key=value"},
+    {"treekv:=4", "PAL-POLICY-02", "'=4' is not key=value"},
+    {"treekv:sinks=4,", "PAL-POLICY-02", "'' is not key=value"},
+    {"treekv:sinks=4,sinks=5", "PAL-POLICY-02", "parameter 'sinks' is given twice"},
+    {"treekv:sinks=", "PAL-POLICY-03", "parameter 'sinks' has no value"},
+    // names
+    {"treekw", "PAL-POLICY-01", "did you mean 'treekv'?"},
+    {"TreeKV", "PAL-POLICY-01", "did you mean 'treekv'?"},
+    {"steraming", "PAL-POLICY-01", "did you mean 'streaming'?"},
+    {"zzzzzz", "PAL-POLICY-01", "is not known; use one of full, streaming, treekv, treekv-log, lacache"},
+    {"\x1b[31m", "PAL-POLICY-01", "'\\x1b[31m'"},
+    {"h2o", "PAL-POLICY-01",
+     "policy 'h2o': is specified but not in this version; use one of full, streaming, treekv, treekv-log, lacache"},
+    {"twilight-evict:p=0.5", "PAL-POLICY-01", "is specified but not in this version"},
+    // keys
+    {"treekv:sink=4", "PAL-POLICY-02", "has no parameter 'sink'; did you mean 'sinks'? it takes sinks, recent"},
+    {"treekv-log:height=2", "PAL-POLICY-02", "has no parameter 'height'"},
+    {"streaming:recent=4", "PAL-POLICY-02", "has no parameter 'recent'"},
+    {"full:sinks=4", "PAL-POLICY-02", "has no parameter 'sinks'"},
+    // values
+    {"treekv:sinks=-1", "PAL-POLICY-03", "sinks=-1 is not a number"},
+    {"treekv:recent=1.5", "PAL-POLICY-03", "recent=1.5 is not a number"},
+    {"treekv:recent=99999999999", "PAL-POLICY-03", "recent=99999999999 is not a number"},
+    {"treekv:rule=lift", "PAL-POLICY-03",
+     "rule=lift is not one of its values; did you mean 'left'? use score, left"},
+    {"treekv:score=median", "PAL-POLICY-03", "use mean, sum, last"},
+    {"treekv:height=0", "PAL-POLICY-03", "height=0 is neither 'none' nor a number of at least 1"},
+    {"treekv:height=high", "PAL-POLICY-03", "height=high is neither"},
+    {"lacache:pattern=staked", "PAL-POLICY-03", "did you mean 'stacked'?"},
+    {"lacache:compensate=yes", "PAL-POLICY-03", "compensate=yes is not one of its values"},
+    {"lacache:span=half", "PAL-POLICY-03", "span=half is not a number"},
+    {"full:schedule=never", "PAL-POLICY-03", "schedule=never is no schedule"},
+    {"treekv:schedule=every:0", "PAL-POLICY-03", "schedule=every:0 is no schedule"},
+    {"treekv:schedule=every:", "PAL-POLICY-03", "schedule=every: is no schedule"},
+    {"treekv:schedule=every:16777217", "PAL-POLICY-03", "N from 1 to 16777216"},
+    {"treekv:schedule=once", "PAL-POLICY-03", "schedule=once is specified but not in this version"},
+    // combinations
+    {"streaming:sinks=65", "PAL-POLICY-04", "sinks=65 does not fit a budget of 64 tokens"},
+    {"treekv:sinks=32,recent=32", "PAL-POLICY-04",
+     "sinks=32 and recent=32 leave no slot to choose in a budget of 64"},
+    {"treekv:sinks=2147483647,recent=2147483647", "PAL-POLICY-04", "leave no slot"},
+    {"treekv-log:rule=left,recent=60", "PAL-POLICY-04", "sinks=4 and recent=60 leave no slot"},
+    {"treekv", "PAL-POLICY-04", "a budget of 4 tokens", {.layers = 8, .kv_heads = 2, .budget = 4}},
+    {"lacache:span=8", "PAL-POLICY-04", "span=8 is not below the model's 8 layers"},
+    {"lacache:span=4,overlap=4", "PAL-POLICY-04", "overlap=4 is not below span=4"},
+    {"lacache:span=0", "PAL-POLICY-04", "overlap=0 is not below span=0"},
+    {"lacache", "PAL-POLICY-04", "overlap=0 is not below span=0", {.layers = 1, .kv_heads = 1, .budget = 64}},
+    {"lacache:span=7,overlap=5", "PAL-POLICY-04", "keeps all 2 tokens of a tile in every layer of 8"},
+    {"lacache:recent=60", "PAL-POLICY-04",
+     "sinks=4 and recent=60 leave 0 slots in a budget of 64 tokens, and a tile keeps 1"},
+    {"lacache:span=4,overlap=2,recent=59", "PAL-POLICY-04",
+     "leave 1 slots in a budget of 64 tokens, and a tile keeps 2"},
+    {"lacache:span=1,recent=5", "PAL-POLICY-04", "recent=5 is less than the 6 tokens"},
+    {"lacache:pattern=old,recent=61", "PAL-POLICY-04", "sinks=4 and recent=61 do not fit a budget of 64"},
+    {"full", "PAL-POLICY-04", "a budget of 0 tokens", {.layers = 8, .kv_heads = 2, .budget = 0}},
+};
+
+} // namespace
+
+TEST_CASE("policy spec: parses, prints, and parses back")
+{
+    const PolicySpec spec = PolicySpec::parse("treekv:recent=508,sinks=4,schedule=every:16");
+    CHECK(spec.name == "treekv");
+    CHECK(spec.parameters.at("recent") == "508");
+    CHECK(spec.parameters.at("schedule") == "every:16");
+    CHECK(PolicySpec::parse(spec.text()) == spec);
+    CHECK(PolicySpec::parse("full").text() == "full");
+}
+
+TEST_CASE("policies: defaults are spelled out")
+{
+    CHECK(resolved("full") == "full:schedule=chunk");
+    CHECK(resolved("streaming") == "streaming:schedule=chunk,sinks=4");
+    CHECK(resolved("treekv") == "treekv:height=none,recent=28,rule=score,schedule=chunk,score=mean,sinks=4");
+    CHECK(resolved("treekv:sinks=40") ==
+          "treekv:height=none,recent=0,rule=score,schedule=chunk,score=mean,sinks=40");
+    CHECK(resolved("treekv-log:sinks=07") == "treekv-log:recent=25,rule=score,schedule=chunk,score=mean,sinks=7");
+    CHECK(resolved("lacache") ==
+          "lacache:compensate=false,overlap=0,pattern=stacked,recent=8,schedule=chunk,sinks=4,span=4");
+    CHECK(resolved("lacache:pattern=old") ==
+          "lacache:compensate=false,overlap=0,pattern=old,recent=1,schedule=chunk,sinks=4,span=4");
+    for (const auto& info : policies())
+        CHECK(resolved(resolved(info.name)) == resolved(info.name));
+}
+
+TEST_CASE("policies: signals and budgets")
+{
+    const auto needs = [](const std::string& spec) {
+        return make_policy(PolicySpec::parse(spec), context)->signals().window;
+    };
+    CHECK(needs("full") == SignalNeeds::none);
+    CHECK(needs("streaming") == SignalNeeds::none);
+    CHECK(needs("lacache") == SignalNeeds::none);
+    CHECK(needs("treekv") == SignalNeeds::all);
+    CHECK(needs("treekv:score=sum") == SignalNeeds::all);
+    CHECK(needs("treekv:score=last") == 1);
+    CHECK(needs("treekv:rule=left,score=last") == SignalNeeds::none);
+    CHECK(needs("treekv-log") == SignalNeeds::all);
+    for (const auto& info : policies()) {
+        const auto policy = make_policy(PolicySpec::parse(info.name), context);
+        CHECK(policy->list_budget(7, 1) == 64);
+        CHECK_FALSE(policy->couples_layers());
+        CHECK(policy->bounded() == (info.name != "full"));
+        CHECK(policy->default_positions() == PositionMode::Contiguous);
+    }
+}
+
+TEST_CASE("policies: the largest and smallest settings that fit are accepted")
+{
+    CHECK_NOTHROW(resolved("streaming:sinks=64"));
+    CHECK_NOTHROW(resolved("treekv:sinks=32,recent=31"));
+    CHECK_NOTHROW(resolved("lacache:recent=59"));
+    CHECK_NOTHROW(resolved("lacache:span=1,recent=6"));
+    CHECK_NOTHROW(resolved("lacache:pattern=recent", {.layers = 1, .kv_heads = 1, .budget = 5}));
+    CHECK_NOTHROW(resolved("treekv:sinks=0,recent=0", {.layers = 1, .kv_heads = 1, .budget = 1}));
+    CHECK_NOTHROW(resolved("treekv:schedule=every:16777216"));
+}
+
+TEST_CASE("policies: every wrong setting is refused with its sentence")
+{
+    for (const Refusal& refusal : refusals) {
+        CAPTURE(refusal.spec);
+        try {
+            make_policy(PolicySpec::parse(refusal.spec), refusal.where);
+            FAIL("accepted");
+        } catch (const Error& error) {
+            CHECK(error.kind() == ErrorKind::Usage);
+            CHECK(error.code() == refusal.code);
+            CHECK_THAT(error.what(), Catch::Contains(refusal.words));
+            CHECK_FALSE(error.remedy().empty());
+        }
+    }
+}
+
+TEST_CASE("registry: every policy is described, with every key it takes")
+{
+    REQUIRE(policies().size() == 5);
+    for (const auto& info : policies()) {
+        CAPTURE(info.name);
+        CHECK(find_policy(info.name) == &info);
+        CHECK_FALSE(info.keeps.empty());
+        CHECK_FALSE(info.signals.empty());
+        CHECK_FALSE(info.cost.empty());
+        CHECK_FALSE(info.positions.empty());
+        std::vector<std::string> described, taken;
+        for (const auto& parameter : info.parameters) {
+            described.push_back(parameter.key);
+            CHECK_FALSE(parameter.meaning.empty());
+            CHECK_FALSE(parameter.default_text.empty());
+            CHECK_FALSE(parameter.range.empty());
+        }
+        for (const auto& [key, value] : PolicySpec::parse(resolved(info.name)).parameters)
+            taken.push_back(key);
+        CHECK_THAT(described, Catch::UnorderedEquals(taken));
+    }
+    CHECK(find_policy("h2o") == nullptr);
+}
+
+TEST_CASE("nearest: close words only")
+{
+    const std::vector<std::string> names = {"full", "streaming", "treekv", "treekv-log", "lacache"};
+    CHECK(nearest("treekv-lgo", names) == "treekv-log");
+    CHECK(nearest("fool", names).empty());
+    CHECK(nearest("ful", names) == "full");
+    CHECK(nearest("LaCash", names) == "lacache");
+    CHECK(nearest("", names).empty());
+    CHECK(nearest(std::string(100000, 'a'), names).empty());
+    CHECK(nearest("treekv", {}).empty());
+}

@@ -1,0 +1,200 @@
+// What holds for every policy, whatever the scores and chunks.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "kernels/base/error.h"
+#include "tests/unit/policy/policy_stream.h"
+
+using namespace palimpsest;
+using namespace palimpsest::tests;
+
+namespace {
+
+struct Kind {
+    std::string spec;
+    int sinks, recent; // entries at either end that may never leave
+};
+
+constexpr StreamShape shape{.layers = 8, .heads = 2, .budget = 32};
+
+const std::vector<Kind> kinds = {
+    {"streaming", 4, 28},
+    {"treekv", 4, 12},
+    {"treekv:sinks=0,recent=0", 0, 0},
+    {"treekv:score=last,recent=5", 4, 5},
+    {"treekv:score=sum,height=2", 4, 12},
+    {"treekv-log", 4, 12},
+    {"treekv-log:recent=27", 4, 27},
+    {"treekv:schedule=every:9", 4, 12},
+    {"lacache", 4, 8},
+    {"lacache:span=4,overlap=2", 4, 8},
+    {"lacache:span=1,recent=6", 4, 0},
+    {"lacache:span=2,compensate=true", 4, 6},
+    {"lacache:pattern=old", 31, 1},
+};
+
+void check_list(PolicyStream& stream, const Kind& kind, int layer, int head, uint32_t seen)
+{
+    const auto& kept = stream.kept(layer, head);
+    CHECK(kept.size() <= static_cast<size_t>(stream.policy().list_budget(layer, head)));
+    CHECK(std::is_sorted(kept.begin(), kept.end()));
+    CHECK(std::adjacent_find(kept.begin(), kept.end()) == kept.end());
+    for (uint32_t i = 0; i < std::min(seen, static_cast<uint32_t>(kind.sinks)); ++i)
+        CHECK(kept.at(i) == i);
+    for (uint32_t i = 1; i <= std::min(seen, static_cast<uint32_t>(kind.recent)); ++i) {
+        CHECK(kept.at(kept.size() - i) == seen - i);
+    }
+}
+
+std::vector<std::byte> changed(std::vector<std::byte> bytes, size_t at, uint8_t value)
+{
+    bytes.at(at) = static_cast<std::byte>(value);
+    return bytes;
+}
+
+void check_refused(engine::Policy& policy, const std::vector<std::byte>& bytes, const std::string& words)
+{
+    const std::vector<std::byte> before = policy.state();
+    try {
+        policy.restore(bytes);
+        FAIL("restored: " << words);
+    } catch (const Error& error) {
+        CHECK(error.kind() == ErrorKind::Failed);
+        CHECK(error.code() == "PAL-POLICY-05");
+        CHECK_THAT(error.what(), Catch::Contains(words));
+    }
+    CHECK(policy.state() == before);
+}
+
+} // namespace
+
+TEST_CASE("policies: lists stay within the budget, in order, with their protected ends")
+{
+    for (const Kind& kind : kinds) {
+        for (uint32_t seed = 1; seed <= 5; ++seed) {
+            std::mt19937 random(seed);
+            PolicyStream stream(kind.spec, shape, growing_scores(seed, 50));
+            uint32_t seen = 0;
+            while (seen < 500) {
+                const int tokens = static_cast<int>(1 + random() % (seed == 1 ? 1 : 60));
+                stream.feed(tokens);
+                seen += static_cast<uint32_t>(tokens);
+                CAPTURE(kind.spec, seed, seen);
+                for (int layer = 0; layer < shape.layers; ++layer) {
+                    for (int head = 0; head < shape.heads; ++head)
+                        check_list(stream, kind, layer, head, seen);
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("policies: a stream within the budget loses nothing")
+{
+    for (const Kind& kind : kinds) {
+        PolicyStream stream(kind.spec, shape, growing_scores(3, 50));
+        stream.feed_all(shape.budget, 5);
+        CAPTURE(kind.spec);
+        for (const auto& kept : stream.all_kept())
+            CHECK(kept.size() == static_cast<size_t>(shape.budget));
+    }
+}
+
+TEST_CASE("policies: every:N cuts back to the budget once N entries are over it")
+{
+    PolicyStream stream("treekv:schedule=every:9", shape, growing_scores(3, 50));
+    CHECK(stream.policy().list_budget(0, 0) == 40);
+    stream.feed_all(40, 1);
+    CHECK(stream.kept(0, 0).size() == 40);
+    stream.feed(1);
+    CHECK(stream.kept(0, 0).size() == 32);
+
+    PolicyStream every_one("treekv:schedule=every:1", shape, growing_scores(3, 50));
+    PolicyStream chunk("treekv:schedule=chunk", shape, growing_scores(3, 50));
+    every_one.feed_all(300, 7);
+    chunk.feed_all(300, 7);
+    CHECK(every_one.all_kept() == chunk.all_kept());
+}
+
+TEST_CASE("lacache: sizes swing between the budget and a tile's loss below it")
+{
+    const int removed = 3; // span 2 of 8 layers: tiles of 4 keep 1
+    PolicyStream stream("lacache:span=2", shape);
+    stream.feed(31);
+    for (int i = 0; i < 100; ++i) {
+        stream.feed(1 + i % 5);
+        const auto size = static_cast<int>(stream.kept(i % 8, 0).size());
+        CHECK(size > shape.budget - removed);
+        CHECK(size <= shape.budget);
+    }
+    PolicyStream compensated("lacache:span=2,compensate=true", shape);
+    CHECK(compensated.policy().list_budget(0, 0) == shape.budget + removed / 2);
+}
+
+TEST_CASE("policies: the same stream gives the same lists, and clones and restored states go on alike")
+{
+    for (const Kind& kind : kinds) {
+        const ScoreEntry score = growing_scores(9, 20);
+        PolicyStream stream(kind.spec, shape, score), again(kind.spec, shape, score);
+        for (const int tokens : {20, 30, 1, 1, 17}) {
+            stream.feed(tokens);
+            again.feed(tokens);
+        }
+        CAPTURE(kind.spec);
+        CHECK(stream.all_kept() == again.all_kept());
+
+        PolicyStream cloned = stream.with(stream.policy().clone());
+        auto fresh = PolicyStream(kind.spec, shape).policy().clone();
+        fresh->restore(stream.policy().state());
+        PolicyStream restored = stream.with(std::move(fresh));
+        for (const int tokens : {1, 50, 3, 1, 90}) {
+            stream.feed(tokens);
+            cloned.feed(tokens);
+            restored.feed(tokens);
+            CHECK(cloned.all_kept() == stream.all_kept());
+            CHECK(restored.all_kept() == stream.all_kept());
+        }
+        CHECK(restored.policy().state() == stream.policy().state());
+        CHECK(restored.policy().resolved() == stream.policy().resolved());
+    }
+}
+
+TEST_CASE("policies: states that do not fit are refused and change nothing")
+{
+    for (const std::string spec : {"streaming", "treekv", "treekv:height=2", "treekv-log", "lacache"}) {
+        PolicyStream stream(spec, shape, growing_scores(9, 20));
+        stream.feed_all(333, 10);
+        engine::Policy& policy = stream.policy();
+        const std::vector<std::byte> state = policy.state();
+        CAPTURE(spec);
+        check_refused(policy, changed(state, 0, 2), "version 2 where 1 to 1");
+        check_refused(policy, changed(state, 4, 7), "number of layers 7 where 8 to 8");
+        for (size_t size = 0; size < state.size(); ++size) {
+            check_refused(policy, {state.begin(), state.begin() + static_cast<std::ptrdiff_t>(size)},
+                          "ends inside");
+        }
+        std::vector<std::byte> longer = state;
+        longer.push_back(std::byte{0});
+        check_refused(policy, longer, "bytes after its end: 1");
+    }
+}
+
+TEST_CASE("policies: state values outside their range are refused")
+{
+    // 32 = 4 sinks + 16 slots + 12 recent.
+    PolicyStream tree("treekv", shape), limited("treekv:height=2", shape), log("treekv-log", shape);
+    check_refused(tree.policy(), changed(tree.policy().state(), 8, 17), "cursor 17 where 0 to 16");
+    check_refused(limited.policy(), changed(limited.policy().state(), 8, 16), "cursor 16 where 0 to 15");
+    auto heights = limited.policy().state();
+    for (size_t i = 12; i < 16; ++i)
+        heights[i] = std::byte{0xFF};
+    check_refused(limited.policy(), heights, "height 4294967295");
+
+    const auto fresh = log.policy().state(); // per layer: 1 level, level 0, 16 entries
+    check_refused(log.policy(), changed(fresh, 8, 0), "number of levels 0 where 1 to 16");
+    check_refused(log.policy(), changed(fresh, 8, 17), "number of levels 17 where 1 to 16");
+    check_refused(log.policy(), changed(fresh, 16, 17), "entries of a level 17 where 1 to 16");
+    check_refused(log.policy(), changed(fresh, 16, 15), "levels for 15 entries where 16");
+    check_refused(log.policy(), changed(changed(fresh, 8, 2), 16, 4), "levels that increase or exceed");
+}

@@ -1,0 +1,54 @@
+// Kept-token lists, the retained-token map and what is derived from it.
+
+#include <catch2/catch.hpp>
+
+#include "engine/cache/fading.h"
+#include "engine/cache/retention_map.h"
+#include "engine/cache/token_list.h"
+
+using namespace palimpsest::engine;
+
+TEST_CASE("dropping ranks keeps order and moves what was accumulated along")
+{
+    TokenList list;
+    list.append(10, 6, true);
+    for (size_t i = 0; i < 6; ++i) list.sum[i] = static_cast<double>(i);
+    list.drop(std::vector<uint32_t>{0, 2, 5});
+    CHECK(list.stream == std::vector<uint32_t>{11, 13, 14});
+    CHECK(list.sum == std::vector<double>{1, 3, 4});
+    list.append(16, 2, true);
+    CHECK(list.stream == std::vector<uint32_t>{11, 13, 14, 16, 17});
+    CHECK(list.sum == std::vector<double>{1, 3, 4, 0, 0});
+    list.drop({});
+    CHECK(list.size() == 5);
+}
+
+TEST_CASE("a token fades when no head will hold it")
+{
+    TokenList a, b;
+    a.stream = {1, 2, 3, 4};
+    b.stream = {2, 3, 4, 5};
+    const std::vector<const TokenList*> lists = {&a, &b};
+    // a loses 1, 2, 3; b loses 2 and 5: 1 (b never had it), 2 (both lose it) and 5 fade; 3 stays in b.
+    CHECK(faded(lists, {{0, 1, 2}, {0, 3}}) == std::vector<uint32_t>{1, 2, 5});
+    CHECK(faded(lists, {{}, {}}).empty());
+}
+
+TEST_CASE("overlap is the share of kept tokens that both maps hold")
+{
+    const RetentionMap a{1, 2, 10, {{0, 1, 2, 3}, {5}}};
+    const RetentionMap b{1, 2, 10, {{2, 3, 4, 5}, {5}}};
+    CHECK(overlap(a, a) == 1.0);
+    CHECK(overlap(a, b) == Approx(3.0 / 7.0));
+    CHECK(overlap(RetentionMap{1, 1, 0, {{}}}, RetentionMap{1, 1, 0, {{}}}) == 1.0);
+}
+
+TEST_CASE("reach counts slots by tenth of the stream")
+{
+    const RetentionMap map{1, 1, 100, {{0, 5, 50, 99}}};
+    const Reach r = reach(map);
+    CHECK(r.by_tenth[0] == Approx(0.5));
+    CHECK(r.by_tenth[5] == Approx(0.25));
+    CHECK(r.by_tenth[9] == Approx(0.25));
+    CHECK(r.median_age == 94); // ages 0, 49, 94, 99: the upper middle
+}

@@ -1,0 +1,350 @@
+// The engine's contract (architecture.md), held on random models.
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <random>
+
+#include "engine/session/session.h"
+#include "kernels/base/error.h"
+#include "tests/support/random_model.h"
+
+using namespace palimpsest;
+using namespace palimpsest::engine;
+using namespace palimpsest::tests;
+
+namespace {
+
+std::shared_ptr<const Model> load(const RandomModelShape& shape = {}, int threads = 2)
+{
+    const auto path = random_model(shape);
+    auto model = Model::load(path, kernels::open_backend({.device = "cpu", .threads = threads, .simd = ""}));
+    std::filesystem::remove(path); // stays mapped
+    return model;
+}
+
+std::vector<TokenId> tokens_of(size_t count, uint64_t seed = 5, int32_t vocabulary = 96)
+{
+    std::mt19937_64 random(seed);
+    std::vector<TokenId> tokens(count);
+    for (TokenId& token : tokens) token = static_cast<TokenId>(random() % static_cast<uint64_t>(vocabulary));
+    return tokens;
+}
+
+SessionOptions options(const std::string& policy, int32_t budget, int32_t chunk)
+{
+    SessionOptions o;
+    o.policy = PolicySpec::parse(policy);
+    o.budget = budget;
+    o.chunk = chunk;
+    return o;
+}
+
+// Everything that must not differ: kept tokens, logits, and what is generated next.
+struct Outcome {
+    std::vector<std::vector<uint32_t>> kept;
+    std::vector<float> logits;
+    std::vector<TokenId> generated;
+    std::vector<float> logits_after;
+    bool operator==(const Outcome&) const = default;
+};
+
+Outcome outcome(Session& session, int32_t generate = 24)
+{
+    Outcome o;
+    o.logits = session.logits();
+    o.kept = session.retention().tokens;
+    o.generated = session.generate({.max_tokens = generate, .stop = {}, .token = {}, .is_end = {}}).tokens;
+    o.logits_after = session.logits();
+    return o;
+}
+
+const std::vector<std::string> every_policy = {"treekv",    "treekv:rule=left",       "treekv-log",
+                                               "streaming", "lacache",                "lacache:pattern=ladder",
+                                               "full"};
+
+} // namespace
+
+TEST_CASE("a stream no longer than the budget gives the full cache's bits")
+{
+    const auto model = load();
+    const auto tokens = tokens_of(150);
+    const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
+    SessionOptions full = options("full", 400, 32);
+    full.positions = positions;
+    Session reference(model, full);
+    reference.feed(tokens);
+    const Outcome expected = outcome(reference);
+    for (const std::string& policy : every_policy) {
+        SessionOptions o = options(policy, 200, 32);
+        o.positions = positions;
+        Session session(model, o);
+        session.feed(tokens);
+        INFO(policy);
+        CHECK(outcome(session) == expected);
+    }
+}
+
+TEST_CASE("the number of threads changes no bit")
+{
+    const auto tokens = tokens_of(300);
+    for (const std::string& policy : every_policy) {
+        std::vector<Outcome> outcomes;
+        for (const int threads : {1, 2, 3}) {
+            Session session(load({}, threads), options(policy, policy == "full" ? 600 : 64, 48));
+            session.feed(tokens);
+            outcomes.push_back(outcome(session));
+        }
+        INFO(policy);
+        CHECK(outcomes[0] == outcomes[1]);
+        CHECK(outcomes[0] == outcomes[2]);
+    }
+}
+
+TEST_CASE("how the input is cut into calls and super-chunks changes no bit")
+{
+    const auto model = load();
+    const auto tokens = tokens_of(333);
+    const auto policy = GENERATE(from_range(every_policy));
+    const int32_t budget = policy == "full" ? 600 : 64;
+    Session whole(model, options(policy, budget, 16));
+    whole.feed(tokens);
+    const Outcome expected = outcome(whole);
+    std::mt19937_64 random(17);
+    for (const int32_t rows_at_once : {1, 16, 64, 1000}) {
+        SessionOptions o = options(policy, budget, 16);
+        o.rows_at_once = rows_at_once;
+        Session session(model, o);
+        for (size_t at = 0; at < tokens.size();) {
+            const size_t count = std::min<size_t>(random() % 50, tokens.size() - at);
+            session.feed(std::span(tokens).subspan(at, count));
+            at += count;
+        }
+        INFO(policy << ", " << rows_at_once << " rows at once, seed 17");
+        CHECK(outcome(session) == expected);
+    }
+}
+
+TEST_CASE("going on from a state is going on without it")
+{
+    const auto model = load();
+    const auto tokens = tokens_of(260);
+    const auto policy = GENERATE(from_range(every_policy));
+    const auto temperature = GENERATE(0.0, 0.8);
+    SessionOptions o = options(policy, policy == "full" ? 700 : 64, 32);
+    o.sampler.temperature = temperature;
+    o.sampler.repeat_penalty = 1.1;
+    o.sampler.seed = 99;
+    INFO(policy << ", temperature " << temperature);
+
+    // Cuts in the middle of reading, at its end, and in the middle of an answer, when rows are out of order.
+    for (const size_t cut : {0u, 96u, 260u}) {
+        Session session(model, o);
+        session.feed(std::span(tokens).first(cut));
+        if (cut == 260u) session.generate({.max_tokens = 37, .stop = {}, .token = {}, .is_end = {}});
+        const auto restored = Session::restore(model, session.state());
+        const auto forked = session.fork();
+        const auto rest = std::span(tokens).subspan(cut == 260u ? 200 : cut);
+        session.feed(rest);
+        restored->feed(rest);
+        forked->feed(rest);
+        const Outcome expected = outcome(session, 64);
+        CHECK(outcome(*restored, 64) == expected);
+        CHECK(outcome(*forked, 64) == expected);
+    }
+}
+
+TEST_CASE("a fork leaves the session as it was")
+{
+    const auto model = load();
+    Session session(model, options("treekv", 64, 32));
+    session.feed(tokens_of(200));
+    const auto logits = session.logits();
+    const auto kept = session.retention().tokens;
+    const auto fork = session.fork();
+    fork->feed(tokens_of(100, 8));
+    fork->generate({.max_tokens = 20, .stop = {}, .token = {}, .is_end = {}});
+    CHECK(session.retention().tokens == kept);
+    CHECK(session.logits() == logits);
+    CHECK(fork->tokens_seen() == 320);
+}
+
+TEST_CASE("the budget holds after every step and memory does not grow")
+{
+    const auto model = load();
+    for (const std::string& policy : every_policy) {
+        if (policy == "full") continue;
+        Session session(model, options(policy, 64, 16));
+        uint64_t allocated = 0;
+        for (int round = 0; round < 40; ++round) {
+            session.feed(tokens_of(40, static_cast<uint64_t>(round)));
+            session.generate({.max_tokens = 5, .stop = {}, .token = {}, .is_end = {}});
+            const RetentionMap map = session.retention();
+            for (const auto& kept : map.tokens) {
+                REQUIRE(kept.size() <= 64);
+                REQUIRE(std::is_sorted(kept.begin(), kept.end()));
+                REQUIRE(kept.back() < session.tokens_seen());
+            }
+            const Telemetry t = session.telemetry();
+            if (round == 2) allocated = t.cache_bytes + t.scratch_bytes;
+            if (round > 2) REQUIRE(t.cache_bytes + t.scratch_bytes == allocated);
+        }
+        CHECK(session.tokens_seen() == 40 * 45);
+    }
+}
+
+TEST_CASE("evicting after all layers keeps the sets of evicting layer by layer")
+{
+    // Says that it couples layers, and is otherwise the policy it wraps.
+    class Coupled final : public Policy {
+    public:
+        explicit Coupled(std::unique_ptr<Policy> inner) : inner_(std::move(inner)) {}
+        const PolicySpec& resolved() const override { return inner_->resolved(); }
+        SignalNeeds signals() const override { return inner_->signals(); }
+        PositionMode default_positions() const override { return inner_->default_positions(); }
+        bool bounded() const override { return inner_->bounded(); }
+        bool couples_layers() const override { return true; }
+        int32_t list_budget(int32_t l, int32_t h) const override { return inner_->list_budget(l, h); }
+        void select(int32_t l, std::span<const ListState> heads, std::vector<std::vector<uint32_t>>& dropped) override
+        {
+            inner_->select(l, heads, dropped);
+        }
+        std::vector<std::byte> state() const override { return inner_->state(); }
+        void restore(std::span<const std::byte> state) override { inner_->restore(state); }
+        std::unique_ptr<Policy> clone() const override { return std::make_unique<Coupled>(inner_->clone()); }
+
+    private:
+        std::unique_ptr<Policy> inner_;
+    };
+    const auto model = load();
+    const auto tokens = tokens_of(300);
+    for (const char* policy : {"treekv", "lacache"}) {
+        const SessionOptions o = options(policy, 64, 32);
+        Session plain(model, o);
+        Session coupled(model, o, std::make_unique<Coupled>(make_policy(o.policy, {4, 2, 64})));
+        plain.feed(tokens);
+        coupled.feed(tokens);
+        INFO(policy);
+        CHECK(outcome(plain) == outcome(coupled));
+    }
+}
+
+TEST_CASE("losses are those of the logits before each token")
+{
+    const auto model = load();
+    const auto tokens = tokens_of(100);
+    std::vector<double> losses(tokens.size(), -1.0);
+    FeedOptions feed;
+    feed.loss = [&](uint64_t index, TokenId token, double nll) {
+        REQUIRE(tokens[index] == token);
+        losses[index] = nll;
+    };
+    Session session(model, options("treekv", 32, 8));
+    session.feed(tokens, feed);
+    session.finish(feed);
+    CHECK(losses[0] == -1.0);
+
+    // The same stream, a prefix at a time: its last logits predict the next token.
+    for (const size_t length : {1u, 8u, 9u, 16u, 57u, 99u}) {
+        Session prefix(model, options("treekv", 32, 8));
+        prefix.feed(std::span(tokens).first(length));
+        const auto& logits = prefix.logits();
+        double sum = 0;
+        for (const float x : logits) sum += std::exp(static_cast<double>(x));
+        CHECK(losses[length] ==
+              Approx(std::log(sum) - static_cast<double>(logits[static_cast<size_t>(tokens[length])])).epsilon(1e-4));
+    }
+}
+
+TEST_CASE("fading names each token once per layer, when its last head lets go")
+{
+    const auto model = load();
+    Session session(model, options("treekv", 32, 16));
+    std::vector<std::vector<uint32_t>> faded_tokens(4);
+    session.set_fade_sink([&](std::span<const FadeEvent> events) {
+        for (const FadeEvent& e : events) faded_tokens[static_cast<size_t>(e.layer)].push_back(e.token);
+    });
+    session.feed(tokens_of(400));
+    session.generate({.max_tokens = 30, .stop = {}, .token = {}, .is_end = {}});
+    const RetentionMap map = session.retention();
+    for (int32_t l = 0; l < 4; ++l) {
+        std::vector<bool> held(session.tokens_seen(), false);
+        for (int32_t h = 0; h < 2; ++h)
+            for (const uint32_t token : map.of(l, h)) held[token] = true;
+        auto& gone = faded_tokens[static_cast<size_t>(l)];
+        std::sort(gone.begin(), gone.end());
+        CHECK(std::adjacent_find(gone.begin(), gone.end()) == gone.end());
+        std::vector<uint32_t> expected;
+        for (uint32_t token = 0; token < held.size(); ++token)
+            if (!held[token]) expected.push_back(token);
+        CHECK(gone == expected);
+    }
+}
+
+TEST_CASE("cancelling stops between super-chunks and leaves a session that goes on")
+{
+    const auto model = load();
+    SessionOptions o = options("treekv", 64, 16);
+    o.rows_at_once = 16;
+    Session session(model, o);
+    std::stop_source stop;
+    FeedOptions feed;
+    feed.stop = stop.get_token();
+    feed.progress = [&](const Telemetry& t) {
+        if (t.tokens_seen >= 48) stop.request_stop();
+    };
+    CHECK_FALSE(session.feed(tokens_of(200), feed));
+    CHECK(session.tokens_seen() == 48);
+    CHECK(session.pending() == 0);
+    session.feed(tokens_of(16));
+    CHECK(session.tokens_seen() == 64);
+}
+
+TEST_CASE("what does not fit is refused with a sentence")
+{
+    const auto model = load({.context = 256});
+    const auto refused = [&](const SessionOptions& o) {
+        try {
+            Session session(model, o);
+        } catch (const Error& error) {
+            return error.code();
+        }
+        return std::string("accepted");
+    };
+    CHECK(refused(options("treekv", 250, 32)) == "PAL-BUDGET-01");
+    CHECK(refused(options("treekv", 224, 32)) == "accepted");
+    CHECK(refused(options("treekv", 0, 32)) == "accepted"); // context - chunk
+    CHECK(refused(options("treekv", 64, 0)) == "PAL-OPTION-03");
+    CHECK(refused(options("treekv", 0, 512)) == "PAL-BUDGET-01");
+    CHECK(refused(options("full", 300, 32)) == "PAL-BUDGET-01");
+
+    Session full(model, options("full", 0, 32));
+    full.feed(tokens_of(256));
+    CHECK_THROWS_WITH(full.feed(tokens_of(32)), Catch::Contains("PAL-BUDGET-02") && Catch::Contains("256"));
+    Session session(model, options("treekv", 64, 32));
+    CHECK_THROWS_WITH(session.feed(std::vector<TokenId>{96}), Catch::Contains("PAL-TEXT-01"));
+}
+
+TEST_CASE("a state that does not fit is refused and changes nothing")
+{
+    const auto model = load();
+    Session session(model, options("treekv", 64, 32));
+    session.feed(tokens_of(200));
+    const SessionState good = session.state();
+    const auto refused = [&](auto change) {
+        SessionState bad = good;
+        change(bad);
+        CHECK_THROWS_AS(Session::restore(model, bad), Error);
+    };
+    refused([](SessionState& s) { s.model_fingerprint = "another"; });
+    refused([](SessionState& s) { s.simd_target = "another"; });
+    refused([](SessionState& s) { s.lists.pop_back(); });
+    refused([](SessionState& s) { s.lists[3].keys.pop_back(); });
+    refused([](SessionState& s) { std::swap(s.lists[3].tokens.stream[5], s.lists[3].tokens.stream[6]); });
+    refused([](SessionState& s) { s.lists[3].tokens.stream.back() = 200; });
+    refused([](SessionState& s) { s.lists[3].tokens.sum.pop_back(); });
+    refused([](SessionState& s) { s.lists[3].tokens.sum[0] = std::nan(""); });
+    refused([](SessionState& s) { s.logits.pop_back(); });
+    refused([](SessionState& s) { s.policy_state.clear(); });
+    refused([](SessionState& s) { s.sampler_state.clear(); });
+    CHECK_NOTHROW(Session::restore(model, good));
+}

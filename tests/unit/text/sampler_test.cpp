@@ -1,0 +1,218 @@
+#include "engine/session/sampler.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "kernels/base/error.h"
+
+using namespace palimpsest;
+using namespace palimpsest::engine;
+
+namespace {
+
+constexpr uint64_t seed = 20240607;
+
+std::map<TokenId, int> draw(SamplerOptions options, const std::vector<float>& logits, int count)
+{
+    options.seed = seed;
+    Sampler sampler(options);
+    std::map<TokenId, int> seen;
+    for (int i = 0; i < count; ++i)
+        ++seen[sampler.sample(logits)];
+    return seen;
+}
+
+std::vector<float> logits_of(const std::vector<double>& probabilities)
+{
+    std::vector<float> logits;
+    for (double p : probabilities)
+        logits.push_back(static_cast<float>(std::log(p) + 3));
+    return logits;
+}
+
+double chi_square(const std::map<TokenId, int>& seen, const std::vector<double>& probabilities, int count)
+{
+    double sum = 0;
+    for (size_t i = 0; i < probabilities.size(); ++i) {
+        const auto found = seen.find(static_cast<TokenId>(i));
+        const double expected = probabilities[i] * count;
+        const double difference = (found == seen.end() ? 0 : found->second) - expected;
+        if (expected > 0) sum += difference * difference / expected;
+    }
+    return sum;
+}
+
+std::vector<TokenId> keys(const std::map<TokenId, int>& seen)
+{
+    std::vector<TokenId> ids;
+    for (const auto& [id, count] : seen)
+        ids.push_back(id);
+    return ids;
+}
+
+const std::vector<double> five = {0.4, 0.3, 0.15, 0.1, 0.05};
+
+} // namespace
+
+TEST_CASE("temperature 0 takes the largest, the lower id of equals")
+{
+    Sampler sampler(SamplerOptions{});
+    CHECK(sampler.sample(std::vector<float>{1, 5, 5, -2}) == 1);
+    CHECK(sampler.sample(std::vector<float>{-3}) == 0);
+    CHECK(sampler.sample(std::vector<float>{-3e38f, -2e38f}) == 1);
+}
+
+TEST_CASE("draws follow the distribution")
+{
+    constexpr int count = 40000;
+    INFO("seed " << seed);
+    // 99.9 % of chi-square with four degrees of freedom lie below 18.5.
+    CHECK(chi_square(draw({.temperature = 1}, logits_of(five), count), five, count) < 18.5);
+    CHECK(chi_square(draw({.temperature = 1}, logits_of(five), count), {0.35, 0.35, 0.15, 0.1, 0.05}, count) >
+          18.5);
+
+    std::vector<double> squared;
+    double sum = 0;
+    for (double p : five)
+        sum += p * p;
+    for (double p : five)
+        squared.push_back(p * p / sum);
+    CHECK(chi_square(draw({.temperature = 0.5}, logits_of(five), count), squared, count) < 18.5);
+
+    const std::vector<double> three = {0.4 / 0.85, 0.3 / 0.85, 0.15 / 0.85, 0, 0};
+    CHECK(chi_square(draw({.temperature = 1, .top_k = 3}, logits_of(five), count), three, count) < 18.5);
+}
+
+TEST_CASE("top-k, top-p and min-p keep what they say")
+{
+    using Ids = std::vector<TokenId>;
+    const auto kept = [](SamplerOptions options) {
+        options.temperature = 1;
+        return keys(draw(options, logits_of(five), 3000));
+    };
+    CHECK(kept({.top_k = 1}) == Ids{0});
+    CHECK(kept({.top_k = 2}) == Ids{0, 1});
+    CHECK(kept({.top_k = 50}) == Ids{0, 1, 2, 3, 4});
+    CHECK(kept({.top_p = 0.001}) == Ids{0});
+    CHECK(kept({.top_p = 0.65}) == Ids{0, 1});
+    CHECK(kept({.top_p = 0.72}) == Ids{0, 1, 2});       // the token that crosses is kept
+    CHECK(kept({.top_k = 2, .top_p = 0.55}) == Ids{0}); // 0.4 of 0.7 is left of top-k
+    CHECK(kept({.min_p = 0.3}) == Ids{0, 1, 2});
+    CHECK(kept({.min_p = 1}) == Ids{0});
+    CHECK(keys(draw({.temperature = 1, .top_k = 2}, {1, 1, 1, 1}, 500)) == Ids{0, 1}); // ties keep the lower id
+}
+
+TEST_CASE("a nucleus larger than the first sorted head")
+{
+    std::vector<float> flat(1000, 0.5f);
+    const auto seen = draw({.temperature = 1, .top_p = 0.5}, flat, 4000);
+    CHECK(seen.rbegin()->first < 500);
+    CHECK(seen.size() > 400);
+}
+
+TEST_CASE("the repeat penalty works on what was accepted, within its window")
+{
+    const std::vector<float> logits = {2, 1.9f, -1};
+    Sampler sampler({.repeat_penalty = 1.5, .repeat_last = 2});
+    CHECK(sampler.sample(logits) == 0);
+    CHECK(sampler.sample(logits) == 0); // nothing was accepted
+    sampler.accept(0);
+    CHECK(sampler.sample(logits) == 1);
+    sampler.accept(1);
+    CHECK(sampler.sample(logits) == 0);
+    sampler.accept(2);
+    sampler.accept(2);
+    CHECK(sampler.sample(logits) == 0); // 0 left the window
+    sampler.accept(-1);
+    sampler.accept(77); // ids outside of the logits do no harm
+    CHECK(sampler.sample(logits) == 0);
+
+    Sampler negative({.repeat_penalty = 2});
+    negative.accept(0);
+    CHECK(negative.sample(std::vector<float>{-1, -1.5f}) == 1); // -1 becomes -2
+}
+
+TEST_CASE("the same seed draws the same, a restored state goes on")
+{
+    const std::vector<float> logits(100, 0.0f);
+    SamplerOptions options{.temperature = 1, .repeat_penalty = 1.2, .seed = 5};
+    Sampler first(options), second(options);
+    for (int i = 0; i < 100; ++i) {
+        const TokenId token = first.sample(logits);
+        CHECK(token == second.sample(logits));
+        first.accept(token);
+        second.accept(token);
+    }
+    const std::vector<std::byte> state = first.state();
+    options.seed = 6;
+    Sampler restored(options);
+    restored.restore(state);
+    CHECK(restored.state() == state);
+    for (int i = 0; i < 100; ++i) {
+        const TokenId token = first.sample(logits);
+        CHECK(token == restored.sample(logits));
+        first.accept(token);
+        restored.accept(token);
+    }
+    Sampler other(options);
+    CHECK(other.state() != second.state());
+}
+
+TEST_CASE("a state that does not fit is refused and changes nothing")
+{
+    Sampler sampler({.temperature = 1, .repeat_last = 3, .seed = 9});
+    sampler.accept(4);
+    const std::vector<std::byte> before = sampler.state();
+    std::vector<std::byte> longer = before, shorter = before;
+    longer.push_back(std::byte{0});
+    shorter.pop_back();
+    Sampler large({.repeat_last = 10});
+    for (int i = 0; i < 8; ++i)
+        large.accept(i);
+    for (const auto& bad : {longer, shorter, large.state(), std::vector<std::byte>{}}) {
+        CHECK_THROWS_AS(sampler.restore(bad), Error);
+        CHECK(sampler.state() == before);
+    }
+}
+
+TEST_CASE("logits that are no numbers stop the answer")
+{
+    const float bad = GENERATE(std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                               -std::numeric_limits<float>::infinity());
+    Sampler sampler(SamplerOptions{});
+    try {
+        sampler.sample(std::vector<float>{0, bad, 1});
+        FAIL("accepted");
+    } catch (const Error& error) {
+        CHECK(error.code() == "PAL-MODEL-15");
+    }
+}
+
+TEST_CASE("options out of range are named")
+{
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const std::vector<std::pair<SamplerOptions, std::string>> all = {
+        {{.temperature = -0.1}, "--temperature"},
+        {{.temperature = nan}, "--temperature"},
+        {{.temperature = 101}, "--temperature"},
+        {{.top_k = -1}, "--top-k"},
+        {{.top_p = 0}, "--top-p"},
+        {{.top_p = 1.1}, "--top-p"},
+        {{.min_p = -0.1}, "--min-p"},
+        {{.min_p = 1.1}, "--min-p"},
+        {{.repeat_penalty = 0}, "--repeat-penalty"},
+        {{.repeat_penalty = nan}, "--repeat-penalty"},
+        {{.repeat_last = -1}, "--repeat-last"},
+    };
+    for (const auto& [options, name] : all) {
+        try {
+            Sampler sampler(options);
+            FAIL("accepted");
+        } catch (const Error& error) {
+            CHECK(error.kind() == ErrorKind::Usage);
+            CHECK(error.subject() == name);
+        }
+    }
+}
