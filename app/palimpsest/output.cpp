@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <poll.h>
+#include <unistd.h>
 
 #include "kernels/base/error.h"
 
@@ -24,6 +26,13 @@ bool is_hidden(int code)
     const bool c1 = code >= 0x80 && code <= 0x9F;
     const bool bidi = (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
     return c1 || bidi;
+}
+
+// A write that failed earlier has lost its errno; the pipe still tells.
+bool reader_is_gone()
+{
+    pollfd standard_output{STDOUT_FILENO, POLLOUT, 0};
+    return poll(&standard_output, 1, 0) == 1 && (standard_output.revents & POLLERR) != 0;
 }
 
 } // namespace
@@ -59,7 +68,7 @@ void finish_output(std::ostream& out)
     errno = 0;
     out.flush();
     if (out.good()) return;
-    if (errno == EPIPE) throw PipeClosed{};
+    if (errno == EPIPE || reader_is_gone()) throw PipeClosed{};
     throw Error(ErrorKind::Resources, "PAL-DISK-01", "standard output",
                 std::string("the result could not be written") + (errno ? std::string(" (") + std::strerror(errno) + ")" : ""),
                 "free space or write elsewhere");

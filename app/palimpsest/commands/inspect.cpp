@@ -74,6 +74,9 @@ private:
             if (tokenizer.adds_bos()) session->feed(std::vector{tokenizer.bos()});
             Document document(source_.file, console.in);
             coverage = read_document(document, tokenizer, *session, {.feed = feed, .progress = &progress});
+            if (coverage.tokens_in_input == 0)
+                throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(source_.file), "it has no text",
+                            "give a document with text");
             finish(*session, feed);
             return session;
         }
@@ -91,8 +94,6 @@ private:
     static void finish(engine::Session& session, const engine::FeedOptions& feed)
     {
         if (!session.finish(feed)) throw Interrupted{"stopped while reading; nothing was written"};
-        if (session.tokens_seen() == 0)
-            throw Error(ErrorKind::Failed, "PAL-DOC-03", "input", "it has no text", "give a document with text");
     }
 
     MapFilter filter() const

@@ -85,7 +85,7 @@ class Windows:
 class Tasks:
     """Examples of tasks.py, drawn at random among those of about the same length and padded to one of LENGTHS."""
     LENGTHS = (256, 512, 1024, 2048)
-    DOCUMENT_WEIGHT = 0.1  # of a token that is not part of an answer
+    DOCUMENT_WEIGHT = 0.4  # of a token that is not part of an answer
 
     def __init__(self, path: Path, seed: int):
         data = np.load(path)

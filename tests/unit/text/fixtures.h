@@ -1,10 +1,12 @@
 // What tests/fixtures/text/make_fixtures.py wrote.
 #pragma once
 
+#include <algorithm>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +29,9 @@ struct EncodeCase {
 
 inline std::vector<EncodeCase> encode_cases(const std::string& model)
 {
+    const auto json = nlohmann::json::parse(read(model + ".json"));
     std::vector<EncodeCase> cases;
-    for (const auto& c : nlohmann::json::parse(read(model + ".json"))["cases"])
+    for (const auto& c : json["cases"])
         cases.push_back({c["text"], c["decoded"], c["first"], c["later"]});
     return cases;
 }

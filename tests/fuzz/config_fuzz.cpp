@@ -1,0 +1,27 @@
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "engine/model/hf_config.h"
+#include "engine/model/model_tensors.h"
+#include "engine/model/shard_index.h"
+#include "kernels/base/error.h"
+
+using namespace palimpsest;
+using namespace palimpsest::engine;
+
+// A config.json, then the same bytes as a shard index.
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
+{
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    try {
+        // Sizes that pass the rules must multiply without a wrap.
+        if (parameter_count(parse_hf_config(text, Refusal("config.json")).model) <= 0) __builtin_trap();
+    } catch (const Error&) {
+    }
+    try {
+        parse_shard_index(text, Refusal("model.safetensors.index.json"));
+    } catch (const Error&) {
+    }
+    return 0;
+}

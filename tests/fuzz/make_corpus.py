@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""Writes the seeds of corpus/: the smallest valid files, so that mutations hit what matters (standard library only)."""
+import json
+import shutil
+import struct
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent / "corpus"
+MODELS = HERE.parent.parent / "fixtures" / "models"
+U32, I32, F32, BOOL, STR, ARR = 4, 5, 6, 7, 8, 9
+DIM, HEADS, KV_HEADS, FFN, VOCABULARY = 8, 2, 1, 8, 3
+
+
+def text(s):
+    return struct.pack("<Q", len(s.encode())) + s.encode()
+
+
+def value(kind, v):
+    if kind == STR:
+        return text(v)
+    if kind == ARR:
+        element, items = v
+        return struct.pack("<IQ", element, len(items)) + b"".join(value(element, i) for i in items)
+    return struct.pack({U32: "<I", I32: "<i", F32: "<f", BOOL: "<?"}[kind], v)
+
+
+def shapes(dim, ffn, vocabulary, bias):
+    kv = dim * KV_HEADS // HEADS
+    out = {"token_embd.weight": (vocabulary, dim), "output_norm.weight": (dim,), "blk.0.attn_norm.weight": (dim,),
+           "blk.0.attn_q.weight": (dim, dim), "blk.0.attn_k.weight": (kv, dim), "blk.0.attn_v.weight": (kv, dim),
+           "blk.0.attn_output.weight": (dim, dim), "blk.0.ffn_norm.weight": (dim,), "blk.0.ffn_gate.weight": (ffn, dim),
+           "blk.0.ffn_up.weight": (ffn, dim), "blk.0.ffn_down.weight": (dim, ffn)}
+    if bias:
+        out.update({"blk.0.attn_q.bias": (dim,), "blk.0.attn_k.bias": (kv,), "blk.0.attn_v.bias": (kv,)})
+    return out
+
+
+def product(shape):
+    n = 1
+    for d in shape:
+        n *= d
+    return n
+
+
+def gguf(arch="llama", dim=DIM, ffn=FFN, q8=False, bias=False, more=(), tokenizer="llama", extra=()):
+    pairs = [("general.architecture", STR, arch), (f"{arch}.block_count", U32, 1), (f"{arch}.context_length", U32, 16),
+             (f"{arch}.embedding_length", U32, dim), (f"{arch}.feed_forward_length", U32, ffn),
+             (f"{arch}.attention.head_count", U32, HEADS), (f"{arch}.attention.head_count_kv", U32, KV_HEADS),
+             (f"{arch}.attention.layer_norm_rms_epsilon", F32, 1e-5), ("tokenizer.ggml.model", STR, tokenizer),
+             ("tokenizer.ggml.tokens", ARR, (STR, ["<unk>", "<0x0A>", "a"])),
+             ("tokenizer.ggml.scores", ARR, (F32, [0.0, 0.0, -1.0])),
+             ("tokenizer.ggml.token_type", ARR, (I32, [2, 6, 1])), *more]
+    infos, data = b"", b""
+    for name, shape in [*shapes(dim, ffn, VOCABULARY, bias).items(), *extra]:
+        as_q8 = q8 and len(shape) == 2
+        infos += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *reversed(shape), 8 if as_q8 else 0, len(data))
+        data += b"\x01" * (product(shape) // 32 * 34 if as_q8 else product(shape) * 4)
+        data += b"\0" * (-len(data) % 32)
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(shapes(dim, ffn, VOCABULARY, bias)) + len(extra), len(pairs))
+    head += b"".join(text(k) + struct.pack("<I", t) + value(t, v) for k, t, v in pairs) + infos
+    return head + b"\0" * (-len(head) % 32) + data
+
+
+HF = {"token_embd": "model.embed_tokens", "output_norm": "model.norm", "blk.0.attn_norm": "model.layers.0.input_layernorm",
+      "blk.0.attn_q": "model.layers.0.self_attn.q_proj", "blk.0.attn_k": "model.layers.0.self_attn.k_proj",
+      "blk.0.attn_v": "model.layers.0.self_attn.v_proj", "blk.0.attn_output": "model.layers.0.self_attn.o_proj",
+      "blk.0.ffn_norm": "model.layers.0.post_attention_layernorm", "blk.0.ffn_gate": "model.layers.0.mlp.gate_proj",
+      "blk.0.ffn_up": "model.layers.0.mlp.up_proj", "blk.0.ffn_down": "model.layers.0.mlp.down_proj"}
+
+
+def safetensors(dtype, size, pad=0, extra=()):
+    header, at = {"__metadata__": {"format": "pt"}}, 0
+    named = [(HF[n.rsplit(".", 1)[0]] + ".weight", s) for n, s in shapes(DIM, FFN, VOCABULARY, False).items()]
+    for name, shape in [*named, *extra]:
+        end = at + product(shape) * size
+        header[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [at, end]}
+        at = end
+    head = json.dumps(header, separators=(",", ":")).encode() + b" " * pad
+    return struct.pack("<Q", len(head)) + head + b"\x3c" * at
+
+
+def varint(n):
+    out = b""
+    while n >= 0x80:
+        out, n = out + bytes([n & 0x7F | 0x80]), n >> 7
+    return out + bytes([n])
+
+
+def field(number, content):
+    return varint(number << 3 | 2) + varint(len(content)) + content
+
+
+def character_map():
+    """A trie of 256 units whose root has a value: the smallest that the check accepts."""
+    units = [0] * 256
+    units[0], units[255] = 1 << 8 | 255 << 10, 1 << 31
+    blob = struct.pack("<I", 1024) + struct.pack("<256I", *units) + b"x\0"
+    return field(3, field(2, blob))
+
+
+def spm(normalizer=b""):
+    def piece(s, kind):
+        return field(1, field(1, s.encode()) + b"\x15" + struct.pack("<f", -1.0) + b"\x18" + bytes([kind]))
+    bytes_ = b"".join(piece("<0x%02X>" % i, 6) for i in range(256))
+    trainer = field(2, b"\x18\x02" + b"\x98\x02\x01")  # BPE, byte_fallback
+    pieces = piece("<unk>", 2) + piece("<s>", 3) + piece("</s>", 3) + piece("<m>", 4) + piece("a", 1) + piece("pa", 1)
+    return pieces + piece("\u2581", 1) + piece("p", 1) + (b"" if normalizer else bytes_ + trainer) + normalizer
+
+
+def write(kind, name, data):
+    folder = HERE / kind
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(data)
+
+
+def main():
+    for kind in ("gguf", "safetensors", "config", "tokenizer"):
+        shutil.rmtree(HERE / kind, ignore_errors=True)
+    write("gguf", "llama", gguf(more=[("general.alignment", U32, 32), ("tokenizer.ggml.eos_token_id", U32, 2),
+                                      ("tokenizer.ggml.add_bos_token", BOOL, True)]))
+    write("gguf", "linear", gguf(more=[("llama.rope.scaling.type", STR, "linear"), ("llama.rope.scaling.factor", F32, 2.0),
+                                       ("llama.rope.freq_base", F32, 1e4), ("llama.rope.dimension_count", U32, 4)]))
+    write("gguf", "rope-freqs", gguf(extra=[("rope_freqs.weight", (2,)), ("output.weight", (3, 8))]))
+    write("gguf", "qwen2", gguf("qwen2", bias=True, tokenizer="gpt2"))
+    write("gguf", "q8_0", gguf(dim=64, ffn=32, q8=True))
+    write("gguf", "big-head", gguf(more=[("llama.attention.key_length", U32, 4), ("llama.vocab_size", U32, 3),
+                                         ("tokenizer.chat_template", STR, "{{ x }}")]))
+    write("safetensors", "f32", safetensors("F32", 4))
+    write("safetensors", "bf16-odd", safetensors("BF16", 2, pad=1))
+    write("safetensors", "f16-extra", safetensors("F16", 2, extra=[("lm_head.weight", (3, 8)), ("notes", ())]))
+    for folder in ("llama", "llama3-scaled", "llama-linear", "qwen2", "mistral"):
+        write("config", folder, (MODELS / folder / "config.json").read_bytes())
+    write("config", "index", (MODELS / "llama-linear" / "model.safetensors.index.json").read_bytes())
+    write("tokenizer", "spm", b"m" + spm())
+    write("tokenizer", "spm-map", b"m" + spm(character_map()))
+    write("tokenizer", "config", b"c" + (MODELS / "llama" / "tokenizer_config.json").read_bytes())
+    write("tokenizer", "templates", b"c" + json.dumps(
+        {"bos_token": "<s>", "eos_token": {"content": "w4"}, "add_bos_token": False,
+         "chat_template": [{"name": "default", "template": "x"}]}).encode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,291 @@
+#!/usr/bin/env python3
+"""The command as a process: byte-clean output in a pipe, JSON that parses, documented exit codes, one-line errors,
+interruption. Usage: command_process_test.py PALIMPSEST MODEL_FIXTURES"""
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM, FIXTURES = sys.argv[1], sys.argv[2]
+MODEL = os.path.join(FIXTURES, "llama.f32.gguf")
+WORDS = "the keeper of the light wrote in his book that the sea was calm and the wind came from the west\n"
+SMALL = ["--model", MODEL, "--budget", "64", "--chunk", "16"]
+
+
+class CommandTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp(prefix="palimpsest-test-")
+        cls.book = cls.file("book.txt", WORDS * 30)
+        cls.environment = {k: v for k, v in os.environ.items() if not k.startswith("PALIMPSEST_") or "TEST" in k}
+        cls.environment.update(HOME=cls.folder, XDG_CONFIG_HOME=cls.folder, XDG_DATA_HOME=cls.folder)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    @classmethod
+    def file(cls, name, content):
+        path = os.path.join(cls.folder, name)
+        with open(path, "wb") as out:
+            out.write(content.encode() if isinstance(content, str) else content)
+        return path
+
+    def run_command(self, *arguments, stdin=b"", **environment):
+        result = subprocess.run([PROGRAM, *arguments], input=stdin, capture_output=True, timeout=120,
+                                env={**self.environment, **environment})
+        self.assertIn(result.returncode, (0, 1, 2, 3, 4), result.stderr)
+        return result
+
+    def succeeds(self, *arguments, **more):
+        result = self.run_command(*arguments, **more)
+        self.assertEqual(result.returncode, 0, result.stderr.decode())
+        text = result.stdout.decode()  # UTF-8
+        self.assertNotIn("\x1b", text)
+        self.assertNotIn("\r", text)
+        return result
+
+    def fails(self, status, code, *arguments, **more):
+        result = self.run_command(*arguments, **more)
+        errors = [line for line in result.stderr.decode().splitlines() if line.startswith("palimpsest: ")]
+        self.assertEqual(result.returncode, status, result.stderr.decode())
+        self.assertEqual(result.stdout, b"")
+        self.assertEqual(len(errors), 1, result.stderr.decode())
+        self.assertRegex(errors[0], r"\[%s\]$" % re.escape(code))
+        return errors[0]
+
+    # -- every subcommand in a pipe ------------------------------------------------------------------------------
+
+    def test_every_subcommand_gives_clean_output_and_json(self):
+        commands = {
+            ("summarize", self.book, *SMALL, "--max-tokens", "8"): "palimpsest.answer/1",
+            ("ask", self.book, "who wrote?", "where?", *SMALL, "--max-tokens", "8"): "palimpsest.answer/1",
+            ("inspect", self.book, *SMALL): "palimpsest.retention/1",
+            ("compare", self.book, "--policies", "treekv,streaming:sinks=2,lacache:span=1", *SMALL): "palimpsest.comparison/1",
+            ("eval", "ppl", self.book, *SMALL, "--lengths", "64,128"): "palimpsest.perplexity/1",
+            ("tokenize", self.book, "--model", MODEL): "palimpsest.tokens/1",
+            ("tokenize", self.book, "--model", MODEL, "--pieces"): "palimpsest.tokens/1",
+            ("models", "show", MODEL): "palimpsest.model/1",
+            ("models", "verify", MODEL): "palimpsest.model-check/1",
+            ("models", "list"): "palimpsest.models/1",
+            ("policies", "list"): "palimpsest.policies/1",
+            ("policies", "show", "treekv"): None,
+            ("doctor",): "palimpsest.doctor/1",
+        }
+        for command, schema in commands.items():
+            with self.subTest(command=command):
+                plain = self.succeeds(*command)
+                self.assertTrue(plain.stdout.endswith(b"\n"))
+                document = json.loads(self.succeeds(*command, "--json").stdout)
+                if schema:
+                    self.assertEqual(document["schema"], schema)
+        self.assertRegex(self.succeeds("--version").stdout.decode(), r"^palimpsest \d+\.\d+\.\d+ \(.*SIMD \w+\)\n$")
+        self.assertIn(b"Examples", self.succeeds("--help").stdout)
+        self.assertIn(b"Examples", self.succeeds().stdout)
+        self.assertIn(b"PALIMPSEST_BUDGET", self.succeeds("summarize", "--help").stdout)
+
+    def test_coverage_counts_the_document(self):
+        ids = self.succeeds("tokenize", self.book, "--model", MODEL).stdout.split()
+        count = int(self.succeeds("tokenize", self.book, "--model", MODEL, "--count").stdout)
+        self.assertEqual(len(ids), count)
+        answer = json.loads(self.succeeds("summarize", self.book, *SMALL, "--max-tokens", "4", "--json").stdout)
+        self.assertEqual(answer["coverage"]["tokens_in_input"], count)
+        self.assertEqual(answer["coverage"]["tokens_read"], count)
+
+    def test_standard_input_is_the_same_as_the_file(self):
+        with open(self.book, "rb") as book:
+            text = book.read()
+        a = json.loads(self.succeeds("inspect", self.book, *SMALL, "--json").stdout)
+        b = json.loads(self.succeeds("inspect", "-", *SMALL, "--json", stdin=text).stdout)
+        self.assertEqual(a["heads"], b["heads"])
+
+    def test_the_kept_sets_are_within_the_budget_and_what_the_csv_says(self):
+        target = os.path.join(self.folder, "map.csv")
+        document = json.loads(self.succeeds("inspect", self.book, *SMALL, "--json", "--map", target).stdout)
+        rows = []
+        for head in document["heads"]:
+            self.assertLessEqual(len(head["tokens"]), 64)
+            self.assertEqual(head["tokens"], sorted(set(head["tokens"])))
+            self.assertLess(head["tokens"][-1], document["tokens_seen"])
+            rows += ["%d,%d,%d" % (head["layer"], head["head"], token) for token in head["tokens"]]
+        with open(target) as csv:
+            self.assertEqual(csv.read().split("\n"), ["layer,head,token", *rows, ""])
+        mapped = os.path.join(self.folder, "map.json")
+        self.succeeds("inspect", self.book, *SMALL, "--map", mapped, "--layer", "1", "--head", "0")
+        with open(mapped) as file:
+            self.assertEqual([(h["layer"], h["head"]) for h in json.load(file)["heads"]], [(1, 0)])
+
+    def test_token_ids_take_the_place_of_a_document(self):
+        ids = self.file("ids.txt", " ".join(str(i % 300 + 3) for i in range(200)))
+        document = json.loads(self.succeeds("inspect", "--token-ids", ids, *SMALL, "--json").stdout)
+        self.assertEqual(document["tokens_seen"], 200)
+        csv = os.path.join(self.folder, "loss.csv")
+        result = json.loads(self.succeeds("eval", "ppl", "--token-ids", ids, *SMALL, "--per-token", csv, "--json").stdout)
+        with open(csv) as file:
+            lines = file.read().splitlines()
+        self.assertEqual(lines[0], "index,token_id,nll")
+        self.assertEqual(lines[1], "0,3,")
+        losses = [float(line.split(",")[2]) for line in lines[2:]]
+        self.assertEqual(len(losses), 199)
+        self.assertAlmostEqual(sum(losses) / 199, result["results"][0]["mean_loss"], places=6)
+
+    def test_a_budget_may_be_memory_or_a_share(self):
+        # 2 layers x 2 heads x 8 values x 2 x 2 bytes: 128 bytes a token
+        memory = json.loads(self.succeeds("inspect", self.book, "--model", MODEL, "--chunk", "16", "--budget", "10kB", "--json").stdout)
+        self.assertEqual(memory["policy"]["budget"], 10000 // 128 - 16)
+        count = int(self.succeeds("tokenize", self.book, "--model", MODEL, "--count").stdout)
+        share = json.loads(self.succeeds("inspect", self.book, "--model", MODEL, "--chunk", "16", "--budget", "5%", "--json").stdout)
+        self.assertEqual(share["policy"]["budget"], count * 5 // 100)
+
+    def test_options_come_from_the_environment_and_the_configuration(self):
+        self.file("palimpsest-config-probe", "")
+        os.makedirs(os.path.join(self.folder, "palimpsest"), exist_ok=True)
+        config = self.file("palimpsest/config.json", '{"budget": 40, /* a comment */ "policy": "streaming"}')
+        try:
+            read = lambda *more, **env: json.loads(self.succeeds(
+                "inspect", self.book, "--model", MODEL, "--chunk", "16", *more, "--json", **env).stdout)["policy"]
+            self.assertEqual((read()["budget"], read()["name"]), (40, "streaming"))
+            self.assertEqual(read(PALIMPSEST_BUDGET="50")["budget"], 50)
+            self.assertEqual(read("--budget", "60", PALIMPSEST_BUDGET="50")["budget"], 60)
+            doctor = self.succeeds("doctor", PALIMPSEST_CHUNK="32").stdout.decode()
+            self.assertRegex(doctor, r"chunk +32 +\(environment \(PALIMPSEST_CHUNK\)\)")
+            self.assertRegex(doctor, r"policy +streaming +\(config.json\)")
+        finally:
+            os.remove(config)
+
+    def test_events_are_json_lines(self):
+        result = self.succeeds("summarize", self.book, *SMALL, "--max-tokens", "4", "--events")
+        events = [json.loads(line) for line in result.stderr.decode().splitlines() if line.startswith("{")]
+        self.assertEqual({e["event"] for e in events}, {"progress", "token", "answer"})
+        progress = [e for e in events if e["event"] == "progress"]
+        self.assertEqual([e["tokens_seen"] for e in progress], sorted(e["tokens_seen"] for e in progress))
+        self.assertTrue(all(e["slots_used"] <= e["slots_capacity"] for e in progress))
+
+    # -- what is wrong gets a code, a sentence and nothing on standard output ------------------------------------
+
+    def test_wrong_command_lines(self):
+        self.assertIn("did you mean 'summarize'?", self.fails(2, "PAL-OPTION-01", "sumarize", self.book))
+        self.fails(2, "PAL-OPTION-01", "summarize", self.book, "--no-such-option")
+        self.fails(2, "PAL-OPTION-01", "summarize")
+        self.fails(2, "PAL-OPTION-01", "ask", self.book)
+        self.assertIn("did you mean 'treekv'?", self.fails(2, "PAL-POLICY-01", "inspect", self.book, *SMALL, "--policy", "trekv"))
+        self.fails(2, "PAL-POLICY-01", "policies", "show", "nothing-like-it")
+        self.fails(2, "PAL-POLICY-02", "inspect", self.book, *SMALL, "--policy", "treekv:sink=4")
+        self.fails(2, "PAL-OPTION-03", "inspect", self.book, "--model", MODEL, "--budget", "lots")
+        self.fails(2, "PAL-OPTION-03", "inspect", self.book, *SMALL, "--kv-type", "f64")
+        self.fails(2, "PAL-BUDGET-01", "inspect", self.book, "--model", MODEL, "--budget", "250", "--chunk", "16")
+        self.fails(2, "PAL-OPTION-05", "inspect", self.book, *SMALL, "--map", "map.png")
+        self.fails(2, "PAL-OPTION-03", "inspect", self.book, *SMALL, "--layer", "7")
+        self.fails(2, "PAL-OPTION-01", "compare", self.book)
+        self.fails(2, "PAL-OPTION-01", "eval", "ppl")
+
+    def test_missing_and_unsuitable_inputs(self):
+        self.fails(3, "PAL-DOC-00", "summarize", os.path.join(self.folder, "missing.txt"), *SMALL)
+        self.fails(3, "PAL-MODEL-00", "summarize", self.book, "--model", "no-such-model")
+        self.fails(1, "PAL-DOC-01", "summarize", self.folder, *SMALL)
+        self.fails(1, "PAL-DOC-02", "summarize", self.file("book.pdf", b"%PDF-1.7\n"), *SMALL)
+        self.fails(1, "PAL-DOC-02", "summarize", self.file("hidden.txt", b"%PDF-1.7\n"), *SMALL)
+        self.fails(1, "PAL-DOC-03", "summarize", self.file("empty.txt", ""), *SMALL)
+        self.fails(1, "PAL-DOC-03", "inspect", "-", *SMALL)
+        os.makedirs(self.folder + "/dir.json", exist_ok=True)
+        self.fails(1, "PAL-DISK-03", "inspect", self.book, *SMALL, "--map", self.folder + "/dir.json")
+        self.fails(4, "PAL-DISK-01", "inspect", self.book, *SMALL, "--map", self.folder + "/no/such/folder.json")
+        self.fails(4, "PAL-BUDGET-02", "inspect", self.book, "--model", MODEL, "--chunk", "16", "--policy", "full")
+
+    def test_a_truncated_model(self):
+        with open(MODEL, "rb") as file:
+            whole = file.read()
+        for size in (0, 10, 400, len(whole) // 2, len(whole) - 1):
+            path = self.file("cut.gguf", whole[:size])
+            result = self.run_command("models", "show", path)
+            self.assertEqual(result.returncode, 1, size)
+            self.assertRegex(result.stderr.decode(), r"^palimpsest: .*\[PAL-MODEL-\d\d\]\n$")
+        error = json.loads(self.run_command("models", "verify", path, "--json").stderr)
+        self.assertEqual(set(error), {"code", "text", "file", "offset", "rule", "hint"})
+
+    def test_invalid_bytes_are_counted(self):
+        path = self.file("broken.txt", b"\xef\xbb\xbf" + WORDS.encode() + b"\xff\xfe caf\xc3\xa9 \x00 end\r\n")
+        document = json.loads(self.succeeds("inspect", path, *SMALL, "--json").stdout)
+        self.assertEqual(document["coverage"]["invalid_sequences"], 2)
+        self.assertEqual(document["coverage"]["nul_characters"], 1)
+
+    # -- pipes, terminals, signals --------------------------------------------------------------------------------
+
+    def test_a_closed_pipe_is_quiet(self):
+        process = subprocess.Popen([PROGRAM, "tokenize", self.file("long.txt", WORDS * 5000), "--model", MODEL],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment)
+        process.stdout.readline()
+        process.stdout.close()
+        with process.stderr:
+            self.assertEqual(process.stderr.read(), b"")
+        self.assertEqual(process.wait(60), 0)
+
+    def test_a_full_disk_is_an_error(self):
+        if not os.path.exists("/dev/full"):
+            self.skipTest("no /dev/full")
+        with open("/dev/full", "wb") as full:
+            result = subprocess.run([PROGRAM, "tokenize", self.book, "--model", MODEL], stdout=full,
+                                    stderr=subprocess.PIPE, env=self.environment)
+        self.assertEqual(result.returncode, 4)
+        self.assertIn(b"[PAL-DISK-01]", result.stderr)
+
+    def test_control_characters_of_an_answer_are_visible_unless_raw(self):
+        # The random model says byte pieces, controls among them, when it samples.
+        arguments = ["summarize", self.book, *SMALL, "--temperature", "5", "--seed", "3", "--max-tokens", "200"]
+        text = self.run_command(*arguments).stdout.decode()
+        self.assertEqual([c for c in text if ord(c) < 32 and c not in "\n\t"], [])
+        raw = self.run_command(*arguments, "--raw").stdout
+        self.assertTrue(any(b < 32 and b not in b"\n\t" for b in raw))
+
+    def interrupted(self, number):
+        long_text = self.file("endless.txt", WORDS * 200000)
+        process = subprocess.Popen([PROGRAM, "inspect", long_text, *SMALL, "--events"], stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=self.environment)
+        self.assertIn(b"progress", process.stderr.readline())
+        start = time.monotonic()
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)  # closes both pipes
+        self.assertLess(time.monotonic() - start, 20)
+        self.assertEqual(out, b"")
+        last = err.decode().splitlines()[-1]
+        self.assertTrue(last.startswith("palimpsest: stopped after"), last)
+        return process.returncode
+
+    def test_interrupt_and_terminate(self):
+        self.assertEqual(self.interrupted(signal.SIGINT), 130)
+        self.assertEqual(self.interrupted(signal.SIGTERM), 143)
+
+    def test_a_terminal_gets_a_progress_line_and_a_pipe_does_not(self):
+        child, terminal = pty.fork()
+        if child == 0:
+            os.environ.clear()
+            os.environ.update(self.environment, TERM="xterm")
+            os.execv(PROGRAM, [PROGRAM, "inspect", self.file("pty.txt", WORDS * 3000), *SMALL])
+        shown = b""
+        while True:
+            ready, _, _ = select.select([terminal], [], [], 60)
+            try:
+                part = os.read(terminal, 65536) if ready else b""
+            except OSError:
+                break
+            if not part:
+                break
+            shown += part
+        _, status = os.waitpid(child, 0)
+        self.assertEqual(status, 0)
+        self.assertIn(b"\rReading", shown)
+        self.assertIn("│".encode(), shown)
+        piped = self.succeeds("inspect", self.book, *SMALL)
+        self.assertNotIn(b"\r", piped.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)

@@ -1,0 +1,161 @@
+// The command in-process, with its streams replaced: what its answers are made of.
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <unistd.h>
+
+#include "app/palimpsest/application.h"
+#include "app/palimpsest/byte_quantity.h"
+#include "app/palimpsest/common_options.h"
+#include "app/palimpsest/output.h"
+#include "app/palimpsest/retention_picture.h"
+
+using namespace palimpsest;
+using namespace palimpsest::app;
+
+namespace {
+
+const std::string tiny_model = PALIMPSEST_SOURCE_DIR "/tests/fixtures/models/llama.f32.gguf";
+
+struct Ran {
+    int status;
+    std::string out, err;
+};
+
+Ran command(const std::vector<std::string>& arguments, const std::string& input = "")
+{
+    std::istringstream in(input);
+    std::ostringstream out, err;
+    Console console{in, out, err, false, false, {}};
+    const int status = run(arguments, console);
+    return {status, out.str(), err.str()};
+}
+
+class TextFile {
+public:
+    explicit TextFile(const std::string& text)
+        : path_(std::filesystem::temp_directory_path() / ("palimpsest-text-" + std::to_string(getpid()) + ".txt"))
+    {
+        std::ofstream(path_) << text;
+    }
+    ~TextFile() { std::filesystem::remove(path_); }
+    std::string name() const { return path_.string(); }
+
+private:
+    std::filesystem::path path_;
+};
+
+std::string book(const std::string& keeper)
+{
+    std::string text;
+    for (int i = 0; i < 40; ++i)
+        text += "In the year " + std::to_string(1800 + i) + " the light was kept by " + (i == 38 ? keeper : "the warden") + ".\n";
+    return text;
+}
+
+} // namespace
+
+TEST_CASE("a changed page changes the summary, and nothing else does")
+{
+    const auto summary = [](const std::string& text) {
+        const TextFile file(text);
+        const Ran ran = command({"summarize", file.name(), "--model", tiny_model, "--budget", "128", "--chunk", "32",
+                                 "--max-tokens", "60", "--json"});
+        REQUIRE(ran.status == 0);
+        return nlohmann::json::parse(ran.out)["answers"][0]["text"].get<std::string>();
+    };
+    const std::string first = summary(book("Ann Holt"));
+    CHECK(summary(book("Ann Holt")) == first);
+    CHECK(summary(book("Job Marsh")) != first);
+}
+
+TEST_CASE("questions do not see one another unless they are to")
+{
+    const TextFile file(book("Ann Holt"));
+    const auto answers = [&](std::vector<std::string> questions, bool go_on) {
+        std::vector<std::string> arguments = {"ask", file.name()};
+        arguments.insert(arguments.end(), questions.begin(), questions.end());
+        for (const char* more : {"--model", tiny_model.c_str(), "--budget", "100", "--chunk", "32", "--max-tokens", "20", "--json"})
+            arguments.push_back(more);
+        if (go_on) arguments.push_back("--continue");
+        const Ran ran = command(arguments);
+        REQUIRE(ran.status == 0);
+        std::vector<std::string> texts;
+        const auto result = nlohmann::json::parse(ran.out);
+        for (const auto& answer : result["answers"]) texts.push_back(answer["text"]);
+        return texts;
+    };
+    const auto both = answers({"who kept the light?", "in which year?"}, false);
+    CHECK(both[1] == answers({"in which year?"}, false)[0]);
+    const auto talk = answers({"who kept the light?", "in which year?"}, true);
+    CHECK(talk[0] == both[0]);
+    CHECK(talk[1] != both[1]);
+}
+
+TEST_CASE("an answer that was cut says so, and one that stopped does not")
+{
+    const TextFile file(book("Ann Holt"));
+    const std::vector<std::string> common = {"--model", tiny_model, "--budget", "100", "--chunk", "32"};
+    auto cut = std::vector<std::string>{"summarize", file.name(), "--max-tokens", "3"};
+    cut.insert(cut.end(), common.begin(), common.end());
+    const Ran ran = command(cut);
+    CHECK(ran.err.find("cut after 3 tokens") != std::string::npos);
+    CHECK(ran.err.find("coverage: ") != std::string::npos);
+    CHECK(ran.err.find("reach: ") != std::string::npos);
+    CHECK(ran.err.find("memory: ") != std::string::npos);
+
+    const std::string text = ran.out.substr(0, ran.out.size() - 1);
+    REQUIRE(text.size() > 2);
+    auto stopped = cut;
+    stopped[3] = "30";
+    stopped.insert(stopped.end(), {"--stop", text.substr(1, 1)});
+    const Ran short_answer = command(stopped);
+    CHECK(short_answer.out == text.substr(0, 1) + "\n");
+    CHECK(short_answer.err.find("cut after") == std::string::npos);
+}
+
+TEST_CASE("lists of policies split at commas that start a policy")
+{
+    CHECK(split_policies("treekv,streaming") == std::vector<std::string>{"treekv", "streaming"});
+    CHECK(split_policies("treekv:sinks=4,recent=8,lacache:span=2,overlap=1,full") ==
+          std::vector<std::string>{"treekv:sinks=4,recent=8", "lacache:span=2,overlap=1", "full"});
+    CHECK(parse_lengths("--lengths", "1k,500,1M") == std::vector<uint64_t>{1024, 500, 1048576});
+}
+
+TEST_CASE("bytes are read and written with units")
+{
+    CHECK(parse_bytes("512MiB") == 512u << 20);
+    CHECK(parse_bytes("1.5 GB") == 1500000000u);
+    CHECK_FALSE(parse_bytes("512"));
+    CHECK_FALSE(parse_bytes("-1MB"));
+    CHECK_FALSE(parse_bytes("1e400GB"));
+    CHECK(format_bytes(96400000) == "96.4 MB");
+    CHECK(format_bytes(999) == "999 B");
+    CHECK(format_count(812345) == "812,345");
+    CHECK(format_count(12) == "12");
+}
+
+TEST_CASE("text for a terminal shows what would act on it")
+{
+    CHECK(visible("a\tb\nc") == "a\tb\nc");
+    CHECK(visible("\x1b[31mred\r") == "\\x1b[31mred\\x0d");
+    CHECK(visible("caf\xc3\xa9 \xf0\x9f\x99\x82") == "caf\xc3\xa9 \xf0\x9f\x99\x82");
+    CHECK(visible("\xc2\x9b" "0m") == "\\u{9b}0m");
+    CHECK(visible("\xe2\x80\xae") == "\\u{202e}");
+}
+
+TEST_CASE("the picture shows the kept share of every cell")
+{
+    // Two layers of one head over 16 tokens in 16 cells: layer 0 keeps all, layer 1 the first and the last.
+    engine::RetentionMap map{2, 1, 16, {{}, {0, 15}}};
+    for (uint32_t i = 0; i < 16; ++i) map.tokens[0].push_back(i);
+    const std::string picture = unicode_picture(map, {}, 40);
+    CHECK(picture.find("    1 │█              █\n") != std::string::npos);
+    CHECK(picture.find("    0 │████████████████\n") != std::string::npos);
+    // Half of a cell's two tokens kept: a block of half height.
+    const engine::RetentionMap half{1, 1, 16, {{0, 2, 4, 6, 8, 10, 12, 14}}};
+    CHECK(unicode_picture(half, {}, 15).find("    0 │▄▄▄▄▄▄▄▄\n") != std::string::npos);
+}
