@@ -1,11 +1,14 @@
-// The one interface between the engine and whatever computes: about a dozen coarse, fused operations on whole layers.
+// The one interface between the engine and whatever computes: about a dozen coarse, fused operations on whole
+// layers.
 //
-// Memory. "Backend memory" is what Backend::allocate gives: ordinary memory on the CPU, device memory on a GPU. Every
-// pointer in an argument struct is backend memory unless it is marked `host`. Only upload and download cross over.
+// Memory. "Backend memory" is what Backend::allocate gives: ordinary memory on the CPU, device memory on a GPU.
+// Every pointer in an argument struct is backend memory unless it is marked `host`. Only upload and download cross
+// over.
 //
-// Numbers. Activations are f32, row-major. A row's result never depends on how many rows come with it, on the number of
-// threads, or on the physical row a cached token lies in; sums run in a fixed order. Prefill and Decode may round
-// differently: bits are a function of tokens, chunk boundaries and phase (architecture.md, contract 2 and 6).
+// Numbers. Activations are f32, row-major. A row's result never depends on how many rows come with it, on the
+// number of threads, or on the physical row a cached token lies in; sums run in a fixed order. Prefill and Decode
+// may round differently: bits are a function of tokens, chunk boundaries and phase (architecture.md, contract 2 and
+// 6).
 //
 // Threads. One caller at a time per backend.
 #pragma once
@@ -119,8 +122,8 @@ struct RopeTable {
 };
 
 // How attention gets its positions (architecture.md, 4).
-//  contiguous: keys lie un-rotated, the key at rank j is rotated at j, chunk row r at used + r; table row = position.
-//  original:   keys were rotated on write; table row r belongs to chunk row r.
+//  contiguous: keys lie un-rotated, the key at rank j is rotated at j, chunk row r at used + r; table row =
+//  position. original:   keys were rotated on write; table row r belongs to chunk row r.
 struct Rotation {
     RopeTable table;
     bool keys_rotated = false;
@@ -149,8 +152,8 @@ struct KvLists {
     const uint32_t* pages = nullptr; // [kv_heads, page_stride]
     int64_t page_stride = 0;
     const int32_t* used = nullptr; // host [kv_heads]: tokens in each list; lists may be ragged
-    // [kv_heads, order_stride]: a permutation of the list's rows. Rank j lies in row order[j] for j < used; the rest
-    // are the free rows. Prefill operations REQUIRE the identity (see straighten).
+    // [kv_heads, order_stride]: a permutation of the list's rows. Rank j lies in row order[j] for j < used; the
+    // rest are the free rows. Prefill operations REQUIRE the identity (see straighten).
     uint32_t* order = nullptr;
     int64_t order_stride = 0;
 };
@@ -189,7 +192,8 @@ struct AttendArgs {
     Rotation rotation;
     float* out = nullptr; // [rows, query_heads * head_dim]
     SignalRequest signals;
-    float* sums = nullptr; // [kv_heads, sums_stride]: per rank of kept ++ chunk, summed over wanted rows and the group
+    float* sums =
+        nullptr; // [kv_heads, sums_stride]: per rank of kept ++ chunk, summed over wanted rows and the group
     int64_t sums_stride = 0;
 };
 

@@ -49,8 +49,8 @@ std::unique_ptr<Backend> open_backend(const BackendChoice& choice)
         throw Error(ErrorKind::Resources, "PAL-GPU-01", "device '" + printable(device) + "'",
                     "this build has no GPU backend", "choose cpu");
     if (device != "auto" && device != "cpu")
-        throw Error(ErrorKind::Usage, "PAL-OPTION-10", "device '" + printable(device) + "'", "there is no such device",
-                    "choose one of auto, cpu");
+        throw Error(ErrorKind::Usage, "PAL-OPTION-10", "device '" + printable(device) + "'",
+                    "there is no such device", "choose one of auto, cpu");
     const int threads = checked_threads(choice.threads);
     pin_simd_target(choice.simd);
     return std::make_unique<cpu::CpuBackend>(threads);

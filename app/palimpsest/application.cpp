@@ -14,14 +14,14 @@ namespace palimpsest::app {
 namespace {
 
 constexpr MakeCommand commands[] = {make_summarize, make_ask,    make_inspect,  make_compare, make_eval,
-                                    make_tokenize,  make_models, make_policies, make_doctor};
+                                    make_tokenize,  make_models, make_policies, make_doctor, make_manual};
 
 // "palimpsest: SUBJECT: text; remedy [CODE]" on one line, or the error object of reliability.md with --json.
 void report(Console& console, const Error& error, bool json)
 {
     if (json) {
-        nlohmann::ordered_json object = {{"code", error.code()},   {"text", error.text()}, {"file", error.subject()},
-                                         {"offset", nullptr},      {"rule", error.code()}, {"hint", error.remedy()}};
+        nlohmann::ordered_json object = {{"code", error.code()}, {"text", error.text()}, {"file", error.subject()},
+                                         {"offset", nullptr},    {"rule", error.code()}, {"hint", error.remedy()}};
         if (error.offset()) object["offset"] = *error.offset();
         console.err << object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
     } else {
@@ -40,7 +40,8 @@ void check_subcommand(const CLI::App& app, const std::vector<std::string>& argum
 {
     if (arguments.empty() || arguments[0].starts_with('-')) return;
     std::vector<std::string> names;
-    for (const CLI::App* sub : app.get_subcommands({})) names.push_back(sub->get_name());
+    for (const CLI::App* sub : app.get_subcommands({}))
+        names.push_back(sub->get_name());
     if (std::find(names.begin(), names.end(), arguments[0]) != names.end()) return;
     const std::string near = engine::nearest(arguments[0], names);
     throw usage("there is no subcommand '" + printable(arguments[0]) + "'",
@@ -50,7 +51,8 @@ void check_subcommand(const CLI::App& app, const std::vector<std::string>& argum
 std::string one_line(std::string text)
 {
     std::replace(text.begin(), text.end(), '\n', ' ');
-    while (text.ends_with(' ')) text.pop_back();
+    while (text.ends_with(' '))
+        text.pop_back();
     return text;
 }
 
@@ -74,7 +76,8 @@ struct Program {
     {
         app.set_version_flag("--version", version, "print the version, the backends and the SIMD level");
         app.require_subcommand(0, 1);
-        for (const MakeCommand make : commands) all.push_back(make(app));
+        for (const MakeCommand make : commands)
+            all.push_back(make(app));
     }
 };
 
@@ -129,7 +132,8 @@ int run(const std::vector<std::string>& arguments, Console& console, int (*inter
         return static_cast<int>(ErrorKind::Resources);
     } catch (const std::exception& error) {
         report(console,
-               Error(ErrorKind::Internal, "PAL-RUN-70", "internal error", error.what(), "this is a bug; please report it"),
+               Error(ErrorKind::Internal, "PAL-RUN-70", "internal error", error.what(),
+                     "this is a bug; please report it"),
                json);
         return static_cast<int>(ErrorKind::Internal);
     }

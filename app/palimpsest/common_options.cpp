@@ -32,7 +32,8 @@ std::string xdg(const char* variable, const char* below_home)
 std::string variable_of(const std::string& option)
 {
     std::string name = "PALIMPSEST_";
-    for (const char c : option) name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+    for (const char c : option)
+        name += c == '-' ? '_' : static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     return name;
 }
 
@@ -57,13 +58,21 @@ std::string text_of(const json& value)
 
 // An option with its environment variable; the configuration file's value becomes the default.
 template<class T>
-CLI::Option* add(CLI::App& command, const std::string& name, T& value, const std::string& meaning)
+void add(CLI::App& command, const std::string& name, T& value, const std::string& meaning,
+         const CLI::Validator& check = CLI::Validator())
 {
     const std::string variable = variable_of(name);
     CLI::Option* option = command.add_option("--" + name, value, meaning + " [" + variable + "]");
     option->envname(variable);
-    if (const auto set = config().find(name); set != config().end()) option->default_val(text_of(*set));
-    return option;
+    option->check(check);
+    const auto set = config().find(name);
+    if (set == config().end()) return;
+    try {
+        option->default_val(text_of(*set));
+    } catch (const CLI::ParseError&) {
+        throw Error(ErrorKind::Usage, "PAL-OPTION-04", config_path(),
+                    "'" + name + "' cannot be '" + printable(text_of(*set)) + "'", "correct it or remove it");
+    }
 }
 
 struct Described {
@@ -121,8 +130,8 @@ int32_t budget_for_memory(uint64_t bytes, const engine::ModelConfig& m, const en
     const auto slots = static_cast<int64_t>(bytes / slot) - options.chunk;
     if (slots < 1)
         throw Error(ErrorKind::Resources, "PAL-MEM-01", "--budget",
-                    format_bytes(bytes) + " hold " + std::to_string(bytes / slot) + " tokens of this model and a chunk alone takes " +
-                        std::to_string(options.chunk),
+                    format_bytes(bytes) + " hold " + std::to_string(bytes / slot) +
+                        " tokens of this model and a chunk alone takes " + std::to_string(options.chunk),
                     "give more memory or a smaller --chunk");
     return static_cast<int32_t>(std::min<int64_t>(slots, INT32_MAX));
 }
@@ -133,13 +142,15 @@ int32_t parse_budget(const CommonOptions& common, const engine::ModelConfig& mod
     const std::string& text = common.budget;
     if (text.empty()) return 0;
     if (text == "none")
-        bad_value("--budget", text, "only refreekv can go without a budget, and it is not in this version; give a number of tokens");
+        bad_value("--budget", text,
+                  "only refreekv can go without a budget, and it is not in this version; give a number of tokens");
     if (const auto tokens = parse_number<int32_t>(text); tokens && *tokens > 0) return *tokens;
     if (const auto bytes = parse_bytes(text)) return budget_for_memory(*bytes, model, options);
     if (text.ends_with('%') && input_tokens) {
         const auto percent = parse_number<double>(std::string_view(text).substr(0, text.size() - 1));
         if (percent && *percent > 0 && *percent <= 100)
-            return std::max(1, static_cast<int32_t>(std::floor(*percent / 100 * static_cast<double>(*input_tokens))));
+            return std::max(1,
+                            static_cast<int32_t>(std::floor(*percent / 100 * static_cast<double>(*input_tokens))));
     }
     if (text.ends_with('%') && !input_tokens)
         bad_value("--budget", text, "a share needs an input whose length is known: a file, not standard input");
@@ -162,7 +173,7 @@ void add_backend_options(CLI::App& command, CommonOptions& o)
 {
     add(command, "model", o.model, "a .gguf file, a Hugging Face folder, or a name in the models folder");
     add(command, "device", o.device, "auto, cpu or cuda[:N]");
-    add(command, "threads", o.threads, "CPU threads; 0: physical cores")->check(CLI::Range(0, 1024));
+    add(command, "threads", o.threads, "CPU threads; 0: physical cores", CLI::Range(0, 1024));
     add(command, "simd", o.simd, "pin the SIMD target; last bits differ between targets");
 }
 
@@ -170,7 +181,7 @@ void add_cache_options(CLI::App& command, CommonOptions& o)
 {
     add(command, "policy", o.policy, "NAME or NAME:key=value,... (see 'policies list')");
     add(command, "budget", o.budget, "tokens kept per layer and KV head, memory (512MiB), or a share (25%)");
-    add(command, "chunk", o.chunk, "tokens per prefill chunk")->check(CLI::Range(1, 1 << 20));
+    add(command, "chunk", o.chunk, "tokens per prefill chunk", CLI::Range(1, 1 << 20));
     add(command, "positions", o.positions, "auto, contiguous or original");
     add(command, "kv-type", o.kv_type, "auto, f32, f16 or bf16");
 }
@@ -183,8 +194,9 @@ void add_sampling_options(CLI::App& command, CommonOptions& o)
     add(command, "top-k", o.sampler.top_k, "keep this many of the likeliest tokens; 0: all");
     add(command, "min-p", o.sampler.min_p, "keep tokens at least this likely, relative to the likeliest");
     add(command, "repeat-penalty", o.sampler.repeat_penalty, "weaken recent tokens; 1: off");
-    add(command, "max-tokens", o.max_tokens, "longest answer")->check(CLI::Range(1, 1 << 20));
-    command.add_option("--stop", o.stop, "end the answer before this text (repeatable)");
+    add(command, "max-tokens", o.max_tokens, "longest answer", CLI::Range(1, 1 << 20));
+    command.add_option("--stop", o.stop, "end the answer before this text (repeatable)")
+        ->check([](const std::string& text) { return text.empty() ? std::string("it is empty") : std::string(); });
 }
 
 void add_output_options(CLI::App& command, CommonOptions& o)
@@ -233,6 +245,7 @@ std::vector<std::string> split_list(const std::string& list)
     std::istringstream stream(list);
     for (std::string part; std::getline(stream, part, ',');)
         if (!part.empty()) parts.push_back(part);
+    if (parts.empty()) bad_value("list", list, "give at least one, separated by commas");
     return parts;
 }
 
@@ -258,7 +271,8 @@ std::vector<uint64_t> parse_lengths(const std::string& option, const std::string
         if (part.ends_with('k')) unit = 1024;
         if (part.ends_with('M')) unit = 1024 * 1024;
         const auto number = parse_number<uint64_t>(std::string_view(part).substr(0, part.size() - (unit > 1)));
-        if (!number || *number == 0 || *number > UINT32_MAX) bad_value(option, part, "give counts such as 500, 16k or 1M");
+        if (!number || *number == 0 || *number > UINT32_MAX)
+            bad_value(option, part, "give counts such as 500, 16k or 1M");
         lengths.push_back(*number * unit);
     }
     if (lengths.empty()) bad_value(option, list, "give counts such as 500, 16k or 1M");

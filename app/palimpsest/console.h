@@ -1,5 +1,5 @@
-// Where a command reads and writes. Results go to `out` and nothing else does; progress, warnings and receipts go to
-// `err`. Tests put string streams here.
+// Where a command reads and writes. Results go to `out` and nothing else does; progress, warnings and receipts go
+// to `err`. Tests put string streams here.
 #pragma once
 
 #include <iostream>

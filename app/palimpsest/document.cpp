@@ -4,7 +4,11 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
+#include <iostream>
+#include <poll.h>
+#include <unistd.h>
 
+#include "app/palimpsest/command.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::app {
@@ -16,24 +20,22 @@ constexpr size_t block_bytes = 64 * 1024;
 struct Format {
     std::string_view name, ending, magic;
 };
-constexpr Format others[] = {{"PDF", ".pdf", "%PDF-"},
-                             {"EPUB", ".epub", ""},
-                             {"Word", ".docx", ""},
-                             {"zip", ".zip", "PK\x03\x04"},
-                             {"HTML", ".html", ""},
-                             {"HTML", ".htm", ""},
-                             {"GGUF model", ".gguf", "GGUF"},
-                             {"SQLite", ".db", "SQLite format 3"}};
+constexpr Format others[] = {{"PDF", ".pdf", "%PDF-"},        {"EPUB", ".epub", ""},
+                             {"Word", ".docx", ""},           {"zip", ".zip", "PK\x03\x04"},
+                             {"HTML", ".html", ""},           {"HTML", ".htm", ""},
+                             {"GGUF model", ".gguf", "GGUF"}, {"SQLite", ".db", "SQLite format 3"}};
 
 [[noreturn]] void refuse_format(const std::string& subject, std::string_view format)
 {
-    throw Error(ErrorKind::Failed, "PAL-DOC-02", subject, std::string(format) + " files cannot be read in this version",
+    throw Error(ErrorKind::Failed, "PAL-DOC-02", subject,
+                std::string(format) + " files cannot be read in this version",
                 "convert it to plain text or Markdown");
 }
 
 } // namespace
 
-Document::Document(const std::string& name, std::istream& in) : name_(name), source_(&in)
+Document::Document(const std::string& name, std::istream& in, std::stop_token stop)
+    : name_(name), source_(&in), stop_(std::move(stop))
 {
     if (name == "-") return;
     std::error_code failed;
@@ -47,7 +49,9 @@ Document::Document(const std::string& name, std::istream& in) : name_(name), sou
     for (const Format& format : others)
         if (ending == format.ending) refuse_format(printable(name), format.name);
     file_.open(name, std::ios::binary);
-    if (!file_) throw Error(ErrorKind::Failed, "PAL-DOC-01", printable(name), "it cannot be opened", "check its permissions");
+    if (!file_)
+        throw Error(ErrorKind::Failed, "PAL-DOC-01", printable(name), "it cannot be opened",
+                    "check its permissions");
     if (fs::is_regular_file(status)) total_ = fs::file_size(name, failed);
     source_ = &file_;
 }
@@ -59,6 +63,8 @@ std::string Document::title() const
 
 bool Document::next(std::string& block)
 {
+    wait_for_input();
+    if (stop_.stop_requested()) throw Interrupted{"stopped while reading " + printable(name_) + "; nothing was saved"};
     block.resize(block_bytes);
     source_->read(block.data(), static_cast<std::streamsize>(block_bytes));
     block.resize(static_cast<size_t>(source_->gcount()));
@@ -70,15 +76,25 @@ bool Document::next(std::string& block)
     return !block.empty();
 }
 
+// Signals interrupt no read here (they have a thread of their own), so a silent standard input is waited for in turns.
+void Document::wait_for_input() const
+{
+    if (source_ != &std::cin) return;
+    constexpr int milliseconds = 50;
+    pollfd standard_input{STDIN_FILENO, POLLIN, 0};
+    while (std::cin.rdbuf()->in_avail() <= 0 && poll(&standard_input, 1, milliseconds) == 0)
+        if (stop_.stop_requested()) return;
+}
+
 void Document::refuse_other_formats(const std::string& head) const
 {
     for (const Format& format : others)
         if (!format.magic.empty() && head.starts_with(format.magic)) refuse_format(printable(name_), format.name);
 }
 
-std::vector<int32_t> read_token_ids(const std::string& name, std::istream& in)
+std::vector<int32_t> read_token_ids(const std::string& name, std::istream& in, std::stop_token stop)
 {
-    Document document(name, in);
+    Document document(name, in, std::move(stop));
     std::vector<int32_t> ids;
     std::string block, word;
     const auto take = [&] {

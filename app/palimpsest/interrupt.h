@@ -1,5 +1,5 @@
-// Ctrl-C and SIGTERM: the first asks for a stop, the second stops now. SIGPIPE is ignored, so that a closed pipe is a
-// failed write.
+// Ctrl-C and SIGTERM: the first asks for a stop, the second stops now. SIGPIPE is ignored, so that a closed pipe is
+// a failed write.
 #pragma once
 
 #include <stop_token>

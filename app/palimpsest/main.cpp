@@ -1,3 +1,4 @@
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "app/palimpsest/application.h"
@@ -5,14 +6,11 @@
 
 int main(int argc, char** argv)
 {
+    umask(077); // what is written is its user's alone
     std::stop_source stop;
     palimpsest::app::watch_interrupts(stop);
     std::ios::sync_with_stdio(false);
-    palimpsest::app::Console console{std::cin,
-                                     std::cout,
-                                     std::cerr,
-                                     isatty(STDOUT_FILENO) != 0,
-                                     isatty(STDERR_FILENO) != 0,
-                                     stop.get_token()};
+    palimpsest::app::Console console{
+        std::cin, std::cout, std::cerr, isatty(STDOUT_FILENO) != 0, isatty(STDERR_FILENO) != 0, stop.get_token()};
     return palimpsest::app::run({argv + 1, argv + argc}, console, palimpsest::app::interrupted_exit_code);
 }

@@ -32,6 +32,11 @@ fs::path shipped_model()
     return PALIMPSEST_SHIPPED_MODEL;
 }
 
+std::string model_name(const fs::path& path)
+{
+    return path.extension() == ".gguf" ? path.stem().string() : path.filename().string();
+}
+
 fs::path find_model(const std::string& name)
 {
     std::error_code ignored;
@@ -42,14 +47,17 @@ fs::path find_model(const std::string& name)
     }
     if (fs::exists(name, ignored)) return name;
     std::vector<std::string> known;
-    for (const fs::path& model : models_in_folder()) {
-        if (model.filename() == name || model.stem() == name) return model;
-        known.push_back(model.stem().string());
+    std::vector<fs::path> models = models_in_folder();
+    models.push_back(shipped_model());
+    for (const fs::path& model : models) {
+        if ((model.filename() == name || model_name(model) == name) && fs::exists(model, ignored)) return model;
+        known.push_back(model_name(model));
     }
     const std::string near = engine::nearest(name, known);
     throw Error(ErrorKind::NotFound, "PAL-MODEL-00", printable(name),
                 "there is no such file, folder or model in " + models_folder().string(),
-                near.empty() ? "give the path of a .gguf file or a Hugging Face folder" : "did you mean '" + near + "'?");
+                near.empty() ? "give the path of a .gguf file or a Hugging Face folder"
+                             : "did you mean '" + near + "'?");
 }
 
 std::shared_ptr<const engine::Model> load_model(const CommonOptions& options)

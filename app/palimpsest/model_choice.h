@@ -16,6 +16,7 @@ std::filesystem::path find_model(const std::string& name);
 std::shared_ptr<const engine::Model> load_model(const CommonOptions& options);
 
 std::filesystem::path models_folder();
+std::string model_name(const std::filesystem::path& path); // as find_model takes it
 std::vector<std::filesystem::path> models_in_folder();
 // Where the shipped model lies; it may be missing.
 std::filesystem::path shipped_model();

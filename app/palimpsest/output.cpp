@@ -70,7 +70,8 @@ void finish_output(std::ostream& out)
     if (out.good()) return;
     if (errno == EPIPE || reader_is_gone()) throw PipeClosed{};
     throw Error(ErrorKind::Resources, "PAL-DISK-01", "standard output",
-                std::string("the result could not be written") + (errno ? std::string(" (") + std::strerror(errno) + ")" : ""),
+                std::string("the result could not be written") +
+                    (errno ? std::string(" (") + std::strerror(errno) + ")" : ""),
                 "free space or write elsewhere");
 }
 

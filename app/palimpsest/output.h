@@ -15,7 +15,8 @@ std::string visible(std::string_view text);
 // One JSON document and a line end. Foreign bytes that are not UTF-8 become U+FFFD.
 void write_json(std::ostream& out, const nlohmann::ordered_json& document);
 
-// Flushes. Throws Error (Resources, PAL-DISK-01) if something was not written; a closed pipe is quiet (see PipeClosed).
+// Flushes. Throws Error (Resources, PAL-DISK-01) if something was not written; a closed pipe is quiet (see
+// PipeClosed).
 void finish_output(std::ostream& out);
 struct PipeClosed {};
 

@@ -22,12 +22,13 @@ public:
     Progress(Console& console, Style style, std::string what, std::optional<uint64_t> total_bytes);
     ~Progress(); // clears the line
 
+    // `tokens_total` 0: unknown, the share then comes from bytes.
     void update(const engine::Telemetry& telemetry, uint64_t bytes_done, uint64_t tokens_total);
     void event(const nlohmann::ordered_json& object); // with --events only
 
 private:
     using Clock = std::chrono::steady_clock;
-    void draw(const engine::Telemetry& telemetry, double share, double seconds_left);
+    void draw(const engine::Telemetry& telemetry, std::optional<double> share);
 
     Console& console_;
     Style style_;

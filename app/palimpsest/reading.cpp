@@ -53,7 +53,8 @@ private:
 
 [[noreturn]] void interrupted(const engine::Session& session)
 {
-    throw Interrupted{"stopped after " + format_count(session.tokens_seen()) + " tokens; nothing was saved, run it again to start over"};
+    throw Interrupted{"stopped after " + format_count(session.tokens_seen()) +
+                      " tokens; nothing was saved, run it again to start over"};
 }
 
 } // namespace
@@ -74,6 +75,13 @@ std::string Coverage::sentence() const
     if (invalid_sequences > 0) text += "; " + format_count(invalid_sequences) + " invalid byte sequences replaced";
     if (nul_characters > 0) text += "; " + format_count(nul_characters) + " NUL characters dropped";
     return text;
+}
+
+void check_complete(const Coverage& coverage, bool required, const std::string& subject)
+{
+    if (!required || coverage.complete()) return;
+    throw Error(ErrorKind::Failed, "PAL-DOC-04", printable(subject), coverage.sentence(),
+                "drop --require-complete to accept that");
 }
 
 Coverage read_document(Document& document, const engine::Tokenizer& tokenizer, engine::Session& session,
@@ -103,14 +111,15 @@ Coverage read_document(Document& document, const engine::Tokenizer& tokenizer, e
     return coverage;
 }
 
-std::vector<engine::TokenId> encode_document(Document& document, const engine::Tokenizer& tokenizer, bool first_text,
-                                             Coverage& coverage)
+std::vector<engine::TokenId> encode_document(Document& document, const engine::Tokenizer& tokenizer,
+                                             bool first_text, Coverage& coverage)
 {
     TokenStream stream(document, tokenizer, first_text);
     std::vector<engine::EncodedToken> tokens;
     std::vector<engine::TokenId> ids;
     while (stream.next(tokens))
-        for (const engine::EncodedToken& token : tokens) ids.push_back(token.id);
+        for (const engine::EncodedToken& token : tokens)
+            ids.push_back(token.id);
     stream.count(coverage);
     coverage.tokens_in_input = ids.size();
     return ids;
@@ -119,13 +128,15 @@ std::vector<engine::TokenId> encode_document(Document& document, const engine::T
 const engine::Tokenizer& require_tokenizer(const engine::Model& model)
 {
     if (model.tokenizer()) return *model.tokenizer();
-    throw Error(ErrorKind::Failed, "PAL-MODEL-13", model.files().path.string(), "it has no tokenizer that this version reads",
-                "give token ids with --token-ids, or another model");
+    throw Error(ErrorKind::Failed, "PAL-MODEL-13", model.files().path.string(),
+                "it has no tokenizer that this version reads", "give token ids with --token-ids, or another model");
 }
 
 nlohmann::ordered_json memory_json(const engine::Telemetry& t)
 {
-    return {{"cache_bytes", t.cache_bytes}, {"scratch_bytes", t.scratch_bytes}, {"full_cache_bytes", t.full_cache_bytes}};
+    return {{"cache_bytes", t.cache_bytes},
+            {"scratch_bytes", t.scratch_bytes},
+            {"full_cache_bytes", t.full_cache_bytes}};
 }
 
 nlohmann::ordered_json model_json(const engine::Model& model)
@@ -140,7 +151,8 @@ nlohmann::ordered_json policy_json(const engine::Session& session)
 {
     const engine::SessionOptions& o = session.options();
     nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
-    for (const auto& [key, value] : o.policy.parameters) parameters[key] = value;
+    for (const auto& [key, value] : o.policy.parameters)
+        parameters[key] = value;
     return {{"name", o.policy.name},
             {"budget", o.budget},
             {"chunk", o.chunk},
@@ -158,7 +170,8 @@ std::string reach_sentence(const engine::RetentionMap& map)
 {
     const engine::Reach r = engine::reach(map);
     double older = 0;
-    for (size_t i = 0; i < 9; ++i) older += r.by_tenth[i];
+    for (size_t i = 0; i < 9; ++i)
+        older += r.by_tenth[i];
     return "half of the kept tokens are among the last " + format_count(r.median_age + 1) + "; " +
            std::to_string(static_cast<int>(std::lround(older * 100))) + " % come from the first nine tenths";
 }
@@ -166,9 +179,9 @@ std::string reach_sentence(const engine::RetentionMap& map)
 std::string memory_sentence(const engine::Session& session)
 {
     const engine::Telemetry t = session.telemetry();
-    return "cache " + format_bytes(t.cache_bytes) + " (a full cache would take " + format_bytes(t.full_cache_bytes) + "), " +
-           session.options().policy.name + ", " + format_count(static_cast<uint64_t>(session.options().budget)) +
-           " tokens kept per layer and head";
+    return "cache " + format_bytes(t.cache_bytes) + " (a full cache would take " +
+           format_bytes(t.full_cache_bytes) + "), " + session.options().policy.name + ", " +
+           format_count(static_cast<uint64_t>(session.options().budget)) + " tokens kept per layer and head";
 }
 
 } // namespace palimpsest::app

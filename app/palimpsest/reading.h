@@ -25,8 +25,11 @@ struct Coverage {
     std::string sentence() const;
 };
 
+// Throws Error (Failed, PAL-DOC-04) if `required` and not all was read.
+void check_complete(const Coverage& coverage, bool required, const std::string& subject);
+
 struct ReadOptions {
-    bool first_text = true; // nothing was fed that is text
+    bool first_text = true;            // nothing was fed that is text
     uint64_t most_tokens = UINT64_MAX; // of the document; the rest is counted, not read
     engine::FeedOptions feed;
     Progress* progress = nullptr;
@@ -37,8 +40,8 @@ Coverage read_document(Document& document, const engine::Tokenizer& tokenizer, e
                        const ReadOptions& options);
 
 // The whole document's ids (for a policy comparison, and to count).
-std::vector<engine::TokenId> encode_document(Document& document, const engine::Tokenizer& tokenizer, bool first_text,
-                                             Coverage& coverage);
+std::vector<engine::TokenId> encode_document(Document& document, const engine::Tokenizer& tokenizer,
+                                             bool first_text, Coverage& coverage);
 
 const engine::Tokenizer& require_tokenizer(const engine::Model& model);
 

@@ -50,9 +50,11 @@ std::string unicode_picture(const engine::RetentionMap& map, const MapFilter& fi
 {
     const std::vector<Row> rows = rows_of(map, filter);
     size_t label_width = 5;
-    for (const Row& row : rows) label_width = std::max(label_width, row.label.size());
+    for (const Row& row : rows)
+        label_width = std::max(label_width, row.label.size());
     const auto cells = std::min<uint64_t>(
-        map.tokens_seen, static_cast<uint64_t>(std::max<int64_t>(8, columns - static_cast<int64_t>(label_width) - 2)));
+        map.tokens_seen,
+        static_cast<uint64_t>(std::max<int64_t>(8, columns - static_cast<int64_t>(label_width) - 2)));
 
     std::string out = "layer\n";
     for (const Row& row : rows) {
@@ -69,11 +71,13 @@ std::string unicode_picture(const engine::RetentionMap& map, const MapFilter& fi
         out += '\n';
     }
     out += std::string(label_width + 1, ' ') + "└";
-    for (uint64_t cell = 0; cell < cells; ++cell) out += "─";
+    for (uint64_t cell = 0; cell < cells; ++cell)
+        out += "─";
     const std::string last_token = format_count(map.tokens_seen);
     out += "\n" + std::string(label_width + 2, ' ') + "0";
     if (cells > last_token.size() + 1) out += std::string(cells - last_token.size() - 1, ' ') + last_token;
-    return out + "\n" + std::string(label_width + 2, ' ') + "token; a block's height is the share kept: ▁ few, █ all\n";
+    return out + "\n" + std::string(label_width + 2, ' ') +
+           "token; a block's height is the share kept: ▁ few, █ all\n";
 }
 
 nlohmann::ordered_json heads_json(const engine::RetentionMap& map, const MapFilter& filter)
@@ -91,7 +95,8 @@ void write_csv(std::ostream& out, const engine::RetentionMap& map, const MapFilt
     for (int32_t l = 0; l < map.layers; ++l)
         for (int32_t h = 0; h < map.kv_heads; ++h)
             if (filter.shows(l, h))
-                for (const uint32_t token : map.of(l, h)) out << l << ',' << h << ',' << token << '\n';
+                for (const uint32_t token : map.of(l, h))
+                    out << l << ',' << h << ',' << token << '\n';
 }
 
 } // namespace palimpsest::app

@@ -15,8 +15,8 @@ struct MapFilter {
     bool shows(int32_t l, int32_t h) const { return (!layer || *layer == l) && (!head || *head == h); }
 };
 
-// One row per layer, highest first (one per head where the filter names a layer), `columns` cells; a cell's block is as
-// high as the share of its tokens that is kept, on average over the row's heads.
+// One row per layer, highest first (one per head where the filter names a layer), `columns` cells; a cell's block
+// is as high as the share of its tokens that is kept, on average over the row's heads.
 std::string unicode_picture(const engine::RetentionMap& map, const MapFilter& filter, int32_t columns);
 
 // "heads" of palimpsest.retention/1.

@@ -42,11 +42,11 @@ SourceTokens read_source(const TokenSource& source, const engine::Model& model, 
 {
     SourceTokens result;
     if (!source.token_ids.empty()) {
-        result.ids = read_token_ids(source.token_ids, console.in);
+        result.ids = read_token_ids(source.token_ids, console.in, console.stop);
         result.coverage.tokens_in_input = result.ids.size();
     } else {
         const engine::Tokenizer& tokenizer = require_tokenizer(model);
-        Document document(source.file, console.in);
+        Document document(source.file, console.in, console.stop);
         if (tokenizer.adds_bos()) result.ids.push_back(tokenizer.bos());
         result.added = result.ids.size();
         const auto text = encode_document(document, tokenizer, true, result.coverage);
@@ -54,7 +54,8 @@ SourceTokens read_source(const TokenSource& source, const engine::Model& model, 
         if (source.file != "-") result.words = count_words(source.file);
     }
     if (result.coverage.tokens_in_input == 0)
-        throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(source.name()), "it has no text", "give a document with text");
+        throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(source.name()), "it has no text",
+                    "give a document with text");
     if (result.coverage.tokens_in_input > most) result.ids.resize(result.added + most);
     return result;
 }

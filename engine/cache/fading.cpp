@@ -15,11 +15,13 @@ bool keeps(const TokenList& list, const std::vector<uint32_t>& dropped, uint32_t
 
 } // namespace
 
-std::vector<uint32_t> faded(std::span<const TokenList* const> lists, const std::vector<std::vector<uint32_t>>& dropped)
+std::vector<uint32_t> faded(std::span<const TokenList* const> lists,
+                            const std::vector<std::vector<uint32_t>>& dropped)
 {
     std::vector<uint32_t> leaving;
     for (size_t h = 0; h < lists.size(); ++h)
-        for (const uint32_t rank : dropped[h]) leaving.push_back(lists[h]->stream[rank]);
+        for (const uint32_t rank : dropped[h])
+            leaving.push_back(lists[h]->stream[rank]);
     std::sort(leaving.begin(), leaving.end());
     leaving.erase(std::unique(leaving.begin(), leaving.end()), leaving.end());
     std::erase_if(leaving, [&](uint32_t token) {

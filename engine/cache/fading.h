@@ -20,6 +20,7 @@ using FadeSink = std::function<void(std::span<const FadeEvent>)>;
 
 // The tokens that some head of `lists` is about to drop and no head will hold afterwards, ascending.
 // `dropped` are ranks per head, before they are removed. O(dropped * heads * log list).
-std::vector<uint32_t> faded(std::span<const TokenList* const> lists, const std::vector<std::vector<uint32_t>>& dropped);
+std::vector<uint32_t> faded(std::span<const TokenList* const> lists,
+                            const std::vector<std::vector<uint32_t>>& dropped);
 
 } // namespace palimpsest::engine

@@ -27,7 +27,8 @@ KvCache::KvCache(CacheShape shape, kernels::Backend& backend) : shape_(std::move
     keys_ = kernels::Buffer(backend, pool_bytes);
     values_ = kernels::Buffer(backend, pool_bytes);
     const size_t staged_layers = shape_.stage_every_layer ? static_cast<size_t>(shape_.layers) : 1;
-    staging_ = kernels::Buffer(backend, staged_layers * 2 * heads * static_cast<size_t>(shape_.chunk * row_bytes()));
+    staging_ =
+        kernels::Buffer(backend, staged_layers * 2 * heads * static_cast<size_t>(shape_.chunk * row_bytes()));
 
     page_table_.assign(count * static_cast<size_t>(page_stride_), 0);
     uint32_t next = 0;
@@ -55,6 +56,7 @@ KvCache::KvCache(CacheShape shape, kernels::Backend& backend) : shape_(std::move
     }
     const auto longest = *std::max_element(shape_.list_budget.begin(), shape_.list_budget.end());
     kept_.resize(heads * static_cast<size_t>(longest + shape_.chunk));
+    counts_.resize(heads);
 }
 
 kernels::KvPool KvCache::pool() const
@@ -75,7 +77,8 @@ kernels::KvLists KvCache::lists(int32_t layer)
 
 kernels::Staging KvCache::staging(int32_t layer) const
 {
-    const size_t half = static_cast<size_t>(shape_.heads.kv_heads) * static_cast<size_t>(shape_.chunk * row_bytes());
+    const size_t half =
+        static_cast<size_t>(shape_.heads.kv_heads) * static_cast<size_t>(shape_.chunk * row_bytes());
     std::byte* base = staging_.data() + (shape_.stage_every_layer ? static_cast<size_t>(layer) * 2 * half : 0);
     return {.keys = base, .values = base + half, .capacity = shape_.chunk};
 }
@@ -99,7 +102,6 @@ void KvCache::evict_chunk(int32_t layer, const std::vector<std::vector<uint32_t>
 {
     const int32_t heads = shape_.heads.kv_heads;
     const auto stride = static_cast<int64_t>(kept_.size()) / heads;
-    std::vector<int32_t> counts(static_cast<size_t>(heads));
     for (int32_t h = 0; h < heads; ++h) {
         uint32_t* kept = kept_.data() + h * stride;
         const auto& gone = dropped[static_cast<size_t>(h)];
@@ -113,7 +115,7 @@ void KvCache::evict_chunk(int32_t layer, const std::vector<std::vector<uint32_t>
                 kept[count++] = rank;
         }
         assert(count <= capacity(layer, h));
-        counts[static_cast<size_t>(h)] = count;
+        counts_[static_cast<size_t>(h)] = count;
     }
     backend_->compact({.shape = shape_.heads,
                        .pool = pool(),
@@ -121,10 +123,10 @@ void KvCache::evict_chunk(int32_t layer, const std::vector<std::vector<uint32_t>
                        .staging = staging(layer),
                        .kept = kept_.data(),
                        .kept_stride = stride,
-                       .kept_count = counts.data()});
+                       .kept_count = counts_.data()});
     for (int32_t h = 0; h < heads; ++h) {
         lists_[index(layer, h)].drop(dropped[static_cast<size_t>(h)]);
-        used_[index(layer, h)] = counts[static_cast<size_t>(h)];
+        used_[index(layer, h)] = counts_[static_cast<size_t>(h)];
     }
 }
 
@@ -132,12 +134,12 @@ void KvCache::evict_token(int32_t layer, const std::vector<std::vector<uint32_t>
 {
     const auto heads = static_cast<size_t>(shape_.heads.kv_heads);
     size_t most = 0;
-    for (const auto& gone : dropped) most = std::max(most, gone.size());
-    std::vector<int32_t> counts(heads);
+    for (const auto& gone : dropped)
+        most = std::max(most, gone.size());
     flat_.resize(heads * std::max<size_t>(most, 1));
     for (size_t h = 0; h < heads; ++h) {
         std::copy(dropped[h].begin(), dropped[h].end(), flat_.begin() + static_cast<std::ptrdiff_t>(h * most));
-        counts[h] = static_cast<int32_t>(dropped[h].size());
+        counts_[h] = static_cast<int32_t>(dropped[h].size());
         used_[index(layer, 0) + h] += 1;
     }
     if (most > 0) {
@@ -145,13 +147,13 @@ void KvCache::evict_token(int32_t layer, const std::vector<std::vector<uint32_t>
                         .lists = lists(layer),
                         .dropped = flat_.data(),
                         .dropped_stride = static_cast<int64_t>(most),
-                        .dropped_count = counts.data()});
+                        .dropped_count = counts_.data()});
         scattered_ = true;
         if (layer == 0) displaced_ += static_cast<int32_t>(most);
     }
     for (size_t h = 0; h < heads; ++h) {
         lists_[index(layer, 0) + h].drop(dropped[h]);
-        used_[index(layer, 0) + h] -= counts[h];
+        used_[index(layer, 0) + h] -= counts_[h];
     }
 }
 
@@ -202,7 +204,8 @@ void KvCache::write(int32_t layer, int32_t head, TokenList tokens, std::span<con
     assert(used_[at] == 0 && n <= shape_.list_budget[at]);
     assert(keys.size() == static_cast<size_t>(n * row_bytes()) && values.size() == keys.size());
     for (int64_t row = 0; row < n; row += page_rows) {
-        const int64_t page = page_table_[at * static_cast<size_t>(page_stride_) + static_cast<size_t>(row / page_rows)];
+        const int64_t page =
+            page_table_[at * static_cast<size_t>(page_stride_) + static_cast<size_t>(row / page_rows)];
         const int64_t to = page * page_rows * row_bytes();
         const auto bytes = static_cast<size_t>(std::min<int64_t>(page_rows, n - row) * row_bytes());
         backend_->upload(keys_.data() + to, keys.data() + row * row_bytes(), bytes);
@@ -229,8 +232,10 @@ int64_t KvCache::slots_capacity() const
 size_t KvCache::allocated_bytes() const
 {
     size_t bytes = keys_.bytes() + values_.bytes() + staging_.bytes() + pages_.bytes() + order_.bytes();
-    for (const TokenList& list : lists_) bytes += list.allocated_bytes();
-    return bytes + page_table_.capacity() * sizeof(uint32_t) + used_.capacity() * sizeof(int32_t) +
+    for (const TokenList& list : lists_)
+        bytes += list.allocated_bytes();
+    return bytes + page_table_.capacity() * sizeof(uint32_t) +
+           (used_.capacity() + counts_.capacity()) * sizeof(int32_t) +
            (kept_.capacity() + flat_.capacity()) * sizeof(uint32_t);
 }
 

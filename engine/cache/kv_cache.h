@@ -1,5 +1,5 @@
-// Keys and values of one stream, allocated once: per (layer, KV head) its budget and one row more, in pages of 64 rows
-// from one pool, and a staging buffer for the chunk.
+// Keys and values of one stream, allocated once: per (layer, KV head) its budget and one row more, in pages of 64
+// rows from one pool, and a staging buffer for the chunk.
 //
 // A row is a physical place. A token has a stream index, which never changes, and a rank in its list, which is its
 // position in contiguous mode and shrinks as others leave. After a prefill chunk row = rank; while decoding nothing
@@ -77,17 +77,18 @@ private:
 
     CacheShape shape_;
     kernels::Backend* backend_;
-    int64_t page_stride_ = 0;  // pages of the longest list
-    kernels::Buffer keys_;     // [pages, 64, head_dim]
-    kernels::Buffer values_;   // [pages, 64, head_dim]
-    kernels::Buffer staging_;  // [staged layers][keys, values][kv_heads, chunk, head_dim]
-    kernels::Buffer pages_;    // u32 [layers, kv_heads, page_stride]
-    kernels::Buffer order_;    // u32 [layers, kv_heads, page_stride * 64]
+    int64_t page_stride_ = 0;          // pages of the longest list
+    kernels::Buffer keys_;             // [pages, 64, head_dim]
+    kernels::Buffer values_;           // [pages, 64, head_dim]
+    kernels::Buffer staging_;          // [staged layers][keys, values][kv_heads, chunk, head_dim]
+    kernels::Buffer pages_;            // u32 [layers, kv_heads, page_stride]
+    kernels::Buffer order_;            // u32 [layers, kv_heads, page_stride * 64]
     std::vector<uint32_t> page_table_; // host copy of pages_
     std::vector<int32_t> used_;        // [layers, kv_heads]
     std::vector<TokenList> lists_;     // [layers, kv_heads]
     std::vector<uint32_t> kept_;       // [kv_heads, longest list + chunk], scratch of evict_chunk
     std::vector<uint32_t> flat_;       // [kv_heads, most dropped], scratch of evict_token
+    std::vector<int32_t> counts_;      // [kv_heads], scratch of both
     int32_t displaced_ = 0;
     bool scattered_ = false; // some order list may differ from the identity
 };

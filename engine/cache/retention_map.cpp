@@ -8,7 +8,8 @@ RetentionMap RetentionMap::of(const KvCache& cache, uint64_t tokens_seen)
 {
     RetentionMap map{cache.shape().layers, cache.shape().heads.kv_heads, tokens_seen, {}};
     for (int32_t l = 0; l < map.layers; ++l)
-        for (int32_t h = 0; h < map.kv_heads; ++h) map.tokens.push_back(cache.list(l, h).stream);
+        for (int32_t h = 0; h < map.kv_heads; ++h)
+            map.tokens.push_back(cache.list(l, h).stream);
     return map;
 }
 
@@ -43,7 +44,8 @@ Reach reach(const RetentionMap& map)
             ages.push_back(map.tokens_seen - 1 - token);
         }
     if (ages.empty()) return result;
-    for (double& share : result.by_tenth) share /= static_cast<double>(ages.size());
+    for (double& share : result.by_tenth)
+        share /= static_cast<double>(ages.size());
     const auto middle = ages.begin() + static_cast<std::ptrdiff_t>(ages.size() / 2);
     std::nth_element(ages.begin(), middle, ages.end());
     result.median_age = *middle;

@@ -21,8 +21,8 @@ struct RetentionMap {
     static RetentionMap of(const KvCache& cache, uint64_t tokens_seen);
 };
 
-// Share of kept (layer, head, token) triples of both maps that both hold: |A and B| / |A or B|; 1 for two empty maps.
-// REQUIRES: equal layers and heads.
+// Share of kept (layer, head, token) triples of both maps that both hold: |A and B| / |A or B|; 1 for two empty
+// maps. REQUIRES: equal layers and heads.
 double overlap(const RetentionMap& a, const RetentionMap& b);
 
 // How far back the kept tokens reach: the share of slots that hold tokens of each tenth of the stream, and the age

@@ -13,6 +13,8 @@ double Loss::perplexity() const
 LossMeter::LossMeter(std::vector<uint64_t> lengths) : lengths_(std::move(lengths))
 {
     std::sort(lengths_.begin(), lengths_.end());
+    lengths_.erase(std::unique(lengths_.begin(), lengths_.end()), lengths_.end());
+    std::erase_if(lengths_, [](uint64_t length) { return length < 2; }); // the first token has no loss
 }
 
 void LossMeter::add(uint64_t index, double nll)

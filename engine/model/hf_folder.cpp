@@ -22,8 +22,10 @@ constexpr const char* index_name = "model.safetensors.index.json";
 bool stays_inside(const fs::path& folder, const fs::path& file)
 {
     std::error_code error;
-    const fs::path target = fs::canonical(file, error).parent_path(), home = fs::canonical(folder, error);
+    const fs::path home = fs::canonical(folder, error);
+    const fs::path real = fs::canonical(file, error);
     if (error) return true; // opening it will say what is wrong
+    const fs::path target = real.parent_path();
     if (target == home) return true;
     return home.parent_path().filename() == "snapshots" && target == home.parent_path().parent_path() / "blobs";
 }

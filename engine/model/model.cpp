@@ -49,7 +49,8 @@ std::vector<float> unpaired(std::vector<float> bias, int32_t head_dim)
 
 } // namespace
 
-std::shared_ptr<const Model> Model::load(const std::filesystem::path& path, std::shared_ptr<kernels::Backend> backend)
+std::shared_ptr<const Model> Model::load(const std::filesystem::path& path,
+                                         std::shared_ptr<kernels::Backend> backend)
 {
     return std::shared_ptr<const Model>(new Model(open_model(path), std::move(backend)));
 }
@@ -58,7 +59,8 @@ Model::Model(ModelFiles files, std::shared_ptr<kernels::Backend> backend)
     : files_(std::move(files)), backend_(std::move(backend))
 {
     const ModelConfig& c = files_.config;
-    if (files_.vocabulary.kind != Vocabulary::Kind::None) tokenizer_ = std::make_unique<Tokenizer>(files_.vocabulary);
+    if (files_.vocabulary.kind != Vocabulary::Kind::None)
+        tokenizer_ = std::make_unique<Tokenizer>(files_.vocabulary);
 
     const auto load = [&](std::initializer_list<kernels::HostMatrix> parts) {
         return backend_->load(std::span(parts.begin(), parts.size()));

@@ -1,4 +1,5 @@
-// A model, ready to compute: weights in a backend, tokenizer and template. Immutable once loaded; sessions share it.
+// A model, ready to compute: weights in a backend, tokenizer and template. Immutable once loaded; sessions share
+// it.
 #pragma once
 
 #include <filesystem>
@@ -14,11 +15,11 @@
 namespace palimpsest::engine {
 
 struct LayerWeights {
-    kernels::Buffer attention_norm; // f32 [dim]
-    std::unique_ptr<kernels::Weight> qkv; // [(heads + 2 kv_heads) * head_dim, dim]
-    kernels::Buffer qkv_bias;       // f32 [qkv rows], empty for none
-    std::unique_ptr<kernels::Weight> output; // [dim, heads * head_dim]
-    kernels::Buffer ffn_norm;       // f32 [dim]
+    kernels::Buffer attention_norm;           // f32 [dim]
+    std::unique_ptr<kernels::Weight> qkv;     // [(heads + 2 kv_heads) * head_dim, dim]
+    kernels::Buffer qkv_bias;                 // f32 [qkv rows], empty for none
+    std::unique_ptr<kernels::Weight> output;  // [dim, heads * head_dim]
+    kernels::Buffer ffn_norm;                 // f32 [dim]
     std::unique_ptr<kernels::Weight> gate_up; // [2 ffn, dim]
     std::unique_ptr<kernels::Weight> down;    // [dim, ffn]
 };

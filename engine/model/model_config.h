@@ -23,12 +23,14 @@ struct ModelConfig {
     float rms_epsilon = 1e-5f;
     float rope_base = 10000.0f;
     int32_t rotary_dim = 0; // <= head_dim, even
-    // Divisors of the inverse frequencies, [rotary_dim / 2], empty for none: linear scaling is one factor throughout,
-    // llama3 scaling the factors of its formula (Llama 3.1 report), GGUF files carry them as rope_freqs.weight.
+    // Divisors of the inverse frequencies, [rotary_dim / 2], empty for none: linear scaling is one factor
+    // throughout, llama3 scaling the factors of its formula (Llama 3.1 report), GGUF files carry them as
+    // rope_freqs.weight.
     std::vector<float> rope_factors;
     bool tied_embeddings = false;
     bool qkv_bias = false;
-    bool paired_rotary = false; // q and k rows lie as adjacent pairs (GGUF of Llama), see HostMatrix::paired_head_dim
+    bool paired_rotary =
+        false; // q and k rows lie as adjacent pairs (GGUF of Llama), see HostMatrix::paired_head_dim
     kernels::DType stored_type = kernels::DType::F32; // of the attention weights; decides the automatic KV type
 };
 

@@ -59,14 +59,14 @@ void Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32
         int64_t row = 0;
         for (size_t i = 0; i < chunk_rows.size(); ++i) {
             attend_chunk(l, row, chunk_rows[i], first, cache);
-            if (!coupled)
-                step.attended(l, static_cast<int32_t>(i), chunk_rows[i], phase_, sums_of(l), ranks_);
+            if (!coupled) step.attended(l, static_cast<int32_t>(i), chunk_rows[i], phase_, sums_of(l), ranks_);
             row += chunk_rows[i];
         }
         finish_layer(l);
     }
     if (coupled)
-        for (int32_t l = 0; l < c.layers; ++l) step.attended(l, 0, chunk_rows[0], phase_, sums_of(l), ranks_);
+        for (int32_t l = 0; l < c.layers; ++l)
+            step.attended(l, 0, chunk_rows[0], phase_, sums_of(l), ranks_);
 }
 
 void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerStep& step)

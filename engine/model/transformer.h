@@ -30,13 +30,14 @@ public:
 class Transformer {
 public:
     // `max_rows`: rows of one super-chunk; `max_ranks`: longest list plus chunk. The model must outlive this.
-    Transformer(const Model& model, PositionMode positions, int32_t max_rows, int32_t max_ranks, SignalNeeds signals);
+    Transformer(const Model& model, PositionMode positions, int32_t max_rows, int32_t max_ranks,
+                SignalNeeds signals);
 
-    // Feeds `tokens`, cut into chunks of the given rows (their sum is the number of tokens, <= max_rows). `first` is
-    // the stream index of the first token. With `coupled`, eviction of all layers follows the last layer, which
+    // Feeds `tokens`, cut into chunks of the given rows (their sum is the number of tokens, <= max_rows). `first`
+    // is the stream index of the first token. With `coupled`, eviction of all layers follows the last layer, which
     // REQUIRES a single chunk and a cache that stages every layer.
-    void prefill(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows, uint64_t first, KvCache& cache,
-                 bool coupled, LayerStep& step);
+    void prefill(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows, uint64_t first,
+                 KvCache& cache, bool coupled, LayerStep& step);
     void decode(TokenId token, uint64_t index, KvCache& cache, LayerStep& step);
 
     // Logits after the last prefill or decode: of its last row; or of rows [begin, begin + count) of a prefill.
@@ -62,11 +63,11 @@ private:
     int64_t ranks_;    // width of a row of sums_
     int64_t rows_ = 0; // of the last call
     kernels::Phase phase_ = kernels::Phase::Prefill;
-    kernels::Buffer x_;      // f32 [max_rows, dim]
-    kernels::Buffer qkv_;    // f32 [max_rows, qkv width]
-    kernels::Buffer heads_;  // f32 [max_rows, heads * head_dim]
-    kernels::Buffer sums_;   // f32 [layers, kv_heads, ranks], empty without signals
-    kernels::Buffer rope_;   // f32 [positions, rotary_dim]; contiguous: from 0; original: of the last call's rows
+    kernels::Buffer x_;     // f32 [max_rows, dim]
+    kernels::Buffer qkv_;   // f32 [max_rows, qkv width]
+    kernels::Buffer heads_; // f32 [max_rows, heads * head_dim]
+    kernels::Buffer sums_;  // f32 [layers, kv_heads, ranks], empty without signals
+    kernels::Buffer rope_;  // f32 [positions, rotary_dim]; contiguous: from 0; original: of the last call's rows
     int64_t rope_rows_ = 0;
     kernels::Buffer logits_; // f32 [rows at once, vocabulary]
 };

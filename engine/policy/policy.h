@@ -1,8 +1,8 @@
 // A cache policy: after every chunk it names, per layer and KV head, the ranks that leave (policies.md).
 //
-// A policy is a composition of axes (budget, signal, selection structure, protected sets, positions); it moves no key
-// and sees no backend. Its state (cursors, levels) is one value per layer, because prefill runs layer by layer over
-// several chunks; at every point where a session is consistent, all layers have seen the same chunks.
+// A policy is a composition of axes (budget, signal, selection structure, protected sets, positions); it moves no
+// key and sees no backend. Its state (cursors, levels) is one value per layer, because prefill runs layer by layer
+// over several chunks; at every point where a session is consistent, all layers have seen the same chunks.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,8 @@ struct PolicyContext {
     int32_t budget = 0; // c >= 1
 };
 
-// What the policy reads from attention (policies.md, 3.1): column sums over the last `window` queries of the stream.
+// What the policy reads from attention (policies.md, 3.1): column sums over the last `window` queries of the
+// stream.
 struct SignalNeeds {
     static constexpr int32_t none = 0;
     static constexpr int32_t all = std::numeric_limits<int32_t>::max();

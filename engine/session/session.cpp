@@ -27,7 +27,8 @@ bool is_bounded(const PolicySpec& spec, const ModelConfig& model)
 SessionOptions resolve(SessionOptions options, const ModelConfig& model, bool bounded)
 {
     if (options.chunk < 1)
-        refuse_option("--chunk", "a chunk of " + std::to_string(options.chunk) + " tokens is not possible", "give 1 or more");
+        refuse_option("--chunk", "a chunk of " + std::to_string(options.chunk) + " tokens is not possible",
+                      "give 1 or more");
     if (options.budget < 0)
         refuse_option("--budget", "a budget of " + std::to_string(options.budget) + " tokens is not possible",
                       "give 1 or more");
@@ -37,20 +38,41 @@ SessionOptions resolve(SessionOptions options, const ModelConfig& model, bool bo
         refuse_option("--kv-type", "q8 is not in this version", "use f32, f16 or bf16");
     if (options.budget == 0)
         options.budget = bounded ? std::min(default_budget, model.context - options.chunk) : model.context;
-    const int64_t positions = bounded ? int64_t{options.budget} + options.chunk : options.budget;
-    if (options.positions == PositionMode::Contiguous && (positions > model.context || options.budget < 1))
-        throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "--budget",
-                    "a budget of " + std::to_string(options.budget) + " and a chunk of " + std::to_string(options.chunk) +
-                        " need " + std::to_string(positions) + " positions, but the model was trained on " +
-                        std::to_string(model.context),
-                    "give a smaller --budget or --chunk");
+    if (options.budget < 1)
+        throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "--chunk",
+                    "a chunk of " + std::to_string(options.chunk) + " leaves no room in the " +
+                        std::to_string(model.context) + " positions the model was trained on",
+                    "give a smaller --chunk");
     options.rows_at_once = std::max(options.rows_at_once, options.chunk);
     return options;
 }
 
+int32_t longest_list(const Policy& policy, const ModelConfig& model)
+{
+    int32_t longest = 0;
+    for (int32_t l = 0; l < model.layers; ++l)
+        for (int32_t h = 0; h < model.kv_heads; ++h)
+            longest = std::max(longest, policy.list_budget(l, h));
+    return longest;
+}
+
+// Contiguous positions never exceed the longest list and a chunk; the model must have been trained on them.
+std::unique_ptr<Policy> fitting(std::unique_ptr<Policy> policy, const SessionOptions& options,
+                                const ModelConfig& model)
+{
+    const int64_t longest = longest_list(*policy, model);
+    const int64_t positions = policy->bounded() ? longest + options.chunk : longest;
+    if (options.positions == PositionMode::Original || positions <= model.context) return policy;
+    throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "--budget",
+                "a budget of " + std::to_string(options.budget) + " and a chunk of " +
+                    std::to_string(options.chunk) + " need " + std::to_string(positions) +
+                    " positions, but the model was trained on " + std::to_string(model.context),
+                "give a smaller --budget or --chunk");
+}
+
 std::unique_ptr<Policy> policy_for(const SessionOptions& options, const ModelConfig& model)
 {
-    return make_policy(options.policy, {model.layers, model.kv_heads, options.budget});
+    return fitting(make_policy(options.policy, {model.layers, model.kv_heads, options.budget}), options, model);
 }
 
 CacheShape shape_of(const Model& model, const SessionOptions& options, const Policy& policy)
@@ -64,25 +86,26 @@ CacheShape shape_of(const Model& model, const SessionOptions& options, const Pol
                      .with_signals = policy.signals().any(),
                      .list_budget = {}};
     for (int32_t l = 0; l < c.layers; ++l)
-        for (int32_t h = 0; h < c.kv_heads; ++h) shape.list_budget.push_back(policy.list_budget(l, h));
+        for (int32_t h = 0; h < c.kv_heads; ++h)
+            shape.list_budget.push_back(policy.list_budget(l, h));
     return shape;
 }
 
 Transformer transformer_for(const Model& model, const SessionOptions& options, const Policy& policy)
 {
-    int32_t longest = 0;
-    for (int32_t l = 0; l < model.config().layers; ++l)
-        for (int32_t h = 0; h < model.config().kv_heads; ++h) longest = std::max(longest, policy.list_budget(l, h));
-    return Transformer(model, options.positions, options.rows_at_once, longest + options.chunk, policy.signals());
+    return Transformer(model, options.positions, options.rows_at_once,
+                       longest_list(policy, model.config()) + options.chunk, policy.signals());
 }
 
 // -log softmax(logits)[token], in double. Throws Error if the model has produced something that is not a number.
 double negative_log_likelihood(std::span<const float> logits, TokenId token)
 {
     double largest = -INFINITY;
-    for (const float x : logits) largest = std::max(largest, static_cast<double>(x));
+    for (const float x : logits)
+        largest = std::max(largest, static_cast<double>(x));
     double sum = 0;
-    for (const float x : logits) sum += std::exp(static_cast<double>(x) - largest);
+    for (const float x : logits)
+        sum += std::exp(static_cast<double>(x) - largest);
     const double nll = largest + std::log(sum) - static_cast<double>(logits[static_cast<size_t>(token)]);
     if (!std::isfinite(nll))
         throw Error(ErrorKind::Failed, "PAL-MODEL-15", "model", "its output is not a finite number",
@@ -103,10 +126,11 @@ private:
 
 } // namespace
 
-// The session's side of a forward pass: signals in, policy, eviction, records out. Lives for one super-chunk or token.
+// The session's side of a forward pass: signals in, policy, eviction, records out. Its buffers are kept from step
+// to step.
 class Session::Step final : public LayerStep {
 public:
-    explicit Step(Session& session) : s_(session), first_step_(session.steps_seen_) {}
+    explicit Step(Session& session) : s_(session) {}
 
     void attended(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase, const float* sums,
                   int64_t stride) override
@@ -125,9 +149,10 @@ public:
             tokens_.push_back(&list);
         }
         s_.policy_->select(layer, lists_, dropped_);
-        const uint64_t step = first_step_ + static_cast<uint64_t>(chunk);
+        const uint64_t step = s_.steps_seen_ + static_cast<uint64_t>(chunk);
         report(layer, step, rows);
-        for (const auto& gone : dropped_) s_.evicted_ += gone.size();
+        for (const auto& gone : dropped_)
+            s_.evicted_ += gone.size();
         if (phase == kernels::Phase::Prefill)
             s_.cache_.evict_chunk(layer, dropped_);
         else
@@ -145,8 +170,7 @@ private:
         if (!events_.empty()) s_.fade_sink_(events_);
     }
 
-    Session& s_;
-    uint64_t first_step_;
+    Session& s_;                 // steps_seen_ is that of the super-chunk's first chunk
     std::vector<float> columns_; // [kv_heads, stride] on the host
     std::vector<ListState> lists_;
     std::vector<const TokenList*> tokens_;
@@ -157,25 +181,30 @@ private:
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options)
     : model_(std::move(model)),
       options_(resolve(options, model_->config(), is_bounded(options.policy, model_->config()))),
-      policy_(policy_for(options_, model_->config())), cache_(shape_of(*model_, options_, *policy_), model_->backend()),
-      transformer_(transformer_for(*model_, options_, *policy_)), sampler_(options_.sampler)
+      policy_(policy_for(options_, model_->config())),
+      cache_(shape_of(*model_, options_, *policy_), model_->backend()),
+      transformer_(transformer_for(*model_, options_, *policy_)), step_(std::make_unique<Step>(*this)),
+      sampler_(options_.sampler)
 {
     options_.policy = policy_->resolved();
 }
 
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options, std::unique_ptr<Policy> policy)
     : model_(std::move(model)), options_(resolve(options, model_->config(), policy->bounded())),
-      policy_(std::move(policy)), cache_(shape_of(*model_, options_, *policy_), model_->backend()),
-      transformer_(transformer_for(*model_, options_, *policy_)), sampler_(options_.sampler)
+      policy_(fitting(std::move(policy), options_, model_->config())),
+      cache_(shape_of(*model_, options_, *policy_), model_->backend()),
+      transformer_(transformer_for(*model_, options_, *policy_)), step_(std::make_unique<Step>(*this)),
+      sampler_(options_.sampler)
 {
     options_.policy = policy_->resolved();
 }
 
 Session::Session(const Session& other, KvCache cache)
     : model_(other.model_), options_(other.options_), policy_(other.policy_->clone()), cache_(std::move(cache)),
-      transformer_(transformer_for(*model_, options_, *policy_)), sampler_(other.sampler_), logits_(other.logits_),
-      has_logits_(other.has_logits_), last_token_(other.last_token_), tokens_seen_(other.tokens_seen_),
-      steps_seen_(other.steps_seen_), evicted_(other.evicted_)
+      transformer_(transformer_for(*model_, options_, *policy_)), step_(std::make_unique<Step>(*this)),
+      sampler_(other.sampler_), logits_(other.logits_), has_logits_(other.has_logits_),
+      last_token_(other.last_token_), tokens_seen_(other.tokens_seen_), steps_seen_(other.steps_seen_),
+      evicted_(other.evicted_)
 {
 }
 
@@ -198,39 +227,42 @@ bool Session::finish(const FeedOptions& options)
 }
 
 // Computes the first `tokens` pending ones: whole chunks, and at the end of the input a shorter one.
+// A batch leaves pending_ before it is computed: whatever is thrown, no token is read twice.
 bool Session::run(int64_t tokens, const FeedOptions& options)
-{
+try {
     const Stopwatch watch;
     const uint64_t seen_before = tokens_seen_;
     const int64_t rows_at_once =
         policy_->couples_layers() ? options_.chunk : options_.rows_at_once / options_.chunk * options_.chunk;
-    int64_t done = 0;
-    while (done < tokens) {
+    std::vector<TokenId> batch;
+    while (tokens > 0) {
         if (options.stop.stop_requested()) {
             pending_.clear();
             return false;
         }
-        const auto rows = std::min(rows_at_once, tokens - done);
+        const auto rows = std::min(rows_at_once, tokens);
         check_room(rows);
-        const std::span<const TokenId> batch(pending_.data() + done, static_cast<size_t>(rows));
+        batch.assign(pending_.begin(), pending_.begin() + rows);
+        pending_.erase(pending_.begin(), pending_.begin() + rows);
+        tokens -= rows;
         std::vector<int32_t> chunks;
         for (int64_t at = 0; at < rows; at += options_.chunk)
             chunks.push_back(static_cast<int32_t>(std::min<int64_t>(options_.chunk, rows - at)));
         // The last token's logits are wanted before the next rows overwrite what they are computed from.
         if (options.loss && tokens_seen_ > 0) compute_logits();
-        Step step(*this);
-        transformer_.prefill(batch, chunks, tokens_seen_, cache_, policy_->couples_layers(), step);
+        transformer_.prefill(batch, chunks, tokens_seen_, cache_, policy_->couples_layers(), *step_);
         if (options.loss) report_losses(batch, options);
         has_logits_ = false;
         last_token_ = batch.back();
         tokens_seen_ += batch.size();
         steps_seen_ += chunks.size();
-        done += rows;
         tokens_per_second_ = static_cast<double>(tokens_seen_ - seen_before) / std::max(watch.seconds(), 1e-9);
         if (options.progress) options.progress(telemetry());
     }
-    pending_.erase(pending_.begin(), pending_.begin() + done);
     return true;
+} catch (...) {
+    pending_.clear();
+    throw;
 }
 
 void Session::check_room(int64_t tokens) const
@@ -238,6 +270,11 @@ void Session::check_room(int64_t tokens) const
     if (tokens_seen_ + static_cast<uint64_t>(tokens) > UINT32_MAX)
         throw Error(ErrorKind::Failed, "PAL-TEXT-02", "document", "the stream is longer than 4,294,967,295 tokens",
                     "start a new session");
+    const int64_t context = model_->config().context;
+    if (options_.positions == PositionMode::Original && static_cast<int64_t>(tokens_seen_) + tokens > context)
+        throw Error(ErrorKind::Resources, "PAL-BUDGET-03", "--positions original",
+                    "the model was trained on " + std::to_string(context) + " positions and more are needed",
+                    "use --positions contiguous");
     if (policy_->bounded()) return;
     const int64_t capacity = policy_->list_budget(0, 0);
     if (static_cast<int64_t>(tokens_seen_) + tokens > capacity)
@@ -288,7 +325,7 @@ GenerateResult Session::generate(const GenerateOptions& options)
             result.end = GenerateEnd::Cancelled;
             break;
         }
-        if (std::ssize(result.tokens) == options.max_tokens) {
+        if (std::ssize(result.tokens) >= options.max_tokens) {
             result.end = GenerateEnd::Length;
             break;
         }
@@ -298,8 +335,7 @@ GenerateResult Session::generate(const GenerateOptions& options)
             break;
         }
         check_room(1);
-        Step step(*this);
-        transformer_.decode(token, tokens_seen_, cache_, step);
+        transformer_.decode(token, tokens_seen_, cache_, *step_);
         sampler_.accept(token);
         has_logits_ = false;
         last_token_ = token;
@@ -333,99 +369,6 @@ std::unique_ptr<Session> Session::fork()
 {
     if (tokens_seen_ > 0 || !pending_.empty()) logits();
     return std::unique_ptr<Session>(new Session(*this, cache_.clone()));
-}
-
-SessionState Session::state()
-{
-    if (tokens_seen_ > 0 || !pending_.empty()) logits();
-    SessionState state{.model_fingerprint = model_->fingerprint(),
-                       .simd_target = model_->backend().simd_target(),
-                       .policy = options_.policy,
-                       .budget = options_.budget,
-                       .chunk = options_.chunk,
-                       .positions = options_.positions,
-                       .kv_type = *options_.kv_type,
-                       .tokens_seen = tokens_seen_,
-                       .steps_seen = steps_seen_,
-                       .evicted = evicted_,
-                       .last_token = last_token_,
-                       .logits = logits_,
-                       .policy_state = policy_->state(),
-                       .sampler_options = options_.sampler,
-                       .sampler_state = sampler_.state(),
-                       .lists = {}};
-    for (int32_t l = 0; l < cache_.shape().layers; ++l)
-        for (int32_t h = 0; h < cache_.shape().heads.kv_heads; ++h) {
-            ListAtRest& list = state.lists.emplace_back();
-            list.tokens = cache_.list(l, h);
-            cache_.read(l, h, list.keys, list.values);
-        }
-    return state;
-}
-
-namespace {
-
-[[noreturn]] void refuse(const std::string& what, const std::string& remedy)
-{
-    throw Error(ErrorKind::Failed, "PAL-SNAP-02", "saved session", what, remedy);
-}
-
-// Rules K3 and K7: every size is that of the live session, every index lies inside the stream.
-void check_list(const ListAtRest& list, const KvCache& cache, int32_t layer, int32_t head, uint64_t tokens_seen)
-{
-    const auto n = list.tokens.size();
-    const auto bytes = n * static_cast<size_t>(kernels::row_bytes(cache.shape().type, cache.shape().heads.head_dim));
-    const size_t accumulated = cache.shape().with_signals ? n : 0;
-    const bool sizes = n <= static_cast<size_t>(cache.capacity(layer, head)) && list.keys.size() == bytes &&
-                       list.values.size() == bytes && list.tokens.sum.size() == accumulated &&
-                       list.tokens.count.size() == accumulated;
-    const auto& stream = list.tokens.stream;
-    const bool ascending = std::adjacent_find(stream.begin(), stream.end(), std::greater_equal<>()) == stream.end();
-    const auto finite = [](double x) { return std::isfinite(x); };
-    if (!sizes || !ascending || (n > 0 && stream.back() >= tokens_seen) ||
-        !std::all_of(list.tokens.sum.begin(), list.tokens.sum.end(), finite) ||
-        !std::all_of(list.tokens.count.begin(), list.tokens.count.end(), finite))
-        refuse("the tokens of layer " + std::to_string(layer) + ", head " + std::to_string(head) + " do not fit it",
-               "read the document again");
-}
-
-} // namespace
-
-std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, const SessionState& state)
-{
-    if (state.model_fingerprint != model->fingerprint())
-        refuse("it was saved with another model", "load that model or read the document again");
-    if (state.simd_target != model->backend().simd_target())
-        refuse("it was computed with " + state.simd_target + " instructions, this process uses " +
-                   model->backend().simd_target(),
-               "start with --simd " + state.simd_target + " or read the document again");
-    auto session = std::make_unique<Session>(model, SessionOptions{.policy = state.policy,
-                                                                   .budget = state.budget,
-                                                                   .chunk = state.chunk,
-                                                                   .positions = state.positions,
-                                                                   .kv_type = state.kv_type,
-                                                                   .rows_at_once = SessionOptions{}.rows_at_once,
-                                                                   .sampler = state.sampler_options});
-    const CacheShape& shape = session->cache_.shape();
-    const bool fed = state.tokens_seen > 0;
-    if (state.lists.size() != static_cast<size_t>(shape.layers * shape.heads.kv_heads) ||
-        state.logits.size() != (fed ? static_cast<size_t>(model->config().vocabulary) : 0))
-        refuse("its parts do not fit the model", "read the document again");
-    for (int32_t l = 0; l < shape.layers; ++l)
-        for (int32_t h = 0; h < shape.heads.kv_heads; ++h) {
-            const ListAtRest& list = state.lists[static_cast<size_t>(l * shape.heads.kv_heads + h)];
-            check_list(list, session->cache_, l, h, state.tokens_seen);
-            session->cache_.write(l, h, list.tokens, list.keys, list.values);
-        }
-    session->policy_->restore(state.policy_state);
-    session->sampler_.restore(state.sampler_state);
-    session->logits_ = state.logits;
-    session->has_logits_ = fed;
-    session->last_token_ = state.last_token;
-    session->tokens_seen_ = state.tokens_seen;
-    session->steps_seen_ = state.steps_seen;
-    session->evicted_ = state.evicted;
-    return session;
 }
 
 } // namespace palimpsest::engine

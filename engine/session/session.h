@@ -1,11 +1,11 @@
 // One stream of tokens through a model under a fixed cache budget: feed a document, generate, fork, save.
 //
-// Chunks of b tokens attend to what was kept and to themselves; then the policy evicts every list back to its budget.
-// Boundaries lie at multiples of b, counted from the start, from the last generated token, and from the last time an
-// incomplete chunk was asked for (generate, state, finish).
+// Chunks of b tokens attend to what was kept and to themselves; then the policy evicts every list back to its
+// budget. Boundaries lie at multiples of b, counted from the start, from the last generated token, and from the
+// last time an incomplete chunk was asked for (generate, state, finish).
 //
-// Not thread-safe; sessions that share a model's backend take turns. Cancelling takes effect between super-chunks and
-// between tokens, and leaves the session as after the last one.
+// Not thread-safe; sessions that share a model's backend take turns. Cancelling takes effect between super-chunks
+// and between tokens, and leaves the session as after the last one.
 #pragma once
 
 #include <functional>
@@ -61,6 +61,8 @@ public:
     // With a policy of the caller's own instead of one by name; options.policy and options.budget describe it.
     Session(std::shared_ptr<const Model> model, const SessionOptions& options, std::unique_ptr<Policy> policy);
     ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
 
     const Model& model() const { return *model_; }
     const SessionOptions& options() const { return options_; } // budget and KV type filled in
@@ -105,6 +107,7 @@ private:
     std::unique_ptr<Policy> policy_;
     KvCache cache_;
     Transformer transformer_;
+    std::unique_ptr<Step> step_;
     Sampler sampler_;
     std::vector<TokenId> pending_;
     std::vector<float> logits_; // after the last token, if has_logits_

@@ -12,7 +12,8 @@ namespace palimpsest::engine {
 
 struct SessionOptions {
     PolicySpec policy{"treekv", {}};
-    int32_t budget = 0;  // tokens kept per (layer, KV head); 0: min(2048, context - chunk), or the context if unbounded
+    int32_t budget =
+        0; // tokens kept per (layer, KV head); 0: min(2048, context - chunk), or the context if unbounded
     int32_t chunk = 512; // tokens per prefill chunk
     PositionMode positions = PositionMode::Contiguous;
     std::optional<kernels::DType> kv_type; // none: bf16 for models stored in bf16, else f16

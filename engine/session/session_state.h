@@ -1,5 +1,5 @@
-// Everything that going on with a session depends on, at rest in memory: an exact state. Going on from it is bit for
-// bit going on without it, on the same model, backend and SIMD target (architecture.md, contract 7).
+// Everything that going on with a session depends on, at rest in memory: an exact state. Going on from it is bit
+// for bit going on without it, on the same model, backend and SIMD target (architecture.md, contract 7).
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct SessionState {
     uint64_t tokens_seen = 0;
     uint64_t steps_seen = 0; // chunks and decode steps
     uint64_t evicted = 0;
-    TokenId last_token = -1; // -1: nothing was fed yet
+    TokenId last_token = -1;   // -1: nothing was fed yet
     std::vector<float> logits; // after the last token, [vocabulary]; empty if nothing was fed yet
     std::vector<std::byte> policy_state;
     SamplerOptions sampler_options;

@@ -8,4 +8,5 @@ set(SESSION_SOURCES
     model/rope_angles.cpp
     model/transformer.cpp
     session/sampler.cpp
-    session/session.cpp)
+    session/session.cpp
+    session/session_state.cpp)

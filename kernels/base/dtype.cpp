@@ -48,12 +48,16 @@ void to_f32(DType type, const void* from, float* to, int64_t count)
 {
     const auto* halves = static_cast<const uint16_t*>(from);
     switch (type) {
-    case DType::F32: std::memcpy(to, from, static_cast<size_t>(count) * 4); return;
+    case DType::F32:
+        std::memcpy(to, from, static_cast<size_t>(count) * 4);
+        return;
     case DType::F16:
-        for (int64_t i = 0; i < count; ++i) to[i] = f16_to_f32(halves[i]);
+        for (int64_t i = 0; i < count; ++i)
+            to[i] = f16_to_f32(halves[i]);
         return;
     case DType::BF16:
-        for (int64_t i = 0; i < count; ++i) to[i] = bf16_to_f32(halves[i]);
+        for (int64_t i = 0; i < count; ++i)
+            to[i] = bf16_to_f32(halves[i]);
         return;
     case DType::Q8_0: {
         const auto* bytes = static_cast<const std::byte*>(from);
@@ -61,7 +65,8 @@ void to_f32(DType type, const void* from, float* to, int64_t count)
             BlockQ8_0 block;
             std::memcpy(&block, bytes, sizeof block);
             const float scale = f16_to_f32(block.scale);
-            for (int64_t j = 0; j < 32 && i + j < count; ++j) to[i + j] = scale * static_cast<float>(block.q[j]);
+            for (int64_t j = 0; j < 32 && i + j < count; ++j)
+                to[i + j] = scale * static_cast<float>(block.q[j]);
         }
         return;
     }
@@ -74,9 +79,11 @@ void from_f32(DType type, const float* from, void* to, int64_t count)
     auto* halves = static_cast<uint16_t*>(to);
     if (type == DType::F32) std::memcpy(to, from, static_cast<size_t>(count) * 4);
     if (type == DType::F16)
-        for (int64_t i = 0; i < count; ++i) halves[i] = f32_to_f16(from[i]);
+        for (int64_t i = 0; i < count; ++i)
+            halves[i] = f32_to_f16(from[i]);
     if (type == DType::BF16)
-        for (int64_t i = 0; i < count; ++i) halves[i] = f32_to_bf16(from[i]);
+        for (int64_t i = 0; i < count; ++i)
+            halves[i] = f32_to_bf16(from[i]);
 }
 
 } // namespace palimpsest::kernels

@@ -14,12 +14,12 @@ namespace palimpsest {
 
 // Decides the exit code of the command (cli.md).
 enum class ErrorKind {
-    Failed = 1,      // a document, model, snapshot or database cannot be used
-    Usage = 2,       // the command line is wrong
-    NotFound = 3,    // a session, model or document is not there
-    Resources = 4,   // not enough memory, disk space or GPU memory
-    Busy = 5,        // another process owns the database
-    Internal = 70,   // always a bug
+    Failed = 1,    // a document, model, snapshot or database cannot be used
+    Usage = 2,     // the command line is wrong
+    NotFound = 3,  // a session, model or document is not there
+    Resources = 4, // not enough memory, disk space or GPU memory
+    Busy = 5,      // another process owns the database
+    Internal = 70, // always a bug
 };
 
 class Error : public std::exception {

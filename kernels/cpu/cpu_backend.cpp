@@ -11,29 +11,77 @@ namespace palimpsest::kernels::cpu {
 
 CpuBackend::CpuBackend(int threads) : context_(threads) {}
 
-std::string CpuBackend::name() const { return "cpu"; }
-std::string CpuBackend::simd_target() const { return kernels::simd_target(); }
-int CpuBackend::threads() const { return context_.threads.threads(); }
+std::string CpuBackend::name() const
+{
+    return "cpu";
+}
+std::string CpuBackend::simd_target() const
+{
+    return kernels::simd_target();
+}
+int CpuBackend::threads() const
+{
+    return context_.threads.threads();
+}
 
-void CpuBackend::upload(void* to, const void* from_host, size_t bytes) { copy(to, from_host, bytes); }
-void CpuBackend::download(void* to_host, const void* from, size_t bytes) { copy(to_host, from, bytes); }
+void CpuBackend::upload(void* to, const void* from_host, size_t bytes)
+{
+    copy(to, from_host, bytes);
+}
+void CpuBackend::download(void* to_host, const void* from, size_t bytes)
+{
+    copy(to_host, from, bytes);
+}
 void CpuBackend::copy(void* to, const void* from, size_t bytes)
 {
     if (bytes > 0) std::memmove(to, from, bytes); // empty ranges may come with null pointers
 }
 
-std::unique_ptr<Weight> CpuBackend::load(std::span<const HostMatrix> parts) { return cpu::load(parts); }
+std::unique_ptr<Weight> CpuBackend::load(std::span<const HostMatrix> parts)
+{
+    return cpu::load(parts);
+}
 
-void CpuBackend::embed(const EmbedArgs& args) { cpu::embed(args, context_); }
-void CpuBackend::linear(const LinearArgs& args) { cpu::linear(args, context_); }
-void CpuBackend::feed_forward(const FeedForwardArgs& args) { cpu::feed_forward(args, context_); }
-void CpuBackend::stage(const StageArgs& args) { cpu::stage(args, context_); }
-void CpuBackend::attend(const AttendArgs& args) { cpu::attend(args, context_); }
-void CpuBackend::decode_attend(const DecodeAttendArgs& args) { cpu::decode_attend(args, context_); }
-void CpuBackend::compact(const CompactArgs& args) { cpu::compact(args, context_); }
-void CpuBackend::drop(const DropArgs& args) { cpu::drop(args); }
-void CpuBackend::straighten(const StraightenArgs& args) { cpu::straighten(args, context_); }
-void CpuBackend::gather(const GatherArgs& args) { cpu::gather(args); }
+void CpuBackend::embed(const EmbedArgs& args)
+{
+    cpu::embed(args, context_);
+}
+void CpuBackend::linear(const LinearArgs& args)
+{
+    cpu::linear(args, context_);
+}
+void CpuBackend::feed_forward(const FeedForwardArgs& args)
+{
+    cpu::feed_forward(args, context_);
+}
+void CpuBackend::stage(const StageArgs& args)
+{
+    cpu::stage(args, context_);
+}
+void CpuBackend::attend(const AttendArgs& args)
+{
+    cpu::attend(args, context_);
+}
+void CpuBackend::decode_attend(const DecodeAttendArgs& args)
+{
+    cpu::decode_attend(args, context_);
+}
+void CpuBackend::compact(const CompactArgs& args)
+{
+    cpu::compact(args, context_);
+}
+void CpuBackend::drop(const DropArgs& args)
+{
+    cpu::drop(args);
+}
+void CpuBackend::straighten(const StraightenArgs& args)
+{
+    cpu::straighten(args, context_);
+}
+void CpuBackend::gather(const GatherArgs& args)
+{
+    cpu::gather(args);
+}
 
 // Fresh pages from the system are zero and take memory only when touched.
 void* CpuBackend::allocate(size_t bytes)
@@ -46,6 +94,9 @@ void* CpuBackend::allocate(size_t bytes)
     return data;
 }
 
-void CpuBackend::release(void* data, size_t bytes) noexcept { munmap(data, bytes); }
+void CpuBackend::release(void* data, size_t bytes) noexcept
+{
+    munmap(data, bytes);
+}
 
 } // namespace palimpsest::kernels::cpu

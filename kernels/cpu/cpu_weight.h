@@ -35,7 +35,10 @@ private:
     std::vector<Part> parts_;
 };
 
-inline const CpuWeight& on_cpu(const Weight* weight) { return static_cast<const CpuWeight&>(*weight); }
+inline const CpuWeight& on_cpu(const Weight* weight)
+{
+    return static_cast<const CpuWeight&>(*weight);
+}
 
 inline int64_t CpuWeight::Part::stored_of(int64_t row) const
 {
@@ -56,7 +59,8 @@ inline int64_t CpuWeight::Part::row_of(int64_t stored_row) const
 inline CpuWeight::Row CpuWeight::row(int64_t r) const
 {
     const Part* part = parts_.data();
-    while (r >= part->first_row + part->matrix.rows) ++part;
+    while (r >= part->first_row + part->matrix.rows)
+        ++part;
     return {part->matrix.type, part->stored(part->stored_of(r - part->first_row))};
 }
 

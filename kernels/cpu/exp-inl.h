@@ -19,8 +19,8 @@ namespace HWY_NAMESPACE {
 // e^x for x in [-inf, 88], within 2 units in the last place; what would be subnormal is 0, so e^-inf = 0. NaN stays
 // NaN. REQUIRES: x <= 88 (the scale would overflow).
 //
-// x = n ln 2 + r with |r| <= ln(2)/2; ln 2 in two parts, of which n times the first is exact. e^r = 1 + r + r^2 q(r)
-// with q fitted to the least largest relative error, 3e-9.
+// x = n ln 2 + r with |r| <= ln(2)/2; ln 2 in two parts, of which n times the first is exact. e^r = 1 + r + r^2
+// q(r) with q fitted to the least largest relative error, 3e-9.
 template<class D, class V>
 HWY_INLINE V Exp(D d, V x)
 {

@@ -13,8 +13,8 @@
 #define PALIMPSEST_KERNELS_CPU_GEMM_BLOCKS
 namespace palimpsest::kernels::cpu {
 
-// Depth and width of a block of W: 128 kB as f32, which stays in L2 while all rows pass by. Fixed, whatever the thread
-// count: the depth decides how a sum is rounded.
+// Depth and width of a block of W: 128 kB as f32, which stays in L2 while all rows pass by. Fixed, whatever the
+// thread count: the depth decides how a sum is rounded.
 inline constexpr int64_t KC = 256, NC = 128;
 
 // Rows cut into panels of nearly equal height, none above `most`.
@@ -44,9 +44,13 @@ using cpu::CpuWeight;
 using cpu::KC;
 using cpu::NC;
 
-int64_t panel_height() { return MR; }
+int64_t panel_height()
+{
+    return MR;
+}
 
-void pack_panel(const float* x, int64_t ldx, const cpu::RowPanels& panels, int64_t panel, int64_t cols, float* packed)
+void pack_panel(const float* x, int64_t ldx, const cpu::RowPanels& panels, int64_t panel, int64_t cols,
+                float* packed)
 {
     for (int64_t k = 0; k < cols; k += KC) {
         const int64_t kc = std::min(KC, cols - k);
@@ -57,8 +61,10 @@ void pack_panel(const float* x, int64_t ldx, const cpu::RowPanels& panels, int64
 void widen(const CpuWeight::Row& row, int64_t k, int64_t count, float* to)
 {
     const std::byte* from = row.data + row_bytes(row.type, k);
-    if (row.type == DType::Q8_0) WidenQ8Row(from, to, count);
-    else WidenRow(row.type, from, to, count);
+    if (row.type == DType::Q8_0)
+        WidenQ8Row(from, to, count);
+    else
+        WidenRow(row.type, from, to, count);
 }
 
 #if HWY_TARGET != HWY_SCALAR
@@ -107,7 +113,8 @@ void transpose(const float* HWY_RESTRICT rows, int64_t stride, int64_t kc, float
     }
 #endif
     for (; p < kc; ++p)
-        for (int64_t r = 0; r < NR; ++r) panel[p * NR + r] = rows[r * stride + p];
+        for (int64_t r = 0; r < NR; ++r)
+            panel[p * NR + r] = rows[r * stride + p];
 }
 
 // Rows [n, n + columns) of W, from k on, as a panel [kc][NR]; the columns beyond are zero.
@@ -116,8 +123,10 @@ void unpack_panel(const CpuWeight& weight, int64_t n, int64_t columns, int64_t k
     // A stride that is no power of two: rows of 1 kB would compete for a few sets of the first-level cache.
     constexpr int64_t stride = KC + 16;
     HWY_ALIGN float rows[NR * stride];
-    for (int64_t r = 0; r < columns; ++r) widen(weight.row(n + r), k, kc, rows + r * stride);
-    for (int64_t r = columns; r < NR; ++r) std::fill_n(rows + r * stride, kc, 0.0f);
+    for (int64_t r = 0; r < columns; ++r)
+        widen(weight.row(n + r), k, kc, rows + r * stride);
+    for (int64_t r = columns; r < NR; ++r)
+        std::fill_n(rows + r * stride, kc, 0.0f);
     transpose(rows, stride, kc, panel);
 }
 
@@ -126,7 +135,8 @@ void put_bias(const cpu::Product& product, int64_t n, int64_t columns)
 {
     for (int64_t r = 0; r < product.x.rows; ++r) {
         float* y = product.y + r * product.weight->rows();
-        for (int64_t j = n; j < n + columns; ++j) y[j] = product.bias[j] + (product.accumulate ? y[j] : 0.0f);
+        for (int64_t j = n; j < n + columns; ++j)
+            y[j] = product.bias[j] + (product.accumulate ? y[j] : 0.0f);
     }
 }
 
@@ -170,7 +180,8 @@ void pack_made_panel(const RowSource& x, const RowPanels& panels, int64_t panel,
         HWY_DYNAMIC_DISPATCH(pack_panel)(x.in_memory(panels.begin(panel)), x.cols, panels, panel, x.cols, packed);
         return;
     }
-    for (int r = 0; r < panels.height(panel); ++r) x.make(panels.begin(panel) + r, made + r * x.cols);
+    for (int r = 0; r < panels.height(panel); ++r)
+        x.make(panels.begin(panel) + r, made + r * x.cols);
     HWY_DYNAMIC_DISPATCH(pack_panel)(made, x.cols, panels, panel, x.cols, packed);
 }
 

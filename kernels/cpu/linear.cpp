@@ -30,7 +30,10 @@ CpuWeight::CpuWeight(std::span<const HostMatrix> parts)
     }
 }
 
-std::unique_ptr<Weight> load(std::span<const HostMatrix> parts) { return std::make_unique<CpuWeight>(parts); }
+std::unique_ptr<Weight> load(std::span<const HostMatrix> parts)
+{
+    return std::make_unique<CpuWeight>(parts);
+}
 
 void linear(const LinearArgs& args, CpuContext& context)
 {
@@ -39,8 +42,10 @@ void linear(const LinearArgs& args, CpuContext& context)
                           .bias = args.bias,
                           .y = args.y,
                           .accumulate = args.accumulate};
-    if (args.phase == Phase::Decode) gemv(product, context);
-    else gemm(product, context);
+    if (args.phase == Phase::Decode)
+        gemv(product, context);
+    else
+        gemm(product, context);
 }
 
 } // namespace palimpsest::kernels::cpu

@@ -1,8 +1,9 @@
 // The f32 tile every matrix product on the CPU is made of: C[rows, NR] (+)= A[rows, k] B[k, NR].
 //
-// Both operands come packed, k outermost: A as [k][rows], B as [k][NR]. An element of C is one chain of fused (or on
-// targets without FMA: separate) multiply-adds over ascending k, whatever `rows` is, so a row's bits never depend on
-// the rows that come with it. See "Anatomy of High-Performance Matrix Multiplication" (Goto, van de Geijn 2008).
+// Both operands come packed, k outermost: A as [k][rows], B as [k][NR]. An element of C is one chain of fused (or
+// on targets without FMA: separate) multiply-adds over ascending k, whatever `rows` is, so a row's bits never
+// depend on the rows that come with it. See "Anatomy of High-Performance Matrix Multiplication" (Goto, van de Geijn
+// 2008).
 //
 // Included once per SIMD target; see hwy/foreach_target.h for the guard.
 #if defined(PALIMPSEST_KERNELS_CPU_MICRO_KERNEL_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -37,7 +38,8 @@ inline constexpr int MR = 6;
 HWY_INLINE void PackRowsA(const float* HWY_RESTRICT x, int64_t ldx, int rows, int64_t k, float* HWY_RESTRICT packed)
 {
     for (int64_t p = 0; p < k; ++p, packed += rows)
-        for (int r = 0; r < rows; ++r) packed[r] = x[r * ldx + p];
+        for (int r = 0; r < rows; ++r)
+            packed[r] = x[r * ldx + p];
 }
 
 // The tile with its number of rows known to the compiler, so that C stays in registers.
@@ -49,7 +51,8 @@ HWY_INLINE void MicroTile(const float* HWY_RESTRICT packed_a, const float* HWY_R
     const int64_t lanes = NR / 2;
     hn::Vec<decltype(d)> left[rows], right[rows];
 #pragma GCC unroll 16
-    for (int r = 0; r < rows; ++r) left[r] = right[r] = hn::Zero(d);
+    for (int r = 0; r < rows; ++r)
+        left[r] = right[r] = hn::Zero(d);
 #pragma GCC unroll 1
     for (int64_t p = 0; p < k; ++p, packed_a += rows, packed_b += NR) {
         const auto b_left = hn::Load(d, packed_b);
@@ -77,9 +80,9 @@ HWY_INLINE void MicroTile(const float* HWY_RESTRICT packed_a, const float* HWY_R
 inline void MicroTile(int rows, const float* packed_a, const float* packed_b, int64_t k, float* c, int64_t ldc,
                       bool first)
 {
-#define PALIMPSEST_TILE(n) \
-    case n: \
-        if constexpr (n <= MR) MicroTile<n>(packed_a, packed_b, k, c, ldc, first); \
+#define PALIMPSEST_TILE(n)                                                                                         \
+    case n:                                                                                                        \
+        if constexpr (n <= MR) MicroTile<n>(packed_a, packed_b, k, c, ldc, first);                                 \
         return;
     switch (rows) {
         PALIMPSEST_TILE(1)

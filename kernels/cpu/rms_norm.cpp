@@ -29,7 +29,8 @@ float sum_of_squares(const float* HWY_RESTRICT x, int64_t count)
         s3 = hn::MulAdd(x3, x3, s3);
     }
     float sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(s0, s1), hn::Add(s2, s3))));
-    for (; i < count; ++i) sum += x[i] * x[i];
+    for (; i < count; ++i)
+        sum += x[i] * x[i];
     return sum;
 }
 
@@ -42,7 +43,8 @@ void rms_norm(const float* x, const RmsNorm& norm, int64_t cols, float* y)
     int64_t i = 0;
     for (; i + lanes <= cols; i += lanes)
         hn::StoreU(hn::Mul(hn::Mul(hn::LoadU(d, x + i), factor), hn::LoadU(d, norm.weight + i)), d, y + i);
-    for (; i < cols; ++i) y[i] = x[i] * inverse * norm.weight[i];
+    for (; i < cols; ++i)
+        y[i] = x[i] * inverse * norm.weight[i];
 }
 
 } // namespace

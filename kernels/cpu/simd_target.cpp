@@ -15,7 +15,10 @@ namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
 namespace { // each file has its own
 
-int64_t running_target() { return HWY_TARGET; }
+int64_t running_target()
+{
+    return HWY_TARGET;
+}
 
 } // namespace
 } // namespace HWY_NAMESPACE
@@ -30,9 +33,8 @@ HWY_EXPORT(running_target);
 
 bool same_name(std::string_view a, std::string_view b)
 {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
-        return std::toupper(x) == std::toupper(y);
-    });
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](unsigned char x, unsigned char y) { return std::toupper(x) == std::toupper(y); });
 }
 
 // What this CPU has, whatever is pinned now.
@@ -50,11 +52,15 @@ std::vector<int64_t> supported()
 std::vector<std::string> simd_targets()
 {
     std::vector<std::string> names;
-    for (const int64_t target : supported()) names.emplace_back(hwy::TargetName(target));
+    for (const int64_t target : supported())
+        names.emplace_back(hwy::TargetName(target));
     return names;
 }
 
-std::string simd_target() { return hwy::TargetName(HWY_DYNAMIC_DISPATCH(running_target)()); }
+std::string simd_target()
+{
+    return hwy::TargetName(HWY_DYNAMIC_DISPATCH(running_target)());
+}
 
 void pin_simd_target(std::string_view name)
 {
@@ -63,7 +69,8 @@ void pin_simd_target(std::string_view name)
     for (const int64_t target : targets)
         if (same_name(name, hwy::TargetName(target))) return hwy::SetSupportedTargetsForTest(target);
     std::string list;
-    for (const auto& known : simd_targets()) list += (list.empty() ? "" : ", ") + known;
+    for (const auto& known : simd_targets())
+        list += (list.empty() ? "" : ", ") + known;
     throw Error(ErrorKind::Usage, "PAL-OPTION-11", "SIMD target '" + printable(name) + "'",
                 "this CPU and program have no such target", "choose one of " + list);
 }

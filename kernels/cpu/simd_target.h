@@ -1,7 +1,8 @@
-// The SIMD instruction sets this program can run its kernels with, by Highway's names ("AVX3", "AVX2", "SSE4", ...).
+// The SIMD instruction sets this program can run its kernels with, by Highway's names ("AVX3", "AVX2", "SSE4",
+// ...).
 //
-// Highway keeps the choice in one table per process: pinning a target changes it for every backend of the process, so
-// it is for one backend at a time (the command's option, tests, benchmarks). Not thread-safe.
+// Highway keeps the choice in one table per process: pinning a target changes it for every backend of the process,
+// so it is for one backend at a time (the command's option, tests, benchmarks). Not thread-safe.
 #pragma once
 
 #include <string>

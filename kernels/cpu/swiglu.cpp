@@ -31,8 +31,10 @@ void swiglu(const float* gate, const float* up, int64_t count, float* y)
     const hn::ScalableTag<float> d;
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
     int64_t i = 0;
-    for (; i + lanes <= count; i += lanes) swiglu_at(d, gate + i, up + i, y + i);
-    for (; i < count; ++i) swiglu_at(hn::CappedTag<float, 1>(), gate + i, up + i, y + i);
+    for (; i + lanes <= count; i += lanes)
+        swiglu_at(d, gate + i, up + i, y + i);
+    for (; i < count; ++i)
+        swiglu_at(hn::CappedTag<float, 1>(), gate + i, up + i, y + i);
 }
 
 } // namespace
@@ -52,8 +54,10 @@ void swiglu(const float* gate, const float* up, int64_t count, float* y)
 
 void RowSource::make(int64_t r, float* to) const
 {
-    if (gated) swiglu(x + r * 2 * cols, x + r * 2 * cols + cols, cols, to);
-    else rms_norm(in_memory(r), norm, cols, to);
+    if (gated)
+        swiglu(x + r * 2 * cols, x + r * 2 * cols + cols, cols, to);
+    else
+        rms_norm(in_memory(r), norm, cols, to);
 }
 
 void feed_forward(const FeedForwardArgs& args, CpuContext& context)

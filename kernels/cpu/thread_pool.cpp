@@ -1,6 +1,9 @@
 #include "kernels/cpu/thread_pool.h"
 
 #include <chrono>
+#include <system_error>
+
+#include "kernels/base/error.h"
 
 namespace palimpsest::kernels {
 namespace {
@@ -9,7 +12,10 @@ constexpr uint64_t open_bit = 1u << 15;
 constexpr uint64_t inside_mask = open_bit - 1;
 constexpr auto spin_time = std::chrono::microseconds(50);
 
-uint64_t epoch_of(uint64_t state) { return state >> 16; }
+uint64_t epoch_of(uint64_t state)
+{
+    return state >> 16;
+}
 
 void pause()
 {
@@ -39,24 +45,38 @@ bool spin_until(Ready&& ready)
 ThreadPool::ThreadPool(int threads)
 {
     workers_.reserve(static_cast<size_t>(threads - 1));
-    for (int worker = 1; worker < threads; ++worker) workers_.emplace_back([this, worker] { work(worker); });
+    try {
+        for (int worker = 1; worker < threads; ++worker)
+            workers_.emplace_back([this, worker] { work(worker); });
+    } catch (const std::system_error&) {
+        join();
+        throw Error(ErrorKind::Resources, "PAL-MEM-01", "--threads",
+                    "the system does not start " + std::to_string(threads) + " threads", "use fewer");
+    }
 }
 
 ThreadPool::~ThreadPool()
+{
+    join();
+}
+
+void ThreadPool::join()
 {
     {
         const std::lock_guard lock(mutex_);
         stop_ = true;
     }
     wake_.notify_all();
-    for (auto& worker : workers_) worker.join();
+    for (auto& worker : workers_)
+        worker.join();
 }
 
 void ThreadPool::run_erased(int64_t tasks, Call call, void* body)
 {
     if (tasks <= 0) return;
     if (tasks == 1 || workers_.empty()) {
-        for (int64_t task = 0; task < tasks; ++task) call(body, task, 0);
+        for (int64_t task = 0; task < tasks; ++task)
+            call(body, task, 0);
         return;
     }
     tasks_ = tasks;
@@ -66,7 +86,8 @@ void ThreadPool::run_erased(int64_t tasks, Call call, void* body)
     {
         // Under the lock, so that a worker about to sleep either sees the new epoch or is woken.
         const std::lock_guard lock(mutex_);
-        state_.store((epoch_of(state_.load(std::memory_order_relaxed)) + 1) << 16 | open_bit, std::memory_order_release);
+        state_.store((epoch_of(state_.load(std::memory_order_relaxed)) + 1) << 16 | open_bit,
+                     std::memory_order_release);
     }
     wake_.notify_all();
     take_tasks(0);
@@ -117,7 +138,8 @@ void ThreadPool::leave()
 
 void ThreadPool::take_tasks(int worker)
 {
-    for (int64_t task; (task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_;) call_(body_, task, worker);
+    for (int64_t task; (task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_;)
+        call_(body_, task, worker);
 }
 
 } // namespace palimpsest::kernels

@@ -22,14 +22,17 @@ double multiply_adds(int64_t rounds, float* keep)
 {
     const hn::ScalableTag<float> d;
     hn::Vec<decltype(d)> sums[chains];
-    for (auto& sum : sums) sum = hn::Set(d, *keep);
+    for (auto& sum : sums)
+        sum = hn::Set(d, *keep);
     const auto a = hn::Set(d, 0.999f), b = hn::Set(d, *keep * 0.001f);
     for (int64_t i = 0; i < rounds; ++i) {
 #pragma GCC unroll 12
-        for (auto& sum : sums) sum = hn::MulAdd(sum, a, b);
+        for (auto& sum : sums)
+            sum = hn::MulAdd(sum, a, b);
     }
     auto total = hn::Zero(d);
-    for (const auto& sum : sums) total = hn::Add(total, sum);
+    for (const auto& sum : sums)
+        total = hn::Add(total, sum);
     *keep = hn::GetLane(hn::SumOfLanes(d, total));
     return 2.0 * chains * static_cast<double>(rounds) * static_cast<double>(hn::Lanes(d));
 }
@@ -87,13 +90,15 @@ double fma_peak(kernels::ThreadPool& pool, const Clock& clock)
     });
     const double seconds = clock.now() - start;
     double total = 0;
-    for (const double operations : done) total += operations;
+    for (const double operations : done)
+        total += operations;
     return total / seconds;
 }
 
 ReadBandwidth::ReadBandwidth() : block_(std::max<size_t>(4 * last_level_cache_bytes(), size_t{128} << 20) / 4)
 {
-    for (size_t i = 0; i < block_.size(); ++i) block_[i] = static_cast<float>(i % 17);
+    for (size_t i = 0; i < block_.size(); ++i)
+        block_[i] = static_cast<float>(i % 17);
 }
 
 double ReadBandwidth::operator()(kernels::ThreadPool& pool, const Clock& clock)
@@ -101,7 +106,8 @@ double ReadBandwidth::operator()(kernels::ThreadPool& pool, const Clock& clock)
     const int64_t tasks = pool.threads();
     const auto count = static_cast<int64_t>(block_.size()) / tasks / 64 * 64;
     const double start = clock.now();
-    pool.run(tasks, [&](int64_t task, int) { sink = HWY_DYNAMIC_DISPATCH(sum_of)(block_.data() + task * count, count); });
+    pool.run(tasks,
+             [&](int64_t task, int) { sink = HWY_DYNAMIC_DISPATCH(sum_of)(block_.data() + task * count, count); });
     return static_cast<double>(count * tasks) * sizeof(float) / (clock.now() - start);
 }
 

@@ -8,8 +8,8 @@
 
 namespace palimpsest::bench {
 
-// Seconds since some start: of the wall clock, or of the processor time this process used, divided by the threads in
-// use. The latter is what a busy machine would show if it were idle: shares other processes took do not count.
+// Seconds since some start: of the wall clock, or of the processor time this process used, divided by the threads
+// in use. The latter is what a busy machine would show if it were idle: shares other processes took do not count.
 class Clock {
 public:
     explicit Clock(int threads, bool processor_time) : threads_(threads), processor_time_(processor_time) {}

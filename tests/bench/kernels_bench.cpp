@@ -1,7 +1,9 @@
-// Speeds of the matrix kernels as fractions of the machine's ceilings, which are measured in the same run: every sample
-// of a kernel stands between two samples of its ceiling, the fraction is taken pairwise, and the median is reported.
+// Speeds of the matrix kernels as fractions of the machine's ceilings, which are measured in the same run: every
+// sample of a kernel stands between two samples of its ceiling, the fraction is taken pairwise, and the median is
+// reported.
 //
-//   kernels-bench [--threads N] [--simd NAME] [--repeats N] [--only gemm|gemv] [--types f32,f16,bf16,q8_0] [--cpu-time] [--json]
+//   kernels-bench [--threads N] [--simd NAME] [--repeats N] [--only gemm|gemv] [--types f32,f16,bf16,q8_0]
+//   [--cpu-time] [--json]
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -46,8 +48,8 @@ double median(std::vector<double> values)
 }
 
 // `work` operations or bytes are done by one call of `body`.
-Result against_ceiling(const Options& options, const bench::Clock& clock, double work, const std::function<void()>& body,
-                       const std::function<double()>& ceiling)
+Result against_ceiling(const Options& options, const bench::Clock& clock, double work,
+                       const std::function<void()>& body, const std::function<double()>& ceiling)
 {
     body();
     const double once = [&] {
@@ -60,27 +62,35 @@ Result against_ceiling(const Options& options, const bench::Clock& clock, double
     double before = ceiling();
     for (int repeat = 0; repeat < options.repeats; ++repeat) {
         const double start = clock.now();
-        for (int call = 0; call < calls; ++call) body();
+        for (int call = 0; call < calls; ++call)
+            body();
         speeds.push_back(work * calls / (clock.now() - start));
         const double after = ceiling();
         ceilings.push_back((before + after) / 2);
         fractions.push_back(speeds.back() / ceilings.back());
         before = after;
     }
-    return {.kernel = {}, .type = {}, .shape = {}, .threads = 0, .speed = median(speeds), .ceiling = median(ceilings),
-            .fraction = median(fractions), .bar = 0};
+    return {.kernel = {},
+            .type = {},
+            .shape = {},
+            .threads = 0,
+            .speed = median(speeds),
+            .ceiling = median(ceilings),
+            .fraction = median(fractions),
+            .bar = 0};
 }
 
 void print(const Options& options, const Result& r, const char* unit)
 {
     if (options.json)
-        std::printf("{\"kernel\":\"%s\",\"type\":\"%s\",\"shape\":\"%s\",\"threads\":%d,\"speed\":%.4g,\"ceiling\":%.4g,"
-                    "\"fraction\":%.3f,\"bar\":%.2f}\n",
-                    r.kernel.c_str(), r.type.c_str(), r.shape.c_str(), r.threads, r.speed, r.ceiling, r.fraction, r.bar);
+        std::printf(
+            "{\"kernel\":\"%s\",\"type\":\"%s\",\"shape\":\"%s\",\"threads\":%d,\"speed\":%.4g,\"ceiling\":%.4g,"
+            "\"fraction\":%.3f,\"bar\":%.2f}\n",
+            r.kernel.c_str(), r.type.c_str(), r.shape.c_str(), r.threads, r.speed, r.ceiling, r.fraction, r.bar);
     else
         std::printf("%-6s %-5s %-18s %2d threads  %7.1f of %7.1f %s  %.2f%s\n", r.kernel.c_str(), r.type.c_str(),
                     r.shape.c_str(), r.threads, r.speed / 1e9, r.ceiling / 1e9, unit, r.fraction,
-                    r.bar == 0          ? ""
+                    r.bar == 0            ? ""
                     : r.fraction >= r.bar ? "  ok"
                                           : "  BELOW ITS BAR");
     std::fflush(stdout);
@@ -93,8 +103,10 @@ struct RandomWeight {
     {
         std::mt19937 random(1);
         const size_t distinct = std::min<size_t>(bytes.size(), static_cast<size_t>(16 * row_bytes(type, cols)));
-        if (type == DType::Q8_0) fill_blocks(random, distinct);
-        else fill_values(random, type, distinct);
+        if (type == DType::Q8_0)
+            fill_blocks(random, distinct);
+        else
+            fill_values(random, type, distinct);
         for (size_t at = distinct; at < bytes.size(); at += distinct)
             std::copy_n(bytes.begin(), std::min(distinct, bytes.size() - at),
                         bytes.begin() + static_cast<std::ptrdiff_t>(at));
@@ -106,14 +118,16 @@ struct RandomWeight {
         for (size_t at = 0; at < count; at += sizeof(BlockQ8_0)) {
             BlockQ8_0 block;
             block.scale = f32_to_f16(0.01f);
-            for (int8_t& q : block.q) q = static_cast<int8_t>(random() % 255 - 127);
+            for (int8_t& q : block.q)
+                q = static_cast<int8_t>(random() % 255 - 127);
             std::memcpy(bytes.data() + at, &block, sizeof block);
         }
     }
     void fill_values(std::mt19937& random, DType type, size_t count)
     {
         std::vector<float> values(count / static_cast<size_t>(info(type).bytes));
-        for (float& v : values) v = static_cast<float>(random()) * 0x1p-32f - 0.5f;
+        for (float& v : values)
+            v = static_cast<float>(random()) * 0x1p-32f - 0.5f;
         from_f32(type, values.data(), bytes.data(), static_cast<int64_t>(values.size()));
     }
     std::vector<std::byte> bytes;
@@ -157,8 +171,9 @@ void measure_gemm(const Options& options, Backend& backend, ThreadPool& pool, co
                 args.rows = m;
                 args.weight = w.weight.get();
                 args.y = y.data();
-                Result r = against_ceiling(options, clock, 2.0 * static_cast<double>(m) * rows * cols,
-                                           [&] { backend.linear(args); }, [&] { return bench::fma_peak(pool, clock); });
+                Result r = against_ceiling(
+                    options, clock, 2.0 * static_cast<double>(m) * rows * cols, [&] { backend.linear(args); },
+                    [&] { return bench::fma_peak(pool, clock); });
                 r.kernel = "gemm";
                 r.type = info(type).name;
                 r.shape = shape_of(m, *w.weight);
@@ -192,7 +207,8 @@ void measure_gemv(const Options& options, Backend& backend, ThreadPool& pool, co
                     backend.linear(args);
                 }
             };
-            Result r = against_ceiling(options, clock, static_cast<double>(bytes), all, [&] { return bandwidth(pool, clock); });
+            Result r = against_ceiling(options, clock, static_cast<double>(bytes), all,
+                                       [&] { return bandwidth(pool, clock); });
             r.kernel = "gemv";
             r.type = info(type).name;
             r.shape = shape_of(1, *set.front().weight);
@@ -212,14 +228,19 @@ Options parse(int argc, char** argv)
             continue;
         }
         const char* value = i + 1 < argc ? argv[++i] : "";
-        if (name == "--threads") options.threads = std::atoi(value);
-        else if (name == "--repeats") options.repeats = std::max(1, std::atoi(value));
-        else if (name == "--simd") options.simd = value;
-        else if (name == "--only") options.only = value;
-        else if (name == "--types") options.types = value;
+        if (name == "--threads")
+            options.threads = std::atoi(value);
+        else if (name == "--repeats")
+            options.repeats = std::max(1, std::atoi(value));
+        else if (name == "--simd")
+            options.simd = value;
+        else if (name == "--only")
+            options.only = value;
+        else if (name == "--types")
+            options.types = value;
         else
-            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "option '" + printable(name) + "'", "there is no such option",
-                        "see the first lines of kernels_bench.cpp");
+            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "option '" + printable(name) + "'",
+                        "there is no such option", "see the first lines of kernels_bench.cpp");
     }
     return options;
 }
@@ -232,8 +253,8 @@ void measure(const Options& options, int threads)
     bench::ReadBandwidth bandwidth;
     bandwidth(pool, clock);
     if (!options.json)
-        std::printf("%s, %d threads: f32 peak %.1f GFLOP/s, read %.1f GB/s\n", backend->simd_target().c_str(), threads,
-                    bench::fma_peak(pool, clock) / 1e9, bandwidth(pool, clock) / 1e9);
+        std::printf("%s, %d threads: f32 peak %.1f GFLOP/s, read %.1f GB/s\n", backend->simd_target().c_str(),
+                    threads, bench::fma_peak(pool, clock) / 1e9, bandwidth(pool, clock) / 1e9);
     if (options.only != "gemv") measure_gemm(options, *backend, pool, clock);
     if (options.only != "gemm") measure_gemv(options, *backend, pool, clock, bandwidth);
 }

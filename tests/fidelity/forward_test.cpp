@@ -1,5 +1,5 @@
-// The forward pass against logits that tests/fixtures/models/make_fixtures.py computed in float64 from the weights as
-// the gguf and safetensors packages read them.
+// The forward pass against logits that tests/fixtures/models/make_fixtures.py computed in float64 from the weights
+// as the gguf and safetensors packages read them.
 
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -47,7 +47,8 @@ TEST_CASE("logits are those of an independent float64 forward pass")
     const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
     for (const auto& entry : index["models"]) {
         const std::string path = entry["path"];
-        const auto model = Model::load(fixtures + path, kernels::open_backend({.device = "cpu", .threads = 2, .simd = ""}));
+        const auto model =
+            Model::load(fixtures + path, kernels::open_backend({.device = "cpu", .threads = 2, .simd = ""}));
         Session session(model, {.policy = {"full", {}},
                                 .budget = 0,
                                 .chunk = chunk,

@@ -4,10 +4,9 @@
 #include <string_view>
 #include <vector>
 
-#include <sentencepiece_processor.h>
-
 #include "engine/model/hf_tokenizer.h"
 #include "engine/model/spm_model_check.h"
+#include "engine/text/tokenizer.h"
 #include "kernels/base/error.h"
 #include "tests/support/fixtures/tiny_model.h"
 
@@ -28,14 +27,15 @@ void read_config(std::string_view text)
     if (vocabulary.bos >= 20 || vocabulary.eos >= 20) __builtin_trap();
 }
 
-// The library must be able to work with what passed our check.
+// What passed our check must make a tokenizer, or be refused by it.
 void use_model(std::string_view bytes)
 {
     check_spm_model(bytes, Refusal("tokenizer.model"));
-    sentencepiece::SentencePieceProcessor processor;
-    if (!processor.LoadFromSerializedProto(bytes).ok()) return;
-    std::vector<int> ids;
-    processor.Encode("A palimpsest, na\xC3\xAFve \xEF\xAC\x81t\n\xE2\x96\x81\xFF!", &ids).IgnoreError();
+    Vocabulary vocabulary;
+    vocabulary.kind = Vocabulary::Kind::SpmModel;
+    vocabulary.model = bytes;
+    const Tokenizer tokenizer(vocabulary);
+    for (const bool first : {true, false}) tokenizer.encode("A palimpsest, na\xC3\xAFve \xEF\xAC\x81t\n\xE2\x96\x81\xFF!", first);
 }
 
 } // namespace

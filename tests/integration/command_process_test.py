@@ -158,6 +158,10 @@ class CommandTest(unittest.TestCase):
             doctor = self.succeeds("doctor", PALIMPSEST_CHUNK="32").stdout.decode()
             self.assertRegex(doctor, r"chunk +32 +\(environment \(PALIMPSEST_CHUNK\)\)")
             self.assertRegex(doctor, r"policy +streaming +\(config.json\)")
+            self.file("palimpsest/config.json", '{"chunk": "abc"}')
+            self.assertIn("'chunk'", self.fails(2, "PAL-OPTION-04", "inspect", self.book, "--model", MODEL))
+            self.file("palimpsest/config.json", '{"max-tokens": -1}')
+            self.fails(2, "PAL-OPTION-04", "summarize", self.book, *SMALL)
         finally:
             os.remove(config)
 
@@ -186,6 +190,12 @@ class CommandTest(unittest.TestCase):
         self.fails(2, "PAL-OPTION-03", "inspect", self.book, *SMALL, "--layer", "7")
         self.fails(2, "PAL-OPTION-01", "compare", self.book)
         self.fails(2, "PAL-OPTION-01", "eval", "ppl")
+        self.fails(2, "PAL-OPTION-03", "eval", "ppl", self.book, *SMALL, "--policies", ",")
+        self.fails(2, "PAL-OPTION-01", "ask", self.book, "who?", *SMALL, "--stop", "")
+        self.fails(2, "PAL-OPTION-01", "ask", self.book, "who?", *SMALL, "--max-tokens", "-1")
+        self.fails(4, "PAL-BUDGET-03", "inspect", self.book, *SMALL, "--positions", "original")
+        self.assertIn("of", self.fails(1, "PAL-DOC-04", "compare", self.book, "--policies", "full", "--chunk", "16",
+                                       "--model", MODEL, "--require-complete"))
 
     def test_missing_and_unsuitable_inputs(self):
         self.fails(3, "PAL-DOC-00", "summarize", os.path.join(self.folder, "missing.txt"), *SMALL)
@@ -258,6 +268,14 @@ class CommandTest(unittest.TestCase):
         last = err.decode().splitlines()[-1]
         self.assertTrue(last.startswith("palimpsest: stopped after"), last)
         return process.returncode
+
+    def test_an_interrupt_ends_the_wait_for_standard_input(self):
+        process = subprocess.Popen([PROGRAM, "summarize", "-", *SMALL], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=self.environment)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(30), 130)
+        process.communicate()
 
     def test_interrupt_and_terminate(self):
         self.assertEqual(self.interrupted(signal.SIGINT), 130)

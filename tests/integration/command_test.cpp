@@ -52,7 +52,8 @@ std::string book(const std::string& keeper)
 {
     std::string text;
     for (int i = 0; i < 40; ++i)
-        text += "In the year " + std::to_string(1800 + i) + " the light was kept by " + (i == 38 ? keeper : "the warden") + ".\n";
+        text += "In the year " + std::to_string(1800 + i) + " the light was kept by " +
+                (i == 38 ? keeper : "the warden") + ".\n";
     return text;
 }
 
@@ -62,8 +63,8 @@ TEST_CASE("a changed page changes the summary, and nothing else does")
 {
     const auto summary = [](const std::string& text) {
         const TextFile file(text);
-        const Ran ran = command({"summarize", file.name(), "--model", tiny_model, "--budget", "128", "--chunk", "32",
-                                 "--max-tokens", "60", "--json"});
+        const Ran ran = command({"summarize", file.name(), "--model", tiny_model, "--budget", "128", "--chunk",
+                                 "32", "--max-tokens", "60", "--json"});
         REQUIRE(ran.status == 0);
         return nlohmann::json::parse(ran.out)["answers"][0]["text"].get<std::string>();
     };
@@ -78,14 +79,16 @@ TEST_CASE("questions do not see one another unless they are to")
     const auto answers = [&](std::vector<std::string> questions, bool go_on) {
         std::vector<std::string> arguments = {"ask", file.name()};
         arguments.insert(arguments.end(), questions.begin(), questions.end());
-        for (const char* more : {"--model", tiny_model.c_str(), "--budget", "100", "--chunk", "32", "--max-tokens", "20", "--json"})
+        for (const char* more :
+             {"--model", tiny_model.c_str(), "--budget", "100", "--chunk", "32", "--max-tokens", "20", "--json"})
             arguments.push_back(more);
         if (go_on) arguments.push_back("--continue");
         const Ran ran = command(arguments);
         REQUIRE(ran.status == 0);
         std::vector<std::string> texts;
         const auto result = nlohmann::json::parse(ran.out);
-        for (const auto& answer : result["answers"]) texts.push_back(answer["text"]);
+        for (const auto& answer : result["answers"])
+            texts.push_back(answer["text"]);
         return texts;
     };
     const auto both = answers({"who kept the light?", "in which year?"}, false);
@@ -143,7 +146,8 @@ TEST_CASE("text for a terminal shows what would act on it")
     CHECK(visible("a\tb\nc") == "a\tb\nc");
     CHECK(visible("\x1b[31mred\r") == "\\x1b[31mred\\x0d");
     CHECK(visible("caf\xc3\xa9 \xf0\x9f\x99\x82") == "caf\xc3\xa9 \xf0\x9f\x99\x82");
-    CHECK(visible("\xc2\x9b" "0m") == "\\u{9b}0m");
+    CHECK(visible("\xc2\x9b"
+                  "0m") == "\\u{9b}0m");
     CHECK(visible("\xe2\x80\xae") == "\\u{202e}");
 }
 
@@ -151,7 +155,8 @@ TEST_CASE("the picture shows the kept share of every cell")
 {
     // Two layers of one head over 16 tokens in 16 cells: layer 0 keeps all, layer 1 the first and the last.
     engine::RetentionMap map{2, 1, 16, {{}, {0, 15}}};
-    for (uint32_t i = 0; i < 16; ++i) map.tokens[0].push_back(i);
+    for (uint32_t i = 0; i < 16; ++i)
+        map.tokens[0].push_back(i);
     const std::string picture = unicode_picture(map, {}, 40);
     CHECK(picture.find("    1 │█              █\n") != std::string::npos);
     CHECK(picture.find("    0 │████████████████\n") != std::string::npos);

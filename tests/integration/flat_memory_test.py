@@ -67,10 +67,13 @@ def seconds_per_token(clock, first, last):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         peaks = []
-        for tokens in (SHORT, LONG):
+        for tokens, times in ((SHORT, 3), (LONG, 1)):  # a short run may end before every thread has touched its scratch
             path = os.path.join(folder, "%d.txt" % tokens)
             write_document(path, tokens)
-            peak, seen, clock = read(path)
+            peak = 0
+            for _ in range(times):
+                once, seen, clock = read(path)
+                peak = max(peak, once)
             peaks.append(peak)
             print("%9d tokens: peak anonymous memory %d KiB" % (seen, peak))
         begin = seconds_per_token(clock, 0, SHORT)

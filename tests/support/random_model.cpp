@@ -122,10 +122,11 @@ std::filesystem::path random_model(const RandomModelShape& s)
     head.number<uint64_t>(tensors.size());
     head.number<uint64_t>(meta.keys);
 
-    const auto path = std::filesystem::temp_directory_path() /
-                      ("palimpsest-random-" + std::to_string(getpid()) + "-" + std::to_string(s.layers) + "-" +
-                       std::to_string(s.dim) + "-" + std::to_string(s.heads) + "-" + std::to_string(s.kv_heads) + "-" +
-                       std::to_string(s.head_dim) + "-" + std::to_string(s.context) + "-" + std::to_string(s.seed) + ".gguf");
+    const auto path =
+        std::filesystem::temp_directory_path() /
+        ("palimpsest-random-" + std::to_string(getpid()) + "-" + std::to_string(s.layers) + "-" +
+         std::to_string(s.dim) + "-" + std::to_string(s.heads) + "-" + std::to_string(s.kv_heads) + "-" +
+         std::to_string(s.head_dim) + "-" + std::to_string(s.context) + "-" + std::to_string(s.seed) + ".gguf");
     std::ofstream file(path, std::ios::binary);
     const std::string text = head.bytes() + meta.bytes() + table.bytes();
     file << text << std::string(padded(text.size()) - text.size(), '\0');
@@ -135,7 +136,8 @@ std::filesystem::path random_model(const RandomModelShape& s)
         const uint64_t count = t.cols * std::max<uint64_t>(t.rows, 1);
         const float scale = t.rows ? s.weight_scale * 2.0f / std::sqrt(static_cast<float>(t.cols)) : 0.1f;
         std::vector<float> values(count);
-        for (float& x : values) x = (t.rows ? 0.0f : 1.0f) + scale * normal(random);
+        for (float& x : values)
+            x = (t.rows ? 0.0f : 1.0f) + scale * normal(random);
         std::string bytes(padded(count * 4), '\0');
         std::memcpy(bytes.data(), values.data(), count * 4);
         file << bytes;

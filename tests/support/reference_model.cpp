@@ -25,7 +25,8 @@ Vector unpair(const Vector& rows, size_t width, size_t head_dim)
     for (size_t r = 0; r < rows.size() / width; ++r) {
         const size_t head = r / head_dim, j = r % head_dim;
         const size_t from = head * head_dim + (j < head_dim / 2 ? 2 * j : 2 * (j - head_dim / 2) + 1);
-        for (size_t c = 0; c < width; ++c) out[r * width + c] = rows[from * width + c];
+        for (size_t c = 0; c < width; ++c)
+            out[r * width + c] = rows[from * width + c];
     }
     return out;
 }
@@ -35,7 +36,8 @@ Vector product(const Vector& matrix, const Vector& x, const Vector& bias = {})
     Vector y(matrix.size() / x.size());
     for (size_t r = 0; r < y.size(); ++r) {
         double sum = bias.empty() ? 0.0 : bias[r];
-        for (size_t c = 0; c < x.size(); ++c) sum += matrix[r * x.size() + c] * x[c];
+        for (size_t c = 0; c < x.size(); ++c)
+            sum += matrix[r * x.size() + c] * x[c];
         y[r] = sum;
     }
     return y;
@@ -44,10 +46,12 @@ Vector product(const Vector& matrix, const Vector& x, const Vector& bias = {})
 Vector rms_norm(const Vector& x, const Vector& weight, double epsilon)
 {
     double squares = 0;
-    for (const double value : x) squares += value * value;
+    for (const double value : x)
+        squares += value * value;
     const double scale = 1.0 / std::sqrt(squares / static_cast<double>(x.size()) + epsilon);
     Vector y(x.size());
-    for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] * scale * weight[i];
+    for (size_t i = 0; i < x.size(); ++i)
+        y[i] = x[i] * scale * weight[i];
     return y;
 }
 
@@ -85,12 +89,14 @@ ReferenceModel::ReferenceModel(const engine::ModelFiles& files) : config_(files.
     }
 }
 
-ReferenceStream::ReferenceStream(const ReferenceModel& model, bool contiguous) : model_(model), contiguous_(contiguous)
+ReferenceStream::ReferenceStream(const ReferenceModel& model, bool contiguous)
+    : model_(model), contiguous_(contiguous)
 {
     const engine::ModelConfig& c = model.config();
     for (int32_t i = 0; i < c.rotary_dim / 2; ++i) {
-        double frequency = std::pow(static_cast<double>(c.rope_base), -2.0 * i / c.rotary_dim);
-        if (!c.rope_factors.empty()) frequency /= static_cast<double>(c.rope_factors[static_cast<size_t>(i)]);
+        // Frequencies and angles are f32 by definition, as models are trained with them; all else here is f64.
+        float frequency = 1.0f / std::pow(c.rope_base, static_cast<float>(2 * i) / static_cast<float>(c.rotary_dim));
+        if (!c.rope_factors.empty()) frequency /= c.rope_factors[static_cast<size_t>(i)];
         inverse_frequencies_.push_back(frequency);
     }
     lists_.resize(static_cast<size_t>(c.layers * c.kv_heads));
@@ -104,7 +110,8 @@ std::vector<ReferenceStream::Entry>& ReferenceStream::list(int layer, int head)
 void ReferenceStream::drop(int layer, int head, std::span<const uint32_t> ranks)
 {
     auto& entries = list(layer, head);
-    for (size_t i = ranks.size(); i-- > 0;) entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(ranks[i]));
+    for (size_t i = ranks.size(); i-- > 0;)
+        entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(ranks[i]));
 }
 
 Vector ReferenceStream::rotate(const Vector& x, uint64_t position) const
@@ -112,7 +119,7 @@ Vector ReferenceStream::rotate(const Vector& x, uint64_t position) const
     Vector y = x;
     const size_t half = inverse_frequencies_.size();
     for (size_t i = 0; i < half; ++i) {
-        const double angle = static_cast<double>(position) * inverse_frequencies_[i];
+        const auto angle = static_cast<double>(static_cast<float>(position) * inverse_frequencies_[i]);
         y[i] = x[i] * std::cos(angle) - x[i + half] * std::sin(angle);
         y[i + half] = x[i] * std::sin(angle) + x[i + half] * std::cos(angle);
     }
@@ -131,7 +138,8 @@ ReferenceStream::Result ReferenceStream::feed(std::span<const int32_t> tokens)
 
     std::vector<Vector> x(rows);
     for (size_t r = 0; r < rows; ++r) {
-        const auto at = model_.embedding.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(tokens[r]) * dim);
+        const auto at =
+            model_.embedding.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(tokens[r]) * dim);
         x[r] = Vector(at, at + static_cast<std::ptrdiff_t>(dim));
     }
     for (int l = 0; l < c.layers; ++l) {
@@ -145,7 +153,8 @@ ReferenceStream::Result ReferenceStream::feed(std::span<const int32_t> tokens)
             for (int h = 0; h < c.kv_heads; ++h) {
                 const auto at = static_cast<std::ptrdiff_t>(static_cast<size_t>(h) * d);
                 const auto end = at + static_cast<std::ptrdiff_t>(d);
-                list(l, h).push_back({static_cast<uint32_t>(seen_ + r), Vector(keys.begin() + at, keys.begin() + end),
+                list(l, h).push_back({static_cast<uint32_t>(seen_ + r),
+                                      Vector(keys.begin() + at, keys.begin() + end),
                                       Vector(values.begin() + at, values.begin() + end)});
             }
         }
@@ -163,30 +172,36 @@ ReferenceStream::Result ReferenceStream::feed(std::span<const int32_t> tokens)
                 for (size_t j = 0; j < visible; ++j) {
                     const Vector key = rotate(entries[j].key, contiguous_ ? j : entries[j].stream);
                     double dot = 0;
-                    for (size_t i = 0; i < d; ++i) dot += query[i] * key[i];
+                    for (size_t i = 0; i < d; ++i)
+                        dot += query[i] * key[i];
                     weights[j] = dot / std::sqrt(static_cast<double>(d));
                     largest = std::max(largest, weights[j]);
                 }
                 double sum = 0;
-                for (size_t j = 0; j < visible; ++j) sum += weights[j] = std::exp(weights[j] - largest);
+                for (size_t j = 0; j < visible; ++j)
+                    sum += weights[j] = std::exp(weights[j] - largest);
                 for (size_t j = 0; j < visible; ++j) {
                     weights[j] /= sum;
-                    for (size_t i = 0; i < d; ++i) heads[static_cast<size_t>(q) * d + i] += weights[j] * entries[j].value[i];
+                    for (size_t i = 0; i < d; ++i)
+                        heads[static_cast<size_t>(q) * d + i] += weights[j] * entries[j].value[i];
                 }
                 auto& kept = result.attention[static_cast<size_t>(l * c.kv_heads + h)];
                 kept.resize(static_cast<size_t>(group));
                 kept[static_cast<size_t>(q % group)].push_back(std::move(weights));
             }
             const Vector out = product(w.output, heads);
-            for (size_t i = 0; i < dim; ++i) x[r][i] += out[i];
+            for (size_t i = 0; i < dim; ++i)
+                x[r][i] += out[i];
         }
         for (size_t r = 0; r < rows; ++r) {
             const Vector normed = rms_norm(x[r], w.ffn_norm, static_cast<double>(c.rms_epsilon));
             const Vector up = product(w.up, normed);
             Vector hidden = product(w.gate, normed);
-            for (size_t i = 0; i < hidden.size(); ++i) hidden[i] = hidden[i] / (1.0 + std::exp(-hidden[i])) * up[i];
+            for (size_t i = 0; i < hidden.size(); ++i)
+                hidden[i] = hidden[i] / (1.0 + std::exp(-hidden[i])) * up[i];
             const Vector out = product(w.down, hidden);
-            for (size_t i = 0; i < dim; ++i) x[r][i] += out[i];
+            for (size_t i = 0; i < dim; ++i)
+                x[r][i] += out[i];
         }
     }
     for (size_t r = 0; r < rows; ++r)

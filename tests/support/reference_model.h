@@ -1,5 +1,5 @@
-// A Llama-like transformer over per-head kept lists, in float64 and plain loops: slow, obvious, sharing no code with
-// the engine's forward pass, which is held against it.
+// A Llama-like transformer over per-head kept lists, in float64 and plain loops: slow, obvious, sharing no code
+// with the engine's forward pass, which is held against it.
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,9 @@ public:
         std::vector<double> key, value; // [head_dim], key un-rotated
     };
     struct Result {
-        std::vector<std::vector<double>> logits;                             // [rows][vocabulary]
-        std::vector<std::vector<std::vector<std::vector<double>>>> attention; // [layer * kv_heads + head][g][row][rank]
+        std::vector<std::vector<double>> logits; // [rows][vocabulary]
+        std::vector<std::vector<std::vector<std::vector<double>>>>
+            attention; // [layer * kv_heads + head][g][row][rank]
     };
 
     // One chunk: attends to what is kept and to itself, causally; its entries then stand at the end of every list.
@@ -51,7 +52,7 @@ private:
     const ReferenceModel& model_;
     bool contiguous_;
     uint64_t seen_ = 0;
-    std::vector<double> inverse_frequencies_;
+    std::vector<float> inverse_frequencies_;
     std::vector<std::vector<Entry>> lists_; // [layers * kv_heads]
 };
 

@@ -23,10 +23,14 @@ struct Answer {
 const char* end_name(engine::GenerateEnd end)
 {
     switch (end) {
-    case engine::GenerateEnd::EndOfText: return "end_of_text";
-    case engine::GenerateEnd::Length: return "length";
-    case engine::GenerateEnd::Stopped: return "stop";
-    case engine::GenerateEnd::Cancelled: return "cancelled";
+    case engine::GenerateEnd::EndOfText:
+        return "end_of_text";
+    case engine::GenerateEnd::Length:
+        return "length";
+    case engine::GenerateEnd::Stopped:
+        return "stop";
+    case engine::GenerateEnd::Cancelled:
+        return "cancelled";
     }
     return "";
 }
@@ -41,7 +45,11 @@ public:
 
     // False once a stop text has appeared.
     bool push(engine::TokenId id) { return take(detokenizer_.push(id)); }
-    void finish() { take(detokenizer_.finish()), said_ = std::max(said_, stopped_ ? said_ : text_.size()); }
+    void finish()
+    {
+        take(detokenizer_.finish());
+        if (!stopped_) said_ = text_.size();
+    }
     // What may be shown since the last call.
     std::string fresh()
     {
@@ -56,18 +64,19 @@ private:
     {
         if (stopped_) return false;
         text_ += part;
-        size_t held = 0;
+        size_t held = 0, end = std::string::npos;
         for (const std::string& stop : stops_) {
-            if (const size_t at = text_.find(stop, said_); at != std::string::npos) {
-                said_ = at;
-                stopped_ = true;
-                return false;
-            }
+            end = std::min(end, text_.find(stop, said_));
             for (size_t n = std::min(stop.size(), text_.size() - said_); n > held; --n)
                 if (text_.ends_with(stop.substr(0, n))) {
                     held = n;
                     break;
                 }
+        }
+        if (end != std::string::npos) {
+            said_ = end;
+            stopped_ = true;
+            return false;
         }
         said_ = text_.size() - held;
         return true;
@@ -101,20 +110,24 @@ protected:
         model_ = load_model(common_);
         tokenizer_ = &require_tokenizer(*model_);
         template_ = std::make_unique<engine::ChatTemplate>(model_->files().vocabulary, *tokenizer_);
-        for (const std::string& warning : model_->files().warnings) console.err << "note: " << visible(warning) << '\n';
+        for (const std::string& warning : model_->files().warnings)
+            console.err << "note: " << visible(warning) << '\n';
         if (!template_->warning().empty()) console.err << "note: " << visible(template_->warning()) << '\n';
-        return std::make_unique<engine::Session>(model_, common_.session(model_->config(), count_input(files, console)));
+        return std::make_unique<engine::Session>(model_,
+                                                 common_.session(model_->config(), count_input(files, console)));
     }
 
     // Streams the documents one after another into the open user turn.
-    Coverage read(engine::Session& session, const std::vector<std::string>& files, Console& console, Progress& progress)
+    Coverage read(engine::Session& session, const std::vector<std::string>& files, Console& console,
+                  Progress& progress)
     {
         Coverage all;
         session.feed(template_->open_user());
         for (size_t i = 0; i < files.size(); ++i) {
-            Document document(files[i], console.in);
+            Document document(files[i], console.in, console.stop);
             if (i > 0) session.feed(template_->next_document(document.title()));
-            ReadOptions options{.first_text = i == 0 && template_->document_is_first_text(), .feed = {}, .progress = &progress};
+            ReadOptions options{
+                .first_text = i == 0 && template_->document_is_first_text(), .feed = {}, .progress = &progress};
             options.feed.stop = console.stop;
             const Coverage one = read_document(document, *tokenizer_, session, options);
             all.tokens_in_input += one.tokens_in_input;
@@ -123,7 +136,8 @@ protected:
             all.nul_characters += one.nul_characters;
         }
         if (all.tokens_in_input == 0)
-            throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(files[0]), "it has no text", "give a document with text");
+            throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(files[0]), "it has no text",
+                        "give a document with text");
         if (!session.finish({.stop = console.stop, .progress = {}, .loss = {}}))
             throw Interrupted{"stopped while reading; nothing was saved, run it again to start over"};
         return all;
@@ -150,7 +164,7 @@ protected:
                                                  [&](engine::TokenId id) {
                                                      const bool go_on = text.push(id);
                                                      show();
-                                                     return go_on;
+                                                     return go_on && console.out.good();
                                                  },
                                              .is_end = [&](engine::TokenId id) { return tokenizer_->is_end(id); }});
         text.finish();
@@ -161,7 +175,8 @@ protected:
             finish_output(console.out);
         }
         if (result.generated.end == engine::GenerateEnd::Cancelled)
-            throw Interrupted{"stopped after " + std::to_string(result.generated.tokens.size()) + " tokens of the answer"};
+            throw Interrupted{"stopped after " + std::to_string(result.generated.tokens.size()) +
+                              " tokens of the answer"};
         progress.event({{"event", "answer"}, {"text", result.text}, {"end", end_name(result.generated.end)}});
         return result;
     }
@@ -179,8 +194,8 @@ protected:
                     << std::flush;
     }
 
-    ordered_json json(const engine::Session& session, const Coverage& coverage, const std::vector<std::string>& files,
-                      const std::vector<Answer>& answers) const
+    ordered_json json(const engine::Session& session, const Coverage& coverage,
+                      const std::vector<std::string>& files, const std::vector<Answer>& answers) const
     {
         ordered_json list = ordered_json::array();
         for (const Answer& a : answers)
@@ -202,19 +217,13 @@ protected:
                 {"version", PALIMPSEST_VERSION}};
     }
 
-    void check_complete(const Coverage& coverage) const
-    {
-        if (!common_.require_complete || coverage.complete()) return;
-        throw Error(ErrorKind::Failed, "PAL-DOC-04", "input", coverage.sentence(), "drop --require-complete to accept that");
-    }
-
     std::optional<uint64_t> count_input(const std::vector<std::string>& files, Console& console) const
     {
         if (!common_.budget_is_share()) return std::nullopt;
         uint64_t tokens = 0;
         for (const std::string& file : files) {
             if (file == "-") return std::nullopt;
-            Document document(file, console.in);
+            Document document(file, console.in, console.stop);
             Coverage coverage;
             encode_document(document, *tokenizer_, true, coverage);
             tokens += coverage.tokens_in_input;
@@ -253,7 +262,8 @@ public:
     {
         ordered_json all = ordered_json::array();
         if (each_)
-            for (const std::string& file : files_) all.push_back(summarize({file}, console));
+            for (const std::string& file : files_)
+                all.push_back(summarize({file}, console));
         else
             all.push_back(summarize(files_, console));
         if (common_.json) write_json(console.out, each_ ? all : all[0]);
@@ -270,10 +280,11 @@ private:
             session = open(files, console);
             coverage = read(*session, files, console, progress);
         }
-        check_complete(coverage);
+        check_complete(coverage, common_.require_complete, files[0]);
         if (each_ && !common_.json) console.out << visible(files[0]) << ":\n";
         const auto fork = session->fork();
-        Progress events(console, common_.events ? Progress::Style::Events : Progress::Style::Silent, "", std::nullopt);
+        Progress events(console, common_.events ? Progress::Style::Events : Progress::Style::Silent, "",
+                        std::nullopt);
         const std::vector<Answer> answers = {answer(*fork, prompt_, false, summary_tokens, console, events)};
         if (common_.json) return json(*session, coverage, files, answers);
         receipt(*session, coverage, answers, console);
@@ -306,10 +317,11 @@ public:
             session = open({file_}, console);
             coverage = read(*session, {file_}, console, progress);
         }
-        check_complete(coverage);
-        Progress events(console, common_.events ? Progress::Style::Events : Progress::Style::Silent, "", std::nullopt);
+        check_complete(coverage, common_.require_complete, file_);
+        Progress events(console, common_.events ? Progress::Style::Events : Progress::Style::Silent, "",
+                        std::nullopt);
         std::vector<Answer> answers;
-        const auto talk = session->fork();
+        const auto talk = continue_ ? session->fork() : nullptr;
         for (const std::string& question : questions_) {
             if (!common_.json && questions_.size() > 1) console.out << "Q: " << visible(question) << "\nA: ";
             const auto fresh = continue_ ? nullptr : session->fork();

@@ -1,5 +1,6 @@
 // `compare`: the same document under several policies and budgets: kept sets, overlap, perplexity, speed, memory.
 
+#include <algorithm>
 #include <cstdio>
 
 #include "app/palimpsest/byte_quantity.h"
@@ -49,8 +50,11 @@ public:
         for (const std::string& policy : split_policies(policies_))
             for (const std::string& budget : budgets_.empty() ? std::vector{common_.budget} : split_list(budgets_))
                 contenders.push_back(read(model, policy, budget, tokens, console));
-        Coverage coverage = tokens.coverage;
+        Coverage coverage = tokens.coverage; // of the contender that read least
         coverage.tokens_read = coverage.tokens_in_input;
+        for (const Contender& c : contenders)
+            coverage.tokens_read = std::min(coverage.tokens_read, c.map.tokens_seen - tokens.added);
+        check_complete(coverage, common_.require_complete, source_.name());
         if (common_.json) return write_json(console.out, json(*model, contenders, coverage));
         console.out << table(contenders);
         for (const Contender& c : contenders)
@@ -65,8 +69,10 @@ private:
         CommonOptions options = common_;
         options.policy = policy;
         options.budget = budget;
-        Contender c{policy, std::make_unique<engine::Session>(model, options.session(model->config(), tokens.ids.size())),
-                    {}, {}, 0, true};
+        Contender c{
+            policy, std::make_unique<engine::Session>(model, options.session(model->config(), tokens.ids.size())),
+            {},     {},
+            0,      true};
         engine::LossMeter meter;
         Progress progress(console, Progress::style_for(console, common_.events), policy, std::nullopt);
         engine::FeedOptions feed;
@@ -80,7 +86,8 @@ private:
         }
         const bool read_all = c.session->feed(ids, feed);
         c.tokens_per_second = c.session->telemetry().tokens_per_second;
-        if (!read_all || !c.session->finish(feed)) throw Interrupted{"stopped while comparing; nothing was written"};
+        if (!read_all || !c.session->finish(feed))
+            throw Interrupted{"stopped while comparing; nothing was written"};
         if (c.tokens_per_second == 0) c.tokens_per_second = c.session->telemetry().tokens_per_second;
         c.map = c.session->retention();
         c.loss = meter.all();
@@ -94,7 +101,8 @@ private:
 
     static std::string table(const std::vector<Contender>& contenders)
     {
-        std::string out = "policy                         budget  perplexity    tok/s       cache  full cache  median age\n";
+        std::string out =
+            "policy                         budget  perplexity    tok/s       cache  full cache  median age\n";
         bool cut = false;
         for (const Contender& c : contenders) {
             const engine::Telemetry t = c.session->telemetry();
@@ -107,6 +115,7 @@ private:
             cut = cut || !c.complete;
         }
         if (cut) out += "* keeps everything: read only as far as the model's context\n";
+        out += "tok/s includes the loss of every token\n";
         if (contenders.size() < 2) return out;
         out += "\noverlap of the kept sets, % of either\n";
         for (size_t i = 0; i < contenders.size(); ++i) {
@@ -114,7 +123,8 @@ private:
             std::snprintf(line, sizeof line, "%-30s", contenders[i].spec.c_str());
             out += line;
             for (size_t j = 0; j < contenders.size(); ++j) {
-                std::snprintf(line, sizeof line, " %5.1f", 100 * engine::overlap(contenders[i].map, contenders[j].map));
+                std::snprintf(line, sizeof line, " %5.1f",
+                              100 * engine::overlap(contenders[i].map, contenders[j].map));
                 out += line;
             }
             out += '\n';

@@ -1,4 +1,5 @@
-// `doctor`: what this installation found, which options are in force and why, and what to do where something is wrong.
+// `doctor`: what this installation found, which options are in force and why, and what to do where something is
+// wrong.
 
 #include <unistd.h>
 
@@ -33,7 +34,8 @@ Check check_backend()
 Check check_gpu()
 {
     try {
-        return {"cuda backend", true, kernels::open_backend({.device = "cuda", .threads = 0, .simd = ""})->name(), ""};
+        return {"cuda backend", true, kernels::open_backend({.device = "cuda", .threads = 0, .simd = ""})->name(),
+                ""};
     } catch (const Error& error) {
         return {"cuda backend", true, "not used: " + error.text(), ""};
     }
@@ -43,7 +45,8 @@ Check check_model()
 {
     try {
         const engine::ModelFiles files = engine::open_model(find_model(""));
-        return {"shipped model", true, files.config.name + ", " + format_bytes(files.file_bytes) + ", fingerprint " + files.fingerprint,
+        return {"shipped model", true,
+                files.config.name + ", " + format_bytes(files.file_bytes) + ", fingerprint " + files.fingerprint,
                 ""};
     } catch (const Error& error) {
         return {"shipped model", false, error.subject() + ": " + error.text(), error.remedy()};
@@ -86,18 +89,21 @@ private:
             if (!check.remedy.empty()) console.out << "; " << visible(check.remedy);
             console.out << '\n';
         }
-        console.out << "\nconfiguration: " << visible(config_path()) << "\nmodels folder: " << visible(models_folder().string())
-                    << "\n\noptions in force\n";
+        console.out << "\nconfiguration: " << visible(config_path())
+                    << "\nmodels folder: " << visible(models_folder().string()) << "\n\noptions in force\n";
         for (const OptionOrigin& option : options)
-            console.out << "  " << option.option << std::string(16 - std::min<size_t>(15, option.option.size()), ' ')
+            console.out << "  " << option.option
+                        << std::string(16 - std::min<size_t>(15, option.option.size()), ' ')
                         << visible(option.value) << "  (" << option.origin << ")\n";
     }
 
-    static void print_json(const std::vector<Check>& checks, const std::vector<OptionOrigin>& options, Console& console)
+    static void print_json(const std::vector<Check>& checks, const std::vector<OptionOrigin>& options,
+                           Console& console)
     {
         ordered_json found = ordered_json::array();
         for (const Check& check : checks)
-            found.push_back({{"name", check.name}, {"ok", check.good}, {"found", check.found}, {"remedy", check.remedy}});
+            found.push_back(
+                {{"name", check.name}, {"ok", check.good}, {"found", check.found}, {"remedy", check.remedy}});
         ordered_json in_force = ordered_json::array();
         for (const OptionOrigin& option : options)
             in_force.push_back({{"option", option.option}, {"value", option.value}, {"origin", option.origin}});

@@ -42,7 +42,8 @@ public:
         command_->add_option("--policies", policies_, "specs, separated by commas, instead of --policy");
         command_->add_option("--budgets", budgets_, "budgets, separated by commas, instead of --budget");
         command_->add_option("--lengths", lengths_, "also the perplexity of the first 1k,2k,4k tokens");
-        command_->add_option("--first", first_, "measure no more than this many tokens of each document, such as 16k");
+        command_->add_option("--first", first_,
+                             "measure no more than this many tokens of each document, such as 16k");
         command_->add_option("--per-token", per_token_, "write index,token_id,nll of every token to this CSV file");
         common_.chunk = default_chunk;
         add_backend_options(*command_, common_);
@@ -55,14 +56,17 @@ public:
     void run(Console& console) override
     {
         std::vector<TokenSource> sources;
-        for (const std::string& file : files_) sources.push_back({file, ""});
+        for (const std::string& file : files_)
+            sources.push_back({file, ""});
         if (!token_ids_.empty()) sources.push_back({"", token_ids_});
         if (sources.empty())
-            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "command line", "there is no FILE", "give a file or --token-ids");
+            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "command line", "there is no FILE",
+                        "give a file or --token-ids");
         const auto policies = policies_.empty() ? std::vector{common_.policy} : split_policies(policies_);
         const auto budgets = budgets_.empty() ? std::vector{common_.budget} : split_list(budgets_);
         if (!per_token_.empty() && sources.size() * policies.size() * budgets.size() > 1)
-            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--per-token", "it holds one measurement and several are asked for",
+            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--per-token",
+                        "it holds one measurement and several are asked for",
                         "give one document, policy and budget");
         const auto model = load_model(common_);
         const uint64_t most = first_.empty() ? UINT64_MAX : parse_lengths("--first", first_).back();
@@ -77,7 +81,7 @@ public:
             write_json(console.out, json(*model, all));
         else
             console.out << table(all);
-        check_complete(all);
+        for (const Measurement& m : all) check_complete(m.coverage, common_.require_complete, m.input);
     }
 
 private:
@@ -91,9 +95,16 @@ private:
         options.policy = policy;
         options.budget = budget;
         engine::Session session(model, options.session(model->config(), tokens.coverage.tokens_in_input));
-        Measurement m{.input = source.name(), .policy = policy, .policy_description = policy_json(session),
-                      .complete = true, .chunk = session.options().chunk, .loss = {}, .by_length = {},
-                      .coverage = tokens.coverage, .words = 0, .telemetry = {}};
+        Measurement m{.input = source.name(),
+                      .policy = policy,
+                      .policy_description = policy_json(session),
+                      .complete = true,
+                      .chunk = session.options().chunk,
+                      .loss = {},
+                      .by_length = {},
+                      .coverage = tokens.coverage,
+                      .words = 0,
+                      .telemetry = {}};
         std::span<const engine::TokenId> ids(tokens.ids);
         if (!session.policy().bounded() && ids.size() > static_cast<size_t>(session.options().budget)) {
             ids = ids.first(static_cast<size_t>(session.options().budget));
@@ -101,8 +112,8 @@ private:
         }
         engine::LossMeter meter(lengths_.empty() ? std::vector<uint64_t>{} : parse_lengths("--lengths", lengths_));
         std::ofstream csv = open_csv(ids[0]);
-        Progress progress(console, Progress::style_for(console, common_.events), source.name() + " (" + policy + ")",
-                          std::nullopt);
+        Progress progress(console, Progress::style_for(console, common_.events),
+                          source.name() + " (" + policy + ")", std::nullopt);
         engine::FeedOptions feed;
         feed.stop = console.stop;
         feed.progress = [&](const engine::Telemetry& t) { progress.update(t, 0, tokens.ids.size()); };
@@ -144,16 +155,6 @@ private:
                         "check the free space");
     }
 
-    // Coverage that --first or a full cache cut short is not complete.
-    void check_complete(const std::vector<Measurement>& all) const
-    {
-        if (!common_.require_complete) return;
-        for (const Measurement& m : all)
-            if (!m.coverage.complete())
-                throw Error(ErrorKind::Failed, "PAL-DOC-04", m.input, m.coverage.sentence(),
-                            "drop --require-complete to accept that");
-    }
-
     static double per_word(const Measurement& m)
     {
         return m.words == 0 ? 0 : std::exp(m.loss.total / static_cast<double>(m.words));
@@ -161,7 +162,8 @@ private:
 
     std::string table(const std::vector<Measurement>& all) const
     {
-        std::string out = "chunk " + std::to_string(all[0].chunk) + "; perplexity = exp of the mean loss per token\n";
+        std::string out =
+            "chunk " + std::to_string(all[0].chunk) + "; perplexity = exp of the mean loss per token\n";
         for (const Measurement& m : all) {
             char line[256];
             out += m.input + "  " + m.policy + "  budget " + m.policy_description["budget"].dump() + "\n";
@@ -171,8 +173,8 @@ private:
                 out += line;
             }
             if (m.complete) {
-                std::snprintf(line, sizeof line, "  %-18s perplexity %10.4f  loss %.5f", format_count(m.loss.tokens).c_str(),
-                              m.loss.perplexity(), m.loss.mean());
+                std::snprintf(line, sizeof line, "  %-18s perplexity %10.4f  loss %.5f",
+                              format_count(m.loss.tokens).c_str(), m.loss.perplexity(), m.loss.mean());
                 out += line;
                 if (m.words > 0) {
                     std::snprintf(line, sizeof line, "  per word %.2f", per_word(m));
@@ -180,8 +182,10 @@ private:
                 }
                 out += "\n";
             } else {
-                std::snprintf(line, sizeof line, "  all tokens         n/a: it keeps everything and is full after %s (perplexity %.4f so far)\n",
-                              format_count(m.loss.tokens + 1).c_str(), m.loss.perplexity());
+                std::snprintf(
+                    line, sizeof line,
+                    "  all tokens         n/a: it keeps everything and is full after %s (perplexity %.4f so far)\n",
+                    format_count(m.loss.tokens + 1).c_str(), m.loss.perplexity());
                 out += line;
             }
             out += "  " + m.coverage.sentence() + "; cache " + format_bytes(m.telemetry.cache_bytes) + "\n";
@@ -195,7 +199,8 @@ private:
         for (const Measurement& m : all) {
             ordered_json lengths = ordered_json::array();
             for (const auto& [length, loss] : m.by_length)
-                lengths.push_back({{"length", length}, {"perplexity", loss.perplexity()}, {"mean_loss", loss.mean()}});
+                lengths.push_back(
+                    {{"length", length}, {"perplexity", loss.perplexity()}, {"mean_loss", loss.mean()}});
             ordered_json result = {{"input", m.input},
                                    {"policy", m.policy_description},
                                    {"complete", m.complete},

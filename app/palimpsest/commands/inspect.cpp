@@ -50,8 +50,7 @@ public:
         Coverage coverage;
         const auto session = read(model, coverage, console);
         const engine::RetentionMap map = session->retention();
-        if (common_.require_complete && !coverage.complete())
-            throw Error(ErrorKind::Failed, "PAL-DOC-04", "input", coverage.sentence(), "drop --require-complete to accept that");
+        check_complete(coverage, common_.require_complete, source_.name());
         if (!map_file_.empty()) write_map(*session, map, coverage);
         if (common_.json) return write_json(console.out, json(*session, map, coverage));
         if (map_file_.empty())
@@ -72,7 +71,7 @@ private:
             const engine::Tokenizer& tokenizer = require_tokenizer(*model);
             auto session = std::make_unique<engine::Session>(model, common_.session(model->config()));
             if (tokenizer.adds_bos()) session->feed(std::vector{tokenizer.bos()});
-            Document document(source_.file, console.in);
+            Document document(source_.file, console.in, console.stop);
             coverage = read_document(document, tokenizer, *session, {.feed = feed, .progress = &progress});
             if (coverage.tokens_in_input == 0)
                 throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(source_.file), "it has no text",
@@ -107,9 +106,10 @@ private:
     void check_filter(const engine::ModelConfig& c) const
     {
         const auto check = [](const char* option, int32_t value, int32_t count) {
-            if (value >= count)
+            if (value >= count || value < -1)
                 throw Error(ErrorKind::Usage, "PAL-OPTION-03", option,
-                            std::to_string(value) + " is not there, the model has 0 to " + std::to_string(count - 1),
+                            std::to_string(value) + " is not there, the model has 0 to " +
+                                std::to_string(count - 1),
                             "give one of these");
         };
         check("--layer", layer_, c.layers);
@@ -125,10 +125,12 @@ private:
                         "pictures need the window's painter, which this build does not have",
                         "write .json or .csv, or leave --map out for a picture in text");
         if (ending != ".json" && ending != ".csv")
-            throw Error(ErrorKind::Usage, "PAL-OPTION-05", printable(map_file_), "the map can be written as .json or .csv",
-                        "give a name with one of these endings");
-        if (fs::is_directory(map_file_))
-            throw Error(ErrorKind::Failed, "PAL-DISK-03", printable(map_file_), "it is a folder", "give a file's name");
+            throw Error(ErrorKind::Usage, "PAL-OPTION-05", printable(map_file_),
+                        "the map can be written as .json or .csv", "give a name with one of these endings");
+        std::error_code unknown;
+        if (fs::is_directory(map_file_, unknown))
+            throw Error(ErrorKind::Failed, "PAL-DISK-03", printable(map_file_), "it is a folder",
+                        "give a file's name");
     }
 
     nlohmann::ordered_json json(const engine::Session& session, const engine::RetentionMap& map,

@@ -23,7 +23,8 @@ public:
         verify_ = models_->add_subcommand("verify", "read every byte of a model and check it");
         for (CLI::App* with_name : {show_, verify_})
             with_name->add_option("MODEL", name_, "a path or a name; empty: the shipped model");
-        for (CLI::App* command : {list_, show_, verify_}) command->add_flag("--json", json_, "print one JSON document");
+        for (CLI::App* command : {list_, show_, verify_})
+            command->add_flag("--json", json_, "print one JSON document");
     }
     bool chosen() const override { return models_->parsed(); }
     bool wants_json() const override { return json_; }
@@ -41,15 +42,18 @@ private:
         ordered_json models = ordered_json::array();
         std::vector<std::filesystem::path> paths = models_in_folder();
         if (std::filesystem::exists(shipped_model())) paths.insert(paths.begin(), shipped_model());
-        for (const auto& path : paths) models.push_back({{"name", path.stem().string()}, {"path", path.string()}});
+        for (const auto& path : paths)
+            models.push_back({{"name", model_name(path)}, {"path", path.string()}});
         if (json_) return write_json(console.out, {{"schema", "palimpsest.models/1"}, {"models", models}});
-        for (const auto& path : paths) console.out << visible(path.stem().string()) << '\t' << visible(path.string()) << '\n';
+        for (const auto& path : paths)
+            console.out << visible(model_name(path)) << '\t' << visible(path.string()) << '\n';
     }
 
     void show(const engine::ModelFiles& f, Console& console) const
     {
         const engine::ModelConfig& c = f.config;
-        const auto cache_bytes = static_cast<uint64_t>(c.layers) * static_cast<uint64_t>(2 * c.kv_heads * c.head_dim) * 2;
+        const auto cache_bytes =
+            static_cast<uint64_t>(c.layers) * static_cast<uint64_t>(2 * c.kv_heads * c.head_dim) * 2;
         if (json_)
             return write_json(console.out, {{"schema", "palimpsest.model/1"},
                                             {"name", c.name},
@@ -78,15 +82,20 @@ private:
         };
         line("name          ", c.name);
         line("file          ", f.path.string());
-        line("format        ", f.format + ", " + std::string(kernels::info(c.stored_type).name) + ", " + format_bytes(f.file_bytes));
-        line("architecture  ", c.architecture + ", " + format_count(static_cast<uint64_t>(f.parameters)) + " parameters");
-        line("layers        ", std::to_string(c.layers) + ", width " + std::to_string(c.dim) + ", feed-forward " + std::to_string(c.ffn));
-        line("heads         ", std::to_string(c.heads) + " query, " + std::to_string(c.kv_heads) + " key-value, of " + std::to_string(c.head_dim));
+        line("format        ",
+             f.format + ", " + std::string(kernels::info(c.stored_type).name) + ", " + format_bytes(f.file_bytes));
+        line("architecture  ",
+             c.architecture + ", " + format_count(static_cast<uint64_t>(f.parameters)) + " parameters");
+        line("layers        ", std::to_string(c.layers) + ", width " + std::to_string(c.dim) + ", feed-forward " +
+                                   std::to_string(c.ffn));
+        line("heads         ", std::to_string(c.heads) + " query, " + std::to_string(c.kv_heads) +
+                                   " key-value, of " + std::to_string(c.head_dim));
         line("context       ", format_count(static_cast<uint64_t>(c.context)) + " tokens");
         line("vocabulary    ", format_count(static_cast<uint64_t>(c.vocabulary)));
         line("cache         ", format_bytes(cache_bytes) + " per token kept in every layer and head (16 bit)");
         line("fingerprint   ", f.fingerprint);
-        for (const std::string& warning : f.warnings) line("note          ", warning);
+        for (const std::string& warning : f.warnings)
+            line("note          ", warning);
     }
 
     void verify(const engine::ModelFiles& f, Console& console) const
@@ -99,7 +108,8 @@ private:
                                             {"fingerprint", f.fingerprint},
                                             {"xxh3_128", hash},
                                             {"valid", true}});
-        console.out << visible(f.path.string()) << ": valid, " << format_bytes(f.file_bytes) << ", XXH3-128 " << hash << '\n';
+        console.out << visible(f.path.string()) << ": valid, " << format_bytes(f.file_bytes) << ", XXH3-128 "
+                    << hash << '\n';
     }
 
     CLI::App *models_ = nullptr, *list_ = nullptr, *show_ = nullptr, *verify_ = nullptr;

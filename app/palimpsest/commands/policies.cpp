@@ -14,9 +14,10 @@ ordered_json describe(const engine::PolicyInfo& policy)
 {
     ordered_json parameters = ordered_json::array();
     for (const engine::ParameterInfo& p : policy.parameters)
-        parameters.push_back({{"key", p.key}, {"meaning", p.meaning}, {"default", p.default_text}, {"range", p.range}});
-    return {{"name", policy.name},           {"keeps", policy.keeps}, {"signals", policy.signals},
-            {"cost", policy.cost},           {"positions", policy.positions}, {"paper", policy.paper},
+        parameters.push_back(
+            {{"key", p.key}, {"meaning", p.meaning}, {"default", p.default_text}, {"range", p.range}});
+    return {{"name", policy.name},     {"keeps", policy.keeps},         {"signals", policy.signals},
+            {"cost", policy.cost},     {"positions", policy.positions}, {"paper", policy.paper},
             {"parameters", parameters}};
 }
 
@@ -29,7 +30,8 @@ public:
         list_ = policies_->add_subcommand("list", "all policies, a line each");
         show_ = policies_->add_subcommand("show", "one policy: what it keeps, its parameters, its paper");
         show_->add_option("NAME", name_, "the policy's name")->required();
-        for (CLI::App* command : {list_, show_}) command->add_flag("--json", json_, "print one JSON document");
+        for (CLI::App* command : {list_, show_})
+            command->add_flag("--json", json_, "print one JSON document");
     }
     bool chosen() const override { return policies_->parsed(); }
     bool wants_json() const override { return json_; }
@@ -43,7 +45,8 @@ private:
         for (const engine::PolicyInfo& policy : engine::policies()) {
             all.push_back(describe(policy));
             if (!json_)
-                console.out << policy.name << std::string(14 - std::min<size_t>(13, policy.name.size()), ' ') << policy.keeps << '\n';
+                console.out << policy.name << std::string(14 - std::min<size_t>(13, policy.name.size()), ' ')
+                            << policy.keeps << '\n';
         }
         if (json_) write_json(console.out, {{"schema", "palimpsest.policies/1"}, {"policies", all}});
     }
@@ -53,14 +56,16 @@ private:
         const engine::PolicyInfo* policy = engine::find_policy(name_);
         if (!policy) {
             std::vector<std::string> names;
-            for (const engine::PolicyInfo& known : engine::policies()) names.push_back(known.name);
+            for (const engine::PolicyInfo& known : engine::policies())
+                names.push_back(known.name);
             const std::string near = engine::nearest(name_, names);
             throw Error(ErrorKind::Usage, "PAL-POLICY-01", printable(name_), "there is no such policy",
                         near.empty() ? "see palimpsest policies list" : "did you mean '" + near + "'?");
         }
         if (json_) return write_json(console.out, describe(*policy));
-        console.out << policy->name << "\n  " << policy->keeps << "\n\n  signals    " << policy->signals << "\n  cost       "
-                    << policy->cost << "\n  positions  " << policy->positions << "\n  paper      " << policy->paper << "\n";
+        console.out << policy->name << "\n  " << policy->keeps << "\n\n  signals    " << policy->signals
+                    << "\n  cost       " << policy->cost << "\n  positions  " << policy->positions
+                    << "\n  paper      " << policy->paper << "\n";
         if (!policy->parameters.empty()) console.out << "\n  parameters (NAME:key=value,key=value)\n";
         for (const engine::ParameterInfo& p : policy->parameters)
             console.out << "    " << p.key << std::string(12 - std::min<size_t>(11, p.key.size()), ' ') << p.meaning

@@ -16,7 +16,8 @@ public:
         command_ = parent.add_subcommand("tokenize", "turn a document into tokens");
         command_->add_option("FILE", file_, "a text or Markdown file, or - for standard input")->required();
         auto* ids = command_->add_flag("--ids", ids_, "token ids, one a line (the default)");
-        auto* pieces = command_->add_flag("--pieces", pieces_, "the pieces as the vocabulary spells them, one a line");
+        auto* pieces =
+            command_->add_flag("--pieces", pieces_, "the pieces as the vocabulary spells them, one a line");
         auto* count = command_->add_flag("--count", count_, "how many there are");
         ids->excludes(pieces)->excludes(count);
         pieces->excludes(count);
@@ -30,7 +31,7 @@ public:
     {
         const auto model = load_model(common_);
         const engine::Tokenizer& tokenizer = require_tokenizer(*model);
-        Document document(file_, console.in);
+        Document document(file_, console.in, console.stop);
         Coverage coverage;
         const std::vector<engine::TokenId> ids = encode_document(document, tokenizer, true, coverage);
         coverage.tokens_read = coverage.tokens_in_input;
@@ -48,14 +49,16 @@ public:
     }
 
 private:
-    void print_json(const std::vector<engine::TokenId>& ids, const engine::Tokenizer& tokenizer, const Coverage& coverage,
-                    Console& console) const
+    void print_json(const std::vector<engine::TokenId>& ids, const engine::Tokenizer& tokenizer,
+                    const Coverage& coverage, Console& console) const
     {
-        nlohmann::ordered_json result = {{"schema", "palimpsest.tokens/1"}, {"count", ids.size()}, {"coverage", coverage.json()}};
+        nlohmann::ordered_json result = {
+            {"schema", "palimpsest.tokens/1"}, {"count", ids.size()}, {"coverage", coverage.json()}};
         if (!count_ && !pieces_) result["ids"] = ids;
         if (pieces_) {
             auto& pieces = result["pieces"] = nlohmann::ordered_json::array();
-            for (const engine::TokenId id : ids) pieces.push_back(tokenizer.piece(id));
+            for (const engine::TokenId id : ids)
+                pieces.push_back(tokenizer.piece(id));
         }
         write_json(console.out, result);
     }

@@ -42,13 +42,15 @@ TEST_CASE("a SIMD target is taken in any case and others are refused with the li
 {
     for (const auto& name : simd_targets()) {
         std::string lower = name;
-        for (char& c : lower) c = static_cast<char>(std::tolower(c));
+        for (char& c : lower)
+            c = static_cast<char>(std::tolower(c));
         CHECK(open_backend({.device = "cpu", .threads = 1, .simd = lower})->simd_target() == name);
     }
     const Error error = refusal({.device = "cpu", .threads = 1, .simd = "AVX9\n"});
     CHECK(error.kind() == ErrorKind::Usage);
     CHECK(error.subject() == "SIMD target 'AVX9\\x0a'");
-    for (const auto& name : simd_targets()) CHECK(error.remedy().find(name) != std::string::npos);
+    for (const auto& name : simd_targets())
+        CHECK(error.remedy().find(name) != std::string::npos);
     CHECK(open_backend()->simd_target() == simd_targets().front());
 }
 

@@ -42,7 +42,8 @@ TEST_CASE("exp is within 2 units in the last place on every target", "[exp]")
     for (const auto& target : simd_targets()) {
         pin_simd_target(target);
         std::vector<float> x;
-        for (float v = -87.33f; v <= 88.0f; v += 0.00037f) x.push_back(v);
+        for (float v = -87.33f; v <= 88.0f; v += 0.00037f)
+            x.push_back(v);
         x.resize((x.size() + 15) / 16 * 16, 0.0f);
         std::vector<float> y = x;
         HWY_DYNAMIC_DISPATCH(exp_of_all)(y.data(), static_cast<int64_t>(y.size()));
@@ -66,7 +67,8 @@ TEST_CASE("exp at its edges", "[exp]")
         std::vector<float> x(16, 0.0f);
         x = {-infinity, -1e30f, -1000, -88, -87.5f, -0.0f, 0, 88, std::nanf(""), 1, 0, 0, 0, 0, 0, 0};
         HWY_DYNAMIC_DISPATCH(exp_of_all)(x.data(), 16);
-        for (int i = 0; i < 5; ++i) CHECK(x[static_cast<size_t>(i)] == 0.0f);
+        for (int i = 0; i < 5; ++i)
+            CHECK(x[static_cast<size_t>(i)] == 0.0f);
         CHECK(x[5] == 1.0f);
         CHECK(x[6] == 1.0f);
         CHECK(x[7] == Approx(std::exp(88.0)).epsilon(1e-6));

@@ -1,4 +1,5 @@
-// linear, feed_forward, embed and the norm against plain float64 loops, over types, shapes, phases and SIMD targets.
+// linear, feed_forward, embed and the norm against plain float64 loops, over types, shapes, phases and SIMD
+// targets.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -25,7 +26,8 @@ std::vector<float> random_floats(std::mt19937& random, int64_t count, float size
 {
     std::normal_distribution<float> normal(0.0f, size);
     std::vector<float> values(static_cast<size_t>(count));
-    for (float& v : values) v = normal(random);
+    for (float& v : values)
+        v = normal(random);
     return values;
 }
 
@@ -39,7 +41,8 @@ struct Stored {
             for (size_t at = 0; at < bytes.size(); at += sizeof(BlockQ8_0)) {
                 BlockQ8_0 block;
                 block.scale = f32_to_f16(0.001f * static_cast<float>(1 + q(random) * q(random) % 100));
-                for (int8_t& v : block.q) v = static_cast<int8_t>(q(random));
+                for (int8_t& v : block.q)
+                    v = static_cast<int8_t>(q(random));
                 std::memcpy(bytes.data() + at, &block, sizeof block);
             }
         } else {
@@ -55,7 +58,8 @@ struct Stored {
 std::unique_ptr<Weight> load(Backend& backend, std::initializer_list<const Stored*> parts)
 {
     std::vector<HostMatrix> matrices;
-    for (const Stored* part : parts) matrices.push_back(part->matrix);
+    for (const Stored* part : parts)
+        matrices.push_back(part->matrix);
     return backend.load(matrices);
 }
 
@@ -77,7 +81,11 @@ double largest_error(const std::vector<float>& got, const std::vector<double>& e
     return worst / std::sqrt(squares / static_cast<double>(got.size()));
 }
 
-constexpr double tolerance = 4e-6;
+// f32 rounding of sums of up to a few thousand terms; without lanes to share them, one sum takes them all.
+double tolerance(std::string_view target)
+{
+    return target == "SCALAR" ? 1.2e-5 : 4e-6;
+}
 
 std::vector<float> poisoned(int64_t count)
 {
@@ -93,7 +101,8 @@ std::vector<Variant> variants()
 {
     std::vector<Variant> all;
     for (const Phase phase : {Phase::Prefill, Phase::Decode})
-        for (int bits = 0; bits < 8; ++bits) all.push_back({(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, phase});
+        for (int bits = 0; bits < 8; ++bits)
+            all.push_back({(bits & 1) != 0, (bits & 2) != 0, (bits & 4) != 0, phase});
     return all;
 }
 
@@ -115,9 +124,9 @@ void check_linear(Backend& backend, const Weight& weight, int64_t rows, const Va
     const auto expected = reference::linear(args);
     backend.linear(args);
     INFO("rows " << rows << ", " << weight.cols() << " -> " << weight.rows() << ", norm " << v.norm << ", bias "
-                 << v.bias << ", accumulate " << v.accumulate << ", phase " << static_cast<int>(v.phase) << ", target "
-                 << backend.simd_target() << ", seed " << seed);
-    CHECK(largest_error(y, expected) < tolerance);
+                 << v.bias << ", accumulate " << v.accumulate << ", phase " << static_cast<int>(v.phase)
+                 << ", target " << backend.simd_target() << ", seed " << seed);
+    CHECK(largest_error(y, expected) < tolerance(backend.simd_target()));
 }
 
 std::vector<float> prefill(Backend& backend, const Weight& weight, const std::vector<float>& x, int64_t first,
@@ -143,14 +152,17 @@ TEST_CASE("linear agrees with float64 for every type, shape, phase and target", 
         const auto backend = cpu(2, target);
         std::mt19937 random(seed);
         for (const DType type : all_types) {
-            // Widths below, at and across the block depth of 256; heights that end inside a tile and inside a block.
-            std::vector<std::pair<int64_t, int64_t>> shapes{{1, 32}, {37, 96}, {150, 288}, {64, 1056}};
-            if (type != DType::Q8_0) shapes.insert(shapes.end(), {{5, 1}, {33, 33}, {129, 300}, {40, 48}});
+            // Widths below, at and across the block depth of 256; heights that end inside a tile and inside a
+            // block. Above 4096, decode takes rows abreast.
+            std::vector<std::pair<int64_t, int64_t>> shapes{{1, 32}, {37, 96}, {150, 288}, {64, 1056}, {27, 4160}};
+            if (type != DType::Q8_0)
+                shapes.insert(shapes.end(), {{5, 1}, {33, 33}, {129, 300}, {40, 48}, {9, 4111}});
             for (const auto& [rows_out, cols] : shapes) {
                 const Stored stored(random, type, rows_out, cols);
                 const auto weight = load(*backend, {&stored});
                 INFO("type " << info(type).name);
-                for (const Variant& v : variants()) check_linear(*backend, *weight, 3, v);
+                for (const Variant& v : variants())
+                    check_linear(*backend, *weight, 3, v);
                 check_linear(*backend, *weight, 29, {true, false, false, Phase::Prefill});
             }
         }
@@ -162,11 +174,13 @@ TEST_CASE("a concatenation of types, with rotary rows stored in pairs, reads as 
     for (const auto& target : simd_targets()) {
         const auto backend = cpu(2, target);
         std::mt19937 random(seed);
-        const Stored q(random, DType::Q8_0, 48, 64, 16), k(random, DType::F16, 32, 64, 16), v(random, DType::F32, 19, 64);
+        const Stored q(random, DType::Q8_0, 48, 64, 16), k(random, DType::F16, 32, 64, 16),
+            v(random, DType::F32, 19, 64);
         const auto weight = load(*backend, {&q, &k, &v});
         REQUIRE(weight->rows() == 99);
         REQUIRE(weight->bytes() == 48 * 68 + 32 * 128 + 19 * 256);
-        for (const Variant& variant : variants()) check_linear(*backend, *weight, 5, variant);
+        for (const Variant& variant : variants())
+            check_linear(*backend, *weight, 5, variant);
     }
 }
 
@@ -174,19 +188,27 @@ TEST_CASE("row h*d+j of paired heads is stored at h*d+2j, or 2(j-d/2)+1 in the u
 {
     const auto backend = cpu();
     std::vector<float> rows(16); // one column; the value is the stored row
-    for (size_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<float>(i);
+    for (size_t i = 0; i < rows.size(); ++i)
+        rows[i] = static_cast<float>(i);
     const HostMatrix matrix{DType::F32, reinterpret_cast<const std::byte*>(rows.data()), 16, 1, 8};
     const auto weight = backend->load({&matrix, 1});
     const std::vector<float> expected{0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15};
     const float one = 1;
     for (const Phase phase : {Phase::Prefill, Phase::Decode}) {
         auto y = poisoned(16);
-        backend->linear({.x = &one, .rows = 1, .norm = {}, .weight = weight.get(), .bias = nullptr, .y = y.data(),
-                         .accumulate = false, .phase = phase});
+        backend->linear({.x = &one,
+                         .rows = 1,
+                         .norm = {},
+                         .weight = weight.get(),
+                         .bias = nullptr,
+                         .y = y.data(),
+                         .accumulate = false,
+                         .phase = phase});
         CHECK(y == expected);
     }
     std::vector<int32_t> ids(16);
-    for (int32_t i = 0; i < 16; ++i) ids[static_cast<size_t>(i)] = i;
+    for (int32_t i = 0; i < 16; ++i)
+        ids[static_cast<size_t>(i)] = i;
     auto y = poisoned(16);
     backend->embed({.table = weight.get(), .ids = ids, .y = y.data()});
     CHECK(y == expected);
@@ -226,8 +248,14 @@ TEST_CASE("decode has the same bits for every number of threads and rows", "[lin
             const auto backend = cpu(threads);
             const auto weight = load(*backend, {&stored});
             auto together = poisoned(4 * 333), apart = together;
-            LinearArgs args{.x = x.data(), .rows = 4, .norm = {}, .weight = weight.get(), .bias = nullptr,
-                            .y = together.data(), .accumulate = false, .phase = Phase::Decode};
+            LinearArgs args{.x = x.data(),
+                            .rows = 4,
+                            .norm = {},
+                            .weight = weight.get(),
+                            .bias = nullptr,
+                            .y = together.data(),
+                            .accumulate = false,
+                            .phase = Phase::Decode};
             backend->linear(args);
             for (int r = 0; r < 4; ++r) {
                 args.x = x.data() + r * 544;
@@ -255,12 +283,16 @@ TEST_CASE("feed_forward agrees with float64", "[linear]")
             for (const Phase phase : {Phase::Prefill, Phase::Decode})
                 for (const int64_t rows : {1, 17}) {
                     auto x = random_floats(random, rows * 96);
-                    const FeedForwardArgs args{.x = x.data(), .rows = rows, .norm = {norm.data(), 1e-6f},
-                                               .gate_up = gate_up.get(), .down = down_weight.get(), .phase = phase};
+                    const FeedForwardArgs args{.x = x.data(),
+                                               .rows = rows,
+                                               .norm = {norm.data(), 1e-6f},
+                                               .gate_up = gate_up.get(),
+                                               .down = down_weight.get(),
+                                               .phase = phase};
                     const auto expected = reference::feed_forward(args);
                     backend->feed_forward(args);
                     INFO(target << ", type " << info(type).name << ", rows " << rows << ", seed " << seed);
-                    CHECK(largest_error(x, expected) < tolerance);
+                    CHECK(largest_error(x, expected) < tolerance(target));
                 }
         }
     }
@@ -276,8 +308,12 @@ TEST_CASE("the gate is right far from zero", "[linear]")
     const auto gate_up_weight = backend->load({&gate_up, 1}), down_weight = backend->load({&down, 1});
     for (const float start : {-200.0f, -88.5f, 0.0f, 1.0f, 88.5f, 200.0f}) {
         float x = start;
-        backend->feed_forward({.x = &x, .rows = 1, .norm = {}, .gate_up = gate_up_weight.get(),
-                               .down = down_weight.get(), .phase = Phase::Decode});
+        backend->feed_forward({.x = &x,
+                               .rows = 1,
+                               .norm = {},
+                               .gate_up = gate_up_weight.get(),
+                               .down = down_weight.get(),
+                               .phase = Phase::Decode});
         const double s = static_cast<double>(start);
         CHECK(static_cast<double>(x) == Approx(s + s / (1 + std::exp(-s)) * s).epsilon(1e-6));
     }

@@ -22,7 +22,8 @@ TEST_CASE("every task runs once, whether workers spin, sleep or come late", "[th
                 if (worker < 0 || worker >= threads) worker_in_range = false;
             });
             bool once = true;
-            for (const auto& count : ran) once = once && count == 1;
+            for (const auto& count : ran)
+                once = once && count == 1;
             REQUIRE(once);
             REQUIRE(worker_in_range);
             // Longer than the workers spin, so that some rounds find them asleep.

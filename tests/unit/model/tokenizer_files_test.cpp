@@ -47,18 +47,12 @@ Vocabulary vocabulary(const TinyFolder& folder)
     return assemble_hf_model(folder.files()).vocabulary;
 }
 
-// A character map of 256 units whose root leads to unit 0x41 with a value at `value`.
+// A character map of 256 units with the given root and last unit.
 Bytes character_map(uint32_t root, uint32_t value_unit, const std::string& text)
 {
-    std::vector<uint32_t> units(256, 0);
-    units[0] = root;
-    units[0x41] = 0x41 | (1u << 8) | (0x41u << 10); // label, has_leaf, base = 0x41 ^ 0x41 = 0
-    units[0] = root;
-    Bytes blob;
-    blob.number(static_cast<uint32_t>(units.size() * 4));
-    for (size_t i = 0; i < units.size(); ++i)
-        blob.number(i == 255 ? value_unit : units[i]);
-    return blob.append(text);
+    Bytes blob = Bytes().number(uint32_t{1024}).number(root);
+    blob.pad_to(4 + 255 * 4); // units that lead to themselves
+    return blob.number(value_unit).append(text);
 }
 
 Bytes with_map(const Bytes& blob, uint32_t spec = 3)

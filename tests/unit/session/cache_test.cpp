@@ -12,7 +12,8 @@ TEST_CASE("dropping ranks keeps order and moves what was accumulated along")
 {
     TokenList list;
     list.append(10, 6, true);
-    for (size_t i = 0; i < 6; ++i) list.sum[i] = static_cast<double>(i);
+    for (size_t i = 0; i < 6; ++i)
+        list.sum[i] = static_cast<double>(i);
     list.drop(std::vector<uint32_t>{0, 2, 5});
     CHECK(list.stream == std::vector<uint32_t>{11, 13, 14});
     CHECK(list.sum == std::vector<double>{1, 3, 4});

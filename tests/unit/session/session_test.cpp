@@ -26,7 +26,8 @@ std::vector<TokenId> tokens_of(size_t count, uint64_t seed = 5, int32_t vocabula
 {
     std::mt19937_64 random(seed);
     std::vector<TokenId> tokens(count);
-    for (TokenId& token : tokens) token = static_cast<TokenId>(random() % static_cast<uint64_t>(vocabulary));
+    for (TokenId& token : tokens)
+        token = static_cast<TokenId>(random() % static_cast<uint64_t>(vocabulary));
     return tokens;
 }
 
@@ -58,9 +59,8 @@ Outcome outcome(Session& session, int32_t generate = 24)
     return o;
 }
 
-const std::vector<std::string> every_policy = {"treekv",    "treekv:rule=left",       "treekv-log",
-                                               "streaming", "lacache",                "lacache:pattern=ladder",
-                                               "full"};
+const std::vector<std::string> every_policy = {"treekv",  "treekv:rule=left",       "treekv-log", "streaming",
+                                               "lacache", "lacache:pattern=ladder", "full"};
 
 } // namespace
 
@@ -204,7 +204,8 @@ TEST_CASE("evicting after all layers keeps the sets of evicting layer by layer")
         bool bounded() const override { return inner_->bounded(); }
         bool couples_layers() const override { return true; }
         int32_t list_budget(int32_t l, int32_t h) const override { return inner_->list_budget(l, h); }
-        void select(int32_t l, std::span<const ListState> heads, std::vector<std::vector<uint32_t>>& dropped) override
+        void select(int32_t l, std::span<const ListState> heads,
+                    std::vector<std::vector<uint32_t>>& dropped) override
         {
             inner_->select(l, heads, dropped);
         }
@@ -249,9 +250,11 @@ TEST_CASE("losses are those of the logits before each token")
         prefix.feed(std::span(tokens).first(length));
         const auto& logits = prefix.logits();
         double sum = 0;
-        for (const float x : logits) sum += std::exp(static_cast<double>(x));
-        CHECK(losses[length] ==
-              Approx(std::log(sum) - static_cast<double>(logits[static_cast<size_t>(tokens[length])])).epsilon(1e-4));
+        for (const float x : logits)
+            sum += std::exp(static_cast<double>(x));
+        CHECK(
+            losses[length] ==
+            Approx(std::log(sum) - static_cast<double>(logits[static_cast<size_t>(tokens[length])])).epsilon(1e-4));
     }
 }
 
@@ -261,7 +264,8 @@ TEST_CASE("fading names each token once per layer, when its last head lets go")
     Session session(model, options("treekv", 32, 16));
     std::vector<std::vector<uint32_t>> faded_tokens(4);
     session.set_fade_sink([&](std::span<const FadeEvent> events) {
-        for (const FadeEvent& e : events) faded_tokens[static_cast<size_t>(e.layer)].push_back(e.token);
+        for (const FadeEvent& e : events)
+            faded_tokens[static_cast<size_t>(e.layer)].push_back(e.token);
     });
     session.feed(tokens_of(400));
     session.generate({.max_tokens = 30, .stop = {}, .token = {}, .is_end = {}});
@@ -269,7 +273,8 @@ TEST_CASE("fading names each token once per layer, when its last head lets go")
     for (int32_t l = 0; l < 4; ++l) {
         std::vector<bool> held(session.tokens_seen(), false);
         for (int32_t h = 0; h < 2; ++h)
-            for (const uint32_t token : map.of(l, h)) held[token] = true;
+            for (const uint32_t token : map.of(l, h))
+                held[token] = true;
         auto& gone = faded_tokens[static_cast<size_t>(l)];
         std::sort(gone.begin(), gone.end());
         CHECK(std::adjacent_find(gone.begin(), gone.end()) == gone.end());

@@ -1,0 +1,78 @@
+// `manual`: the man page, made from the same definitions as --help. Not listed in the help; packaging calls it.
+
+#include "app/palimpsest/command.h"
+#include "app/palimpsest/output.h"
+
+namespace palimpsest::app {
+namespace {
+
+// Text for roff: a backslash, a leading dot or quote, and hyphens mean something there.
+std::string roff(const std::string& text)
+{
+    std::string out;
+    for (const char c : text) {
+        if (c == '\\') out += "\\e";
+        else if (c == '-') out += "\\-";
+        else out += c;
+    }
+    return out.starts_with('.') || out.starts_with('\'') ? "\\&" + out : out;
+}
+
+void print_option(const CLI::Option& option, std::ostream& out)
+{
+    if (option.get_description().empty() || option.get_name() == "--help") return;
+    out << ".TP\n.B " << roff(option.get_name(option.get_positional())) << '\n' << roff(option.get_description()) << '\n';
+}
+
+// A section per subcommand: what it does, its positional arguments, its options; then those below it.
+void print_command(const CLI::App& command, const std::string& path, std::ostream& out)
+{
+    const std::string name = path + " " + command.get_name();
+    out << ".SS " << roff(name) << '\n' << roff(command.get_description()) << '\n';
+    for (const CLI::Option* option : command.get_options()) print_option(*option, out);
+    for (const CLI::App* below : command.get_subcommands({})) print_command(*below, name, out);
+}
+
+class Manual final : public Command {
+public:
+    explicit Manual(CLI::App& parent) : parent_(parent)
+    {
+        command_ = parent.add_subcommand("manual", "print the manual page");
+        command_->group(""); // not in the help
+    }
+    bool chosen() const override { return command_->parsed(); }
+
+    void run(Console& console) override
+    {
+        std::ostream& out = console.out;
+        out << ".TH PALIMPSEST 1 \"\" \"palimpsest " << PALIMPSEST_VERSION << "\"\n"
+            << ".SH NAME\npalimpsest \\- read documents of any length with a language model of fixed memory\n"
+            << ".SH SYNOPSIS\n.B palimpsest\n.I SUBCOMMAND\n[\\fIOPTION\\fR...]\n.SH DESCRIPTION\n";
+        for (const char c : parent_.get_description()) out << (c == '-' ? "\\-" : std::string(1, c));
+        out << "\n.SH SUBCOMMANDS\n";
+        for (const CLI::App* command : parent_.get_subcommands({}))
+            if (command != command_) print_command(*command, "palimpsest", out);
+        out << ".SH EXIT STATUS\n"
+            << ".TP\n.B 0\ndone\n.TP\n.B 1\nthe work failed: a document or model cannot be used\n"
+            << ".TP\n.B 2\nthe command line is wrong\n.TP\n.B 3\nasked for something that is not there\n"
+            << ".TP\n.B 4\nnot enough memory or disk space\n.TP\n.B 70\ninternal error: always a bug\n"
+            << ".TP\n.B 130, 143\ninterrupted, terminated\n"
+            << ".SH ENVIRONMENT\nEvery common option has a variable, named in its description; an option beats its "
+               "variable, which beats config.json, which beats the default. \\fBpalimpsest doctor\\fR prints which won.\n"
+            << ".SH FILES\n.TP\n.I $XDG_CONFIG_HOME/palimpsest/config.json\noptions, as a JSON object\n"
+            << ".TP\n.I $XDG_DATA_HOME/palimpsest/models/\nmodels that \\fB\\-\\-model\\fR finds by name\n";
+    }
+
+private:
+    CLI::App& parent_;
+    CLI::App* command_ = nullptr;
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_manual(CLI::App& parent)
+{
+    return std::make_unique<Manual>(parent);
+}
+
+} // namespace palimpsest::app

@@ -1,0 +1,105 @@
+// What a session is at rest, and the way back (reliability.md, K).
+#include "engine/session/session_state.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "engine/session/session.h"
+#include "kernels/base/error.h"
+
+namespace palimpsest::engine {
+namespace {
+
+[[noreturn]] void refuse(const std::string& what, const std::string& remedy)
+{
+    throw Error(ErrorKind::Failed, "PAL-SNAP-02", "saved session", what, remedy);
+}
+
+// Rules K3 and K7: every size is that of the live session, every index lies inside the stream.
+void check_list(const ListAtRest& list, const KvCache& cache, int32_t layer, int32_t head, uint64_t tokens_seen)
+{
+    const auto n = list.tokens.size();
+    const auto bytes =
+        n * static_cast<size_t>(kernels::row_bytes(cache.shape().type, cache.shape().heads.head_dim));
+    const size_t accumulated = cache.shape().with_signals ? n : 0;
+    const bool sizes = n <= static_cast<size_t>(cache.capacity(layer, head)) && list.keys.size() == bytes &&
+                       list.values.size() == bytes && list.tokens.sum.size() == accumulated &&
+                       list.tokens.count.size() == accumulated;
+    const auto& stream = list.tokens.stream;
+    const bool ascending = std::adjacent_find(stream.begin(), stream.end(), std::greater_equal<>()) == stream.end();
+    const auto finite = [](double x) { return std::isfinite(x); };
+    if (!sizes || !ascending || (n > 0 && stream.back() >= tokens_seen) ||
+        !std::all_of(list.tokens.sum.begin(), list.tokens.sum.end(), finite) ||
+        !std::all_of(list.tokens.count.begin(), list.tokens.count.end(), finite))
+        refuse("the tokens of layer " + std::to_string(layer) + ", head " + std::to_string(head) + " do not fit it",
+               "read the document again");
+}
+
+} // namespace
+
+SessionState Session::state()
+{
+    if (tokens_seen_ > 0 || !pending_.empty()) logits();
+    SessionState state{.model_fingerprint = model_->fingerprint(),
+                       .simd_target = model_->backend().simd_target(),
+                       .policy = options_.policy,
+                       .budget = options_.budget,
+                       .chunk = options_.chunk,
+                       .positions = options_.positions,
+                       .kv_type = *options_.kv_type,
+                       .tokens_seen = tokens_seen_,
+                       .steps_seen = steps_seen_,
+                       .evicted = evicted_,
+                       .last_token = last_token_,
+                       .logits = logits_,
+                       .policy_state = policy_->state(),
+                       .sampler_options = options_.sampler,
+                       .sampler_state = sampler_.state(),
+                       .lists = {}};
+    for (int32_t l = 0; l < cache_.shape().layers; ++l)
+        for (int32_t h = 0; h < cache_.shape().heads.kv_heads; ++h) {
+            ListAtRest& list = state.lists.emplace_back();
+            list.tokens = cache_.list(l, h);
+            cache_.read(l, h, list.keys, list.values);
+        }
+    return state;
+}
+
+std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, const SessionState& state)
+{
+    if (state.model_fingerprint != model->fingerprint())
+        refuse("it was saved with another model", "load that model or read the document again");
+    if (state.simd_target != model->backend().simd_target())
+        refuse("it was computed with " + state.simd_target + " instructions, this process uses " +
+                   model->backend().simd_target(),
+               "start with --simd " + state.simd_target + " or read the document again");
+    auto session = std::make_unique<Session>(model, SessionOptions{.policy = state.policy,
+                                                                   .budget = state.budget,
+                                                                   .chunk = state.chunk,
+                                                                   .positions = state.positions,
+                                                                   .kv_type = state.kv_type,
+                                                                   .rows_at_once = SessionOptions{}.rows_at_once,
+                                                                   .sampler = state.sampler_options});
+    const CacheShape& shape = session->cache_.shape();
+    const bool fed = state.tokens_seen > 0;
+    if (state.lists.size() != static_cast<size_t>(shape.layers * shape.heads.kv_heads) ||
+        state.logits.size() != (fed ? static_cast<size_t>(model->config().vocabulary) : 0))
+        refuse("its parts do not fit the model", "read the document again");
+    for (int32_t l = 0; l < shape.layers; ++l)
+        for (int32_t h = 0; h < shape.heads.kv_heads; ++h) {
+            const ListAtRest& list = state.lists[static_cast<size_t>(l * shape.heads.kv_heads + h)];
+            check_list(list, session->cache_, l, h, state.tokens_seen);
+            session->cache_.write(l, h, list.tokens, list.keys, list.values);
+        }
+    session->policy_->restore(state.policy_state);
+    session->sampler_.restore(state.sampler_state);
+    session->logits_ = state.logits;
+    session->has_logits_ = fed;
+    session->last_token_ = state.last_token;
+    session->tokens_seen_ = state.tokens_seen;
+    session->steps_seen_ = state.steps_seen;
+    session->evicted_ = state.evicted;
+    return session;
+}
+
+} // namespace palimpsest::engine
