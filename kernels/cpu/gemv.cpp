@@ -94,6 +94,7 @@ HWY_INLINE void add_q8_0_products(D d, const std::byte* HWY_RESTRICT w, int64_t 
 #pragma GCC unroll 8
     for (int r = 0; r < rows_abreast; ++r) {
         const std::byte* block = w + r * stride;
+        __builtin_prefetch(block + 1024, 0, 2); // to the second level: eight streams are too many for the hardware
         auto partial = hn::Mul(Q8Bytes(d, block, 0), hn::LoadU(d, x));
         for (int64_t j = lanes; j < q8_0_weights; j += lanes)
             partial = hn::MulAdd(Q8Bytes(d, block, j), hn::LoadU(d, x + j), partial);
