@@ -10,15 +10,14 @@ void ProtobufFields::fail(const std::string& what) const
 uint64_t ProtobufFields::varint()
 {
     uint64_t value = 0;
-    for (int shift = 0; shift < 70; shift += 7) {
+    for (int shift = 0;; shift += 7) {
         const auto byte = cursor_.read<uint8_t>();
         if (!byte) fail("a number is cut off");
-        // The tenth byte has room for one bit.
+        // The tenth byte has room for one bit, and none for a sign that another follows.
         if (shift == 63 && *byte > 1) fail("a number has more than 64 bits");
         value |= static_cast<uint64_t>(*byte & 0x7F) << shift;
         if ((*byte & 0x80) == 0) return value;
     }
-    fail("a number is longer than 10 bytes");
 }
 
 template<typename T>

@@ -35,7 +35,8 @@ void use_model(std::string_view bytes)
     vocabulary.kind = Vocabulary::Kind::SpmModel;
     vocabulary.model = bytes;
     const Tokenizer tokenizer(vocabulary);
-    for (const bool first : {true, false}) tokenizer.encode("A palimpsest, na\xC3\xAFve \xEF\xAC\x81t\n\xE2\x96\x81\xFF!", first);
+    for (const bool first : {true, false})
+        tokenizer.encode("A palimpsest, na\xC3\xAFve \xEF\xAC\x81t\n\xE2\x96\x81\xFF!", first);
 }
 
 } // namespace

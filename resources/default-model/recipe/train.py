@@ -1,8 +1,8 @@
-r"""Training, driven by the wall clock.
+r"""Training, counted in tokens: a machine that is busy takes longer and learns the same.
 
-    python train.py OUT --preset cpu --minutes 55 --decay 0.32 --end-rate 0.3
-        stage 1: plain text; the learning rate is constant, then falls to 0.3 of that
-    python train.py OUT --preset cpu --minutes 22 --tasks OUT/tasks.npz --checkpoint OUT/stage1.pt \
+    python train.py OUT --preset cpu --tokens 24 --decay 0.32 --end-rate 0.3
+        stage 1: 24 million tokens of plain text; the learning rate is constant, then falls to 0.3 of that
+    python train.py OUT --preset cpu --tokens 4 --tasks OUT/tasks.npz --checkpoint OUT/stage1.pt \
         --rate 0.3 --decay 1 --save stage2
         stage 2: tasks and text; goes on with the optimizer of stage 1, and the rate falls from 0.3 to 0
 
@@ -36,10 +36,10 @@ BOS = 1
 class Preset:
     config: Config
     tokens: int  # per step
-    phases: tuple  # (share of the minutes at which it begins, sequence length)
+    phases: tuple  # (share of the tokens at which it begins, sequence length)
     muon_rate: float
     adam_rate: float
-    decay: float  # share of the minutes over which the learning rate falls
+    decay: float  # share of the tokens over which the learning rate falls
 
 
 PRESETS = {
@@ -188,26 +188,19 @@ class Workers:
             for t, part in zip(tensors, flat.split([t.numel() for t in tensors])):
                 t.copy_(part.view_as(t))
 
-    def agree(self, value: float, device: str) -> float:
-        """The first worker's value (clocks differ)."""
-        if self.count > 1:
-            box = torch.tensor([value], dtype=torch.float32, device=device)
-            dist.broadcast(box, 0)
-            return box.item()
-        return value
-
 
 def main():
     ap = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     ap.add_argument("out", type=Path)
     ap.add_argument("--preset", choices=PRESETS, default="cpu")
-    ap.add_argument("--minutes", type=float, required=True)
+    ap.add_argument("--tokens", type=float, required=True, help="millions of tokens to train on in this run")
+    ap.add_argument("--length", type=int, help="sequence length of the whole run, if not the preset's phases")
     ap.add_argument("--tasks", type=Path, help="examples of tasks.py: stage 2")
     ap.add_argument("--text-share", type=float, default=0.4, help="share of stage-2 steps on plain text")
     ap.add_argument("--checkpoint", type=Path, help="checkpoint to begin from")
-    ap.add_argument("--resume", action="store_true", help="also take the elapsed time from it")
+    ap.add_argument("--resume", action="store_true", help="also take from it how far its run was")
     ap.add_argument("--rate", type=float, default=1.0, help="factor on the learning rates")
-    ap.add_argument("--decay", type=float, help="share of the minutes over which the rate falls, if not the preset's")
+    ap.add_argument("--decay", type=float, help="share of the tokens over which the rate falls, if not the preset's")
     ap.add_argument("--end-rate", type=float, default=0.0, help="what the rate falls to, as a share of the full one")
     ap.add_argument("--save", default="stage1", help="name of the checkpoints")
     ap.add_argument("--status", type=Path, help="file for a one-line status")
@@ -227,8 +220,7 @@ def main():
     opts = optimizers(model, preset, args.rate)
     text = Windows(args.out / "train.bin", args.seed)
     tasks = Tasks(args.tasks, args.seed) if args.tasks else None
-    step = tokens = 0
-    elapsed = 0.0
+    step = tokens = run = 0  # tokens: since the first step of all; run: of this run
     if start:
         model.load_state_dict(start["model"])
         tokens, text.taken = start["progress"]["tokens"], dict(start["progress"]["taken"])
@@ -238,23 +230,25 @@ def main():
             for group, peak in zip(opt.param_groups, peaks):
                 group["peak"] = peak  # this stage's, not the checkpoint's
         if args.resume:
-            step, elapsed = start["progress"]["step"], start["progress"]["elapsed"]
+            step, run = start["progress"]["step"], start["progress"]["run"]
     first = workers.rank == 0
     if first:
         print(json.dumps(dataclasses.asdict(model.cfg)), sum(p.numel() for p in model.parameters()), "parameters", flush=True)
     loss_of = model.loss if args.no_compile else torch.compile(model.loss, dynamic=False)
     choose = np.random.default_rng(args.seed)
 
-    total, begin, last_save = args.minutes * 60, time.time() - elapsed, time.time()
-    stable_saved = elapsed > (1 - decay) * total
+    total, last_save = args.tokens * 1e6, time.time()
+    phases = ((0.0, args.length),) if args.length else preset.phases
+    stable_saved = run > (1 - decay) * total
     smooth, recent, progress = None, [], {}
-    while (done := workers.agree((time.time() - begin) / total, device)) < 1:
+    while (done := run / total) < 1:
         if tasks is not None and choose.random() >= args.text_share:
             rows, weights = tasks.batch(preset.tokens)
         else:
-            length = preset.phases[-1][1] if tasks else [n for at, n in preset.phases if done >= at][-1]
+            length = phases[-1][1] if tasks else [n for at, n in phases if done >= at][-1]
             rows, weights = text.batch(preset.tokens, length)
         tokens += weights.size
+        run += weights.size
         rows, weights = (torch.from_numpy(x).to(device) for x in workers.share(rows, weights))
         warm = 1.0 if start else min(1.0, (step + 1) / 100)
         rate = min(warm, args.end_rate + (1 - args.end_rate) * min(1.0, (1 - done) / decay))
@@ -273,13 +267,13 @@ def main():
         value = mean.item()
         smooth = value if smooth is None else smooth + (value - smooth) / min(step, 100)
         recent = (recent + [(time.time(), tokens)])[-50:]
-        progress = dict(step=step, tokens=tokens, taken=text.taken, elapsed=time.time() - begin, loss=smooth)
+        progress = dict(step=step, tokens=tokens, run=run, taken=text.taken, loss=smooth)
         if not first:
             continue
         if step % 10 == 0:
             speed = (recent[-1][1] - recent[0][1]) / (recent[-1][0] - recent[0][0])
             line = (f"{args.save} step {step} tokens {tokens / 1e6:.3f}M length {rows.shape[1] - 1} loss {smooth:.4f} "
-                    f"rate {rate:.3f} {speed:.0f} tok/s minute {(time.time() - begin) / 60:.1f} of {args.minutes:g}")
+                    f"rate {rate:.3f} {speed:.0f} tok/s, {(total - run) / speed / 60:.1f} minutes left")
             if args.status:
                 args.status.write_text(line + "\n")
             if step % 50 == 0:

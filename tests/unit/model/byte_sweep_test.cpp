@@ -72,7 +72,7 @@ void report(const char* what, const Bytes& valid, const Outcome& outcome)
 
 TEST_CASE("V3: GGUF, byte by byte")
 {
-    const Bytes valid = tiny_gguf(is_full() ? 430 : 270).build();
+    const Bytes valid = tiny_gguf(is_full() ? 370 : 270).build();
     REQUIRE(valid.size() <= 128 * 1024);
     report("GGUF", valid,
            sweep(valid, [](const Bytes& bytes) { return open_gguf(in_memory(bytes, "tiny.gguf")); }));

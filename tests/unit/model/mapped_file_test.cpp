@@ -71,6 +71,22 @@ TEST_CASE("a GGUF file on disk is mapped, hashed and closed")
     CHECK(full_hash(open_model(path)) != hash);
 }
 
+TEST_CASE("a header longer than can be walked in time is refused (G3, L8)")
+{
+    const ScratchFolder scratch;
+    const auto path = scratch.path() / "long.gguf";
+    {
+        std::ofstream file(path, std::ios::binary);
+        file << Bytes("GGUF").number(uint32_t{3}).number(uint64_t{0}).number(uint64_t{3}).text();
+        for (const char* key : {"a", "b", "c"}) { // arrays of 2^24 zeros of 8 bytes, as holes
+            file << Bytes().counted(key).number(uint32_t{9}).number(uint32_t{10}).number(uint64_t{1} << 24).text();
+            file.seekp(int64_t{1} << 27, std::ios::cur);
+        }
+        file << '\0';
+    }
+    check(refused([&] { open_model(path); }), "03", "the header is longer than 268435456 bytes");
+}
+
 TEST_CASE("G16 notices files that are rewritten, replaced or removed")
 {
     const ScratchFolder scratch;
