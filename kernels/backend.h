@@ -254,6 +254,9 @@ public:
     virtual std::string name() const = 0;        // "cpu", "cuda:0"
     virtual std::string simd_target() const = 0; // "AVX3", "sm_90"; results differ in the last bits between targets
     virtual int threads() const = 0;
+    // Working memory that operations have claimed so far, beside the Buffers; shared by all callers, and only
+    // grows.
+    virtual uint64_t scratch_bytes() const = 0;
 
     virtual void upload(void* to, const void* from_host, size_t bytes) = 0;
     virtual void download(void* to_host, const void* from, size_t bytes) = 0;

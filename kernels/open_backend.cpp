@@ -7,7 +7,6 @@
 #include "kernels/backend.h"
 #include "kernels/base/error.h"
 #include "kernels/cpu/cpu_backend.h"
-#include "kernels/cpu/simd_target.h"
 
 namespace palimpsest::kernels {
 namespace {
@@ -52,8 +51,7 @@ std::unique_ptr<Backend> open_backend(const BackendChoice& choice)
         throw Error(ErrorKind::Usage, "PAL-OPTION-10", "device '" + printable(device) + "'",
                     "there is no such device", "choose one of auto, cpu");
     const int threads = checked_threads(choice.threads);
-    pin_simd_target(choice.simd);
-    return std::make_unique<cpu::CpuBackend>(threads);
+    return std::make_unique<cpu::CpuBackend>(threads, choice.simd);
 }
 
 } // namespace palimpsest::kernels

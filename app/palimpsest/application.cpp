@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/output.h"
@@ -14,21 +15,40 @@ namespace palimpsest::app {
 namespace {
 
 constexpr MakeCommand commands[] = {make_summarize, make_ask,    make_inspect,  make_compare, make_eval,
-                                    make_tokenize,  make_models, make_policies, make_doctor, make_manual};
+                                    make_tokenize,  make_models, make_policies, make_doctor,  make_manual};
 
-// "palimpsest: SUBJECT: text; remedy [CODE]" on one line, or the error object of reliability.md with --json.
-void report(Console& console, const Error& error, bool json)
-{
-    if (json) {
-        nlohmann::ordered_json object = {{"code", error.code()}, {"text", error.text()}, {"file", error.subject()},
-                                         {"offset", nullptr},    {"rule", error.code()}, {"hint", error.remedy()}};
+// What a failure looks like on standard error.
+struct Report {
+    bool json = false;
+    bool events = false;
+
+    // "palimpsest: SUBJECT: text; remedy [CODE]" on one line, or the error object of reliability.md.
+    void error(Console& console, const Error& error) const
+    {
+        if (!json && !events) {
+            console.err << "palimpsest: " << visible(error.what()) << std::endl;
+            return;
+        }
+        nlohmann::ordered_json object;
+        if (events) object["event"] = "error";
+        object["code"] = error.code();
+        object["text"] = error.text();
+        object["file"] = error.subject();
+        object["offset"] = nullptr;
+        object["rule"] = error.code();
+        object["hint"] = error.remedy();
         if (error.offset()) object["offset"] = *error.offset();
-        console.err << object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
-    } else {
-        console.err << "palimpsest: " << visible(error.what()) << '\n';
+        write_event(console.err, object);
     }
-    console.err.flush();
-}
+
+    void interruption(Console& console, const Interrupted& stopped) const
+    {
+        if (events)
+            write_event(console.err, {{"event", "interrupted"}, {"text", stopped.message}});
+        else
+            console.err << "palimpsest: " << stopped.message << std::endl;
+    }
+};
 
 Error usage(const std::string& what, const std::string& remedy)
 {
@@ -36,16 +56,19 @@ Error usage(const std::string& what, const std::string& remedy)
 }
 
 // CLI11 says only that something was left over; a mistyped subcommand deserves the nearest one.
-void check_subcommand(const CLI::App& app, const std::vector<std::string>& arguments)
+void check_subcommand(const CLI::App& app, std::span<const std::string> arguments)
 {
-    if (arguments.empty() || arguments[0].starts_with('-')) return;
+    const auto subcommands = app.get_subcommands([](const CLI::App*) { return true; });
+    if (subcommands.empty() || arguments.empty() || arguments[0].starts_with('-')) return;
     std::vector<std::string> names;
-    for (const CLI::App* sub : app.get_subcommands({}))
+    for (const CLI::App* sub : subcommands) {
+        if (sub->get_name() == arguments[0]) return check_subcommand(*sub, arguments.subspan(1));
         names.push_back(sub->get_name());
-    if (std::find(names.begin(), names.end(), arguments[0]) != names.end()) return;
+    }
     const std::string near = engine::nearest(arguments[0], names);
+    const std::string help = "see palimpsest " + (app.get_parent() ? app.get_name() + " " : "") + "--help";
     throw usage("there is no subcommand '" + printable(arguments[0]) + "'",
-                near.empty() ? "see palimpsest --help" : "did you mean '" + near + "'?");
+                near.empty() ? help : "did you mean '" + near + "'?");
 }
 
 std::string one_line(std::string text)
@@ -81,7 +104,7 @@ struct Program {
     }
 };
 
-void parse_and_run(const std::vector<std::string>& arguments, Console& console, bool& json)
+void parse_and_run(const std::vector<std::string>& arguments, Console& console, Report& report)
 {
     Program program;
     check_subcommand(program.app, arguments);
@@ -100,7 +123,7 @@ void parse_and_run(const std::vector<std::string>& arguments, Console& console, 
     }
     for (const auto& command : program.all)
         if (command->chosen()) {
-            json = command->wants_json();
+            report = {command->wants_json(), command->wants_events()};
             command->run(console);
             return finish_output(console.out);
         }
@@ -112,29 +135,29 @@ void parse_and_run(const std::vector<std::string>& arguments, Console& console, 
 
 int run(const std::vector<std::string>& arguments, Console& console, int (*interrupted_code)())
 {
-    bool json = std::find(arguments.begin(), arguments.end(), "--json") != arguments.end();
+    const auto given = [&](const char* flag) {
+        return std::find(arguments.begin(), arguments.end(), flag) != arguments.end();
+    };
+    Report report{given("--json"), given("--events")};
     try {
-        parse_and_run(arguments, console, json);
+        parse_and_run(arguments, console, report);
         return 0;
     } catch (const Error& error) {
-        report(console, error, json);
+        report.error(console, error);
         return static_cast<int>(error.kind());
     } catch (const Interrupted& stopped) {
-        console.err << "palimpsest: " << stopped.message << std::endl;
+        report.interruption(console, stopped);
         return interrupted_code ? interrupted_code() : 130;
     } catch (const PipeClosed&) {
         return 0;
     } catch (const std::bad_alloc&) {
-        report(console,
-               Error(ErrorKind::Resources, "PAL-MEM-01", "memory", "there is not enough of it for this",
-                     "use a smaller --budget, --chunk or model"),
-               json);
+        report.error(console,
+                     Error(ErrorKind::Resources, "PAL-MEM-01", "memory", "there is not enough of it for this",
+                           "use a smaller --budget, --chunk or model"));
         return static_cast<int>(ErrorKind::Resources);
     } catch (const std::exception& error) {
-        report(console,
-               Error(ErrorKind::Internal, "PAL-RUN-70", "internal error", error.what(),
-                     "this is a bug; please report it"),
-               json);
+        report.error(console, Error(ErrorKind::Internal, "PAL-RUN-70", "internal error", error.what(),
+                                    "this is a bug; please report it"));
         return static_cast<int>(ErrorKind::Internal);
     }
 }

@@ -14,6 +14,7 @@ public:
     virtual bool chosen() const = 0;
     virtual void run(Console& console) = 0; // throws Error, or Interrupted
     virtual bool wants_json() const { return false; }
+    virtual bool wants_events() const { return false; }
 };
 
 // Thrown when console.stop was requested; `message` says what is safe and how to go on.

@@ -263,19 +263,22 @@ std::vector<std::string> split_policies(const std::string& list)
     return policies;
 }
 
+uint64_t parse_length(const std::string& option, const std::string& text)
+{
+    uint64_t unit = 1;
+    if (text.ends_with('k')) unit = 1024;
+    if (text.ends_with('M')) unit = 1024 * 1024;
+    const auto number = parse_number<uint64_t>(std::string_view(text).substr(0, text.size() - (unit > 1)));
+    if (!number || *number == 0 || *number > UINT32_MAX)
+        bad_value(option, text, "give a count such as 500, 16k or 1M");
+    return *number * unit;
+}
+
 std::vector<uint64_t> parse_lengths(const std::string& option, const std::string& list)
 {
     std::vector<uint64_t> lengths;
-    for (std::string part : split_list(list)) {
-        uint64_t unit = 1;
-        if (part.ends_with('k')) unit = 1024;
-        if (part.ends_with('M')) unit = 1024 * 1024;
-        const auto number = parse_number<uint64_t>(std::string_view(part).substr(0, part.size() - (unit > 1)));
-        if (!number || *number == 0 || *number > UINT32_MAX)
-            bad_value(option, part, "give counts such as 500, 16k or 1M");
-        lengths.push_back(*number * unit);
-    }
-    if (lengths.empty()) bad_value(option, list, "give counts such as 500, 16k or 1M");
+    for (const std::string& part : split_list(list))
+        lengths.push_back(parse_length(option, part));
     return lengths;
 }
 

@@ -58,5 +58,6 @@ std::vector<std::string> split_policies(const std::string& list);
 std::vector<std::string> split_list(const std::string& list);
 // "1k,2k,500": counts with an optional k (1024) or M (1048576). Throws Error (Usage).
 std::vector<uint64_t> parse_lengths(const std::string& option, const std::string& list);
+uint64_t parse_length(const std::string& option, const std::string& text); // one of them
 
 } // namespace palimpsest::app

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
 #include <filesystem>
 #include <iostream>
@@ -23,7 +24,10 @@ struct Format {
 constexpr Format others[] = {{"PDF", ".pdf", "%PDF-"},        {"EPUB", ".epub", ""},
                              {"Word", ".docx", ""},           {"zip", ".zip", "PK\x03\x04"},
                              {"HTML", ".html", ""},           {"HTML", ".htm", ""},
-                             {"GGUF model", ".gguf", "GGUF"}, {"SQLite", ".db", "SQLite format 3"}};
+                             {"GGUF model", ".gguf", "GGUF"}, {"SQLite", ".db", "SQLite format 3"},
+                             {"OpenDocument", ".odt", ""},    {"RTF", ".rtf", "{\\rtf"},
+                             {"PNG", ".png", "\x89PNG"},      {"JPEG", ".jpg", "\xFF\xD8\xFF"},
+                             {"gzip", ".gz", "\x1F\x8B"}};
 
 [[noreturn]] void refuse_format(const std::string& subject, std::string_view format)
 {
@@ -64,7 +68,8 @@ std::string Document::title() const
 bool Document::next(std::string& block)
 {
     wait_for_input();
-    if (stop_.stop_requested()) throw Interrupted{"stopped while reading " + printable(name_) + "; nothing was saved"};
+    if (stop_.stop_requested())
+        throw Interrupted{"stopped while reading " + printable(name_) + "; nothing was saved"};
     block.resize(block_bytes);
     source_->read(block.data(), static_cast<std::streamsize>(block_bytes));
     block.resize(static_cast<size_t>(source_->gcount()));
@@ -73,10 +78,21 @@ bool Document::next(std::string& block)
                     "reading failed after " + std::to_string(read_) + " bytes", "check the disk and try again");
     if (read_ == 0) refuse_other_formats(block);
     read_ += block.size();
+    count_words(block);
     return !block.empty();
 }
 
-// Signals interrupt no read here (they have a thread of their own), so a silent standard input is waited for in turns.
+void Document::count_words(const std::string& block)
+{
+    for (const char c : block) {
+        const bool inside = std::isspace(static_cast<unsigned char>(c)) == 0;
+        words_ += inside && !inside_word_;
+        inside_word_ = inside;
+    }
+}
+
+// Signals interrupt no read here (they have a thread of their own), so a silent standard input is waited for in
+// turns.
 void Document::wait_for_input() const
 {
     if (source_ != &std::cin) return;
@@ -90,6 +106,17 @@ void Document::refuse_other_formats(const std::string& head) const
 {
     for (const Format& format : others)
         if (!format.magic.empty() && head.starts_with(format.magic)) refuse_format(printable(name_), format.name);
+}
+
+Documents open_documents(const std::vector<std::string>& names, std::istream& in, std::stop_token stop)
+{
+    if (std::count(names.begin(), names.end(), "-") > 1)
+        throw Error(ErrorKind::Usage, "PAL-OPTION-01", "-", "standard input can be read only once",
+                    "give it once, or files");
+    Documents documents;
+    for (const std::string& name : names)
+        documents.push_back(std::make_unique<Document>(name, in, stop));
+    return documents;
 }
 
 std::vector<int32_t> read_token_ids(const std::string& name, std::istream& in, std::stop_token stop)

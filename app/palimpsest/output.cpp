@@ -63,6 +63,11 @@ void write_json(std::ostream& out, const nlohmann::ordered_json& document)
     finish_output(out);
 }
 
+void write_event(std::ostream& err, const nlohmann::ordered_json& object)
+{
+    err << object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n' << std::flush;
+}
+
 void finish_output(std::ostream& out)
 {
     errno = 0;

@@ -20,4 +20,7 @@ void write_json(std::ostream& out, const nlohmann::ordered_json& document);
 void finish_output(std::ostream& out);
 struct PipeClosed {};
 
+// One line of --events on standard error.
+void write_event(std::ostream& err, const nlohmann::ordered_json& object);
+
 } // namespace palimpsest::app

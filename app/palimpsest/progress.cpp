@@ -47,7 +47,8 @@ Progress::Style Progress::style_for(const Console& console, bool events)
 }
 
 Progress::Progress(Console& console, Style style, std::string what, std::optional<uint64_t> total_bytes)
-    : console_(console), style_(style), what_(std::filesystem::path(what).filename().string()), total_bytes_(total_bytes)
+    : console_(console), style_(style), what_(std::filesystem::path(what).filename().string()),
+      total_bytes_(total_bytes)
 {
 }
 
@@ -59,18 +60,18 @@ Progress::~Progress()
 void Progress::update(const engine::Telemetry& t, uint64_t bytes_done, uint64_t tokens_total)
 {
     if (style_ == Style::Events) {
-        event({{"event", "progress"},
-               {"tokens_seen", t.tokens_seen},
-               {"tokens_total", tokens_total},
-               {"bytes_read", bytes_done},
-               {"bytes_total", total_bytes_.value_or(0)},
-               {"tokens_per_second", t.tokens_per_second},
-               {"cache_bytes", t.cache_bytes},
-               {"full_cache_bytes", t.full_cache_bytes},
-               {"slots_used", t.slots_used},
-               {"slots_capacity", t.slots_capacity},
-               {"evicted", t.evicted},
-               {"bytes_written", 0}});
+        write_event(console_.err, {{"event", "progress"},
+                                   {"tokens_seen", t.tokens_seen},
+                                   {"tokens_total", tokens_total},
+                                   {"bytes_read", bytes_done},
+                                   {"bytes_total", total_bytes_.value_or(0)},
+                                   {"tokens_per_second", t.tokens_per_second},
+                                   {"cache_bytes", t.cache_bytes},
+                                   {"full_cache_bytes", t.full_cache_bytes},
+                                   {"slots_used", t.slots_used},
+                                   {"slots_capacity", t.slots_capacity},
+                                   {"evicted", t.evicted},
+                                   {"bytes_written", 0}});
         return;
     }
     std::optional<double> share;
@@ -104,13 +105,6 @@ void Progress::draw(const engine::Telemetry& t, std::optional<double> share)
     else
         console_.err << line << '\n' << std::flush;
     line_open_ = style_ == Style::Line;
-}
-
-void Progress::event(const nlohmann::ordered_json& object)
-{
-    if (style_ != Style::Events) return;
-    console_.err << object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n'
-                 << std::flush;
 }
 
 } // namespace palimpsest::app

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 
@@ -24,7 +23,6 @@ public:
 
     // `tokens_total` 0: unknown, the share then comes from bytes.
     void update(const engine::Telemetry& telemetry, uint64_t bytes_done, uint64_t tokens_total);
-    void event(const nlohmann::ordered_json& object); // with --events only
 
 private:
     using Clock = std::chrono::steady_clock;

@@ -5,6 +5,7 @@
 
 #include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
+#include "app/palimpsest/output.h"
 #include "engine/text/document_encoder.h"
 #include "engine/text/utf8_cleaner.h"
 #include "kernels/base/error.h"
@@ -96,7 +97,8 @@ Coverage read_document(Document& document, const engine::Tokenizer& tokenizer, e
     feed.progress = [&](const engine::Telemetry& telemetry) {
         if (!options.progress || tokens.empty()) return;
         const uint64_t of_block = telemetry.tokens_seen - seen_before;
-        options.progress->update(telemetry, tokens[std::min<uint64_t>(of_block, tokens.size() - 1)].end, 0);
+        const uint64_t bytes = tokens[std::min<uint64_t>(of_block, tokens.size() - 1)].end;
+        options.progress->update(telemetry, options.bytes_before + bytes, 0);
     };
     while (stream.next(tokens)) {
         ids.clear();
@@ -166,6 +168,8 @@ nlohmann::ordered_json reach_json(const engine::RetentionMap& map)
     return {{"median_age_tokens", r.median_age}, {"kept_by_tenth_of_the_input", r.by_tenth}};
 }
 
+namespace {
+
 std::string reach_sentence(const engine::RetentionMap& map)
 {
     const engine::Reach r = engine::reach(map);
@@ -182,6 +186,28 @@ std::string memory_sentence(const engine::Session& session)
     return "cache " + format_bytes(t.cache_bytes) + " (a full cache would take " +
            format_bytes(t.full_cache_bytes) + "), " + session.options().policy.name + ", " +
            format_count(static_cast<uint64_t>(session.options().budget)) + " tokens kept per layer and head";
+}
+
+} // namespace
+
+void write_receipt(Console& console, bool events, const engine::Session& session, const Coverage& coverage)
+{
+    const engine::RetentionMap map = session.retention();
+    if (events)
+        return write_event(console.err, {{"event", "receipt"},
+                                         {"coverage", coverage.json()},
+                                         {"reach", reach_json(map)},
+                                         {"memory", memory_json(session.telemetry())}});
+    console.err << "coverage: " << coverage.sentence() << "\nreach:    " << reach_sentence(map)
+                << "\nmemory:   " << memory_sentence(session) << std::endl;
+}
+
+void write_note(Console& console, bool events, const std::string& text)
+{
+    if (events)
+        write_event(console.err, {{"event", "note"}, {"text", text}});
+    else
+        console.err << "note: " << visible(text) << std::endl;
 }
 
 } // namespace palimpsest::app

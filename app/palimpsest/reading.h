@@ -31,6 +31,7 @@ void check_complete(const Coverage& coverage, bool required, const std::string& 
 struct ReadOptions {
     bool first_text = true;            // nothing was fed that is text
     uint64_t most_tokens = UINT64_MAX; // of the document; the rest is counted, not read
+    uint64_t bytes_before = 0;         // of the documents before this one, for the progress
     engine::FeedOptions feed;
     Progress* progress = nullptr;
 };
@@ -50,7 +51,9 @@ nlohmann::ordered_json memory_json(const engine::Telemetry& telemetry);
 nlohmann::ordered_json model_json(const engine::Model& model);
 nlohmann::ordered_json policy_json(const engine::Session& session);
 nlohmann::ordered_json reach_json(const engine::RetentionMap& map);
-std::string reach_sentence(const engine::RetentionMap& map);
-std::string memory_sentence(const engine::Session& session);
+
+// The same for people, on standard error: coverage, reach and memory, or one event.
+void write_receipt(Console& console, bool events, const engine::Session& session, const Coverage& coverage);
+void write_note(Console& console, bool events, const std::string& text);
 
 } // namespace palimpsest::app

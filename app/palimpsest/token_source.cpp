@@ -1,29 +1,8 @@
 #include "app/palimpsest/token_source.h"
 
-#include <cctype>
-
 #include "kernels/base/error.h"
 
 namespace palimpsest::app {
-namespace {
-
-uint64_t count_words(const std::string& file)
-{
-    std::ifstream in(file, std::ios::binary);
-    uint64_t words = 0;
-    bool inside = false;
-    std::string block(1 << 16, '\0');
-    while (in.read(block.data(), static_cast<std::streamsize>(block.size())), in.gcount() > 0)
-        for (std::streamsize i = 0; i < in.gcount(); ++i) {
-            const bool space = std::isspace(static_cast<unsigned char>(block[static_cast<size_t>(i)])) != 0;
-            words += !space && !inside;
-            inside = !space;
-        }
-    return words;
-}
-
-} // namespace
-
 void add_token_source(CLI::App& command, TokenSource& source)
 {
     command.add_option("FILE", source.file, "a text or Markdown file, or - for standard input");
@@ -51,7 +30,7 @@ SourceTokens read_source(const TokenSource& source, const engine::Model& model, 
         result.added = result.ids.size();
         const auto text = encode_document(document, tokenizer, true, result.coverage);
         result.ids.insert(result.ids.end(), text.begin(), text.end());
-        if (source.file != "-") result.words = count_words(source.file);
+        result.words = document.words();
     }
     if (result.coverage.tokens_in_input == 0)
         throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(source.name()), "it has no text",

@@ -70,9 +70,10 @@ std::unique_ptr<Policy> fitting(std::unique_ptr<Policy> policy, const SessionOpt
                 "give a smaller --budget or --chunk");
 }
 
-std::unique_ptr<Policy> policy_for(const SessionOptions& options, const ModelConfig& model)
+std::unique_ptr<Policy> policy_for(const SessionOptions& given, const ModelConfig& model)
 {
-    return fitting(make_policy(options.policy, {model.layers, model.kv_heads, options.budget}), options, model);
+    const SessionOptions options = resolve(given, model, is_bounded(given.policy, model));
+    return make_policy(options.policy, {model.layers, model.kv_heads, options.budget});
 }
 
 CacheShape shape_of(const Model& model, const SessionOptions& options, const Policy& policy)
@@ -179,14 +180,8 @@ private:
 };
 
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options)
-    : model_(std::move(model)),
-      options_(resolve(options, model_->config(), is_bounded(options.policy, model_->config()))),
-      policy_(policy_for(options_, model_->config())),
-      cache_(shape_of(*model_, options_, *policy_), model_->backend()),
-      transformer_(transformer_for(*model_, options_, *policy_)), step_(std::make_unique<Step>(*this)),
-      sampler_(options_.sampler)
+    : Session(model, options, policy_for(options, model->config()))
 {
-    options_.policy = policy_->resolved();
 }
 
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options, std::unique_ptr<Policy> policy)
@@ -245,9 +240,9 @@ try {
         batch.assign(pending_.begin(), pending_.begin() + rows);
         pending_.erase(pending_.begin(), pending_.begin() + rows);
         tokens -= rows;
-        std::vector<int32_t> chunks;
-        for (int64_t at = 0; at < rows; at += options_.chunk)
-            chunks.push_back(static_cast<int32_t>(std::min<int64_t>(options_.chunk, rows - at)));
+        const int64_t whole = rows / options_.chunk, rest = rows % options_.chunk;
+        std::vector<int32_t> chunks(static_cast<size_t>(whole), options_.chunk);
+        if (rest > 0) chunks.push_back(static_cast<int32_t>(rest));
         // The last token's logits are wanted before the next rows overwrite what they are computed from.
         if (options.loss && tokens_seen_ > 0) compute_logits();
         transformer_.prefill(batch, chunks, tokens_seen_, cache_, policy_->couples_layers(), *step_);
@@ -358,7 +353,7 @@ Telemetry Session::telemetry() const
     return {.tokens_seen = tokens_seen_,
             .tokens_per_second = tokens_per_second_,
             .cache_bytes = cache_.allocated_bytes(),
-            .scratch_bytes = transformer_.allocated_bytes(),
+            .scratch_bytes = transformer_.allocated_bytes() + model_->backend().scratch_bytes(),
             .full_cache_bytes = tokens_seen_ * static_cast<uint64_t>(c.layers * c.kv_heads) * slot_bytes,
             .slots_used = cache_.slots_used(),
             .slots_capacity = cache_.slots_capacity(),

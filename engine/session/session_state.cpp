@@ -35,6 +35,20 @@ void check_list(const ListAtRest& list, const KvCache& cache, int32_t layer, int
                "read the document again");
 }
 
+// What was fed left logits and a last token behind; what was not, did not. Tokens beyond the index type never were.
+void check_stream(const SessionState& state, const ModelConfig& model)
+{
+    const bool fed = state.tokens_seen > 0;
+    const auto finite = [](float x) { return std::isfinite(x); };
+    const bool token_fits =
+        fed ? state.last_token >= 0 && state.last_token < model.vocabulary : state.last_token == -1;
+    if (state.lists.size() != static_cast<size_t>(model.layers * model.kv_heads) ||
+        state.logits.size() != (fed ? static_cast<size_t>(model.vocabulary) : 0) || !token_fits ||
+        !std::all_of(state.logits.begin(), state.logits.end(), finite) || state.tokens_seen > UINT32_MAX ||
+        state.steps_seen > state.tokens_seen || (fed && state.steps_seen == 0))
+        refuse("its parts do not fit the model", "read the document again");
+}
+
 } // namespace
 
 SessionState Session::state()
@@ -80,11 +94,8 @@ std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, co
                                                                    .kv_type = state.kv_type,
                                                                    .rows_at_once = SessionOptions{}.rows_at_once,
                                                                    .sampler = state.sampler_options});
+    check_stream(state, model->config());
     const CacheShape& shape = session->cache_.shape();
-    const bool fed = state.tokens_seen > 0;
-    if (state.lists.size() != static_cast<size_t>(shape.layers * shape.heads.kv_heads) ||
-        state.logits.size() != (fed ? static_cast<size_t>(model->config().vocabulary) : 0))
-        refuse("its parts do not fit the model", "read the document again");
     for (int32_t l = 0; l < shape.layers; ++l)
         for (int32_t h = 0; h < shape.heads.kv_heads; ++h) {
             const ListAtRest& list = state.lists[static_cast<size_t>(l * shape.heads.kv_heads + h)];
@@ -94,7 +105,7 @@ std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, co
     session->policy_->restore(state.policy_state);
     session->sampler_.restore(state.sampler_state);
     session->logits_ = state.logits;
-    session->has_logits_ = fed;
+    session->has_logits_ = !state.logits.empty();
     session->last_token_ = state.last_token;
     session->tokens_seen_ = state.tokens_seen;
     session->steps_seen_ = state.steps_seen;

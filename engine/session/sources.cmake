@@ -1,12 +1,4 @@
 set(SESSION_SOURCES
-    cache/fading.cpp
-    cache/kv_cache.cpp
-    cache/retention_map.cpp
-    cache/token_list.cpp
-    eval/loss_meter.cpp
-    model/model.cpp
-    model/rope_angles.cpp
-    model/transformer.cpp
     session/sampler.cpp
     session/session.cpp
     session/session_state.cpp)

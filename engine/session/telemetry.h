@@ -9,7 +9,7 @@ struct Telemetry {
     uint64_t tokens_seen = 0;
     double tokens_per_second = 0;  // over the last call of feed or generate
     uint64_t cache_bytes = 0;      // as allocated: cache, order lists, accumulators
-    uint64_t scratch_bytes = 0;    // as allocated: activations of the forward pass
+    uint64_t scratch_bytes = 0;    // as allocated: activations, and the backend's working memory
     uint64_t full_cache_bytes = 0; // what a full cache would take for tokens_seen tokens
     int64_t slots_used = 0;
     int64_t slots_capacity = 0;

@@ -45,7 +45,7 @@ private:
     std::optional<uint64_t> offset_;
 };
 
-// Foreign text made fit for a message: control and non-ASCII bytes escaped, cut to 80 characters.
+// Foreign text made fit for a message: control and hidden characters and what is no UTF-8 escaped, cut to 80 bytes.
 std::string printable(std::string_view foreign);
 
 } // namespace palimpsest

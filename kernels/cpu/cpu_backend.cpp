@@ -5,11 +5,10 @@
 
 #include "kernels/base/error.h"
 #include "kernels/cpu/kernels.h"
-#include "kernels/cpu/simd_target.h"
 
 namespace palimpsest::kernels::cpu {
 
-CpuBackend::CpuBackend(int threads) : context_(threads) {}
+CpuBackend::CpuBackend(int threads, std::string_view simd) : simd_(simd), context_(threads) {}
 
 std::string CpuBackend::name() const
 {
@@ -22,6 +21,10 @@ std::string CpuBackend::simd_target() const
 int CpuBackend::threads() const
 {
     return context_.threads.threads();
+}
+uint64_t CpuBackend::scratch_bytes() const
+{
+    return context_.scratch_bytes();
 }
 
 void CpuBackend::upload(void* to, const void* from_host, size_t bytes)

@@ -3,16 +3,19 @@
 
 #include "kernels/backend.h"
 #include "kernels/cpu/cpu_context.h"
+#include "kernels/cpu/simd_target.h"
 
 namespace palimpsest::kernels::cpu {
 
 class CpuBackend final : public Backend {
 public:
-    explicit CpuBackend(int threads); // >= 1, the caller among them
+    // `threads` >= 1, the caller among them. `simd`: a target's name, or empty. Throws Error (Usage).
+    CpuBackend(int threads, std::string_view simd);
 
     std::string name() const override;
     std::string simd_target() const override;
     int threads() const override;
+    uint64_t scratch_bytes() const override;
 
     void upload(void* to, const void* from_host, size_t bytes) override;
     void download(void* to_host, const void* from, size_t bytes) override;
@@ -35,6 +38,7 @@ private:
     void* allocate(size_t bytes) override;
     void release(void* data, size_t bytes) noexcept override;
 
+    SimdUse simd_;
     CpuContext context_;
 };
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -20,6 +21,7 @@ public:
     {
         const size_t bytes = (count * sizeof(T) + 63) / 64 * 64;
         if (bytes > bytes_) {
+            bytes_ = 0;
             data_.reset(static_cast<std::byte*>(std::aligned_alloc(64, bytes)));
             if (!data_) throw std::bad_alloc();
             bytes_ = bytes;
@@ -37,19 +39,51 @@ private:
 };
 
 // Scratch blocks by use, so that kernels that call one another do not share a block by accident.
-enum class ScratchUse { NormedRows, PackedRows, PackedWeight, Hidden, PackedKeys, PackedValues, Scores, Sums, Count };
+enum class ScratchUse {
+    NormedRows,
+    PackedRows,
+    PackedWeight,
+    Hidden,
+    PackedKeys,
+    PackedValues,
+    Scores,
+    Sums,
+    Count
+};
 
 struct CpuContext {
     explicit CpuContext(int thread_count) : threads(thread_count), worker(static_cast<size_t>(thread_count)) {}
 
-    Scratch& shared_scratch(ScratchUse use) { return shared.blocks[static_cast<size_t>(use)]; }
+    Scratch& shared_scratch(ScratchUse use) { return shared[use]; }
     // Of one worker of the pool; only that worker touches it during a run.
-    Scratch& worker_scratch(int w, ScratchUse use) { return worker[static_cast<size_t>(w)].blocks[static_cast<size_t>(use)]; }
+    Scratch& worker_scratch(int w, ScratchUse use) { return worker[static_cast<size_t>(w)][use]; }
+    // Makes room for every worker, before a run: a task must not throw when memory is short.
+    template<class T>
+    void reserve(ScratchUse use, size_t count)
+    {
+        for (Blocks& blocks : worker)
+            blocks[use].get<T>(count);
+    }
+    uint64_t scratch_bytes() const
+    {
+        uint64_t total = shared.bytes();
+        for (const Blocks& blocks : worker)
+            total += blocks.bytes();
+        return total;
+    }
 
     ThreadPool threads;
 
 private:
     struct Blocks {
+        Scratch& operator[](ScratchUse use) { return blocks[static_cast<size_t>(use)]; }
+        uint64_t bytes() const
+        {
+            uint64_t total = 0;
+            for (const Scratch& block : blocks)
+                total += block.bytes();
+            return total;
+        }
         Scratch blocks[static_cast<size_t>(ScratchUse::Count)];
     };
     Blocks shared;

@@ -433,6 +433,8 @@ public:
         outs_ = context.shared_scratch(ScratchUse::Hidden).get<float>(parts * static_cast<size_t>(padded_dim_));
         tops_ = context.shared_scratch(ScratchUse::Sums).get<float>(parts * 2);
         totals_ = tops_ + parts;
+        row_floats_ = static_cast<size_t>((shape.group() + block_ranks) * padded_dim_);
+        context.reserve<float>(ScratchUse::PackedRows, row_floats_);
     }
 
     int64_t tasks() const { return args_.shape.kv_heads * segments_; }
@@ -452,8 +454,7 @@ public:
         s.tops = tops_ + part;
         s.totals = totals_ + part;
         s.out = outs_ + part * padded_dim_;
-        const auto floats = static_cast<size_t>((group + block_ranks) * padded_dim_);
-        s.queries = context_.worker_scratch(worker, ScratchUse::PackedRows).get<float>(floats);
+        s.queries = context_.worker_scratch(worker, ScratchUse::PackedRows).get<float>(row_floats_);
         s.rows = s.queries + group * padded_dim_;
         return s;
     }
@@ -462,6 +463,7 @@ private:
     const DecodeAttendArgs& args_;
     CpuContext& context_;
     int64_t padded_dim_ = 0, segments_ = 0;
+    size_t row_floats_ = 0; // queries and widened rows of one worker
     float *weights_ = nullptr, *outs_ = nullptr, *tops_ = nullptr, *totals_ = nullptr;
 };
 

@@ -193,9 +193,11 @@ void gemm(const Product& product, CpuContext& context)
     const int64_t most = HWY_DYNAMIC_DISPATCH(panel_height)();
     const RowPanels panels(x.rows, most);
     float* packed = context.shared_scratch(ScratchUse::PackedRows).get<float>(static_cast<size_t>(x.rows * x.cols));
+    const auto made_floats = static_cast<size_t>(x.is_plain() ? 0 : most * x.cols);
+    context.reserve<float>(ScratchUse::NormedRows, made_floats);
+    context.reserve<float>(ScratchUse::PackedWeight, NC * KC);
     context.threads.run(panels.count, [&](int64_t panel, int worker) {
-        Scratch& scratch = context.worker_scratch(worker, ScratchUse::NormedRows);
-        float* made = x.is_plain() ? nullptr : scratch.get<float>(static_cast<size_t>(most * x.cols));
+        float* made = context.worker_scratch(worker, ScratchUse::NormedRows).get<float>(made_floats);
         pack_made_panel(x, panels, panel, made, packed);
     });
     context.threads.run((product.weight->rows() + NC - 1) / NC, [&](int64_t block, int worker) {

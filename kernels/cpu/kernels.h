@@ -14,7 +14,7 @@ void feed_forward(const FeedForwardArgs& args, CpuContext& context); // swiglu.c
 void attend(const AttendArgs& args, CpuContext& context);              // prefill_attention.cpp
 void decode_attend(const DecodeAttendArgs& args, CpuContext& context); // decode_attention.cpp
 
-void stage(const StageArgs& args, CpuContext& context);           // kv_rows.cpp, as all below
+void stage(const StageArgs& args, CpuContext& context); // kv_rows.cpp, as all below
 void compact(const CompactArgs& args, CpuContext& context);
 void drop(const DropArgs& args);
 void straighten(const StraightenArgs& args, CpuContext& context);

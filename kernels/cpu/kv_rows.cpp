@@ -159,6 +159,7 @@ void stage(const StageArgs& args, CpuContext& context)
     const auto stage_rows = HWY_DYNAMIC_DISPATCH(StageRows);
     const int64_t blocks = (args.rows + rows_per_task - 1) / rows_per_task;
     const auto dim = static_cast<size_t>(args.shape.head_dim);
+    context.reserve<float>(ScratchUse::PackedRows, dim);
     context.threads.run(args.shape.kv_heads * blocks, [&](int64_t task, int worker) {
         const int64_t first = task % blocks * rows_per_task;
         float* row = context.worker_scratch(worker, ScratchUse::PackedRows).get<float>(dim);
@@ -181,14 +182,10 @@ void straighten(const StraightenArgs& args, CpuContext& context)
 {
     const int32_t most = *std::max_element(args.lists.used, args.lists.used + args.shape.kv_heads);
     const auto bytes = static_cast<size_t>(2 * most * row_bytes(args.pool.type, args.shape.head_dim));
-    const auto scratch = [&](int worker) {
-        return context.worker_scratch(worker, ScratchUse::PackedKeys).get<std::byte>(bytes);
-    };
-    // Here and not first in a task: a task must not throw when memory is short.
-    for (int worker = 0; worker < context.threads.threads(); ++worker)
-        scratch(worker);
-    context.threads.run(args.shape.kv_heads,
-                        [&](int64_t head, int worker) { straighten_head(args, head, scratch(worker)); });
+    context.reserve<std::byte>(ScratchUse::PackedKeys, bytes);
+    context.threads.run(args.shape.kv_heads, [&](int64_t head, int worker) {
+        straighten_head(args, head, context.worker_scratch(worker, ScratchUse::PackedKeys).get<std::byte>(bytes));
+    });
 }
 
 void gather(const GatherArgs& args)

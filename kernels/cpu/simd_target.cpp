@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <mutex>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/simd_target.cpp"
@@ -73,6 +74,30 @@ void pin_simd_target(std::string_view name)
         list += (list.empty() ? "" : ", ") + known;
     throw Error(ErrorKind::Usage, "PAL-OPTION-11", "SIMD target '" + printable(name) + "'",
                 "this CPU and program have no such target", "choose one of " + list);
+}
+
+namespace {
+
+std::mutex uses_mutex;
+int uses = 0;
+
+} // namespace
+
+SimdUse::SimdUse(std::string_view name)
+{
+    const std::lock_guard lock(uses_mutex);
+    if (uses == 0)
+        pin_simd_target(name);
+    else if (!name.empty() && !same_name(name, simd_target()))
+        throw Error(ErrorKind::Usage, "PAL-OPTION-11", "SIMD target '" + printable(name) + "'",
+                    "this process already computes with " + simd_target(), "use that, or start another process");
+    ++uses;
+}
+
+SimdUse::~SimdUse()
+{
+    const std::lock_guard lock(uses_mutex);
+    --uses;
 }
 
 } // namespace palimpsest::kernels

@@ -1,12 +1,12 @@
 // The forward pass against logits that tests/fixtures/models/make_fixtures.py computed in float64 from the weights
 // as the gguf and safetensors packages read them.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "engine/session/session.h"
+#include "tests/support/catch.h"
 
 using namespace palimpsest;
 using namespace palimpsest::engine;

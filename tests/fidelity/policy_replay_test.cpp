@@ -2,7 +2,6 @@
 // engine's own dumped signals every selection is that of the slow policy, exactly; on the engine's own kept sets
 // the slow transformer's attention gives the same signals and logits.
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -11,6 +10,7 @@
 #include "engine/session/session.h"
 #include "engine/text/chat_template.h"
 #include "engine/text/document_encoder.h"
+#include "tests/support/catch.h"
 #include "tests/support/random_model.h"
 #include "tests/support/reference_model.h"
 #include "tests/support/reference_policy.h"
@@ -199,7 +199,8 @@ TEST_CASE("selections, signals and logits agree with the slow references over lo
 
 TEST_CASE("the shipped model's summary is the model's")
 {
-    // The framing and the order of things are those of `palimpsest summarize`; the document is the chronicle's beginning.
+    // The framing and the order of things are those of `palimpsest summarize`; the document is the chronicle's
+    // beginning.
     const auto model = Model::load(PALIMPSEST_SOURCE_DIR "/resources/default-model/palimpsest-small.gguf",
                                    kernels::open_backend({.device = "cpu", .threads = 2, .simd = ""}));
     std::ifstream file(PALIMPSEST_SOURCE_DIR "/resources/samples/ashford-light.md");
@@ -212,7 +213,8 @@ TEST_CASE("the shipped model's summary is the model's")
     encoder.finish(encoded);
 
     std::vector<TokenId> tokens = frame.open_user();
-    for (const EncodedToken& token : encoded) tokens.push_back(token.id);
+    for (const EncodedToken& token : encoded)
+        tokens.push_back(token.id);
     for (const auto& part : {frame.question("Summarize the text above."), frame.close_user_open_assistant()})
         tokens.insert(tokens.end(), part.begin(), part.end());
 

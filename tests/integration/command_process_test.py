@@ -107,6 +107,43 @@ class CommandTest(unittest.TestCase):
         b = json.loads(self.succeeds("inspect", "-", *SMALL, "--json", stdin=text).stdout)
         self.assertEqual(a["heads"], b["heads"])
 
+    def test_a_named_pipe_is_read_once(self):
+        with open(self.book, "rb") as book:
+            text = book.read()
+        pipe = os.path.join(self.folder, "pipe.txt")
+        os.mkfifo(pipe)
+        for command in (["inspect", pipe, *SMALL], ["summarize", pipe, *SMALL, "--max-tokens", "4"],
+                        ["compare", pipe, "--policies", "treekv", *SMALL]):
+            process = subprocess.Popen([PROGRAM, *command, "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                       env=self.environment)
+            with open(pipe, "wb") as file:
+                file.write(text)
+            out, err = process.communicate(timeout=60)
+            self.assertEqual(process.returncode, 0, err)
+            coverage = json.loads(out)["coverage"]
+            self.assertEqual(coverage["tokens_read"], coverage["tokens_in_input"])
+
+    def test_each_document_has_a_summary(self):
+        other = self.file("other.txt", WORDS * 3)
+        both = [self.book, other, *SMALL, "--max-tokens", "4", "--json"]
+        each = json.loads(self.succeeds("summarize", *both, "--each").stdout)
+        self.assertEqual([a["documents"] for a in each], [[self.book], [other]])
+        alone = json.loads(self.succeeds("summarize", other, *SMALL, "--max-tokens", "4", "--json").stdout)
+        self.assertEqual(each[1]["answers"], alone["answers"])
+        together = json.loads(self.succeeds("summarize", *both).stdout)
+        self.assertEqual(together["coverage"]["tokens_read"],
+                         sum(a["coverage"]["tokens_read"] for a in each))
+
+    def test_a_failure_leaves_the_file_that_was_there(self):
+        target = self.file("kept.csv", "before")
+        self.fails(3, "PAL-DOC-00", "inspect", os.path.join(self.folder, "missing.txt"), *SMALL, "--map", target)
+        with open(target) as file:
+            self.assertEqual(file.read(), "before")
+        self.assertEqual([name for name in os.listdir(self.folder) if name.startswith("kept.csv")], ["kept.csv"])
+        self.succeeds("inspect", self.book, *SMALL, "--map", target)
+        with open(target) as file:
+            self.assertTrue(file.read().startswith("layer,head,token\n"))
+
     def test_the_kept_sets_are_within_the_budget_and_what_the_csv_says(self):
         target = os.path.join(self.folder, "map.csv")
         document = json.loads(self.succeeds("inspect", self.book, *SMALL, "--json", "--map", target).stdout)
@@ -136,6 +173,11 @@ class CommandTest(unittest.TestCase):
         losses = [float(line.split(",")[2]) for line in lines[2:]]
         self.assertEqual(len(losses), 199)
         self.assertAlmostEqual(sum(losses) / 199, result["results"][0]["mean_loss"], places=6)
+        lengths = json.loads(self.succeeds("eval", "ppl", "--token-ids", ids, *SMALL, "--lengths", "50,1k", "--json").stdout)
+        by_length = lengths["results"][0]["by_length"]
+        self.assertEqual([entry["length"] for entry in by_length], [50, 1024])
+        self.assertAlmostEqual(by_length[0]["mean_loss"], sum(losses[:49]) / 49, places=6)
+        self.assertIsNone(by_length[1]["perplexity"])
 
     def test_a_budget_may_be_memory_or_a_share(self):
         # 2 layers x 2 heads x 8 values x 2 x 2 bytes: 128 bytes a token
@@ -167,16 +209,28 @@ class CommandTest(unittest.TestCase):
 
     def test_events_are_json_lines(self):
         result = self.succeeds("summarize", self.book, *SMALL, "--max-tokens", "4", "--events")
-        events = [json.loads(line) for line in result.stderr.decode().splitlines() if line.startswith("{")]
-        self.assertEqual({e["event"] for e in events}, {"progress", "token", "answer"})
+        events = [json.loads(line) for line in result.stderr.decode().splitlines()]  # nothing else
+        self.assertEqual({e["event"] for e in events}, {"progress", "token", "answer", "receipt"})
+        self.assertEqual(events[-1]["coverage"]["tokens_read"], events[-1]["coverage"]["tokens_in_input"])
         progress = [e for e in events if e["event"] == "progress"]
         self.assertEqual([e["tokens_seen"] for e in progress], sorted(e["tokens_seen"] for e in progress))
         self.assertTrue(all(e["slots_used"] <= e["slots_capacity"] for e in progress))
+        for command in (["inspect", self.book, *SMALL], ["compare", self.book, "--policies", "treekv,streaming", *SMALL],
+                        ["eval", "ppl", self.book, *SMALL]):
+            for line in self.succeeds(*command, "--events").stderr.decode().splitlines():
+                self.assertIn("event", json.loads(line))
+        failed = self.run_command("inspect", self.file("empty.txt", ""), *SMALL, "--events").stderr
+        self.assertEqual([(e["event"], e["code"]) for e in map(json.loads, failed.splitlines())],
+                         [("error", "PAL-DOC-03")])
 
     # -- what is wrong gets a code, a sentence and nothing on standard output ------------------------------------
 
     def test_wrong_command_lines(self):
         self.assertIn("did you mean 'summarize'?", self.fails(2, "PAL-OPTION-01", "sumarize", self.book))
+        self.assertIn("did you mean 'show'?", self.fails(2, "PAL-OPTION-01", "policies", "shwo", "treekv"))
+        self.assertIn("see palimpsest models --help", self.fails(2, "PAL-OPTION-01", "models", "zzzzzzzz"))
+        self.fails(2, "PAL-OPTION-01", "summarize", "-", "-", *SMALL)
+        self.fails(2, "PAL-OPTION-03", "eval", "ppl", self.book, *SMALL, "--first", "100,200")
         self.fails(2, "PAL-OPTION-01", "summarize", self.book, "--no-such-option")
         self.fails(2, "PAL-OPTION-01", "summarize")
         self.fails(2, "PAL-OPTION-01", "ask", self.book)
@@ -207,7 +261,12 @@ class CommandTest(unittest.TestCase):
         self.fails(1, "PAL-DOC-03", "inspect", "-", *SMALL)
         os.makedirs(self.folder + "/dir.json", exist_ok=True)
         self.fails(1, "PAL-DISK-03", "inspect", self.book, *SMALL, "--map", self.folder + "/dir.json")
-        self.fails(4, "PAL-DISK-01", "inspect", self.book, *SMALL, "--map", self.folder + "/no/such/folder.json")
+        # Both are noticed before hours of reading.
+        endless = self.file("endless.txt", WORDS * 200000)
+        self.fails(1, "PAL-DISK-03", "inspect", endless, *SMALL, "--map", self.folder + "/no/such/folder.json")
+        self.fails(3, "PAL-DOC-00", "summarize", endless, os.path.join(self.folder, "missing.txt"), *SMALL)
+        self.assertIn("missing-\u00fc\u4e66.txt", self.fails(3, "PAL-DOC-00", "summarize", "missing-\u00fc\u4e66.txt", *SMALL))
+        self.fails(1, "PAL-DOC-02", "summarize", self.file("picture.txt", b"\x89PNG\r\n\x1a\n"), *SMALL)
         self.fails(4, "PAL-BUDGET-02", "inspect", self.book, "--model", MODEL, "--chunk", "16", "--policy", "full")
 
     def test_a_truncated_model(self):
@@ -265,8 +324,9 @@ class CommandTest(unittest.TestCase):
         out, err = process.communicate(timeout=60)  # closes both pipes
         self.assertLess(time.monotonic() - start, 20)
         self.assertEqual(out, b"")
-        last = err.decode().splitlines()[-1]
-        self.assertTrue(last.startswith("palimpsest: stopped after"), last)
+        last = json.loads(err.decode().splitlines()[-1])
+        self.assertEqual(last["event"], "interrupted")
+        self.assertTrue(last["text"].startswith("stopped after"), last)
         return process.returncode
 
     def test_an_interrupt_ends_the_wait_for_standard_input(self):

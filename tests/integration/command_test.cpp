@@ -1,6 +1,5 @@
 // The command in-process, with its streams replaced: what its answers are made of.
 
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -12,6 +11,7 @@
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/retention_picture.h"
+#include "tests/support/catch.h"
 
 using namespace palimpsest;
 using namespace palimpsest::app;

@@ -1,7 +1,7 @@
 // Runs Catch2 and answers 1 for any failure: Catch2's own exit status is a count of failures, which can equal the
 // status that CTest reads as "skipped".
 #define CATCH_CONFIG_RUNNER
-#include <catch2/catch.hpp>
+#include "tests/support/catch.h"
 
 int main(int argc, char** argv)
 {

@@ -95,7 +95,8 @@ ReferenceStream::ReferenceStream(const ReferenceModel& model, bool contiguous)
     const engine::ModelConfig& c = model.config();
     for (int32_t i = 0; i < c.rotary_dim / 2; ++i) {
         // Frequencies and angles are f32 by definition, as models are trained with them; all else here is f64.
-        float frequency = 1.0f / std::pow(c.rope_base, static_cast<float>(2 * i) / static_cast<float>(c.rotary_dim));
+        float frequency =
+            1.0f / std::pow(c.rope_base, static_cast<float>(2 * i) / static_cast<float>(c.rotary_dim));
         if (!c.rope_factors.empty()) frequency /= c.rope_factors[static_cast<size_t>(i)];
         inverse_frequencies_.push_back(frequency);
     }

@@ -94,6 +94,7 @@ class AnswerCommand : public Command {
 public:
     bool chosen() const override { return command_->parsed(); }
     bool wants_json() const override { return common_.json; }
+    bool wants_events() const override { return common_.events; }
 
 protected:
     void define_common()
@@ -105,38 +106,49 @@ protected:
         command_->add_flag("--raw", raw_, "print control characters of the answer as they are");
     }
 
-    std::unique_ptr<engine::Session> open(const std::vector<std::string>& files, Console& console)
+    void load(Console& console)
     {
         model_ = load_model(common_);
         tokenizer_ = &require_tokenizer(*model_);
         template_ = std::make_unique<engine::ChatTemplate>(model_->files().vocabulary, *tokenizer_);
         for (const std::string& warning : model_->files().warnings)
-            console.err << "note: " << visible(warning) << '\n';
-        if (!template_->warning().empty()) console.err << "note: " << visible(template_->warning()) << '\n';
-        return std::make_unique<engine::Session>(model_,
-                                                 common_.session(model_->config(), count_input(files, console)));
+            write_note(console, common_.events, warning);
+        if (!template_->warning().empty()) write_note(console, common_.events, template_->warning());
+    }
+
+    std::unique_ptr<engine::Session> start(const Documents& documents, Console& console) const
+    {
+        const auto tokens = common_.budget_is_share() ? count_tokens(documents, console) : std::nullopt;
+        return std::make_unique<engine::Session>(model_, common_.session(model_->config(), tokens));
     }
 
     // Streams the documents one after another into the open user turn.
-    Coverage read(engine::Session& session, const std::vector<std::string>& files, Console& console,
-                  Progress& progress)
+    Coverage read(engine::Session& session, const Documents& documents, Console& console) const
     {
+        Progress progress(console, Progress::style_for(console, common_.events),
+                          documents.size() == 1 ? documents[0]->name()
+                                                : std::to_string(documents.size()) + " documents",
+                          total_bytes(documents));
         Coverage all;
+        uint64_t bytes_before = 0;
         session.feed(template_->open_user());
-        for (size_t i = 0; i < files.size(); ++i) {
-            Document document(files[i], console.in, console.stop);
+        for (size_t i = 0; i < documents.size(); ++i) {
+            Document& document = *documents[i];
             if (i > 0) session.feed(template_->next_document(document.title()));
-            ReadOptions options{
-                .first_text = i == 0 && template_->document_is_first_text(), .feed = {}, .progress = &progress};
+            ReadOptions options{.first_text = i == 0 && template_->document_is_first_text(),
+                                .bytes_before = bytes_before,
+                                .feed = {},
+                                .progress = &progress};
             options.feed.stop = console.stop;
             const Coverage one = read_document(document, *tokenizer_, session, options);
+            bytes_before += document.total_bytes().value_or(0);
             all.tokens_in_input += one.tokens_in_input;
             all.tokens_read += one.tokens_read;
             all.invalid_sequences += one.invalid_sequences;
             all.nul_characters += one.nul_characters;
         }
         if (all.tokens_in_input == 0)
-            throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(files[0]), "it has no text",
+            throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(documents[0]->name()), "it has no text",
                         "give a document with text");
         if (!session.finish({.stop = console.stop, .progress = {}, .loss = {}}))
             throw Interrupted{"stopped while reading; nothing was saved, run it again to start over"};
@@ -146,7 +158,7 @@ protected:
     // Puts the question to the session and generates; text goes out as it comes unless a JSON document is wanted.
     // `follow_up`: it comes after an answer, not after the document.
     Answer answer(engine::Session& session, const std::string& question, bool follow_up, int32_t default_length,
-                  Console& console, Progress& progress)
+                  Console& console) const
     {
         Answer result{question, {}, {}};
         session.feed(follow_up ? template_->message(question, false) : template_->question(question));
@@ -155,7 +167,7 @@ protected:
         const auto show = [&] {
             std::string part = text.fresh();
             if (part.empty()) return;
-            progress.event({{"event", "token"}, {"text", part}});
+            if (common_.events) write_event(console.err, {{"event", "token"}, {"text", part}});
             if (!common_.json) console.out << (raw_ ? part : visible(part)) << std::flush;
         };
         result.generated = session.generate({.max_tokens = common_.max_tokens ? common_.max_tokens : default_length,
@@ -177,7 +189,9 @@ protected:
         if (result.generated.end == engine::GenerateEnd::Cancelled)
             throw Interrupted{"stopped after " + std::to_string(result.generated.tokens.size()) +
                               " tokens of the answer"};
-        progress.event({{"event", "answer"}, {"text", result.text}, {"end", end_name(result.generated.end)}});
+        if (common_.events)
+            write_event(console.err,
+                        {{"event", "answer"}, {"text", result.text}, {"end", end_name(result.generated.end)}});
         return result;
     }
 
@@ -185,13 +199,10 @@ protected:
                  Console& console) const
     {
         for (const Answer& a : answers)
-            if (a.generated.end == engine::GenerateEnd::Length)
+            if (!common_.events && a.generated.end == engine::GenerateEnd::Length)
                 console.err << "answer:   cut after " << a.generated.tokens.size()
                             << " tokens; give a larger --max-tokens for more\n";
-        console.err << "coverage: " << coverage.sentence() << '\n'
-                    << "reach:    " << reach_sentence(session.retention()) << '\n'
-                    << "memory:   " << memory_sentence(session) << '\n'
-                    << std::flush;
+        write_receipt(console, common_.events, session, coverage);
     }
 
     ordered_json json(const engine::Session& session, const Coverage& coverage,
@@ -217,26 +228,28 @@ protected:
                 {"version", PALIMPSEST_VERSION}};
     }
 
-    std::optional<uint64_t> count_input(const std::vector<std::string>& files, Console& console) const
+    // Reads them once only to count; nothing for what can be read only once.
+    std::optional<uint64_t> count_tokens(const Documents& documents, Console& console) const
     {
-        if (!common_.budget_is_share()) return std::nullopt;
+        if (!total_bytes(documents)) return std::nullopt;
         uint64_t tokens = 0;
-        for (const std::string& file : files) {
-            if (file == "-") return std::nullopt;
-            Document document(file, console.in, console.stop);
+        for (const auto& document : documents) {
+            Document again(document->name(), console.in, console.stop);
             Coverage coverage;
-            encode_document(document, *tokenizer_, true, coverage);
+            encode_document(again, *tokenizer_, true, coverage);
             tokens += coverage.tokens_in_input;
         }
         return tokens;
     }
 
-    Progress progress_for(const std::vector<std::string>& files, Console& console) const
+    static std::optional<uint64_t> total_bytes(const Documents& documents)
     {
-        std::optional<uint64_t> bytes;
-        if (files.size() == 1) bytes = Document(files[0], console.in).total_bytes();
-        return Progress(console, Progress::style_for(console, common_.events),
-                        files.size() == 1 ? files[0] : std::to_string(files.size()) + " documents", bytes);
+        uint64_t total = 0;
+        for (const auto& document : documents) {
+            if (!document->total_bytes()) return std::nullopt;
+            total += *document->total_bytes();
+        }
+        return total;
     }
 
     CLI::App* command_ = nullptr;
@@ -260,33 +273,32 @@ public:
 
     void run(Console& console) override
     {
+        Documents documents = open_documents(files_, console.in, console.stop);
+        load(console);
         ordered_json all = ordered_json::array();
-        if (each_)
-            for (const std::string& file : files_)
-                all.push_back(summarize({file}, console));
-        else
-            all.push_back(summarize(files_, console));
+        if (!each_) all.push_back(summarize(documents, console));
+        for (size_t i = 0; each_ && i < documents.size(); ++i) {
+            Documents one;
+            one.push_back(std::move(documents[i]));
+            all.push_back(summarize(one, console));
+        }
         if (common_.json) write_json(console.out, each_ ? all : all[0]);
     }
 
 private:
-    ordered_json summarize(const std::vector<std::string>& files, Console& console)
+    ordered_json summarize(const Documents& documents, Console& console) const
     {
         constexpr int32_t summary_tokens = 512;
-        Coverage coverage;
-        std::unique_ptr<engine::Session> session;
-        {
-            Progress progress = progress_for(files, console);
-            session = open(files, console);
-            coverage = read(*session, files, console, progress);
-        }
-        check_complete(coverage, common_.require_complete, files[0]);
-        if (each_ && !common_.json) console.out << visible(files[0]) << ":\n";
+        std::vector<std::string> names;
+        for (const auto& document : documents)
+            names.push_back(document->name());
+        const auto session = start(documents, console);
+        const Coverage coverage = read(*session, documents, console);
+        check_complete(coverage, common_.require_complete, names[0]);
+        if (each_ && !common_.json) console.out << visible(names[0]) << ":\n";
         const auto fork = session->fork();
-        Progress events(console, common_.events ? Progress::Style::Events : Progress::Style::Silent, "",
-                        std::nullopt);
-        const std::vector<Answer> answers = {answer(*fork, prompt_, false, summary_tokens, console, events)};
-        if (common_.json) return json(*session, coverage, files, answers);
+        const std::vector<Answer> answers = {answer(*fork, prompt_, false, summary_tokens, console)};
+        if (common_.json) return json(*session, coverage, names, answers);
         receipt(*session, coverage, answers, console);
         return {};
     }
@@ -310,23 +322,18 @@ public:
     void run(Console& console) override
     {
         constexpr int32_t answer_tokens = 256;
-        Coverage coverage;
-        std::unique_ptr<engine::Session> session;
-        {
-            Progress progress = progress_for({file_}, console);
-            session = open({file_}, console);
-            coverage = read(*session, {file_}, console, progress);
-        }
+        const Documents documents = open_documents({file_}, console.in, console.stop);
+        load(console);
+        const auto session = start(documents, console);
+        const Coverage coverage = read(*session, documents, console);
         check_complete(coverage, common_.require_complete, file_);
-        Progress events(console, common_.events ? Progress::Style::Events : Progress::Style::Silent, "",
-                        std::nullopt);
         std::vector<Answer> answers;
         const auto talk = continue_ ? session->fork() : nullptr;
         for (const std::string& question : questions_) {
             if (!common_.json && questions_.size() > 1) console.out << "Q: " << visible(question) << "\nA: ";
             const auto fresh = continue_ ? nullptr : session->fork();
             const bool follow_up = continue_ && !answers.empty();
-            answers.push_back(answer(fresh ? *fresh : *talk, question, follow_up, answer_tokens, console, events));
+            answers.push_back(answer(fresh ? *fresh : *talk, question, follow_up, answer_tokens, console));
             if (continue_) talk->feed(template_->close_assistant_open_user());
         }
         if (common_.json)

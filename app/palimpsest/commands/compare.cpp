@@ -17,13 +17,16 @@ namespace {
 
 using nlohmann::ordered_json;
 
+// What is left of a run: the session itself is gone, so that memory holds one at a time.
 struct Contender {
     std::string spec;
-    std::unique_ptr<engine::Session> session;
+    engine::SessionOptions options; // as resolved
+    ordered_json policy;
+    engine::Telemetry telemetry;
     engine::RetentionMap map;
     engine::Loss loss;
     double tokens_per_second = 0;
-    bool complete = false; // false: it keeps everything and its capacity was reached
+    bool complete = true; // false: it keeps everything and its capacity was reached
 };
 
 class Compare final : public Command {
@@ -40,6 +43,7 @@ public:
     }
     bool chosen() const override { return command_->parsed(); }
     bool wants_json() const override { return common_.json; }
+    bool wants_events() const override { return common_.events; }
 
     void run(Console& console) override
     {
@@ -59,7 +63,10 @@ public:
         console.out << table(contenders);
         for (const Contender& c : contenders)
             console.out << '\n' << title(c) << '\n' << unicode_picture(c.map, {}, 80);
-        console.err << "coverage: " << coverage.sentence() << std::endl;
+        if (common_.events)
+            write_event(console.err, {{"event", "receipt"}, {"coverage", coverage.json()}});
+        else
+            console.err << "coverage: " << coverage.sentence() << std::endl;
     }
 
 private:
@@ -69,10 +76,13 @@ private:
         CommonOptions options = common_;
         options.policy = policy;
         options.budget = budget;
-        Contender c{
-            policy, std::make_unique<engine::Session>(model, options.session(model->config(), tokens.ids.size())),
-            {},     {},
-            0,      true};
+        engine::Session session(model, options.session(model->config(), tokens.coverage.tokens_in_input));
+        Contender c{.spec = policy,
+                    .options = session.options(),
+                    .policy = policy_json(session),
+                    .telemetry = {},
+                    .map = {},
+                    .loss = {}};
         engine::LossMeter meter;
         Progress progress(console, Progress::style_for(console, common_.events), policy, std::nullopt);
         engine::FeedOptions feed;
@@ -80,23 +90,23 @@ private:
         feed.progress = [&](const engine::Telemetry& t) { progress.update(t, 0, tokens.ids.size()); };
         feed.loss = [&](uint64_t index, engine::TokenId, double nll) { meter.add(index, nll); };
         std::span<const engine::TokenId> ids(tokens.ids);
-        if (!c.session->policy().bounded() && ids.size() > static_cast<size_t>(c.session->options().budget)) {
-            ids = ids.first(static_cast<size_t>(c.session->options().budget));
+        if (!session.policy().bounded() && ids.size() > static_cast<size_t>(c.options.budget)) {
+            ids = ids.first(static_cast<size_t>(c.options.budget));
             c.complete = false;
         }
-        const bool read_all = c.session->feed(ids, feed);
-        c.tokens_per_second = c.session->telemetry().tokens_per_second;
-        if (!read_all || !c.session->finish(feed))
-            throw Interrupted{"stopped while comparing; nothing was written"};
-        if (c.tokens_per_second == 0) c.tokens_per_second = c.session->telemetry().tokens_per_second;
-        c.map = c.session->retention();
+        const bool read_all = session.feed(ids, feed);
+        c.tokens_per_second = session.telemetry().tokens_per_second;
+        if (!read_all || !session.finish(feed)) throw Interrupted{"stopped while comparing; nothing was written"};
+        c.telemetry = session.telemetry();
+        if (c.tokens_per_second == 0) c.tokens_per_second = c.telemetry.tokens_per_second;
+        c.map = session.retention();
         c.loss = meter.all();
         return c;
     }
 
     static std::string title(const Contender& c)
     {
-        return c.session->options().policy.text() + ", budget " + std::to_string(c.session->options().budget);
+        return c.options.policy.text() + ", budget " + std::to_string(c.options.budget);
     }
 
     static std::string table(const std::vector<Contender>& contenders)
@@ -105,10 +115,10 @@ private:
             "policy                         budget  perplexity    tok/s       cache  full cache  median age\n";
         bool cut = false;
         for (const Contender& c : contenders) {
-            const engine::Telemetry t = c.session->telemetry();
+            const engine::Telemetry& t = c.telemetry;
             char line[200];
             std::snprintf(line, sizeof line, "%-30s %6d  %10.3f %8.0f %11s %11s %11s%s\n", c.spec.c_str(),
-                          c.session->options().budget, c.loss.perplexity(), c.tokens_per_second,
+                          c.options.budget, c.loss.perplexity(), c.tokens_per_second,
                           format_bytes(t.cache_bytes).c_str(), format_bytes(t.full_cache_bytes).c_str(),
                           format_count(engine::reach(c.map).median_age).c_str(), c.complete ? "" : " *");
             out += line;
@@ -139,13 +149,13 @@ private:
         ordered_json overlaps = ordered_json::array();
         for (size_t i = 0; i < contenders.size(); ++i) {
             const Contender& c = contenders[i];
-            results.push_back({{"policy", policy_json(*c.session)},
+            results.push_back({{"policy", c.policy},
                                {"tokens_seen", c.map.tokens_seen},
                                {"complete", c.complete},
                                {"perplexity", c.loss.perplexity()},
                                {"mean_loss", c.loss.mean()},
                                {"tokens_per_second", c.tokens_per_second},
-                               {"memory", memory_json(c.session->telemetry())},
+                               {"memory", memory_json(c.telemetry)},
                                {"reach", reach_json(c.map)},
                                {"heads", heads_json(c.map, {})}});
             for (size_t j = i + 1; j < contenders.size(); ++j)

@@ -1,13 +1,16 @@
 // `eval ppl`: perplexity of documents under a policy, by length; the loss of every token with --per-token.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
+#include <iterator>
+#include <optional>
 
 #include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
+#include "app/palimpsest/output_file.h"
 #include "app/palimpsest/token_source.h"
 #include "engine/eval/loss_meter.h"
 #include "kernels/base/error.h"
@@ -25,6 +28,7 @@ struct Measurement {
     int32_t chunk = 0;
     engine::Loss loss;
     std::vector<std::pair<uint64_t, engine::Loss>> by_length;
+    std::vector<uint64_t> unreached; // lengths asked for beyond what was read
     Coverage coverage;
     uint64_t words = 0; // 0: unknown, or not all of the document was read
     engine::Telemetry telemetry;
@@ -52,6 +56,7 @@ public:
     }
     bool chosen() const override { return eval_->parsed(); }
     bool wants_json() const override { return common_.json; }
+    bool wants_events() const override { return common_.events; }
 
     void run(Console& console) override
     {
@@ -68,20 +73,25 @@ public:
             throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--per-token",
                         "it holds one measurement and several are asked for",
                         "give one document, policy and budget");
+        std::optional<OutputFile> csv;
+        if (!per_token_.empty()) csv.emplace(per_token_);
         const auto model = load_model(common_);
-        const uint64_t most = first_.empty() ? UINT64_MAX : parse_lengths("--first", first_).back();
+        const uint64_t most = first_.empty() ? UINT64_MAX : parse_length("--first", first_);
         std::vector<Measurement> all;
         for (const TokenSource& source : sources) {
             const SourceTokens tokens = read_source(source, *model, most, console);
             for (const std::string& policy : policies)
                 for (const std::string& budget : budgets)
-                    all.push_back(measure(model, source, tokens, policy, budget, console));
+                    all.push_back(
+                        measure(model, source, tokens, policy, budget, csv ? &csv->stream() : nullptr, console));
         }
+        if (csv) csv->commit();
         if (common_.json)
             write_json(console.out, json(*model, all));
         else
             console.out << table(all);
-        for (const Measurement& m : all) check_complete(m.coverage, common_.require_complete, m.input);
+        for (const Measurement& m : all)
+            check_complete(m.coverage, common_.require_complete, m.input);
     }
 
 private:
@@ -89,7 +99,7 @@ private:
 
     Measurement measure(const std::shared_ptr<const engine::Model>& model, const TokenSource& source,
                         const SourceTokens& tokens, const std::string& policy, const std::string& budget,
-                        Console& console) const
+                        std::ostream* csv, Console& console) const
     {
         CommonOptions options = common_;
         options.policy = policy;
@@ -102,6 +112,7 @@ private:
                       .chunk = session.options().chunk,
                       .loss = {},
                       .by_length = {},
+                      .unreached = {},
                       .coverage = tokens.coverage,
                       .words = 0,
                       .telemetry = {}};
@@ -110,8 +121,9 @@ private:
             ids = ids.first(static_cast<size_t>(session.options().budget));
             m.complete = false;
         }
-        engine::LossMeter meter(lengths_.empty() ? std::vector<uint64_t>{} : parse_lengths("--lengths", lengths_));
-        std::ofstream csv = open_csv(ids[0]);
+        const auto lengths = lengths_.empty() ? std::vector<uint64_t>{} : parse_lengths("--lengths", lengths_);
+        engine::LossMeter meter(lengths);
+        if (csv) *csv << "index,token_id,nll\n0," << ids[0] << ",\n"; // the first token has no loss
         Progress progress(console, Progress::style_for(console, common_.events),
                           source.name() + " (" + policy + ")", std::nullopt);
         engine::FeedOptions feed;
@@ -119,40 +131,21 @@ private:
         feed.progress = [&](const engine::Telemetry& t) { progress.update(t, 0, tokens.ids.size()); };
         feed.loss = [&](uint64_t index, engine::TokenId token, double nll) {
             meter.add(index, nll);
-            if (!csv.is_open()) return;
+            if (!csv) return;
             char line[80];
             std::snprintf(line, sizeof line, "%llu,%d,%.9g\n", static_cast<unsigned long long>(index), token, nll);
-            csv << line;
+            *csv << line;
         };
         if (!session.feed(ids, feed) || !session.finish(feed))
             throw Interrupted{"stopped while measuring " + source.name() + "; no result was printed"};
-        if (csv.is_open()) close_csv(csv);
         m.loss = meter.all();
         m.by_length = meter.by_length();
+        std::copy_if(lengths.begin(), lengths.end(), std::back_inserter(m.unreached),
+                     [&](uint64_t length) { return length > ids.size(); });
         m.coverage.tokens_read = ids.size() - tokens.added;
         if (m.coverage.complete()) m.words = tokens.words;
         m.telemetry = session.telemetry();
         return m;
-    }
-
-    std::ofstream open_csv(engine::TokenId first) const
-    {
-        std::ofstream csv;
-        if (per_token_.empty()) return csv;
-        csv.open(per_token_, std::ios::binary);
-        if (!csv)
-            throw Error(ErrorKind::Failed, "PAL-DISK-03", printable(per_token_), "it cannot be written",
-                        "check the folder and its permissions");
-        csv << "index,token_id,nll\n0," << first << ",\n"; // the first token has no loss
-        return csv;
-    }
-
-    void close_csv(std::ofstream& csv) const
-    {
-        csv.close();
-        if (!csv)
-            throw Error(ErrorKind::Resources, "PAL-DISK-01", printable(per_token_), "it could not be written whole",
-                        "check the free space");
     }
 
     static double per_word(const Measurement& m)
@@ -172,6 +165,8 @@ private:
                               loss.perplexity());
                 out += line;
             }
+            for (const uint64_t length : m.unreached)
+                out += "  first " + format_count(length) + ": n/a, fewer tokens were read\n";
             if (m.complete) {
                 std::snprintf(line, sizeof line, "  %-18s perplexity %10.4f  loss %.5f",
                               format_count(m.loss.tokens).c_str(), m.loss.perplexity(), m.loss.mean());
@@ -201,6 +196,8 @@ private:
             for (const auto& [length, loss] : m.by_length)
                 lengths.push_back(
                     {{"length", length}, {"perplexity", loss.perplexity()}, {"mean_loss", loss.mean()}});
+            for (const uint64_t length : m.unreached)
+                lengths.push_back({{"length", length}, {"perplexity", nullptr}, {"mean_loss", nullptr}});
             ordered_json result = {{"input", m.input},
                                    {"policy", m.policy_description},
                                    {"complete", m.complete},

@@ -1,13 +1,14 @@
 // `inspect`: which tokens each layer and head keeps of a document.
 
 #include <filesystem>
-#include <fstream>
+#include <optional>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
+#include "app/palimpsest/output_file.h"
 #include "app/palimpsest/reading.h"
 #include "app/palimpsest/retention_picture.h"
 #include "app/palimpsest/token_source.h"
@@ -40,38 +41,37 @@ public:
     }
     bool chosen() const override { return command_->parsed(); }
     bool wants_json() const override { return common_.json; }
+    bool wants_events() const override { return common_.events; }
 
     void run(Console& console) override
     {
         check_token_source(source_);
-        check_map_file();
+        std::optional<OutputFile> map_file = open_map_file();
         const auto model = load_model(common_);
         check_filter(model->config());
         Coverage coverage;
         const auto session = read(model, coverage, console);
         const engine::RetentionMap map = session->retention();
         check_complete(coverage, common_.require_complete, source_.name());
-        if (!map_file_.empty()) write_map(*session, map, coverage);
+        if (map_file) write_map(*map_file, *session, map, coverage);
         if (common_.json) return write_json(console.out, json(*session, map, coverage));
         if (map_file_.empty())
             console.out << unicode_picture(map, filter(), console.out_is_terminal ? terminal_columns() : 80);
-        console.err << "coverage: " << coverage.sentence() << "\nreach:    " << reach_sentence(map)
-                    << "\nmemory:   " << memory_sentence(*session) << std::endl;
+        write_receipt(console, common_.events, *session, coverage);
     }
 
 private:
     std::unique_ptr<engine::Session> read(const std::shared_ptr<const engine::Model>& model, Coverage& coverage,
                                           Console& console)
     {
-        std::optional<uint64_t> bytes;
-        if (source_.token_ids.empty()) bytes = Document(source_.file, console.in).total_bytes();
-        Progress progress(console, Progress::style_for(console, common_.events), source_.name(), bytes);
+        const auto style = Progress::style_for(console, common_.events);
         engine::FeedOptions feed{.stop = console.stop, .progress = {}, .loss = {}};
         if (source_.token_ids.empty() && !common_.budget_is_share()) {
+            Document document(source_.file, console.in, console.stop);
+            Progress progress(console, style, source_.name(), document.total_bytes());
             const engine::Tokenizer& tokenizer = require_tokenizer(*model);
             auto session = std::make_unique<engine::Session>(model, common_.session(model->config()));
             if (tokenizer.adds_bos()) session->feed(std::vector{tokenizer.bos()});
-            Document document(source_.file, console.in, console.stop);
             coverage = read_document(document, tokenizer, *session, {.feed = feed, .progress = &progress});
             if (coverage.tokens_in_input == 0)
                 throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(source_.file), "it has no text",
@@ -84,6 +84,7 @@ private:
         coverage.tokens_read = coverage.tokens_in_input;
         auto session =
             std::make_unique<engine::Session>(model, common_.session(model->config(), coverage.tokens_in_input));
+        Progress progress(console, style, source_.name(), std::nullopt);
         feed.progress = [&](const engine::Telemetry& t) { progress.update(t, 0, tokens.ids.size()); };
         if (!session->feed(tokens.ids, feed)) throw Interrupted{"stopped while reading; nothing was written"};
         finish(*session, feed);
@@ -116,9 +117,9 @@ private:
         check("--head", head_, c.kv_heads);
     }
 
-    void check_map_file() const
+    std::optional<OutputFile> open_map_file() const
     {
-        if (map_file_.empty()) return;
+        if (map_file_.empty()) return std::nullopt;
         const std::string ending = fs::path(map_file_).extension().string();
         if (ending == ".png" || ending == ".svg")
             throw Error(ErrorKind::Usage, "PAL-OPTION-05", printable(map_file_),
@@ -127,10 +128,7 @@ private:
         if (ending != ".json" && ending != ".csv")
             throw Error(ErrorKind::Usage, "PAL-OPTION-05", printable(map_file_),
                         "the map can be written as .json or .csv", "give a name with one of these endings");
-        std::error_code unknown;
-        if (fs::is_directory(map_file_, unknown))
-            throw Error(ErrorKind::Failed, "PAL-DISK-03", printable(map_file_), "it is a folder",
-                        "give a file's name");
+        return std::optional<OutputFile>(std::in_place, map_file_);
     }
 
     nlohmann::ordered_json json(const engine::Session& session, const engine::RetentionMap& map,
@@ -146,25 +144,14 @@ private:
                 {"heads", heads_json(map, filter())}};
     }
 
-    // Into a file beside it first, so that a failure leaves what was there.
-    void write_map(const engine::Session& session, const engine::RetentionMap& map, const Coverage& coverage) const
+    void write_map(OutputFile& file, const engine::Session& session, const engine::RetentionMap& map,
+                   const Coverage& coverage) const
     {
-        const std::string temporary = map_file_ + ".part";
-        std::ofstream file(temporary, std::ios::binary);
-        if (file) {
-            if (map_file_.ends_with(".csv"))
-                write_csv(file, map, filter());
-            else
-                file << json(session, map, coverage).dump(1) << '\n';
-            file.close();
-        }
-        std::error_code failed;
-        if (file) fs::rename(temporary, map_file_, failed);
-        if (!file || failed) {
-            fs::remove(temporary, failed);
-            throw Error(ErrorKind::Resources, "PAL-DISK-01", printable(map_file_), "it could not be written",
-                        "check the folder, its permissions and the free space");
-        }
+        if (map_file_.ends_with(".csv"))
+            write_csv(file.stream(), map, filter());
+        else
+            file.stream() << json(session, map, coverage).dump(1) << '\n';
+        file.commit();
     }
 
     CLI::App* command_ = nullptr;

@@ -11,9 +11,12 @@ std::string roff(const std::string& text)
 {
     std::string out;
     for (const char c : text) {
-        if (c == '\\') out += "\\e";
-        else if (c == '-') out += "\\-";
-        else out += c;
+        if (c == '\\')
+            out += "\\e";
+        else if (c == '-')
+            out += "\\-";
+        else
+            out += c;
     }
     return out.starts_with('.') || out.starts_with('\'') ? "\\&" + out : out;
 }
@@ -21,7 +24,8 @@ std::string roff(const std::string& text)
 void print_option(const CLI::Option& option, std::ostream& out)
 {
     if (option.get_description().empty() || option.get_name() == "--help") return;
-    out << ".TP\n.B " << roff(option.get_name(option.get_positional())) << '\n' << roff(option.get_description()) << '\n';
+    out << ".TP\n.B " << roff(option.get_name(option.get_positional())) << '\n'
+        << roff(option.get_description()) << '\n';
 }
 
 // A section per subcommand: what it does, its positional arguments, its options; then those below it.
@@ -29,8 +33,10 @@ void print_command(const CLI::App& command, const std::string& path, std::ostrea
 {
     const std::string name = path + " " + command.get_name();
     out << ".SS " << roff(name) << '\n' << roff(command.get_description()) << '\n';
-    for (const CLI::Option* option : command.get_options()) print_option(*option, out);
-    for (const CLI::App* below : command.get_subcommands({})) print_command(*below, name, out);
+    for (const CLI::Option* option : command.get_options())
+        print_option(*option, out);
+    for (const CLI::App* below : command.get_subcommands({}))
+        print_command(*below, name, out);
 }
 
 class Manual final : public Command {
@@ -48,7 +54,8 @@ public:
         out << ".TH PALIMPSEST 1 \"\" \"palimpsest " << PALIMPSEST_VERSION << "\"\n"
             << ".SH NAME\npalimpsest \\- read documents of any length with a language model of fixed memory\n"
             << ".SH SYNOPSIS\n.B palimpsest\n.I SUBCOMMAND\n[\\fIOPTION\\fR...]\n.SH DESCRIPTION\n";
-        for (const char c : parent_.get_description()) out << (c == '-' ? "\\-" : std::string(1, c));
+        for (const char c : parent_.get_description())
+            out << (c == '-' ? "\\-" : std::string(1, c));
         out << "\n.SH SUBCOMMANDS\n";
         for (const CLI::App* command : parent_.get_subcommands({}))
             if (command != command_) print_command(*command, "palimpsest", out);
@@ -58,7 +65,8 @@ public:
             << ".TP\n.B 4\nnot enough memory or disk space\n.TP\n.B 70\ninternal error: always a bug\n"
             << ".TP\n.B 130, 143\ninterrupted, terminated\n"
             << ".SH ENVIRONMENT\nEvery common option has a variable, named in its description; an option beats its "
-               "variable, which beats config.json, which beats the default. \\fBpalimpsest doctor\\fR prints which won.\n"
+               "variable, which beats config.json, which beats the default. \\fBpalimpsest doctor\\fR prints which "
+               "won.\n"
             << ".SH FILES\n.TP\n.I $XDG_CONFIG_HOME/palimpsest/config.json\noptions, as a JSON object\n"
             << ".TP\n.I $XDG_DATA_HOME/palimpsest/models/\nmodels that \\fB\\-\\-model\\fR finds by name\n";
     }

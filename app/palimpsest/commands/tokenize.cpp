@@ -26,6 +26,7 @@ public:
     }
     bool chosen() const override { return command_->parsed(); }
     bool wants_json() const override { return common_.json; }
+    bool wants_events() const override { return common_.events; }
 
     void run(Console& console) override
     {

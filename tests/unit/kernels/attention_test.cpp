@@ -1,8 +1,8 @@
 // Prefill and decode attention against the float64 reference, and the promises about bits.
-#include <catch2/catch.hpp>
 
 #include "kernels/cpu/simd_target.h"
 #include "kernels/reference/reference_attention.h"
+#include "tests/support/catch.h"
 #include "tests/unit/kernels/kv_fixture.h"
 
 namespace palimpsest::kernels {

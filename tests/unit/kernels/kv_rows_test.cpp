@@ -1,10 +1,10 @@
 // Staging, compaction, dropping and straightening against lists of tokens: values must follow their tokens.
-#include <catch2/catch.hpp>
 
 #include <set>
 
 #include "kernels/cpu/simd_target.h"
 #include "kernels/reference/reference_attention.h"
+#include "tests/support/catch.h"
 #include "tests/unit/kernels/kv_fixture.h"
 
 namespace palimpsest::kernels {

@@ -1,5 +1,4 @@
 // Opening a backend, its memory, and what it refuses.
-#include <catch2/catch.hpp>
 
 #include <cstring>
 #include <numeric>
@@ -8,6 +7,7 @@
 #include "kernels/backend.h"
 #include "kernels/base/error.h"
 #include "kernels/cpu/simd_target.h"
+#include "tests/support/catch.h"
 
 using namespace palimpsest;
 using namespace palimpsest::kernels;
@@ -51,6 +51,20 @@ TEST_CASE("a SIMD target is taken in any case and others are refused with the li
     CHECK(error.subject() == "SIMD target 'AVX9\\x0a'");
     for (const auto& name : simd_targets())
         CHECK(error.remedy().find(name) != std::string::npos);
+    CHECK(open_backend()->simd_target() == simd_targets().front());
+}
+
+TEST_CASE("backends that live at the same time compute alike", "[backend]")
+{
+    if (simd_targets().size() < 2) return;
+    const std::string last = simd_targets().back();
+    {
+        const auto first = open_backend({.device = "cpu", .threads = 1, .simd = last});
+        CHECK(open_backend({.device = "cpu", .threads = 1, .simd = ""})->simd_target() == last);
+        CHECK(open_backend({.device = "cpu", .threads = 1, .simd = last})->simd_target() == last);
+        CHECK(refusal({.device = "cpu", .threads = 1, .simd = simd_targets().front()}).code() == "PAL-OPTION-11");
+        CHECK(first->simd_target() == last);
+    }
     CHECK(open_backend()->simd_target() == simd_targets().front());
 }
 

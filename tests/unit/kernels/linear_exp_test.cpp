@@ -30,9 +30,9 @@ void exp_of_all(float* x, int64_t count)
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
-#include <catch2/catch.hpp>
 
 #include "kernels/cpu/simd_target.h"
+#include "tests/support/catch.h"
 
 namespace palimpsest::kernels {
 HWY_EXPORT(exp_of_all);

@@ -1,6 +1,5 @@
 // linear, feed_forward, embed and the norm against plain float64 loops, over types, shapes, phases and SIMD
 // targets.
-#include <catch2/catch.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -13,6 +12,7 @@
 #include "kernels/base/error.h"
 #include "kernels/cpu/simd_target.h"
 #include "kernels/reference/reference_linear.h"
+#include "tests/support/catch.h"
 
 using namespace palimpsest;
 using namespace palimpsest::kernels;

@@ -1,4 +1,3 @@
-#include <catch2/catch.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -6,6 +5,7 @@
 #include <vector>
 
 #include "kernels/cpu/thread_pool.h"
+#include "tests/support/catch.h"
 
 using palimpsest::kernels::ThreadPool;
 

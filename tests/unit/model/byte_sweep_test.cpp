@@ -1,6 +1,5 @@
 // Test V3: every byte of a valid model flipped three ways, and every truncation: an error or a model that can be
 // read.
-#include <catch2/catch.hpp>
 
 #include <cstdlib>
 #include <functional>
@@ -9,6 +8,7 @@
 
 #include "engine/model/gguf_model.h"
 #include "engine/model/model_tensors.h"
+#include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/tiny_model.h"
 

@@ -1,5 +1,4 @@
 // The models of tests/fixtures/models, written by other programs (test V10: what is valid is accepted).
-#include <catch2/catch.hpp>
 
 #include <filesystem>
 #include <fstream>
@@ -8,6 +7,7 @@
 
 #include "engine/model/model_files.h"
 #include "kernels/base/dtype.h"
+#include "tests/support/catch.h"
 #include "tests/support/fixtures/tiny_model.h"
 
 using namespace palimpsest;

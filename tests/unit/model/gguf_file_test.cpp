@@ -1,8 +1,8 @@
 // Rules G1..G11: one broken file for each.
-#include <catch2/catch.hpp>
 
 #include "engine/model/gguf_file.h"
 #include "engine/model/gguf_model.h"
+#include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/tiny_model.h"
 

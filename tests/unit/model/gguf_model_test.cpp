@@ -1,10 +1,10 @@
 // Rules G12..G14 and G16: what the metadata means for a model.
-#include <catch2/catch.hpp>
 
 #include <cmath>
 #include <limits>
 
 #include "engine/model/gguf_model.h"
+#include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/tiny_model.h"
 

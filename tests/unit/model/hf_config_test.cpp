@@ -1,9 +1,9 @@
 // Rules C1..C6.
-#include <catch2/catch.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include "engine/model/hf_config.h"
+#include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/tiny_model.h"
 

@@ -1,10 +1,10 @@
 // Rules S8, S9 and C7, tensors at odd addresses, and folders on disk.
-#include <catch2/catch.hpp>
 
 #include <filesystem>
 #include <fstream>
 
 #include "engine/model/hf_folder.h"
+#include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/scratch_folder.h"
 #include "tests/support/fixtures/tiny_model.h"

@@ -1,5 +1,4 @@
 // Rules G1 and G16 on real files.
-#include <catch2/catch.hpp>
 
 #include <fcntl.h>
 #include <fstream>
@@ -8,6 +7,7 @@
 
 #include "engine/model/mapped_file.h"
 #include "engine/model/model_files.h"
+#include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/scratch_folder.h"
 #include "tests/support/fixtures/tiny_model.h"

@@ -1,9 +1,9 @@
-#include <catch2/catch.hpp>
 
 #include <cmath>
 #include <numbers>
 
 #include "engine/model/rope_factors.h"
+#include "tests/support/catch.h"
 
 using namespace palimpsest::engine;
 

@@ -1,7 +1,7 @@
 // Rules S1..S7: one broken header for each.
-#include <catch2/catch.hpp>
 
 #include "engine/model/safetensors_file.h"
+#include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/tiny_model.h"
 

@@ -1,6 +1,6 @@
-#include <catch2/catch.hpp>
 
 #include "engine/model/strict_json.h"
+#include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 
 using namespace palimpsest;

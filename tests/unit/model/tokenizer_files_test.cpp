@@ -1,9 +1,9 @@
 // Rules T1, T2, T3, T6, T7, T8 and T9 for tokenizer.model and tokenizer_config.json.
-#include <catch2/catch.hpp>
 
 #include <limits>
 
 #include "engine/model/spm_model_check.h"
+#include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/tiny_model.h"
 

@@ -1,11 +1,11 @@
 // The accumulator against its definition, written out over the whole history (policies.md, 3.1).
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <map>
 #include <random>
 
 #include "engine/policy/accumulator.h"
 #include "engine/policy/policy.h"
+#include "tests/support/catch.h"
 #include "tests/support/reference_policy.h"
 
 using namespace palimpsest::tests;

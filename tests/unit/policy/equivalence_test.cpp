@@ -1,9 +1,9 @@
 // Policies that must agree: with the slow reference, with each other, and with themselves under other chunks.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <random>
 
 #include "kernels/base/error.h"
+#include "tests/support/catch.h"
 #include "tests/support/reference_policy.h"
 #include "tests/unit/policy/policy_stream.h"
 

@@ -1,8 +1,8 @@
 // LaCache's geometry (policies.md, 4.10).
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 #include "engine/policy/ladder.h"
+#include "tests/support/catch.h"
 
 using namespace palimpsest::engine;
 using Offsets = std::vector<std::vector<uint32_t>>;

@@ -1,9 +1,9 @@
 // What a user writes after --policy: accepted, spelled out, or refused with a sentence.
-#include <catch2/catch.hpp>
 
 #include "engine/policy/policy.h"
 #include "engine/policy/registry.h"
 #include "kernels/base/error.h"
+#include "tests/support/catch.h"
 
 using namespace palimpsest;
 using namespace palimpsest::engine;

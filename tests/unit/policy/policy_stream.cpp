@@ -1,7 +1,7 @@
+#include "tests/support/catch.h"
 #include "tests/unit/policy/policy_stream.h"
 
 #include <algorithm>
-#include <catch2/catch.hpp>
 
 namespace palimpsest::tests {
 

@@ -1,12 +1,12 @@
 // The structure of treekv-log, and how far back treekv, treekv-log and lacache reach
 // (policies.md, 4.8, 4.10, 4.17).
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <map>
 #include <random>
 #include <set>
 
 #include "engine/policy/fullest_level.h"
+#include "tests/support/catch.h"
 #include "tests/unit/policy/policy_stream.h"
 
 using namespace palimpsest;

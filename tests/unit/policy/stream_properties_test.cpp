@@ -1,9 +1,9 @@
 // What holds for every policy, whatever the scores and chunks.
 #include <algorithm>
-#include <catch2/catch.hpp>
 #include <random>
 
 #include "kernels/base/error.h"
+#include "tests/support/catch.h"
 #include "tests/unit/policy/policy_stream.h"
 
 using namespace palimpsest;

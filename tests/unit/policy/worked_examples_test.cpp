@@ -1,7 +1,7 @@
 // The tables of policies.md, 4.8 and 4.10, token for token.
 #include <array>
-#include <catch2/catch.hpp>
 
+#include "tests/support/catch.h"
 #include "tests/unit/policy/policy_stream.h"
 
 using namespace palimpsest::tests;

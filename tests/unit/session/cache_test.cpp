@@ -1,10 +1,9 @@
 // Kept-token lists, the retained-token map and what is derived from it.
 
-#include <catch2/catch.hpp>
-
 #include "engine/cache/fading.h"
 #include "engine/cache/retention_map.h"
 #include "engine/cache/token_list.h"
+#include "tests/support/catch.h"
 
 using namespace palimpsest::engine;
 

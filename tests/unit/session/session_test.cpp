@@ -1,11 +1,11 @@
 // The engine's contract (architecture.md), held on random models.
 
-#include <catch2/catch.hpp>
 #include <filesystem>
 #include <random>
 
 #include "engine/session/session.h"
 #include "kernels/base/error.h"
+#include "tests/support/catch.h"
 #include "tests/support/random_model.h"
 
 using namespace palimpsest;
@@ -93,6 +93,31 @@ TEST_CASE("the number of threads changes no bit")
             Session session(load({}, threads), options(policy, policy == "full" ? 600 : 64, 48));
             session.feed(tokens);
             outcomes.push_back(outcome(session));
+        }
+        INFO(policy);
+        CHECK(outcomes[0] == outcomes[1]);
+        CHECK(outcomes[0] == outcomes[2]);
+    }
+}
+
+// Wide enough for several blocks of the products and panels of rows, long enough for segments of decode attention.
+TEST_CASE("the number of threads changes no bit of a wide model")
+{
+    const RandomModelShape wide{.layers = 2,
+                                .dim = 576,
+                                .heads = 9,
+                                .kv_heads = 3,
+                                .head_dim = 64,
+                                .ffn = 1056,
+                                .vocabulary = 700,
+                                .weight_scale = 0.1f};
+    const auto tokens = tokens_of(1500, 5, 700);
+    for (const std::string policy : {"treekv", "lacache"}) {
+        std::vector<Outcome> outcomes;
+        for (const int threads : {1, 2, 5}) {
+            Session session(load(wide, threads), options(policy, 1100, 200));
+            session.feed(tokens);
+            outcomes.push_back(outcome(session, 6));
         }
         INFO(policy);
         CHECK(outcomes[0] == outcomes[1]);
@@ -302,6 +327,43 @@ TEST_CASE("cancelling stops between super-chunks and leaves a session that goes 
     CHECK(session.pending() == 0);
     session.feed(tokens_of(16));
     CHECK(session.tokens_seen() == 64);
+
+    // What waits for its chunk is forgotten too.
+    session.feed(tokens_of(5));
+    CHECK(session.pending() == 5);
+    CHECK_FALSE(session.finish({.stop = stop.get_token(), .progress = {}, .loss = {}}));
+    CHECK(session.pending() == 0);
+    CHECK(session.tokens_seen() == 64);
+}
+
+TEST_CASE("cancelling an answer leaves the session as after its last token")
+{
+    const auto model = load();
+    const auto start = [&] {
+        auto session = std::make_unique<Session>(model, options("treekv", 64, 16));
+        session->feed(tokens_of(100));
+        return session;
+    };
+    const auto whole = start(), cut = start();
+    const auto expected = whole->generate({.max_tokens = 20, .stop = {}, .token = {}, .is_end = {}}).tokens;
+    std::stop_source stop;
+    std::vector<TokenId> said;
+    const GenerateResult result = cut->generate({.max_tokens = 20,
+                                                 .stop = stop.get_token(),
+                                                 .token =
+                                                     [&](TokenId token) {
+                                                         said.push_back(token);
+                                                         if (said.size() == 7) stop.request_stop();
+                                                         return true;
+                                                     },
+                                                 .is_end = {}});
+    CHECK(result.end == GenerateEnd::Cancelled);
+    CHECK(result.tokens == said);
+    CHECK(cut->tokens_seen() == 107);
+    const auto rest = cut->generate({.max_tokens = 13, .stop = {}, .token = {}, .is_end = {}}).tokens;
+    said.insert(said.end(), rest.begin(), rest.end());
+    CHECK(said == expected);
+    CHECK(outcome(*cut) == outcome(*whole));
 }
 
 TEST_CASE("what does not fit is refused with a sentence")
@@ -349,6 +411,11 @@ TEST_CASE("a state that does not fit is refused and changes nothing")
     refused([](SessionState& s) { s.lists[3].tokens.sum.pop_back(); });
     refused([](SessionState& s) { s.lists[3].tokens.sum[0] = std::nan(""); });
     refused([](SessionState& s) { s.logits.pop_back(); });
+    refused([](SessionState& s) { s.logits[7] = std::nanf(""); });
+    refused([](SessionState& s) { s.last_token = 96; });
+    refused([](SessionState& s) { s.last_token = -1; });
+    refused([](SessionState& s) { s.steps_seen = s.tokens_seen + 1; });
+    refused([](SessionState& s) { s.tokens_seen = uint64_t{1} << 32; });
     refused([](SessionState& s) { s.policy_state.clear(); });
     refused([](SessionState& s) { s.sampler_state.clear(); });
     CHECK_NOTHROW(Session::restore(model, good));

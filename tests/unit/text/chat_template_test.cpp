@@ -1,7 +1,6 @@
 #include "engine/text/chat_template.h"
 
-#include <catch2/catch.hpp>
-
+#include "tests/support/catch.h"
 #include "tests/unit/text/fixtures.h"
 
 using namespace palimpsest;

@@ -1,8 +1,7 @@
 #include "engine/text/document_encoder.h"
 
-#include <catch2/catch.hpp>
-
 #include "engine/text/utf8_cleaner.h"
+#include "tests/support/catch.h"
 #include "tests/unit/text/fixtures.h"
 
 using namespace palimpsest;

@@ -1,11 +1,11 @@
 #include "engine/session/sampler.h"
 
-#include <catch2/catch.hpp>
 #include <cmath>
 #include <limits>
 #include <map>
 
 #include "kernels/base/error.h"
+#include "tests/support/catch.h"
 
 using namespace palimpsest;
 using namespace palimpsest::engine;

@@ -1,9 +1,8 @@
 #include "engine/text/sentencepiece_model.h"
 
-#include <catch2/catch.hpp>
-
 #include "engine/text/tokenizer.h"
 #include "kernels/base/error.h"
+#include "tests/support/catch.h"
 #include "tests/unit/text/fixtures.h"
 
 using namespace palimpsest;

@@ -1,10 +1,10 @@
 #include "engine/text/tokenizer.h"
 
-#include <catch2/catch.hpp>
 #include <ctime>
 
 #include "engine/text/detokenizer.h"
 #include "kernels/base/error.h"
+#include "tests/support/catch.h"
 #include "tests/unit/text/fixtures.h"
 
 using namespace palimpsest;

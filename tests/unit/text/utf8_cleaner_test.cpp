@@ -1,8 +1,7 @@
 #include "engine/text/utf8_cleaner.h"
 
-#include <catch2/catch.hpp>
-
 #include "kernels/base/error.h"
+#include "tests/support/catch.h"
 #include "tests/unit/text/fixtures.h"
 
 using namespace palimpsest;

@@ -1,0 +1,5 @@
+set(CACHE_SOURCES
+    cache/fading.cpp
+    cache/kv_cache.cpp
+    cache/retention_map.cpp
+    cache/token_list.cpp)

@@ -1,0 +1,2 @@
+set(EVAL_SOURCES
+    eval/loss_meter.cpp)

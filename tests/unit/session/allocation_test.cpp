@@ -1,0 +1,66 @@
+// A warm stream allocates nothing: decoding a token, and reading a chunk, work in memory they have.
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <new>
+
+#include "engine/session/session.h"
+#include "tests/support/catch.h"
+#include "tests/support/random_model.h"
+
+namespace {
+
+std::atomic<int64_t> allocations{0};
+
+} // namespace
+
+void* operator new(size_t bytes)
+{
+    ++allocations;
+    if (void* memory = std::malloc(bytes ? bytes : 1)) return memory;
+    throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept
+{
+    std::free(memory);
+}
+void operator delete(void* memory, size_t) noexcept
+{
+    std::free(memory);
+}
+
+using namespace palimpsest;
+using namespace palimpsest::engine;
+
+TEST_CASE("a warm stream allocates nothing per token")
+{
+    const auto path = tests::random_model({});
+    const std::shared_ptr<const Model> model =
+        Model::load(path, kernels::open_backend({.device = "cpu", .threads = 2, .simd = ""}));
+    std::filesystem::remove(path);
+    for (const std::string policy : {"treekv", "treekv-log", "streaming", "lacache"}) {
+        SessionOptions options;
+        options.policy = PolicySpec::parse(policy);
+        options.budget = 64;
+        options.chunk = 16;
+        Session session(model, options);
+        const auto generated = [&](int32_t tokens) {
+            const int64_t before = allocations;
+            session.generate({.max_tokens = tokens, .stop = {}, .token = {}, .is_end = {}});
+            return allocations - before;
+        };
+        const std::vector<TokenId> text(400, 7);
+        const auto fed = [&](size_t tokens) {
+            const int64_t before = allocations;
+            session.feed(std::span(text).first(tokens));
+            return allocations - before;
+        };
+        fed(400);
+        generated(300); // past the sweep that straightens displaced rows
+        fed(400);
+        INFO(policy);
+        CHECK(generated(250) <= generated(10) + 6); // the list of answers grows
+        // 24 chunks more in a single super-chunk.
+        CHECK(fed(400) <= fed(16) + 6);
+    }
+}
