@@ -38,6 +38,7 @@ public:
         encoder_.finish(tokens);
         return true;
     }
+    const std::string& clean() const { return clean_; } // the text that the last call took in
     void count(Coverage& coverage) const
     {
         coverage.invalid_sequences = cleaner_.counts().invalid_sequences;
@@ -116,15 +117,25 @@ Coverage read_document(Document& document, const engine::Tokenizer& tokenizer, e
 std::vector<engine::TokenId> encode_document(Document& document, const engine::Tokenizer& tokenizer,
                                              bool first_text, Coverage& coverage)
 {
+    std::vector<engine::TokenId> ids;
+    encode_document(document, tokenizer, first_text, coverage,
+                    [&](std::string_view, std::span<const engine::EncodedToken> tokens) {
+                        for (const engine::EncodedToken& token : tokens)
+                            ids.push_back(token.id);
+                    });
+    return ids;
+}
+
+void encode_document(Document& document, const engine::Tokenizer& tokenizer, bool first_text, Coverage& coverage,
+                     const EncodedSink& sink)
+{
     TokenStream stream(document, tokenizer, first_text);
     std::vector<engine::EncodedToken> tokens;
-    std::vector<engine::TokenId> ids;
-    while (stream.next(tokens))
-        for (const engine::EncodedToken& token : tokens)
-            ids.push_back(token.id);
+    while (stream.next(tokens)) {
+        coverage.tokens_in_input += tokens.size();
+        sink(stream.clean(), tokens);
+    }
     stream.count(coverage);
-    coverage.tokens_in_input = ids.size();
-    return ids;
 }
 
 const engine::Tokenizer& require_tokenizer(const engine::Model& model)

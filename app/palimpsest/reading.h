@@ -43,6 +43,10 @@ Coverage read_document(Document& document, const engine::Tokenizer& tokenizer, e
 // The whole document's ids (for a policy comparison, and to count).
 std::vector<engine::TokenId> encode_document(Document& document, const engine::Tokenizer& tokenizer,
                                              bool first_text, Coverage& coverage);
+// The same block by block: clean text, and the tokens that are certain by then.
+using EncodedSink = std::function<void(std::string_view clean, std::span<const engine::EncodedToken> tokens)>;
+void encode_document(Document& document, const engine::Tokenizer& tokenizer, bool first_text, Coverage& coverage,
+                     const EncodedSink& sink);
 
 const engine::Tokenizer& require_tokenizer(const engine::Model& model);
 

@@ -1,7 +1,5 @@
 #include "engine/policy/cyclic_tile.h"
 
-#include "engine/policy/rank_list.h"
-
 namespace palimpsest::engine {
 
 CyclicTile::CyclicTile(int32_t layers, int32_t slots, TileShape shape)
@@ -13,7 +11,7 @@ void CyclicTile::walk(int32_t layer, const Overfull& list, std::vector<uint32_t>
 {
     const auto first = static_cast<uint32_t>(list.ends.sinks);
     uint32_t& cursor = cursors_[static_cast<size_t>(layer)];
-    RankList places(list.size);
+    places_.reset(list.size);
     uint32_t place = first + cursor;
     for (uint32_t size = list.size; size > list.budget; size -= shape_.size - shape_.kept) {
         if (cursor + shape_.kept > slots_) {
@@ -24,9 +22,9 @@ void CyclicTile::walk(int32_t layer, const Overfull& list, std::vector<uint32_t>
         for (uint32_t i = 0; i < shape_.size; ++i) {
             if (i < shape_.kept) last_kept = place;
             tiles.push_back(place);
-            place = places.next(place);
+            place = places_.next(place);
         }
-        places.join(last_kept, place);
+        places_.join(last_kept, place);
         cursor += shape_.kept;
     }
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/policy/rank_list.h"
 #include "engine/policy/tile_walk.h"
 
 namespace palimpsest::engine {
@@ -14,7 +15,7 @@ struct TileShape {
     uint32_t kept = 1; // K < T survive; the cursor advances by K
 };
 
-// Cost of a walk: linear in the list, once per layer.
+// Cost of a walk: what it evicts, once per layer.
 class CyclicTile final : public TileWalk {
 public:
     // `slots` is the size m of the region. REQUIRES: kept <= slots, and at least size - kept - 1 entries behind it.
@@ -33,6 +34,7 @@ private:
     uint32_t slots_;
     TileShape shape_;
     std::vector<uint32_t> cursors_; // [layers]
+    RankList places_;
 };
 
 } // namespace palimpsest::engine

@@ -2,9 +2,12 @@
 
 #include <limits>
 
-#include "engine/policy/rank_list.h"
-
 namespace palimpsest::engine {
+namespace {
+
+constexpr size_t most_runs = 40; // a level takes twice the stream of the one below, and a stream has 2^32 tokens
+
+} // namespace
 
 FullestLevel::FullestLevel(int32_t layers, int32_t slots)
     : slots_(static_cast<uint32_t>(slots)),
@@ -25,7 +28,8 @@ std::vector<FullestLevel::Run>::iterator FullestLevel::fullest(std::vector<Run>&
 void FullestLevel::walk(int32_t layer, const Overfull& list, std::vector<uint32_t>& tiles)
 {
     std::vector<Run>& runs = layers_[static_cast<size_t>(layer)];
-    RankList places(list.size);
+    runs.reserve(most_runs);
+    places_.reset(list.size);
     uint32_t entering = static_cast<uint32_t>(list.ends.sinks);
     for (Run& run : runs) {
         run.first = entering;
@@ -46,11 +50,11 @@ void FullestLevel::walk(int32_t layer, const Overfull& list, std::vector<uint32_
             runs.erase(run + 1);
         }
         const uint32_t left = run->first;
-        const uint32_t right = places.next(left);
+        const uint32_t right = places_.next(left);
         tiles.insert(tiles.end(), {left, right});
-        places.join(left, places.next(right));
+        places_.join(left, places_.next(right));
 
-        run->first = places.next(left);
+        run->first = places_.next(left);
         run->count -= 2;
         const uint32_t risen = run->level + 1;
         if (run->count == 0) run = runs.erase(run);

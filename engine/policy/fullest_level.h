@@ -4,13 +4,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/policy/rank_list.h"
 #include "engine/policy/tile_walk.h"
 
 namespace palimpsest::engine {
 
 // Every entry of the middle region has a level, 0 when it leaves the recent window, one more than before when it
 // wins a pair. Of the fullest level the two oldest meet. Levels never increase from old to new and depend on no
-// score, so the lengths of their runs are the whole state. Cost of a walk: the list, and for each eviction the
+// score, so the lengths of their runs are the whole state. Cost of a walk: for each eviction the
 // runs.
 class FullestLevel final : public TileWalk {
 public:
@@ -37,6 +38,7 @@ private:
 
     uint32_t slots_;
     std::vector<std::vector<Run>> layers_; // per layer, oldest run first: levels strictly decrease
+    RankList places_;
 };
 
 } // namespace palimpsest::engine

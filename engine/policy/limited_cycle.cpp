@@ -4,8 +4,6 @@
 #include <limits>
 #include <numeric>
 
-#include "engine/policy/rank_list.h"
-
 namespace palimpsest::engine {
 
 namespace {
@@ -44,7 +42,7 @@ void LimitedCycle::walk(int32_t layer, const Overfull& list, std::vector<uint32_
     const auto first = static_cast<uint32_t>(list.ends.sinks);
     std::vector<uint32_t> heights(list.size, 0); // by rank before eviction
     std::copy(state.heights.begin(), state.heights.end(), heights.begin() + first);
-    RankList places(list.size);
+    places_.reset(list.size);
     OpenRanks open(list.size);
     for (uint32_t place = first; place < first + slots; ++place) {
         if (heights[place] >= limit_) open.close(place);
@@ -56,7 +54,7 @@ void LimitedCycle::walk(int32_t layer, const Overfull& list, std::vector<uint32_
         uint32_t left = open.from(cursor);
         if (left > last) left = open.from(first);
         if (left > last) left = first;
-        const uint32_t right = places.next(left);
+        const uint32_t right = places_.next(left);
         tiles.insert(tiles.end(), {left, right});
 
         const uint32_t highest = std::max(heights[left], heights[right]);
@@ -64,13 +62,13 @@ void LimitedCycle::walk(int32_t layer, const Overfull& list, std::vector<uint32_
         open.close(right);
         if (heights[left] >= limit_) open.close(left);
         const bool at_end = left == last;
-        if (!at_end) last = places.next(last); // the region takes in one entry for the one that left
-        places.join(left, places.next(right));
-        cursor = at_end ? first : places.next(left);
+        if (!at_end) last = places_.next(last); // the region takes in one entry for the one that left
+        places_.join(left, places_.next(right));
+        cursor = at_end ? first : places_.next(left);
     }
 
     uint32_t place = first;
-    for (uint32_t i = 0; i < slots; ++i, place = places.next(place)) {
+    for (uint32_t i = 0; i < slots; ++i, place = places_.next(place)) {
         state.heights[i] = heights[place];
         if (place == cursor) state.cursor = i;
     }

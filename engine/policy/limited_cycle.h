@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "engine/policy/rank_list.h"
 #include "engine/policy/tile_walk.h"
 
 namespace palimpsest::engine {
@@ -29,6 +30,7 @@ private:
 
     uint32_t limit_;
     std::vector<LayerState> layers_;
+    RankList places_;
 };
 
 } // namespace palimpsest::engine

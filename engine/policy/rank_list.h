@@ -1,23 +1,36 @@
-// The ranks of one list in a chain, so that removing an entry anywhere does not move the others.
+// The ranks of one list in a chain, so that removing an entry anywhere does not move the others. Kept from walk to
+// walk: starting over costs what was removed, not the list.
 #pragma once
 
 #include <cstdint>
-#include <numeric>
 #include <vector>
 
 namespace palimpsest::engine {
 
 class RankList {
 public:
-    explicit RankList(uint32_t size) : next_(size) { std::iota(next_.begin(), next_.end(), 1u); }
+    // All ranks of a list of this size.
+    void reset(uint32_t size)
+    {
+        for (const uint32_t rank : joined_)
+            next_[rank] = rank + 1;
+        joined_.clear();
+        for (auto rank = static_cast<uint32_t>(next_.size()); rank < size; ++rank)
+            next_.push_back(rank + 1);
+    }
 
     // The list's size follows its last rank.
     uint32_t next(uint32_t rank) const { return next_[rank]; }
     // Removes all ranks between `left` and `right`, which may be the list's size.
-    void join(uint32_t left, uint32_t right) { next_[left] = right; }
+    void join(uint32_t left, uint32_t right)
+    {
+        next_[left] = right;
+        joined_.push_back(left);
+    }
 
 private:
     std::vector<uint32_t> next_;
+    std::vector<uint32_t> joined_; // whose next is not the next number
 };
 
 } // namespace palimpsest::engine

@@ -260,8 +260,17 @@ try {
     throw;
 }
 
+bool Session::has_room(int64_t tokens) const
+{
+    const auto total = static_cast<int64_t>(tokens_seen_) + tokens;
+    return total <= int64_t{UINT32_MAX} &&
+           (options_.positions == PositionMode::Contiguous || total <= model_->config().context) &&
+           (policy_->bounded() || total <= policy_->list_budget(0, 0));
+}
+
 void Session::check_room(int64_t tokens) const
 {
+    if (has_room(tokens)) return;
     if (tokens_seen_ + static_cast<uint64_t>(tokens) > UINT32_MAX)
         throw Error(ErrorKind::Failed, "PAL-TEXT-02", "document", "the stream is longer than 4,294,967,295 tokens",
                     "start a new session");
@@ -270,13 +279,11 @@ void Session::check_room(int64_t tokens) const
         throw Error(ErrorKind::Resources, "PAL-BUDGET-03", "--positions original",
                     "the model was trained on " + std::to_string(context) + " positions and more are needed",
                     "use --positions contiguous");
-    if (policy_->bounded()) return;
     const int64_t capacity = policy_->list_budget(0, 0);
-    if (static_cast<int64_t>(tokens_seen_) + tokens > capacity)
-        throw Error(ErrorKind::Resources, "PAL-BUDGET-02", "--policy " + options_.policy.name,
-                    "it keeps every token, its capacity is " + std::to_string(capacity) + " tokens and " +
-                        std::to_string(static_cast<int64_t>(tokens_seen_) + tokens) + " are needed",
-                    "use a policy with a budget, such as treekv");
+    throw Error(ErrorKind::Resources, "PAL-BUDGET-02", "--policy " + options_.policy.name,
+                "it keeps every token, its capacity is " + std::to_string(capacity) + " tokens and " +
+                    std::to_string(static_cast<int64_t>(tokens_seen_) + tokens) + " are needed",
+                "use a policy with a budget, such as treekv");
 }
 
 void Session::report_losses(std::span<const TokenId> tokens, const FeedOptions& options)
@@ -329,13 +336,7 @@ GenerateResult Session::generate(const GenerateOptions& options)
             result.end = GenerateEnd::EndOfText;
             break;
         }
-        check_room(1);
-        transformer_.decode(token, tokens_seen_, cache_, *step_);
-        sampler_.accept(token);
-        has_logits_ = false;
-        last_token_ = token;
-        ++tokens_seen_;
-        ++steps_seen_;
+        decode(token);
         result.tokens.push_back(token);
         if (options.token && !options.token(token)) {
             result.end = GenerateEnd::Stopped;
@@ -344,6 +345,34 @@ GenerateResult Session::generate(const GenerateOptions& options)
     }
     tokens_per_second_ = static_cast<double>(result.tokens.size()) / std::max(watch.seconds(), 1e-9);
     return result;
+}
+
+int64_t Session::replay(std::span<const TokenId> tokens, std::stop_token stop)
+{
+    finish();
+    int64_t count = 0;
+    for (const TokenId token : tokens) {
+        if (stop.stop_requested()) break;
+        const Sampler before = sampler_;
+        if (sampler_.sample(logits()) != token) {
+            sampler_ = before;
+            break;
+        }
+        decode(token);
+        ++count;
+    }
+    return count;
+}
+
+void Session::decode(TokenId token)
+{
+    check_room(1);
+    transformer_.decode(token, tokens_seen_, cache_, *step_);
+    sampler_.accept(token);
+    has_logits_ = false;
+    last_token_ = token;
+    ++tokens_seen_;
+    ++steps_seen_;
 }
 
 Telemetry Session::telemetry() const

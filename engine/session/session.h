@@ -2,7 +2,7 @@
 //
 // Chunks of b tokens attend to what was kept and to themselves; then the policy evicts every list back to its
 // budget. Boundaries lie at multiples of b, counted from the start, from the last generated token, and from the
-// last time an incomplete chunk was asked for (generate, state, finish).
+// last time an incomplete chunk was asked for (generate, fork, finish).
 //
 // Not thread-safe; sessions that share a model's backend take turns. Cancelling takes effect between super-chunks
 // and between tokens, and leaves the session as after the last one.
@@ -76,6 +76,9 @@ public:
     int64_t pending() const { return std::ssize(pending_); }
 
     GenerateResult generate(const GenerateOptions& options);
+    // Generates again what was generated from here before, up to a crash. Returns how many of the tokens the
+    // sampler chose again; the rest was not fed.
+    int64_t replay(std::span<const TokenId> tokens, std::stop_token stop = {});
     Sampler& sampler() { return sampler_; }
 
     // Logits after the last token. REQUIRES: something was fed; finishes an incomplete chunk.
@@ -86,7 +89,7 @@ public:
     Telemetry telemetry() const;
 
     std::unique_ptr<Session> fork(); // finishes an incomplete chunk; costs one copy of the cache
-    SessionState state();            // finishes an incomplete chunk
+    SessionState state();            // changes nothing: tokens of an incomplete chunk go on waiting
     // Throws Error (Failed) if the state is of another model, target or setting, or does not fit itself.
     static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state);
 
@@ -95,10 +98,14 @@ public:
 
 private:
     class Step;
+    class TakeBack;
     Session(const Session& other, KvCache cache);
 
     bool run(int64_t tokens, const FeedOptions& options);
+    void decode(TokenId token);
+    bool has_room(int64_t tokens) const;
     void check_room(int64_t tokens) const;
+    Probe probe(); // leaves the session as it was
     void compute_logits();
     void report_losses(std::span<const TokenId> tokens, const FeedOptions& options);
 

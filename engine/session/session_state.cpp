@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "engine/session/session.h"
 #include "kernels/base/error.h"
@@ -45,15 +46,59 @@ void check_stream(const SessionState& state, const ModelConfig& model)
     if (state.lists.size() != static_cast<size_t>(model.layers * model.kv_heads) ||
         state.logits.size() != (fed ? static_cast<size_t>(model.vocabulary) : 0) || !token_fits ||
         !std::all_of(state.logits.begin(), state.logits.end(), finite) || state.tokens_seen > UINT32_MAX ||
-        state.steps_seen > state.tokens_seen || (fed && state.steps_seen == 0))
+        state.steps_seen > state.tokens_seen || (fed && state.steps_seen == 0) ||
+        std::ssize(state.pending) >= state.chunk ||
+        !std::all_of(state.pending.begin(), state.pending.end(),
+                     [&](TokenId id) { return id >= 0 && id < model.vocabulary; }))
         refuse("its parts do not fit the model", "read the document again");
 }
 
 } // namespace
 
+// Takes the token that was just fed out of every list again.
+class Session::TakeBack final : public LayerStep {
+public:
+    explicit TakeBack(KvCache& cache) : cache_(cache), last_(static_cast<size_t>(cache.shape().heads.kv_heads)) {}
+
+    void attended(int32_t layer, int32_t, int32_t, kernels::Phase, const float*, int64_t) override
+    {
+        for (size_t h = 0; h < last_.size(); ++h)
+            last_[h] = {static_cast<uint32_t>(cache_.list(layer, static_cast<int32_t>(h)).size()) - 1};
+        cache_.evict_token(layer, last_);
+    }
+
+private:
+    KvCache& cache_;
+    std::vector<std::vector<uint32_t>> last_;
+};
+
+Probe Session::probe()
+{
+    constexpr size_t most = 8;
+    Probe result;
+    if (tokens_seen_ == 0 || !has_room(1)) return result;
+    compute_logits(); // the probe overwrites what they are computed from
+    TakeBack take_back(cache_);
+    transformer_.decode(last_token_, tokens_seen_, cache_, take_back);
+    std::vector<float> logits;
+    transformer_.last_logits(logits);
+    result.ids.resize(std::min(most, logits.size()));
+    std::vector<TokenId> ids(logits.size());
+    std::iota(ids.begin(), ids.end(), 0);
+    const auto at = [&](TokenId id) {
+        const float logit = logits[static_cast<size_t>(id)];
+        return std::isnan(logit) ? -INFINITY : logit; // or nothing would be in order
+    };
+    std::partial_sort_copy(ids.begin(), ids.end(), result.ids.begin(), result.ids.end(),
+                           [&](TokenId a, TokenId b) { return at(a) != at(b) ? at(a) > at(b) : a < b; });
+    for (const TokenId id : result.ids)
+        result.logits.push_back(at(id));
+    return result;
+}
+
 SessionState Session::state()
 {
-    if (tokens_seen_ > 0 || !pending_.empty()) logits();
+    if (tokens_seen_ > 0) compute_logits();
     SessionState state{.model_fingerprint = model_->fingerprint(),
                        .simd_target = model_->backend().simd_target(),
                        .policy = options_.policy,
@@ -65,7 +110,9 @@ SessionState Session::state()
                        .steps_seen = steps_seen_,
                        .evicted = evicted_,
                        .last_token = last_token_,
+                       .pending = pending_,
                        .logits = logits_,
+                       .probe = probe(),
                        .policy_state = policy_->state(),
                        .sampler_options = options_.sampler,
                        .sampler_state = sampler_.state(),
@@ -110,6 +157,10 @@ std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, co
     session->tokens_seen_ = state.tokens_seen;
     session->steps_seen_ = state.steps_seen;
     session->evicted_ = state.evicted;
+    session->pending_ = state.pending;
+    if (session->probe() != state.probe)
+        throw Error(ErrorKind::Failed, "PAL-SNAP-03", "saved session", "what it predicts is not what it predicted",
+                    "read the document again");
     return session;
 }
 

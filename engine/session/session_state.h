@@ -18,6 +18,13 @@ struct ListAtRest {
     std::vector<std::byte> keys, values; // [tokens, head_dim] in rank order, in the KV type
 };
 
+// The likeliest tokens after the last token is fed once more: what a restored session must say too (rule K9).
+struct Probe {
+    std::vector<TokenId> ids; // at most 8, likeliest first; empty if there is no room for the token
+    std::vector<float> logits;
+    bool operator==(const Probe&) const = default;
+};
+
 struct SessionState {
     std::string model_fingerprint;
     std::string simd_target;
@@ -30,8 +37,10 @@ struct SessionState {
     uint64_t tokens_seen = 0;
     uint64_t steps_seen = 0; // chunks and decode steps
     uint64_t evicted = 0;
-    TokenId last_token = -1;   // -1: nothing was fed yet
-    std::vector<float> logits; // after the last token, [vocabulary]; empty if nothing was fed yet
+    TokenId last_token = -1;      // -1: nothing was fed yet
+    std::vector<TokenId> pending; // fed, and waiting for their chunk to be complete
+    std::vector<float> logits;    // after the last token, [vocabulary]; empty if nothing was fed yet
+    Probe probe;
     std::vector<std::byte> policy_state;
     SamplerOptions sampler_options;
     std::vector<std::byte> sampler_state;

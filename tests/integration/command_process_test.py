@@ -131,8 +131,9 @@ class CommandTest(unittest.TestCase):
         alone = json.loads(self.succeeds("summarize", other, *SMALL, "--max-tokens", "4", "--json").stdout)
         self.assertEqual(each[1]["answers"], alone["answers"])
         together = json.loads(self.succeeds("summarize", *both).stdout)
-        self.assertEqual(together["coverage"]["tokens_read"],
-                         sum(a["coverage"]["tokens_read"] for a in each))
+        # The first word of a text that is not the first has no space before it, and may be cut otherwise.
+        self.assertAlmostEqual(together["coverage"]["tokens_read"],
+                               sum(a["coverage"]["tokens_read"] for a in each), delta=2)
 
     def test_a_failure_leaves_the_file_that_was_there(self):
         target = self.file("kept.csv", "before")
@@ -210,7 +211,7 @@ class CommandTest(unittest.TestCase):
     def test_events_are_json_lines(self):
         result = self.succeeds("summarize", self.book, *SMALL, "--max-tokens", "4", "--events")
         events = [json.loads(line) for line in result.stderr.decode().splitlines()]  # nothing else
-        self.assertEqual({e["event"] for e in events}, {"progress", "token", "answer", "receipt"})
+        self.assertEqual({e["event"] for e in events}, {"note", "progress", "token", "answer", "receipt"})
         self.assertEqual(events[-1]["coverage"]["tokens_read"], events[-1]["coverage"]["tokens_in_input"])
         progress = [e for e in events if e["event"] == "progress"]
         self.assertEqual([e["tokens_seen"] for e in progress], sorted(e["tokens_seen"] for e in progress))

@@ -1,10 +1,10 @@
 r"""Training, counted in tokens: a machine that is busy takes longer and learns the same.
 
-    python train.py OUT --preset cpu --tokens 24 --decay 0.32 --end-rate 0.3
-        stage 1: 24 million tokens of plain text; the learning rate is constant, then falls to 0.3 of that
-    python train.py OUT --preset cpu --tokens 4 --tasks OUT/tasks.npz --checkpoint OUT/stage1.pt \
-        --rate 0.3 --decay 1 --save stage2
-        stage 2: tasks and text; goes on with the optimizer of stage 1, and the rate falls from 0.3 to 0
+    python train.py OUT --preset cpu --tokens 20.6 --end-rate 0.25
+        stage 1: 20.6 million tokens of plain text; the learning rate is constant, then falls to a quarter
+    python train.py OUT --preset cpu --tokens 3.4 --tasks OUT/tasks.npz --text-share 0.5 \
+        --checkpoint OUT/stage1.pt --rate 0.25 --decay 1 --save stage2
+        stage 2: tasks and text; goes on with the optimizer of stage 1, and the rate falls from a quarter to 0
 
 OUT holds train.bin (corpus.py) and receives the checkpoints:
   SAVE-latest.pt   every few minutes; `--checkpoint OUT/SAVE-latest.pt --resume` goes on where it stopped
@@ -44,7 +44,7 @@ class Preset:
 
 PRESETS = {
     "cpu": Preset(Config(layers=8, dim=192, heads=4, kv_heads=2, head_dim=64, ffn=512), 4096,
-                  ((0.0, 256), (0.45, 512), (0.8, 2048)), 0.015, 0.004, 0.4),
+                  ((0.0, 256), (0.3, 512), (0.78, 2048)), 0.015, 0.004, 0.22),
     "gpu": Preset(Config(layers=8, dim=512, heads=8, kv_heads=4, head_dim=64, ffn=1408), 131072,
                   ((0.0, 1024), (0.6, 2048)), 0.02, 0.004, 0.4),
 }

@@ -162,20 +162,50 @@ TEST_CASE("going on from a state is going on without it")
     INFO(policy << ", temperature " << temperature);
 
     // Cuts in the middle of reading, at its end, and in the middle of an answer, when rows are out of order.
-    for (const size_t cut : {0u, 96u, 260u}) {
-        Session session(model, o);
+    for (const size_t cut : {0u, 96u, 101u, 260u}) {
+        Session session(model, o), untouched(model, o);
         session.feed(std::span(tokens).first(cut));
-        if (cut == 260u) session.generate({.max_tokens = 37, .stop = {}, .token = {}, .is_end = {}});
+        untouched.feed(std::span(tokens).first(cut));
+        const GenerateOptions answer{.max_tokens = 37, .stop = {}, .token = {}, .is_end = {}};
+        if (cut == 260u) CHECK(session.generate(answer).tokens == untouched.generate(answer).tokens);
         const auto restored = Session::restore(model, session.state());
-        const auto forked = session.fork();
         const auto rest = std::span(tokens).subspan(cut == 260u ? 200 : cut);
         session.feed(rest);
         restored->feed(rest);
-        forked->feed(rest);
-        const Outcome expected = outcome(session, 64);
+        untouched.feed(rest);
+        const Outcome expected = outcome(untouched, 64);
+        CHECK(outcome(session, 64) == expected); // asking for the state has changed nothing
         CHECK(outcome(*restored, 64) == expected);
-        CHECK(outcome(*forked, 64) == expected);
+        session.feed(rest);
+        const auto forked = session.fork();
+        CHECK(outcome(*forked, 64) == outcome(session, 64));
     }
+}
+
+TEST_CASE("an answer is generated again from the state before it")
+{
+    const auto model = load();
+    SessionOptions o = options("treekv", 64, 32);
+    o.sampler.temperature = GENERATE(0.0, 0.9);
+    o.sampler.repeat_penalty = 1.2;
+    Session session(model, o);
+    session.feed(tokens_of(150));
+    session.finish();
+    const SessionState before = session.state();
+    const auto said = session.generate({.max_tokens = 40, .stop = {}, .token = {}, .is_end = {}}).tokens;
+    const auto again = Session::restore(model, before);
+    CHECK(again->replay(std::span(said).first(25)) == 25);
+    const auto rest = again->generate({.max_tokens = 15, .stop = {}, .token = {}, .is_end = {}}).tokens;
+    CHECK(std::equal(rest.begin(), rest.end(), said.begin() + 25, said.end()));
+    CHECK(outcome(*again) == outcome(session));
+
+    const auto other = Session::restore(model, before);
+    auto wrong = said;
+    wrong[10] = (wrong[10] + 1) % 96;
+    CHECK(other->replay(wrong) == 10);
+    CHECK(other->tokens_seen() == 160);
+    const auto corrected = other->generate({.max_tokens = 30, .stop = {}, .token = {}, .is_end = {}}).tokens;
+    CHECK(std::equal(corrected.begin(), corrected.end(), said.begin() + 10, said.end()));
 }
 
 TEST_CASE("a fork leaves the session as it was")
@@ -416,6 +446,11 @@ TEST_CASE("a state that does not fit is refused and changes nothing")
     refused([](SessionState& s) { s.last_token = -1; });
     refused([](SessionState& s) { s.steps_seen = s.tokens_seen + 1; });
     refused([](SessionState& s) { s.tokens_seen = uint64_t{1} << 32; });
+    refused([](SessionState& s) { s.pending = {96}; });
+    refused([](SessionState& s) { s.pending.assign(32, 1); });
+    refused([](SessionState& s) { s.probe.ids[0] ^= 1; });
+    refused([](SessionState& s) { s.probe.logits[7] = std::nextafter(s.probe.logits[7], 1e9f); });
+    refused([](SessionState& s) { s.lists[3].keys[5] ^= std::byte{1}; });
     refused([](SessionState& s) { s.policy_state.clear(); });
     refused([](SessionState& s) { s.sampler_state.clear(); });
     CHECK_NOTHROW(Session::restore(model, good));
