@@ -14,8 +14,9 @@
 namespace palimpsest::app {
 namespace {
 
-constexpr MakeCommand commands[] = {make_summarize, make_ask,    make_inspect,  make_compare, make_eval,
-                                    make_tokenize,  make_models, make_policies, make_doctor,  make_manual};
+constexpr MakeCommand commands[] = {make_summarize, make_ask,     make_read,  make_chat,     make_sessions,
+                                    make_inspect,   make_compare, make_eval,  make_tokenize, make_models,
+                                    make_policies,  make_doctor,  make_manual};
 
 // What a failure looks like on standard error.
 struct Report {

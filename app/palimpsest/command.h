@@ -25,6 +25,9 @@ struct Interrupted {
 using MakeCommand = std::unique_ptr<Command> (*)(CLI::App& parent);
 std::unique_ptr<Command> make_summarize(CLI::App& parent);
 std::unique_ptr<Command> make_ask(CLI::App& parent);
+std::unique_ptr<Command> make_read(CLI::App& parent);
+std::unique_ptr<Command> make_chat(CLI::App& parent);
+std::unique_ptr<Command> make_sessions(CLI::App& parent);
 std::unique_ptr<Command> make_inspect(CLI::App& parent);
 std::unique_ptr<Command> make_compare(CLI::App& parent);
 std::unique_ptr<Command> make_eval(CLI::App& parent);

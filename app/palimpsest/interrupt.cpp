@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <mutex>
 #include <thread>
 #include <unistd.h>
 
@@ -9,6 +10,17 @@ namespace palimpsest::app {
 namespace {
 
 std::atomic<int> received{SIGINT};
+std::mutex scope_mutex;
+std::stop_source* scope = nullptr;
+
+// True if the signal was meant for what is going on, and not for the program.
+bool stop_scope(int signal)
+{
+    const std::lock_guard lock(scope_mutex);
+    if (!scope) return false;
+    scope->request_stop();
+    return signal == SIGINT;
+}
 
 } // namespace
 
@@ -21,14 +33,30 @@ void watch_interrupts(std::stop_source source)
     sigaddset(&set, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
     std::thread([source, set]() mutable {
-        for (bool asked = false;; asked = true) {
+        for (bool asked = false;;) {
             int signal = SIGINT;
             sigwait(&set, &signal);
+            if (stop_scope(signal)) {
+                continue;
+            }
             received = signal;
             if (asked) _exit(128 + signal);
+            asked = true;
             source.request_stop();
         }
     }).detach();
+}
+
+InterruptScope::InterruptScope()
+{
+    const std::lock_guard lock(scope_mutex);
+    scope = &source_;
+}
+
+InterruptScope::~InterruptScope()
+{
+    const std::lock_guard lock(scope_mutex);
+    scope = nullptr;
 }
 
 int interrupted_exit_code()

@@ -11,4 +11,18 @@ void watch_interrupts(std::stop_source source);
 // 130 after SIGINT, 143 after SIGTERM.
 int interrupted_exit_code();
 
+// While it lives, Ctrl-C asks this for a stop and not the program; SIGTERM asks both. One at a time.
+class InterruptScope {
+public:
+    InterruptScope();
+    ~InterruptScope();
+    InterruptScope(const InterruptScope&) = delete;
+    InterruptScope& operator=(const InterruptScope&) = delete;
+
+    std::stop_token token() const { return source_.get_token(); }
+
+private:
+    std::stop_source source_;
+};
+
 } // namespace palimpsest::app

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
+#include "app/palimpsest/answer_text.h"
 #include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/reading.h"
-#include "engine/text/detokenizer.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::app {
@@ -18,76 +18,6 @@ using nlohmann::ordered_json;
 struct Answer {
     std::string question, text;
     engine::GenerateResult generated;
-};
-
-const char* end_name(engine::GenerateEnd end)
-{
-    switch (end) {
-    case engine::GenerateEnd::EndOfText:
-        return "end_of_text";
-    case engine::GenerateEnd::Length:
-        return "length";
-    case engine::GenerateEnd::Stopped:
-        return "stop";
-    case engine::GenerateEnd::Cancelled:
-        return "cancelled";
-    }
-    return "";
-}
-
-// Text as it is generated, up to the first stop text; holds back what may be the beginning of one.
-class AnswerText {
-public:
-    AnswerText(const engine::Tokenizer& tokenizer, std::vector<std::string> stops)
-        : detokenizer_(tokenizer, false), stops_(std::move(stops))
-    {
-    }
-
-    // False once a stop text has appeared.
-    bool push(engine::TokenId id) { return take(detokenizer_.push(id)); }
-    void finish()
-    {
-        take(detokenizer_.finish());
-        if (!stopped_) said_ = text_.size();
-    }
-    // What may be shown since the last call.
-    std::string fresh()
-    {
-        std::string part = text_.substr(shown_, said_ - shown_);
-        shown_ = said_;
-        return part;
-    }
-    std::string text() const { return text_.substr(0, said_); }
-
-private:
-    bool take(const std::string& part)
-    {
-        if (stopped_) return false;
-        text_ += part;
-        size_t held = 0, end = std::string::npos;
-        for (const std::string& stop : stops_) {
-            end = std::min(end, text_.find(stop, said_));
-            for (size_t n = std::min(stop.size(), text_.size() - said_); n > held; --n)
-                if (text_.ends_with(stop.substr(0, n))) {
-                    held = n;
-                    break;
-                }
-        }
-        if (end != std::string::npos) {
-            said_ = end;
-            stopped_ = true;
-            return false;
-        }
-        said_ = text_.size() - held;
-        return true;
-    }
-
-    engine::IncrementalDetokenizer detokenizer_;
-    std::vector<std::string> stops_;
-    std::string text_;
-    size_t said_ = 0;  // of text_: certain to come before any stop text
-    size_t shown_ = 0; // of text_: handed out
-    bool stopped_ = false;
 };
 
 class AnswerCommand : public Command {

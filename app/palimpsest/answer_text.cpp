@@ -1,0 +1,20 @@
+#include "app/palimpsest/answer_text.h"
+
+namespace palimpsest::app {
+
+const char* end_name(engine::GenerateEnd end)
+{
+    switch (end) {
+    case engine::GenerateEnd::EndOfText:
+        return "end_of_text";
+    case engine::GenerateEnd::Length:
+        return "length";
+    case engine::GenerateEnd::Stopped:
+        return "stop";
+    case engine::GenerateEnd::Cancelled:
+        return "cancelled";
+    }
+    return "";
+}
+
+} // namespace palimpsest::app

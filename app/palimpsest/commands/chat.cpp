@@ -1,0 +1,177 @@
+// `chat`: turn after turn without end, saved after each. At a terminal with editing and slash commands, in a pipe a
+// turn per line.
+
+#include <algorithm>
+#include <ctime>
+
+#include "app/palimpsest/answer_text.h"
+#include "app/palimpsest/byte_quantity.h"
+#include "app/palimpsest/command.h"
+#include "app/palimpsest/interrupt.h"
+#include "app/palimpsest/line_editor.h"
+#include "app/palimpsest/output.h"
+#include "app/palimpsest/retention_picture.h"
+#include "app/palimpsest/stored_session.h"
+#include "engine/policy/registry.h"
+#include "kernels/base/error.h"
+
+namespace palimpsest::app {
+namespace {
+
+constexpr int32_t answer_tokens = 1024;
+constexpr double chat_temperature = 0.7;
+
+std::string today()
+{
+    const std::time_t now = std::time(nullptr);
+    std::tm fields{};
+    gmtime_r(&now, &fields);
+    char text[40];
+    std::strftime(text, sizeof text, "chat %Y-%m-%d %H:%M:%S", &fields);
+    return text;
+}
+
+class Chat final : public Command {
+public:
+    explicit Chat(CLI::App& parent)
+    {
+        options_.common.sampler.temperature = chat_temperature;
+        command_ = parent.add_subcommand("chat", "talk with the model, without end; saved after every turn");
+        command_->add_option("FILE", file_, "a document to talk about, read first");
+        add_session_option(*command_, session_);
+        command_->add_flag("--reread", options_.reread, "read again what a state that cannot be used has lost");
+        add_database_option(*command_, database_);
+        add_backend_options(*command_, options_.common);
+        add_cache_options(*command_, options_.common);
+        add_sampling_options(*command_, options_.common);
+        add_output_options(*command_, options_.common);
+        command_->add_flag("--raw", raw_, "print control characters of answers as they are");
+    }
+    bool chosen() const override { return command_->parsed(); }
+    bool wants_json() const override { return options_.common.json; }
+    bool wants_events() const override { return options_.common.events; }
+
+    void run(Console& console) override
+    {
+        Documents documents;
+        if (!file_.empty()) documents = open_documents({file_}, console.in, console.stop);
+        const std::string name = session_.empty() ? (file_.empty() ? today() : documents[0]->title()) : session_;
+        const auto store = open_store(database_, storage::Database::Access::Write);
+        StoredSession session(*store, name, options_, console);
+        const bool is_read = session.coverage().complete() && !session.is_new();
+        if (!documents.empty() && (session.is_new() || !is_read)) session.read(*documents[0]);
+        LineEditor editor(console, data_folder() + "/history");
+        if (editor.is_terminal())
+            console.err << "session '" << visible(name) << "', " << format_count(session.session().tokens_seen())
+                        << " tokens; /help for commands, /quit to leave" << std::endl;
+        talk(session, editor, console);
+        if (options_.common.json) write_json(console.out, turns_);
+    }
+
+private:
+    void talk(StoredSession& session, LineEditor& editor, Console& console)
+    {
+        bool interrupted_at_prompt = false;
+        while (!console.stop.stop_requested()) {
+            InterruptScope turn;
+            const auto line = editor.next("> ", turn.token());
+            if (!line) {
+                if (!turn.token().stop_requested() || console.stop.stop_requested() || interrupted_at_prompt) break;
+                interrupted_at_prompt = true;
+                console.err << "\n(once more, or /quit, to leave)" << std::endl;
+                continue;
+            }
+            interrupted_at_prompt = false;
+            if (line->empty()) continue;
+            if (editor.is_terminal() && line->front() == '/') {
+                if (!obey(session, *line, console)) break;
+                continue;
+            }
+            answer(session, *line, turn.token(), console);
+        }
+        if (console.stop.stop_requested())
+            throw Interrupted{"stopped; the session '" + session.name() + "' is saved"};
+    }
+
+    void answer(StoredSession& session, const std::string& message, std::stop_token stop, Console& console)
+    {
+        AnswerText text(session.tokenizer(), options_.common.stop);
+        const auto show = [&] {
+            const std::string part = text.fresh();
+            if (part.empty()) return;
+            if (options_.common.events) write_event(console.err, {{"event", "token"}, {"text", part}});
+            if (!options_.common.json) console.out << (raw_ ? part : visible(part)) << std::flush;
+        };
+        const auto result = session.say(
+            message, {.max_tokens = options_.common.max_tokens ? options_.common.max_tokens : answer_tokens,
+                      .stop = std::move(stop),
+                      .token =
+                          [&](engine::TokenId id) {
+                              const bool go_on = text.push(id);
+                              show();
+                              return go_on && console.out.good();
+                          },
+                      .is_end = [&](engine::TokenId id) { return session.tokenizer().is_end(id); }});
+        text.finish();
+        show();
+        if (options_.common.json) {
+            turns_.push_back({{"message", message}, {"answer", text.text()}, {"end", end_name(result.end)}});
+            return;
+        }
+        console.out << '\n';
+        finish_output(console.out);
+        if (result.end == engine::GenerateEnd::Length)
+            write_note(console, options_.common.events,
+                       "the answer was cut after " + std::to_string(result.tokens.size()) +
+                           " tokens (--max-tokens)");
+    }
+
+    // False: leave.
+    bool obey(StoredSession& session, const std::string& line, Console& console)
+    {
+        const std::string word = line.substr(0, line.find(' '));
+        const std::vector<std::string> known = {"/help", "/map", "/memory", "/policy", "/save", "/undo", "/quit"};
+        try {
+            if (word == "/quit" || word == "/exit") return false;
+            if (word == "/help")
+                console.err
+                    << "/map     which tokens are kept\n/memory  what that takes\n/policy  how they are chosen\n"
+                       "/save    save now (done after every turn)\n/undo    take the last turn back\n"
+                       "/quit    leave; Ctrl-C stops an answer\n";
+            else if (word == "/map")
+                console.err << unicode_picture(session.session().retention(), {}, 80);
+            else if (word == "/memory")
+                write_receipt(console, options_.common.events, session.session(), session.coverage());
+            else if (word == "/policy")
+                console.err << session.session().options().policy.text() << '\n';
+            else if (word == "/save")
+                session.save();
+            else if (word == "/undo")
+                session.undo();
+            else {
+                const std::string near = engine::nearest(word, known);
+                console.err << "there is no " << visible(word)
+                            << (near.empty() ? "; see /help" : "; did you mean " + near + "?") << '\n';
+            }
+            console.err.flush();
+        } catch (const Error& error) {
+            console.err << visible(error.what()) << std::endl;
+        }
+        return true;
+    }
+
+    CLI::App* command_ = nullptr;
+    StoredOptions options_;
+    std::string file_, session_, database_;
+    bool raw_ = false;
+    nlohmann::ordered_json turns_ = nlohmann::ordered_json::array();
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_chat(CLI::App& parent)
+{
+    return std::make_unique<Chat>(parent);
+}
+
+} // namespace palimpsest::app

@@ -1,0 +1,72 @@
+// `read`: streams a document into a named session; goes on where it stopped.
+
+#include "app/palimpsest/command.h"
+#include "app/palimpsest/output.h"
+#include "app/palimpsest/reading.h"
+#include "app/palimpsest/stored_session.h"
+
+namespace palimpsest::app {
+namespace {
+
+class Read final : public Command {
+public:
+    explicit Read(CLI::App& parent)
+    {
+        command_ = parent.add_subcommand("read", "stream documents into a named session, to ask about them later");
+        command_->add_option("FILE", files_, "text or Markdown files, or - for standard input")->required();
+        add_session_option(*command_, session_)->required();
+        command_
+            ->add_option("--checkpoint-seconds", options_.checkpoint_seconds,
+                         "save the state at most this often while reading")
+            ->check(CLI::Range(0.0, 86400.0))
+            ->capture_default_str();
+        command_->add_flag("--reread", options_.reread, "read again what a state that cannot be used has lost");
+        add_database_option(*command_, database_);
+        add_backend_options(*command_, options_.common);
+        add_cache_options(*command_, options_.common);
+        add_output_options(*command_, options_.common);
+    }
+    bool chosen() const override { return command_->parsed(); }
+    bool wants_json() const override { return options_.common.json; }
+    bool wants_events() const override { return options_.common.events; }
+
+    void run(Console& console) override
+    {
+        const Documents documents = open_documents(files_, console.in, console.stop);
+        const auto store = open_store(database_, storage::Database::Access::Write);
+        StoredSession session(*store, session_, options_, console);
+        for (const auto& document : documents)
+            session.read(*document);
+        const Coverage coverage = session.coverage();
+        check_complete(coverage, options_.common.require_complete, session_);
+        if (options_.common.json) {
+            const engine::RetentionMap map = session.session().retention();
+            write_json(console.out, {{"schema", "palimpsest.session/1"},
+                                     {"session", session_},
+                                     {"tokens_seen", map.tokens_seen},
+                                     {"coverage", coverage.json()},
+                                     {"reach", reach_json(map)},
+                                     {"memory", memory_json(session.session().telemetry())},
+                                     {"bytes_written", store->database.bytes_written()},
+                                     {"model", model_json(session.model())},
+                                     {"policy", policy_json(session.session())}});
+            return;
+        }
+        write_receipt(console, options_.common.events, session.session(), coverage);
+    }
+
+private:
+    CLI::App* command_ = nullptr;
+    StoredOptions options_;
+    std::vector<std::string> files_;
+    std::string session_, database_;
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_read(CLI::App& parent)
+{
+    return std::make_unique<Read>(parent);
+}
+
+} // namespace palimpsest::app

@@ -1,0 +1,267 @@
+// `sessions`: what is stored, and what to do with it.
+
+#include <algorithm>
+#include <ctime>
+
+#include "app/palimpsest/byte_quantity.h"
+#include "app/palimpsest/command.h"
+#include "app/palimpsest/output.h"
+#include "app/palimpsest/store.h"
+#include "kernels/base/error.h"
+#include "storage/transfer.h"
+
+namespace palimpsest::app {
+namespace {
+
+using nlohmann::ordered_json;
+using storage::Message;
+using storage::SessionInfo;
+using storage::SnapshotInfo;
+using Access = storage::Database::Access;
+
+std::string utc(int64_t milliseconds)
+{
+    const std::time_t seconds = milliseconds / 1000;
+    std::tm fields{};
+    gmtime_r(&seconds, &fields);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%d %H:%M UTC", &fields);
+    return text;
+}
+
+const char* role_name(storage::Role role)
+{
+    return role == storage::Role::User ? "user" : "assistant";
+}
+
+const char* state_name(storage::MessageState state)
+{
+    constexpr const char* names[] = {"growing", "complete", "stopped", "cut"};
+    return names[std::min<size_t>(static_cast<size_t>(state), std::size(names) - 1)];
+}
+
+class Sessions final : public Command {
+public:
+    explicit Sessions(CLI::App& parent)
+    {
+        sessions_ = parent.add_subcommand("sessions", "what is stored, and what to do with it");
+        sessions_->require_subcommand(1);
+        const auto add = [&](const char* name, const char* meaning, void (Sessions::*action)(Console&)) {
+            CLI::App* command = sessions_->add_subcommand(name, meaning);
+            actions_.push_back({command, action});
+            add_database_option(*command, database_);
+            command->add_flag("--json", json_, "print one JSON document");
+            return command;
+        };
+        const auto named = [&](CLI::App* command) {
+            command->add_option("NAME", name_, "the session's name")->required();
+            return command;
+        };
+        add("list", "all sessions, the last used first", &Sessions::list);
+        named(add("show", "one session: its documents, messages and saved states", &Sessions::show));
+        named(add("rename", "another name", &Sessions::rename))->add_option("TO", other_)->required();
+        named(add("rm", "delete a session for good", &Sessions::remove));
+        named(add("fork", "a second session that goes on from the same point", &Sessions::fork))
+            ->add_option("TO", other_)
+            ->required();
+        named(add("export", "write a session to one file", &Sessions::export_file))
+            ->add_option("FILE", file_, "a new file")
+            ->required();
+        CLI::App* import = add("import", "take in a session that was exported", &Sessions::import_file);
+        import->add_option("FILE", file_, "an exported session")->required();
+        import->add_option("--name", name_, "another name than it had");
+        named(add("verify", "read everything of a session and compare its checksums", &Sessions::verify));
+        named(add("strip", "keep the text, free the cache", &Sessions::strip));
+        add("gc", "free the caches of the sessions used longest ago until all is within a size", &Sessions::collect)
+            ->add_option("--max-size", max_size_, "of the database, such as 2GiB")
+            ->required();
+    }
+    bool chosen() const override { return sessions_->parsed(); }
+    bool wants_json() const override { return json_; }
+
+    void run(Console& console) override
+    {
+        for (const auto& [command, action] : actions_)
+            if (command->parsed()) return (this->*action)(console);
+    }
+
+private:
+    struct Action {
+        CLI::App* command;
+        void (Sessions::*action)(Console&);
+    };
+
+    std::unique_ptr<Store> open(Access access) const { return open_store(database_, access); }
+
+    ordered_json summary(Store& store, const SessionInfo& info) const
+    {
+        uint64_t bytes = 0, tokens = 0, seen = 0;
+        for (const SnapshotInfo& snapshot : store.snapshots.of(info.id)) {
+            bytes += snapshot.bytes;
+            seen = std::max(seen, snapshot.tokens_seen);
+        }
+        for (const storage::StreamPart& part : store.conversations.stream(info.id))
+            tokens += part.tokens;
+        return {{"name", info.name},    {"model", info.model_name}, {"tokens", tokens},
+                {"tokens_saved", seen}, {"state_bytes", bytes},     {"changed", utc(info.changed_ms)}};
+    }
+
+    void list(Console& console)
+    {
+        const auto store = open(Access::Read);
+        ordered_json all = ordered_json::array();
+        for (const SessionInfo& info : store->conversations.list())
+            all.push_back(summary(*store, info));
+        if (json_) return write_json(console.out, {{"schema", "palimpsest.sessions/1"}, {"sessions", all}});
+        for (const ordered_json& s : all)
+            console.out << visible(s["name"].get<std::string>()) << '\t' << format_count(s["tokens"]) << " tokens\t"
+                        << format_bytes(s["state_bytes"]) << '\t' << s["changed"].get<std::string>() << '\t'
+                        << visible(s["model"].get<std::string>()) << '\n';
+    }
+
+    void show(Console& console)
+    {
+        const auto store = open(Access::Read);
+        const SessionInfo info = store->conversations.get(name_);
+        ordered_json result = {{"schema", "palimpsest.session-details/1"}};
+        result.update(summary(*store, info));
+        result["options"] = ordered_json::parse(info.options, nullptr, false);
+        auto& documents = result["documents"] = ordered_json::array();
+        for (const storage::StreamPart& part : store->conversations.stream(info.id)) {
+            if (!part.document) continue;
+            const storage::DocumentInfo d = store->library.get(*part.document);
+            documents.push_back(
+                {{"title", d.title}, {"source", d.source}, {"tokens", d.tokens}, {"words", d.words}});
+        }
+        auto& messages = result["messages"] = ordered_json::array();
+        for (const Message& m : store->conversations.messages(info.id))
+            messages.push_back({{"role", role_name(m.role)},
+                                {"state", m.damaged ? "damaged" : state_name(m.state)},
+                                {"text", m.text}});
+        auto& states = result["states"] = ordered_json::array();
+        for (const SnapshotInfo& s : store->snapshots.of(info.id))
+            states.push_back({{"tokens_seen", s.tokens_seen}, {"bytes", s.bytes}, {"saved", utc(s.created_ms)}});
+        if (json_) return write_json(console.out, result);
+        console.out << visible(info.name) << ", " << visible(info.model_name) << ", last used "
+                    << utc(info.changed_ms) << '\n';
+        for (const ordered_json& d : documents)
+            console.out << "document  " << visible(d["title"].get<std::string>()) << ", "
+                        << format_count(d["tokens"]) << " tokens (" << visible(d["source"].get<std::string>())
+                        << ")\n";
+        for (const ordered_json& s : states)
+            console.out << "state     at " << format_count(s["tokens_seen"]) << " tokens, "
+                        << format_bytes(s["bytes"]) << ", " << s["saved"].get<std::string>() << '\n';
+        for (const ordered_json& m : messages) {
+            const std::string state = m["state"];
+            console.out << '\n'
+                        << m["role"].get<std::string>() << (state == "complete" ? "" : " (" + state + ")") << ":\n"
+                        << visible(m["text"].get<std::string>()) << '\n';
+        }
+    }
+
+    void rename(Console&)
+    {
+        const auto store = open(Access::Write);
+        store->conversations.rename(store->conversations.get(name_).id, other_);
+    }
+
+    void remove(Console&)
+    {
+        const auto store = open(Access::Write);
+        store->conversations.remove(store->conversations.get(name_).id);
+    }
+
+    void fork(Console&)
+    {
+        const auto store = open(Access::Write);
+        const int64_t from = store->conversations.get(name_).id;
+        const int64_t to = store->conversations.fork(from, other_);
+        const auto states = store->snapshots.of(from);
+        for (auto state = states.rbegin(); state != states.rend(); ++state)
+            store->snapshots.share(state->id, to);
+    }
+
+    void export_file(Console&)
+    {
+        const auto store = open(Access::Read);
+        storage::export_session(store->database, store->conversations.get(name_).id, file_);
+    }
+
+    void import_file(Console& console)
+    {
+        const auto store = open(Access::Write);
+        const std::string name = storage::import_session(store->database, file_, name_);
+        if (json_) return write_json(console.out, {{"schema", "palimpsest.import/1"}, {"name", name}});
+        console.out << visible(name) << '\n';
+    }
+
+    void verify(Console& console)
+    {
+        const auto store = open(Access::Read);
+        const SessionInfo info = store->conversations.get(name_);
+        for (const SnapshotInfo& state : store->snapshots.of(info.id))
+            store->snapshots.load(state.id);
+        for (const Message& message : store->conversations.messages(info.id))
+            if (message.damaged)
+                throw Error(ErrorKind::Failed, "PAL-DB-03", "session '" + printable(name_) + "'",
+                            "message " + std::to_string(message.id) + " does not match its checksum",
+                            "it is shown as damaged; the rest can be used");
+        uint64_t tokens = 0;
+        for (const storage::StreamPart& part : store->conversations.stream(info.id))
+            if (part.document) tokens += store->library.verify(*part.document);
+        store->conversations.fading(info.id);
+        if (json_)
+            return write_json(console.out, {{"schema", "palimpsest.session-check/1"},
+                                            {"name", info.name},
+                                            {"document_tokens", tokens},
+                                            {"valid", true}});
+        console.out << visible(info.name) << ": valid\n";
+    }
+
+    void strip(Console&)
+    {
+        const auto store = open(Access::Write);
+        store->snapshots.remove_all(store->conversations.get(name_).id);
+        store->database.shrink();
+    }
+
+    void collect(Console& console)
+    {
+        const auto most = parse_bytes(max_size_);
+        if (!most)
+            throw Error(ErrorKind::Usage, "PAL-OPTION-03", "--max-size",
+                        "'" + printable(max_size_) + "' is not possible", "give a size such as 500MB or 2GiB");
+        const auto store = open(Access::Write);
+        store->database.shrink();
+        auto sessions = store->conversations.list();
+        uint64_t stripped = 0;
+        while (store->database.file_bytes() > *most && !sessions.empty()) {
+            store->snapshots.remove_all(sessions.back().id);
+            sessions.pop_back();
+            store->database.shrink();
+            ++stripped;
+        }
+        const uint64_t size = store->database.file_bytes();
+        if (json_)
+            return write_json(console.out,
+                              {{"schema", "palimpsest.gc/1"}, {"bytes", size}, {"sessions_stripped", stripped}});
+        console.out << format_bytes(size) << ", " << stripped << " sessions stripped of their caches\n";
+        if (size > *most)
+            throw Error(ErrorKind::Failed, "PAL-DB-08", "database", "the text alone takes " + format_bytes(size),
+                        "remove sessions with palimpsest sessions rm");
+    }
+
+    CLI::App* sessions_ = nullptr;
+    std::vector<Action> actions_;
+    std::string name_, other_, file_, max_size_, database_;
+    bool json_ = false;
+};
+
+} // namespace
+
+std::unique_ptr<Command> make_sessions(CLI::App& parent)
+{
+    return std::make_unique<Sessions>(parent);
+}
+
+} // namespace palimpsest::app

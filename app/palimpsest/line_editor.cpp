@@ -1,0 +1,144 @@
+#include "app/palimpsest/line_editor.h"
+
+#include <cstring>
+#include <histedit.h>
+#include <poll.h>
+#include <unistd.h>
+
+namespace palimpsest::app {
+namespace {
+
+constexpr const char* paste_begins = "\x1b[200~";
+constexpr std::string_view paste_ends = "\x1b[201~";
+// Stands for a line end inside a line that is being edited.
+constexpr std::string_view line_end_mark = "\xE2\x8F\x8E"; // U+23CE
+constexpr int history_lines = 1000;
+
+// What is waited for in turns, so that a stop is heard: signals have a thread of their own.
+bool wait_for_input(const std::stop_token& stop)
+{
+    constexpr int milliseconds = 50;
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    while (poll(&input, 1, milliseconds) == 0)
+        if (stop.stop_requested()) return false;
+    return !stop.stop_requested();
+}
+
+std::string replaced(std::string text, std::string_view what, std::string_view with)
+{
+    for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
+        text.replace(at, what.size(), with);
+    return text;
+}
+
+} // namespace
+
+struct LineEditor::Terminal {
+    explicit Terminal(const std::string& history_file) : file(history_file)
+    {
+        editor = el_init("palimpsest", stdin, stderr, stderr);
+        lines = history_init();
+        HistEvent event;
+        history(lines, &event, H_SETSIZE, history_lines);
+        history(lines, &event, H_SETUNIQUE, 1);
+        if (!file.empty()) history(lines, &event, H_LOAD, file.c_str());
+        el_set(editor, EL_CLIENTDATA, this);
+        el_set(editor, EL_PROMPT, prompt_of);
+        el_set(editor, EL_EDITOR, "emacs");
+        el_set(editor, EL_HIST, history, lines);
+        el_set(editor, EL_GETCFN, read_character);
+        el_set(editor, EL_ADDFN, "take-paste", "Takes pasted text as it is", take_paste);
+        el_set(editor, EL_BIND, paste_begins, "take-paste", nullptr);
+        el_set(editor, EL_SIGNAL, 0);
+        (void)!write(STDERR_FILENO, "\x1b[?2004h", 8);
+    }
+    ~Terminal()
+    {
+        (void)!write(STDERR_FILENO, "\x1b[?2004l", 8);
+        HistEvent event;
+        if (!file.empty()) history(lines, &event, H_SAVE, file.c_str());
+        history_end(lines);
+        el_end(editor);
+    }
+
+    static Terminal& of(EditLine* editor)
+    {
+        void* self = nullptr;
+        el_get(editor, EL_CLIENTDATA, &self);
+        return *static_cast<Terminal*>(self);
+    }
+    static char* prompt_of(EditLine* editor) { return of(editor).prompt.data(); }
+
+    static int read_character(EditLine* editor, wchar_t* character)
+    {
+        std::string bytes;
+        std::mbstate_t state{};
+        while (wait_for_input(of(editor).stop)) {
+            char byte = 0;
+            if (read(STDIN_FILENO, &byte, 1) != 1) return 0;
+            const size_t used = std::mbrtowc(character, &byte, 1, &state);
+            if (used == static_cast<size_t>(-2)) continue; // more to come
+            if (used == static_cast<size_t>(-1)) *character = L'\xFFFD';
+            return 1;
+        }
+        return 0;
+    }
+
+    static unsigned char take_paste(EditLine* editor, int)
+    {
+        std::string text;
+        while (!text.ends_with(paste_ends)) {
+            char byte = 0;
+            if (!wait_for_input(of(editor).stop) || read(STDIN_FILENO, &byte, 1) != 1) break;
+            text += byte == '\r' ? '\n' : byte;
+        }
+        if (text.ends_with(paste_ends)) text.resize(text.size() - paste_ends.size());
+        while (text.ends_with('\n'))
+            text.pop_back();
+        el_insertstr(editor, replaced(text, "\n", line_end_mark).c_str());
+        return CC_REFRESH;
+    }
+
+    std::string file, prompt;
+    std::stop_token stop;
+    EditLine* editor = nullptr;
+    History* lines = nullptr;
+};
+
+LineEditor::LineEditor(Console& console, const std::string& history) : console_(console)
+{
+    const bool at_terminal = &console.in == &std::cin && isatty(STDIN_FILENO) && console.err_is_terminal;
+    if (at_terminal) terminal_ = std::make_unique<Terminal>(history);
+}
+
+LineEditor::~LineEditor() = default;
+
+bool LineEditor::is_terminal() const
+{
+    return terminal_ != nullptr;
+}
+
+std::optional<std::string> LineEditor::next(const std::string& prompt, std::stop_token stop)
+{
+    std::string line;
+    if (!terminal_) {
+        if (&console_.in == &std::cin && std::cin.rdbuf()->in_avail() <= 0 && !wait_for_input(stop))
+            return std::nullopt;
+        if (!std::getline(console_.in, line)) return std::nullopt;
+        if (line.ends_with('\r')) line.pop_back();
+        return line;
+    }
+    terminal_->prompt = prompt;
+    terminal_->stop = std::move(stop);
+    int count = 0;
+    const char* entered = el_gets(terminal_->editor, &count);
+    if (!entered || count <= 0) return std::nullopt;
+    line.assign(entered, static_cast<size_t>(count));
+    while (line.ends_with('\n'))
+        line.pop_back();
+    HistEvent event;
+    if (!line.empty()) history(terminal_->lines, &event, H_ENTER, line.c_str());
+    return replaced(line, line_end_mark, "\n");
+}
+
+} // namespace palimpsest::app

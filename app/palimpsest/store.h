@@ -1,0 +1,32 @@
+// The user's database as the commands use it.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "storage/conversations.h"
+#include "storage/library.h"
+#include "storage/snapshots.h"
+
+namespace palimpsest::app {
+
+struct Store {
+    Store(const std::filesystem::path& file, storage::Database::Access access)
+        : database(file, access), library(database), conversations(database), snapshots(database)
+    {
+    }
+
+    storage::Database database;
+    storage::Library library;
+    storage::Conversations conversations;
+    storage::Snapshots snapshots;
+};
+
+void add_database_option(CLI::App& command, std::string& file); // --db, PALIMPSEST_DB
+CLI::Option* add_session_option(CLI::App& command, std::string& name);
+// `file` empty: the user's own. Writing sweeps away what a crash left behind.
+std::unique_ptr<Store> open_store(const std::string& file, storage::Database::Access access);
+
+} // namespace palimpsest::app

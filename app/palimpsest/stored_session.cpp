@@ -1,0 +1,402 @@
+#include "app/palimpsest/stored_session.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "app/palimpsest/byte_quantity.h"
+#include "app/palimpsest/command.h"
+#include "app/palimpsest/model_choice.h"
+#include "app/palimpsest/output.h"
+#include "engine/text/detokenizer.h"
+#include "kernels/base/error.h"
+
+namespace palimpsest::app {
+namespace {
+
+using nlohmann::ordered_json;
+using storage::Message;
+using storage::MessageState;
+using storage::Role;
+using storage::StreamPart;
+
+constexpr uint64_t ids_at_once = 65536;
+constexpr auto answer_save_interval = std::chrono::seconds(1); // P1
+constexpr size_t answer_save_tokens = 256;
+
+bool concerns_snapshot(const Error& error)
+{
+    return error.code().starts_with("PAL-SNAP-") || error.code().starts_with("PAL-POLICY-05");
+}
+
+[[noreturn]] void damaged_options(const std::string& name)
+{
+    throw Error(ErrorKind::Failed, "PAL-DB-03", "session '" + printable(name) + "'", "its settings cannot be read",
+                "its text is safe: palimpsest sessions show");
+}
+
+} // namespace
+
+StoredSession::StoredSession(Store& store, const std::string& name, const StoredOptions& options, Console& console)
+    : store_(store), options_(options), console_(console)
+{
+    const auto found = store_.conversations.find(name);
+    if (found) {
+        info_ = *found;
+        if (options_.common.model.empty()) {
+            const auto stored = ordered_json::parse(info_.options, nullptr, false);
+            if (!stored.is_object()) damaged_options(name);
+            options_.common.model = stored.value("model", "");
+        }
+    }
+    model_ = load_model(options_.common);
+    tokenizer_ = &require_tokenizer(*model_);
+    template_ = std::make_unique<engine::ChatTemplate>(model_->files().vocabulary, *tokenizer_);
+    found ? resume() : begin(name);
+    watch_fading();
+    if (found) catch_up(false);
+    opened_at_ = position();
+}
+
+void StoredSession::watch_fading()
+{
+    faded_.clear();
+    session_->set_fade_sink([this](std::span<const engine::FadeEvent> events) {
+        faded_.insert(faded_.end(), events.begin(), events.end());
+    });
+}
+
+void StoredSession::begin(const std::string& name)
+{
+    session_ = std::make_unique<engine::Session>(model_, options_.common.session(model_->config()));
+    info_ = {.name = name,
+             .model = model_->fingerprint(),
+             .model_name = model_->config().name,
+             .options = options_json()};
+    info_.id = store_.conversations.create(info_);
+}
+
+std::string StoredSession::options_json() const
+{
+    const engine::SessionOptions& o = session_->options();
+    return ordered_json{{"model", model_->files().path.string()},
+                        {"policy", o.policy.text()},
+                        {"budget", o.budget},
+                        {"chunk", o.chunk},
+                        {"positions", o.positions == engine::PositionMode::Original ? "original" : "contiguous"},
+                        {"kv_type", kernels::info(*o.kv_type).name},
+                        {"temperature", o.sampler.temperature},
+                        {"top_p", o.sampler.top_p},
+                        {"top_k", o.sampler.top_k},
+                        {"min_p", o.sampler.min_p},
+                        {"repeat_penalty", o.sampler.repeat_penalty},
+                        {"seed", o.sampler.seed}}
+        .dump();
+}
+
+void StoredSession::resume()
+{
+    parts_ = store_.conversations.stream(info_.id);
+    if (restore_newest()) return;
+    const auto o = ordered_json::parse(info_.options, nullptr, false);
+    if (!o.is_object()) damaged_options(info_.name);
+    CommonOptions common = options_.common;
+    common.policy = o.value("policy", common.policy);
+    common.budget = std::to_string(o.value("budget", 0));
+    common.chunk = o.value("chunk", common.chunk);
+    common.positions = o.value("positions", common.positions);
+    common.kv_type = o.value("kv_type", common.kv_type);
+    common.sampler.temperature = o.value("temperature", common.sampler.temperature);
+    common.sampler.top_p = o.value("top_p", common.sampler.top_p);
+    common.sampler.top_k = o.value("top_k", common.sampler.top_k);
+    common.sampler.min_p = o.value("min_p", common.sampler.min_p);
+    common.sampler.repeat_penalty = o.value("repeat_penalty", common.sampler.repeat_penalty);
+    common.sampler.seed = o.value("seed", common.sampler.seed);
+    session_ = std::make_unique<engine::Session>(model_, common.session(model_->config()));
+}
+
+// The newest state that is whole; an older one and the tail of the text if the newest is damaged (P8). False: there
+// is none, and all is to be read again.
+bool StoredSession::restore_newest()
+{
+    std::optional<Error> first;
+    for (const storage::SnapshotInfo& snapshot : store_.snapshots.of(info_.id)) {
+        try {
+            session_ = engine::Session::restore(model_, store_.snapshots.load(snapshot.id));
+            snapshot_bytes_ = snapshot.bytes;
+            if (first)
+                write_note(console_, options_.common.events, std::string(first->what()) + "; an older one is used");
+            store_.conversations.drop_fading_after(info_.id, session_->tokens_seen());
+            return true;
+        } catch (const Error& error) {
+            if (!concerns_snapshot(error)) throw;
+            if (!first) first = error;
+        }
+    }
+    if (first && !options_.reread) {
+        uint64_t tokens = 0;
+        for (const StreamPart& part : parts_)
+            tokens += part.tokens;
+        throw Error(ErrorKind::Failed, first->code(), "session '" + printable(info_.name) + "'", first->text(),
+                    "its text is safe; give --reread to read its " + format_count(tokens) + " tokens again");
+    }
+    store_.conversations.drop_fading_after(info_.id, 0);
+    return false;
+}
+
+uint64_t StoredSession::position() const
+{
+    return session_->tokens_seen() + static_cast<uint64_t>(session_->pending());
+}
+
+// Feeds what the stream has beyond the state. A document at its end may have been read in part only: then read()
+// goes on, unless it is to be finished here.
+void StoredSession::catch_up(bool finish_document)
+{
+    const uint64_t restored = position();
+    uint64_t begin = 0;
+    for (size_t i = 0; i < parts_.size(); ++i) {
+        const StreamPart& part = parts_[i];
+        const uint64_t end = begin + part.tokens;
+        const bool may_wait = part.document && i + 1 == parts_.size() && !finish_document;
+        if (end > position() && !may_wait) feed_part(part, position() - begin);
+        begin = end;
+    }
+    fed_again_ = position() - restored;
+}
+
+void StoredSession::feed_part(const StreamPart& part, uint64_t skip)
+{
+    if (part.document) return feed_document(*part.document, skip, part.tokens - skip, nullptr);
+    if (!part.message) return feed(std::span(part.ids).subspan(skip), nullptr);
+    for (const Message& message : store_.conversations.messages(info_.id)) {
+        if (message.id != *part.message) continue;
+        const auto ids = std::span(message.ids).subspan(skip);
+        if (message.role == Role::User) return feed(ids, nullptr);
+        const auto said_again = static_cast<size_t>(session_->replay(ids, console_.stop));
+        return feed(ids.subspan(said_again), nullptr);
+    }
+}
+
+// The chunk at a document's end is computed as it is: what follows it begins a new one.
+void StoredSession::feed_document(int64_t document, uint64_t first, uint64_t count, Progress* progress)
+{
+    const uint64_t total = position() + count;
+    while (count > 0) {
+        const auto ids = store_.library.ids(document, first, std::min(count, ids_at_once));
+        if (ids.empty())
+            throw Error(ErrorKind::Failed, "PAL-DOC-05", "document " + std::to_string(document),
+                        "its end is missing", "import it again");
+        feed(ids, progress, total);
+        first += ids.size();
+        count -= ids.size();
+        if (count > 0) checkpoint_if_due();
+    }
+    session_->finish();
+}
+
+void StoredSession::feed(std::span<const engine::TokenId> ids, Progress* progress, uint64_t total)
+{
+    engine::FeedOptions feed{.stop = console_.stop, .progress = {}, .loss = {}};
+    if (progress) feed.progress = [&](const engine::Telemetry& t) { progress->update(t, 0, total); };
+    if (session_->feed(ids, feed)) return;
+    save();
+    throw Interrupted{"stopped after " + format_count(position()) +
+                      " tokens; they are saved, run it again to go on"};
+}
+
+void StoredSession::append(const StreamPart& part)
+{
+    store_.conversations.append(info_.id, part);
+    parts_.push_back(part);
+}
+
+void StoredSession::read(Document& document)
+{
+    const int64_t id = stored_document(document);
+    Progress progress(console_, Progress::style_for(console_, options_.common.events), document.name(),
+                      std::nullopt);
+    uint64_t begin = 0;
+    for (const StreamPart& part : parts_) {
+        if (part.document == id) feed_document(id, position() - begin, begin + part.tokens - position(), &progress);
+        begin += part.tokens;
+    }
+    save();
+}
+
+// The document at the end of the stream if it is this one and not all of it was computed; else it is taken in anew.
+int64_t StoredSession::stored_document(Document& document)
+{
+    uint64_t planned = 0;
+    for (const StreamPart& part : parts_)
+        planned += part.tokens;
+    if (!parts_.empty() && parts_.back().document && planned > position()) {
+        const storage::DocumentInfo last = store_.library.get(*parts_.back().document);
+        if (last.source == document.name()) return last.id;
+        throw Error(ErrorKind::Usage, "PAL-SESSION-03", "session '" + printable(info_.name) + "'",
+                    "it has not read all of " + printable(last.source) + " yet",
+                    "let it go on with that first: palimpsest read " + printable(last.source) + " --session " +
+                        printable(info_.name));
+    }
+    const bool is_first = parts_.empty();
+    const int64_t id = import(document, is_first && template_->document_is_first_text());
+    store_.database.transaction([&] {
+        StreamPart framing;
+        framing.ids = is_first ? template_->open_user() : template_->next_document(document.title());
+        framing.tokens = framing.ids.size();
+        append(framing);
+        append({.tokens = store_.library.get(id).tokens, .document = id});
+    });
+    feed(parts_[parts_.size() - 2].ids, nullptr);
+    return id;
+}
+
+int64_t StoredSession::import(Document& document, bool first_text)
+{
+    storage::Import import(store_.database, document.title(), document.name(), model_->fingerprint());
+    Coverage coverage;
+    encode_document(document, *tokenizer_, first_text, coverage,
+                    [&](std::string_view clean, std::span<const engine::EncodedToken> tokens) {
+                        import.add_text(clean);
+                        import.add_tokens(tokens);
+                    });
+    return import.finish({.words = document.words(),
+                          .invalid_sequences = coverage.invalid_sequences,
+                          .nul_characters = coverage.nul_characters});
+}
+
+Coverage StoredSession::coverage()
+{
+    Coverage all;
+    uint64_t begin = 0;
+    for (const StreamPart& part : parts_) {
+        if (part.document) {
+            const storage::DocumentInfo document = store_.library.get(*part.document);
+            all.tokens_in_input += part.tokens;
+            all.tokens_read += std::min(part.tokens, position() - std::min(begin, position()));
+            all.invalid_sequences += document.invalid_sequences;
+            all.nul_characters += document.nul_characters;
+        }
+        begin += part.tokens;
+    }
+    return all;
+}
+
+// At most one a minute, and no more bytes than a state every ten minutes or 100 MB per million tokens would take.
+void StoredSession::checkpoint_if_due()
+{
+    const double seconds = std::chrono::duration<double>(Clock::now() - saved_).count();
+    if (seconds < options_.checkpoint_seconds) return;
+    const uint64_t expected = std::max(snapshot_bytes_, session_->telemetry().cache_bytes / 2);
+    const uint64_t allowed = 100 * (position() - opened_at_);
+    if (seconds < 600 && snapshot_bytes_written_ + expected > allowed) return;
+    save();
+}
+
+void StoredSession::save()
+{
+    const engine::SessionState state = session_->state();
+    const uint64_t before = store_.database.bytes_written();
+    store_.snapshots.save(info_.id, state, [&] {
+        store_.conversations.append_fading(info_.id, faded_, state.tokens_seen);
+        store_.conversations.touch(info_.id);
+    });
+    faded_.clear();
+    snapshot_bytes_ = store_.database.bytes_written() - before;
+    snapshot_bytes_written_ += snapshot_bytes_;
+    saved_ = Clock::now();
+    if (options_.common.events)
+        write_event(console_.err, {{"event", "checkpoint"},
+                                   {"tokens_seen", state.tokens_seen},
+                                   {"bytes_written", store_.database.bytes_written()}});
+}
+
+std::optional<int64_t> StoredSession::last_message() const
+{
+    for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
+        if (part->message) return part->message;
+    return std::nullopt;
+}
+
+// What is fed for a message: the framing that opens its turn, the text, and the framing that asks for an answer.
+std::vector<engine::TokenId> StoredSession::turn_ids(const std::string& message) const
+{
+    std::vector<engine::TokenId> ids;
+    const auto add = [&](const std::vector<engine::TokenId>& more) {
+        ids.insert(ids.end(), more.begin(), more.end());
+    };
+    if (parts_.empty()) {
+        add(template_->open_user());
+        add(template_->message(message, true));
+    } else if (parts_.back().document) {
+        add(template_->question(message));
+    } else {
+        add(template_->close_assistant_open_user());
+        add(template_->message(message, false));
+    }
+    add(template_->close_user_open_assistant());
+    return ids;
+}
+
+// Back to a state from before the message, and forward again to just before it.
+void StoredSession::undo()
+{
+    const auto messages = store_.conversations.messages(info_.id);
+    const auto last =
+        std::find_if(messages.rbegin(), messages.rend(), [](const Message& m) { return m.role == Role::User; });
+    if (last == messages.rend())
+        throw Error(ErrorKind::NotFound, "PAL-SESSION-04", "session '" + printable(info_.name) + "'",
+                    "there is no message to take back", "say something first");
+    store_.database.transaction([&] { store_.conversations.remove_messages_from(info_.id, last->id); });
+    uint64_t kept = 0;
+    for (const StreamPart& part : store_.conversations.stream(info_.id))
+        kept += part.tokens;
+    store_.snapshots.remove_after(info_.id, kept);
+    resume();
+    watch_fading();
+    catch_up(true);
+    save();
+}
+
+engine::GenerateResult StoredSession::say(const std::string& message, const engine::GenerateOptions& options)
+{
+    Message question{.role = Role::User, .text = message, .ids = turn_ids(message)};
+    Message reply{.role = Role::Assistant, .state = MessageState::Growing};
+    store_.database.transaction([&] {
+        question.parent = last_message();
+        question.id = store_.conversations.add_message(info_.id, question);
+        reply.parent = question.id;
+        reply.id = store_.conversations.add_message(info_.id, reply);
+        append({.tokens = question.ids.size(), .message = question.id});
+        append({.message = reply.id});
+    });
+    feed(question.ids, nullptr);
+
+    engine::IncrementalDetokenizer detokenizer(*tokenizer_, false);
+    auto stored_at = Clock::now();
+    size_t stored_tokens = 0;
+    const auto store = [&] {
+        store_.database.transaction([&] { store_.conversations.update_message(reply); });
+        stored_at = Clock::now();
+        stored_tokens = reply.ids.size();
+    };
+    engine::GenerateOptions growing = options;
+    growing.token = [&](engine::TokenId id) {
+        reply.ids.push_back(id);
+        reply.text += detokenizer.push(id);
+        if (Clock::now() - stored_at >= answer_save_interval ||
+            reply.ids.size() - stored_tokens >= answer_save_tokens)
+            store();
+        return !options.token || options.token(id);
+    };
+    const engine::GenerateResult result = session_->generate(growing);
+    reply.text += detokenizer.finish();
+    reply.state = result.end == engine::GenerateEnd::EndOfText ? MessageState::Complete
+                  : result.end == engine::GenerateEnd::Length  ? MessageState::Cut
+                                                               : MessageState::Stopped;
+    store();
+    parts_.back().tokens = reply.ids.size();
+    save();
+    return result;
+}
+
+} // namespace palimpsest::app

@@ -1,0 +1,95 @@
+// A session with a name. What is fed is stored first and computed then; its state is saved from time to time; and
+// whatever ends the process, it goes on where it stopped, bit for bit.
+//
+// The stream of a session is a list of parts: framing, documents, messages. A state says how many tokens of it were
+// computed; opening a session restores the newest good state and feeds what the stream has beyond it.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/palimpsest/common_options.h"
+#include "app/palimpsest/console.h"
+#include "app/palimpsest/document.h"
+#include "app/palimpsest/progress.h"
+#include "app/palimpsest/reading.h"
+#include "app/palimpsest/store.h"
+#include "engine/session/session.h"
+#include "engine/text/chat_template.h"
+
+namespace palimpsest::app {
+
+struct StoredOptions {
+    CommonOptions common;
+    double checkpoint_seconds = 60;
+    bool reread = false; // a state that is refused is made again from the text
+};
+
+class StoredSession {
+public:
+    // Opens the session of this name, or begins it. Throws Error (Failed, PAL-SNAP-02 and 03) with an estimate of
+    // what reading again would take, unless options.reread.
+    StoredSession(Store& store, const std::string& name, const StoredOptions& options, Console& console);
+
+    engine::Session& session() { return *session_; }
+    const engine::Model& model() const { return *model_; }
+    const engine::ChatTemplate& chat_template() const { return *template_; }
+    const engine::Tokenizer& tokenizer() const { return *tokenizer_; }
+    const std::string& name() const { return info_.name; }
+    int64_t id() const { return info_.id; }
+    bool is_new() const { return parts_.empty(); }
+    // Of all documents in it.
+    Coverage coverage();
+    uint64_t tokens_fed_again() const { return fed_again_; } // since it was opened, to catch up
+
+    // Reads a document into the open user turn, or goes on with one that is only partly read. The state is saved on
+    // the way, at the end, and when it is stopped (then throws Interrupted).
+    void read(Document& document);
+
+    // A turn: the message is stored, fed, and answered; the answer is stored while it grows.
+    engine::GenerateResult say(const std::string& message, const engine::GenerateOptions& options);
+    void undo(); // the last message and its answer; reads again what the older state does not have
+
+    void save(); // the state as it is now
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    void begin(const std::string& name);
+    void resume();
+    bool restore_newest();
+    void catch_up(bool finish_document);
+    void feed_part(const storage::StreamPart& part, uint64_t skip);
+    void feed_document(int64_t document, uint64_t first, uint64_t count, Progress* progress);
+    void feed(std::span<const engine::TokenId> ids, Progress* progress, uint64_t total = 0);
+    int64_t stored_document(Document& document);
+    int64_t import(Document& document, bool first_text);
+    std::vector<engine::TokenId> turn_ids(const std::string& message) const;
+    std::optional<int64_t> last_message() const;
+    void append(const storage::StreamPart& part);
+    void watch_fading();
+    void checkpoint_if_due();
+    uint64_t position() const;
+    std::string options_json() const;
+
+    Store& store_;
+    StoredOptions options_;
+    Console& console_;
+    std::shared_ptr<const engine::Model> model_;
+    const engine::Tokenizer* tokenizer_ = nullptr;
+    std::unique_ptr<engine::ChatTemplate> template_;
+    storage::SessionInfo info_;
+    std::vector<storage::StreamPart> parts_;
+    std::unique_ptr<engine::Session> session_;
+    std::vector<engine::FadeEvent> faded_; // since the last state
+    uint64_t fed_again_ = 0;
+
+    Clock::time_point saved_ = Clock::now();
+    uint64_t snapshot_bytes_ = 0;         // of the last state
+    uint64_t snapshot_bytes_written_ = 0; // since it was opened
+    uint64_t opened_at_ = 0;              // tokens
+};
+
+} // namespace palimpsest::app

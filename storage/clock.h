@@ -1,0 +1,15 @@
+// UTC milliseconds, for display only: order comes from row ids (reliability.md, Q16).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+namespace palimpsest::storage {
+
+inline int64_t now_ms()
+{
+    using namespace std::chrono;
+    return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+} // namespace palimpsest::storage

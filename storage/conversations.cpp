@@ -1,0 +1,370 @@
+#include "storage/conversations.h"
+
+#include <cstring>
+#include <map>
+
+#include "engine/policy/registry.h"
+#include "kernels/base/error.h"
+#include "storage/clock.h"
+#include "storage/hash.h"
+#include "storage/packing.h"
+
+namespace palimpsest::storage {
+namespace {
+
+constexpr size_t most_name_bytes = 200;
+constexpr int64_t most_raw_bytes = 1 << 20;
+
+SessionInfo info_of(SQLite::Statement& row)
+{
+    return {.id = row.getColumn(0).getInt64(),
+            .name = row.getColumn(1).getString(),
+            .model = row.getColumn(2).getString(),
+            .model_name = row.getColumn(3).getString(),
+            .options = row.getColumn(4).getString(),
+            .created_ms = row.getColumn(5).getInt64(),
+            .changed_ms = row.getColumn(6).getInt64()};
+}
+
+std::span<const std::byte> bytes_of(const std::vector<engine::TokenId>& ids)
+{
+    return std::as_bytes(std::span(ids));
+}
+
+template<class T>
+std::vector<T> values_of(const SQLite::Column& column)
+{
+    std::vector<T> values(static_cast<size_t>(column.getBytes()) / sizeof(T));
+    if (!values.empty()) std::memcpy(values.data(), column.getBlob(), values.size() * sizeof(T));
+    return values;
+}
+
+int64_t hash_of(const Message& message)
+{
+    std::vector<std::byte> all(message.text.size() + message.ids.size() * sizeof(engine::TokenId));
+    if (!message.text.empty()) std::memcpy(all.data(), message.text.data(), message.text.size());
+    if (!message.ids.empty())
+        std::memcpy(all.data() + message.text.size(), message.ids.data(), bytes_of(message.ids).size());
+    return hash64(all);
+}
+
+void bind_blob(SQLite::Statement& statement, int index, std::span<const std::byte> bytes)
+{
+    // A null pointer would bind NULL, not an empty value.
+    statement.bindNoCopy(index, bytes.empty() ? "" : static_cast<const void*>(bytes.data()),
+                         static_cast<int>(bytes.size()));
+}
+
+void bind_optional(SQLite::Statement& statement, int index, const std::optional<int64_t>& value)
+{
+    value ? statement.bind(index, *value) : statement.bind(index);
+}
+
+std::optional<int64_t> optional_of(const SQLite::Column& column)
+{
+    return column.isNull() ? std::nullopt : std::optional(column.getInt64());
+}
+
+} // namespace
+
+void Conversations::check_name(const std::string& name)
+{
+    const auto refuse = [&](const char* what) {
+        throw Error(ErrorKind::Usage, "PAL-SESSION-02", "session '" + printable(name) + "'", what,
+                    "choose another name");
+    };
+    if (name.empty()) refuse("a name cannot be empty");
+    if (name.size() > most_name_bytes) refuse("a name has at most 200 bytes");
+    if (find(name)) refuse("there is one of this name already");
+}
+
+int64_t Conversations::create(const SessionInfo& info)
+{
+    int64_t id = 0;
+    db_.transaction([&] { id = insert(info); });
+    return id;
+}
+
+int64_t Conversations::insert(const SessionInfo& info)
+{
+    return db_.guarded([&] {
+        check_name(info.name);
+        auto insert =
+            db_.statement("INSERT INTO sessions(name, model, model_name, options, created_ms, changed_ms) "
+                          "VALUES(?, ?, ?, ?, ?, ?)");
+        insert.bind(1, info.name);
+        insert.bind(2, info.model);
+        insert.bind(3, info.model_name);
+        insert.bind(4, info.options);
+        insert.bind(5, now_ms());
+        insert.bind(6, now_ms());
+        insert.exec();
+        return db_.last_row();
+    });
+}
+
+std::optional<SessionInfo> Conversations::find(const std::string& name)
+{
+    return db_.guarded([&]() -> std::optional<SessionInfo> {
+        auto query = db_.statement("SELECT id, name, model, model_name, options, created_ms, changed_ms "
+                                   "FROM sessions WHERE name = ?");
+        query.bind(1, name);
+        if (!query.executeStep()) return std::nullopt;
+        return info_of(query);
+    });
+}
+
+SessionInfo Conversations::get(const std::string& name)
+{
+    if (auto found = find(name)) return *found;
+    std::vector<std::string> names;
+    for (const SessionInfo& info : list())
+        names.push_back(info.name);
+    const std::string near = engine::nearest(name, names);
+    throw Error(ErrorKind::NotFound, "PAL-SESSION-01", "session '" + printable(name) + "'",
+                "there is no such session",
+                near.empty() ? "see palimpsest sessions list" : "did you mean '" + printable(near) + "'?");
+}
+
+std::vector<SessionInfo> Conversations::list()
+{
+    return db_.guarded([&] {
+        std::vector<SessionInfo> all;
+        auto query = db_.statement("SELECT id, name, model, model_name, options, created_ms, changed_ms "
+                                   "FROM sessions ORDER BY changed_ms DESC, id DESC");
+        while (query.executeStep())
+            all.push_back(info_of(query));
+        return all;
+    });
+}
+
+void Conversations::rename(int64_t session, const std::string& name)
+{
+    db_.transaction([&] {
+        check_name(name);
+        auto update = db_.statement("UPDATE sessions SET name = ? WHERE id = ?");
+        update.bind(1, name);
+        update.bind(2, session);
+        update.exec();
+    });
+}
+
+void Conversations::touch(int64_t session)
+{
+    auto update = db_.statement("UPDATE sessions SET changed_ms = ? WHERE id = ?");
+    update.bind(1, now_ms());
+    update.bind(2, session);
+    update.exec();
+}
+
+void Conversations::remove(int64_t session)
+{
+    db_.guarded([&] { db_.sql().exec("PRAGMA secure_delete = ON"); });
+    db_.transaction([&] {
+        auto remove = db_.statement("DELETE FROM sessions WHERE id = ?");
+        remove.bind(1, session);
+        remove.exec();
+        db_.sql().exec("DELETE FROM blocks WHERE id NOT IN (SELECT block FROM snapshot_blocks)");
+        db_.sql().exec("DELETE FROM documents WHERE complete = 1 AND id NOT IN "
+                       "(SELECT document FROM stream WHERE document IS NOT NULL)");
+    });
+    db_.guarded([&] { db_.sql().exec("PRAGMA secure_delete = FAST"); });
+    db_.shrink();
+}
+
+int64_t Conversations::fork(int64_t session, const std::string& name)
+{
+    int64_t id = 0;
+    db_.transaction([&] {
+        check_name(name);
+        auto copy = db_.statement("INSERT INTO sessions(name, model, model_name, options, created_ms, changed_ms) "
+                                  "SELECT ?, model, model_name, options, ?, ? FROM sessions WHERE id = ?");
+        copy.bind(1, name);
+        copy.bind(2, now_ms());
+        copy.bind(3, now_ms());
+        copy.bind(4, session);
+        copy.exec();
+        id = db_.last_row();
+        std::map<int64_t, int64_t> new_id; // of a message
+        for (Message& message : messages(session)) {
+            if (message.parent) message.parent = new_id.at(*message.parent);
+            new_id[message.id] = add_message(id, message);
+        }
+        for (StreamPart& part : stream(session)) {
+            if (part.message) part.message = new_id.at(*part.message);
+            append(id, part);
+        }
+        for (const char* sql : {"INSERT INTO fading(session, idx, tokens_seen, raw, hash, data) "
+                                "SELECT ?, idx, tokens_seen, raw, hash, data FROM fading WHERE session = ?",
+                                "INSERT INTO pins(session, first, last) "
+                                "SELECT ?, first, last FROM pins WHERE session = ?"}) {
+            auto rows = db_.statement(sql);
+            rows.bind(1, id);
+            rows.bind(2, session);
+            rows.exec();
+        }
+    });
+    return id;
+}
+
+void Conversations::append(int64_t session, const StreamPart& part)
+{
+    db_.guarded([&] {
+        auto insert =
+            db_.statement("INSERT INTO stream(session, idx, tokens, document, message, ids) "
+                          "SELECT ?, coalesce(max(idx) + 1, 0), ?, ?, ?, ? FROM stream WHERE session = ?");
+        insert.bind(1, session);
+        insert.bind(2, static_cast<int64_t>(part.tokens));
+        bind_optional(insert, 3, part.document);
+        bind_optional(insert, 4, part.message);
+        bind_blob(insert, 5, bytes_of(part.ids));
+        insert.bind(6, session);
+        insert.exec();
+    });
+}
+
+std::vector<StreamPart> Conversations::stream(int64_t session)
+{
+    return db_.guarded([&] {
+        std::vector<StreamPart> all;
+        auto query = db_.statement("SELECT coalesce((SELECT length(messages.ids) / 4 FROM messages "
+                                   "WHERE messages.id = message), tokens), document, message, ids FROM stream "
+                                   "WHERE session = ? ORDER BY idx");
+        query.bind(1, session);
+        while (query.executeStep())
+            all.push_back({.tokens = static_cast<uint64_t>(query.getColumn(0).getInt64()),
+                           .document = optional_of(query.getColumn(1)),
+                           .message = optional_of(query.getColumn(2)),
+                           .ids = values_of<engine::TokenId>(query.getColumn(3))});
+        return all;
+    });
+}
+
+int64_t Conversations::add_message(int64_t session, const Message& message)
+{
+    return db_.guarded([&] {
+        auto insert =
+            db_.statement("INSERT INTO messages(session, parent, role, state, text, ids, hash, created_ms) "
+                          "VALUES(?, ?, ?, ?, ?, ?, ?, ?)");
+        insert.bind(1, session);
+        bind_optional(insert, 2, message.parent);
+        insert.bind(3, static_cast<int>(message.role));
+        insert.bind(4, static_cast<int>(message.state));
+        insert.bind(5, message.text);
+        bind_blob(insert, 6, bytes_of(message.ids));
+        insert.bind(7, hash_of(message));
+        insert.bind(8, message.created_ms ? message.created_ms : now_ms());
+        insert.exec();
+        db_.count_written(message.text.size() + bytes_of(message.ids).size());
+        return db_.last_row();
+    });
+}
+
+void Conversations::update_message(const Message& message)
+{
+    db_.guarded([&] {
+        auto update = db_.statement("UPDATE messages SET state = ?, text = ?, ids = ?, hash = ? WHERE id = ?");
+        update.bind(1, static_cast<int>(message.state));
+        update.bind(2, message.text);
+        bind_blob(update, 3, bytes_of(message.ids));
+        update.bind(4, hash_of(message));
+        update.bind(5, message.id);
+        update.exec();
+        db_.count_written(message.text.size() + bytes_of(message.ids).size());
+    });
+}
+
+std::vector<Message> Conversations::messages(int64_t session)
+{
+    return db_.guarded([&] {
+        std::vector<Message> all;
+        auto query = db_.statement("SELECT id, parent, role, state, text, ids, hash, created_ms FROM messages "
+                                   "WHERE session = ? ORDER BY id");
+        query.bind(1, session);
+        while (query.executeStep()) {
+            Message message{.id = query.getColumn(0).getInt64(),
+                            .parent = optional_of(query.getColumn(1)),
+                            .role = static_cast<Role>(query.getColumn(2).getInt()),
+                            .state = static_cast<MessageState>(query.getColumn(3).getInt()),
+                            .text = query.getColumn(4).getString(),
+                            .ids = values_of<engine::TokenId>(query.getColumn(5)),
+                            .created_ms = query.getColumn(7).getInt64()};
+            message.damaged = hash_of(message) != query.getColumn(6).getInt64();
+            all.push_back(std::move(message));
+        }
+        return all;
+    });
+}
+
+void Conversations::remove_messages_from(int64_t session, int64_t message)
+{
+    db_.guarded([&] {
+        for (const char* sql : {"DELETE FROM stream WHERE session = ? AND idx >= "
+                                "(SELECT min(idx) FROM stream WHERE message = ?)",
+                                "DELETE FROM messages WHERE session = ? AND id >= ?"}) {
+            auto remove = db_.statement(sql);
+            remove.bind(1, session);
+            remove.bind(2, message);
+            remove.exec();
+        }
+    });
+}
+
+void Conversations::append_fading(int64_t session, std::span<const engine::FadeEvent> events, uint64_t tokens_seen)
+{
+    static_assert(sizeof(engine::FadeEvent) == 3 * sizeof(uint32_t));
+    constexpr size_t per_row = static_cast<size_t>(most_raw_bytes) / sizeof(engine::FadeEvent);
+    db_.guarded([&] {
+        for (size_t at = 0; at < events.size(); at += per_row) {
+            const auto raw = std::as_bytes(events.subspan(at, std::min(per_row, events.size() - at)));
+            auto insert =
+                db_.statement("INSERT INTO fading(session, idx, tokens_seen, hash, raw, data) "
+                              "SELECT ?, coalesce(max(idx) + 1, 0), ?, ?, ?, ? FROM fading WHERE session = ?");
+            const auto stored = pack(raw);
+            insert.bind(1, session);
+            insert.bind(2, static_cast<int64_t>(tokens_seen));
+            insert.bind(3, hash64(raw));
+            insert.bind(4, static_cast<int64_t>(raw.size()));
+            bind_blob(insert, 5, stored);
+            insert.bind(6, session);
+            insert.exec();
+            db_.count_written(stored.size());
+        }
+    });
+}
+
+void Conversations::drop_fading_after(int64_t session, uint64_t tokens_seen)
+{
+    db_.guarded([&] {
+        auto remove = db_.statement("DELETE FROM fading WHERE session = ? AND tokens_seen > ?");
+        remove.bind(1, session);
+        remove.bind(2, static_cast<int64_t>(tokens_seen));
+        remove.exec();
+    });
+}
+
+std::vector<engine::FadeEvent> Conversations::fading(int64_t session)
+{
+    return db_.guarded([&] {
+        std::vector<engine::FadeEvent> all;
+        auto query = db_.statement("SELECT raw, hash, data FROM fading WHERE session = ? ORDER BY idx");
+        query.bind(1, session);
+        while (query.executeStep()) {
+            const int64_t bytes = query.getColumn(0).getInt64();
+            const SQLite::Column data = query.getColumn(2);
+            const std::span stored(static_cast<const std::byte*>(data.getBlob()),
+                                   static_cast<size_t>(data.getBytes()));
+            const bool fits = bytes >= 0 && bytes <= most_raw_bytes;
+            std::vector<std::byte> raw(fits ? static_cast<size_t>(bytes) : 0);
+            if (!fits || !unpack(stored, raw) || hash64(raw) != query.getColumn(1).getInt64())
+                throw Error(ErrorKind::Failed, "PAL-SNAP-03", "fading record", "it is damaged",
+                            "the text and the cache are not concerned");
+            const size_t old = all.size();
+            all.resize(old + raw.size() / sizeof(engine::FadeEvent));
+            if (!raw.empty()) std::memcpy(all.data() + old, raw.data(), raw.size());
+        }
+        return all;
+    });
+}
+
+} // namespace palimpsest::storage

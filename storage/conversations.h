@@ -1,0 +1,86 @@
+// Sessions by name: what was fed to each, in order, and what was said.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/cache/fading.h"
+#include "engine/text/vocabulary.h"
+#include "storage/database.h"
+
+namespace palimpsest::storage {
+
+struct SessionInfo {
+    int64_t id = 0;
+    std::string name{};
+    std::string model{}; // fingerprint
+    std::string model_name{};
+    std::string options{}; // JSON, as the command wrote it
+    int64_t created_ms = 0;
+    int64_t changed_ms = 0;
+};
+
+enum class Role { User = 0, Assistant = 1 };
+enum class MessageState { Growing = 0, Complete = 1, Stopped = 2, Cut = 3 };
+
+struct Message {
+    int64_t id = 0;
+    std::optional<int64_t> parent{};
+    Role role = Role::User;
+    MessageState state = MessageState::Complete;
+    std::string text{};
+    std::vector<engine::TokenId> ids{};
+    int64_t created_ms = 0;
+    bool damaged = false; // text or ids do not match their checksum: to be shown as damaged, never as genuine
+};
+
+// A piece of what was fed: a document, a message, or framing of its own ids.
+struct StreamPart {
+    uint64_t tokens = 0; // of a message: as many as it has now
+    std::optional<int64_t> document{}, message{};
+    std::vector<engine::TokenId> ids{};
+};
+
+class Conversations {
+public:
+    explicit Conversations(Database& database) : db_(database) {}
+
+    // Throws Error (Usage, PAL-SESSION-02) for a name that is taken, empty, or longer than 200 bytes.
+    int64_t create(const SessionInfo& info);
+    std::optional<SessionInfo> find(const std::string& name);
+    // Throws Error (NotFound, PAL-SESSION-01), with the nearest name there is.
+    SessionInfo get(const std::string& name);
+    std::vector<SessionInfo> list(); // the last changed first
+    void rename(int64_t session, const std::string& name);
+    void touch(int64_t session);
+    // For good: pages are overwritten, the log is emptied (Q15). Documents that no other session read go too.
+    void remove(int64_t session);
+    // A second session with the same stream, messages, pins and fading record. Snapshots are the caller's to share.
+    int64_t fork(int64_t session, const std::string& name);
+
+    void append(int64_t session, const StreamPart& part);
+    std::vector<StreamPart> stream(int64_t session);
+
+    int64_t add_message(int64_t session, const Message& message);
+    void update_message(const Message& message);    // text, ids, state
+    std::vector<Message> messages(int64_t session); // by id
+    // Takes a message back, with what followed it, out of the stream too.
+    void remove_messages_from(int64_t session, int64_t message);
+
+    // Appends the events up to a checkpoint; drop_fading_after forgets those of a future that a resume has undone.
+    void append_fading(int64_t session, std::span<const engine::FadeEvent> events, uint64_t tokens_seen);
+    void drop_fading_after(int64_t session, uint64_t tokens_seen);
+    std::vector<engine::FadeEvent> fading(int64_t session);
+
+    // Throws Error (Usage, PAL-SESSION-02) as create does.
+    void check_name(const std::string& name);
+    int64_t insert(const SessionInfo& info); // create, within a transaction of the caller's
+
+private:
+    Database& db_;
+};
+
+} // namespace palimpsest::storage

@@ -1,0 +1,70 @@
+// The user's one SQLite file: how it is opened, who owns it, and what every connection promises (reliability.md,
+// Q).
+#pragma once
+
+#include <SQLiteCpp/Database.h>
+#include <SQLiteCpp/Exception.h>
+#include <SQLiteCpp/Statement.h>
+#include <SQLiteCpp/Transaction.h>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "storage/owner_lock.h"
+
+namespace palimpsest::storage {
+
+inline constexpr std::chrono::milliseconds patience{5000}; // with another process (P15)
+
+class Database {
+public:
+    enum class Access { Write, Read };
+
+    // Write: creates folder (0700) and file (0600) where they are missing, becomes the owner, migrates. Read: works
+    // beside an owner. Throws Error: Busy (PAL-DB-07), NotFound (Read and no file), Failed (PAL-DB-01 not to be
+    // opened, 02 not ours, 03 damaged, 05 newer than this program and to be written).
+    Database(const std::filesystem::path& file, Access access);
+
+    const std::filesystem::path& file() const { return file_; }
+    uint64_t bytes_written() const { return bytes_written_; } // of content, by this connection
+    void count_written(uint64_t bytes) { bytes_written_ += bytes; }
+
+    SQLite::Statement statement(const char* sql) { return {*sql_, sql}; }
+    int64_t last_row() const { return sql_->getLastInsertRowid(); }
+    SQLite::Database& sql() { return *sql_; }
+
+    uint64_t file_bytes() const;
+    void shrink(); // gives free pages back to the system and empties the log
+
+    // Runs `work` with SQLite's exceptions turned into Errors that name the file.
+    template<class Work>
+    auto guarded(Work&& work)
+    try {
+        return work();
+    } catch (const SQLite::Exception& failure) {
+        fail(failure);
+    }
+
+    // `work` in one transaction: all of it is on stable storage when this returns, or nothing of it happened.
+    template<class Work>
+    void transaction(Work&& work)
+    {
+        guarded([&] {
+            SQLite::Transaction all(*sql_, SQLite::TransactionBehavior::IMMEDIATE);
+            work();
+            all.commit();
+        });
+    }
+
+private:
+    void open(Access access);
+    [[noreturn]] void fail(const SQLite::Exception& failure) const;
+
+    std::filesystem::path file_;
+    std::unique_ptr<OwnerLock> lock_; // outlives the connection
+    std::unique_ptr<SQLite::Database> sql_;
+    uint64_t bytes_written_ = 0;
+};
+
+} // namespace palimpsest::storage

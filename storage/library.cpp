@@ -1,0 +1,275 @@
+#include "storage/library.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/base/error.h"
+#include "storage/clock.h"
+#include "storage/hash.h"
+#include "storage/packing.h"
+
+namespace palimpsest::storage {
+namespace {
+
+enum Kind { Text = 0, Ids = 1, Lengths = 2 };
+
+constexpr size_t text_block_bytes = 256 * 1024;
+constexpr uint64_t tokens_per_block = 65536;
+constexpr int64_t most_raw_bytes = 1 << 20;
+
+[[noreturn]] void damaged(int64_t document)
+{
+    throw Error(ErrorKind::Failed, "PAL-DOC-05", "document " + std::to_string(document),
+                "what is stored of it is damaged", "import it again");
+}
+
+DocumentInfo info_of(SQLite::Statement& row)
+{
+    const auto number = [&](int column) { return static_cast<uint64_t>(row.getColumn(column).getInt64()); };
+    return {.id = row.getColumn(0).getInt64(),
+            .title = row.getColumn(1).getString(),
+            .source = row.getColumn(2).getString(),
+            .tokenizer = row.getColumn(3).getString(),
+            .bytes = number(4),
+            .words = number(5),
+            .tokens = number(6),
+            .invalid_sequences = number(7),
+            .nul_characters = number(8),
+            .created_ms = row.getColumn(9).getInt64()};
+}
+
+constexpr const char* select_one = "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, "
+                                   "nul_characters, created_ms FROM documents WHERE complete = 1 AND id = ?";
+constexpr const char* select_all = "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, "
+                                   "nul_characters, created_ms FROM documents WHERE complete = 1 ORDER BY id";
+
+} // namespace
+
+DocumentInfo Library::get(int64_t document)
+{
+    return db_.guarded([&] {
+        auto query = db_.statement(select_one);
+        query.bind(1, document);
+        if (!query.executeStep())
+            throw Error(ErrorKind::NotFound, "PAL-DOC-00", "document " + std::to_string(document),
+                        "it is not there", "see palimpsest sessions list");
+        return info_of(query);
+    });
+}
+
+std::vector<DocumentInfo> Library::list()
+{
+    return db_.guarded([&] {
+        std::vector<DocumentInfo> all;
+        auto query = db_.statement(select_all);
+        while (query.executeStep())
+            all.push_back(info_of(query));
+        return all;
+    });
+}
+
+void Library::remove(int64_t document)
+{
+    db_.transaction([&] {
+        auto remove = db_.statement("DELETE FROM documents WHERE id = ?");
+        remove.bind(1, document);
+        remove.exec();
+    });
+}
+
+void Library::sweep()
+{
+    db_.transaction([&] { db_.sql().exec("DELETE FROM documents WHERE complete = 0"); });
+}
+
+std::optional<std::vector<std::byte>> Library::block(int64_t document, int kind, int64_t index)
+{
+    auto query =
+        db_.statement("SELECT raw, hash, data FROM document_blocks WHERE document = ? AND kind = ? AND idx = ?");
+    query.bind(1, document);
+    query.bind(2, kind);
+    query.bind(3, index);
+    if (!query.executeStep()) return std::nullopt;
+    const int64_t bytes = query.getColumn(0).getInt64();
+    if (bytes < 0 || bytes > most_raw_bytes) damaged(document);
+    std::vector<std::byte> raw(static_cast<size_t>(bytes));
+    const SQLite::Column data = query.getColumn(2);
+    const std::span stored(static_cast<const std::byte*>(data.getBlob()), static_cast<size_t>(data.getBytes()));
+    if (!unpack(stored, raw) || hash64(raw) != query.getColumn(1).getInt64()) damaged(document);
+    return raw;
+}
+
+std::vector<engine::TokenId> Library::ids(int64_t document, uint64_t first, uint64_t count)
+{
+    return db_.guarded([&] {
+        std::vector<engine::TokenId> out;
+        while (out.size() < count) {
+            const uint64_t at = first + out.size(), within = at % tokens_per_block;
+            const auto raw = block(document, Ids, static_cast<int64_t>(at / tokens_per_block));
+            const uint64_t there = raw ? raw->size() / sizeof(uint32_t) : 0;
+            if (there <= within) break;
+            const uint64_t part = std::min(count - out.size(), there - within);
+            const size_t old = out.size();
+            out.resize(old + part);
+            std::memcpy(out.data() + old, raw->data() + within * sizeof(uint32_t), part * sizeof(uint32_t));
+        }
+        return out;
+    });
+}
+
+std::string Library::text_block(int64_t document, int64_t index)
+{
+    return db_.guarded([&] {
+        const auto raw = block(document, Text, index);
+        return raw ? std::string(reinterpret_cast<const char*>(raw->data()), raw->size()) : std::string();
+    });
+}
+
+std::vector<Section> Library::sections(int64_t document)
+{
+    return db_.guarded([&] {
+        std::vector<Section> all;
+        auto query =
+            db_.statement("SELECT title, first_token, first_byte FROM sections WHERE document = ? ORDER BY idx");
+        query.bind(1, document);
+        while (query.executeStep())
+            all.push_back({.title = query.getColumn(0).getString(),
+                           .first_token = static_cast<uint64_t>(query.getColumn(1).getInt64()),
+                           .first_byte = static_cast<uint64_t>(query.getColumn(2).getInt64())});
+        return all;
+    });
+}
+
+uint64_t Library::verify(int64_t document)
+{
+    const DocumentInfo info = get(document);
+    uint64_t bytes = 0, tokens = 0;
+    for (int64_t i = 0;; ++i) {
+        const std::string block = text_block(document, i);
+        if (block.empty()) break;
+        bytes += block.size();
+    }
+    while (tokens < info.tokens) {
+        const auto part = ids(document, tokens, tokens_per_block);
+        if (part.empty()) break;
+        tokens += part.size();
+    }
+    if (bytes != info.bytes || tokens != info.tokens) damaged(document);
+    return tokens;
+}
+
+Import::Import(Database& database, const std::string& title, const std::string& source,
+               const std::string& tokenizer)
+    : db_(database)
+{
+    db_.transaction([&] {
+        auto insert = db_.statement("INSERT INTO documents(title, source, tokenizer, bytes, words, tokens, "
+                                    "invalid_sequences, nul_characters, created_ms, complete) "
+                                    "VALUES(?, ?, ?, 0, 0, 0, 0, 0, ?, 0)");
+        insert.bind(1, title);
+        insert.bind(2, source);
+        insert.bind(3, tokenizer);
+        insert.bind(4, now_ms());
+        insert.exec();
+        id_ = db_.last_row();
+    });
+}
+
+Import::~Import()
+{
+    if (finished_) return;
+    try {
+        Library(db_).remove(id_);
+    } catch (const Error&) {
+        // It stays incomplete, which no reader sees and the next start sweeps away.
+    }
+}
+
+void Import::add_text(std::string_view clean)
+{
+    text_ += clean;
+    while (text_.size() >= text_block_bytes)
+        put_text();
+}
+
+void Import::put_text()
+{
+    const size_t count = std::min(text_.size(), text_block_bytes);
+    put(Text, text_blocks_++, std::as_bytes(std::span(text_).first(count)));
+    text_.erase(0, count);
+    bytes_ += count;
+}
+
+void Import::add_tokens(std::span<const engine::EncodedToken> tokens)
+{
+    for (const engine::EncodedToken& token : tokens) {
+        ids_.push_back(static_cast<uint32_t>(token.id));
+        uint64_t length = token.end - last_end_;
+        for (; length >= 0x80; length >>= 7)
+            lengths_.push_back(static_cast<std::byte>(length | 0x80));
+        lengths_.push_back(static_cast<std::byte>(length));
+        last_end_ = token.end;
+        if (ids_.size() == tokens_per_block) put_tokens();
+    }
+}
+
+void Import::put_tokens()
+{
+    put(Ids, token_blocks_, std::as_bytes(std::span(ids_)));
+    put(Lengths, token_blocks_++, lengths_);
+    tokens_ += ids_.size();
+    ids_.clear();
+    lengths_.clear();
+}
+
+void Import::put(int kind, int64_t index, std::span<const std::byte> raw)
+{
+    const auto stored = pack(raw);
+    db_.transaction([&] {
+        auto insert = db_.statement("INSERT INTO document_blocks(document, kind, idx, raw, hash, data) "
+                                    "VALUES(?, ?, ?, ?, ?, ?)");
+        insert.bind(1, id_);
+        insert.bind(2, kind);
+        insert.bind(3, index);
+        insert.bind(4, static_cast<int64_t>(raw.size()));
+        insert.bind(5, hash64(raw));
+        insert.bindNoCopy(6, stored.data(), static_cast<int>(stored.size()));
+        insert.exec();
+    });
+    db_.count_written(stored.size());
+}
+
+void Import::add_section(const Section& section)
+{
+    db_.transaction([&] {
+        auto insert = db_.statement(
+            "INSERT INTO sections(document, idx, title, first_token, first_byte) VALUES(?, ?, ?, ?, ?)");
+        insert.bind(1, id_);
+        insert.bind(2, sections_++);
+        insert.bind(3, section.title);
+        insert.bind(4, static_cast<int64_t>(section.first_token));
+        insert.bind(5, static_cast<int64_t>(section.first_byte));
+        insert.exec();
+    });
+}
+
+int64_t Import::finish(const DocumentInfo& info)
+{
+    if (!text_.empty()) put_text();
+    if (!ids_.empty()) put_tokens();
+    db_.transaction([&] {
+        auto update = db_.statement("UPDATE documents SET bytes = ?, words = ?, tokens = ?, invalid_sequences = ?, "
+                                    "nul_characters = ?, complete = 1 WHERE id = ?");
+        update.bind(1, static_cast<int64_t>(bytes_));
+        update.bind(2, static_cast<int64_t>(info.words));
+        update.bind(3, static_cast<int64_t>(tokens_));
+        update.bind(4, static_cast<int64_t>(info.invalid_sequences));
+        update.bind(5, static_cast<int64_t>(info.nul_characters));
+        update.bind(6, id_);
+        update.exec();
+    });
+    finished_ = true;
+    return id_;
+}
+
+} // namespace palimpsest::storage

@@ -1,0 +1,59 @@
+#include "storage/owner_lock.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <string>
+#include <sys/file.h>
+#include <thread>
+#include <unistd.h>
+
+#include "kernels/base/error.h"
+
+namespace palimpsest::storage {
+namespace {
+
+std::string holder(int descriptor)
+{
+    char text[32] = {};
+    const ssize_t count = pread(descriptor, text, sizeof text - 1, 0);
+    return count > 0 ? std::string(text, strcspn(text, "\n")) : "unknown";
+}
+
+void sign(int descriptor)
+{
+    const std::string text = std::to_string(getpid()) + "\n";
+    // Who holds it is only said to people; the lock itself does not depend on this.
+    if (ftruncate(descriptor, 0) == 0) (void)!pwrite(descriptor, text.data(), text.size(), 0);
+}
+
+} // namespace
+
+OwnerLock::OwnerLock(const std::filesystem::path& file, std::chrono::milliseconds patience)
+{
+    descriptor_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (descriptor_ < 0)
+        throw Error(ErrorKind::Failed, "PAL-DB-01", printable(file.string()),
+                    std::string("it cannot be opened (") + std::strerror(errno) + ")",
+                    "check the folder and its permissions, or give another --db");
+    const auto end = std::chrono::steady_clock::now() + patience;
+    while (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
+        if (std::chrono::steady_clock::now() < end) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            continue;
+        }
+        const std::string process = holder(descriptor_);
+        close(descriptor_);
+        throw Error(ErrorKind::Busy, "PAL-DB-07", "sessions",
+                    "they are open for writing in another Palimpsest (process " + printable(process) + ")",
+                    "close it, or give another --db");
+    }
+    sign(descriptor_);
+}
+
+OwnerLock::~OwnerLock()
+{
+    close(descriptor_);
+}
+
+} // namespace palimpsest::storage

@@ -1,0 +1,179 @@
+#include "storage/schema.h"
+
+#include <SQLiteCpp/Statement.h>
+#include <SQLiteCpp/Transaction.h>
+#include <set>
+#include <string>
+#include <tuple>
+
+#include "kernels/base/error.h"
+
+namespace palimpsest::storage {
+namespace {
+
+// Ids, text and states are large: they lie in rows of at most 1 MiB (Q8). Every row of content carries the XXH3 of
+// what it holds (Q9). Order is a matter of `id`, never of the clock (Q16).
+constexpr const char* steps[schema_version] = {
+    // 0 -> 1
+    R"sql(
+CREATE TABLE settings(
+    key   TEXT PRIMARY KEY,
+    value TEXT NOT NULL) STRICT;
+
+CREATE TABLE documents(
+    id                INTEGER PRIMARY KEY AUTOINCREMENT,
+    title             TEXT NOT NULL,
+    source            TEXT NOT NULL,
+    tokenizer         TEXT NOT NULL, -- fingerprint of the model whose token ids are stored
+    bytes             INTEGER NOT NULL,
+    words             INTEGER NOT NULL,
+    tokens            INTEGER NOT NULL,
+    invalid_sequences INTEGER NOT NULL,
+    nul_characters    INTEGER NOT NULL,
+    created_ms        INTEGER NOT NULL,
+    complete          INTEGER NOT NULL) STRICT; -- 0 while it is being imported
+
+-- Text as cleaned, token ids (u32) and how many bytes of the text each token takes (varints).
+CREATE TABLE document_blocks(
+    document INTEGER NOT NULL REFERENCES documents(id) ON DELETE CASCADE,
+    kind     INTEGER NOT NULL, -- 0 text, 1 ids, 2 lengths
+    idx      INTEGER NOT NULL,
+    raw      INTEGER NOT NULL,
+    hash     INTEGER NOT NULL, -- of the raw bytes
+    data     BLOB NOT NULL,
+    PRIMARY KEY(document, kind, idx)) STRICT;
+
+CREATE TABLE sections(
+    document    INTEGER NOT NULL REFERENCES documents(id) ON DELETE CASCADE,
+    idx         INTEGER NOT NULL,
+    title       TEXT NOT NULL,
+    first_token INTEGER NOT NULL,
+    first_byte  INTEGER NOT NULL,
+    PRIMARY KEY(document, idx)) STRICT;
+
+CREATE TABLE sessions(
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    name       TEXT NOT NULL UNIQUE,
+    model      TEXT NOT NULL, -- fingerprint
+    model_name TEXT NOT NULL,
+    options    TEXT NOT NULL, -- JSON: policy, budget, chunk, positions, KV type, sampling
+    created_ms INTEGER NOT NULL,
+    changed_ms INTEGER NOT NULL) STRICT;
+
+-- A tree: an edited message is a sibling, never an overwrite.
+CREATE TABLE messages(
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    session    INTEGER NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+    parent     INTEGER REFERENCES messages(id) ON DELETE CASCADE,
+    role       INTEGER NOT NULL, -- 0 user, 1 assistant
+    state      INTEGER NOT NULL, -- 0 growing, 1 complete, 2 stopped, 3 cut at its length
+    text       TEXT NOT NULL,
+    ids        BLOB NOT NULL,
+    hash       INTEGER NOT NULL, -- of text and ids
+    created_ms INTEGER NOT NULL) STRICT;
+CREATE INDEX messages_of_session ON messages(session);
+
+-- What was fed, in order: the way to rebuild a session whose state is gone.
+CREATE TABLE stream(
+    session     INTEGER NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+    idx         INTEGER NOT NULL,
+    tokens      INTEGER NOT NULL, -- of a document or of `ids`; a message has as many as its own ids
+    document    INTEGER REFERENCES documents(id),
+    message     INTEGER REFERENCES messages(id) ON DELETE CASCADE,
+    ids         BLOB NOT NULL, -- of what is neither: framing
+    PRIMARY KEY(session, idx)) STRICT;
+
+CREATE TABLE snapshots(
+    id          INTEGER PRIMARY KEY AUTOINCREMENT,
+    session     INTEGER NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+    complete    INTEGER NOT NULL, -- 0 while it is being written
+    tokens_seen INTEGER NOT NULL,
+    header      BLOB NOT NULL,
+    hash        INTEGER NOT NULL, -- of the header, which names every block by hash
+    bytes       INTEGER NOT NULL,
+    created_ms  INTEGER NOT NULL) STRICT;
+CREATE INDEX snapshots_of_session ON snapshots(session);
+
+-- Shared by content between snapshots and forks.
+CREATE TABLE blocks(
+    id   INTEGER PRIMARY KEY,
+    hash BLOB NOT NULL UNIQUE, -- XXH3-128 of the raw bytes
+    raw  INTEGER NOT NULL,
+    seal INTEGER NOT NULL, -- XXH3-64 of data: zstd overlooks some bits
+    data BLOB NOT NULL) STRICT;
+CREATE TABLE snapshot_blocks(
+    snapshot INTEGER NOT NULL REFERENCES snapshots(id) ON DELETE CASCADE,
+    idx      INTEGER NOT NULL,
+    block    INTEGER NOT NULL REFERENCES blocks(id),
+    PRIMARY KEY(snapshot, idx)) STRICT;
+CREATE INDEX snapshot_blocks_of_block ON snapshot_blocks(block);
+
+-- Layer, token and chunk (u32 each) of every token a layer has let go of, appended at checkpoints.
+CREATE TABLE fading(
+    session     INTEGER NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+    idx         INTEGER NOT NULL,
+    tokens_seen INTEGER NOT NULL, -- of the checkpoint it belongs to
+    raw         INTEGER NOT NULL,
+    hash        INTEGER NOT NULL,
+    data        BLOB NOT NULL,
+    PRIMARY KEY(session, idx)) STRICT;
+
+CREATE TABLE pins(
+    session INTEGER NOT NULL REFERENCES sessions(id) ON DELETE CASCADE,
+    first   INTEGER NOT NULL, -- stream indices
+    last    INTEGER NOT NULL,
+    PRIMARY KEY(session, first)) STRICT;
+)sql"};
+
+[[noreturn]] void refuse(SQLite::Database& db, const std::string& what)
+{
+    throw Error(ErrorKind::Failed, "PAL-DB-02", printable(db.getFilename()), what,
+                "it was left as it is; give another --db");
+}
+
+int pragma(SQLite::Database& db, const char* name)
+{
+    return db.execAndGet(std::string("PRAGMA ") + name).getInt();
+}
+
+using Object = std::tuple<std::string, std::string, std::string>;
+
+std::set<Object> objects(SQLite::Database& db)
+{
+    std::set<Object> all;
+    SQLite::Statement query(db, "SELECT type, name, coalesce(sql, '') FROM sqlite_schema "
+                                "WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'");
+    while (query.executeStep())
+        all.emplace(query.getColumn(0).getString(), query.getColumn(1).getString(), query.getColumn(2).getString());
+    return all;
+}
+
+} // namespace
+
+int version_of(SQLite::Database& db)
+{
+    const int version = pragma(db, "user_version"), application = pragma(db, "application_id");
+    if (application == application_id && version > 0) return version;
+    if (application != 0 || version != 0 || !objects(db).empty()) refuse(db, "it is not a Palimpsest database");
+    return 0;
+}
+
+void migrate(SQLite::Database& db)
+{
+    SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
+    for (int version = version_of(db); version < schema_version; ++version)
+        db.exec(steps[version]);
+    db.exec("PRAGMA application_id = " + std::to_string(application_id));
+    db.exec("PRAGMA user_version = " + std::to_string(schema_version));
+    transaction.commit();
+}
+
+void check_schema(SQLite::Database& db)
+{
+    SQLite::Database expected(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+    for (const char* step : steps)
+        expected.exec(step);
+    if (objects(db) != objects(expected)) refuse(db, "its tables are not those of a Palimpsest database");
+}
+
+} // namespace palimpsest::storage

@@ -1,0 +1,18 @@
+// The tables of the database, version by version (reliability.md, Q1, Q7).
+#pragma once
+
+#include <SQLiteCpp/Database.h>
+
+namespace palimpsest::storage {
+
+inline constexpr int application_id = 0x50414C31; // "PAL1"
+inline constexpr int schema_version = 1;
+
+// 0: an empty file. Throws Error (Failed, PAL-DB-02) for a file of another program.
+int version_of(SQLite::Database& db);
+// From the version that is there to the newest, in one transaction.
+void migrate(SQLite::Database& db);
+// Tables, columns and indexes are exactly those of the newest version. Throws Error (Failed, PAL-DB-02).
+void check_schema(SQLite::Database& db);
+
+} // namespace palimpsest::storage

@@ -1,0 +1,336 @@
+#include "storage/snapshot_codec.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+#include "kernels/base/error.h"
+
+namespace palimpsest::storage {
+namespace {
+
+using engine::ListAtRest;
+using engine::SessionState;
+
+constexpr std::string_view magic{"PALSNAP\1", 8};
+constexpr uint32_t format_version = 1;
+constexpr uint32_t most_blocks = 65536; // L17
+constexpr uint32_t most_lists = 1024 * 1024;
+
+[[noreturn]] void damaged(const std::string& what)
+{
+    throw Error(ErrorKind::Failed, "PAL-SNAP-03", "saved session", "its cache is damaged: " + what,
+                "its text is safe; read it again");
+}
+
+template<class T>
+std::span<const std::byte> bytes_of(const std::vector<T>& values)
+{
+    static_assert(std::is_trivially_copyable_v<T>);
+    return std::as_bytes(std::span(values));
+}
+
+// The two directions of the header share one description of its fields, so that they cannot drift apart.
+class HeaderWriter {
+public:
+    template<class T>
+    void number(const T& value, const char*)
+    {
+        const auto* first = reinterpret_cast<const std::byte*>(&value);
+        out.insert(out.end(), first, first + sizeof value);
+    }
+    template<class Container>
+    void list(const Container& values, const char* what)
+    {
+        number(static_cast<uint32_t>(values.size()), what);
+        const auto bytes = std::as_bytes(std::span(values));
+        out.insert(out.end(), bytes.begin(), bytes.end());
+    }
+    template<class E>
+    void enumeration(E value, uint8_t, const char* what)
+    {
+        number(static_cast<uint8_t>(value), what);
+    }
+    void policy(const engine::PolicySpec& spec) { list(spec.text(), "the policy"); }
+
+    std::vector<std::byte> out;
+};
+
+class HeaderReader {
+public:
+    explicit HeaderReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+    template<class T>
+    void number(T& value, const char* what)
+    {
+        static_assert(std::is_trivially_copyable_v<T>);
+        std::memcpy(&value, take(sizeof value, what).data(), sizeof value);
+    }
+    template<class Container>
+    void list(Container& values, const char* what)
+    {
+        using T = typename Container::value_type;
+        uint32_t count = 0;
+        number(count, what);
+        const auto bytes = take(uint64_t{count} * sizeof(T), what);
+        values.resize(count);
+        if (count > 0) std::memcpy(values.data(), bytes.data(), bytes.size());
+    }
+    template<class E>
+    void enumeration(E& value, uint8_t most, const char* what)
+    {
+        uint8_t raw = 0;
+        number(raw, what);
+        if (raw > most) damaged(std::string(what) + " is unknown");
+        value = static_cast<E>(raw);
+    }
+    void policy(engine::PolicySpec& spec)
+    {
+        std::string text;
+        list(text, "the policy");
+        try {
+            spec = engine::PolicySpec::parse(text);
+        } catch (const Error&) {
+            damaged("its policy cannot be read");
+        }
+    }
+    void expect_end() const
+    {
+        if (!bytes_.empty()) damaged("its header goes on after its end");
+    }
+
+private:
+    std::span<const std::byte> take(uint64_t count, const char* what)
+    {
+        if (count > bytes_.size()) damaged(std::string("its header ends within ") + what);
+        const auto taken = bytes_.first(count);
+        bytes_ = bytes_.subspan(count);
+        return taken;
+    }
+
+    std::span<const std::byte> bytes_;
+};
+
+// What the payload is made of, beside the state itself.
+struct Layout {
+    std::vector<uint32_t> lengths; // of the lists
+    uint32_t logits = 0;
+    uint32_t row_bytes = 0; // of one key, and of one value
+    uint8_t with_sums = 0;
+    std::vector<BlockName> blocks;
+
+    uint64_t list_bytes(uint32_t length) const
+    {
+        return uint64_t{length} *
+               (sizeof(uint32_t) + (with_sums ? 2 * sizeof(double) : 0) + 2 * uint64_t{row_bytes});
+    }
+    uint64_t payload_bytes() const
+    {
+        uint64_t total = uint64_t{logits} * sizeof(float);
+        for (const uint32_t length : lengths)
+            total += list_bytes(length);
+        return total;
+    }
+};
+
+template<class Header, class State, class Parts>
+void describe(Header& header, State& s, Parts& layout)
+{
+    header.list(s.model_fingerprint, "the model's fingerprint");
+    header.list(s.simd_target, "the SIMD target");
+    header.policy(s.policy);
+    header.number(s.budget, "the budget");
+    header.number(s.chunk, "the chunk length");
+    header.enumeration(s.positions, static_cast<uint8_t>(engine::PositionMode::Original), "the position mode");
+    header.enumeration(s.kv_type, static_cast<uint8_t>(kernels::DType::Q8_0), "the cache type");
+    header.number(s.tokens_seen, "the stream position");
+    header.number(s.steps_seen, "the stream position");
+    header.number(s.evicted, "the stream position");
+    header.number(s.last_token, "the last token");
+    header.list(s.pending, "the waiting tokens");
+    header.list(s.probe.ids, "the probe");
+    header.list(s.probe.logits, "the probe");
+    header.list(s.policy_state, "the policy's state");
+    header.number(s.sampler_options.temperature, "the sampler");
+    header.number(s.sampler_options.top_k, "the sampler");
+    header.number(s.sampler_options.top_p, "the sampler");
+    header.number(s.sampler_options.min_p, "the sampler");
+    header.number(s.sampler_options.repeat_penalty, "the sampler");
+    header.number(s.sampler_options.repeat_last, "the sampler");
+    header.number(s.sampler_options.seed, "the sampler");
+    header.list(s.sampler_state, "the sampler");
+    header.list(layout.lengths, "the list lengths");
+    header.number(layout.logits, "the number of logits");
+    header.number(layout.row_bytes, "the size of a key");
+    header.number(layout.with_sums, "the accumulators");
+    header.list(layout.blocks, "the blocks");
+}
+
+Layout layout_of(const SessionState& state)
+{
+    Layout layout;
+    layout.logits = static_cast<uint32_t>(state.logits.size());
+    for (const ListAtRest& list : state.lists) {
+        const size_t length = list.tokens.stream.size();
+        layout.lengths.push_back(static_cast<uint32_t>(length));
+        if (length == 0) continue;
+        layout.row_bytes = static_cast<uint32_t>(list.keys.size() / length);
+        layout.with_sums = !list.tokens.sum.empty();
+    }
+    return layout;
+}
+
+// Cuts what is pushed into blocks.
+class BlockCutter {
+public:
+    BlockCutter(const std::function<void(const BlockName&, std::span<const std::byte>)>& sink,
+                std::vector<BlockName>& names)
+        : sink_(sink), names_(names)
+    {
+        block_.reserve(block_bytes);
+    }
+
+    void push(std::span<const std::byte> bytes)
+    {
+        while (!bytes.empty()) {
+            const size_t count = std::min(bytes.size(), block_bytes - block_.size());
+            block_.insert(block_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(count));
+            bytes = bytes.subspan(count);
+            if (block_.size() == block_bytes) finish();
+        }
+    }
+    void finish()
+    {
+        if (block_.empty()) return;
+        names_.push_back({static_cast<uint32_t>(block_.size()), hash128(block_)});
+        sink_(names_.back(), block_);
+        block_.clear();
+    }
+
+private:
+    const std::function<void(const BlockName&, std::span<const std::byte>)>& sink_;
+    std::vector<BlockName>& names_;
+    std::vector<std::byte> block_;
+};
+
+// Puts blocks back together and hands out what they hold.
+class BlockReader {
+public:
+    BlockReader(const std::vector<BlockName>& names,
+                const std::function<void(size_t, std::span<std::byte>)>& source)
+        : names_(names), source_(source)
+    {
+    }
+
+    template<class T>
+    void fill(std::vector<T>& values, size_t count)
+    {
+        values.resize(count);
+        auto to = std::as_writable_bytes(std::span(values));
+        while (!to.empty()) {
+            if (at_ == block_.size()) load();
+            const size_t part = std::min(to.size(), block_.size() - at_);
+            std::memcpy(to.data(), block_.data() + at_, part);
+            to = to.subspan(part);
+            at_ += part;
+        }
+    }
+
+private:
+    void load()
+    {
+        if (next_ == names_.size()) damaged("blocks are missing");
+        const BlockName& name = names_[next_];
+        block_.resize(name.bytes);
+        source_(next_, block_);
+        if (hash128(block_) != name.hash)
+            damaged("block " + std::to_string(next_) + " does not match its checksum");
+        at_ = 0;
+        ++next_;
+    }
+
+    const std::vector<BlockName>& names_;
+    const std::function<void(size_t, std::span<std::byte>)>& source_;
+    std::vector<std::byte> block_;
+    size_t at_ = 0, next_ = 0;
+};
+
+void parse(std::span<const std::byte> header, SessionState& state, Layout& layout)
+{
+    HeaderReader reader(header);
+    std::array<char, magic.size()> found{};
+    reader.number(found, "its magic");
+    if (std::string_view(found.data(), found.size()) != magic) damaged("it does not begin as one");
+    uint32_t version = 0;
+    reader.number(version, "its version");
+    if (version != format_version)
+        throw Error(ErrorKind::Failed, "PAL-SNAP-05", "saved session",
+                    "its cache has format " + std::to_string(version) + ", this version reads " +
+                        std::to_string(format_version),
+                    "update Palimpsest, or read its text again");
+    describe(reader, state, layout);
+    reader.expect_end();
+    if (layout.lengths.size() > most_lists || layout.blocks.size() > most_blocks) damaged("it has too many parts");
+    uint64_t total = 0;
+    for (const BlockName& block : layout.blocks) {
+        if (block.bytes == 0 || block.bytes > block_bytes) damaged("a block has an impossible size");
+        total += block.bytes;
+    }
+    if (total != layout.payload_bytes()) damaged("its parts do not add up");
+}
+
+} // namespace
+
+std::vector<std::byte> encode(const SessionState& state,
+                              const std::function<void(const BlockName&, std::span<const std::byte>)>& sink)
+{
+    Layout layout = layout_of(state);
+    BlockCutter cutter(sink, layout.blocks);
+    cutter.push(bytes_of(state.logits));
+    for (const ListAtRest& list : state.lists) {
+        cutter.push(bytes_of(list.tokens.stream));
+        cutter.push(bytes_of(list.tokens.sum));
+        cutter.push(bytes_of(list.tokens.count));
+        cutter.push(list.keys);
+        cutter.push(list.values);
+    }
+    cutter.finish();
+    HeaderWriter writer;
+    for (const char c : magic)
+        writer.out.push_back(static_cast<std::byte>(c));
+    writer.number(format_version, "");
+    describe(writer, state, layout);
+    return std::move(writer.out);
+}
+
+std::vector<BlockName> blocks_of(std::span<const std::byte> header)
+{
+    SessionState state;
+    Layout layout;
+    parse(header, state, layout);
+    return layout.blocks;
+}
+
+SessionState decode(std::span<const std::byte> header,
+                    const std::function<void(size_t, std::span<std::byte>)>& block)
+{
+    SessionState state;
+    Layout layout;
+    parse(header, state, layout);
+    BlockReader reader(layout.blocks, block);
+    reader.fill(state.logits, layout.logits);
+    for (const uint32_t length : layout.lengths) {
+        ListAtRest& list = state.lists.emplace_back();
+        reader.fill(list.tokens.stream, length);
+        if (layout.with_sums) {
+            reader.fill(list.tokens.sum, length);
+            reader.fill(list.tokens.count, length);
+        }
+        reader.fill(list.keys, size_t{length} * layout.row_bytes);
+        reader.fill(list.values, size_t{length} * layout.row_bytes);
+    }
+    return state;
+}
+
+} // namespace palimpsest::storage

@@ -1,0 +1,214 @@
+#include "storage/snapshots.h"
+
+#include <cstring>
+#include <functional>
+#include <string>
+
+#include "kernels/base/error.h"
+#include "storage/clock.h"
+#include "storage/packing.h"
+#include "storage/snapshot_codec.h"
+
+namespace palimpsest::storage {
+namespace {
+
+constexpr int blocks_per_transaction = 16; // Q8
+constexpr int64_t snapshots_kept = 2;      // L17
+
+[[noreturn]] void damaged(const std::string& what)
+{
+    throw Error(ErrorKind::Failed, "PAL-SNAP-03", "saved session", "its cache is damaged: " + what,
+                "its text is safe; read it again");
+}
+
+std::span<const std::byte> blob(const SQLite::Column& column)
+{
+    return {static_cast<const std::byte*>(column.getBlob()), static_cast<size_t>(column.getBytes())};
+}
+
+int bytes(std::span<const std::byte> data)
+{
+    return static_cast<int>(data.size());
+}
+
+} // namespace
+
+int64_t Snapshots::save(int64_t session, const engine::SessionState& state, const std::function<void()>& with_it)
+{
+    int64_t id = 0;
+    db_.transaction([&] {
+        auto insert = db_.statement("INSERT INTO snapshots(session, complete, tokens_seen, header, hash, bytes, "
+                                    "created_ms) VALUES(?, 0, ?, x'', 0, 0, ?)");
+        insert.bind(1, session);
+        insert.bind(2, static_cast<int64_t>(state.tokens_seen));
+        insert.bind(3, now_ms());
+        insert.exec();
+        id = db_.last_row();
+    });
+    // A few blocks at a time: no transaction is longer than 16 MiB, and no more than that is held.
+    std::vector<std::pair<BlockName, std::vector<std::byte>>> waiting;
+    int64_t next = 0;
+    const auto flush = [&] {
+        if (waiting.empty()) return;
+        db_.transaction([&] {
+            auto name = db_.statement("INSERT INTO snapshot_blocks(snapshot, idx, block) VALUES(?, ?, ?)");
+            for (const auto& [block, raw] : waiting) {
+                name.bind(1, id);
+                name.bind(2, next++);
+                name.bind(3, put_block(raw, block));
+                name.exec();
+                name.reset();
+            }
+        });
+        waiting.clear();
+    };
+    const auto header = encode(state, [&](const BlockName& block, std::span<const std::byte> raw) {
+        waiting.emplace_back(block, std::vector(raw.begin(), raw.end()));
+        if (waiting.size() == blocks_per_transaction) flush();
+    });
+    flush();
+    db_.transaction([&] {
+        auto finish = db_.statement("UPDATE snapshots SET complete = 1, header = ?, hash = ?, bytes = ? + ("
+                                    "SELECT coalesce(sum(length(data)), 0) FROM snapshot_blocks "
+                                    "JOIN blocks ON blocks.id = block WHERE snapshot = ?) WHERE id = ?");
+        finish.bindNoCopy(1, header.data(), bytes(header));
+        finish.bind(2, hash64(header));
+        finish.bind(3, static_cast<int64_t>(header.size()));
+        finish.bind(4, id);
+        finish.bind(5, id);
+        finish.exec();
+        auto forget =
+            db_.statement("DELETE FROM snapshots WHERE session = ? AND id NOT IN (SELECT id FROM snapshots "
+                          "WHERE session = ? AND complete = 1 ORDER BY id DESC LIMIT ?)");
+        forget.bind(1, session);
+        forget.bind(2, session);
+        forget.bind(3, snapshots_kept);
+        forget.exec();
+        db_.sql().exec("DELETE FROM blocks WHERE id NOT IN (SELECT block FROM snapshot_blocks)");
+        if (with_it) with_it();
+    });
+    db_.count_written(header.size());
+    return id;
+}
+
+int64_t Snapshots::put_block(std::span<const std::byte> raw, const BlockName& name)
+{
+    auto find = db_.statement("SELECT id FROM blocks WHERE hash = ? AND raw = ?");
+    find.bindNoCopy(1, name.hash.data(), static_cast<int>(name.hash.size()));
+    find.bind(2, static_cast<int64_t>(raw.size()));
+    if (find.executeStep()) return find.getColumn(0).getInt64();
+    const auto stored = pack(raw);
+    auto insert = db_.statement("INSERT INTO blocks(hash, raw, seal, data) VALUES(?, ?, ?, ?)");
+    insert.bindNoCopy(1, name.hash.data(), static_cast<int>(name.hash.size()));
+    insert.bind(2, static_cast<int64_t>(raw.size()));
+    insert.bind(3, hash64(stored));
+    insert.bindNoCopy(4, stored.data(), bytes(stored));
+    insert.exec();
+    db_.count_written(stored.size());
+    return db_.last_row();
+}
+
+std::vector<SnapshotInfo> Snapshots::of(int64_t session)
+{
+    return db_.guarded([&] {
+        std::vector<SnapshotInfo> all;
+        auto query = db_.statement("SELECT id, tokens_seen, bytes, created_ms FROM snapshots "
+                                   "WHERE session = ? AND complete = 1 ORDER BY id DESC");
+        query.bind(1, session);
+        while (query.executeStep())
+            all.push_back({.id = query.getColumn(0).getInt64(),
+                           .tokens_seen = static_cast<uint64_t>(query.getColumn(1).getInt64()),
+                           .bytes = static_cast<uint64_t>(query.getColumn(2).getInt64()),
+                           .created_ms = query.getColumn(3).getInt64()});
+        return all;
+    });
+}
+
+engine::SessionState Snapshots::load(int64_t snapshot)
+{
+    return db_.guarded([&] {
+        auto query = db_.statement("SELECT header, hash, tokens_seen FROM snapshots WHERE id = ? AND complete = 1");
+        query.bind(1, snapshot);
+        if (!query.executeStep()) damaged("it is not there any more");
+        const auto found = blob(query.getColumn(0));
+        const std::vector<std::byte> header(found.begin(), found.end());
+        if (hash64(header) != query.getColumn(1).getInt64()) damaged("its header does not match its checksum");
+        auto state =
+            decode(header, [&](size_t index, std::span<std::byte> to) { read_block(snapshot, index, to); });
+        if (state.tokens_seen != static_cast<uint64_t>(query.getColumn(2).getInt64()))
+            damaged("it is not the one that was saved here");
+        return state;
+    });
+}
+
+void Snapshots::read_block(int64_t snapshot, size_t index, std::span<std::byte> to)
+{
+    auto query = db_.statement("SELECT raw, seal, data FROM snapshot_blocks JOIN blocks ON blocks.id = block "
+                               "WHERE snapshot = ? AND idx = ?");
+    query.bind(1, snapshot);
+    query.bind(2, static_cast<int64_t>(index));
+    if (!query.executeStep()) damaged("block " + std::to_string(index) + " is missing");
+    if (query.getColumn(0).getInt64() != static_cast<int64_t>(to.size()))
+        damaged("block " + std::to_string(index) + " has another length");
+    const SQLite::Column column = query.getColumn(2);
+    const auto stored = blob(column);
+    if (hash64(stored) != query.getColumn(1).getInt64() || !unpack(stored, to))
+        damaged("block " + std::to_string(index) + " cannot be unpacked");
+}
+
+void Snapshots::verify(int64_t snapshot)
+{
+    load(snapshot);
+}
+
+int64_t Snapshots::share(int64_t snapshot, int64_t session)
+{
+    int64_t id = 0;
+    db_.transaction([&] {
+        auto copy =
+            db_.statement("INSERT INTO snapshots(session, complete, tokens_seen, header, hash, bytes, created_ms) "
+                          "SELECT ?, complete, tokens_seen, header, hash, bytes, ? FROM snapshots WHERE id = ?");
+        copy.bind(1, session);
+        copy.bind(2, now_ms());
+        copy.bind(3, snapshot);
+        copy.exec();
+        id = db_.last_row();
+        auto names = db_.statement("INSERT INTO snapshot_blocks(snapshot, idx, block) "
+                                   "SELECT ?, idx, block FROM snapshot_blocks WHERE snapshot = ?");
+        names.bind(1, id);
+        names.bind(2, snapshot);
+        names.exec();
+    });
+    return id;
+}
+
+void Snapshots::remove_all(int64_t session)
+{
+    db_.transaction([&] {
+        auto forget = db_.statement("DELETE FROM snapshots WHERE session = ?");
+        forget.bind(1, session);
+        forget.exec();
+        db_.sql().exec("DELETE FROM blocks WHERE id NOT IN (SELECT block FROM snapshot_blocks)");
+    });
+}
+
+void Snapshots::remove_after(int64_t session, uint64_t tokens_seen)
+{
+    db_.transaction([&] {
+        auto forget = db_.statement("DELETE FROM snapshots WHERE session = ? AND tokens_seen > ?");
+        forget.bind(1, session);
+        forget.bind(2, static_cast<int64_t>(tokens_seen));
+        forget.exec();
+        db_.sql().exec("DELETE FROM blocks WHERE id NOT IN (SELECT block FROM snapshot_blocks)");
+    });
+}
+
+void Snapshots::sweep()
+{
+    db_.transaction([&] {
+        db_.sql().exec("DELETE FROM snapshots WHERE complete = 0");
+        db_.sql().exec("DELETE FROM blocks WHERE id NOT IN (SELECT block FROM snapshot_blocks)");
+    });
+}
+
+} // namespace palimpsest::storage

@@ -1,0 +1,49 @@
+// Saved states of sessions. Text is the truth, a snapshot is a cache: it may always be thrown away and made again.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "engine/session/session_state.h"
+#include "storage/database.h"
+#include "storage/snapshot_codec.h"
+
+namespace palimpsest::storage {
+
+struct SnapshotInfo {
+    int64_t id = 0;
+    uint64_t tokens_seen = 0;
+    uint64_t bytes = 0; // as stored, of its own and shared blocks
+    int64_t created_ms = 0;
+};
+
+class Snapshots {
+public:
+    explicit Snapshots(Database& database) : db_(database) {}
+
+    // Blocks go in under `complete` 0, at most 16 a transaction; one last transaction makes the snapshot complete,
+    // runs `with_it` (what must be true together with it), and lets go of all but the newest two. Returns its id.
+    int64_t save(int64_t session, const engine::SessionState& state, const std::function<void()>& with_it = {});
+
+    std::vector<SnapshotInfo> of(int64_t session); // complete ones, newest first
+    // Throws Error (Failed, PAL-SNAP-03) for one that is damaged.
+    engine::SessionState load(int64_t snapshot);
+    // Reads all of it and compares every checksum.
+    void verify(int64_t snapshot);
+
+    // The other session gets the same snapshot; blocks are shared.
+    int64_t share(int64_t snapshot, int64_t session);
+    void remove_all(int64_t session);
+    void remove_after(int64_t session, uint64_t tokens_seen); // those of a stream that goes on no longer
+    // What a crash left behind, and blocks that nobody names.
+    void sweep();
+
+private:
+    int64_t put_block(std::span<const std::byte> raw, const BlockName& name);
+    void read_block(int64_t snapshot, size_t index, std::span<std::byte> to);
+
+    Database& db_;
+};
+
+} // namespace palimpsest::storage

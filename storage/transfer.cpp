@@ -1,0 +1,261 @@
+#include "storage/transfer.h"
+
+#include <functional>
+#include <map>
+#include <unistd.h>
+#include <vector>
+
+#include "kernels/base/error.h"
+#include "storage/clock.h"
+#include "storage/conversations.h"
+
+namespace palimpsest::storage {
+namespace {
+
+namespace fs = std::filesystem;
+using Ids = std::map<int64_t, int64_t>; // of a row in the one database and in the other
+
+void bind_column(SQLite::Statement& statement, int index, const SQLite::Column& value)
+{
+    if (value.isNull())
+        statement.bind(index);
+    else if (value.isInteger())
+        statement.bind(index, value.getInt64());
+    else if (value.isText())
+        statement.bind(index, value.getString());
+    else
+        statement.bind(index, value.getBytes() ? value.getBlob() : "", value.getBytes());
+}
+
+// Rows of `select`, whose columns are those of `insert` behind the first `skip`. `row` says the id of the row that
+// was read, and what stands in place of columns that name other rows (by place, from 1).
+struct RowCopy {
+    const char* select;
+    const char* insert;
+    std::map<int, const Ids*> renamed;
+};
+
+class Transfer {
+public:
+    Transfer(Database& from, Database& to, int64_t session) : from_(from), to_(to), session_(session) {}
+
+    void run(const std::string& name)
+    {
+        copy_documents();
+        copy_blocks();
+        to_.transaction([&] {
+            copy_session(name);
+            copy({.select = "SELECT id, session, parent, role, state, text, ids, hash, created_ms FROM messages "
+                            "WHERE session = ? ORDER BY id",
+                  .insert = "INSERT INTO messages(session, parent, role, state, text, ids, hash, created_ms) "
+                            "VALUES(?, ?, ?, ?, ?, ?, ?, ?)",
+                  .renamed = {{1, &sessions_}, {2, &messages_}}},
+                 session_, &messages_);
+            copy({.select = "SELECT 0, session, idx, tokens, document, message, ids FROM stream WHERE session = ?",
+                  .insert = "INSERT INTO stream(session, idx, tokens, document, message, ids) "
+                            "VALUES(?, ?, ?, ?, ?, ?)",
+                  .renamed = {{1, &sessions_}, {4, &documents_}, {5, &messages_}}},
+                 session_, nullptr);
+            copy({.select =
+                      "SELECT id, session, complete, tokens_seen, header, hash, bytes, created_ms FROM snapshots "
+                      "WHERE session = ? AND complete = 1 ORDER BY id",
+                  .insert =
+                      "INSERT INTO snapshots(session, complete, tokens_seen, header, hash, bytes, created_ms) "
+                      "VALUES(?, ?, ?, ?, ?, ?, ?)",
+                  .renamed = {{1, &sessions_}}},
+                 session_, &snapshots_);
+            for (const auto& [old, made] : snapshots_)
+                copy({.select = "SELECT 0, snapshot, idx, block FROM snapshot_blocks WHERE snapshot = ?",
+                      .insert = "INSERT INTO snapshot_blocks(snapshot, idx, block) VALUES(?, ?, ?)",
+                      .renamed = {{1, &snapshots_}, {3, &blocks_}}},
+                     old, nullptr);
+            copy({.select = "SELECT 0, session, idx, tokens_seen, raw, hash, data FROM fading WHERE session = ?",
+                  .insert =
+                      "INSERT INTO fading(session, idx, tokens_seen, raw, hash, data) VALUES(?, ?, ?, ?, ?, ?)",
+                  .renamed = {{1, &sessions_}}},
+                 session_, nullptr);
+            copy({.select = "SELECT 0, session, first, last FROM pins WHERE session = ?",
+                  .insert = "INSERT INTO pins(session, first, last) VALUES(?, ?, ?)",
+                  .renamed = {{1, &sessions_}}},
+                 session_, nullptr);
+            for (const auto& [old, made] : documents_) {
+                auto complete = to_.statement("UPDATE documents SET complete = 1 WHERE id = ?");
+                complete.bind(1, made);
+                complete.exec();
+            }
+        });
+    }
+
+private:
+    // The first column selected is the row's id; the rest goes into `insert`.
+    void copy(const RowCopy& rows, int64_t key, Ids* ids)
+    {
+        from_.guarded([&] {
+            auto read = from_.statement(rows.select);
+            read.bind(1, key);
+            while (read.executeStep()) {
+                auto write = to_.statement(rows.insert);
+                for (int i = 1; i < read.getColumnCount(); ++i) {
+                    const auto renamed = rows.renamed.find(i);
+                    if (renamed == rows.renamed.end() || read.getColumn(i).isNull())
+                        bind_column(write, i, read.getColumn(i));
+                    else
+                        write.bind(i, renamed->second->at(read.getColumn(i).getInt64()));
+                }
+                write.exec();
+                if (ids) (*ids)[read.getColumn(0).getInt64()] = to_.last_row();
+            }
+        });
+    }
+
+    void copy_session(const std::string& name)
+    {
+        auto read = from_.statement("SELECT name, model, model_name, options FROM sessions WHERE id = ?");
+        read.bind(1, session_);
+        read.executeStep();
+        SessionInfo info{.id = 0,
+                         .name = name.empty() ? read.getColumn(0).getString() : name,
+                         .model = read.getColumn(1).getString(),
+                         .model_name = read.getColumn(2).getString(),
+                         .options = read.getColumn(3).getString()};
+        sessions_[session_] = Conversations(to_).insert(info);
+    }
+
+    // Documents and blocks are large: row by row, incomplete or unnamed until the session names them.
+    void copy_documents()
+    {
+        std::vector<int64_t> documents;
+        from_.guarded([&] {
+            auto query =
+                from_.statement("SELECT DISTINCT document FROM stream WHERE session = ? AND document NOT NULL");
+            query.bind(1, session_);
+            while (query.executeStep())
+                documents.push_back(query.getColumn(0).getInt64());
+        });
+        for (const int64_t document : documents) {
+            to_.transaction([&] {
+                copy({.select = "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, "
+                                "nul_characters, created_ms, 0 FROM documents WHERE id = ?",
+                      .insert = "INSERT INTO documents(title, source, tokenizer, bytes, words, tokens, "
+                                "invalid_sequences, nul_characters, created_ms, complete) "
+                                "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                      .renamed = {}},
+                     document, &documents_);
+                copy({.select = "SELECT 0, document, idx, title, first_token, first_byte FROM sections "
+                                "WHERE document = ?",
+                      .insert = "INSERT INTO sections(document, idx, title, first_token, first_byte) "
+                                "VALUES(?, ?, ?, ?, ?)",
+                      .renamed = {{1, &documents_}}},
+                     document, nullptr);
+            });
+            copy_in_transactions({.select = "SELECT 0, document, kind, idx, raw, hash, data FROM document_blocks "
+                                            "WHERE rowid = ?",
+                                  .insert = "INSERT INTO document_blocks(document, kind, idx, raw, hash, data) "
+                                            "VALUES(?, ?, ?, ?, ?, ?)",
+                                  .renamed = {{1, &documents_}}},
+                                 rows("SELECT rowid FROM document_blocks WHERE document = ?", document), nullptr);
+        }
+    }
+
+    void copy_blocks()
+    {
+        const auto named =
+            rows("SELECT DISTINCT block FROM snapshot_blocks JOIN snapshots ON snapshots.id = snapshot "
+                 "WHERE session = ? AND complete = 1",
+                 session_);
+        std::vector<int64_t> missing;
+        for (const int64_t block : named) {
+            const auto there = same_block(block);
+            there ? blocks_[block] = *there : (missing.push_back(block), 0);
+        }
+        copy_in_transactions({.select = "SELECT id, hash, raw, seal, data FROM blocks WHERE id = ?",
+                              .insert = "INSERT INTO blocks(hash, raw, seal, data) VALUES(?, ?, ?, ?)",
+                              .renamed = {}},
+                             missing, &blocks_);
+    }
+
+    std::optional<int64_t> same_block(int64_t block)
+    {
+        return to_.guarded([&]() -> std::optional<int64_t> {
+            auto read = from_.statement("SELECT hash FROM blocks WHERE id = ?");
+            read.bind(1, block);
+            if (!read.executeStep()) return std::nullopt;
+            auto find = to_.statement("SELECT id FROM blocks WHERE hash = ?");
+            bind_column(find, 1, read.getColumn(0));
+            return find.executeStep() ? std::optional(find.getColumn(0).getInt64()) : std::nullopt;
+        });
+    }
+
+    std::vector<int64_t> rows(const char* select, int64_t key)
+    {
+        return from_.guarded([&] {
+            std::vector<int64_t> all;
+            auto query = from_.statement(select);
+            query.bind(1, key);
+            while (query.executeStep())
+                all.push_back(query.getColumn(0).getInt64());
+            return all;
+        });
+    }
+
+    void copy_in_transactions(const RowCopy& copied, const std::vector<int64_t>& keys, Ids* ids)
+    {
+        constexpr size_t rows_at_once = 16;
+        for (size_t at = 0; at < keys.size(); at += rows_at_once)
+            to_.transaction([&] {
+                for (size_t i = at; i < std::min(keys.size(), at + rows_at_once); ++i)
+                    copy(copied, keys[i], ids);
+            });
+    }
+
+    Database& from_;
+    Database& to_;
+    int64_t session_;
+    Ids sessions_, documents_, messages_, snapshots_, blocks_;
+};
+
+} // namespace
+
+void export_session(Database& database, int64_t session, const fs::path& file)
+{
+    std::error_code unknown;
+    if (fs::exists(file, unknown))
+        throw Error(ErrorKind::Failed, "PAL-DISK-03", printable(file.string()), "it is there already",
+                    "give a new file's name");
+    const fs::path part = file.string() + ".part" + std::to_string(getpid());
+    const auto clean = [&] {
+        for (const char* ending : {"", "-wal", "-shm", "-journal", ".lock"})
+            fs::remove(part.string() + ending, unknown);
+    };
+    try {
+        {
+            Database to(part, Database::Access::Write);
+            Transfer(database, to, session).run("");
+            to.guarded([&] { to.sql().exec("PRAGMA journal_mode = DELETE"); }); // one file, readable anywhere
+        }
+        fs::rename(part, file);
+    } catch (const fs::filesystem_error&) {
+        clean();
+        throw Error(ErrorKind::Failed, "PAL-DISK-03", printable(file.string()), "it cannot be written",
+                    "check the folder and its permissions");
+    } catch (...) {
+        clean();
+        throw;
+    }
+    clean();
+}
+
+std::string import_session(Database& database, const fs::path& file, const std::string& name)
+{
+    Database from(file, Database::Access::Read);
+    const auto sessions = Conversations(from).list();
+    if (sessions.size() != 1)
+        throw Error(ErrorKind::Failed, "PAL-DB-02", printable(file.string()), "it is not an exported session",
+                    "export one with palimpsest sessions export");
+    const std::string taken = name.empty() ? sessions[0].name : name;
+    Conversations(database).check_name(taken);
+    Transfer(from, database, sessions[0].id).run(taken);
+    return taken;
+}
+
+} // namespace palimpsest::storage

@@ -1,0 +1,238 @@
+// The database file: who may open it, what it refuses, and what it keeps of documents and conversations.
+#include <fstream>
+#include <sys/stat.h>
+
+#include "kernels/base/error.h"
+#include "storage/conversations.h"
+#include "storage/library.h"
+#include "tests/support/catch.h"
+#include "tests/unit/storage/scratch_database.h"
+
+using namespace palimpsest;
+using namespace palimpsest::storage;
+using palimpsest::tests::ScratchDatabase;
+
+namespace {
+
+std::string refusal(const std::function<void()>& work)
+{
+    try {
+        work();
+    } catch (const Error& error) {
+        return error.code();
+    }
+    return "";
+}
+
+void write_file(const std::filesystem::path& path, const std::string& content)
+{
+    std::ofstream(path, std::ios::binary) << content;
+}
+
+std::vector<engine::EncodedToken> tokens(size_t count)
+{
+    std::vector<engine::EncodedToken> all;
+    for (size_t i = 0; i < count; ++i)
+        all.push_back({.id = static_cast<engine::TokenId>(i % 7919), .begin = i * 3, .end = i * 3 + 3});
+    return all;
+}
+
+} // namespace
+
+TEST_CASE("the database and its folder are the user's alone (Q13)")
+{
+    ScratchDatabase database;
+    struct stat status {};
+    REQUIRE(stat(database.file().c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0600);
+    const auto nested = database.file().parent_path() / "a" / "b" / "x.db";
+    Database(nested, Database::Access::Write);
+    REQUIRE(stat(nested.parent_path().c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == 0700);
+
+    database.close();
+    chmod(database.file().c_str(), 0666);
+    CHECK(refusal([&] { Database(database.file(), Database::Access::Write); }) == "PAL-DB-01");
+}
+
+TEST_CASE("files that are not ours are refused and left as they are (Q1)")
+{
+    ScratchDatabase scratch;
+    const auto folder = scratch.file().parent_path();
+    const auto open = [](const std::filesystem::path& file) {
+        return refusal([&] { Database(file, Database::Access::Write); });
+    };
+    const std::string text(5000, 'x');
+    write_file(folder / "text.db", text);
+    CHECK(open(folder / "text.db") == "PAL-DB-02");
+    std::ifstream in(folder / "text.db");
+    CHECK(std::string(std::istreambuf_iterator<char>(in), {}) == text);
+
+    {
+        SQLite::Database other((folder / "other.db").string(), SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
+        other.exec("CREATE TABLE t(x)");
+    }
+    chmod((folder / "other.db").c_str(), 0600);
+    CHECK(open(folder / "other.db") == "PAL-DB-02");
+
+    scratch->sql().exec("CREATE VIEW v AS SELECT * FROM settings");
+    scratch.close();
+    CHECK(open(scratch.file()) == "PAL-DB-02");
+    CHECK(open(folder) == "PAL-DB-01");
+}
+
+TEST_CASE("a database of a newer version is read and not written (P17)")
+{
+    ScratchDatabase scratch;
+    Conversations(*scratch).create({.name = "one", .model = "m", .model_name = "m", .options = "{}"});
+    scratch->sql().exec("PRAGMA user_version = 99");
+    scratch.close();
+    CHECK(refusal([&] { Database(scratch.file(), Database::Access::Write); }) == "PAL-DB-05");
+    Database reader(scratch.file(), Database::Access::Read);
+    CHECK(Conversations(reader).list().size() == 1);
+}
+
+TEST_CASE("readers work beside the owner; there is nothing to read before the first session")
+{
+    ScratchDatabase scratch;
+    Conversations writer(*scratch);
+    Database reading(scratch.file(), Database::Access::Read);
+    Conversations reader(reading);
+    CHECK(reader.list().empty());
+    writer.create({.name = "one", .model = "m", .model_name = "m", .options = "{}"});
+    CHECK(reader.list().size() == 1);
+    CHECK(refusal([&] { reader.create({.name = "two", .model = "m", .model_name = "m", .options = "{}"}); }) ==
+          "PAL-DB-01");
+    CHECK(refusal([&] { Database(scratch.file().string() + "x", Database::Access::Read); }) == "PAL-DB-00");
+}
+
+TEST_CASE("a document comes back as it was read, in any pieces")
+{
+    ScratchDatabase scratch;
+    Library library(*scratch);
+    const auto all = tokens(150000);
+    std::string body;
+    for (size_t i = 0; i < 450000; ++i)
+        body += static_cast<char>('a' + i % 23);
+    int64_t id = 0;
+    {
+        Import import(*scratch, "A title", "a.txt", "fingerprint");
+        for (size_t at = 0; at < body.size(); at += 9999)
+            import.add_text(std::string_view(body).substr(at, 9999));
+        for (size_t at = 0; at < all.size(); at += 1234)
+            import.add_tokens(std::span(all).subspan(at, std::min<size_t>(1234, all.size() - at)));
+        import.add_section({.title = "One", .first_token = 5, .first_byte = 15});
+        CHECK(library.list().empty());
+        id = import.finish({.words = 77});
+    }
+    const DocumentInfo info = library.get(id);
+    CHECK(info.title == "A title");
+    CHECK(info.bytes == body.size());
+    CHECK(info.tokens == all.size());
+    CHECK(info.words == 77);
+    for (const uint64_t first : {0u, 65530u, 131072u, 149999u}) {
+        const auto ids = library.ids(id, first, 100);
+        REQUIRE(ids.size() == std::min<uint64_t>(100, all.size() - first));
+        for (size_t i = 0; i < ids.size(); ++i)
+            REQUIRE(ids[i] == all[first + i].id);
+    }
+    CHECK(library.ids(id, all.size(), 10).empty());
+    std::string read;
+    for (int64_t i = 0;; ++i) {
+        const std::string block = library.text_block(id, i);
+        if (block.empty()) break;
+        read += block;
+    }
+    CHECK(read == body);
+    REQUIRE(library.sections(id).size() == 1);
+    CHECK(library.sections(id)[0].title == "One");
+
+    { // an import that is given up leaves nothing
+        Import given_up(*scratch, "B", "b.txt", "fingerprint");
+        given_up.add_text(body);
+    }
+    CHECK(scratch->sql().execAndGet("SELECT count(*) FROM documents").getInt() == 1);
+
+    scratch->sql().exec("UPDATE document_blocks SET data = zeroblob(length(data)) WHERE kind = 1 AND idx = 0");
+    CHECK(refusal([&] { library.ids(id, 0, 10); }) == "PAL-DOC-05");
+    CHECK(refusal([&] { library.get(99); }) == "PAL-DOC-00");
+}
+
+TEST_CASE("sessions, messages and streams")
+{
+    ScratchDatabase scratch;
+    Conversations conversations(*scratch);
+    const SessionInfo info{.name = "moby", .model = "m", .model_name = "small", .options = "{}"};
+    const int64_t id = conversations.create(info);
+    CHECK(refusal([&] { conversations.create(info); }) == "PAL-SESSION-02");
+    CHECK(refusal([&] { conversations.rename(id, ""); }) == "PAL-SESSION-02");
+    CHECK(refusal([&] { conversations.rename(id, std::string(201, 'x')); }) == "PAL-SESSION-02");
+    CHECK_THROWS_WITH(conversations.get("mobi"), Catch::Contains("did you mean 'moby'?"));
+
+    Message question{.role = Role::User, .text = "who?", .ids = {4, 5}};
+    question.id = conversations.add_message(id, question);
+    Message reply{.parent = question.id, .role = Role::Assistant, .state = MessageState::Growing};
+    reply.id = conversations.add_message(id, reply);
+    conversations.append(id, {.tokens = 2, .ids = {1, 2}});
+    conversations.append(id, {.message = question.id});
+    conversations.append(id, {.message = reply.id});
+    reply.text = "Ahab";
+    reply.ids = {9, 8, 7};
+    reply.state = MessageState::Complete;
+    conversations.update_message(reply);
+
+    const std::vector<engine::FadeEvent> faded{{0, 3, 1}, {1, 4, 2}, {1, 9, 2}};
+    conversations.append_fading(id, std::span(faded).first(2), 10);
+    conversations.append_fading(id, std::span(faded).last(1), 20);
+    const auto same = [](const engine::FadeEvent& a, const engine::FadeEvent& b) {
+        return a.layer == b.layer && a.token == b.token && a.chunk == b.chunk;
+    };
+    const auto record = conversations.fading(id);
+    CHECK(std::equal(record.begin(), record.end(), faded.begin(), faded.end(), same));
+
+    const int64_t copy = conversations.fork(id, "moby again");
+    for (const int64_t session : {id, copy}) {
+        const auto messages = conversations.messages(session);
+        REQUIRE(messages.size() == 2);
+        CHECK(messages[1].parent == messages[0].id);
+        CHECK(messages[1].text == "Ahab");
+        CHECK(messages[1].ids == reply.ids);
+        CHECK(messages[1].state == MessageState::Complete);
+        CHECK_FALSE(messages[1].damaged);
+        const auto stream = conversations.stream(session);
+        REQUIRE(stream.size() == 3);
+        CHECK(stream[0].ids == std::vector<engine::TokenId>{1, 2});
+        CHECK(stream[1].message == messages[0].id);
+        CHECK(stream[1].tokens == 2);
+        CHECK(stream[2].tokens == 3); // it has grown since
+        CHECK(conversations.fading(session).size() == 3);
+    }
+    conversations.drop_fading_after(copy, 10);
+    CHECK(conversations.fading(copy).size() == 2);
+    conversations.remove_messages_from(copy, conversations.messages(copy)[1].id);
+    CHECK(conversations.messages(copy).size() == 1);
+    CHECK(conversations.stream(copy).size() == 2);
+
+    scratch->sql().exec("UPDATE messages SET text = 'Starbuck' WHERE text = 'Ahab'");
+    CHECK(conversations.messages(id)[1].damaged);
+    CHECK_FALSE(conversations.messages(id)[0].damaged);
+
+    conversations.remove(id);
+    CHECK(conversations.list().size() == 1);
+    CHECK(scratch->sql().execAndGet("SELECT count(*) FROM messages").getInt() == 1);
+}
+
+TEST_CASE("what was deleted for good is in no file any more (Q15)")
+{
+    ScratchDatabase scratch;
+    Conversations conversations(*scratch);
+    const std::string secret = "the combination is 31-7-19 and nobody must know";
+    const int64_t id = conversations.create({.name = "s", .model = "m", .model_name = "m", .options = "{}"});
+    conversations.add_message(id, {.role = Role::User, .text = secret});
+    conversations.remove(id);
+    for (const char* ending : {"", "-wal"}) {
+        std::ifstream in(scratch.file().string() + ending, std::ios::binary);
+        const std::string bytes(std::istreambuf_iterator<char>(in), {});
+        CHECK(bytes.find("31-7-19") == std::string::npos);
+    }
+}

@@ -1,0 +1,40 @@
+// A database in a folder of its own that goes with the test.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+#include "storage/database.h"
+
+namespace palimpsest::tests {
+
+class ScratchDatabase {
+public:
+    ScratchDatabase()
+    {
+        std::string name = (std::filesystem::temp_directory_path() / "palimpsest-test-XXXXXX").string();
+        if (!mkdtemp(name.data())) throw std::runtime_error("no temporary folder");
+        folder_ = name;
+        open();
+    }
+    ~ScratchDatabase()
+    {
+        database_.reset();
+        std::error_code ignored;
+        std::filesystem::remove_all(folder_, ignored);
+    }
+
+    storage::Database& operator*() { return *database_; }
+    storage::Database* operator->() { return database_.get(); }
+    std::filesystem::path file() const { return folder_ / "palimpsest.db"; }
+    void close() { database_.reset(); }
+    void open() { database_ = std::make_unique<storage::Database>(file(), storage::Database::Access::Write); }
+
+private:
+    std::filesystem::path folder_;
+    std::unique_ptr<storage::Database> database_;
+};
+
+} // namespace palimpsest::tests

@@ -1,0 +1,266 @@
+// Snapshots: exact, and refused when a single bit is not what was saved (reliability.md, K).
+#include <random>
+
+#include "engine/session/session.h"
+#include "kernels/base/error.h"
+#include "storage/conversations.h"
+#include "storage/snapshots.h"
+#include "tests/support/catch.h"
+#include "tests/support/random_model.h"
+#include "tests/unit/storage/scratch_database.h"
+
+using namespace palimpsest;
+using namespace palimpsest::engine;
+using namespace palimpsest::storage;
+using palimpsest::tests::ScratchDatabase;
+
+namespace {
+
+std::shared_ptr<const Model> load(const tests::RandomModelShape& shape = {})
+{
+    const auto path = tests::random_model(shape);
+    auto model = Model::load(path, kernels::open_backend({.device = "cpu", .threads = 1, .simd = ""}));
+    std::filesystem::remove(path);
+    return model;
+}
+
+const tests::RandomModelShape tiny{.layers = 2, .dim = 16, .heads = 2, .kv_heads = 1, .head_dim = 8, .ffn = 16};
+
+SessionOptions options(const std::string& policy, int32_t budget)
+{
+    SessionOptions o;
+    o.policy = PolicySpec::parse(policy);
+    o.budget = budget;
+    o.chunk = 16;
+    return o;
+}
+
+std::vector<TokenId> text(size_t count)
+{
+    std::mt19937 random(3);
+    std::vector<TokenId> tokens(count);
+    for (TokenId& token : tokens)
+        token = static_cast<TokenId>(random() % 96);
+    return tokens;
+}
+
+std::vector<TokenId> answer(Session& session)
+{
+    return session.generate({.max_tokens = 64, .stop = {}, .token = {}, .is_end = {}}).tokens;
+}
+
+struct Encoded {
+    std::vector<std::vector<std::byte>> blocks; // before the header, which fills it
+    std::vector<std::byte> header;
+
+    explicit Encoded(const SessionState& state)
+        : header(encode(state, [&](const BlockName&, std::span<const std::byte> raw) {
+              blocks.emplace_back(raw.begin(), raw.end());
+          }))
+    {
+    }
+    SessionState decoded() const
+    {
+        return decode(header, [&](size_t i, std::span<std::byte> to) {
+            if (i >= blocks.size() || blocks[i].size() != to.size())
+                throw Error(ErrorKind::Failed, "PAL-SNAP-03", "block", "missing", "");
+            std::copy(blocks[i].begin(), blocks[i].end(), to.begin());
+        });
+    }
+};
+
+std::string refusal(const std::function<void()>& work)
+{
+    try {
+        work();
+    } catch (const Error& error) {
+        return error.code();
+    }
+    return "";
+}
+
+int64_t new_session(Database& database, const std::string& name)
+{
+    return Conversations(database).create({.name = name, .model = "m", .model_name = "m", .options = "{}"});
+}
+
+} // namespace
+
+TEST_CASE("a saved session goes on bit for bit in another process's session")
+{
+    ScratchDatabase database;
+    const auto model = load();
+    Snapshots snapshots(*database);
+    for (const std::string policy : {"treekv", "treekv-log", "streaming", "lacache", "full"}) {
+        INFO(policy);
+        SessionOptions o = options(policy, policy == "full" ? 600 : 48);
+        o.sampler.temperature = 0.7;
+        o.sampler.repeat_penalty = 1.1;
+        Session session(model, o);
+        session.feed(text(203)); // 11 wait for their chunk
+        const int64_t owner = new_session(*database, policy);
+        const int64_t id = snapshots.save(owner, session.state());
+        const auto restored = Session::restore(model, snapshots.load(id));
+        CHECK(restored->pending() == 11);
+        CHECK(restored->retention().tokens == session.retention().tokens);
+        CHECK(answer(*restored) == answer(session));
+        CHECK(restored->logits() == session.logits());
+
+        // In the middle of an answer.
+        const int64_t later = snapshots.save(owner, session.state());
+        const auto again = Session::restore(model, snapshots.load(later));
+        CHECK(answer(*again) == answer(session));
+        CHECK(snapshots.of(owner).size() == 2);
+    }
+}
+
+TEST_CASE("a session that was fed nothing is saved too")
+{
+    const auto model = load(tiny);
+    Session session(model, options("treekv", 24));
+    const Encoded encoded(session.state());
+    const auto restored = Session::restore(model, encoded.decoded());
+    session.feed(text(50));
+    restored->feed(text(50));
+    CHECK(answer(*restored) == answer(session));
+}
+
+TEST_CASE("K1-K9: no damaged snapshot becomes a session")
+{
+    const auto model = load(tiny);
+    ScratchDatabase database;
+    Snapshots snapshots(*database);
+    Session session(model, options("treekv", 24));
+    session.feed(text(100));
+    const int64_t owner = new_session(*database, "s");
+    const int64_t id = snapshots.save(owner, session.state());
+    const Encoded whole(session.state());
+    REQUIRE_NOTHROW(Session::restore(model, snapshots.load(id)));
+
+    // As stored: every bit of every row of the snapshot.
+    const auto restored = [&] { Session::restore(model, snapshots.load(id)); };
+    const auto flip_each = [&](const char* read, const char* write) {
+        std::vector<std::byte> bytes;
+        {
+            auto query = database->statement(read);
+            REQUIRE(query.executeStep());
+            const auto column = query.getColumn(0);
+            const auto* first = static_cast<const std::byte*>(column.getBlob());
+            bytes.assign(first, first + column.getBytes());
+        }
+        const auto put = [&] {
+            auto update = database->statement(write);
+            update.bind(1, bytes.data(), static_cast<int>(bytes.size()));
+            update.exec();
+        };
+        SQLite::Transaction all(database->sql()); // rolled back in the end
+        for (size_t i = 0; i < bytes.size(); ++i) {
+            const auto bit = static_cast<std::byte>(1u << (i % 8));
+            bytes[i] ^= bit;
+            put();
+            const std::string code = refusal(restored);
+            if (code != "PAL-SNAP-03" && code != "PAL-SNAP-05") FAIL("byte " << i << ": '" << code << "'");
+            bytes[i] ^= bit;
+        }
+        const auto full = bytes;
+        for (size_t length = 0; length < full.size(); length += 1 + full.size() / 500) {
+            bytes.assign(full.begin(), full.begin() + static_cast<std::ptrdiff_t>(length));
+            put();
+            const std::string code = refusal(restored);
+            if (code != "PAL-SNAP-03") FAIL("cut to " << length << ": '" << code << "'");
+        }
+    };
+    flip_each("SELECT header FROM snapshots", "UPDATE snapshots SET header = ?");
+    flip_each("SELECT data FROM blocks ORDER BY id LIMIT 1",
+              "UPDATE blocks SET data = ? WHERE id = (SELECT min(id) FROM blocks)");
+    REQUIRE_NOTHROW(restored());
+
+    // As bytes, with checksums that an attacker has made right: nothing is read beyond its end.
+    for (size_t i = 0; i < whole.header.size(); ++i) {
+        Encoded bad = whole;
+        bad.header[i] ^= std::byte{0xFF};
+        refusal([&] { Session::restore(model, bad.decoded()); });
+    }
+    for (size_t length = 0; length < whole.header.size(); ++length) {
+        Encoded bad = whole;
+        bad.header.resize(length);
+        CHECK(refusal([&] { bad.decoded(); }) == "PAL-SNAP-03");
+    }
+    REQUIRE_NOTHROW(Session::restore(model, whole.decoded()));
+}
+
+TEST_CASE("blocks that are swapped or missing are noticed")
+{
+    const auto model = load({.layers = 6, .dim = 64, .heads = 4, .kv_heads = 4, .head_dim = 64, .ffn = 64});
+    Session session(model, options("streaming", 500));
+    session.feed(text(600));
+    const Encoded whole(session.state());
+    REQUIRE(whole.blocks.size() >= 3);
+    REQUIRE_NOTHROW(whole.decoded());
+    Encoded swapped = whole;
+    std::swap(swapped.blocks[0], swapped.blocks[1]);
+    CHECK(refusal([&] { swapped.decoded(); }) == "PAL-SNAP-03");
+    for (size_t i = 0; i < whole.blocks.size(); ++i) {
+        Encoded missing = whole;
+        missing.blocks.erase(missing.blocks.begin() + static_cast<std::ptrdiff_t>(i));
+        CHECK(refusal([&] { missing.decoded(); }) == "PAL-SNAP-03");
+    }
+    ScratchDatabase database;
+    Snapshots snapshots(*database);
+    const int64_t id = snapshots.save(new_session(*database, "s"), session.state());
+    database->sql().exec("DELETE FROM snapshot_blocks WHERE idx = 1");
+    CHECK(refusal([&] { snapshots.load(id); }) == "PAL-SNAP-03");
+}
+
+TEST_CASE("a snapshot of another model is refused, even of the same shapes")
+{
+    const auto model = load(), other = load({.seed = 2});
+    Session session(model, options("treekv", 48));
+    session.feed(text(100));
+    const Encoded encoded(session.state());
+    CHECK(refusal([&] { Session::restore(other, encoded.decoded()); }) == "PAL-SNAP-02");
+}
+
+TEST_CASE("only the newest two snapshots are kept, and forks share their blocks")
+{
+    ScratchDatabase database;
+    const auto model = load();
+    Snapshots snapshots(*database);
+    Session session(model, options("treekv", 48));
+    const int64_t owner = new_session(*database, "one"), other = new_session(*database, "two");
+    const auto blocks = [&] { return database->sql().execAndGet("SELECT count(*) FROM blocks").getInt(); };
+    int64_t newest = 0;
+    for (int i = 0; i < 4; ++i) {
+        session.feed(text(64));
+        newest = snapshots.save(owner, session.state());
+    }
+    const auto kept = snapshots.of(owner);
+    REQUIRE(kept.size() == 2);
+    CHECK(kept[0].id == newest);
+    CHECK(kept[0].tokens_seen == 256);
+    const int before = blocks();
+    const int64_t shared = snapshots.share(newest, other);
+    CHECK(blocks() == before);
+    snapshots.remove_all(owner);
+    CHECK(snapshots.of(owner).empty());
+    CHECK(Session::restore(model, snapshots.load(shared))->logits() == session.logits());
+    snapshots.remove_all(other);
+    CHECK(blocks() == 0);
+}
+
+TEST_CASE("what a crash left unfinished is not seen and swept away")
+{
+    ScratchDatabase database;
+    const auto model = load();
+    Session session(model, options("treekv", 48));
+    session.feed(text(64));
+    Snapshots snapshots(*database);
+    const int64_t owner = new_session(*database, "one");
+    const int64_t good = snapshots.save(owner, session.state());
+    CHECK_THROWS(snapshots.save(owner, session.state(), [] { throw std::runtime_error("the power went"); }));
+    REQUIRE(snapshots.of(owner).size() == 1);
+    CHECK(snapshots.of(owner)[0].id == good);
+    snapshots.sweep();
+    CHECK(database->sql().execAndGet("SELECT count(*) FROM snapshots").getInt() == 1);
+    CHECK_NOTHROW(snapshots.load(good));
+}
