@@ -51,7 +51,16 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
     model_ = load_model(options_.common);
     tokenizer_ = &require_tokenizer(*model_);
     template_ = std::make_unique<engine::ChatTemplate>(model_->files().vocabulary, *tokenizer_);
-    found ? resume() : begin(name);
+    if (!found && options_.read_only) store_.conversations.get(name); // throws
+    if (options_.read_only) {
+        // One view of the database while states are looked for and loaded, whatever its owner does.
+        store_.database.guarded([&] {
+            const SQLite::Transaction view(store_.database.sql(), SQLite::TransactionBehavior::DEFERRED);
+            resume();
+        });
+    } else {
+        found ? resume() : begin(name);
+    }
     watch_fading();
     if (found) catch_up(false);
     opened_at_ = position();
@@ -125,7 +134,7 @@ bool StoredSession::restore_newest()
             snapshot_bytes_ = snapshot.bytes;
             if (first)
                 write_note(console_, options_.common.events, std::string(first->what()) + "; an older one is used");
-            store_.conversations.drop_fading_after(info_.id, session_->tokens_seen());
+            if (!options_.read_only) store_.conversations.drop_fading_after(info_.id, session_->tokens_seen());
             return true;
         } catch (const Error& error) {
             if (!concerns_snapshot(error)) throw;
@@ -139,7 +148,7 @@ bool StoredSession::restore_newest()
         throw Error(ErrorKind::Failed, first->code(), "session '" + printable(info_.name) + "'", first->text(),
                     "its text is safe; give --reread to read its " + format_count(tokens) + " tokens again");
     }
-    store_.conversations.drop_fading_after(info_.id, 0);
+    if (!options_.read_only) store_.conversations.drop_fading_after(info_.id, 0);
     return false;
 }
 
@@ -212,6 +221,10 @@ void StoredSession::append(const StreamPart& part)
 
 void StoredSession::read(Document& document)
 {
+    if (has_read(document.name())) {
+        write_note(console_, options_.common.events, document.name() + " was read into this session before");
+        return;
+    }
     const int64_t id = stored_document(document);
     Progress progress(console_, Progress::style_for(console_, options_.common.events), document.name(),
                       std::nullopt);
@@ -221,6 +234,18 @@ void StoredSession::read(Document& document)
         begin += part.tokens;
     }
     save();
+}
+
+bool StoredSession::has_read(const std::string& source)
+{
+    uint64_t end = 0;
+    for (const StreamPart& part : parts_) {
+        end += part.tokens;
+        if (part.document && end <= position() && source != "-" &&
+            store_.library.get(*part.document).source == source)
+            return true;
+    }
+    return false;
 }
 
 // The document at the end of the stream if it is this one and not all of it was computed; else it is taken in anew.
@@ -241,13 +266,31 @@ int64_t StoredSession::stored_document(Document& document)
     const int64_t id = import(document, is_first && template_->document_is_first_text());
     store_.database.transaction([&] {
         StreamPart framing;
-        framing.ids = is_first ? template_->open_user() : template_->next_document(document.title());
+        framing.ids = is_first ? template_->open_user() : next_document(document.title());
         framing.tokens = framing.ids.size();
         append(framing);
         append({.tokens = store_.library.get(id).tokens, .document = id});
     });
     feed(parts_[parts_.size() - 2].ids, nullptr);
     return id;
+}
+
+// A document after an answer opens a turn of its own.
+std::vector<engine::TokenId> StoredSession::next_document(const std::string& title) const
+{
+    std::vector<engine::TokenId> ids;
+    if (!parts_.back().document) ids = template_->close_assistant_open_user();
+    const auto heading = template_->next_document(title);
+    ids.insert(ids.end(), heading.begin(), heading.end());
+    return ids;
+}
+
+std::vector<std::string> StoredSession::sources()
+{
+    std::vector<std::string> all;
+    for (const StreamPart& part : parts_)
+        if (part.document) all.push_back(store_.library.get(*part.document).source);
+    return all;
 }
 
 int64_t StoredSession::import(Document& document, bool first_text)
@@ -294,6 +337,7 @@ void StoredSession::checkpoint_if_due()
 
 void StoredSession::save()
 {
+    if (options_.read_only) return;
     const engine::SessionState state = session_->state();
     const uint64_t before = store_.database.bytes_written();
     store_.snapshots.save(info_.id, state, [&] {
@@ -317,8 +361,7 @@ std::optional<int64_t> StoredSession::last_message() const
     return std::nullopt;
 }
 
-// What is fed for a message: the framing that opens its turn, the text, and the framing that asks for an answer.
-std::vector<engine::TokenId> StoredSession::turn_ids(const std::string& message) const
+std::vector<engine::TokenId> StoredSession::turn(const std::string& message) const
 {
     std::vector<engine::TokenId> ids;
     const auto add = [&](const std::vector<engine::TokenId>& more) {
@@ -359,7 +402,7 @@ void StoredSession::undo()
 
 engine::GenerateResult StoredSession::say(const std::string& message, const engine::GenerateOptions& options)
 {
-    Message question{.role = Role::User, .text = message, .ids = turn_ids(message)};
+    Message question{.role = Role::User, .text = message, .ids = turn(message)};
     Message reply{.role = Role::Assistant, .state = MessageState::Growing};
     store_.database.transaction([&] {
         question.parent = last_message();

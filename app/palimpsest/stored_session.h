@@ -24,7 +24,8 @@ namespace palimpsest::app {
 struct StoredOptions {
     CommonOptions common;
     double checkpoint_seconds = 60;
-    bool reread = false; // a state that is refused is made again from the text
+    bool reread = false;    // a state that is refused is made again from the text
+    bool read_only = false; // the database is only read: what is fed stays in memory
 };
 
 class StoredSession {
@@ -35,13 +36,16 @@ public:
 
     engine::Session& session() { return *session_; }
     const engine::Model& model() const { return *model_; }
+    const std::shared_ptr<const engine::Model>& shared_model() const { return model_; }
     const engine::ChatTemplate& chat_template() const { return *template_; }
     const engine::Tokenizer& tokenizer() const { return *tokenizer_; }
     const std::string& name() const { return info_.name; }
     int64_t id() const { return info_.id; }
     bool is_new() const { return parts_.empty(); }
-    // Of all documents in it.
-    Coverage coverage();
+    Coverage coverage();                // of all documents in it
+    std::vector<std::string> sources(); // of the documents
+    // What is fed for a message now: the framing that opens its turn, the text, and what asks for an answer.
+    std::vector<engine::TokenId> turn(const std::string& message) const;
     uint64_t tokens_fed_again() const { return fed_again_; } // since it was opened, to catch up
 
     // Reads a document into the open user turn, or goes on with one that is only partly read. The state is saved on
@@ -64,9 +68,10 @@ private:
     void feed_part(const storage::StreamPart& part, uint64_t skip);
     void feed_document(int64_t document, uint64_t first, uint64_t count, Progress* progress);
     void feed(std::span<const engine::TokenId> ids, Progress* progress, uint64_t total = 0);
+    bool has_read(const std::string& source);
     int64_t stored_document(Document& document);
     int64_t import(Document& document, bool first_text);
-    std::vector<engine::TokenId> turn_ids(const std::string& message) const;
+    std::vector<engine::TokenId> next_document(const std::string& title) const;
     std::optional<int64_t> last_message() const;
     void append(const storage::StreamPart& part);
     void watch_fading();

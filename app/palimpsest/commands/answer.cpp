@@ -8,6 +8,7 @@
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/reading.h"
+#include "app/palimpsest/stored_session.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::app {
@@ -34,13 +35,35 @@ protected:
         add_sampling_options(*command_, common_);
         add_output_options(*command_, common_);
         command_->add_flag("--raw", raw_, "print control characters of the answer as they are");
+        add_session_option(*command_, session_);
+        add_database_option(*command_, database_);
+        command_->add_flag("--reread", reread_, "read again what a state that cannot be used has lost");
     }
 
     void load(Console& console)
     {
         model_ = load_model(common_);
         tokenizer_ = &require_tokenizer(*model_);
-        template_ = std::make_unique<engine::ChatTemplate>(model_->files().vocabulary, *tokenizer_);
+        own_template_ = std::make_unique<engine::ChatTemplate>(model_->files().vocabulary, *tokenizer_);
+        template_ = own_template_.get();
+        warn(console);
+    }
+
+    // The named session; without writing, questions leave it as it is.
+    void open_stored(storage::Database::Access access, Console& console)
+    {
+        store_ = open_store(database_, access);
+        StoredOptions options{.common = common_, .reread = reread_};
+        options.read_only = access == storage::Database::Access::Read;
+        stored_ = std::make_unique<StoredSession>(*store_, session_, options, console);
+        model_ = stored_->shared_model();
+        tokenizer_ = &stored_->tokenizer();
+        template_ = &stored_->chat_template();
+        warn(console);
+    }
+
+    void warn(Console& console) const
+    {
         for (const std::string& warning : model_->files().warnings)
             write_note(console, common_.events, warning);
         if (!template_->warning().empty()) write_note(console, common_.events, template_->warning());
@@ -85,14 +108,32 @@ protected:
         return all;
     }
 
+    // What is fed for a question about the document before it.
+    std::vector<engine::TokenId> turn(const std::string& question) const
+    {
+        return stored_ ? stored_->turn(question) : joined(template_->question(question));
+    }
+    // What is fed for one that comes after an answer.
+    std::vector<engine::TokenId> next_turn(const std::string& question) const
+    {
+        auto ids = template_->close_assistant_open_user();
+        const auto message = template_->message(question, false);
+        ids.insert(ids.end(), message.begin(), message.end());
+        return joined(std::move(ids));
+    }
+    std::vector<engine::TokenId> joined(std::vector<engine::TokenId> ids) const
+    {
+        const auto close = template_->close_user_open_assistant();
+        ids.insert(ids.end(), close.begin(), close.end());
+        return ids;
+    }
+
     // Puts the question to the session and generates; text goes out as it comes unless a JSON document is wanted.
-    // `follow_up`: it comes after an answer, not after the document.
-    Answer answer(engine::Session& session, const std::string& question, bool follow_up, int32_t default_length,
-                  Console& console) const
+    Answer answer(engine::Session& session, const std::string& question,
+                  const std::vector<engine::TokenId>& turn_ids, int32_t default_length, Console& console) const
     {
         Answer result{question, {}, {}};
-        session.feed(follow_up ? template_->message(question, false) : template_->question(question));
-        session.feed(template_->close_user_open_assistant());
+        session.feed(turn_ids);
         AnswerText text(*tokenizer_, common_.stop);
         const auto show = [&] {
             std::string part = text.fresh();
@@ -187,7 +228,14 @@ protected:
     bool raw_ = false;
     std::shared_ptr<const engine::Model> model_;
     const engine::Tokenizer* tokenizer_ = nullptr;
-    std::unique_ptr<engine::ChatTemplate> template_;
+    const engine::ChatTemplate* template_ = nullptr;
+    std::string session_, database_;
+    bool reread_ = false;
+    std::unique_ptr<Store> store_;
+    std::unique_ptr<StoredSession> stored_; // with --session
+
+private:
+    std::unique_ptr<engine::ChatTemplate> own_template_;
 };
 
 class Summarize final : public AnswerCommand {
@@ -204,6 +252,7 @@ public:
     void run(Console& console) override
     {
         Documents documents = open_documents(files_, console.in, console.stop);
+        if (!session_.empty()) return summarize_stored(documents, console);
         load(console);
         ordered_json all = ordered_json::array();
         if (!each_) all.push_back(summarize(documents, console));
@@ -216,9 +265,27 @@ public:
     }
 
 private:
+    static constexpr int32_t summary_tokens = 512;
+
+    // The documents stay in the session; the summary does not.
+    void summarize_stored(const Documents& documents, Console& console)
+    {
+        if (each_)
+            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--each", "a session holds its documents together",
+                        "leave out --session or --each");
+        open_stored(storage::Database::Access::Write, console);
+        for (const auto& document : documents)
+            stored_->read(*document);
+        const Coverage coverage = stored_->coverage();
+        check_complete(coverage, common_.require_complete, session_);
+        const auto fork = stored_->session().fork();
+        const std::vector<Answer> answers = {answer(*fork, prompt_, turn(prompt_), summary_tokens, console)};
+        if (common_.json) return write_json(console.out, json(stored_->session(), coverage, files_, answers));
+        receipt(stored_->session(), coverage, answers, console);
+    }
+
     ordered_json summarize(const Documents& documents, Console& console) const
     {
-        constexpr int32_t summary_tokens = 512;
         std::vector<std::string> names;
         for (const auto& document : documents)
             names.push_back(document->name());
@@ -227,7 +294,7 @@ private:
         check_complete(coverage, common_.require_complete, names[0]);
         if (each_ && !common_.json) console.out << visible(names[0]) << ":\n";
         const auto fork = session->fork();
-        const std::vector<Answer> answers = {answer(*fork, prompt_, false, summary_tokens, console)};
+        const std::vector<Answer> answers = {answer(*fork, prompt_, turn(prompt_), summary_tokens, console)};
         if (common_.json) return json(*session, coverage, names, answers);
         receipt(*session, coverage, answers, console);
         return {};
@@ -243,38 +310,53 @@ public:
     explicit Ask(CLI::App& parent)
     {
         command_ = parent.add_subcommand("ask", "read a document and answer questions about it");
-        command_->add_option("FILE", file_, "a text or Markdown file, or - for standard input")->required();
-        command_->add_option("QUESTION", questions_, "each is answered from the same reading")->required();
+        command_
+            ->add_option(
+                "FILE QUESTION", words_,
+                "a text or Markdown file, or - for standard input, and questions, each answered from the same "
+                "reading; with --session only questions")
+            ->required();
         command_->add_flag("--continue", continue_, "let each question see the ones before it");
         define_common();
     }
 
     void run(Console& console) override
     {
-        constexpr int32_t answer_tokens = 256;
-        const Documents documents = open_documents({file_}, console.in, console.stop);
+        if (!session_.empty()) {
+            open_stored(storage::Database::Access::Read, console);
+            return ask(stored_->session(), words_, stored_->coverage(), stored_->sources(), console);
+        }
+        if (words_.size() < 2)
+            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "command line", "there is no QUESTION",
+                        "give a file and a question, or --session and a question");
+        const Documents documents = open_documents({words_[0]}, console.in, console.stop);
         load(console);
         const auto session = start(documents, console);
         const Coverage coverage = read(*session, documents, console);
-        check_complete(coverage, common_.require_complete, file_);
-        std::vector<Answer> answers;
-        const auto talk = continue_ ? session->fork() : nullptr;
-        for (const std::string& question : questions_) {
-            if (!common_.json && questions_.size() > 1) console.out << "Q: " << visible(question) << "\nA: ";
-            const auto fresh = continue_ ? nullptr : session->fork();
-            const bool follow_up = continue_ && !answers.empty();
-            answers.push_back(answer(fresh ? *fresh : *talk, question, follow_up, answer_tokens, console));
-            if (continue_) talk->feed(template_->close_assistant_open_user());
-        }
-        if (common_.json)
-            write_json(console.out, json(*session, coverage, {file_}, answers));
-        else
-            receipt(*session, coverage, answers, console);
+        ask(*session, {words_.begin() + 1, words_.end()}, coverage, {words_[0]}, console);
     }
 
 private:
-    std::string file_;
-    std::vector<std::string> questions_;
+    void ask(engine::Session& session, const std::vector<std::string>& questions, const Coverage& coverage,
+             const std::vector<std::string>& sources, Console& console) const
+    {
+        constexpr int32_t answer_tokens = 256;
+        check_complete(coverage, common_.require_complete, session_.empty() ? words_[0] : session_);
+        std::vector<Answer> answers;
+        const auto talk = continue_ ? session.fork() : nullptr;
+        for (const std::string& question : questions) {
+            if (!common_.json && questions.size() > 1) console.out << "Q: " << visible(question) << "\nA: ";
+            const auto fresh = continue_ ? nullptr : session.fork();
+            const auto ids = continue_ && !answers.empty() ? next_turn(question) : turn(question);
+            answers.push_back(answer(fresh ? *fresh : *talk, question, ids, answer_tokens, console));
+        }
+        if (common_.json)
+            write_json(console.out, json(session, coverage, sources, answers));
+        else
+            receipt(session, coverage, answers, console);
+    }
+
+    std::vector<std::string> words_;
     bool continue_ = false;
 };
 

@@ -11,6 +11,7 @@
 #include "app/palimpsest/output_file.h"
 #include "app/palimpsest/reading.h"
 #include "app/palimpsest/retention_picture.h"
+#include "app/palimpsest/stored_session.h"
 #include "app/palimpsest/token_source.h"
 #include "kernels/base/error.h"
 
@@ -32,6 +33,8 @@ public:
     {
         command_ = parent.add_subcommand("inspect", "show which tokens each layer and head keeps");
         add_token_source(*command_, source_);
+        add_session_option(*command_, session_);
+        add_database_option(*command_, database_);
         command_->add_option("--map", map_file_, "write the map to FILE.json or FILE.csv");
         command_->add_option("--layer", layer_, "only this layer, a row per head");
         command_->add_option("--head", head_, "only this KV head");
@@ -45,22 +48,42 @@ public:
 
     void run(Console& console) override
     {
-        check_token_source(source_);
+        if (session_.empty()) check_token_source(source_);
         std::optional<OutputFile> map_file = open_map_file();
+        if (!session_.empty()) return show_stored(map_file, console);
         const auto model = load_model(common_);
         check_filter(model->config());
         Coverage coverage;
         const auto session = read(model, coverage, console);
-        const engine::RetentionMap map = session->retention();
         check_complete(coverage, common_.require_complete, source_.name());
-        if (map_file) write_map(*map_file, *session, map, coverage);
-        if (common_.json) return write_json(console.out, json(*session, map, coverage));
-        if (map_file_.empty())
-            console.out << unicode_picture(map, filter(), console.out_is_terminal ? terminal_columns() : 80);
-        write_receipt(console, common_.events, *session, coverage);
+        show(*session, coverage, map_file, console);
     }
 
 private:
+    void show_stored(std::optional<OutputFile>& map_file, Console& console)
+    {
+        if (!source_.file.empty() || !source_.token_ids.empty())
+            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "command line", "FILE and --session exclude each other",
+                        "give one of them");
+        const auto store = open_store(database_, storage::Database::Access::Read);
+        StoredOptions options{.common = common_};
+        options.read_only = true;
+        StoredSession stored(*store, session_, options, console);
+        check_filter(stored.model().config());
+        show(stored.session(), stored.coverage(), map_file, console);
+    }
+
+    void show(const engine::Session& session, const Coverage& coverage, std::optional<OutputFile>& map_file,
+              Console& console) const
+    {
+        const engine::RetentionMap map = session.retention();
+        if (map_file) write_map(*map_file, session, map, coverage);
+        if (common_.json) return write_json(console.out, json(session, map, coverage));
+        if (map_file_.empty())
+            console.out << unicode_picture(map, filter(), console.out_is_terminal ? terminal_columns() : 80);
+        write_receipt(console, common_.events, session, coverage);
+    }
+
     std::unique_ptr<engine::Session> read(const std::shared_ptr<const engine::Model>& model, Coverage& coverage,
                                           Console& console)
     {
@@ -157,7 +180,7 @@ private:
     CLI::App* command_ = nullptr;
     CommonOptions common_;
     TokenSource source_;
-    std::string map_file_;
+    std::string map_file_, session_, database_;
     int32_t layer_ = -1, head_ = -1;
 };
 

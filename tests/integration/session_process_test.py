@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+"""Sessions as a user has them: read, stopped, killed, asked, chatted with, copied and deleted, by processes.
+Usage: session_process_test.py PALIMPSEST MODEL_FIXTURES"""
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+PROGRAM, FIXTURES = sys.argv[1], sys.argv[2]
+MODEL = os.path.join(FIXTURES, "llama.f32.gguf")
+OTHER_MODEL = os.path.join(FIXTURES, "llama3-scaled.f16.gguf")
+FULL = os.environ.get("PALIMPSEST_TEST_LEVEL") == "full"
+SMALL = ["--model", MODEL, "--budget", "64", "--chunk", "16"]
+WORDS = ["the", "keeper", "of", "light", "wrote", "in", "his", "book", "that", "sea", "was", "calm", "and", "wind", "came"]
+
+
+def text(words, seed):
+    source = random.Random(seed)
+    lines = [" ".join(source.choice(WORDS) for _ in range(12)) for _ in range(words // 12)]
+    return "\n".join(lines) + "\n"
+
+
+class SessionTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="palimpsest-test-")
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("PALIMPSEST_")}
+        self.environment.update(HOME=self.folder, XDG_CONFIG_HOME=self.folder, XDG_DATA_HOME=self.folder)
+        self.book = self.file("book.txt", text(3000, 1))
+
+    def tearDown(self):
+        shutil.rmtree(self.folder)
+
+    def file(self, name, content):
+        path = os.path.join(self.folder, name)
+        with open(path, "w") as out:
+            out.write(content)
+        return path
+
+    def start(self, *arguments, **more):
+        return subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, env=self.environment, **more)
+
+    def run_command(self, *arguments, stdin=b"", status=0):
+        result = subprocess.run([PROGRAM, *arguments], input=stdin, capture_output=True, timeout=300,
+                                env=self.environment)
+        self.assertEqual(result.returncode, status, (arguments, result.stderr.decode()))
+        return result
+
+    def document(self, *arguments, **more):
+        return json.loads(self.run_command(*arguments, "--json", **more).stdout)
+
+    def fails(self, status, code, *arguments):
+        errors = [line for line in self.run_command(*arguments, status=status).stderr.decode().splitlines()
+                  if line.startswith("palimpsest: ")]
+        self.assertEqual(len(errors), 1)
+        self.assertTrue(errors[0].endswith("[%s]" % code), errors[0])
+        return errors[0]
+
+    def kept(self, session):
+        return self.document("inspect", "--session", session)["heads"]
+
+    # -- reading ---------------------------------------------------------------------------------------------------
+
+    def test_what_was_read_is_there_without_reading(self):
+        read = self.document("read", self.book, "--session", "one", *SMALL)
+        self.assertEqual(read["coverage"]["tokens_read"], read["coverage"]["tokens_in_input"])
+        self.assertEqual(self.kept("one"), self.document("inspect", self.book, *SMALL)["heads"])
+        asked = ["who wrote?", "and then?"]
+        from_file = self.document("ask", self.book, *asked, *SMALL, "--max-tokens", "12")
+        from_session = self.document("ask", "--session", "one", *asked, "--max-tokens", "12")
+        self.assertEqual(from_session["answers"], from_file["answers"])
+        self.assertEqual(from_session["coverage"], from_file["coverage"])
+        # Asking changed nothing, and reading again reads nothing.
+        self.assertEqual(self.document("read", self.book, "--session", "one", *SMALL)["tokens_seen"], read["tokens_seen"])
+
+    def test_two_documents_in_one_session(self):
+        other = self.file("other.txt", text(600, 2))
+        self.run_command("read", self.book, "--session", "two", *SMALL)
+        both = self.document("read", other, "--session", "two", *SMALL)
+        shown = self.document("sessions", "show", "two")
+        self.assertEqual([d["source"] for d in shown["documents"]], [self.book, other])
+        self.assertEqual(both["coverage"]["tokens_in_input"], sum(d["tokens"] for d in shown["documents"]))
+        summary = self.document("summarize", self.book, "--session", "three", *SMALL, "--max-tokens", "8")
+        self.assertEqual(len(summary["answers"]), 1)
+        self.assertEqual(self.document("sessions", "show", "three")["messages"], [])
+
+    def interrupted_at(self, session, book, stop):
+        process = self.start("read", book, "--session", session, *SMALL, "--events", "--checkpoint-seconds", "0.05")
+        stop(process)
+        process.communicate(timeout=60)
+        return process.returncode
+
+    def test_reading_goes_on_after_ctrl_c(self):
+        book = self.file("long.txt", text(300000, 3))
+        expected = self.document("read", book, "--session", "whole", *SMALL)
+        whole = self.kept("whole")
+
+        def stop(process):
+            process.stderr.readline()
+            process.send_signal(signal.SIGINT)
+
+        self.assertEqual(self.interrupted_at("cut", book, stop), 130)
+        part = self.document("sessions", "show", "cut")["states"][0]["tokens_seen"]
+        self.assertLess(part, expected["tokens_seen"])
+        self.run_command("sessions", "verify", "cut")
+        asked = self.document("ask", "--session", "cut", "who?", "--max-tokens", "4")
+        self.assertLess(asked["coverage"]["tokens_read"], asked["coverage"]["tokens_in_input"])
+        again = self.document("read", book, "--session", "cut", *SMALL)
+        self.assertEqual(again["tokens_seen"], expected["tokens_seen"])
+        self.assertEqual(self.kept("cut"), whole)
+
+    def test_reading_goes_on_after_kill(self):
+        book = self.file("long.txt", text(300000, 4))
+        expected = self.document("read", book, "--session", "whole", *SMALL)
+        whole = self.kept("whole")
+        answer = self.document("ask", "--session", "whole", "who?", "--max-tokens", "64")["answers"]
+        source = random.Random(5)
+        killed = 0
+        for attempt in range(40 if FULL else 8):
+            name = "killed %d" % (attempt // 4)  # several kills on the way of one session
+            delay = source.uniform(0.02, 0.9)
+            code = self.interrupted_at(name, book, lambda p: (time.sleep(delay), p.kill()))
+            self.assertIn(code, (0, -signal.SIGKILL))
+            killed += code != 0
+            if attempt % 4 == 3:
+                self.assertEqual(self.document("read", book, "--session", name, *SMALL)["tokens_seen"],
+                                 expected["tokens_seen"])
+                self.assertEqual(self.kept(name), whole)
+                self.assertEqual(self.document("ask", "--session", name, "who?", "--max-tokens", "64")["answers"], answer)
+                self.run_command("sessions", "verify", name)
+        self.assertGreater(killed, 2)
+        with sqlite3.connect(os.path.join(self.folder, "palimpsest", "palimpsest.db")) as database:
+            self.assertEqual(database.execute("PRAGMA integrity_check").fetchone()[0], "ok")
+
+    # -- chat ------------------------------------------------------------------------------------------------------
+
+    def test_a_chat_is_saved_after_every_turn_and_goes_on(self):
+        chat = lambda name, lines, *more: self.document(
+            "chat", "--session", name, *SMALL, "--max-tokens", "12", "--seed", "7", *more, stdin=lines.encode())
+        whole = chat("whole", "one\ntwo\nthree\nfour\n")
+        first = chat("parts", "one\ntwo\n")
+        rest = chat("parts", "three\nfour\n")
+        self.assertEqual(first + rest, whole)
+        messages = self.document("sessions", "show", "parts")["messages"]
+        self.assertEqual([m["role"] for m in messages], ["user", "assistant"] * 4)
+        self.assertEqual([m["text"] for m in messages[::2]], ["one", "two", "three", "four"])
+
+    def test_a_killed_chat_loses_no_finished_turn(self):
+        source = random.Random(6)
+        for attempt in range(12 if FULL else 3):
+            name = "chat %d" % attempt
+            process = self.start("chat", "--session", name, *SMALL, "--max-tokens", "40")
+            said = []
+            for turn in range(source.randint(1, 4)):
+                process.stdin.write(b"turn %d\n" % turn)
+                process.stdin.flush()
+                said.append(process.stdout.readline())  # an answer has at least one line end
+            time.sleep(source.uniform(0, 0.1))
+            process.kill()
+            process.communicate()
+            messages = self.document("sessions", "show", name)["messages"]
+            users = [m["text"] for m in messages if m["role"] == "user"]
+            self.assertEqual(users, ["turn %d" % t for t in range(len(said))])
+            # It goes on.
+            self.run_command("chat", "--session", name, *SMALL, "--max-tokens", "8", stdin=b"and now?\n")
+            self.run_command("sessions", "verify", name)
+
+    # -- what is stored --------------------------------------------------------------------------------------------
+
+    def test_sessions_are_listed_renamed_copied_moved_and_deleted(self):
+        self.run_command("read", self.book, "--session", "a", *SMALL)
+        self.run_command("chat", "--session", "a", *SMALL, "--max-tokens", "8", stdin=b"who?\n")
+        self.run_command("sessions", "rename", "a", "moby")
+        self.fails(3, "PAL-SESSION-01", "sessions", "show", "mobi")
+        self.run_command("sessions", "fork", "moby", "copy")
+        self.fails(2, "PAL-SESSION-02", "sessions", "fork", "moby", "copy")
+        self.assertEqual(self.kept("copy"), self.kept("moby"))
+        self.assertEqual({s["name"] for s in self.document("sessions", "list")["sessions"]}, {"moby", "copy"})
+
+        exported = os.path.join(self.folder, "moby.palimpsest")
+        self.run_command("sessions", "export", "moby", exported)
+        self.fails(1, "PAL-DISK-03", "sessions", "export", "moby", exported)
+        self.assertEqual(os.listdir(self.folder).count("moby.palimpsest.lock"), 0)
+        elsewhere = ["--db", os.path.join(self.folder, "elsewhere.db")]
+        self.assertEqual(self.document("sessions", "import", exported, *elsewhere)["name"], "moby")
+        self.fails(2, "PAL-SESSION-02", "sessions", "import", exported, *elsewhere)
+        self.run_command("sessions", "verify", "moby", *elsewhere)
+        here, there = self.document("sessions", "show", "moby"), self.document("sessions", "show", "moby", *elsewhere)
+        self.assertEqual(here["messages"], there["messages"])
+        self.assertEqual(self.document("inspect", "--session", "moby", *elsewhere)["heads"], self.kept("moby"))
+        self.fails(1, "PAL-DB-02", "sessions", "import", self.book)
+
+        self.run_command("sessions", "strip", "copy")
+        self.assertEqual(self.document("sessions", "show", "copy")["states"], [])
+        self.assertEqual(len(self.document("sessions", "show", "copy")["messages"]), 2)
+        self.run_command("sessions", "rm", "moby")
+        self.run_command("sessions", "rm", "copy")
+        self.assertEqual(self.document("sessions", "list")["sessions"], [])
+        with open(os.path.join(self.folder, "palimpsest", "palimpsest.db"), "rb") as file:
+            self.assertNotIn(b"who?", file.read())
+
+    def test_a_state_of_another_model_is_refused_and_its_text_can_be_read_again(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        other = ["--model", OTHER_MODEL]
+        sentence = self.fails(1, "PAL-SNAP-02", "ask", "--session", "one", "who?", *other)
+        self.assertIn("--reread", sentence)
+        self.assertEqual(self.document("sessions", "show", "one")["documents"][0]["source"], self.book)
+        self.run_command("ask", "--session", "one", "who?", "--max-tokens", "4")
+
+    def test_a_damaged_state_falls_back_to_the_older_one(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "8", stdin=b"who?\n")
+        expected = self.kept("one")
+        with sqlite3.connect(os.path.join(self.folder, "palimpsest", "palimpsest.db")) as database:
+            database.execute("UPDATE snapshots SET header = zeroblob(length(header)) WHERE id = (SELECT max(id) FROM snapshots)")
+        result = self.run_command("inspect", "--session", "one", "--json")
+        self.assertIn(b"an older one is used", result.stderr)
+        self.assertEqual(json.loads(result.stdout)["heads"], expected)
+        self.assertEqual(self.run_command("sessions", "verify", "one", status=1).stdout, b"")
+
+    def test_one_writes_and_others_read(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        owner = self.start("chat", "--session", "two", *SMALL, "--max-tokens", "8")
+        owner.stdin.write(b"hello\n")
+        owner.stdin.flush()
+        owner.stdout.readline()
+        begin = time.monotonic()
+        sentence = self.fails(5, "PAL-DB-07", "read", self.book, "--session", "three", *SMALL)
+        self.assertLess(time.monotonic() - begin, 20)
+        self.assertIn("process %d" % owner.pid, sentence)
+        self.assertEqual({s["name"] for s in self.document("sessions", "list")["sessions"]}, {"one", "two"})
+        self.run_command("ask", "--session", "one", "who?", "--max-tokens", "4")
+        owner.communicate(timeout=60)
+        self.assertEqual(owner.returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=1)
