@@ -17,6 +17,7 @@ PROGRAM, FIXTURES = sys.argv[1], sys.argv[2]
 MODEL = os.path.join(FIXTURES, "llama.f32.gguf")
 OTHER_MODEL = os.path.join(FIXTURES, "llama3-scaled.f16.gguf")
 FULL = os.environ.get("PALIMPSEST_TEST_LEVEL") == "full"
+LONG = 300000 if FULL else 60000  # words
 SMALL = ["--model", MODEL, "--budget", "64", "--chunk", "16"]
 WORDS = ["the", "keeper", "of", "light", "wrote", "in", "his", "book", "that", "sea", "was", "calm", "and", "wind", "came"]
 
@@ -98,7 +99,7 @@ class SessionTest(unittest.TestCase):
         return process.returncode
 
     def test_reading_goes_on_after_ctrl_c(self):
-        book = self.file("long.txt", text(300000, 3))
+        book = self.file("long.txt", text(LONG, 3))
         expected = self.document("read", book, "--session", "whole", *SMALL)
         whole = self.kept("whole")
 
@@ -117,15 +118,17 @@ class SessionTest(unittest.TestCase):
         self.assertEqual(self.kept("cut"), whole)
 
     def test_reading_goes_on_after_kill(self):
-        book = self.file("long.txt", text(300000, 4))
+        book = self.file("long.txt", text(LONG, 4))
+        begin = time.monotonic()
         expected = self.document("read", book, "--session", "whole", *SMALL)
+        duration = time.monotonic() - begin
         whole = self.kept("whole")
         answer = self.document("ask", "--session", "whole", "who?", "--max-tokens", "64")["answers"]
         source = random.Random(5)
         killed = 0
         for attempt in range(40 if FULL else 8):
             name = "killed %d" % (attempt // 4)  # several kills on the way of one session
-            delay = source.uniform(0.02, 0.9)
+            delay = source.uniform(0, 0.7) * duration
             code = self.interrupted_at(name, book, lambda p: (time.sleep(delay), p.kill()))
             self.assertIn(code, (0, -signal.SIGKILL))
             killed += code != 0
@@ -138,6 +141,41 @@ class SessionTest(unittest.TestCase):
         self.assertGreater(killed, 2)
         with sqlite3.connect(os.path.join(self.folder, "palimpsest", "palimpsest.db")) as database:
             self.assertEqual(database.execute("PRAGMA integrity_check").fetchone()[0], "ok")
+
+    def killed_at_write(self, number, *arguments):
+        """Runs the command and kills it as it is about to write to a file for the given time."""
+        trace = ["strace", "-f", "-qq", "-o", os.devnull, "-e", "trace=pwrite64,fdatasync,fsync",
+                 "-e", "inject=pwrite64,fdatasync,fsync:signal=SIGKILL:when=%d" % number]
+        return subprocess.run([*trace, PROGRAM, *arguments], capture_output=True, timeout=300,
+                              env=self.environment).returncode
+
+    def writes_of(self, *arguments):
+        log = os.path.join(self.folder, "trace")
+        subprocess.run(["strace", "-f", "-qq", "-o", log, "-e", "trace=pwrite64,fdatasync,fsync", PROGRAM, *arguments],
+                       check=True, capture_output=True, timeout=300, env=self.environment)
+        with open(log) as lines:
+            return sum(("pwrite64(" in line or "sync(" in line) for line in lines)
+
+    def test_reading_survives_a_kill_at_any_write(self):
+        if not shutil.which("strace"):
+            self.skipTest("strace is not there")
+        book = self.file("book.txt", text(20000, 8))
+        read = lambda name: ["read", book, "--session", name, *SMALL, "--checkpoint-seconds", "0.02"]
+        total = self.writes_of(*read("whole"))
+        expected, whole = self.document("sessions", "show", "whole")["tokens"], self.kept("whole")
+        answer = self.document("ask", "--session", "whole", "who?", "--max-tokens", "64")["answers"]
+        self.assertGreater(total, 40)
+        # Nearly all writes belong to a transaction: of the import, or of a state. How many states there are depends on the
+        # clock, so that a run may have fewer writes than the one that was counted.
+        moments = 60 if FULL else 20
+        killed = 0
+        for i in range(moments):
+            name = "cut %d" % i
+            killed += self.killed_at_write(1 + i * total // 2 // moments, *read(name)) != 0
+            self.assertEqual(self.document(*read(name)[:4], *SMALL)["tokens_seen"], expected)
+            self.assertEqual(self.kept(name), whole)
+            self.assertEqual(self.document("ask", "--session", name, "who?", "--max-tokens", "64")["answers"], answer)
+        self.assertGreater(killed, moments * 3 // 4)
 
     # -- chat ------------------------------------------------------------------------------------------------------
 
