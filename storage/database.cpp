@@ -65,14 +65,20 @@ Database::Database(const fs::path& file, Access access) : file_(file)
     guarded([&] { open(access); });
 }
 
+Database::Database() : file_(":memory:")
+{
+    guarded([&] { open(Access::Write); });
+}
+
 void Database::open(Access access)
 {
     const bool writes = access == Access::Write;
     const mode_t before = umask(077);
     try {
+        const bool in_memory = file_ == ":memory:";
         const int flags = (writes ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE : SQLite::OPEN_READONLY) |
                           SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE;
-        sql_ = std::make_unique<SQLite::Database>(fs::absolute(file_).string(), flags,
+        sql_ = std::make_unique<SQLite::Database>(in_memory ? file_.string() : fs::absolute(file_).string(), flags,
                                                   static_cast<int>(patience.count()));
         umask(before);
     } catch (...) {

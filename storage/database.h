@@ -25,6 +25,7 @@ public:
     // beside an owner. Throws Error: Busy (PAL-DB-07), NotFound (Read and no file), Failed (PAL-DB-01 not to be
     // opened, 02 not ours, 03 damaged, 05 newer than this program and to be written).
     Database(const std::filesystem::path& file, Access access);
+    Database(); // in memory: leaves nothing behind
 
     const std::filesystem::path& file() const { return file_; }
     uint64_t bytes_written() const { return bytes_written_; } // of content, by this connection

@@ -204,7 +204,7 @@ void add_output_options(CLI::App& command, CommonOptions& o)
     command.add_flag("--json", o.json, "print one JSON document");
     command.add_flag("--events", o.events, "telemetry as JSON lines on standard error instead of a progress line");
     command.add_flag("--require-complete", o.require_complete, "fail if not all of the input was read");
-    command.add_flag("--no-save", o.no_save, "leave nothing behind (this version saves nothing)");
+    command.add_flag("--no-save", o.no_save, "leave nothing behind");
 }
 
 engine::SessionOptions CommonOptions::session(const engine::ModelConfig& config,

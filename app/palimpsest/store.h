@@ -13,6 +13,7 @@
 namespace palimpsest::app {
 
 struct Store {
+    Store() : library(database), conversations(database), snapshots(database) {} // in memory
     Store(const std::filesystem::path& file, storage::Database::Access access)
         : database(file, access), library(database), conversations(database), snapshots(database)
     {

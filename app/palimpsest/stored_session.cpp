@@ -264,6 +264,11 @@ int64_t StoredSession::stored_document(Document& document)
     }
     const bool is_first = parts_.empty();
     const int64_t id = import(document, is_first && template_->document_is_first_text());
+    if (store_.library.get(id).tokens == 0) {
+        store_.library.remove(id);
+        throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(document.name()), "it has no text",
+                    "give a document with text");
+    }
     store_.database.transaction([&] {
         StreamPart framing;
         framing.ids = is_first ? template_->open_user() : next_document(document.title());

@@ -181,7 +181,7 @@ class SessionTest(unittest.TestCase):
 
     def test_a_chat_is_saved_after_every_turn_and_goes_on(self):
         chat = lambda name, lines, *more: self.document(
-            "chat", "--session", name, *SMALL, "--max-tokens", "12", "--seed", "7", *more, stdin=lines.encode())
+            "chat", "--session", name, *SMALL, "--max-tokens", "12", "--seed", "7", *more, stdin=lines.encode())["turns"]
         whole = chat("whole", "one\ntwo\nthree\nfour\n")
         first = chat("parts", "one\ntwo\n")
         rest = chat("parts", "three\nfour\n")
@@ -189,6 +189,13 @@ class SessionTest(unittest.TestCase):
         messages = self.document("sessions", "show", "parts")["messages"]
         self.assertEqual([m["role"] for m in messages], ["user", "assistant"] * 4)
         self.assertEqual([m["text"] for m in messages[::2]], ["one", "two", "three", "four"])
+
+    def test_a_chat_that_is_not_saved_leaves_nothing(self):
+        answers = self.document("chat", "--no-save", *SMALL, "--max-tokens", "8", stdin=b"one\ntwo\n")["turns"]
+        self.assertEqual([a["message"] for a in answers], ["one", "two"])
+        self.assertFalse(os.path.exists(os.path.join(self.folder, "palimpsest")))
+        self.fails(2, "PAL-OPTION-01", "read", self.book, "--session", "x", "--no-save", *SMALL)
+        self.fails(1, "PAL-DOC-03", "read", self.file("empty.txt", ""), "--session", "x", *SMALL)
 
     def test_a_killed_chat_loses_no_finished_turn(self):
         source = random.Random(6)

@@ -56,16 +56,22 @@ public:
         Documents documents;
         if (!file_.empty()) documents = open_documents({file_}, console.in, console.stop);
         const std::string name = session_.empty() ? (file_.empty() ? today() : documents[0]->title()) : session_;
-        const auto store = open_store(database_, storage::Database::Access::Write);
+        const auto store = options_.common.no_save ? std::make_unique<Store>()
+                                                   : open_store(database_, storage::Database::Access::Write);
         StoredSession session(*store, name, options_, console);
         const bool is_read = session.coverage().complete() && !session.is_new();
         if (!documents.empty() && (session.is_new() || !is_read)) session.read(*documents[0]);
-        LineEditor editor(console, data_folder() + "/history");
+        LineEditor editor(console, options_.common.no_save ? "" : data_folder() + "/history");
         if (editor.is_terminal())
             console.err << "session '" << visible(name) << "', " << format_count(session.session().tokens_seen())
                         << " tokens; /help for commands, /quit to leave" << std::endl;
         talk(session, editor, console);
-        if (options_.common.json) write_json(console.out, turns_);
+        if (options_.common.json)
+            write_json(console.out, {{"schema", "palimpsest.chat/1"},
+                                     {"session", name},
+                                     {"turns", turns_},
+                                     {"coverage", session.coverage().json()},
+                                     {"memory", memory_json(session.session().telemetry())}});
     }
 
 private:

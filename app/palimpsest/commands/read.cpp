@@ -4,6 +4,7 @@
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/reading.h"
 #include "app/palimpsest/stored_session.h"
+#include "kernels/base/error.h"
 
 namespace palimpsest::app {
 namespace {
@@ -32,6 +33,9 @@ public:
 
     void run(Console& console) override
     {
+        if (options_.common.no_save)
+            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--no-save", "nothing would remain of the reading",
+                        "use summarize or ask, which save nothing without --session");
         const Documents documents = open_documents(files_, console.in, console.stop);
         const auto store = open_store(database_, storage::Database::Access::Write);
         StoredSession session(*store, session_, options_, console);
