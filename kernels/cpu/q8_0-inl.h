@@ -24,8 +24,14 @@ inline constexpr int64_t q8_0_weights = 32, q8_0_bytes = sizeof(BlockQ8_0);
 template<class D>
 HWY_INLINE hn::Vec<D> Q8Scale(D d, const std::byte* block)
 {
-    const hn::CappedTag<float, 1> one;
-    return hn::Set(d, hn::GetLane(LoadF16(one, static_cast<const uint16_t*>(static_cast<const void*>(block)))));
+    uint16_t scale;
+    std::memcpy(&scale, block, sizeof scale);
+#if HWY_TARGET <= HWY_AVX2
+    const hn::Rebind<uint16_t, D> bits;
+    return hn::PromoteTo(d, hn::BitCast(hn::Rebind<hwy::float16_t, D>(), hn::Set(bits, scale)));
+#else
+    return hn::Set(d, hn::GetLane(LoadF16(hn::CappedTag<float, 1>(), &scale)));
+#endif
 }
 
 // Lanes(d) of the block's bytes, from the given one on.
