@@ -133,6 +133,7 @@ def main():
     write("config", "index", (MODELS / "llama-linear" / "model.safetensors.index.json").read_bytes())
     write("tokenizer", "spm", b"m" + spm())
     write("tokenizer", "spm-map", b"m" + spm(character_map()))
+    write("tokenizer", "spm-llama", b"m" + (MODELS / "llama" / "tokenizer.model").read_bytes())
     write("tokenizer", "config", b"c" + (MODELS / "llama" / "tokenizer_config.json").read_bytes())
     write("tokenizer", "templates", b"c" + json.dumps(
         {"bos_token": "<s>", "eos_token": {"content": "w4"}, "add_bos_token": False,
