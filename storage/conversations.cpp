@@ -187,6 +187,9 @@ int64_t Conversations::fork(int64_t session, const std::string& name)
         id = db_.last_row();
         std::map<int64_t, int64_t> new_id; // of a message
         for (Message& message : messages(session)) {
+            if (message.damaged)
+                throw Error(ErrorKind::Failed, "PAL-DB-03", "message " + std::to_string(message.id),
+                            "it does not match its checksum", "a copy would pass it off as genuine");
             if (message.parent) message.parent = new_id.at(*message.parent);
             new_id[message.id] = add_message(id, message);
         }

@@ -17,6 +17,7 @@ constexpr std::string_view magic{"PALSNAP\1", 8};
 constexpr uint32_t format_version = 1;
 constexpr uint32_t most_blocks = 65536; // L17
 constexpr uint32_t most_lists = 1024 * 1024;
+constexpr uint32_t most_row_bytes = 1 << 16; // so that no sum of sizes can wrap
 
 [[noreturn]] void damaged(const std::string& what)
 {
@@ -272,6 +273,7 @@ void parse(std::span<const std::byte> header, SessionState& state, Layout& layou
     describe(reader, state, layout);
     reader.expect_end();
     if (layout.lengths.size() > most_lists || layout.blocks.size() > most_blocks) damaged("it has too many parts");
+    if (layout.row_bytes > most_row_bytes) damaged("its keys are too large");
     uint64_t total = 0;
     for (const BlockName& block : layout.blocks) {
         if (block.bytes == 0 || block.bytes > block_bytes) damaged("a block has an impossible size");

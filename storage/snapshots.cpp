@@ -93,19 +93,30 @@ int64_t Snapshots::save(int64_t session, const engine::SessionState& state, cons
 
 int64_t Snapshots::put_block(std::span<const std::byte> raw, const BlockName& name)
 {
-    auto find = db_.statement("SELECT id FROM blocks WHERE hash = ? AND raw = ?");
+    auto find = db_.statement("SELECT id, seal, data FROM blocks WHERE hash = ? AND raw = ?");
     find.bindNoCopy(1, name.hash.data(), static_cast<int>(name.hash.size()));
     find.bind(2, static_cast<int64_t>(raw.size()));
-    if (find.executeStep()) return find.getColumn(0).getInt64();
+    const bool found = find.executeStep();
+    const int64_t there = found ? find.getColumn(0).getInt64() : 0;
+    if (found) {
+        const SQLite::Column column = find.getColumn(2);
+        if (hash64(blob(column)) == find.getColumn(1).getInt64()) return there;
+    }
+    // A block that has been damaged since is written anew.
     const auto stored = pack(raw);
-    auto insert = db_.statement("INSERT INTO blocks(hash, raw, seal, data) VALUES(?, ?, ?, ?)");
-    insert.bindNoCopy(1, name.hash.data(), static_cast<int>(name.hash.size()));
-    insert.bind(2, static_cast<int64_t>(raw.size()));
-    insert.bind(3, hash64(stored));
-    insert.bindNoCopy(4, stored.data(), bytes(stored));
-    insert.exec();
+    auto write = db_.statement(found ? "UPDATE blocks SET seal = ?, data = ? WHERE id = ?"
+                                     : "INSERT INTO blocks(seal, data, hash, raw) VALUES(?, ?, ?, ?)");
+    write.bind(1, hash64(stored));
+    write.bindNoCopy(2, stored.data(), bytes(stored));
+    if (found) {
+        write.bind(3, there);
+    } else {
+        write.bindNoCopy(3, name.hash.data(), static_cast<int>(name.hash.size()));
+        write.bind(4, static_cast<int64_t>(raw.size()));
+    }
+    write.exec();
     db_.count_written(stored.size());
-    return db_.last_row();
+    return found ? there : db_.last_row();
 }
 
 std::vector<SnapshotInfo> Snapshots::of(int64_t session)
@@ -194,7 +205,7 @@ void Snapshots::remove_all(int64_t session)
 
 void Snapshots::remove_after(int64_t session, uint64_t tokens_seen)
 {
-    db_.transaction([&] {
+    db_.guarded([&] {
         auto forget = db_.statement("DELETE FROM snapshots WHERE session = ? AND tokens_seen > ?");
         forget.bind(1, session);
         forget.bind(2, static_cast<int64_t>(tokens_seen));

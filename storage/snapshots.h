@@ -35,7 +35,7 @@ public:
     // The other session gets the same snapshot; blocks are shared.
     int64_t share(int64_t snapshot, int64_t session);
     void remove_all(int64_t session);
-    void remove_after(int64_t session, uint64_t tokens_seen); // those of a stream that goes on no longer
+    void remove_after(int64_t session, uint64_t tokens_seen); // those of a stream that goes on no longer; within a transaction
     // What a crash left behind, and blocks that nobody names.
     void sweep();
 

@@ -27,6 +27,14 @@ void bind_column(SQLite::Statement& statement, int index, const SQLite::Column& 
         statement.bind(index, value.getBytes() ? value.getBlob() : "", value.getBytes());
 }
 
+int64_t other(const Ids& ids, int64_t id)
+{
+    const auto found = ids.find(id);
+    if (found != ids.end()) return found->second;
+    throw Error(ErrorKind::Failed, "PAL-DB-03", "session", "its rows name others that are not there",
+                "the database it comes from is damaged");
+}
+
 // Rows of `select`, whose columns are those of `insert` behind the first `skip`. `row` says the id of the row that
 // was read, and what stands in place of columns that name other rows (by place, from 1).
 struct RowCopy {
@@ -41,6 +49,8 @@ public:
 
     void run(const std::string& name)
     {
+        // One view of where it comes from, whatever its owner does meanwhile.
+        const SQLite::Transaction view(from_.sql(), SQLite::TransactionBehavior::DEFERRED);
         copy_documents();
         copy_blocks();
         to_.transaction([&] {
@@ -100,7 +110,7 @@ private:
                     if (renamed == rows.renamed.end() || read.getColumn(i).isNull())
                         bind_column(write, i, read.getColumn(i));
                     else
-                        write.bind(i, renamed->second->at(read.getColumn(i).getInt64()));
+                        write.bind(i, other(*renamed->second, read.getColumn(i).getInt64()));
                 }
                 write.exec();
                 if (ids) (*ids)[read.getColumn(0).getInt64()] = to_.last_row();

@@ -1,6 +1,7 @@
 #include "app/palimpsest/stored_session.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "app/palimpsest/byte_quantity.h"
@@ -26,6 +27,24 @@ constexpr size_t answer_save_tokens = 256;
 bool concerns_snapshot(const Error& error)
 {
     return error.code().starts_with("PAL-SNAP-") || error.code().starts_with("PAL-POLICY-05");
+}
+
+[[noreturn]] void damaged_stream(const std::string& name)
+{
+    throw Error(ErrorKind::Failed, "PAL-DB-03", "session '" + printable(name) + "'",
+                "what was fed to it is damaged", "see what is left: palimpsest sessions show");
+}
+
+std::span<const engine::TokenId> rest_of(const std::vector<engine::TokenId>& ids, uint64_t skip)
+{
+    return std::span(ids).subspan(std::min<size_t>(skip, ids.size()));
+}
+
+// As it can be found again from another folder.
+std::string place_of(const Document& document)
+{
+    if (document.name() == "-") return "-";
+    return std::filesystem::absolute(document.name()).lexically_normal().string();
 }
 
 [[noreturn]] void damaged_options(const std::string& name)
@@ -87,7 +106,7 @@ void StoredSession::begin(const std::string& name)
 std::string StoredSession::options_json() const
 {
     const engine::SessionOptions& o = session_->options();
-    return ordered_json{{"model", model_->files().path.string()},
+    return ordered_json{{"model", std::filesystem::absolute(model_->files().path).string()},
                         {"policy", o.policy.text()},
                         {"budget", o.budget},
                         {"chunk", o.chunk},
@@ -105,6 +124,8 @@ std::string StoredSession::options_json() const
 void StoredSession::resume()
 {
     parts_ = store_.conversations.stream(info_.id);
+    for (const StreamPart& part : parts_)
+        if (!part.document && !part.message && part.tokens != part.ids.size()) damaged_stream(info_.name);
     if (restore_newest()) return;
     const auto o = ordered_json::parse(info_.options, nullptr, false);
     if (!o.is_object()) damaged_options(info_.name);
@@ -130,7 +151,9 @@ bool StoredSession::restore_newest()
     std::optional<Error> first;
     for (const storage::SnapshotInfo& snapshot : store_.snapshots.of(info_.id)) {
         try {
-            session_ = engine::Session::restore(model_, store_.snapshots.load(snapshot.id));
+            const engine::SessionState state = store_.snapshots.load(snapshot.id);
+            if (state.tokens_seen + state.pending.size() > planned()) continue; // of a turn that was taken back
+            session_ = engine::Session::restore(model_, state);
             snapshot_bytes_ = snapshot.bytes;
             if (first)
                 write_note(console_, options_.common.events, std::string(first->what()) + "; an older one is used");
@@ -142,14 +165,21 @@ bool StoredSession::restore_newest()
         }
     }
     if (first && !options_.reread) {
-        uint64_t tokens = 0;
-        for (const StreamPart& part : parts_)
-            tokens += part.tokens;
         throw Error(ErrorKind::Failed, first->code(), "session '" + printable(info_.name) + "'", first->text(),
-                    "its text is safe; give --reread to read its " + format_count(tokens) + " tokens again");
+                    "its text is safe; give --reread to read its " + format_count(planned()) + " tokens again");
     }
-    if (!options_.read_only) store_.conversations.drop_fading_after(info_.id, 0);
+    if (options_.read_only) return false;
+    store_.snapshots.remove_all(info_.id); // none can be used, and damaged blocks must not be taken for new ones
+    store_.conversations.drop_fading_after(info_.id, 0);
     return false;
+}
+
+uint64_t StoredSession::planned() const
+{
+    uint64_t tokens = 0;
+    for (const StreamPart& part : parts_)
+        tokens += part.tokens;
+    return tokens;
 }
 
 uint64_t StoredSession::position() const
@@ -176,14 +206,19 @@ void StoredSession::catch_up(bool finish_document)
 void StoredSession::feed_part(const StreamPart& part, uint64_t skip)
 {
     if (part.document) return feed_document(*part.document, skip, part.tokens - skip, nullptr);
-    if (!part.message) return feed(std::span(part.ids).subspan(skip), nullptr);
+    if (!part.message) return feed(rest_of(part.ids, skip), nullptr);
     for (const Message& message : store_.conversations.messages(info_.id)) {
         if (message.id != *part.message) continue;
-        const auto ids = std::span(message.ids).subspan(skip);
+        if (message.damaged) damaged_stream(info_.name);
+        const auto ids = rest_of(message.ids, skip);
         if (message.role == Role::User) return feed(ids, nullptr);
-        const auto said_again = static_cast<size_t>(session_->replay(ids, console_.stop));
+        const bool ended = message.state == MessageState::Complete;
+        const auto said_again = static_cast<size_t>(session_->replay(ids, ended, console_.stop));
+        // Feeding the rest would compute it otherwise than it was: better not at all.
+        if (console_.stop.stop_requested()) throw Interrupted{"stopped while going back to where the session was"};
         return feed(ids.subspan(said_again), nullptr);
     }
+    damaged_stream(info_.name);
 }
 
 // The chunk at a document's end is computed as it is: what follows it begins a new one.
@@ -213,70 +248,55 @@ void StoredSession::feed(std::span<const engine::TokenId> ids, Progress* progres
                       " tokens; they are saved, run it again to go on"};
 }
 
-void StoredSession::append(const StreamPart& part)
-{
-    store_.conversations.append(info_.id, part);
-    parts_.push_back(part);
-}
-
 void StoredSession::read(Document& document)
 {
-    if (has_read(document.name())) {
+    Progress progress(console_, Progress::style_for(console_, options_.common.events), document.name(),
+                      std::nullopt);
+    const bool goes_on = !parts_.empty() && parts_.back().document && position() < planned();
+    const bool is_last = goes_on && store_.library.get(*parts_.back().document).source == place_of(document);
+    if (goes_on) {
+        const StreamPart last = parts_.back();
+        feed_document(*last.document, last.tokens - (planned() - position()), planned() - position(), &progress);
+    }
+    if (goes_on && is_last && document.name() != "-") return save();
+    if (has_read(place_of(document))) {
         write_note(console_, options_.common.events, document.name() + " was read into this session before");
         return;
     }
-    const int64_t id = stored_document(document);
-    Progress progress(console_, Progress::style_for(console_, options_.common.events), document.name(),
-                      std::nullopt);
-    uint64_t begin = 0;
-    for (const StreamPart& part : parts_) {
-        if (part.document == id) feed_document(id, position() - begin, begin + part.tokens - position(), &progress);
-        begin += part.tokens;
-    }
+    const int64_t id = add_document(document);
+    feed_document(id, 0, parts_.back().tokens, &progress);
     save();
 }
 
 bool StoredSession::has_read(const std::string& source)
 {
-    uint64_t end = 0;
-    for (const StreamPart& part : parts_) {
-        end += part.tokens;
-        if (part.document && end <= position() && source != "-" &&
-            store_.library.get(*part.document).source == source)
-            return true;
-    }
-    return false;
+    return source != "-" && std::any_of(parts_.begin(), parts_.end(), [&](const StreamPart& part) {
+               return part.document && store_.library.get(*part.document).source == source;
+           });
 }
 
-// The document at the end of the stream if it is this one and not all of it was computed; else it is taken in anew.
-int64_t StoredSession::stored_document(Document& document)
+// Takes a document in and puts it, with its framing, at the end of the stream.
+int64_t StoredSession::add_document(Document& document)
 {
-    uint64_t planned = 0;
-    for (const StreamPart& part : parts_)
-        planned += part.tokens;
-    if (!parts_.empty() && parts_.back().document && planned > position()) {
-        const storage::DocumentInfo last = store_.library.get(*parts_.back().document);
-        if (last.source == document.name()) return last.id;
-        throw Error(ErrorKind::Usage, "PAL-SESSION-03", "session '" + printable(info_.name) + "'",
-                    "it has not read all of " + printable(last.source) + " yet",
-                    "let it go on with that first: palimpsest read " + printable(last.source) + " --session " +
-                        printable(info_.name));
-    }
     const bool is_first = parts_.empty();
     const int64_t id = import(document, is_first && template_->document_is_first_text());
-    if (store_.library.get(id).tokens == 0) {
+    const uint64_t tokens = store_.library.get(id).tokens;
+    if (tokens == 0) {
         store_.library.remove(id);
         throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(document.name()), "it has no text",
                     "give a document with text");
     }
+    StreamPart framing;
+    framing.ids = is_first ? template_->open_user() : next_document(document.title());
+    framing.tokens = framing.ids.size();
+    const StreamPart part{.tokens = tokens, .document = id};
     store_.database.transaction([&] {
-        StreamPart framing;
-        framing.ids = is_first ? template_->open_user() : next_document(document.title());
-        framing.tokens = framing.ids.size();
-        append(framing);
-        append({.tokens = store_.library.get(id).tokens, .document = id});
+        store_.conversations.append(info_.id, framing);
+        store_.conversations.append(info_.id, part);
     });
-    feed(parts_[parts_.size() - 2].ids, nullptr);
+    parts_.push_back(framing);
+    parts_.push_back(part);
+    feed(framing.ids, nullptr);
     return id;
 }
 
@@ -300,7 +320,7 @@ std::vector<std::string> StoredSession::sources()
 
 int64_t StoredSession::import(Document& document, bool first_text)
 {
-    storage::Import import(store_.database, document.title(), document.name(), model_->fingerprint());
+    storage::Import import(store_.database, document.title(), place_of(document), model_->fingerprint());
     Coverage coverage;
     encode_document(document, *tokenizer_, first_text, coverage,
                     [&](std::string_view clean, std::span<const engine::EncodedToken> tokens) {
@@ -394,11 +414,19 @@ void StoredSession::undo()
     if (last == messages.rend())
         throw Error(ErrorKind::NotFound, "PAL-SESSION-04", "session '" + printable(info_.name) + "'",
                     "there is no message to take back", "say something first");
-    store_.database.transaction([&] { store_.conversations.remove_messages_from(info_.id, last->id); });
-    uint64_t kept = 0;
-    for (const StreamPart& part : store_.conversations.stream(info_.id))
-        kept += part.tokens;
-    store_.snapshots.remove_after(info_.id, kept);
+    const auto part =
+        std::find_if(parts_.begin(), parts_.end(), [&](const StreamPart& p) { return p.message == last->id; });
+    if (std::any_of(part, parts_.end(), [](const StreamPart& p) { return p.document.has_value(); }))
+        throw Error(ErrorKind::Usage, "PAL-SESSION-05", "session '" + printable(info_.name) + "'",
+                    "a document was read after the last message", "go on, or fork the session at an earlier time");
+    const std::vector<StreamPart> kept(parts_.begin(), part);
+    store_.database.transaction([&] {
+        uint64_t tokens = 0;
+        for (const StreamPart& p : kept)
+            tokens += p.tokens;
+        store_.conversations.remove_messages_from(info_.id, last->id);
+        store_.snapshots.remove_after(info_.id, tokens);
+    });
     resume();
     watch_fading();
     catch_up(true);
@@ -407,6 +435,10 @@ void StoredSession::undo()
 
 engine::GenerateResult StoredSession::say(const std::string& message, const engine::GenerateOptions& options)
 {
+    if (position() != planned())
+        throw Error(ErrorKind::Usage, "PAL-SESSION-03", "session '" + printable(info_.name) + "'",
+                    "its document is not read to its end yet",
+                    "let it go on first: palimpsest read FILE --session " + printable(info_.name));
     Message question{.role = Role::User, .text = message, .ids = turn(message)};
     Message reply{.role = Role::Assistant, .state = MessageState::Growing};
     store_.database.transaction([&] {
@@ -414,9 +446,11 @@ engine::GenerateResult StoredSession::say(const std::string& message, const engi
         question.id = store_.conversations.add_message(info_.id, question);
         reply.parent = question.id;
         reply.id = store_.conversations.add_message(info_.id, reply);
-        append({.tokens = question.ids.size(), .message = question.id});
-        append({.message = reply.id});
+        store_.conversations.append(info_.id, {.message = question.id});
+        store_.conversations.append(info_.id, {.message = reply.id});
     });
+    parts_.push_back({.tokens = question.ids.size(), .message = question.id});
+    parts_.push_back({.message = reply.id});
     feed(question.ids, nullptr);
 
     engine::IncrementalDetokenizer detokenizer(*tokenizer_, false);

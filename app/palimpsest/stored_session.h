@@ -69,14 +69,14 @@ private:
     void feed_document(int64_t document, uint64_t first, uint64_t count, Progress* progress);
     void feed(std::span<const engine::TokenId> ids, Progress* progress, uint64_t total = 0);
     bool has_read(const std::string& source);
-    int64_t stored_document(Document& document);
+    int64_t add_document(Document& document);
     int64_t import(Document& document, bool first_text);
     std::vector<engine::TokenId> next_document(const std::string& title) const;
     std::optional<int64_t> last_message() const;
-    void append(const storage::StreamPart& part);
     void watch_fading();
     void checkpoint_if_due();
-    uint64_t position() const;
+    uint64_t position() const; // computed, and waiting for their chunk
+    uint64_t planned() const;  // of the whole stream
     std::string options_json() const;
 
     Store& store_;

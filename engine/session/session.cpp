@@ -11,6 +11,7 @@ namespace palimpsest::engine {
 namespace {
 
 constexpr int32_t default_budget = 2048;
+constexpr int32_t longest_chunk = 1 << 20;
 
 [[noreturn]] void refuse_option(const std::string& option, const std::string& what, const std::string& remedy)
 {
@@ -29,6 +30,9 @@ SessionOptions resolve(SessionOptions options, const ModelConfig& model, bool bo
     if (options.chunk < 1)
         refuse_option("--chunk", "a chunk of " + std::to_string(options.chunk) + " tokens is not possible",
                       "give 1 or more");
+    if (options.chunk > longest_chunk)
+        refuse_option("--chunk", "a chunk of " + std::to_string(options.chunk) + " tokens is too long",
+                      "give at most " + std::to_string(longest_chunk));
     if (options.budget < 0)
         refuse_option("--budget", "a budget of " + std::to_string(options.budget) + " tokens is not possible",
                       "give 1 or more");
@@ -62,7 +66,7 @@ std::unique_ptr<Policy> fitting(std::unique_ptr<Policy> policy, const SessionOpt
 {
     const int64_t longest = longest_list(*policy, model);
     const int64_t positions = policy->bounded() ? longest + options.chunk : longest;
-    if (options.positions == PositionMode::Original || positions <= model.context) return policy;
+    if ((options.positions == PositionMode::Original ? longest : positions) <= model.context) return policy;
     throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "--budget",
                 "a budget of " + std::to_string(options.budget) + " and a chunk of " +
                     std::to_string(options.chunk) + " need " + std::to_string(positions) +
@@ -347,10 +351,11 @@ GenerateResult Session::generate(const GenerateOptions& options)
     return result;
 }
 
-int64_t Session::replay(std::span<const TokenId> tokens, std::stop_token stop)
+int64_t Session::replay(std::span<const TokenId> tokens, bool ended, std::stop_token stop)
 {
     finish();
     int64_t count = 0;
+    if (tokens_seen_ == 0) return count;
     for (const TokenId token : tokens) {
         if (stop.stop_requested()) break;
         const Sampler before = sampler_;
@@ -361,6 +366,7 @@ int64_t Session::replay(std::span<const TokenId> tokens, std::stop_token stop)
         decode(token);
         ++count;
     }
+    if (ended && count == std::ssize(tokens)) sampler_.sample(logits());
     return count;
 }
 

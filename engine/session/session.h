@@ -76,9 +76,9 @@ public:
     int64_t pending() const { return std::ssize(pending_); }
 
     GenerateResult generate(const GenerateOptions& options);
-    // Generates again what was generated from here before, up to a crash. Returns how many of the tokens the
-    // sampler chose again; the rest was not fed.
-    int64_t replay(std::span<const TokenId> tokens, std::stop_token stop = {});
+    // Generates again what was generated from here before, up to a crash; `ended`: the sampler then chose an end of
+    // text. Returns how many of the tokens the sampler chose again; the rest was not fed.
+    int64_t replay(std::span<const TokenId> tokens, bool ended, std::stop_token stop = {});
     Sampler& sampler() { return sampler_; }
 
     // Logits after the last token. REQUIRES: something was fed; finishes an incomplete chunk.

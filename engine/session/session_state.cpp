@@ -36,6 +36,22 @@ void check_list(const ListAtRest& list, const KvCache& cache, int32_t layer, int
                "read the document again");
 }
 
+std::unique_ptr<Session> begun(const std::shared_ptr<const Model>& model, const SessionState& state)
+{
+    try {
+        return std::make_unique<Session>(model, SessionOptions{.policy = state.policy,
+                                                               .budget = state.budget,
+                                                               .chunk = state.chunk,
+                                                               .positions = state.positions,
+                                                               .kv_type = state.kv_type,
+                                                               .rows_at_once = SessionOptions{}.rows_at_once,
+                                                               .sampler = state.sampler_options});
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::Usage) throw;
+        refuse("its settings are not possible here: " + error.text(), "read the document again");
+    }
+}
+
 // What was fed left logits and a last token behind; what was not, did not. Tokens beyond the index type never were.
 void check_stream(const SessionState& state, const ModelConfig& model)
 {
@@ -134,19 +150,15 @@ std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, co
         refuse("it was computed with " + state.simd_target + " instructions, this process uses " +
                    model->backend().simd_target(),
                "start with --simd " + state.simd_target + " or read the document again");
-    auto session = std::make_unique<Session>(model, SessionOptions{.policy = state.policy,
-                                                                   .budget = state.budget,
-                                                                   .chunk = state.chunk,
-                                                                   .positions = state.positions,
-                                                                   .kv_type = state.kv_type,
-                                                                   .rows_at_once = SessionOptions{}.rows_at_once,
-                                                                   .sampler = state.sampler_options});
+    auto session = begun(model, state);
     check_stream(state, model->config());
     const CacheShape& shape = session->cache_.shape();
     for (int32_t l = 0; l < shape.layers; ++l)
         for (int32_t h = 0; h < shape.heads.kv_heads; ++h) {
             const ListAtRest& list = state.lists[static_cast<size_t>(l * shape.heads.kv_heads + h)];
             check_list(list, session->cache_, l, h, state.tokens_seen);
+            if (list.tokens.size() != state.lists[static_cast<size_t>(l * shape.heads.kv_heads)].tokens.size())
+                refuse("the lists of layer " + std::to_string(l) + " differ in length", "read the document again");
             session->cache_.write(l, h, list.tokens, list.keys, list.values);
         }
     session->policy_->restore(state.policy_state);

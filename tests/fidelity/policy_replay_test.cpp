@@ -224,6 +224,8 @@ TEST_CASE("the shipped model's summary is the model's")
     INFO("worst signal error " << replay.worst_signal << ", worst logit error " << replay.worst_logit);
     CHECK(tokens.size() > 300);
     CHECK(replay.wrong_selections == 0);
-    CHECK(replay.worst_signal < 1e-5);
+    // A trained model's logits are an order larger than those of the random ones above, and with them what f32 loses in
+    // the argument of exp.
+    CHECK(replay.worst_signal < 2e-5);
     CHECK(replay.worst_logit < 2e-5);
 }

@@ -251,6 +251,9 @@ public:
 
     void run(Console& console) override
     {
+        if (common_.no_save && !session_.empty())
+            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--no-save", "a session is there to be saved",
+                        "leave out --no-save or --session");
         Documents documents = open_documents(files_, console.in, console.stop);
         if (!session_.empty()) return summarize_stored(documents, console);
         load(console);

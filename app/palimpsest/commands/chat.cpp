@@ -53,14 +53,16 @@ public:
 
     void run(Console& console) override
     {
+        if (options_.common.no_save && !session_.empty())
+            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--no-save", "a session is there to be saved",
+                        "leave out --no-save or --session");
         Documents documents;
         if (!file_.empty()) documents = open_documents({file_}, console.in, console.stop);
         const std::string name = session_.empty() ? (file_.empty() ? today() : documents[0]->title()) : session_;
         const auto store = options_.common.no_save ? std::make_unique<Store>()
                                                    : open_store(database_, storage::Database::Access::Write);
         StoredSession session(*store, name, options_, console);
-        const bool is_read = session.coverage().complete() && !session.is_new();
-        if (!documents.empty() && (session.is_new() || !is_read)) session.read(*documents[0]);
+        if (!documents.empty()) session.read(*documents[0]);
         LineEditor editor(console, options_.common.no_save ? "" : data_folder() + "/history");
         if (editor.is_terminal())
             console.err << "session '" << visible(name) << "', " << format_count(session.session().tokens_seen())
@@ -137,6 +139,10 @@ private:
     {
         const std::string word = line.substr(0, line.find(' '));
         const std::vector<std::string> known = {"/help", "/map", "/memory", "/policy", "/save", "/undo", "/quit"};
+        if (word == "/undo") {
+            session.undo(); // what fails half-way ends the chat: the session is opened anew
+            return true;
+        }
         try {
             if (word == "/quit" || word == "/exit") return false;
             if (word == "/help")
@@ -152,8 +158,6 @@ private:
                 console.err << session.session().options().policy.text() << '\n';
             else if (word == "/save")
                 session.save();
-            else if (word == "/undo")
-                session.undo();
             else {
                 const std::string near = engine::nearest(word, known);
                 console.err << "there is no " << visible(word)

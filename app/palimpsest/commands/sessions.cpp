@@ -198,6 +198,7 @@ private:
     void verify(Console& console)
     {
         const auto store = open(Access::Read);
+        const SQLite::Transaction view(store->database.sql(), SQLite::TransactionBehavior::DEFERRED);
         const SessionInfo info = store->conversations.get(name_);
         for (const SnapshotInfo& state : store->snapshots.of(info.id))
             store->snapshots.load(state.id);

@@ -194,7 +194,7 @@ TEST_CASE("an answer is generated again from the state before it")
     const SessionState before = session.state();
     const auto said = session.generate({.max_tokens = 40, .stop = {}, .token = {}, .is_end = {}}).tokens;
     const auto again = Session::restore(model, before);
-    CHECK(again->replay(std::span(said).first(25)) == 25);
+    CHECK(again->replay(std::span(said).first(25), false) == 25);
     const auto rest = again->generate({.max_tokens = 15, .stop = {}, .token = {}, .is_end = {}}).tokens;
     CHECK(std::equal(rest.begin(), rest.end(), said.begin() + 25, said.end()));
     CHECK(outcome(*again) == outcome(session));
@@ -202,10 +202,29 @@ TEST_CASE("an answer is generated again from the state before it")
     const auto other = Session::restore(model, before);
     auto wrong = said;
     wrong[10] = (wrong[10] + 1) % 96;
-    CHECK(other->replay(wrong) == 10);
+    CHECK(other->replay(wrong, false) == 10);
     CHECK(other->tokens_seen() == 160);
     const auto corrected = other->generate({.max_tokens = 30, .stop = {}, .token = {}, .is_end = {}}).tokens;
     CHECK(std::equal(corrected.begin(), corrected.end(), said.begin() + 10, said.end()));
+}
+
+TEST_CASE("an answer that ended by itself is generated again, its end included")
+{
+    const auto model = load();
+    SessionOptions o = options("treekv", 64, 32);
+    o.sampler.temperature = 1.0;
+    Session session(model, o);
+    session.feed(tokens_of(150));
+    session.finish();
+    const SessionState before = session.state();
+    int32_t count = 0;
+    const auto said = session.generate(
+        {.max_tokens = 40, .stop = {}, .token = {}, .is_end = [&](TokenId) { return ++count == 9; }});
+    REQUIRE(said.end == GenerateEnd::EndOfText);
+    REQUIRE(said.tokens.size() == 8);
+    const auto again = Session::restore(model, before);
+    CHECK(again->replay(said.tokens, true) == 8);
+    CHECK(outcome(*again) == outcome(session)); // the next draw is the same
 }
 
 TEST_CASE("a fork leaves the session as it was")
