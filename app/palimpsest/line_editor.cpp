@@ -1,6 +1,7 @@
 #include "app/palimpsest/line_editor.h"
 
-#include <cstring>
+#include <clocale>
+#include <cstdlib>
 #include <histedit.h>
 #include <poll.h>
 #include <unistd.h>
@@ -36,6 +37,8 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
 struct LineEditor::Terminal {
     explicit Terminal(const std::string& history_file) : file(history_file)
     {
+        // The library counts characters as the locale has them. Numbers keep their point.
+        if (!std::setlocale(LC_CTYPE, "") || MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
         editor = el_init("palimpsest", stdin, stderr, stderr);
         lines = history_init();
         HistEvent event;

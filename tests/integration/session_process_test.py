@@ -3,7 +3,9 @@
 Usage: session_process_test.py PALIMPSEST MODEL_FIXTURES"""
 import json
 import os
+import pty
 import random
+import select
 import shutil
 import signal
 import sqlite3
@@ -203,6 +205,32 @@ class SessionTest(unittest.TestCase):
         self.assertFalse(os.path.exists(os.path.join(self.folder, "palimpsest")))
         self.fails(2, "PAL-OPTION-01", "read", self.book, "--session", "x", "--no-save", *SMALL)
         self.fails(1, "PAL-DOC-03", "read", self.file("empty.txt", ""), "--session", "x", *SMALL)
+
+    def test_a_terminal_edits_pastes_and_takes_back(self):
+        child, terminal = pty.fork()
+        if child == 0:
+            os.environ.clear()
+            os.environ.update(self.environment, TERM="xterm")
+            os.execv(PROGRAM, [PROGRAM, "chat", "--session", "t", *SMALL, "--max-tokens", "6"])
+
+        def wait_for(what):
+            shown = b""
+            end = time.monotonic() + 60
+            while what not in shown and time.monotonic() < end:
+                if select.select([terminal], [], [], 1)[0]:
+                    shown += os.read(terminal, 65536)
+            self.assertIn(what, shown)
+
+        messages = lambda: [m["text"] for m in self.document("sessions", "show", "t")["messages"] if m["role"] == "user"]
+        wait_for(b"> ")
+        for keys in ("the se\u00e1x\x7f\r".encode(), b"\x1b[200~one\rtwo\x1b[201~\r", b"gone\r"):
+            os.write(terminal, keys)
+            wait_for(b"\n> ")
+        self.assertEqual(messages(), ["the se\u00e1", "one\ntwo", "gone"])
+        os.write(terminal, b"/undo\r/quit\r")
+        _, status = os.waitpid(child, 0)
+        self.assertEqual(status, 0)
+        self.assertEqual(messages(), ["the se\u00e1", "one\ntwo"])
 
     def test_a_killed_chat_loses_no_finished_turn(self):
         source = random.Random(6)
