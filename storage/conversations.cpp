@@ -164,7 +164,7 @@ void Conversations::remove(int64_t session)
         auto remove = db_.statement("DELETE FROM sessions WHERE id = ?");
         remove.bind(1, session);
         remove.exec();
-        db_.sql().exec("DELETE FROM blocks WHERE id NOT IN (SELECT block FROM snapshot_blocks)");
+        db_.remove_unnamed_blocks();
         db_.sql().exec("DELETE FROM documents WHERE complete = 1 AND id NOT IN "
                        "(SELECT document FROM stream WHERE document IS NOT NULL)");
     });

@@ -120,6 +120,11 @@ uint64_t Database::file_bytes() const
     return total;
 }
 
+void Database::remove_unnamed_blocks()
+{
+    sql_->exec("DELETE FROM blocks WHERE id NOT IN (SELECT block FROM snapshot_blocks)");
+}
+
 void Database::shrink()
 {
     guarded([&] {

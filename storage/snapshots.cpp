@@ -84,7 +84,7 @@ int64_t Snapshots::save(int64_t session, const engine::SessionState& state, cons
         forget.bind(2, session);
         forget.bind(3, snapshots_kept);
         forget.exec();
-        db_.sql().exec("DELETE FROM blocks WHERE id NOT IN (SELECT block FROM snapshot_blocks)");
+        db_.remove_unnamed_blocks();
         if (with_it) with_it();
     });
     db_.count_written(header.size());
@@ -199,7 +199,7 @@ void Snapshots::remove_all(int64_t session)
         auto forget = db_.statement("DELETE FROM snapshots WHERE session = ?");
         forget.bind(1, session);
         forget.exec();
-        db_.sql().exec("DELETE FROM blocks WHERE id NOT IN (SELECT block FROM snapshot_blocks)");
+        db_.remove_unnamed_blocks();
     });
 }
 
@@ -210,7 +210,7 @@ void Snapshots::remove_after(int64_t session, uint64_t tokens_seen)
         forget.bind(1, session);
         forget.bind(2, static_cast<int64_t>(tokens_seen));
         forget.exec();
-        db_.sql().exec("DELETE FROM blocks WHERE id NOT IN (SELECT block FROM snapshot_blocks)");
+        db_.remove_unnamed_blocks();
     });
 }
 
@@ -218,7 +218,7 @@ void Snapshots::sweep()
 {
     db_.transaction([&] {
         db_.sql().exec("DELETE FROM snapshots WHERE complete = 0");
-        db_.sql().exec("DELETE FROM blocks WHERE id NOT IN (SELECT block FROM snapshot_blocks)");
+        db_.remove_unnamed_blocks();
     });
 }
 

@@ -10,19 +10,10 @@
 
 using namespace palimpsest;
 using namespace palimpsest::storage;
+using palimpsest::tests::refusal;
 using palimpsest::tests::ScratchDatabase;
 
 namespace {
-
-std::string refusal(const std::function<void()>& work)
-{
-    try {
-        work();
-    } catch (const Error& error) {
-        return error.code();
-    }
-    return "";
-}
 
 void write_file(const std::filesystem::path& path, const std::string& content)
 {

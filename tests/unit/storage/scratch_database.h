@@ -3,12 +3,25 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <stdexcept>
 #include <string>
 
+#include "kernels/base/error.h"
 #include "storage/database.h"
 
 namespace palimpsest::tests {
+
+// The code of the Error that `work` throws; empty if it throws none.
+inline std::string refusal(const std::function<void()>& work)
+{
+    try {
+        work();
+    } catch (const Error& error) {
+        return error.code();
+    }
+    return "";
+}
 
 class ScratchDatabase {
 public:

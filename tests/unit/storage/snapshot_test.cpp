@@ -12,6 +12,7 @@
 using namespace palimpsest;
 using namespace palimpsest::engine;
 using namespace palimpsest::storage;
+using palimpsest::tests::refusal;
 using palimpsest::tests::ScratchDatabase;
 
 namespace {
@@ -68,16 +69,6 @@ struct Encoded {
         });
     }
 };
-
-std::string refusal(const std::function<void()>& work)
-{
-    try {
-        work();
-    } catch (const Error& error) {
-        return error.code();
-    }
-    return "";
-}
 
 int64_t new_session(Database& database, const std::string& name)
 {
@@ -263,4 +254,19 @@ TEST_CASE("what a crash left unfinished is not seen and swept away")
     snapshots.sweep();
     CHECK(database->sql().execAndGet("SELECT count(*) FROM snapshots").getInt() == 1);
     CHECK_NOTHROW(snapshots.load(good));
+}
+
+TEST_CASE("a block that was damaged is written anew by the next state that holds it")
+{
+    ScratchDatabase database;
+    const auto model = load(tiny);
+    Session session(model, options("treekv", 24));
+    session.feed(text(64));
+    Snapshots snapshots(*database);
+    const int64_t owner = new_session(*database, "one");
+    const int64_t first = snapshots.save(owner, session.state());
+    database->sql().exec("UPDATE blocks SET data = zeroblob(length(data))");
+    CHECK(refusal([&] { snapshots.load(first); }) == "PAL-SNAP-03");
+    const int64_t second = snapshots.save(owner, session.state());
+    CHECK(Session::restore(model, snapshots.load(second))->logits() == session.logits());
 }
