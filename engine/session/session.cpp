@@ -77,7 +77,7 @@ std::unique_ptr<Policy> fitting(std::unique_ptr<Policy> policy, const SessionOpt
 std::unique_ptr<Policy> policy_for(const SessionOptions& given, const ModelConfig& model)
 {
     const SessionOptions options = resolve(given, model, is_bounded(given.policy, model));
-    return make_policy(options.policy, {model.layers, model.kv_heads, options.budget});
+    return make_policy(options.policy, {model.layers, model.kv_heads, options.budget, options.pins});
 }
 
 CacheShape shape_of(const Model& model, const SessionOptions& options, const Policy& policy)
@@ -190,7 +190,7 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions& optio
 
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options, std::unique_ptr<Policy> policy)
     : model_(std::move(model)), options_(resolve(options, model_->config(), policy->bounded())),
-      policy_(fitting(std::move(policy), options_, model_->config())),
+      given_(options.policy), policy_(fitting(std::move(policy), options_, model_->config())),
       cache_(shape_of(*model_, options_, *policy_), model_->backend()),
       transformer_(transformer_for(*model_, options_, *policy_)), step_(std::make_unique<Step>(*this)),
       sampler_(options_.sampler)
@@ -199,11 +199,11 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions& optio
 }
 
 Session::Session(const Session& other, KvCache cache)
-    : model_(other.model_), options_(other.options_), policy_(other.policy_->clone()), cache_(std::move(cache)),
-      transformer_(transformer_for(*model_, options_, *policy_)), step_(std::make_unique<Step>(*this)),
-      sampler_(other.sampler_), logits_(other.logits_), has_logits_(other.has_logits_),
-      last_token_(other.last_token_), tokens_seen_(other.tokens_seen_), steps_seen_(other.steps_seen_),
-      evicted_(other.evicted_)
+    : model_(other.model_), options_(other.options_), given_(other.given_), policy_(other.policy_->clone()),
+      cache_(std::move(cache)), transformer_(transformer_for(*model_, options_, *policy_)),
+      step_(std::make_unique<Step>(*this)), sampler_(other.sampler_), logits_(other.logits_),
+      has_logits_(other.has_logits_), last_token_(other.last_token_), tokens_seen_(other.tokens_seen_),
+      steps_seen_(other.steps_seen_), evicted_(other.evicted_)
 {
 }
 
@@ -262,6 +262,39 @@ try {
 } catch (...) {
     pending_.clear();
     throw;
+}
+
+void Session::set_pins(const Pins& pins)
+{
+    if (pins == options_.pins) return;
+    SessionOptions changed = options_;
+    changed.policy = given_;
+    changed.pins = pins;
+    auto policy = policy_for(changed, model_->config());
+    for (int32_t l = 0; l < cache_.shape().layers; ++l)
+        for (int32_t h = 0; h < cache_.shape().heads.kv_heads; ++h)
+            if (policy->list_budget(l, h) != cache_.capacity(l, h))
+                refuse_option("pins", "this session's lists were not made for other pins",
+                              "begin a new session with --pin");
+    policy_ = std::move(policy);
+    options_.policy = policy_->resolved();
+    options_.pins = pins;
+}
+
+double Session::held(const TokenRange& range) const
+{
+    const auto last = static_cast<uint32_t>(std::min<uint64_t>(range.last, tokens_seen_));
+    if (range.first >= last) return 0;
+    const CacheShape& shape = cache_.shape();
+    uint64_t held = 0;
+    for (int32_t l = 0; l < shape.layers; ++l)
+        for (int32_t h = 0; h < shape.heads.kv_heads; ++h) {
+            const auto& stream = cache_.list(l, h).stream;
+            held += static_cast<uint64_t>(std::lower_bound(stream.begin(), stream.end(), last) -
+                                          std::lower_bound(stream.begin(), stream.end(), range.first));
+        }
+    return static_cast<double>(held) /
+           (static_cast<double>(last - range.first) * shape.layers * shape.heads.kv_heads);
 }
 
 bool Session::has_room(int64_t tokens) const

@@ -93,6 +93,15 @@ public:
     // Throws Error (Failed) if the state is of another model, target or setting, or does not fit itself.
     static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state);
 
+    // Tokens that no policy evicts from now on, in place of those before; what has left already stays away. The
+    // policy begins anew with what is kept, its own slots made for the rest of the budget; the same pins change
+    // nothing. Throws Error (Usage, PAL-PIN-01) if they leave too little, and then changes nothing. REQUIRES: the
+    // policy was made by its name.
+    void set_pins(const Pins& pins);
+    const Pins& pins() const { return options_.pins; }
+    // How many of the (layer, KV head, token) triples of a range are held, of those that were read.
+    double held(const TokenRange& range) const;
+
     void set_fade_sink(FadeSink sink) { fade_sink_ = std::move(sink); }
     void set_observer(std::function<void(const Selection&)> observer) { observer_ = std::move(observer); }
 
@@ -111,6 +120,7 @@ private:
 
     std::shared_ptr<const Model> model_;
     SessionOptions options_;
+    PolicySpec given_; // the policy as asked for; options_ has it resolved
     std::unique_ptr<Policy> policy_;
     KvCache cache_;
     Transformer transformer_;

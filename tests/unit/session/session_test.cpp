@@ -182,6 +182,49 @@ TEST_CASE("going on from a state is going on without it")
     }
 }
 
+TEST_CASE("pinned tokens stay, and a state, a fork and the way of cutting the input change no bit of it")
+{
+    const auto model = load();
+    const auto tokens = tokens_of(400);
+    for (const std::string& policy : every_policy) {
+        CAPTURE(policy);
+        const auto start = [&] {
+            auto o = options(policy, policy == "full" ? 500 : 48, 16);
+            o.pins = Pins({{3, 5}, {90, 99}});
+            return std::make_unique<Session>(model, o);
+        };
+        const Pins later({{3, 5}, {90, 99}, {200, 206}});
+        const auto whole = start();
+        whole->feed(std::span(tokens).first(215));
+        whole->set_pins(later);
+        const SessionState state = whole->state();
+        const auto fork = Session::restore(model, state);
+        CHECK(fork->pins() == later);
+        whole->feed(std::span(tokens).subspan(215));
+        const Outcome expected = outcome(*whole);
+        CHECK(whole->held({90, 99}) == 1);
+        CHECK(whole->held({3, 5}) == 1);
+
+        fork->feed(std::span(tokens).subspan(215));
+        CHECK(outcome(*fork) == expected);
+
+        const auto pieces = start();
+        for (size_t i = 0; i < tokens.size(); ++i) {
+            if (i == 215) pieces->set_pins(later);
+            pieces->feed({&tokens[i], 1});
+        }
+        CHECK(outcome(*pieces) == expected);
+        if (policy == "full") continue;
+
+        const auto without = std::make_unique<Session>(model, options(policy, 48, 16));
+        without->feed(tokens);
+        without->finish();
+        CHECK(without->held({90, 99}) < 1);
+        CHECK_THROWS_WITH(whole->set_pins(Pins({{0, 48}})), Catch::Contains("PAL-PIN-01"));
+        CHECK(whole->pins() == later);
+    }
+}
+
 TEST_CASE("an answer is generated again from the state before it")
 {
     const auto model = load();
