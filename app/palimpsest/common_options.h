@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,7 +32,10 @@ struct CommonOptions {
     bool events = false;
     bool require_complete = false;
     bool no_save = false;
+    std::map<std::string, const CLI::Option*> defined; // by name, without the dashes
 
+    // On the command line or in the environment; what config.json sets is a default.
+    bool given(const std::string& option) const;
     kernels::BackendChoice backend() const { return {device, threads, simd}; }
     // `input_tokens` is asked for only for a budget that is a share of the input.
     engine::SessionOptions session(const engine::ModelConfig& config,

@@ -53,6 +53,43 @@ std::string place_of(const Document& document)
                 "its text is safe: palimpsest sessions show");
 }
 
+ordered_json options_of(const storage::SessionInfo& info)
+{
+    auto options = ordered_json::parse(info.options, nullptr, false);
+    if (!options.is_object()) damaged_options(info.name);
+    return options;
+}
+
+// Calls visit with the name and both values of every sampling option.
+template<class A, class B, class Visit>
+void each_sampling_option(A& a, B& b, Visit&& visit)
+{
+    visit("temperature", a.temperature, b.temperature);
+    visit("top_p", a.top_p, b.top_p);
+    visit("top_k", a.top_k, b.top_k);
+    visit("min_p", a.min_p, b.min_p);
+    visit("repeat_penalty", a.repeat_penalty, b.repeat_penalty);
+    visit("seed", a.seed, b.seed);
+}
+
+// Of the chat that began the session, or `own`.
+engine::SamplerOptions stored_sampling(const storage::SessionInfo& info, const engine::SamplerOptions& own)
+try {
+    const ordered_json stored = options_of(info);
+    engine::SamplerOptions sampling = own;
+    each_sampling_option(sampling, own, [&](const char* key, auto& value, const auto& fallback) {
+        value = stored.value(key, fallback);
+    });
+    return sampling;
+} catch (const ordered_json::exception&) {
+    damaged_options(info.name);
+}
+
+const char* name_of(engine::PositionMode positions)
+{
+    return positions == engine::PositionMode::Original ? "original" : "contiguous";
+}
+
 } // namespace
 
 StoredSession::StoredSession(Store& store, const std::string& name, const StoredOptions& options, Console& console)
@@ -61,13 +98,10 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
     const auto found = store_.conversations.find(name);
     if (found) {
         info_ = *found;
-        if (options_.common.model.empty()) {
-            const auto stored = ordered_json::parse(info_.options, nullptr, false);
-            if (!stored.is_object()) damaged_options(name);
-            options_.common.model = stored.value("model", "");
-        }
+        if (!options_.common.given("model")) options_.common.model = options_of(info_).value("model", "");
     }
     model_ = load_model(options_.common);
+    if (found) check_model();
     tokenizer_ = &require_tokenizer(*model_);
     template_ = std::make_unique<engine::ChatTemplate>(model_->files().vocabulary, *tokenizer_);
     if (!found && options_.read_only) store_.conversations.get(name); // throws
@@ -80,9 +114,55 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
     } else {
         found ? resume() : begin(name);
     }
+    if (found) check_cache_options();
     watch_fading();
     if (found) catch_up(false);
     opened_at_ = position();
+}
+
+namespace {
+
+[[noreturn]] void refuse_setting(const std::string& session, const std::string& option, const std::string& given,
+                                 const std::string& has)
+{
+    throw Error(ErrorKind::Usage, "PAL-SESSION-06", "session '" + printable(session) + "'",
+                "it was begun with " + option + " " + printable(has) + ", and " + printable(given) +
+                    " was given now",
+                "leave " + option + " out, or read the document into another --session");
+}
+
+} // namespace
+
+void StoredSession::check_model() const
+{
+    if (options_.common.given("model") && model_->fingerprint() != info_.model)
+        refuse_setting(info_.name, "--model", options_.common.model, options_of(info_).value("model", "another"));
+}
+
+// What a session keeps was chosen under the options it was begun with; others would need the document again.
+void StoredSession::check_cache_options() const
+{
+    const CommonOptions& given = options_.common;
+    const engine::SessionOptions& has = session_->options();
+    const auto differ = [&](const char* option, const std::string& now, const std::string& was) {
+        if (given.given(option) && now != "auto" && now != was)
+            refuse_setting(info_.name, std::string("--") + option, now, was);
+    };
+    differ("chunk", std::to_string(given.chunk), std::to_string(has.chunk));
+    differ("positions", given.positions, name_of(has.positions));
+    differ("kv-type", given.kv_type, std::string(kernels::info(*has.kv_type).name));
+
+    CommonOptions asked = given;
+    asked.chunk = has.chunk;
+    asked.kv_type = kernels::info(*has.kv_type).name;
+    if (!given.given("policy")) asked.policy = has.policy.text();
+    if (!given.given("budget")) asked.budget = std::to_string(has.budget);
+    const engine::ModelConfig& config = model_->config();
+    const engine::SessionOptions now = asked.session(config);
+    differ("budget", std::to_string(now.budget), std::to_string(has.budget));
+    differ("policy",
+           engine::make_policy(now.policy, {config.layers, config.kv_heads, has.budget})->resolved().text(),
+           has.policy.text());
 }
 
 void StoredSession::watch_fading()
@@ -106,19 +186,16 @@ void StoredSession::begin(const std::string& name)
 std::string StoredSession::options_json() const
 {
     const engine::SessionOptions& o = session_->options();
-    return ordered_json{{"model", std::filesystem::absolute(model_->files().path).string()},
-                        {"policy", o.policy.text()},
-                        {"budget", o.budget},
-                        {"chunk", o.chunk},
-                        {"positions", o.positions == engine::PositionMode::Original ? "original" : "contiguous"},
-                        {"kv_type", kernels::info(*o.kv_type).name},
-                        {"temperature", o.sampler.temperature},
-                        {"top_p", o.sampler.top_p},
-                        {"top_k", o.sampler.top_k},
-                        {"min_p", o.sampler.min_p},
-                        {"repeat_penalty", o.sampler.repeat_penalty},
-                        {"seed", o.sampler.seed}}
-        .dump();
+    ordered_json options{{"model", std::filesystem::absolute(model_->files().path).string()},
+                         {"policy", o.policy.text()},
+                         {"budget", o.budget},
+                         {"chunk", o.chunk},
+                         {"positions", name_of(o.positions)},
+                         {"kv_type", kernels::info(*o.kv_type).name}};
+    if (options_.talks)
+        each_sampling_option(o.sampler, o.sampler,
+                             [&](const char* key, const auto& value, const auto&) { options[key] = value; });
+    return options.dump();
 }
 
 void StoredSession::resume()
@@ -127,21 +204,28 @@ void StoredSession::resume()
     for (const StreamPart& part : parts_)
         if (!part.document && !part.message && part.tokens != part.ids.size()) damaged_stream(info_.name);
     if (restore_newest()) return;
-    const auto o = ordered_json::parse(info_.options, nullptr, false);
-    if (!o.is_object()) damaged_options(info_.name);
+    const ordered_json o = options_of(info_);
     CommonOptions common = options_.common;
     common.policy = o.value("policy", common.policy);
     common.budget = std::to_string(o.value("budget", 0));
     common.chunk = o.value("chunk", common.chunk);
     common.positions = o.value("positions", common.positions);
     common.kv_type = o.value("kv_type", common.kv_type);
-    common.sampler.temperature = o.value("temperature", common.sampler.temperature);
-    common.sampler.top_p = o.value("top_p", common.sampler.top_p);
-    common.sampler.top_k = o.value("top_k", common.sampler.top_k);
-    common.sampler.min_p = o.value("min_p", common.sampler.min_p);
-    common.sampler.repeat_penalty = o.value("repeat_penalty", common.sampler.repeat_penalty);
-    common.sampler.seed = o.value("seed", common.sampler.seed);
+    common.sampler = stored_sampling(info_, common.sampler);
     session_ = std::make_unique<engine::Session>(model_, common.session(model_->config()));
+}
+
+void StoredSession::choose_sampling()
+{
+    const engine::SamplerOptions& own = options_.common.sampler;
+    engine::SamplerOptions wanted = stored_sampling(info_, own);
+    each_sampling_option(wanted, own, [&](std::string option, auto& value, const auto& now) {
+        std::replace(option.begin(), option.end(), '_', '-');
+        if (options_.common.given(option)) value = now;
+    });
+    if (wanted == session_->options().sampler) return;
+    session_->set_sampler(wanted);
+    sampling_is_stored_ = false;
 }
 
 // The newest state that is whole; an older one and the tail of the text if the newest is damaged (P8). False: there
@@ -370,6 +454,7 @@ void StoredSession::save()
         store_.conversations.touch(info_.id);
     });
     faded_.clear();
+    sampling_is_stored_ = true;
     snapshot_bytes_ = store_.database.bytes_written() - before;
     snapshot_bytes_written_ += snapshot_bytes_;
     saved_ = Clock::now();
@@ -430,6 +515,7 @@ void StoredSession::undo()
     resume();
     watch_fading();
     catch_up(true);
+    choose_sampling();
     save();
 }
 
@@ -439,6 +525,7 @@ engine::GenerateResult StoredSession::say(const std::string& message, const engi
         throw Error(ErrorKind::Usage, "PAL-SESSION-03", "session '" + printable(info_.name) + "'",
                     "its document is not read to its end yet",
                     "let it go on first: palimpsest read FILE --session " + printable(info_.name));
+    if (!sampling_is_stored_) save(); // so that an answer that is cut short can be generated again
     Message question{.role = Role::User, .text = message, .ids = turn(message)};
     Message reply{.role = Role::Assistant, .state = MessageState::Growing};
     store_.database.transaction([&] {

@@ -26,12 +26,14 @@ struct StoredOptions {
     double checkpoint_seconds = 60;
     bool reread = false;    // a state that is refused is made again from the text
     bool read_only = false; // the database is only read: what is fed stays in memory
+    bool talks = false;     // a session begun now is a chat: its sampling belongs to it
 };
 
 class StoredSession {
 public:
-    // Opens the session of this name, or begins it. Throws Error (Failed, PAL-SNAP-02 and 03) with an estimate of
-    // what reading again would take, unless options.reread.
+    // Opens the session of this name, or begins it. Throws Error: Failed (PAL-SNAP-02 and 03) with an estimate of
+    // what reading again would take, unless options.reread; Usage (PAL-SESSION-06) for a model or cache option that
+    // was given and is not the session's.
     StoredSession(Store& store, const std::string& name, const StoredOptions& options, Console& console);
 
     engine::Session& session() { return *session_; }
@@ -52,6 +54,9 @@ public:
     // the way, at the end, and when it is stopped (then throws Interrupted).
     void read(Document& document);
 
+    // The sampling of what is said from now on: what was given now, else the chat's that began it, else the
+    // command's own. If it is what it was, its random numbers go on.
+    void choose_sampling();
     // A turn: the message is stored, fed, and answered; the answer is stored while it grows.
     engine::GenerateResult say(const std::string& message, const engine::GenerateOptions& options);
     void undo(); // the last message and its answer; reads again what the older state does not have
@@ -63,6 +68,8 @@ private:
 
     void begin(const std::string& name);
     void resume();
+    void check_model() const;
+    void check_cache_options() const;
     bool restore_newest();
     void catch_up(bool finish_document);
     void feed_part(const storage::StreamPart& part, uint64_t skip);
@@ -90,6 +97,7 @@ private:
     std::unique_ptr<engine::Session> session_;
     std::vector<engine::FadeEvent> faded_; // since the last state
     uint64_t fed_again_ = 0;
+    bool sampling_is_stored_ = true; // with the newest state
 
     Clock::time_point saved_ = Clock::now();
     uint64_t snapshot_bytes_ = 0;         // of the last state

@@ -384,6 +384,12 @@ GenerateResult Session::generate(const GenerateOptions& options)
     return result;
 }
 
+void Session::set_sampler(const SamplerOptions& options)
+{
+    sampler_.restart(options);
+    options_.sampler = options;
+}
+
 int64_t Session::replay(std::span<const TokenId> tokens, bool ended, std::stop_token stop)
 {
     finish();

@@ -80,6 +80,9 @@ public:
     // text. Returns how many of the tokens the sampler chose again; the rest was not fed.
     int64_t replay(std::span<const TokenId> tokens, bool ended, std::stop_token stop = {});
     Sampler& sampler() { return sampler_; }
+    // A fresh sampler for what is generated from now on; what was generated stays known to its repeat penalty.
+    // Throws Error (Usage) for an option out of range; then nothing changed.
+    void set_sampler(const SamplerOptions& options);
 
     // Logits after the last token. REQUIRES: something was fed; finishes an incomplete chunk.
     const std::vector<float>& logits();

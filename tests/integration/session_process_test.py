@@ -255,6 +255,58 @@ class SessionTest(unittest.TestCase):
             self.run_command("chat", "--session", name, *SMALL, "--max-tokens", "8", stdin=b"and now?\n")
             self.run_command("sessions", "verify", name)
 
+    # -- options on a session that is there ------------------------------------------------------------------------
+
+    def test_sampling_of_a_run_is_that_of_its_command_line(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        sampled = ["--temperature", "1.5", "--seed", "3", "--max-tokens", "24"]
+        greedy = self.document("ask", "--session", "one", "who?", "--max-tokens", "24")
+        warm = self.document("ask", "--session", "one", "who?", *sampled)
+        self.assertNotEqual(warm["answers"], greedy["answers"])
+        self.assertEqual(warm["answers"], self.document("ask", self.book, "who?", *SMALL, *sampled)["answers"])
+        self.assertEqual((greedy["temperature"], warm["temperature"], warm["seed"]), (0, 1.5, 3))
+        self.environment["PALIMPSEST_TEMPERATURE"] = "1.5"
+        self.assertEqual(self.document("ask", "--session", "one", "who?", *sampled[2:])["answers"], warm["answers"])
+        del self.environment["PALIMPSEST_TEMPERATURE"]
+        summary = lambda *more: self.document("summarize", self.book, "--session", "one", "--max-tokens", "24", *more)
+        self.assertNotEqual(summary(*sampled[:4])["answers"], summary()["answers"])
+
+        # A chat samples, whatever began the session, unless it is told not to; and asking afterwards is greedy still.
+        first = lambda name, *more: self.document("chat", "--session", name, "--max-tokens", "24", *more, stdin=b"who?\n")
+        for name in ("cold", "warm", "own"):
+            self.run_command("sessions", "fork", "one", name)
+        cold = first("cold", "--temperature", "0")
+        self.assertEqual(cold["turns"][0]["answer"], greedy["answers"][0]["text"])
+        self.assertEqual(first("warm", *sampled[:4])["turns"][0]["answer"], warm["answers"][0]["text"])
+        self.assertEqual(first("own")["temperature"], 0.7)
+        self.assertEqual(self.document("ask", "--session", "own", "and?")["temperature"], 0)
+
+    def test_a_chat_keeps_the_sampling_it_was_begun_with(self):
+        chat = lambda name, lines, *more: self.document("chat", "--session", name, "--max-tokens", "12", *more,
+                                                        stdin=lines.encode())
+        begun = [*SMALL, "--temperature", "1.2", "--seed", "7"]
+        whole = chat("whole", "one\ntwo\nthree\nfour\n", *begun)["turns"]
+        first = chat("parts", "one\ntwo\n", *begun)["turns"]
+        rest = chat("parts", "three\nfour\n")
+        self.assertEqual((rest["temperature"], rest["seed"]), (1.2, 7))
+        self.assertEqual(first + rest["turns"], whole)
+        chat("parts", "five\n", "--temperature", "0")
+        self.assertEqual(chat("parts", "six\n")["temperature"], 1.2)
+
+    def test_cache_options_that_are_not_the_sessions_are_refused(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        resolved = self.document("sessions", "show", "one")["options"]["policy"]
+        for option, other, same in (("--budget", "128", "64"), ("--chunk", "32", "16"), ("--policy", "streaming", resolved),
+                                    ("--positions", "original", "contiguous"), ("--kv-type", "f32", "f16"),
+                                    ("--model", OTHER_MODEL, MODEL)):
+            for command in (["ask", "--session", "one", "who?"], ["inspect", "--session", "one"],
+                            ["chat", "--session", "one"], ["read", self.book, "--session", "one"]):
+                sentence = self.fails(2, "PAL-SESSION-06", *command, option, other)
+                for value in (option, other, same):
+                    self.assertIn(value, sentence)
+            self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", option, same)
+        self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", "--kv-type", "auto", "--policy", "treekv")
+
     # -- what is stored --------------------------------------------------------------------------------------------
 
     def test_sessions_are_listed_renamed_copied_moved_and_deleted(self):
@@ -290,11 +342,14 @@ class SessionTest(unittest.TestCase):
             self.assertNotIn(b"who?", file.read())
 
     def test_a_state_of_another_model_is_refused_and_its_text_can_be_read_again(self):
-        self.run_command("read", self.book, "--session", "one", *SMALL)
-        other = ["--model", OTHER_MODEL]
-        sentence = self.fails(1, "PAL-SNAP-02", "ask", "--session", "one", "who?", *other)
+        model = os.path.join(self.folder, "model.gguf")
+        shutil.copy(MODEL, model)
+        self.run_command("read", self.book, "--session", "one", "--model", model, *SMALL[2:])
+        shutil.copy(OTHER_MODEL, model)
+        sentence = self.fails(1, "PAL-SNAP-02", "ask", "--session", "one", "who?")
         self.assertIn("--reread", sentence)
         self.assertEqual(self.document("sessions", "show", "one")["documents"][0]["source"], self.book)
+        shutil.copy(MODEL, model)
         self.run_command("ask", "--session", "one", "who?", "--max-tokens", "4")
 
     def test_a_damaged_state_falls_back_to_the_older_one(self):

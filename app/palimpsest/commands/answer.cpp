@@ -128,6 +128,14 @@ protected:
         return ids;
     }
 
+    // A copy to answer from, with this run's sampling: a stored session brings that of its last chat.
+    std::unique_ptr<engine::Session> copy(engine::Session& session) const
+    {
+        auto fork = session.fork();
+        fork->set_sampler(common_.sampler);
+        return fork;
+    }
+
     // Puts the question to the session and generates; text goes out as it comes unless a JSON document is wanted.
     Answer answer(engine::Session& session, const std::string& question,
                   const std::vector<engine::TokenId>& turn_ids, int32_t default_length, Console& console) const
@@ -195,6 +203,7 @@ protected:
                 {"policy", policy_json(session)},
                 {"question_awareness", "blind"},
                 {"seed", common_.sampler.seed},
+                {"temperature", common_.sampler.temperature},
                 {"backend", {{"name", model_->backend().name()}, {"simd", model_->backend().simd_target()}}},
                 {"version", PALIMPSEST_VERSION}};
     }
@@ -281,7 +290,7 @@ private:
             stored_->read(*document);
         const Coverage coverage = stored_->coverage();
         check_complete(coverage, common_.require_complete, session_);
-        const auto fork = stored_->session().fork();
+        const auto fork = copy(stored_->session());
         const std::vector<Answer> answers = {answer(*fork, prompt_, turn(prompt_), summary_tokens, console)};
         if (common_.json) return write_json(console.out, json(stored_->session(), coverage, files_, answers));
         receipt(stored_->session(), coverage, answers, console);
@@ -296,7 +305,7 @@ private:
         const Coverage coverage = read(*session, documents, console);
         check_complete(coverage, common_.require_complete, names[0]);
         if (each_ && !common_.json) console.out << visible(names[0]) << ":\n";
-        const auto fork = session->fork();
+        const auto fork = copy(*session);
         const std::vector<Answer> answers = {answer(*fork, prompt_, turn(prompt_), summary_tokens, console)};
         if (common_.json) return json(*session, coverage, names, answers);
         receipt(*session, coverage, answers, console);
@@ -346,10 +355,10 @@ private:
         constexpr int32_t answer_tokens = 256;
         check_complete(coverage, common_.require_complete, session_.empty() ? words_[0] : session_);
         std::vector<Answer> answers;
-        const auto talk = continue_ ? session.fork() : nullptr;
+        const auto talk = continue_ ? copy(session) : nullptr;
         for (const std::string& question : questions) {
             if (!common_.json && questions.size() > 1) console.out << "Q: " << visible(question) << "\nA: ";
-            const auto fresh = continue_ ? nullptr : session.fork();
+            const auto fresh = continue_ ? nullptr : copy(session);
             const auto ids = continue_ && !answers.empty() ? next_turn(question) : turn(question);
             answers.push_back(answer(fresh ? *fresh : *talk, question, ids, answer_tokens, console));
         }

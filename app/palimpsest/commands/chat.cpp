@@ -36,6 +36,7 @@ public:
     explicit Chat(CLI::App& parent)
     {
         options_.common.sampler.temperature = chat_temperature;
+        options_.talks = true;
         command_ = parent.add_subcommand("chat", "talk with the model, without end; saved after every turn");
         command_->add_option("FILE", file_, "a document to talk about, read first");
         add_session_option(*command_, session_);
@@ -62,6 +63,7 @@ public:
         const auto store = options_.common.no_save ? std::make_unique<Store>()
                                                    : open_store(database_, storage::Database::Access::Write);
         StoredSession session(*store, name, options_, console);
+        session.choose_sampling();
         if (!documents.empty()) session.read(*documents[0]);
         LineEditor editor(console, options_.common.no_save ? "" : data_folder() + "/history");
         if (editor.is_terminal())
@@ -72,6 +74,8 @@ public:
             write_json(console.out, {{"schema", "palimpsest.chat/1"},
                                      {"session", name},
                                      {"turns", turns_},
+                                     {"seed", session.session().options().sampler.seed},
+                                     {"temperature", session.session().options().sampler.temperature},
                                      {"coverage", session.coverage().json()},
                                      {"memory", memory_json(session.session().telemetry())}});
     }

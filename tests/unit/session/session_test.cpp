@@ -270,6 +270,39 @@ TEST_CASE("an answer that ended by itself is generated again, its end included")
     CHECK(outcome(*again) == outcome(session)); // the next draw is the same
 }
 
+TEST_CASE("a sampler is changed from the next token on, and goes into the state")
+{
+    const auto model = load();
+    const auto said = [](Session& session, int32_t count) {
+        return session.generate({.max_tokens = count, .stop = {}, .token = {}, .is_end = {}}).tokens;
+    };
+    SamplerOptions warm{.temperature = 1.3, .repeat_penalty = 1.5, .repeat_last = 8, .seed = 17};
+    SessionOptions o = options("treekv", 64, 32);
+    Session changed(model, o);
+    o.sampler = warm;
+    Session begun(model, o);
+    for (Session* session : {&changed, &begun})
+        session->feed(tokens_of(150));
+    changed.set_sampler(warm);
+    const auto first = said(changed, 20);
+    CHECK(first == said(begun, 20));
+
+    // A fresh random state; but what was said is known to the penalty.
+    begun.set_sampler(warm);
+    Sampler expected(warm);
+    for (const TokenId token : first)
+        expected.accept(token);
+    CHECK(said(begun, 1) == std::vector{expected.sample(changed.logits())});
+
+    const auto restored = Session::restore(model, changed.state());
+    CHECK(restored->options().sampler == warm);
+    CHECK(said(*restored, 20) == said(changed, 20));
+
+    warm.temperature = -1;
+    CHECK_THROWS_AS(changed.set_sampler(warm), Error);
+    CHECK(changed.options().sampler.temperature == 1.3);
+}
+
 TEST_CASE("a fork leaves the session as it was")
 {
     const auto model = load();
