@@ -96,22 +96,39 @@ void PinSearch::push(std::span<const engine::TokenId> ids)
             finder->push(ids[i]);
 }
 
-std::vector<FoundPin> PinSearch::found(const std::string& where) const
+void PinSearch::skip(uint64_t tokens)
+{
+    for (auto& finder : finders_)
+        if (finder) finder->skip(tokens);
+}
+
+std::vector<FoundPin> PinSearch::found() const
 {
     std::vector<FoundPin> pins;
     for (size_t i = 0; i < wishes_.size(); ++i) {
         const PinWish& wish = wishes_[i];
-        if (wish.ranges) {
+        if (wish.ranges)
             pins.push_back({.label = wish.label, .ranges = *wish.ranges});
-            continue;
-        }
-        if (!finders_[i]->found())
-            throw Error(ErrorKind::NotFound, "PAL-PIN-03", "--pin",
-                        "'" + printable(wish.passage) + "' is not in " + printable(where),
-                        "give the words as they are written there, or token numbers such as 0-99");
-        pins.push_back({.label = wish.label, .ranges = {*finders_[i]->found()}, .matches = finders_[i]->matches()});
+        else if (const auto& range = finders_[i]->found())
+            pins.push_back({.label = wish.label, .ranges = {*range}, .matches = finders_[i]->matches()});
     }
     return pins;
+}
+
+std::vector<std::string> PinSearch::missing() const
+{
+    std::vector<std::string> missing;
+    for (size_t i = 0; i < wishes_.size(); ++i)
+        if (finders_[i] && !finders_[i]->found()) missing.push_back(wishes_[i].label);
+    return missing;
+}
+
+void refuse_missing(const std::vector<std::string>& missing, const std::string& where)
+{
+    if (missing.empty()) return;
+    throw Error(ErrorKind::NotFound, "PAL-PIN-03", "--pin",
+                "'" + printable(missing.front()) + "' is not in " + printable(where),
+                "give the words as they are written there, or token numbers such as 0-99");
 }
 
 engine::Pins joined(const std::vector<FoundPin>& pins)
@@ -128,7 +145,8 @@ engine::Pins pins_in(std::span<const engine::TokenId> stream, const std::vector<
     if (wishes.empty()) return {};
     PinSearch search(wishes, model);
     if (search.needs_text()) search.push(stream);
-    return joined(search.found(where));
+    refuse_missing(search.missing(), where);
+    return joined(search.found());
 }
 
 std::string pins_sentence(const engine::Session& session)

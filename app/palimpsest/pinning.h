@@ -37,14 +37,17 @@ public:
 
     bool needs_text() const;
     void push(std::span<const engine::TokenId> ids);
-    // Throws Error (NotFound, PAL-PIN-03) naming the first passage that is not in `where`.
-    std::vector<FoundPin> found(const std::string& where) const;
+    void skip(uint64_t tokens); // of the stream, which are not text
+    std::vector<FoundPin> found() const;
+    std::vector<std::string> missing() const; // the wishes whose passage did not come by
 
 private:
     std::vector<PinWish> wishes_;
     std::vector<std::optional<engine::PassageFinder>> finders_; // of the passages
 };
 
+// Throws Error (NotFound, PAL-PIN-03) naming the first of `missing`, if there is one.
+void refuse_missing(const std::vector<std::string>& missing, const std::string& where);
 engine::Pins joined(const std::vector<FoundPin>& pins);
 // For a stream that lies in memory.
 engine::Pins pins_in(std::span<const engine::TokenId> stream, const std::vector<std::string>& wishes,

@@ -15,6 +15,7 @@
 #include "app/palimpsest/document.h"
 #include "app/palimpsest/progress.h"
 #include "app/palimpsest/reading.h"
+#include "app/palimpsest/session_pins.h"
 #include "app/palimpsest/store.h"
 #include "engine/session/session.h"
 #include "engine/text/chat_template.h"
@@ -51,8 +52,11 @@ public:
     uint64_t tokens_fed_again() const { return fed_again_; } // since it was opened, to catch up
 
     // Reads a document into the open user turn, or goes on with one that is only partly read. The state is saved on
-    // the way, at the end, and when it is stopped (then throws Interrupted).
-    void read(Document& document);
+    // the way, at the end, and when it is stopped (then throws Interrupted). What is to be pinned must be there
+    // before the last document is read: throws Error (NotFound, PAL-PIN-03).
+    void read(Document& document, bool more_follow = false);
+    // Pins more, of what was said or read. Throws Error (NotFound, PAL-PIN-03; Usage, PAL-PIN-01).
+    void pin(const std::vector<std::string>& wishes);
 
     // The sampling of what is said from now on: what was given now, else the chat's that began it, else the
     // command's own. If it is what it was, its random numbers go on.
@@ -61,7 +65,8 @@ public:
     engine::GenerateResult say(const std::string& message, const engine::GenerateOptions& options);
     void undo(); // the last message and its answer; reads again what the older state does not have
 
-    void save(); // the state as it is now
+    void save();      // the state as it is now
+    uint64_t strip(); // removes all saved states, keeps the text; returns the bytes that frees
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -76,7 +81,8 @@ private:
     void feed_document(int64_t document, uint64_t first, uint64_t count, Progress* progress);
     void feed(std::span<const engine::TokenId> ids, Progress* progress, uint64_t total = 0);
     bool has_read(const std::string& source);
-    int64_t add_document(Document& document);
+    int64_t add_document(Document& document, bool more_follow);
+    void look_for_pins(const std::vector<storage::StreamPart>& stream, bool all_must_be_there);
     int64_t import(Document& document, bool first_text);
     std::vector<engine::TokenId> next_document(const std::string& title) const;
     std::optional<int64_t> last_message() const;
@@ -95,6 +101,8 @@ private:
     storage::SessionInfo info_;
     std::vector<storage::StreamPart> parts_;
     std::unique_ptr<engine::Session> session_;
+    std::unique_ptr<SessionPins> pins_;
+    std::vector<std::string> wishes_;      // to be pinned, and not found yet
     std::vector<engine::FadeEvent> faded_; // since the last state
     uint64_t fed_again_ = 0;
     bool sampling_is_stored_ = true; // with the newest state

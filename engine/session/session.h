@@ -76,8 +76,9 @@ public:
     int64_t pending() const { return std::ssize(pending_); }
 
     GenerateResult generate(const GenerateOptions& options);
-    // Generates again what was generated from here before, up to a crash; `ended`: the sampler then chose an end of
-    // text. Returns how many of the tokens the sampler chose again; the rest was not fed.
+    // Takes in again what was generated from here before, token by token, so that the cache is what it was;
+    // `ended`: the sampler then chose an end of text. The sampler draws once a token, and goes on as it would have
+    // if it is the one that chose them. Returns how many tokens were taken in: all, unless it was stopped.
     int64_t replay(std::span<const TokenId> tokens, bool ended, std::stop_token stop = {});
     Sampler& sampler() { return sampler_; }
     // A fresh sampler for what is generated from now on; what was generated stays known to its repeat penalty.

@@ -59,6 +59,15 @@ void PassageFinder::push(TokenId id)
     if (!text.empty()) text_begin_ = tokens_;
 }
 
+void PassageFinder::skip(uint64_t tokens)
+{
+    if (tokens == 0) return;
+    tokens_ += static_cast<uint32_t>(tokens);
+    text_begin_ = tokens_;
+    matched_ = 0;
+    after_space_ = true;
+}
+
 void PassageFinder::take(char c)
 {
     const bool space = is_space(c);

@@ -20,7 +20,8 @@ public:
     // that is blank. The tokenizer must outlive this.
     PassageFinder(const Tokenizer& tokenizer, std::string_view passage);
 
-    void push(TokenId id); // the next token of the stream
+    void push(TokenId id);      // the next token of the stream
+    void skip(uint64_t tokens); // of the stream: no passage reaches across them
 
     // Of the first match, as indices into what was pushed: every token that carries a character of it.
     const std::optional<TokenRange>& found() const { return found_; }

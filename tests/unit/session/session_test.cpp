@@ -245,10 +245,25 @@ TEST_CASE("an answer is generated again from the state before it")
     const auto other = Session::restore(model, before);
     auto wrong = said;
     wrong[10] = (wrong[10] + 1) % 96;
-    CHECK(other->replay(wrong, false) == 10);
-    CHECK(other->tokens_seen() == 160);
-    const auto corrected = other->generate({.max_tokens = 30, .stop = {}, .token = {}, .is_end = {}}).tokens;
-    CHECK(std::equal(corrected.begin(), corrected.end(), said.begin() + 10, said.end()));
+    CHECK(other->replay(wrong, false) == 40);
+    CHECK(other->tokens_seen() == 190);
+    CHECK(outcome(*other, 0).logits != outcome(session, 0).logits);
+}
+
+TEST_CASE("an answer is taken in again as it was computed, whoever chose its tokens")
+{
+    const auto model = load();
+    SessionOptions sampled = options("treekv", 64, 32), greedy = sampled;
+    sampled.sampler.temperature = 0.9;
+    Session session(model, sampled), again(model, greedy);
+    for (Session* s : {&session, &again}) {
+        s->feed(tokens_of(150));
+        s->finish();
+    }
+    const auto said = session.generate({.max_tokens = 40, .stop = {}, .token = {}, .is_end = {}}).tokens;
+    CHECK(again.replay(said, false) == 40);
+    CHECK(again.logits() == session.logits());
+    CHECK(again.retention().tokens == session.retention().tokens);
 }
 
 TEST_CASE("an answer that ended by itself is generated again, its end included")
