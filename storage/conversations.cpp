@@ -199,8 +199,8 @@ int64_t Conversations::fork(int64_t session, const std::string& name)
         }
         for (const char* sql : {"INSERT INTO fading(session, idx, tokens_seen, raw, hash, data) "
                                 "SELECT ?, idx, tokens_seen, raw, hash, data FROM fading WHERE session = ?",
-                                "INSERT INTO pins(session, first, last) "
-                                "SELECT ?, first, last FROM pins WHERE session = ?"}) {
+                                "INSERT INTO pins(session, first, last, since, label) "
+                                "SELECT ?, first, last, since, label FROM pins WHERE session = ?"}) {
             auto rows = db_.statement(sql);
             rows.bind(1, id);
             rows.bind(2, session);
@@ -366,6 +366,40 @@ std::vector<engine::FadeEvent> Conversations::fading(int64_t session)
             all.resize(old + raw.size() / sizeof(engine::FadeEvent));
             if (!raw.empty()) std::memcpy(all.data() + old, raw.data(), raw.size());
         }
+        return all;
+    });
+}
+
+void Conversations::set_pins(int64_t session, std::span<const Pin> pins)
+{
+    db_.in_transaction([&] {
+        auto forget = db_.statement("DELETE FROM pins WHERE session = ?");
+        forget.bind(1, session);
+        forget.exec();
+        auto insert = db_.statement("INSERT INTO pins(session, first, last, since, label) VALUES(?, ?, ?, ?, ?)");
+        for (const Pin& pin : pins) {
+            insert.bind(1, session);
+            insert.bind(2, static_cast<int64_t>(pin.first));
+            insert.bind(3, static_cast<int64_t>(pin.last));
+            insert.bind(4, static_cast<int64_t>(pin.since));
+            insert.bind(5, pin.label);
+            insert.exec();
+            insert.reset();
+        }
+    });
+}
+
+std::vector<Pin> Conversations::pins(int64_t session)
+{
+    return db_.guarded([&] {
+        std::vector<Pin> all;
+        auto query = db_.statement("SELECT first, last, since, label FROM pins WHERE session = ? ORDER BY first");
+        query.bind(1, session);
+        while (query.executeStep())
+            all.push_back({.first = static_cast<uint64_t>(query.getColumn(0).getInt64()),
+                           .last = static_cast<uint64_t>(query.getColumn(1).getInt64()),
+                           .since = static_cast<uint64_t>(query.getColumn(2).getInt64()),
+                           .label = query.getColumn(3).getString()});
         return all;
     });
 }

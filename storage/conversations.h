@@ -44,6 +44,13 @@ struct StreamPart {
     std::vector<engine::TokenId> ids{};
 };
 
+// A passage that no policy may evict.
+struct Pin {
+    uint64_t first = 0, last = 0; // stream indices, half-open
+    uint64_t since = 0;           // tokens of the stream that were computed when it was set
+    std::string label{};
+};
+
 class Conversations {
 public:
     explicit Conversations(Database& database) : db_(database) {}
@@ -74,6 +81,10 @@ public:
     void append_fading(int64_t session, std::span<const engine::FadeEvent> events, uint64_t tokens_seen);
     void drop_fading_after(int64_t session, uint64_t tokens_seen);
     std::vector<engine::FadeEvent> fading(int64_t session);
+
+    // In place of those that are there, within a transaction of the caller's or its own. No two begin at one token.
+    void set_pins(int64_t session, std::span<const Pin> pins);
+    std::vector<Pin> pins(int64_t session); // by `first`
 
     // Throws Error (Usage, PAL-SESSION-02) as create does.
     void check_name(const std::string& name);

@@ -106,7 +106,9 @@ void Database::open(Access access)
     if (!writes && version == 0)
         throw Error(ErrorKind::NotFound, "PAL-DB-00", printable(file_.string()), "there are no sessions yet",
                     "read a document with palimpsest read FILE --session NAME");
-    if (version <= schema_version) check_schema(*sql_);
+    if (version > schema_version) return;
+    check_schema(*sql_, writes ? schema_version : version);
+    if (!writes) read_as_newest(*sql_, version);
 }
 
 uint64_t Database::file_bytes() const

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <sqlite3.h>
 #include <string>
 
 #include "storage/owner_lock.h"
@@ -57,6 +58,13 @@ public:
             work();
             all.commit();
         });
+    }
+
+    // `work` in the transaction that is under way, or in one of its own.
+    template<class Work>
+    void in_transaction(Work&& work)
+    {
+        sqlite3_get_autocommit(sql_->getHandle()) ? transaction(work) : guarded(work);
     }
 
 private:

@@ -35,13 +35,17 @@ DocumentInfo info_of(SQLite::Statement& row)
             .tokens = number(6),
             .invalid_sequences = number(7),
             .nul_characters = number(8),
-            .created_ms = row.getColumn(9).getInt64()};
+            .source_bytes = row.getColumn(9).getInt64(),
+            .source_hash = row.getColumn(10).getInt64(),
+            .created_ms = row.getColumn(11).getInt64()};
 }
 
-constexpr const char* select_one = "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, "
-                                   "nul_characters, created_ms FROM documents WHERE complete = 1 AND id = ?";
-constexpr const char* select_all = "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, "
-                                   "nul_characters, created_ms FROM documents WHERE complete = 1 ORDER BY id";
+constexpr const char* select_one =
+    "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, nul_characters, source_bytes, "
+    "source_hash, created_ms FROM documents WHERE complete = 1 AND id = ?";
+constexpr const char* select_all =
+    "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, nul_characters, source_bytes, "
+    "source_hash, created_ms FROM documents WHERE complete = 1 ORDER BY id";
 
 } // namespace
 
@@ -258,14 +262,17 @@ int64_t Import::finish(const DocumentInfo& info)
     if (!text_.empty()) put_text();
     if (!ids_.empty()) put_tokens();
     db_.transaction([&] {
-        auto update = db_.statement("UPDATE documents SET bytes = ?, words = ?, tokens = ?, invalid_sequences = ?, "
-                                    "nul_characters = ?, complete = 1 WHERE id = ?");
+        auto update =
+            db_.statement("UPDATE documents SET bytes = ?, words = ?, tokens = ?, invalid_sequences = ?, "
+                          "nul_characters = ?, source_bytes = ?, source_hash = ?, complete = 1 WHERE id = ?");
         update.bind(1, static_cast<int64_t>(bytes_));
         update.bind(2, static_cast<int64_t>(info.words));
         update.bind(3, static_cast<int64_t>(tokens_));
         update.bind(4, static_cast<int64_t>(info.invalid_sequences));
         update.bind(5, static_cast<int64_t>(info.nul_characters));
-        update.bind(6, id_);
+        update.bind(6, info.source_bytes);
+        update.bind(7, info.source_hash);
+        update.bind(8, id_);
         update.exec();
     });
     finished_ = true;

@@ -23,6 +23,8 @@ struct DocumentInfo {
     uint64_t tokens = 0;
     uint64_t invalid_sequences = 0;
     uint64_t nul_characters = 0;
+    int64_t source_bytes = -1; // of the file as it was, before cleaning; -1: not known
+    int64_t source_hash = 0;   // XXH3-64 of them
     int64_t created_ms = 0;
 };
 
@@ -70,7 +72,7 @@ public:
     void add_text(std::string_view clean);
     void add_tokens(std::span<const engine::EncodedToken> tokens); // `end`: byte in the cleaned text
     void add_section(const Section& section);
-    // `info`: words, invalid_sequences and nul_characters. Returns the document's id.
+    // `info`: words, invalid_sequences, nul_characters, source_bytes and source_hash. Returns the document's id.
     int64_t finish(const DocumentInfo& info);
 
 private:

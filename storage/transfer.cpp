@@ -84,8 +84,8 @@ public:
                       "INSERT INTO fading(session, idx, tokens_seen, raw, hash, data) VALUES(?, ?, ?, ?, ?, ?)",
                   .renamed = {{1, &sessions_}}},
                  session_, nullptr);
-            copy({.select = "SELECT 0, session, first, last FROM pins WHERE session = ?",
-                  .insert = "INSERT INTO pins(session, first, last) VALUES(?, ?, ?)",
+            copy({.select = "SELECT 0, session, first, last, since, label FROM pins WHERE session = ?",
+                  .insert = "INSERT INTO pins(session, first, last, since, label) VALUES(?, ?, ?, ?, ?)",
                   .renamed = {{1, &sessions_}}},
                  session_, nullptr);
             for (const auto& [old, made] : documents_) {
@@ -144,11 +144,13 @@ private:
         });
         for (const int64_t document : documents) {
             to_.transaction([&] {
-                copy({.select = "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, "
-                                "nul_characters, created_ms, 0 FROM documents WHERE id = ?",
-                      .insert = "INSERT INTO documents(title, source, tokenizer, bytes, words, tokens, "
-                                "invalid_sequences, nul_characters, created_ms, complete) "
-                                "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                copy({.select =
+                          "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, "
+                          "nul_characters, source_bytes, source_hash, created_ms, 0 FROM documents WHERE id = ?",
+                      .insert =
+                          "INSERT INTO documents(title, source, tokenizer, bytes, words, tokens, "
+                          "invalid_sequences, nul_characters, source_bytes, source_hash, created_ms, complete) "
+                          "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                       .renamed = {}},
                      document, &documents_);
                 copy({.select = "SELECT 0, document, idx, title, first_token, first_byte FROM sections "

@@ -5,6 +5,7 @@
 #include "kernels/base/error.h"
 #include "storage/conversations.h"
 #include "storage/library.h"
+#include "storage/transfer.h"
 #include "tests/support/catch.h"
 #include "tests/unit/storage/scratch_database.h"
 
@@ -114,13 +115,16 @@ TEST_CASE("a document comes back as it was read, in any pieces")
             import.add_tokens(std::span(all).subspan(at, std::min<size_t>(1234, all.size() - at)));
         import.add_section({.title = "One", .first_token = 5, .first_byte = 15});
         CHECK(library.list().empty());
-        id = import.finish({.words = 77});
+        id = import.finish({.words = 77, .source_bytes = 450001, .source_hash = -5});
     }
     const DocumentInfo info = library.get(id);
     CHECK(info.title == "A title");
     CHECK(info.bytes == body.size());
     CHECK(info.tokens == all.size());
     CHECK(info.words == 77);
+    CHECK(info.source_bytes == 450001);
+    CHECK(info.source_hash == -5);
+    CHECK(library.list().at(0).source_hash == -5);
     for (const uint64_t first : {0u, 65530u, 131072u, 149999u}) {
         const auto ids = library.ids(id, first, 100);
         REQUIRE(ids.size() == std::min<uint64_t>(100, all.size() - first));
@@ -211,6 +215,43 @@ TEST_CASE("sessions, messages and streams")
     conversations.remove(id);
     CHECK(conversations.list().size() == 1);
     CHECK(scratch->sql().execAndGet("SELECT count(*) FROM messages").getInt() == 1);
+}
+
+TEST_CASE("pins are set as a whole, copied with their session and carried to another database")
+{
+    ScratchDatabase scratch, other;
+    Conversations conversations(*scratch);
+    const int64_t id = conversations.create({.name = "s", .model = "m", .model_name = "m", .options = "{}"});
+    const std::vector<Pin> pins{{.first = 40, .last = 42, .since = 100, .label = "the name"},
+                                {.first = 3, .last = 9}};
+    conversations.set_pins(id, std::vector<Pin>{{.first = 1, .last = 2}});
+    scratch->transaction([&] { conversations.set_pins(id, pins); });
+    const int64_t copy = conversations.fork(id, "copy");
+    const auto file = scratch.file().parent_path() / "export.db";
+    export_session(*scratch, id, file);
+    import_session(*other, file, "");
+    const auto check = [&](std::vector<Pin> found) {
+        REQUIRE(found.size() == 2);
+        CHECK(found[0].first == 3);
+        CHECK(found[0].last == 9);
+        CHECK(found[0].since == 0);
+        CHECK(found[1].first == 40);
+        CHECK(found[1].last == 42);
+        CHECK(found[1].since == 100);
+        CHECK(found[1].label == "the name");
+    };
+    check(conversations.pins(id));
+    check(conversations.pins(copy));
+    check(Conversations(*other).pins(Conversations(*other).get("s").id));
+
+    CHECK_THROWS(scratch->transaction([&] {
+        conversations.set_pins(id, {});
+        throw std::runtime_error("not after all");
+    }));
+    check(conversations.pins(id));
+    conversations.set_pins(id, {});
+    CHECK(conversations.pins(id).empty());
+    CHECK(conversations.pins(copy).size() == 2);
 }
 
 TEST_CASE("what was deleted for good is in no file any more (Q15)")
