@@ -277,6 +277,17 @@ void Conversations::update_message(const Message& message)
     });
 }
 
+void Conversations::stop_growing(int64_t session)
+{
+    db_.guarded([&] {
+        auto update = db_.statement("UPDATE messages SET state = ? WHERE session = ? AND state = ?");
+        update.bind(1, static_cast<int>(MessageState::Stopped));
+        update.bind(2, session);
+        update.bind(3, static_cast<int>(MessageState::Growing));
+        update.exec();
+    });
+}
+
 std::vector<Message> Conversations::messages(int64_t session)
 {
     return db_.guarded([&] {

@@ -73,6 +73,7 @@ public:
 
     int64_t add_message(int64_t session, const Message& message);
     void update_message(const Message& message);    // text, ids, state
+    void stop_growing(int64_t session);             // growing messages, left by a crash, become stopped ones
     std::vector<Message> messages(int64_t session); // by id
     // Takes a message back, with what followed it, out of the stream too.
     void remove_messages_from(int64_t session, int64_t message);

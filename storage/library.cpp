@@ -83,7 +83,10 @@ void Library::remove(int64_t document)
 
 void Library::sweep()
 {
-    db_.transaction([&] { db_.sql().exec("DELETE FROM documents WHERE complete = 0"); });
+    db_.transaction([&] {
+        db_.sql().exec("DELETE FROM documents WHERE complete = 0 OR id NOT IN "
+                       "(SELECT document FROM stream WHERE document IS NOT NULL)");
+    });
 }
 
 std::optional<std::vector<std::byte>> Library::block(int64_t document, int kind, int64_t index)
@@ -239,22 +242,29 @@ void Import::put(int kind, int64_t index, std::span<const std::byte> raw)
         insert.bind(5, hash64(raw));
         insert.bindNoCopy(6, stored.data(), static_cast<int>(stored.size()));
         insert.exec();
+        put_sections();
     });
     db_.count_written(stored.size());
 }
 
 void Import::add_section(const Section& section)
 {
-    db_.transaction([&] {
+    sections_.push_back(section);
+}
+
+void Import::put_sections()
+{
+    for (const Section& section : sections_) {
         auto insert = db_.statement(
             "INSERT INTO sections(document, idx, title, first_token, first_byte) VALUES(?, ?, ?, ?, ?)");
         insert.bind(1, id_);
-        insert.bind(2, sections_++);
+        insert.bind(2, sections_stored_++);
         insert.bind(3, section.title);
         insert.bind(4, static_cast<int64_t>(section.first_token));
         insert.bind(5, static_cast<int64_t>(section.first_byte));
         insert.exec();
-    });
+    }
+    sections_.clear();
 }
 
 int64_t Import::finish(const DocumentInfo& info)
@@ -274,6 +284,7 @@ int64_t Import::finish(const DocumentInfo& info)
         update.bind(7, info.source_hash);
         update.bind(8, id_);
         update.exec();
+        put_sections();
     });
     finished_ = true;
     return id_;

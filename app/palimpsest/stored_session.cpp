@@ -9,6 +9,7 @@
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
 #include "engine/text/detokenizer.h"
+#include "engine/text/section_finder.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::app {
@@ -21,6 +22,7 @@ using storage::Role;
 using storage::StreamPart;
 
 constexpr uint64_t ids_at_once = 65536;
+constexpr uint64_t ids_between_looks = 4096;                   // at the clock
 constexpr auto answer_save_interval = std::chrono::seconds(1); // P1
 constexpr size_t answer_save_tokens = 256;
 
@@ -33,6 +35,11 @@ bool concerns_snapshot(const Error& error)
 {
     throw Error(ErrorKind::Failed, "PAL-DB-03", "session '" + printable(name) + "'",
                 "what was fed to it is damaged", "see what is left: palimpsest sessions show");
+}
+
+double seconds_since(std::chrono::steady_clock::time_point then)
+{
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
 }
 
 std::span<const engine::TokenId> rest_of(const std::vector<engine::TokenId>& ids, uint64_t skip)
@@ -188,6 +195,7 @@ void StoredSession::begin(const std::string& name)
              .options = options_json()};
     info_.id = store_.conversations.create(info_);
     pins_ = std::make_unique<SessionPins>(store_, info_.id);
+    begun_ = true;
 }
 
 std::string StoredSession::options_json() const
@@ -294,6 +302,7 @@ void StoredSession::catch_up(bool finish_document)
         begin = end;
     }
     fed_again_ = position() - restored;
+    if (!options_.read_only) store_.conversations.stop_growing(info_.id);
 }
 
 void StoredSession::feed_part(const StreamPart& part, uint64_t skip)
@@ -317,25 +326,42 @@ void StoredSession::feed_part(const StreamPart& part, uint64_t skip)
 // The chunk at a document's end is computed as it is: what follows it begins a new one.
 void StoredSession::feed_document(int64_t document, uint64_t first, uint64_t count, Progress* progress)
 {
-    const uint64_t total = position() + count;
-    while (count > 0) {
-        const auto ids = store_.library.ids(document, first, std::min(count, ids_at_once));
+    const uint64_t total = position() + count, end = first + count;
+    const auto sections = store_.library.sections(document);
+    auto chapter = sections.begin();
+    std::vector<engine::TokenId> ids; // from ids_begin on
+    uint64_t ids_begin = first;
+    while (first < end) {
+        if (first == ids_begin + ids.size()) {
+            ids = store_.library.ids(document, first, std::min(end - first, ids_at_once));
+            ids_begin = first;
+        }
         if (ids.empty())
             throw Error(ErrorKind::Failed, "PAL-DOC-05", "document " + std::to_string(document),
                         "its end is missing", "import it again");
-        feed(ids, progress, total);
-        first += ids.size();
-        count -= ids.size();
-        if (count > 0) checkpoint_if_due();
+        uint64_t stop = std::min(first + ids_between_looks, ids_begin + ids.size());
+        while (chapter != sections.end() && chapter->first_token <= first)
+            ++chapter;
+        const bool at_chapter =
+            chapter != sections.end() && chapter->first_token <= stop && chapter_checkpoint_is_due();
+        if (at_chapter) stop = chapter->first_token;
+        feed(std::span(ids).subspan(first - ids_begin, stop - first), progress, total);
+        first = stop;
+        if (first < end) checkpoint_if_due(at_chapter);
     }
     session_->finish();
     pins_->apply(*session_);
+    if (progress) progress->update(session_->telemetry(), 0, total);
 }
 
 void StoredSession::feed(std::span<const engine::TokenId> ids, Progress* progress, uint64_t total)
 {
     engine::FeedOptions feed{.stop = console_.stop, .progress = {}, .loss = {}};
-    if (progress) feed.progress = [&](const engine::Telemetry& t) { progress->update(t, 0, total); };
+    if (progress)
+        feed.progress = [&](const engine::Telemetry& t) {
+            progress->written(store_.database.bytes_written());
+            progress->update(t, 0, total);
+        };
     bool fed = true;
     pins_->apply(*session_);
     while (fed && !ids.empty()) {
@@ -371,38 +397,73 @@ void StoredSession::pin(const std::vector<std::string>& wishes)
 
 void StoredSession::read(Document& document, bool more_follow)
 {
-    Progress progress(console_, Progress::style_for(console_, options_.common.events), document.name(),
-                      std::nullopt);
-    const bool goes_on = !parts_.empty() && parts_.back().document && position() < planned();
-    const bool is_last = goes_on && store_.library.get(*parts_.back().document).source == place_of(document);
-    const bool is_new = !is_last && !has_read(place_of(document));
-    if (!parts_.empty()) look_for_pins(parts_, !is_new && !more_follow);
-    if (goes_on) {
+    if (!parts_.empty() && parts_.back().document && position() < planned()) {
         const StreamPart last = parts_.back();
-        feed_document(*last.document, last.tokens - (planned() - position()), planned() - position(), &progress);
+        const storage::DocumentInfo stored = store_.library.get(*last.document);
+        const bool is_it = document.total_bytes() && stored.source == place_of(document);
+        look_for_pins(parts_, is_it && !more_follow);
+        go_on(last, is_it && !is_as_stored(document, stored));
+        if (is_it) return save();
     }
-    if (goes_on && is_last && document.name() != "-") return save();
-    if (has_read(place_of(document))) {
+    if (!options_.again && was_read(document)) {
+        look_for_pins(parts_, !more_follow);
         write_note(console_, options_.common.events, document.name() + " was read into this session before");
         return;
     }
+    Progress progress(console_, Progress::style_for(console_, options_.common.events), document.name(),
+                      std::nullopt);
     const int64_t id = [&] {
         try {
             return add_document(document, more_follow);
         } catch (...) {
-            if (parts_.empty()) store_.conversations.remove(info_.id); // begun for this document
+            if (begun_ && parts_.empty()) store_.conversations.remove(info_.id); // it was for this document
             throw;
         }
     }();
+    progress.start_at(position(), position());
     feed_document(id, 0, parts_.back().tokens, &progress);
     save();
 }
 
-bool StoredSession::has_read(const std::string& source)
+// Reads on what is stored of a document, whatever its file has become.
+void StoredSession::go_on(const StreamPart& part, bool has_changed)
 {
-    return source != "-" && std::any_of(parts_.begin(), parts_.end(), [&](const StreamPart& part) {
-               return part.document && store_.library.get(*part.document).source == source;
-           });
+    const storage::DocumentInfo stored = store_.library.get(*part.document);
+    const uint64_t left = planned() - position(), read = part.tokens - left;
+    write_note(console_, options_.common.events,
+               "going on with " + stored.title + " at " + format_count(read) + " of " + format_count(part.tokens) +
+                   " tokens" + (has_changed ? "; its file has changed, the text that was stored is read" : ""));
+    Progress progress(console_, Progress::style_for(console_, options_.common.events), stored.title, std::nullopt);
+    progress.start_at(position() - read, position());
+    feed_document(*part.document, read, left, &progress);
+}
+
+// Whether the file is in the session as it is now. What comes from a pipe is never known before.
+bool StoredSession::was_read(const Document& document)
+{
+    if (!document.total_bytes()) return false;
+    bool is_there = false;
+    for (const StreamPart& part : parts_) {
+        if (!part.document) continue;
+        const storage::DocumentInfo stored = store_.library.get(*part.document);
+        if (stored.source != place_of(document)) continue;
+        if (is_as_stored(document, stored)) return true;
+        is_there = true;
+    }
+    if (!is_there) return false;
+    throw Error(ErrorKind::Failed, "PAL-DOC-06", printable(document.name()),
+                "it has changed since it was read into session '" + printable(info_.name) + "'",
+                "read it into another --session, or with palimpsest read --again as a further document");
+}
+
+bool StoredSession::is_as_stored(const Document& document, const storage::DocumentInfo& stored) const
+{
+    if (stored.source_bytes < 0) return true; // by an older version, which did not note it
+    if (static_cast<int64_t>(*document.total_bytes()) != stored.source_bytes) return false;
+    Document again(document.name(), console_.in, console_.stop);
+    for (std::string block; again.next(block);) {
+    }
+    return again.source_bytes() == stored.source_bytes && again.source_hash() == stored.source_hash;
 }
 
 // Takes a document in and puts it, with its framing, at the end of the stream.
@@ -459,15 +520,28 @@ std::vector<std::string> StoredSession::sources()
 int64_t StoredSession::import(Document& document, bool first_text)
 {
     storage::Import import(store_.database, document.title(), place_of(document), model_->fingerprint());
+    engine::SectionFinder finder(document.is_markdown() ? engine::Markup::Markdown : engine::Markup::Plain);
+    const auto add_sections = [&] {
+        for (engine::Heading& h : finder.take())
+            import.add_section(
+                {.title = std::move(h.title), .first_token = h.first_token, .first_byte = h.first_byte});
+    };
     Coverage coverage;
     encode_document(document, *tokenizer_, first_text, coverage,
                     [&](std::string_view clean, std::span<const engine::EncodedToken> tokens) {
                         import.add_text(clean);
                         import.add_tokens(tokens);
+                        finder.push(clean);
+                        finder.push(tokens);
+                        add_sections();
                     });
+    finder.finish();
+    add_sections();
     return import.finish({.words = document.words(),
                           .invalid_sequences = coverage.invalid_sequences,
-                          .nul_characters = coverage.nul_characters});
+                          .nul_characters = coverage.nul_characters,
+                          .source_bytes = document.source_bytes(),
+                          .source_hash = document.source_hash()});
 }
 
 Coverage StoredSession::coverage()
@@ -487,11 +561,17 @@ Coverage StoredSession::coverage()
     return all;
 }
 
-// At most one a minute, and no more bytes than a state every ten minutes or 100 MB per million tokens would take.
-void StoredSession::checkpoint_if_due()
+// A chapter's end is worth one a little earlier.
+bool StoredSession::chapter_checkpoint_is_due() const
 {
-    const double seconds = std::chrono::duration<double>(Clock::now() - saved_).count();
-    if (seconds < options_.checkpoint_seconds) return;
+    return seconds_since(saved_) >= options_.checkpoint_seconds / 4;
+}
+
+// At most one a minute, and no more bytes than a state every ten minutes or 100 MB per million tokens would take.
+void StoredSession::checkpoint_if_due(bool at_chapter)
+{
+    const double seconds = seconds_since(saved_);
+    if (seconds < options_.checkpoint_seconds && !(at_chapter && chapter_checkpoint_is_due())) return;
     const uint64_t expected = std::max(snapshot_bytes_, session_->telemetry().cache_bytes / 2);
     const uint64_t allowed = 100 * (position() - opened_at_);
     if (seconds < 600 && snapshot_bytes_written_ + expected > allowed) return;

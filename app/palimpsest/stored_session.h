@@ -27,6 +27,7 @@ struct StoredOptions {
     double checkpoint_seconds = 60;
     bool reread = false;    // a state that is refused is made again from the text
     bool read_only = false; // the database is only read: what is fed stays in memory
+    bool again = false;     // a file that was read before is read as a further document
     bool talks = false;     // a session begun now is a chat: its sampling belongs to it
 };
 
@@ -50,10 +51,12 @@ public:
     // What is fed for a message now: the framing that opens its turn, the text, and what asks for an answer.
     std::vector<engine::TokenId> turn(const std::string& message) const;
     uint64_t tokens_fed_again() const { return fed_again_; } // since it was opened, to catch up
+    uint64_t bytes_written() const { return store_.database.bytes_written(); }
 
     // Reads a document into the open user turn, or goes on with one that is only partly read. The state is saved on
     // the way, at the end, and when it is stopped (then throws Interrupted). What is to be pinned must be there
-    // before the last document is read: throws Error (NotFound, PAL-PIN-03).
+    // before the last document is read: throws Error (NotFound, PAL-PIN-03). Throws Error (Failed, PAL-DOC-06) for
+    // a file that is in the session with other content, unless options.again.
     void read(Document& document, bool more_follow = false);
     // Pins more, of what was said or read. Throws Error (NotFound, PAL-PIN-03; Usage, PAL-PIN-01).
     void pin(const std::vector<std::string>& wishes);
@@ -80,14 +83,17 @@ private:
     void feed_part(const storage::StreamPart& part, uint64_t skip);
     void feed_document(int64_t document, uint64_t first, uint64_t count, Progress* progress);
     void feed(std::span<const engine::TokenId> ids, Progress* progress, uint64_t total = 0);
-    bool has_read(const std::string& source);
+    void go_on(const storage::StreamPart& part, bool has_changed);
+    bool was_read(const Document& document);
+    bool is_as_stored(const Document& document, const storage::DocumentInfo& stored) const;
     int64_t add_document(Document& document, bool more_follow);
     void look_for_pins(const std::vector<storage::StreamPart>& stream, bool all_must_be_there);
     int64_t import(Document& document, bool first_text);
     std::vector<engine::TokenId> next_document(const std::string& title) const;
     std::optional<int64_t> last_message() const;
     void watch_fading();
-    void checkpoint_if_due();
+    bool chapter_checkpoint_is_due() const;
+    void checkpoint_if_due(bool at_chapter);
     uint64_t position() const; // computed, and waiting for their chunk
     uint64_t planned() const;  // of the whole stream
     std::string options_json() const;
@@ -99,6 +105,7 @@ private:
     const engine::Tokenizer* tokenizer_ = nullptr;
     std::unique_ptr<engine::ChatTemplate> template_;
     storage::SessionInfo info_;
+    bool begun_ = false; // by this object
     std::vector<storage::StreamPart> parts_;
     std::unique_ptr<engine::Session> session_;
     std::unique_ptr<SessionPins> pins_;

@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import random
+import re
 import select
 import shutil
 import signal
@@ -147,6 +148,112 @@ class SessionTest(unittest.TestCase):
         with sqlite3.connect(os.path.join(self.folder, "palimpsest", "palimpsest.db")) as database:
             self.assertEqual(database.execute("PRAGMA integrity_check").fetchone()[0], "ok")
 
+    def test_a_file_that_has_changed_is_noticed(self):
+        read = lambda *more: self.run_command("read", self.book, "--session", "one", *SMALL, *more).stderr.decode()
+        documents = lambda: len(self.document("sessions", "show", "one")["documents"])
+        read()
+        os.utime(self.book, (1, 1))
+        self.assertIn("was read into this session before", read())
+        same_length = text(3000, 1).replace("keeper", "warden")
+        for content in (same_length, text(3000, 1) + "More.\n"):
+            self.file("book.txt", content)
+            sentence = self.fails(1, "PAL-DOC-06", "read", self.book, "--session", "one", *SMALL)
+            self.assertIn("--again", sentence)
+            self.fails(1, "PAL-DOC-06", "summarize", self.book, "--session", "one")
+        self.assertEqual(documents(), 1)
+        read("--again")
+        self.assertEqual(documents(), 2)
+        self.assertIn("was read into this session before", read())
+        self.file("book.txt", text(3000, 1))  # as it was at first
+        self.assertIn("was read into this session before", read())
+        read("--again")
+        self.assertEqual(documents(), 3)
+        # What comes through a pipe is never known before.
+        for expected in (4, 5):
+            self.run_command("read", "-", "--session", "one", stdin=b"the keeper wrote\n")
+            self.assertEqual(documents(), expected)
+
+    def test_a_file_that_changes_while_it_is_partly_read_goes_on_as_it_was(self):
+        content = text(LONG, 12)
+        book = self.file("long.txt", content)
+        expected = self.document("read", book, "--session", "whole", *SMALL)
+        whole = self.kept("whole")
+
+        def stop(process):
+            process.stderr.readline()
+            process.send_signal(signal.SIGINT)
+
+        self.assertEqual(self.interrupted_at("cut", book, stop), 130)
+        self.file("long.txt", content.replace("sea", "hill"))
+        again = self.run_command("read", book, "--session", "cut", *SMALL, "--again", "--json")
+        self.assertIn(b"its file has changed", again.stderr)
+        self.assertEqual(json.loads(again.stdout)["tokens_seen"], expected["tokens_seen"])
+        self.assertEqual(self.kept("cut"), whole)
+        self.fails(1, "PAL-DOC-06", "read", book, "--session", "cut", *SMALL)
+
+    def test_progress_goes_on_where_it_was(self):
+        book = self.file("long.txt", text(LONG, 13))
+
+        def stop(process):
+            for _ in range(12):
+                process.stderr.readline()
+            process.send_signal(signal.SIGINT)
+
+        self.assertEqual(self.interrupted_at("cut", book, stop), 130)
+        self.run_command("sessions", "fork", "cut", "copy")
+        shown = self.document("sessions", "show", "cut")
+        done, total = shown["tokens_saved"], shown["documents"][0]["tokens"]
+        result = self.run_command("read", book, "--session", "cut", "--events", "--json")
+        events = [json.loads(line) for line in result.stderr.splitlines()]
+        self.assertRegex(events[0]["text"], r"going on with long at [0-9,]+ of %s tokens" % format(total, ","))
+        progress = [e for e in events if e["event"] == "progress"]
+        self.assertGreater(min(e["tokens_seen"] for e in progress), done)
+        self.assertGreater(min(e["seconds_left"] for e in progress[:-1]), 0)
+        self.assertEqual(progress[-1]["seconds_left"], 0)
+        self.assertEqual(progress[-1]["tokens_seen"], progress[-1]["tokens_total"])
+        final = json.loads(result.stdout)
+        self.assertEqual(final["tokens_fed_again"], 0)
+        self.assertGreater(final["bytes_written"], 0)
+        lines = self.run_command("read", book, "--session", "copy").stderr.decode().splitlines()
+        first = next(line for line in lines if line.startswith("Reading "))
+        self.assertGreaterEqual(int(first.split()[2]), 100 * done // (total + 100))
+        self.assertIn(" left - ", first)
+        # Nothing is fed or written to ask or to look.
+        for command in (["ask", "--session", "cut", "who?", "--max-tokens", "2"], ["inspect", "--session", "cut"]):
+            counts = self.document(*command)
+            self.assertEqual((counts["tokens_fed_again"], counts["bytes_written"]), (0, 0))
+        summary = self.document("summarize", book, "--session", "cut", "--max-tokens", "2")
+        self.assertEqual((summary["tokens_fed_again"], summary["bytes_written"]), (0, 0))
+
+    def test_sections_are_shown_and_their_ends_are_checkpoints(self):
+        chapters = ["CHAPTER %d\n\n%s\n" % (i + 1, text(300 + 50 * i, 20 + i)) for i in range(12)]
+        book = self.file("chapters.txt", "".join(chapters))
+        result = self.run_command("read", book, "--session", "one", *SMALL, "--events", "--checkpoint-seconds", "0")
+        document = self.document("sessions", "show", "one")["documents"][0]
+        sections = document["sections"]
+        self.assertEqual([s["title"] for s in sections], ["CHAPTER %d" % (i + 1) for i in range(12)])
+        begins = [sum(len(c) for c in chapters[:i]) for i in range(12)]
+        self.assertEqual([s["first_byte"] for s in sections], begins)
+        pieces = self.document("tokenize", book, "--pieces", "--model", MODEL)["pieces"]
+        plain = [re.sub("<0x(..)>", lambda m: chr(int(m[1], 16)), p).replace("\u2581", " ") for p in pieces]
+        for s in sections:
+            at = s["first_token"]
+            self.assertRegex("".join(plain[at:at + 20]), r"^\s*%s\b" % s["title"])
+            self.assertNotRegex("".join(plain[at + 1:at + 20]), r"^\s*CHAPTER")
+        self.assertIn("12 sections", self.run_command("sessions", "show", "one").stdout.decode())
+        # A state has whole chunks of 16 tokens, and what waits for its chunk.
+        framing = self.document("sessions", "show", "one")["tokens"] - document["tokens"]
+        saved = [e["tokens_seen"] for e in map(json.loads, result.stderr.splitlines()) if e["event"] == "checkpoint"]
+        ends = {(framing + s["first_token"]) // 16 * 16 for s in sections[1:]}
+        self.assertEqual(ends - set(saved), set())
+        # Not more often than that: a quarter of an hour has not passed.
+        result = self.run_command("read", book, "--session", "two", *SMALL, "--events", "--checkpoint-seconds", "3600")
+        self.assertEqual(result.stderr.count(b'"checkpoint"'), 1)
+        markdown = self.file("notes.md", "# One\n\nthe light\n\nTwo\n---\n\n```\n# no\n```\n")
+        self.run_command("read", markdown, "--session", "three", *SMALL)
+        sections = self.document("sessions", "show", "three")["documents"][0]["sections"]
+        self.assertEqual([s["title"] for s in sections], ["One", "Two"])
+
     def killed_at_write(self, number, *arguments):
         """Runs the command and kills it as it is about to write to a file for the given time."""
         trace = ["strace", "-f", "-qq", "-o", os.devnull, "-e", "trace=pwrite64,fdatasync,fsync",
@@ -255,6 +362,21 @@ class SessionTest(unittest.TestCase):
             self.run_command("chat", "--session", name, *SMALL, "--max-tokens", "8", stdin=b"and now?\n")
             self.run_command("sessions", "verify", name)
 
+    def test_an_answer_that_a_crash_cut_short_is_stopped_and_not_growing(self):
+        process = self.start("chat", "--session", "one", *SMALL, "--max-tokens", "1000000", "--events")
+        process.stdin.write(b"go on\n")
+        process.stdin.flush()
+        while json.loads(process.stderr.readline())["event"] != "token":
+            pass
+        process.kill()
+        process.communicate()
+        state = lambda: self.document("sessions", "show", "one")["messages"][1]["state"]
+        self.assertEqual(state(), "growing")
+        self.document("inspect", "--session", "one")
+        self.assertEqual(state(), "growing")  # a reader changes nothing
+        self.run_command("chat", "--session", "one")
+        self.assertEqual(state(), "stopped")
+
     # -- options on a session that is there ------------------------------------------------------------------------
 
     def test_sampling_of_a_run_is_that_of_its_command_line(self):
@@ -313,7 +435,7 @@ class SessionTest(unittest.TestCase):
         return self.document("inspect", "--session", session)["pins"]
 
     def test_pinned_passages_stay_and_are_pinned_again_when_all_is_read_again(self):
-        words = open(self.book).read().split()
+        words = text(3000, 1).split()
         passage = " ".join(words[400:412])
         pinned = self.document("read", self.book, "--session", "one", *SMALL, "--pin", passage, "--pin", "1-3")["pins"]
         self.assertEqual([r["held"] for r in pinned["ranges"]], [1, 1])

@@ -201,20 +201,26 @@ protected:
                             {"text", a.text},
                             {"end", end_name(a.generated.end)},
                             {"tokens", a.generated.tokens.size()}});
-        return {{"schema", "palimpsest.answer/1"},
-                {"documents", files},
-                {"answers", list},
-                {"coverage", coverage.json()},
-                {"reach", reach_json(session.retention())},
-                {"memory", memory_json(session.telemetry())},
-                {"model", model_json(*model_)},
-                {"policy", policy_json(session)},
-                {"pins", pins_json(session)},
-                {"question_awareness", "blind"},
-                {"seed", common_.sampler.seed},
-                {"temperature", common_.sampler.temperature},
-                {"backend", {{"name", model_->backend().name()}, {"simd", model_->backend().simd_target()}}},
-                {"version", PALIMPSEST_VERSION}};
+        ordered_json result = {
+            {"schema", "palimpsest.answer/1"},
+            {"documents", files},
+            {"answers", list},
+            {"coverage", coverage.json()},
+            {"reach", reach_json(session.retention())},
+            {"memory", memory_json(session.telemetry())},
+            {"model", model_json(*model_)},
+            {"policy", policy_json(session)},
+            {"pins", pins_json(session)},
+            {"question_awareness", "blind"},
+            {"seed", common_.sampler.seed},
+            {"temperature", common_.sampler.temperature},
+            {"backend", {{"name", model_->backend().name()}, {"simd", model_->backend().simd_target()}}},
+            {"version", PALIMPSEST_VERSION}};
+        if (stored_) {
+            result["tokens_fed_again"] = stored_->tokens_fed_again();
+            result["bytes_written"] = stored_->bytes_written();
+        }
+        return result;
     }
 
     // Reads them once only to count; nothing for what can be read only once.

@@ -71,6 +71,8 @@ private:
         options.read_only = true;
         StoredSession stored(*store, session_, options, console);
         check_filter(stored.model().config());
+        stored_counts_ = {{"tokens_fed_again", stored.tokens_fed_again()},
+                          {"bytes_written", stored.bytes_written()}};
         show(stored.session(), stored.coverage(), map_file, console);
     }
 
@@ -163,15 +165,17 @@ private:
     nlohmann::ordered_json json(const engine::Session& session, const engine::RetentionMap& map,
                                 const Coverage& coverage) const
     {
-        return {{"schema", "palimpsest.retention/1"},
-                {"model", model_json(session.model())},
-                {"policy", policy_json(session)},
-                {"tokens_seen", map.tokens_seen},
-                {"coverage", coverage.json()},
-                {"reach", reach_json(map)},
-                {"memory", memory_json(session.telemetry())},
-                {"pins", pins_json(session)},
-                {"heads", heads_json(map, filter())}};
+        nlohmann::ordered_json result = {{"schema", "palimpsest.retention/1"},
+                                         {"model", model_json(session.model())},
+                                         {"policy", policy_json(session)},
+                                         {"tokens_seen", map.tokens_seen},
+                                         {"coverage", coverage.json()},
+                                         {"reach", reach_json(map)},
+                                         {"memory", memory_json(session.telemetry())},
+                                         {"pins", pins_json(session)},
+                                         {"heads", heads_json(map, filter())}};
+        result.update(stored_counts_);
+        return result;
     }
 
     void write_map(OutputFile& file, const engine::Session& session, const engine::RetentionMap& map,
@@ -189,6 +193,7 @@ private:
     TokenSource source_;
     std::string map_file_, session_, database_;
     int32_t layer_ = -1, head_ = -1;
+    nlohmann::ordered_json stored_counts_ = nlohmann::ordered_json::object(); // with --session
 };
 
 } // namespace

@@ -22,6 +22,8 @@ public:
                          "save the state at most this often while reading")
             ->check(CLI::Range(0.0, 86400.0))
             ->capture_default_str();
+        command_->add_flag("--again", options_.again,
+                           "read a file that is in the session, as it was or changed, as a further document");
         command_->add_flag("--reread", options_.reread, "read again what a state that cannot be used has lost");
         add_database_option(*command_, database_);
         add_backend_options(*command_, options_.common);
@@ -52,7 +54,8 @@ public:
                                      {"coverage", coverage.json()},
                                      {"reach", reach_json(map)},
                                      {"memory", memory_json(session.session().telemetry())},
-                                     {"bytes_written", store->database.bytes_written()},
+                                     {"tokens_fed_again", session.tokens_fed_again()},
+                                     {"bytes_written", session.bytes_written()},
                                      {"model", model_json(session.model())},
                                      {"policy", policy_json(session.session())},
                                      {"pins", pins_json(session.session())}});

@@ -4,6 +4,7 @@
 
 #include "kernels/base/error.h"
 #include "storage/conversations.h"
+#include "storage/hash.h"
 #include "storage/library.h"
 #include "storage/transfer.h"
 #include "tests/support/catch.h"
@@ -96,6 +97,53 @@ TEST_CASE("readers work beside the owner; there is nothing to read before the fi
     CHECK(refusal([&] { reader.create({.name = "two", .model = "m", .model_name = "m", .options = "{}"}); }) ==
           "PAL-DB-01");
     CHECK(refusal([&] { Database(scratch.file().string() + "x", Database::Access::Read); }) == "PAL-DB-00");
+}
+
+TEST_CASE("a document that no session came to read is swept away, and no other")
+{
+    ScratchDatabase scratch;
+    Library library(*scratch);
+    Conversations conversations(*scratch);
+    const auto import = [&](const char* title) {
+        Import document(*scratch, title, "a.txt", "fingerprint");
+        document.add_text("text");
+        return document.finish({});
+    };
+    const int64_t read = import("read"), orphan = import("orphan");
+    const int64_t session = conversations.create({.name = "one", .model = "m", .model_name = "m", .options = "{}"});
+    conversations.append(session, {.tokens = 1, .document = read});
+    library.sweep();
+    REQUIRE(library.list().size() == 1);
+    CHECK(library.list()[0].id == read);
+    CHECK(refusal([&] { library.get(orphan); }) == "PAL-DOC-00");
+}
+
+TEST_CASE("a hash of pieces is the hash of the whole")
+{
+    const std::string text(100000, 'x');
+    Hasher64 hasher;
+    CHECK(hasher.value() == hash64({}));
+    for (size_t at = 0; at < text.size(); at += 777)
+        hasher.push(std::as_bytes(std::span(text).subspan(at, std::min<size_t>(777, text.size() - at))));
+    CHECK(hasher.value() == hash64(std::as_bytes(std::span(text))));
+}
+
+TEST_CASE("growing messages of one session become stopped, and stay whole")
+{
+    ScratchDatabase scratch;
+    Conversations conversations(*scratch);
+    for (const char* name : {"one", "two"}) {
+        const int64_t id = conversations.create({.name = name, .model = "m", .model_name = "m", .options = "{}"});
+        for (const MessageState state : {MessageState::Growing, MessageState::Cut})
+            conversations.add_message(id, {.role = Role::Assistant, .state = state, .text = "so", .ids = {1, 2}});
+    }
+    const int64_t one = conversations.get("one").id, two = conversations.get("two").id;
+    conversations.stop_growing(one);
+    const auto stopped = conversations.messages(one);
+    CHECK(stopped[0].state == MessageState::Stopped);
+    CHECK_FALSE(stopped[0].damaged);
+    CHECK(stopped[1].state == MessageState::Cut);
+    CHECK(conversations.messages(two)[0].state == MessageState::Growing);
 }
 
 TEST_CASE("a document comes back as it was read, in any pieces")
