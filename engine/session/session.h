@@ -5,7 +5,7 @@
 // last time an incomplete chunk was asked for (generate, fork, finish).
 //
 // Not thread-safe; sessions that share a model's backend take turns. Cancelling takes effect between super-chunks
-// and between tokens, and leaves the session as after the last one.
+// (within a chunk where one takes long) and between tokens, and leaves the session as after the last one.
 #pragma once
 
 #include <functional>
@@ -75,6 +75,7 @@ public:
     bool finish(const FeedOptions& options = {});
     int64_t pending() const { return std::ssize(pending_); }
 
+    // Cancelled before an incomplete chunk is computed, its tokens go on waiting.
     GenerateResult generate(const GenerateOptions& options);
     // Takes in again what was generated from here before, token by token, so that the cache is what it was;
     // `ended`: the sampler then chose an end of text. The sampler draws once a token, and goes on as it would have
