@@ -252,7 +252,10 @@ bool StoredSession::restore_newest()
     std::optional<Error> first;
     for (const storage::SnapshotInfo& snapshot : store_.snapshots.of(info_.id)) {
         try {
-            const engine::SessionState state = store_.snapshots.load(snapshot.id);
+            const engine::SessionState state =
+                store_.snapshots.load(snapshot.id, [&](const engine::SessionState& s) {
+                    return engine::Session::largest_lists(*model_, s);
+                });
             if (state.tokens_seen + state.pending.size() > planned()) continue; // of a turn that was taken back
             session_ = engine::Session::restore(model_, state);
             snapshot_bytes_ = snapshot.bytes;
