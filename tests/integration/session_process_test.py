@@ -507,6 +507,38 @@ class SessionTest(unittest.TestCase):
             self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", option, same)
         self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", "--kv-type", "auto", "--policy", "treekv")
 
+    def test_stored_sessions_are_compared(self):
+        for name, policy in (("tree", "treekv"), ("far, far away", "streaming")):
+            self.run_command("read", self.book, "--session", name, *SMALL, "--policy", policy)
+        self.run_command("sessions", "fork", "tree", "talk")
+        self.run_command("chat", "--session", "talk", "--max-tokens", "8", stdin=b"who?\n")
+        names = ["tree", "far, far away", "talk"]
+        result = self.document("compare", "--session", "tree", "--session", names[1], "--session", "talk")
+        self.assertEqual([r["session"] for r in result["results"]], names)
+        maps = [self.kept(name) for name in names]
+        self.assertEqual([r["heads"] for r in result["results"]], maps)
+        triples = [{(h["layer"], h["head"], t) for h in kept for t in h["tokens"]} for kept in maps]
+        for entry in result["overlaps"]:
+            a, b = triples[entry["a"]], triples[entry["b"]]
+            self.assertAlmostEqual(entry["overlap"], len(a & b) / len(a | b))
+        self.assertEqual(len(result["overlaps"]), 3)
+        whole = self.document("compare", self.book, "--policies", "treekv", *SMALL)
+        self.assertEqual(set(result["results"][0]), set(whole["results"][0]) | {"session"})
+        self.assertEqual(result["results"][0]["memory"], self.document("inspect", "--session", "tree")["memory"])
+        self.assertEqual(result["coverage"]["tokens_read"], result["coverage"]["tokens_in_input"])
+        shown = self.run_command("compare", "--session", "tree,talk").stdout.decode()
+        self.assertIn("overlap of the kept sets", shown)
+        self.assertRegex(shown, r"(?m)^talk +64 +- +- ")
+
+        # Only what is the same stream of the same documents can be laid side by side.
+        self.run_command("read", self.file("other.txt", text(3000, 2)), "--session", "other", *SMALL)
+        self.fails(2, "PAL-SESSION-07", "compare", "--session", "tree,other")
+        self.run_command("chat", "--session", "empty", *SMALL)
+        self.fails(2, "PAL-SESSION-07", "compare", "--session", "empty,tree")
+        self.fails(3, "PAL-SESSION-01", "compare", "--session", "tree,tre")
+        for arguments in (["--session", "tree"], ["--session", "tree,talk", self.book], [self.book]):
+            self.fails(2, "PAL-OPTION-01", "compare", *arguments)
+
     # -- what is stored --------------------------------------------------------------------------------------------
 
     def test_sessions_are_listed_renamed_copied_moved_and_deleted(self):
