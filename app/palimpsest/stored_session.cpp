@@ -22,7 +22,7 @@ using storage::Role;
 using storage::StreamPart;
 
 constexpr uint64_t ids_at_once = 65536;
-constexpr uint64_t ids_between_looks = 4096;                   // at the clock
+constexpr uint64_t ids_between_looks = 512;                    // at the clock: what a model takes at once
 constexpr auto answer_save_interval = std::chrono::seconds(1); // P1
 constexpr size_t answer_save_tokens = 256;
 
