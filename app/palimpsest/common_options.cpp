@@ -200,6 +200,7 @@ void add_sampling_options(CLI::App& command, CommonOptions& o)
     add(command, o, "repeat-penalty", o.sampler.repeat_penalty, "weaken recent tokens; 1: off");
     add(command, o, "max-tokens", o.max_tokens, "longest answer", CLI::Range(1, 1 << 20));
     command.add_option("--stop", o.stop, "end the answer before this text (repeatable)")
+        ->allow_extra_args(false) // the next word is not a second one
         ->check([](const std::string& text) { return text.empty() ? std::string("it is empty") : std::string(); });
 }
 

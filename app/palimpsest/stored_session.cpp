@@ -22,7 +22,7 @@ using storage::Role;
 using storage::StreamPart;
 
 constexpr uint64_t ids_at_once = 65536;
-constexpr uint64_t ids_between_looks = 4096;                   // at the clock
+constexpr uint64_t ids_between_looks = 512;                    // at the clock: what a model takes at once
 constexpr auto answer_save_interval = std::chrono::seconds(1); // P1
 constexpr size_t answer_save_tokens = 256;
 
@@ -578,12 +578,29 @@ void StoredSession::checkpoint_if_due(bool at_chapter)
     const uint64_t expected = std::max(snapshot_bytes_, session_->telemetry().cache_bytes / 2);
     const uint64_t allowed = 100 * (position() - opened_at_);
     if (seconds < 600 && snapshot_bytes_written_ + expected > allowed) return;
+    save_if_there_is_room();
+}
+
+// The text is stored without it: on a full disk a state is the first thing to go without (P4).
+void StoredSession::save_if_there_is_room()
+try {
     save();
+} catch (const Error& error) {
+    if (error.code() != "PAL-DISK-01") throw;
+    saved_ = Clock::now(); // not at once again
+    write_note(console_, options_.common.events,
+               "the state at " + format_count(position()) + " tokens is not saved: " + error.text());
+    try {
+        store_.snapshots.sweep(); // what there was room for
+    } catch (const Error&) {
+        // The next start does it.
+    }
 }
 
 void StoredSession::save()
 {
     if (options_.read_only) return;
+    if (!store_turns()) throw *not_stored_; // a state of text that is not there could not be used
     const engine::SessionState state = session_->state();
     const uint64_t before = store_.database.bytes_written();
     store_.snapshots.save(info_.id, state, [&] {
@@ -638,6 +655,7 @@ std::vector<engine::TokenId> StoredSession::turn(const std::string& message) con
 // Back to a state from before the message, and forward again to just before it.
 void StoredSession::undo()
 {
+    if (!store_turns()) throw *not_stored_;
     const auto messages = store_.conversations.messages(info_.id);
     const auto last =
         std::find_if(messages.rbegin(), messages.rend(), [](const Message& m) { return m.role == Role::User; });
@@ -671,36 +689,25 @@ engine::GenerateResult StoredSession::say(const std::string& message, const engi
         throw Error(ErrorKind::Usage, "PAL-SESSION-03", "session '" + printable(info_.name) + "'",
                     "its document is not read to its end yet",
                     "let it go on first: palimpsest read FILE --session " + printable(info_.name));
-    if (!sampling_is_stored_) save(); // so that an answer that is cut short can be generated again
-    Message question{.role = Role::User, .text = message, .ids = turn(message)};
-    Message reply{.role = Role::Assistant, .state = MessageState::Growing};
-    store_.database.transaction([&] {
-        question.parent = last_message();
-        question.id = store_.conversations.add_message(info_.id, question);
-        reply.parent = question.id;
-        reply.id = store_.conversations.add_message(info_.id, reply);
-        store_.conversations.append(info_.id, {.message = question.id});
-        store_.conversations.append(info_.id, {.message = reply.id});
-    });
-    parts_.push_back({.tokens = question.ids.size(), .message = question.id});
-    parts_.push_back({.message = reply.id});
-    feed(question.ids, nullptr);
+    if (!sampling_is_stored_) save_if_there_is_room(); // so that an answer cut short can be generated again
+    Turn& turn = begin_turn(message);
+    Message& reply = turn.reply;
+    store_turns();
+    feed(turn.question.ids, nullptr);
 
     engine::IncrementalDetokenizer detokenizer(*tokenizer_, false);
     auto stored_at = Clock::now();
     size_t stored_tokens = 0;
-    const auto store = [&] {
-        store_.database.transaction([&] { store_.conversations.update_message(reply); });
-        stored_at = Clock::now();
-        stored_tokens = reply.ids.size();
-    };
     engine::GenerateOptions growing = options;
     growing.token = [&](engine::TokenId id) {
         reply.ids.push_back(id);
         reply.text += detokenizer.push(id);
         if (Clock::now() - stored_at >= answer_save_interval ||
-            reply.ids.size() - stored_tokens >= answer_save_tokens)
-            store();
+            reply.ids.size() - stored_tokens >= answer_save_tokens) {
+            store_turns();
+            stored_at = Clock::now();
+            stored_tokens = reply.ids.size();
+        }
         return !options.token || options.token(id);
     };
     const engine::GenerateResult result = session_->generate(growing);
@@ -708,10 +715,64 @@ engine::GenerateResult StoredSession::say(const std::string& message, const engi
     reply.state = result.end == engine::GenerateEnd::EndOfText ? MessageState::Complete
                   : result.end == engine::GenerateEnd::Length  ? MessageState::Cut
                                                                : MessageState::Stopped;
-    store();
     parts_.back().tokens = reply.ids.size();
-    save();
+    if (!store_turns()) return result;
+    try {
+        save_if_there_is_room();
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::Resources) throw;
+        not_stored_ = error;
+    }
     return result;
+}
+
+StoredSession::Turn& StoredSession::begin_turn(const std::string& message)
+{
+    Turn& turn =
+        turns_.emplace_back(Turn{.question = {.role = Role::User, .text = message, .ids = this->turn(message)},
+                                 .reply = {.role = Role::Assistant, .state = MessageState::Growing},
+                                 .part = parts_.size()});
+    parts_.push_back({.tokens = turn.question.ids.size()});
+    parts_.push_back({});
+    return turn;
+}
+
+bool StoredSession::store_turns()
+{
+    if (not_stored_ && not_stored_->code() == "PAL-DISK-02") return false; // P5: no retry and hope
+    if (turns_.empty()) return true;
+    try {
+        store_.database.transaction([&] {
+            std::optional<int64_t> parent = last_message();
+            for (Turn& turn : turns_) {
+                put(turn, parent);
+                parent = turn.reply.id;
+            }
+        });
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::Resources) throw;
+        not_stored_ = error;
+        return false;
+    }
+    for (Turn& turn : turns_) {
+        parts_[turn.part].message = turn.question.id;
+        parts_[turn.part + 1].message = turn.reply.id;
+        turn.stored = true;
+    }
+    turns_.remove_if([](const Turn& turn) { return turn.reply.state != MessageState::Growing; });
+    not_stored_.reset();
+    return true;
+}
+
+void StoredSession::put(Turn& turn, std::optional<int64_t> parent)
+{
+    if (turn.stored) return store_.conversations.update_message(turn.reply);
+    turn.question.parent = parent;
+    turn.question.id = store_.conversations.add_message(info_.id, turn.question);
+    turn.reply.parent = turn.question.id;
+    turn.reply.id = store_.conversations.add_message(info_.id, turn.reply);
+    store_.conversations.append(info_.id, {.message = turn.question.id});
+    store_.conversations.append(info_.id, {.message = turn.reply.id});
 }
 
 } // namespace palimpsest::app

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "app/palimpsest/store.h"
 #include "engine/session/session.h"
 #include "engine/text/chat_template.h"
+#include "kernels/base/error.h"
 
 namespace palimpsest::app {
 
@@ -64,8 +66,14 @@ public:
     // The sampling of what is said from now on: what was given now, else the chat's that began it, else the
     // command's own. If it is what it was, its random numbers go on.
     void choose_sampling();
-    // A turn: the message is stored, fed, and answered; the answer is stored while it grows.
+    // A turn: the message is stored, fed, and answered; the answer is stored while it grows. A disk that is full
+    // stops no answer (P4): then turns wait.
     engine::GenerateResult say(const std::string& message, const engine::GenerateOptions& options);
+    // Stores the turns that wait, as every turn and every save tries to; false if it fails again, and at once after
+    // a failure that is none of space (P5).
+    bool store_turns();
+    size_t turns_waiting() const { return turns_.size(); }
+    const std::optional<Error>& why_waiting() const { return not_stored_; }
     void undo(); // the last message and its answer; reads again what the older state does not have
 
     void save();      // the state as it is now
@@ -73,6 +81,11 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
+    struct Turn {
+        storage::Message question, reply;
+        size_t part = 0;     // of the stream: the question; its reply follows
+        bool stored = false; // as it was at some time
+    };
 
     void begin(const std::string& name);
     void resume();
@@ -91,6 +104,9 @@ private:
     int64_t import(Document& document, bool first_text);
     std::vector<engine::TokenId> next_document(const std::string& title) const;
     std::optional<int64_t> last_message() const;
+    Turn& begin_turn(const std::string& message);
+    void put(Turn& turn, std::optional<int64_t> parent);
+    void save_if_there_is_room();
     void watch_fading();
     bool chapter_checkpoint_is_due() const;
     void checkpoint_if_due(bool at_chapter);
@@ -112,7 +128,9 @@ private:
     std::vector<std::string> wishes_;      // to be pinned, and not found yet
     std::vector<engine::FadeEvent> faded_; // since the last state
     uint64_t fed_again_ = 0;
-    bool sampling_is_stored_ = true; // with the newest state
+    std::list<Turn> turns_;           // not stored, or not as they are now
+    std::optional<Error> not_stored_; // why
+    bool sampling_is_stored_ = true;  // with the newest state
 
     Clock::time_point saved_ = Clock::now();
     uint64_t snapshot_bytes_ = 0;         // of the last state

@@ -120,6 +120,11 @@ TEST_CASE("an answer that was cut says so, and one that stopped does not")
     const Ran short_answer = command(stopped);
     CHECK(short_answer.out == text.substr(0, 1) + "\n");
     CHECK(short_answer.err.find("cut after") == std::string::npos);
+    // What follows --stop and its text is a word of its own.
+    auto asked =
+        std::vector<std::string>{"ask", "--stop", "x", file.name(), "--stop", "y", "who?", "--max-tokens", "3"};
+    asked.insert(asked.end(), common.begin(), common.end());
+    CHECK(command(asked).status == 0);
 }
 
 TEST_CASE("the time that is left follows from the rate of this run")

@@ -6,6 +6,7 @@ import os
 import pty
 import random
 import re
+import resource
 import select
 import shutil
 import signal
@@ -269,9 +270,7 @@ class SessionTest(unittest.TestCase):
             return sum(("pwrite64(" in line or "sync(" in line) for line in lines)
 
     def test_reading_survives_a_kill_at_any_write(self):
-        # A leak check needs to trace, and cannot while it is traced.
-        self.traced = dict(self.environment, ASAN_OPTIONS="detect_leaks=0")
-        if not shutil.which("strace") or subprocess.run(["strace", "true"], capture_output=True).returncode:
+        if not self.traces():
             self.skipTest("strace is not there, or not allowed")
         book = self.file("book.txt", text(20000, 8))
         read = lambda name: ["read", book, "--session", name, *SMALL, "--checkpoint-seconds", "0.02"]
@@ -377,6 +376,85 @@ class SessionTest(unittest.TestCase):
         self.run_command("chat", "--session", "one")
         self.assertEqual(state(), "stopped")
 
+    def traces(self):
+        # A leak check needs to trace, and cannot while it is traced.
+        self.traced = dict(self.environment, ASAN_OPTIONS="detect_leaks=0")
+        return bool(shutil.which("strace")) and subprocess.run(["strace", "true"], capture_output=True).returncode == 0
+
+    def chat_with_failing_writes(self, first, last, lines, name):
+        """A chat that has opened its session, and then finds no space for writes number `first` to `last`."""
+        log = os.path.join(self.folder, "trace")
+        subprocess.run(["strace", "-f", "-qq", "-o", log, "-e", "trace=pwrite64", PROGRAM, "chat", "--session", name],
+                       stdin=subprocess.DEVNULL, check=True, capture_output=True, timeout=300, env=self.traced)
+        with open(log) as lines_of_log:
+            opening = sum("pwrite64(" in line for line in lines_of_log)
+        when = "%d..%d" % (opening + first, opening + last) if last else "%d+" % (opening + first)
+        trace = ["strace", "-f", "-qq", "-o", os.devnull, "-e", "trace=pwrite64", "-e", "inject=pwrite64:error=ENOSPC:when=" + when]
+        return subprocess.run([*trace, PROGRAM, "chat", "--session", name, "--max-tokens", "12", "--json"], input=lines,
+                              capture_output=True, timeout=300, env=self.traced)
+
+    def test_a_full_disk_stops_no_answer(self):
+        if not self.traces():
+            self.skipTest("strace is not there, or not allowed")
+        first = lambda name: self.run_command("chat", "--session", name, *SMALL, "--max-tokens", "12", stdin=b"zero\n")
+        messages = lambda name: [m["text"] for m in self.document("sessions", "show", name)["messages"][::2]]
+        first("whole")
+        expected = self.document("chat", "--session", "whole", "--max-tokens", "12", stdin=b"one\ntwo\n")["turns"]
+
+        # No space from the first turn on: both answers come, a note says why they are not saved, and so does the end.
+        first("full")
+        full = self.chat_with_failing_writes(1, None, b"one\ntwo\n", "full")
+        errors = full.stderr.decode()
+        self.assertEqual(full.returncode, 4, errors)
+        self.assertEqual(json.loads(full.stdout)["turns"], expected)
+        self.assertIn("note: session 'full': the last turn is not saved: the disk is full", errors)
+        error = json.loads(errors.splitlines()[-1])
+        self.assertEqual(error["code"], "PAL-DISK-01")
+        self.assertTrue(error["text"].startswith("the last 2 turns are not saved"), error)
+        self.assertEqual(messages("full"), ["zero"])
+        self.run_command("sessions", "verify", "full")
+        # What was not saved was never said.
+        again = self.document("chat", "--session", "full", "--max-tokens", "12", stdin=b"one\ntwo\n")["turns"]
+        self.assertEqual(again, expected)
+
+        # Space comes back while the second turn is under way: all is saved.
+        first("later")
+        later = self.chat_with_failing_writes(1, 2, b"one\ntwo\n", "later")
+        self.assertEqual(later.returncode, 0, later.stderr)
+        self.assertIn(b"the last turn is not saved", later.stderr)
+        self.assertIn(b"all turns are saved now", later.stderr)
+        self.assertEqual(json.loads(later.stdout)["turns"], expected)
+        self.assertEqual(messages("later"), ["zero", "one", "two"])
+        self.assertEqual(self.kept("later"), self.kept("whole"))
+
+        # Wherever the writes begin to fail: what is said to be saved is, and no more.
+        for moment in range(1, 40):
+            name = "at %d" % moment
+            first(name)
+            failed = self.chat_with_failing_writes(moment, None, b"one\ntwo\n", name)
+            self.assertIn(failed.returncode, (0, 4), failed.stderr)
+            self.assertEqual(json.loads(failed.stdout)["turns"], expected)
+            lost = re.search(r"the last (\d )?turns? (is|are) not saved[^\n]*\Z", failed.stderr.decode().strip())
+            self.assertEqual(failed.returncode == 4, lost is not None, failed.stderr)
+            count = 0 if not lost else int(lost[1] or 1)
+            self.assertEqual(messages(name)[:3 - count], ["zero", "one", "two"][:3 - count])
+            self.run_command("sessions", "verify", name)
+            self.run_command("sessions", "rm", name)
+            if failed.returncode == 0 and b"not saved" not in failed.stderr:
+                break
+        self.assertGreater(moment, 5)
+
+    def test_a_file_that_may_not_grow_stops_no_answer(self):
+        self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "12", stdin=b"zero\n")
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (33000, 33000))
+        process = self.start("chat", "--session", "one", "--max-tokens", "12", preexec_fn=limit)
+        answers, errors = process.communicate(b"one\ntwo\n", timeout=60)
+        self.assertEqual(process.returncode, 4, errors)
+        self.assertEqual(len(answers.splitlines()) >= 2, True)
+        self.assertIn(b"[PAL-DISK-02]", errors.splitlines()[-1])
+        self.assertEqual(len(self.document("sessions", "show", "one")["messages"]), 2)
+        self.run_command("sessions", "verify", "one")
+
     # -- options on a session that is there ------------------------------------------------------------------------
 
     def test_sampling_of_a_run_is_that_of_its_command_line(self):
@@ -428,6 +506,38 @@ class SessionTest(unittest.TestCase):
                     self.assertIn(value, sentence)
             self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", option, same)
         self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", "--kv-type", "auto", "--policy", "treekv")
+
+    def test_stored_sessions_are_compared(self):
+        for name, policy in (("tree", "treekv"), ("far, far away", "streaming")):
+            self.run_command("read", self.book, "--session", name, *SMALL, "--policy", policy)
+        self.run_command("sessions", "fork", "tree", "talk")
+        self.run_command("chat", "--session", "talk", "--max-tokens", "8", stdin=b"who?\n")
+        names = ["tree", "far, far away", "talk"]
+        result = self.document("compare", "--session", "tree", "--session", names[1], "--session", "talk")
+        self.assertEqual([r["session"] for r in result["results"]], names)
+        maps = [self.kept(name) for name in names]
+        self.assertEqual([r["heads"] for r in result["results"]], maps)
+        triples = [{(h["layer"], h["head"], t) for h in kept for t in h["tokens"]} for kept in maps]
+        for entry in result["overlaps"]:
+            a, b = triples[entry["a"]], triples[entry["b"]]
+            self.assertAlmostEqual(entry["overlap"], len(a & b) / len(a | b))
+        self.assertEqual(len(result["overlaps"]), 3)
+        whole = self.document("compare", self.book, "--policies", "treekv", *SMALL)
+        self.assertEqual(set(result["results"][0]), set(whole["results"][0]) | {"session"})
+        self.assertEqual(result["results"][0]["memory"], self.document("inspect", "--session", "tree")["memory"])
+        self.assertEqual(result["coverage"]["tokens_read"], result["coverage"]["tokens_in_input"])
+        shown = self.run_command("compare", "--session", "tree,talk").stdout.decode()
+        self.assertIn("overlap of the kept sets", shown)
+        self.assertRegex(shown, r"(?m)^talk +64 +- +- ")
+
+        # Only what is the same stream of the same documents can be laid side by side.
+        self.run_command("read", self.file("other.txt", text(3000, 2)), "--session", "other", *SMALL)
+        self.fails(2, "PAL-SESSION-07", "compare", "--session", "tree,other")
+        self.run_command("chat", "--session", "empty", *SMALL)
+        self.fails(2, "PAL-SESSION-07", "compare", "--session", "empty,tree")
+        self.fails(3, "PAL-SESSION-01", "compare", "--session", "tree,tre")
+        for arguments in (["--session", "tree"], ["--session", "tree,talk", self.book], [self.book]):
+            self.fails(2, "PAL-OPTION-01", "compare", *arguments)
 
     # -- pins ------------------------------------------------------------------------------------------------------
 

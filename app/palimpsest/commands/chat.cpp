@@ -74,6 +74,9 @@ public:
             console.err << "session '" << visible(name) << "', " << format_count(session.session().tokens_seen())
                         << " tokens; /help for commands, /quit to leave" << std::endl;
         talk(session, editor, console);
+        const bool saved = session.store_turns();
+        if (saved && console.stop.stop_requested())
+            throw Interrupted{"stopped; the session '" + session.name() + "' is saved"};
         if (options_.common.json)
             write_json(console.out, {{"schema", "palimpsest.chat/1"},
                                      {"session", name},
@@ -82,6 +85,7 @@ public:
                                      {"temperature", session.session().options().sampler.temperature},
                                      {"coverage", session.coverage().json()},
                                      {"memory", memory_json(session.session().telemetry())}});
+        if (!saved) throw not_saved(session);
     }
 
 private:
@@ -105,12 +109,22 @@ private:
             }
             answer(session, *line, turn.token(), console);
         }
-        if (console.stop.stop_requested())
-            throw Interrupted{"stopped; the session '" + session.name() + "' is saved"};
+    }
+
+    static Error not_saved(const StoredSession& session)
+    {
+        const Error& why = *session.why_waiting();
+        const size_t turns = session.turns_waiting();
+        const std::string what = turns == 0   ? "its state is"
+                                 : turns == 1 ? "the last turn is"
+                                              : "the last " + std::to_string(turns) + " turns are";
+        return {ErrorKind::Resources, why.code(), "session '" + printable(session.name()) + "'",
+                what + " not saved: " + why.text(), why.remedy()};
     }
 
     void answer(StoredSession& session, const std::string& message, std::stop_token stop, Console& console)
     {
+        const bool were_waiting = session.why_waiting().has_value();
         AnswerText text(session.tokenizer(), options_.common.stop);
         const auto show = [&] {
             const std::string part = text.fresh();
@@ -132,10 +146,15 @@ private:
         show();
         if (options_.common.json) {
             turns_.push_back({{"message", message}, {"answer", text.text()}, {"end", end_name(result.end)}});
-            return;
+        } else {
+            console.out << '\n';
+            finish_output(console.out);
         }
-        console.out << '\n';
-        finish_output(console.out);
+        if (session.why_waiting().has_value())
+            write_note(console, options_.common.events, not_saved(session).what());
+        else if (were_waiting)
+            write_note(console, options_.common.events, "all turns are saved now");
+        if (options_.common.json) return;
         if (result.end == engine::GenerateEnd::Length)
             write_note(console, options_.common.events,
                        "the answer was cut after " + std::to_string(result.tokens.size()) +
@@ -149,6 +168,10 @@ private:
         const std::vector<std::string> known = {"/help", "/map",   "/memory", "/policy", "/pin",
                                                 "/save", "/strip", "/undo",   "/quit"};
         if (word == "/undo") {
+            if (!session.store_turns()) {
+                console.err << visible(not_saved(session).what()) << std::endl;
+                return true;
+            }
             session.undo(); // what fails half-way ends the chat: the session is opened anew
             return true;
         }
