@@ -359,7 +359,16 @@ void StoredSession::feed_document(int64_t document, uint64_t first, uint64_t cou
 
 void StoredSession::feed(std::span<const engine::TokenId> ids, Progress* progress, uint64_t total)
 {
-    engine::FeedOptions feed{.stop = console_.stop, .progress = {}, .loss = {}};
+    if (try_feed(ids, console_.stop, progress, total)) return;
+    save();
+    throw Interrupted{"stopped after " + format_count(position()) +
+                      " tokens; they are saved, run it again to go on"};
+}
+
+bool StoredSession::try_feed(std::span<const engine::TokenId> ids, std::stop_token stop, Progress* progress,
+                             uint64_t total)
+{
+    engine::FeedOptions feed{.stop = std::move(stop), .progress = {}, .loss = {}};
     if (progress)
         feed.progress = [&](const engine::Telemetry& t) {
             progress->written(store_.database.bytes_written());
@@ -373,10 +382,7 @@ void StoredSession::feed(std::span<const engine::TokenId> ids, Progress* progres
         ids = ids.subspan(count);
         if (fed) pins_->apply(*session_);
     }
-    if (fed) return;
-    save();
-    throw Interrupted{"stopped after " + format_count(position()) +
-                      " tokens; they are saved, run it again to go on"};
+    return fed;
 }
 
 void StoredSession::look_for_pins(const std::vector<StreamPart>& stream, bool all_must_be_there)
@@ -685,6 +691,7 @@ void StoredSession::undo()
 
 engine::GenerateResult StoredSession::say(const std::string& message, const engine::GenerateOptions& options)
 {
+    feed(std::exchange(unread_, {}), nullptr);
     if (position() != planned())
         throw Error(ErrorKind::Usage, "PAL-SESSION-03", "session '" + printable(info_.name) + "'",
                     "its document is not read to its end yet",
@@ -693,7 +700,12 @@ engine::GenerateResult StoredSession::say(const std::string& message, const engi
     Turn& turn = begin_turn(message);
     Message& reply = turn.reply;
     store_turns();
-    feed(turn.question.ids, nullptr);
+    const uint64_t begin = position();
+    if (!try_feed(turn.question.ids, options.stop)) {
+        const auto rest = rest_of(turn.question.ids, position() - begin);
+        unread_.assign(rest.begin(), rest.end());
+        return end_turn(turn, {.tokens = {}, .end = engine::GenerateEnd::Cancelled});
+    }
 
     engine::IncrementalDetokenizer detokenizer(*tokenizer_, false);
     auto stored_at = Clock::now();
@@ -710,8 +722,14 @@ engine::GenerateResult StoredSession::say(const std::string& message, const engi
         }
         return !options.token || options.token(id);
     };
-    const engine::GenerateResult result = session_->generate(growing);
+    engine::GenerateResult result = session_->generate(growing);
     reply.text += detokenizer.finish();
+    return end_turn(turn, std::move(result));
+}
+
+engine::GenerateResult StoredSession::end_turn(Turn& turn, engine::GenerateResult result)
+{
+    Message& reply = turn.reply;
     reply.state = result.end == engine::GenerateEnd::EndOfText ? MessageState::Complete
                   : result.end == engine::GenerateEnd::Length  ? MessageState::Cut
                                                                : MessageState::Stopped;

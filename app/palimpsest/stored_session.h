@@ -96,6 +96,9 @@ private:
     void feed_part(const storage::StreamPart& part, uint64_t skip);
     void feed_document(int64_t document, uint64_t first, uint64_t count, Progress* progress);
     void feed(std::span<const engine::TokenId> ids, Progress* progress, uint64_t total = 0);
+    // False: it was stopped, and the rest is to be fed yet.
+    bool try_feed(std::span<const engine::TokenId> ids, std::stop_token stop, Progress* progress = nullptr,
+                  uint64_t total = 0);
     void go_on(const storage::StreamPart& part, bool has_changed);
     bool was_read(const Document& document);
     bool is_as_stored(const Document& document, const storage::DocumentInfo& stored) const;
@@ -104,6 +107,7 @@ private:
     int64_t import(Document& document, bool first_text);
     std::vector<engine::TokenId> next_document(const std::string& title) const;
     std::optional<int64_t> last_message() const;
+    engine::GenerateResult end_turn(Turn& turn, engine::GenerateResult result); // stores and saves
     Turn& begin_turn(const std::string& message);
     void put(Turn& turn, std::optional<int64_t> parent);
     void save_if_there_is_room();
@@ -121,7 +125,8 @@ private:
     const engine::Tokenizer* tokenizer_ = nullptr;
     std::unique_ptr<engine::ChatTemplate> template_;
     storage::SessionInfo info_;
-    bool begun_ = false; // by this object
+    bool begun_ = false;                  // by this object
+    std::vector<engine::TokenId> unread_; // of a question whose reading was stopped
     std::vector<storage::StreamPart> parts_;
     std::unique_ptr<engine::Session> session_;
     std::unique_ptr<SessionPins> pins_;

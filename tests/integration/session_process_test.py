@@ -539,6 +539,23 @@ class SessionTest(unittest.TestCase):
         for arguments in (["--session", "tree"], ["--session", "tree,talk", self.book], [self.book]):
             self.fails(2, "PAL-OPTION-01", "compare", *arguments)
 
+    def test_a_long_question_can_be_stopped_and_the_chat_goes_on(self):
+        chat = self.start("chat", "--session", "one", *SMALL, "--max-tokens", "4")
+        chat.stdin.write(text(LONG // 2, 7).replace("\n", " ").encode() + b"\n")
+        chat.stdin.flush()
+        time.sleep(0.2)
+        chat.send_signal(signal.SIGINT)
+        chat.stdout.readline()
+        out, err = chat.communicate(b"and then?\n", timeout=300)
+        self.assertEqual(chat.returncode, 0, err.decode())
+        messages = self.document("sessions", "show", "one")["messages"]
+        self.assertEqual([m["role"] for m in messages], ["user", "assistant"] * 2)
+        self.assertEqual(messages[2]["text"], "and then?")
+        self.assertEqual(messages[3]["text"] + "\n", out.decode())
+        kept = self.kept("one")
+        self.run_command("sessions", "strip", "one")
+        self.assertEqual(self.kept("one"), kept)
+
     # -- pins ------------------------------------------------------------------------------------------------------
 
     def pins(self, session):
