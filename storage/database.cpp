@@ -50,6 +50,9 @@ constexpr const char* writer = "PRAGMA journal_mode = WAL; PRAGMA synchronous = 
                                "PRAGMA wal_autocheckpoint = 1000; PRAGMA journal_size_limit = 67108864; "
                                "PRAGMA secure_delete = FAST;";
 
+// The owner who waits for readers to leave the log makes the next writer wait, whose patience is the longer one.
+constexpr std::chrono::milliseconds patience_with_readers{500};
+
 } // namespace
 
 Database::Database(const fs::path& file, Access access) : file_(file)
@@ -129,7 +132,9 @@ void Database::shrink()
 {
     guarded([&] {
         sql_->exec("PRAGMA incremental_vacuum");
+        sql_->setBusyTimeout(static_cast<int>(patience_with_readers.count()));
         sql_->exec("PRAGMA wal_checkpoint(TRUNCATE)");
+        sql_->setBusyTimeout(static_cast<int>(patience.count()));
     });
 }
 
