@@ -50,8 +50,8 @@ class ProgramTest(unittest.TestCase):
         return path
 
     def start(self, *arguments, **more):
-        return subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, env=self.environment, **more)
+        settings = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment)
+        return subprocess.Popen([PROGRAM, *arguments], **{**settings, **more})
 
     def run_command(self, *arguments, stdin=b"", status=0):
         result = subprocess.run([PROGRAM, *arguments], input=stdin, capture_output=True, timeout=600,

@@ -28,7 +28,8 @@ using palimpsest::tests::ScratchDatabase;
 namespace {
 
 constexpr int writers = 2, readers = 2;
-constexpr auto turn_length = std::chrono::seconds(1); // of a writer, well below the patience of the one that waits
+constexpr auto turn_length =
+    std::chrono::milliseconds(300); // of a writer, well below the patience of the one that waits
 
 std::string environment(const char* name)
 {
@@ -50,7 +51,7 @@ engine::SessionState state_at(uint64_t tokens)
     return state;
 }
 
-enum class Kind { Say, Grow, Save, Fade, TakeBack, CopyAndRemove };
+enum class Kind { Say, Grow, Save, Fade, TakeBack, BeginAgain, CopyAndRemove };
 
 Kind kind_of(int64_t number)
 {
@@ -62,6 +63,7 @@ Kind kind_of(int64_t number)
     case 6:
         return Kind::Fade;
     case 7:
+        if (number % 128 == 127) return Kind::BeginAgain;
         return number % 32 == 7 ? Kind::CopyAndRemove : Kind::TakeBack;
     default:
         return Kind::Say;
@@ -106,6 +108,8 @@ public:
             return fade(number);
         case Kind::TakeBack:
             return take_back(number);
+        case Kind::BeginAgain:
+            return begin_again(number);
         case Kind::CopyAndRemove:
             return copy_and_remove(number);
         }
@@ -160,6 +164,15 @@ private:
             count(number);
         });
     }
+    void begin_again(int64_t number)
+    {
+        const int64_t first = talk_.messages(session_).front().id;
+        db_.transaction([&] {
+            talk_.remove_messages_from(session_, first);
+            talk_.drop_fading_after(session_, 0);
+            count(number);
+        });
+    }
     void copy_and_remove(int64_t number)
     {
         const std::string name = "copy of " + writer_name(writer_);
@@ -203,6 +216,10 @@ struct Expected {
                 break;
             case Kind::TakeBack:
                 messages.resize(messages.size() - taken_back);
+                break;
+            case Kind::BeginAgain:
+                messages.clear();
+                faded = 0;
                 break;
             case Kind::CopyAndRemove:
                 break;
