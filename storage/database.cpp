@@ -62,6 +62,9 @@ bool disk_is_full(const SQLite::Exception& failure, sqlite3* handle)
            (reason == ENOSPC || reason == EDQUOT);
 }
 
+// The owner who waits for readers to leave the log makes the next writer wait, whose patience is the longer one.
+constexpr std::chrono::milliseconds patience_with_readers{500};
+
 } // namespace
 
 Database::Database(const fs::path& file, Access access) : file_(file)
@@ -153,7 +156,9 @@ void Database::shrink()
     guarded([&] {
         refuse_if_suspect();
         sql_->exec("PRAGMA incremental_vacuum");
+        sql_->setBusyTimeout(static_cast<int>(patience_with_readers.count()));
         sql_->exec("PRAGMA wal_checkpoint(TRUNCATE)");
+        sql_->setBusyTimeout(static_cast<int>(patience.count()));
     });
 }
 

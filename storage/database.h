@@ -41,7 +41,7 @@ public:
 
     uint64_t file_bytes() const;
     void remove_unnamed_blocks(); // of states that are gone; within a transaction
-    void shrink();                // gives free pages back to the system and empties the log
+    void shrink(); // gives free pages back to the system and empties the log, unless readers stay in it
 
     // Runs `work` with SQLite's exceptions turned into Errors that name the file: Resources (PAL-DISK-01) where the
     // disk is full, and a later try may succeed; Resources (PAL-DISK-02) where reading or writing failed: from then
