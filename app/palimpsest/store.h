@@ -8,14 +8,16 @@
 
 #include "storage/conversations.h"
 #include "storage/library.h"
+#include "storage/settings.h"
 #include "storage/snapshots.h"
 
 namespace palimpsest::app {
 
 struct Store {
-    Store() : library(database), conversations(database), snapshots(database) {} // in memory
+    Store() : library(database), conversations(database), snapshots(database), settings(database) {} // in memory
     Store(const std::filesystem::path& file, storage::Database::Access access)
-        : database(file, access), library(database), conversations(database), snapshots(database)
+        : database(file, access), library(database), conversations(database), snapshots(database),
+          settings(database)
     {
     }
 
@@ -23,6 +25,7 @@ struct Store {
     storage::Library library;
     storage::Conversations conversations;
     storage::Snapshots snapshots;
+    storage::Settings settings;
 };
 
 void add_database_option(CLI::App& command, std::string& file); // --db, PALIMPSEST_DB

@@ -270,7 +270,8 @@ bool StoredSession::restore_newest()
     }
     if (first && !options_.reread) {
         throw Error(ErrorKind::Failed, first->code(), "session '" + printable(info_.name) + "'", first->text(),
-                    "its text is safe; give --reread to read its " + format_count(planned()) + " tokens again");
+                    "its text is safe; give --reread to read its " + format_count(planned()) + " tokens again" +
+                        time_to_read(planned()));
     }
     if (options_.read_only) return false;
     store_.snapshots.remove_all(info_.id); // none can be used, and damaged blocks must not be taken for new ones
@@ -375,6 +376,8 @@ bool StoredSession::try_feed(std::span<const engine::TokenId> ids, std::stop_tok
             progress->update(t, 0, total);
         };
     bool fed = true;
+    const auto begin = Clock::now();
+    const uint64_t from = session_->tokens_seen();
     pins_->apply(*session_);
     while (fed && !ids.empty()) {
         const uint64_t count = std::min<uint64_t>(ids.size(), pins_->next(position()) - position());
@@ -382,6 +385,8 @@ bool StoredSession::try_feed(std::span<const engine::TokenId> ids, std::stop_tok
         ids = ids.subspan(count);
         if (fed) pins_->apply(*session_);
     }
+    fed_tokens_ += session_->tokens_seen() - from;
+    fed_seconds_ += seconds_since(begin);
     return fed;
 }
 
@@ -612,6 +617,7 @@ void StoredSession::save()
     store_.snapshots.save(info_.id, state, [&] {
         store_.conversations.append_fading(info_.id, faded_, state.tokens_seen);
         store_.conversations.touch(info_.id);
+        note_rate();
     });
     faded_.clear();
     sampling_is_stored_ = true;
@@ -622,6 +628,28 @@ void StoredSession::save()
         write_event(console_.err, {{"event", "checkpoint"},
                                    {"tokens_seen", state.tokens_seen},
                                    {"bytes_written", store_.database.bytes_written()}});
+}
+
+std::string StoredSession::rate_key() const
+{
+    const kernels::Backend& backend = model_->backend();
+    return "tokens per second: " + model_->fingerprint() + " " + backend.name() + " " + backend.simd_target() +
+           " " + std::to_string(backend.threads());
+}
+
+void StoredSession::note_rate()
+{
+    constexpr uint64_t enough = 2048;
+    if (fed_tokens_ < enough || fed_seconds_ <= 0) return;
+    store_.settings.set(rate_key(), std::to_string(static_cast<double>(fed_tokens_) / fed_seconds_));
+    fed_tokens_ = 0;
+    fed_seconds_ = 0;
+}
+
+std::string StoredSession::time_to_read(uint64_t tokens)
+{
+    const double rate = std::atof(store_.settings.get(rate_key()).value_or("0").c_str());
+    return rate > 0 ? ", about " + format_duration(static_cast<double>(tokens) / rate) : "";
 }
 
 uint64_t StoredSession::strip()

@@ -117,6 +117,9 @@ private:
     uint64_t position() const; // computed, and waiting for their chunk
     uint64_t planned() const;  // of the whole stream
     std::string options_json() const;
+    void note_rate(); // of reading with this model here, for estimates; within a transaction
+    std::string rate_key() const;
+    std::string time_to_read(uint64_t tokens); // ", about 3 min", or nothing if it was never measured
 
     Store& store_;
     StoredOptions options_;
@@ -133,6 +136,8 @@ private:
     std::vector<std::string> wishes_;      // to be pinned, and not found yet
     std::vector<engine::FadeEvent> faded_; // since the last state
     uint64_t fed_again_ = 0;
+    uint64_t fed_tokens_ = 0; // since the rate was noted
+    double fed_seconds_ = 0;
     std::list<Turn> turns_;           // not stored, or not as they are now
     std::optional<Error> not_stored_; // why
     bool sampling_is_stored_ = true;  // with the newest state

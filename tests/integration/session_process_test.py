@@ -649,6 +649,17 @@ class SessionTest(unittest.TestCase):
         self.assertEqual(json.loads(result.stdout)["heads"], expected)
         self.assertEqual(self.run_command("sessions", "verify", "one", status=1).stdout, b"")
 
+    def test_without_a_good_state_the_text_is_read_again_on_request(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        expected = self.kept("one")
+        with sqlite3.connect(os.path.join(self.folder, "palimpsest", "palimpsest.db")) as database:
+            database.execute("UPDATE snapshots SET header = zeroblob(length(header))")
+        sentence = self.fails(1, "PAL-SNAP-03", "ask", "--session", "one", "who?")
+        self.assertRegex(sentence, "--reread to read its [0-9,]+ tokens again, about [0-9]+ s")
+        self.assertEqual(self.document("sessions", "show", "one")["documents"][0]["source"], self.book)
+        self.run_command("read", self.book, "--session", "one", "--reread")
+        self.assertEqual(self.kept("one"), expected)
+
     def test_one_writes_and_others_read(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)
         owner = self.start("chat", "--session", "two", *SMALL, "--max-tokens", "8", "--events")
