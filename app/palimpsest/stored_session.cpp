@@ -58,6 +58,8 @@ std::string place_of(const Document& document)
 StoredSession::StoredSession(Store& store, const std::string& name, const StoredOptions& options, Console& console)
     : store_(store), options_(options), console_(console)
 {
+    for (const std::string& notice : store_.notices)
+        write_note(console_, options_.common.events, notice);
     const auto found = store_.conversations.find(name);
     if (found) {
         info_ = *found;
