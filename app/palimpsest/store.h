@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "storage/conversations.h"
 #include "storage/library.h"
@@ -26,11 +27,12 @@ struct Store {
     storage::Conversations conversations;
     storage::Snapshots snapshots;
     storage::Settings settings;
+    std::vector<std::string> notices; // for whoever opened it
 };
 
 void add_database_option(CLI::App& command, std::string& file); // --db, PALIMPSEST_DB
 CLI::Option* add_session_option(CLI::App& command, std::string& name);
-// `file` empty: the user's own. Writing sweeps away what a crash left behind.
+// `file` empty: the user's own. Writing sweeps away what a crash left behind, and makes the backup of the day.
 std::unique_ptr<Store> open_store(const std::string& file, storage::Database::Access access);
 
 } // namespace palimpsest::app

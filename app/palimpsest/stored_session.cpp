@@ -102,6 +102,8 @@ const char* name_of(engine::PositionMode positions)
 StoredSession::StoredSession(Store& store, const std::string& name, const StoredOptions& options, Console& console)
     : store_(store), options_(options), console_(console), wishes_(options.common.pins)
 {
+    for (const std::string& notice : store_.notices)
+        write_note(console_, options_.common.events, notice);
     const auto found = store_.conversations.find(name);
     if (found) {
         info_ = *found;
