@@ -369,9 +369,7 @@ std::vector<engine::FadeEvent> Conversations::fading(int64_t session)
         query.bind(1, session);
         while (query.executeStep()) {
             const int64_t bytes = query.getColumn(0).getInt64();
-            const SQLite::Column data = query.getColumn(2);
-            const std::span stored(static_cast<const std::byte*>(data.getBlob()),
-                                   static_cast<size_t>(data.getBytes()));
+            const auto stored = blob(query.getColumn(2));
             const bool fits = bytes >= 0 && bytes <= most_raw_bytes;
             std::vector<std::byte> raw(fits ? static_cast<size_t>(bytes) : 0);
             if (!fits || !unpack(stored, raw) || hash64(raw) != query.getColumn(1).getInt64())

@@ -2,6 +2,7 @@
 // Q).
 #pragma once
 
+#include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Exception.h>
 #include <SQLiteCpp/Statement.h>
@@ -10,12 +11,19 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <sqlite3.h>
 #include <string>
 
 #include "storage/owner_lock.h"
 
 namespace palimpsest::storage {
+
+// Valid until the statement is stepped again.
+inline std::span<const std::byte> blob(const SQLite::Column& column)
+{
+    return {static_cast<const std::byte*>(column.getBlob()), static_cast<size_t>(column.getBytes())};
+}
 
 inline constexpr std::chrono::milliseconds patience{5000}; // with another process (P15)
 

@@ -100,8 +100,7 @@ std::optional<std::vector<std::byte>> Library::block(int64_t document, int kind,
     const int64_t bytes = query.getColumn(0).getInt64();
     if (bytes < 0 || bytes > most_raw_bytes) damaged(document);
     std::vector<std::byte> raw(static_cast<size_t>(bytes));
-    const SQLite::Column data = query.getColumn(2);
-    const std::span stored(static_cast<const std::byte*>(data.getBlob()), static_cast<size_t>(data.getBytes()));
+    const auto stored = blob(query.getColumn(2));
     if (!unpack(stored, raw) || hash64(raw) != query.getColumn(1).getInt64()) damaged(document);
     return raw;
 }

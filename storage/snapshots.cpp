@@ -21,11 +21,6 @@ constexpr int64_t snapshots_kept = 2;      // L17
                 "its text is safe; read it again");
 }
 
-std::span<const std::byte> blob(const SQLite::Column& column)
-{
-    return {static_cast<const std::byte*>(column.getBlob()), static_cast<size_t>(column.getBytes())};
-}
-
 int bytes(std::span<const std::byte> data)
 {
     return static_cast<int>(data.size());

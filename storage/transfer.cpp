@@ -1,5 +1,6 @@
 #include "storage/transfer.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <unistd.h>
@@ -8,6 +9,9 @@
 #include "kernels/base/error.h"
 #include "storage/clock.h"
 #include "storage/conversations.h"
+#include "storage/hash.h"
+#include "storage/packing.h"
+#include "storage/snapshot_codec.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -193,10 +197,33 @@ private:
             const auto there = same_block(block);
             there ? blocks_[block] = *there : (missing.push_back(block), 0);
         }
+        for (const int64_t block : missing)
+            check_block(block);
         copy_in_transactions({.select = "SELECT id, hash, raw, seal, data FROM blocks WHERE id = ?",
                               .insert = "INSERT INTO blocks(hash, raw, seal, data) VALUES(?, ?, ?, ?)",
                               .renamed = {}},
                              missing, &blocks_);
+    }
+
+    // Blocks are shared by name: one that is not what it is called would spoil the states of other sessions.
+    void check_block(int64_t block)
+    {
+        from_.guarded([&] {
+            auto read = from_.statement("SELECT hash, raw, data FROM blocks WHERE id = ?");
+            read.bind(1, block);
+            const auto length = read.executeStep() ? read.getColumn(1).getInt64() : -1;
+            if (length < 1 || length > static_cast<int64_t>(block_bytes)) refuse_block();
+            std::vector<std::byte> raw(static_cast<size_t>(length));
+            const Hash128 named = unpack(blob(read.getColumn(2)), raw) ? hash128(raw) : Hash128{};
+            const auto name = blob(read.getColumn(0));
+            if (!std::equal(name.begin(), name.end(), named.begin(), named.end())) refuse_block();
+        });
+    }
+
+    [[noreturn]] static void refuse_block()
+    {
+        throw Error(ErrorKind::Failed, "PAL-SNAP-03", "session", "a block of its saved state is damaged",
+                    "strip the session where it comes from, and export it again: its text is enough");
     }
 
     std::optional<int64_t> same_block(int64_t block)

@@ -234,13 +234,18 @@ uint64_t Session::list_slots(const Model& model, const SessionOptions& given)
     return slots;
 }
 
-bool Session::feed(std::span<const TokenId> tokens, const FeedOptions& options)
+void Session::check_tokens(std::span<const TokenId> tokens) const
 {
     for (const TokenId token : tokens)
         if (token < 0 || token >= model_->config().vocabulary)
             throw Error(ErrorKind::Failed, "PAL-TEXT-01", "token " + std::to_string(token),
                         "the model's vocabulary has " + std::to_string(model_->config().vocabulary) + " entries",
                         "use ids of this model's tokenizer");
+}
+
+bool Session::feed(std::span<const TokenId> tokens, const FeedOptions& options)
+{
+    check_tokens(tokens);
     pending_.insert(pending_.end(), tokens.begin(), tokens.end());
     return run(std::ssize(pending_) / options_.chunk * options_.chunk, options);
 }
@@ -428,6 +433,7 @@ void Session::set_sampler(const SamplerOptions& options)
 
 int64_t Session::replay(std::span<const TokenId> tokens, bool ended, std::stop_token stop)
 {
+    check_tokens(tokens);
     finish();
     int64_t count = 0;
     if (tokens_seen_ == 0) return count;

@@ -122,6 +122,7 @@ private:
 
     bool run(int64_t tokens, const FeedOptions& options);
     void decode(TokenId token);
+    void check_tokens(std::span<const TokenId> tokens) const;
     bool has_room(int64_t tokens) const;
     void check_room(int64_t tokens) const;
     Probe probe(); // leaves the session as it was

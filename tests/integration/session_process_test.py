@@ -627,6 +627,16 @@ class SessionTest(unittest.TestCase):
         with open(os.path.join(self.folder, "palimpsest", "palimpsest.db"), "rb") as file:
             self.assertNotIn(b"who?", file.read())
 
+    def test_an_export_whose_blocks_are_not_what_they_are_called_is_refused(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        file = os.path.join(self.folder, "one.palimpsest")
+        self.run_command("sessions", "export", "one", file)
+        with sqlite3.connect(file) as exported:
+            exported.execute("UPDATE blocks SET hash = randomblob(16)")
+        self.fails(1, "PAL-SNAP-03", "sessions", "import", file, "--name", "two")
+        self.assertEqual([s["name"] for s in self.document("sessions", "list")["sessions"]], ["one"])
+        self.run_command("sessions", "verify", "one")
+
     def test_a_state_of_another_model_is_refused_and_its_text_can_be_read_again(self):
         model = os.path.join(self.folder, "model.gguf")
         shutil.copy(MODEL, model)

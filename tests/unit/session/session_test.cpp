@@ -264,6 +264,8 @@ TEST_CASE("an answer is taken in again as it was computed, whoever chose its tok
     }
     const auto said = session.generate({.max_tokens = 40, .stop = {}, .token = {}, .is_end = {}}).tokens;
     CHECK(again.replay(said, false) == 40);
+    CHECK_THROWS_WITH(again.replay(std::vector<TokenId>{96}, false), Catch::Contains("PAL-TEXT-01"));
+    CHECK_THROWS_WITH(again.replay(std::vector<TokenId>{-1}, false), Catch::Contains("PAL-TEXT-01"));
     CHECK(again.logits() == session.logits());
     CHECK(again.retention().tokens == session.retention().tokens);
 }
