@@ -151,10 +151,12 @@ void Conversations::rename(int64_t session, const std::string& name)
 
 void Conversations::touch(int64_t session)
 {
-    auto update = db_.statement("UPDATE sessions SET changed_ms = ? WHERE id = ?");
-    update.bind(1, now_ms());
-    update.bind(2, session);
-    update.exec();
+    db_.guarded([&] {
+        auto update = db_.statement("UPDATE sessions SET changed_ms = ? WHERE id = ?");
+        update.bind(1, now_ms());
+        update.bind(2, session);
+        update.exec();
+    });
 }
 
 void Conversations::remove(int64_t session)

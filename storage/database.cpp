@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "kernels/base/error.h"
+#include "storage/backup.h"
 #include "storage/schema.h"
 
 namespace palimpsest::storage {
@@ -47,8 +48,19 @@ constexpr const char* every_connection = "PRAGMA foreign_keys = ON; PRAGMA trust
                                          "PRAGMA temp_store = MEMORY; PRAGMA recursive_triggers = OFF;";
 constexpr const char* before_tables = "PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL;";
 constexpr const char* writer = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; "
-                               "PRAGMA wal_autocheckpoint = 1000; PRAGMA journal_size_limit = 67108864; "
+                               "PRAGMA journal_size_limit = 67108864; "
                                "PRAGMA secure_delete = FAST;";
+constexpr int most_log_pages = 1000; // then a checkpoint
+
+// Also where SQLite says it otherwise: a quota, the index of its log, a file that cannot be made.
+bool disk_is_full(const SQLite::Exception& failure, sqlite3* handle)
+{
+    if (failure.getErrorCode() == SQLITE_FULL) return true;
+    const int code = failure.getExtendedErrorCode();
+    const int reason = handle ? sqlite3_system_errno(handle) : errno;
+    return (code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_SHMSIZE || code == SQLITE_CANTOPEN) &&
+           (reason == ENOSPC || reason == EDQUOT);
+}
 
 } // namespace
 
@@ -101,6 +113,15 @@ void Database::open(Access access)
     if (writes) {
         if (version == 0) sql_->exec(before_tables);
         sql_->exec(writer);
+        const auto committed = [](void* self, sqlite3*, const char*, int log_pages) {
+            static_cast<Database*>(self)->checkpoint_when_long(log_pages);
+            return SQLITE_OK; // what was committed stays so
+        };
+        sqlite3_wal_hook(handle, committed, this);
+        if (version > 0 && version < schema_version) {
+            check_schema(*sql_, version);
+            back_up(*sql_, before_schema(file_, schema_version));
+        }
         if (version < schema_version) migrate(*sql_);
     }
     if (!writes && version == 0)
@@ -130,26 +151,62 @@ void Database::remove_unnamed_blocks()
 void Database::shrink()
 {
     guarded([&] {
+        refuse_if_suspect();
         sql_->exec("PRAGMA incremental_vacuum");
         sql_->exec("PRAGMA wal_checkpoint(TRUNCATE)");
     });
 }
 
-void Database::fail(const SQLite::Exception& failure) const
+// As SQLite's own automatic checkpoint, which would keep a failure to itself and flush again at the next commit
+// (Q12). A full disk only leaves the log long.
+void Database::checkpoint_when_long(int log_pages)
+{
+    if (log_pages < most_log_pages || suspect_) return;
+    const int result =
+        sqlite3_wal_checkpoint_v2(sql_->getHandle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+    if ((result & 0xFF) == SQLITE_IOERR) suspect();
+}
+
+// Q12: the system may have dropped what it failed to write and call the next flush a success, so neither that nor
+// the checkpoint at closing is tried on this connection.
+void Database::suspect()
+{
+    suspect_ = true;
+    if (!sql_) return;
+    sqlite3_db_config(sql_->getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    sql_->tryExec("PRAGMA query_only = ON");
+}
+
+void Database::refuse_if_suspect() const
+{
+    if (!suspect_) return;
+    throw Error(ErrorKind::Resources, "PAL-DISK-02", printable(file_.string()),
+                "reading or writing failed before, and nothing is written since; what was saved is safe",
+                "check the disk, copy the file elsewhere and start again");
+}
+
+void Database::fail(const SQLite::Exception& failure)
 {
     const std::string subject = printable(file_.string());
     const std::string said = std::string(" (") + failure.getErrorStr() + ")";
-    switch (failure.getErrorCode() & 0xFF) {
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-        throw Error(ErrorKind::Busy, "PAL-DB-07", subject, "another process is writing it",
-                    "try again, or close it");
-    case SQLITE_FULL:
+    const int code = failure.getErrorCode() & 0xFF;
+    if (code != SQLITE_CORRUPT && code != SQLITE_NOTADB) refuse_if_suspect();
+    if (failure.getExtendedErrorCode() == SQLITE_IOERR_NOMEM || code == SQLITE_NOMEM)
+        throw Error(ErrorKind::Resources, "PAL-MEM-01", subject, "there is not enough memory for it",
+                    "close other programs");
+    if (disk_is_full(failure, sql_ ? sql_->getHandle() : nullptr))
         throw Error(ErrorKind::Resources, "PAL-DISK-01", subject,
                     "the disk is full; nothing that was saved is lost", "free space and try again");
+    switch (code) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:
+        throw Error(ErrorKind::Busy, "PAL-DB-07", subject, "another process is writing it",
+                    "try again, or close it");
     case SQLITE_IOERR:
+        suspect();
         throw Error(ErrorKind::Resources, "PAL-DISK-02", subject, "reading or writing failed" + said,
-                    "check the disk; copy the file elsewhere");
+                    "what was saved is safe; check the disk, copy the file elsewhere and start again");
     case SQLITE_CORRUPT:
         throw Error(ErrorKind::Failed, "PAL-DB-03", subject, "it is damaged" + said,
                     "nothing was changed; copy it elsewhere and restore a backup, or give another --db");
@@ -161,9 +218,6 @@ void Database::fail(const SQLite::Exception& failure) const
     case SQLITE_AUTH:
         throw Error(ErrorKind::Failed, "PAL-DB-01", subject, "it cannot be opened or written" + said,
                     "check its permissions and those of its folder");
-    case SQLITE_NOMEM:
-        throw Error(ErrorKind::Resources, "PAL-MEM-01", subject, "there is not enough memory for it",
-                    "close other programs");
     default:
         throw Error(ErrorKind::Internal, "PAL-DB-70", subject, "the database refused a request" + said,
                     "report this as a bug");

@@ -23,10 +23,13 @@ public:
     enum class Access { Write, Read };
 
     // Write: creates folder (0700) and file (0600) where they are missing, becomes the owner, migrates. Read: works
-    // beside an owner. Throws Error: Busy (PAL-DB-07), NotFound (Read and no file), Failed (PAL-DB-01 not to be
-    // opened, 02 not ours, 03 damaged, 05 newer than this program and to be written).
+    // beside an owner. An older version is copied to `backups` before it is migrated. Throws Error: Busy
+    // (PAL-DB-07), NotFound (Read and no file), Failed (PAL-DB-01 not to be opened, 02 not ours, 03 damaged, 05
+    // newer than this program and to be written).
     Database(const std::filesystem::path& file, Access access);
     Database(); // in memory: leaves nothing behind
+    Database(const Database&) = delete;
+    Database& operator=(const Database&) = delete;
 
     const std::filesystem::path& file() const { return file_; }
     uint64_t bytes_written() const { return bytes_written_; } // of content, by this connection
@@ -40,7 +43,9 @@ public:
     void remove_unnamed_blocks(); // of states that are gone; within a transaction
     void shrink();                // gives free pages back to the system and empties the log
 
-    // Runs `work` with SQLite's exceptions turned into Errors that name the file.
+    // Runs `work` with SQLite's exceptions turned into Errors that name the file: Resources (PAL-DISK-01) where the
+    // disk is full, and a later try may succeed; Resources (PAL-DISK-02) where reading or writing failed: from then
+    // on this connection refuses to write, and only a new one can tell what is on the disk (Q12).
     template<class Work>
     auto guarded(Work&& work)
     try {
@@ -54,6 +59,7 @@ public:
     void transaction(Work&& work)
     {
         guarded([&] {
+            refuse_if_suspect();
             SQLite::Transaction all(*sql_, SQLite::TransactionBehavior::IMMEDIATE);
             work();
             all.commit();
@@ -69,12 +75,16 @@ public:
 
 private:
     void open(Access access);
-    [[noreturn]] void fail(const SQLite::Exception& failure) const;
+    [[noreturn]] void fail(const SQLite::Exception& failure);
+    void checkpoint_when_long(int log_pages);
+    void suspect();
+    void refuse_if_suspect() const;
 
     std::filesystem::path file_;
     std::unique_ptr<OwnerLock> lock_; // outlives the connection
     std::unique_ptr<SQLite::Database> sql_;
     uint64_t bytes_written_ = 0;
+    bool suspect_ = false;
 };
 
 } // namespace palimpsest::storage

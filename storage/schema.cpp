@@ -147,6 +147,12 @@ CREATE TEMP VIEW documents AS SELECT *, -1 AS source_bytes, 0 AS source_hash FRO
                 "it was left as it is; give another --db");
 }
 
+[[noreturn]] void damaged(SQLite::Database& db, const std::string& what)
+{
+    throw Error(ErrorKind::Failed, "PAL-DB-03", printable(db.getFilename()), "it is damaged (" + what + ")",
+                "nothing was changed; copy it elsewhere and restore a backup, or give another --db");
+}
+
 int pragma(SQLite::Database& db, const char* name)
 {
     return db.execAndGet(std::string("PRAGMA ") + name).getInt();
@@ -164,6 +170,17 @@ std::set<Object> objects(SQLite::Database& db)
     return all;
 }
 
+// Q7.
+void check_content(SQLite::Database& db)
+{
+    SQLite::Statement orphan(db, "PRAGMA foreign_key_check");
+    if (orphan.executeStep())
+        damaged(db,
+                "a row of '" + printable(orphan.getColumn(0).getString()) + "' names another that is not there");
+    const std::string found = db.execAndGet("PRAGMA quick_check(1)").getString();
+    if (found != "ok") damaged(db, printable(found));
+}
+
 } // namespace
 
 int version_of(SQLite::Database& db)
@@ -177,10 +194,14 @@ int version_of(SQLite::Database& db)
 void migrate(SQLite::Database& db)
 {
     SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
-    for (int version = version_of(db); version < schema_version; ++version)
+    const int first = version_of(db);
+    if (first > 0) check_schema(db, first);
+    for (int version = first; version < schema_version; ++version)
         db.exec(steps[version].sql);
     db.exec("PRAGMA application_id = " + std::to_string(application_id));
     db.exec("PRAGMA user_version = " + std::to_string(schema_version));
+    check_schema(db, schema_version);
+    if (first > 0) check_content(db);
     transaction.commit();
 }
 

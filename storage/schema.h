@@ -10,7 +10,8 @@ inline constexpr int schema_version = 2;
 
 // 0: an empty file. Throws Error (Failed, PAL-DB-02) for a file of another program.
 int version_of(SQLite::Database& db);
-// From the version that is there to the newest, in one transaction.
+// From the version that is there to the newest, in one transaction that also checks the whole of an older one.
+// Throws Error (Failed, PAL-DB-02, or PAL-DB-03 for one that is damaged); nothing is changed then.
 void migrate(SQLite::Database& db);
 // Tables, columns and indexes are exactly those of `version`. Throws Error (Failed, PAL-DB-02).
 void check_schema(SQLite::Database& db, int version);

@@ -1,9 +1,9 @@
 // A session's exact state as bytes: a header that says everything small, and blocks of at most 1 MiB of everything
-// large. Format 1, little-endian (reliability.md, 3.5):
+// large. Format 2, little-endian (reliability.md, 3.5); format 1, which had no pins, is read too:
 //
-//   header   magic "PALSNAP\1", u32 format, identities, settings, stream position, sampler, policy, probe, the
-//   length
-//            of every list, then per block u32 raw bytes and 16 bytes XXH3-128 of them
+//   header   magic "PALSNAP\1", u32 format, identities, settings, pins, stream position, sampler, policy, probe,
+//   the
+//            length of every list, then per block u32 raw bytes and 16 bytes XXH3-128 of them
 //   payload  logits; then per (layer, head): stream u32[n], sums f64[n], counts f64[n] (with signals), keys,
 //   values;
 //            cut into blocks of 1 MiB without regard to what they hold

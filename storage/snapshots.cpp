@@ -45,6 +45,18 @@ int64_t Snapshots::save(int64_t session, const engine::SessionState& state, cons
         insert.exec();
         id = db_.last_row();
     });
+    try {
+        write(id, session, state, with_it);
+    } catch (...) {
+        abandon(id);
+        throw;
+    }
+    return id;
+}
+
+void Snapshots::write(int64_t id, int64_t session, const engine::SessionState& state,
+                      const std::function<void()>& with_it)
+{
     // A few blocks at a time: no transaction is longer than 16 MiB, and no more than that is held.
     std::vector<std::pair<BlockName, std::vector<std::byte>>> waiting;
     int64_t next = 0;
@@ -88,7 +100,21 @@ int64_t Snapshots::save(int64_t session, const engine::SessionState& state, cons
         if (with_it) with_it();
     });
     db_.count_written(header.size());
-    return id;
+}
+
+// What a full disk left unfinished would keep it full.
+void Snapshots::abandon(int64_t id)
+{
+    try {
+        db_.transaction([&] {
+            auto forget = db_.statement("DELETE FROM snapshots WHERE id = ?");
+            forget.bind(1, id);
+            forget.exec();
+            db_.remove_unnamed_blocks();
+        });
+    } catch (const Error&) {
+        // It stays incomplete, which no reader sees and the next start sweeps away.
+    }
 }
 
 int64_t Snapshots::put_block(std::span<const std::byte> raw, const BlockName& name)

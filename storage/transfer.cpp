@@ -49,8 +49,16 @@ public:
 
     void run(const std::string& name)
     {
-        // One view of where it comes from, whatever its owner does meanwhile.
-        const SQLite::Transaction view(from_.sql(), SQLite::TransactionBehavior::DEFERRED);
+        from_.guarded([&] {
+            // One view of where it comes from, whatever its owner does meanwhile.
+            const SQLite::Transaction view(from_.sql(), SQLite::TransactionBehavior::DEFERRED);
+            copy_all(name);
+        });
+    }
+
+private:
+    void copy_all(const std::string& name)
+    {
         copy_documents();
         copy_blocks();
         to_.transaction([&] {
@@ -96,38 +104,43 @@ public:
         });
     }
 
-private:
     // The first column selected is the row's id; the rest goes into `insert`.
     void copy(const RowCopy& rows, int64_t key, Ids* ids)
     {
         from_.guarded([&] {
             auto read = from_.statement(rows.select);
             read.bind(1, key);
-            while (read.executeStep()) {
-                auto write = to_.statement(rows.insert);
-                for (int i = 1; i < read.getColumnCount(); ++i) {
-                    const auto renamed = rows.renamed.find(i);
-                    if (renamed == rows.renamed.end() || read.getColumn(i).isNull())
-                        bind_column(write, i, read.getColumn(i));
-                    else
-                        write.bind(i, other(*renamed->second, read.getColumn(i).getInt64()));
-                }
-                write.exec();
-                if (ids) (*ids)[read.getColumn(0).getInt64()] = to_.last_row();
-            }
+            while (read.executeStep())
+                to_.guarded([&] { copy_row(rows, read, ids); });
         });
+    }
+
+    void copy_row(const RowCopy& rows, SQLite::Statement& read, Ids* ids)
+    {
+        auto write = to_.statement(rows.insert);
+        for (int i = 1; i < read.getColumnCount(); ++i) {
+            const auto renamed = rows.renamed.find(i);
+            if (renamed == rows.renamed.end() || read.getColumn(i).isNull())
+                bind_column(write, i, read.getColumn(i));
+            else
+                write.bind(i, other(*renamed->second, read.getColumn(i).getInt64()));
+        }
+        write.exec();
+        if (ids) (*ids)[read.getColumn(0).getInt64()] = to_.last_row();
     }
 
     void copy_session(const std::string& name)
     {
-        auto read = from_.statement("SELECT name, model, model_name, options FROM sessions WHERE id = ?");
-        read.bind(1, session_);
-        read.executeStep();
-        SessionInfo info{.id = 0,
-                         .name = name.empty() ? read.getColumn(0).getString() : name,
-                         .model = read.getColumn(1).getString(),
-                         .model_name = read.getColumn(2).getString(),
-                         .options = read.getColumn(3).getString()};
+        const SessionInfo info = from_.guarded([&] {
+            auto read = from_.statement("SELECT name, model, model_name, options FROM sessions WHERE id = ?");
+            read.bind(1, session_);
+            read.executeStep();
+            return SessionInfo{.id = 0,
+                               .name = name.empty() ? read.getColumn(0).getString() : name,
+                               .model = read.getColumn(1).getString(),
+                               .model_name = read.getColumn(2).getString(),
+                               .options = read.getColumn(3).getString()};
+        });
         sessions_[session_] = Conversations(to_).insert(info);
     }
 
@@ -188,13 +201,15 @@ private:
 
     std::optional<int64_t> same_block(int64_t block)
     {
-        return to_.guarded([&]() -> std::optional<int64_t> {
+        return from_.guarded([&]() -> std::optional<int64_t> {
             auto read = from_.statement("SELECT hash FROM blocks WHERE id = ?");
             read.bind(1, block);
             if (!read.executeStep()) return std::nullopt;
-            auto find = to_.statement("SELECT id FROM blocks WHERE hash = ?");
-            bind_column(find, 1, read.getColumn(0));
-            return find.executeStep() ? std::optional(find.getColumn(0).getInt64()) : std::nullopt;
+            return to_.guarded([&] {
+                auto find = to_.statement("SELECT id FROM blocks WHERE hash = ?");
+                bind_column(find, 1, read.getColumn(0));
+                return find.executeStep() ? std::optional(find.getColumn(0).getInt64()) : std::nullopt;
+            });
         });
     }
 

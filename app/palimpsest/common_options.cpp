@@ -185,6 +185,9 @@ void add_cache_options(CLI::App& command, CommonOptions& o)
     add(command, o, "chunk", o.chunk, "tokens per prefill chunk", CLI::Range(1, 1 << 20));
     add(command, o, "positions", o.positions, "auto, contiguous or original");
     add(command, o, "kv-type", o.kv_type, "auto, f32, f16 or bf16");
+    command
+        .add_option("--pin", o.pins, "never evict these tokens (0-99,150) or this passage of the text (repeatable)")
+        ->allow_extra_args(false);
 }
 
 void add_sampling_options(CLI::App& command, CommonOptions& o)

@@ -25,6 +25,7 @@ struct CommonOptions {
     int32_t chunk = 512;
     std::string positions = "auto";
     std::string kv_type = "auto";
+    std::vector<std::string> pins; // token numbers or passages
     engine::SamplerOptions sampler;
     int32_t max_tokens = 0; // 0: the command's own default
     std::vector<std::string> stop;

@@ -100,7 +100,7 @@ const char* name_of(engine::PositionMode positions)
 } // namespace
 
 StoredSession::StoredSession(Store& store, const std::string& name, const StoredOptions& options, Console& console)
-    : store_(store), options_(options), console_(console)
+    : store_(store), options_(options), console_(console), wishes_(options.common.pins)
 {
     const auto found = store_.conversations.find(name);
     if (found) {
@@ -112,6 +112,11 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
     tokenizer_ = &require_tokenizer(*model_);
     template_ = std::make_unique<engine::ChatTemplate>(model_->files().vocabulary, *tokenizer_);
     if (!found && options_.read_only) store_.conversations.get(name); // throws
+    for (const std::string& wish : wishes_)
+        parse_pin(wish);
+    if (options_.read_only && !wishes_.empty())
+        throw Error(ErrorKind::Usage, "PAL-PIN-04", "--pin", "the session is not changed here",
+                    "pin while it is read (palimpsest read) or in palimpsest chat: /pin");
     if (options_.read_only) {
         // One view of the database while states are looked for and loaded, whatever its owner does.
         store_.database.guarded([&] {
@@ -167,9 +172,11 @@ void StoredSession::check_cache_options() const
     const engine::ModelConfig& config = model_->config();
     const engine::SessionOptions now = asked.session(config);
     differ("budget", std::to_string(now.budget), std::to_string(has.budget));
-    differ("policy",
-           engine::make_policy(now.policy, {config.layers, config.kv_heads, has.budget})->resolved().text(),
-           has.policy.text());
+    const ordered_json stored = options_of(info_);
+    const std::string policy = now.policy.text();
+    if (policy == stored.value("policy_given", "") || policy == stored.value("policy", "")) return;
+    const engine::PolicyContext context{config.layers, config.kv_heads, has.budget, has.pins};
+    differ("policy", engine::make_policy(now.policy, context)->resolved().text(), has.policy.text());
 }
 
 void StoredSession::watch_fading()
@@ -188,6 +195,8 @@ void StoredSession::begin(const std::string& name)
              .model_name = model_->config().name,
              .options = options_json()};
     info_.id = store_.conversations.create(info_);
+    pins_ = std::make_unique<SessionPins>(store_, info_.id);
+    begun_ = true;
 }
 
 std::string StoredSession::options_json() const
@@ -195,6 +204,7 @@ std::string StoredSession::options_json() const
     const engine::SessionOptions& o = session_->options();
     ordered_json options{{"model", std::filesystem::absolute(model_->files().path).string()},
                          {"policy", o.policy.text()},
+                         {"policy_given", engine::PolicySpec::parse(options_.common.policy).text()},
                          {"budget", o.budget},
                          {"chunk", o.chunk},
                          {"positions", name_of(o.positions)},
@@ -207,13 +217,14 @@ std::string StoredSession::options_json() const
 
 void StoredSession::resume()
 {
+    pins_ = std::make_unique<SessionPins>(store_, info_.id);
     parts_ = store_.conversations.stream(info_.id);
     for (const StreamPart& part : parts_)
         if (!part.document && !part.message && part.tokens != part.ids.size()) damaged_stream(info_.name);
     if (restore_newest()) return;
     const ordered_json o = options_of(info_);
     CommonOptions common = options_.common;
-    common.policy = o.value("policy", common.policy);
+    common.policy = o.value("policy_given", o.value("policy", common.policy)); // pins change what it resolves to
     common.budget = std::to_string(o.value("budget", 0));
     common.chunk = o.value("chunk", common.chunk);
     common.positions = o.value("positions", common.positions);
@@ -305,10 +316,10 @@ void StoredSession::feed_part(const StreamPart& part, uint64_t skip)
         const auto ids = rest_of(message.ids, skip);
         if (message.role == Role::User) return feed(ids, nullptr);
         const bool ended = message.state == MessageState::Complete;
-        const auto said_again = static_cast<size_t>(session_->replay(ids, ended, console_.stop));
-        // Feeding the rest would compute it otherwise than it was: better not at all.
-        if (console_.stop.stop_requested()) throw Interrupted{"stopped while going back to where the session was"};
-        return feed(ids.subspan(said_again), nullptr);
+        pins_->apply(*session_);
+        if (session_->replay(ids, ended, console_.stop) < std::ssize(ids))
+            throw Interrupted{"stopped while going back to where the session was"};
+        return;
     }
     damaged_stream(info_.name);
 }
@@ -340,6 +351,7 @@ void StoredSession::feed_document(int64_t document, uint64_t first, uint64_t cou
         if (first < end) checkpoint_if_due(at_chapter);
     }
     session_->finish();
+    pins_->apply(*session_);
     if (progress) progress->update(session_->telemetry(), 0, total);
 }
 
@@ -351,28 +363,64 @@ void StoredSession::feed(std::span<const engine::TokenId> ids, Progress* progres
             progress->written(store_.database.bytes_written());
             progress->update(t, 0, total);
         };
-    if (session_->feed(ids, feed)) return;
+    bool fed = true;
+    pins_->apply(*session_);
+    while (fed && !ids.empty()) {
+        const uint64_t count = std::min<uint64_t>(ids.size(), pins_->next(position()) - position());
+        fed = session_->feed(ids.first(count), feed);
+        ids = ids.subspan(count);
+        if (fed) pins_->apply(*session_);
+    }
+    if (fed) return;
     save();
     throw Interrupted{"stopped after " + format_count(position()) +
                       " tokens; they are saved, run it again to go on"};
 }
 
-void StoredSession::read(Document& document)
+void StoredSession::look_for_pins(const std::vector<StreamPart>& stream, bool all_must_be_there)
+{
+    wishes_ = pins_->add(wishes_, all_must_be_there, stream, *session_);
+    for (const std::string& note : pins_->notes)
+        write_note(console_, options_.common.events, note);
+}
+
+void StoredSession::pin(const std::vector<std::string>& wishes)
+{
+    const std::vector<std::string> before = std::exchange(wishes_, wishes);
+    try {
+        look_for_pins(parts_, true);
+    } catch (...) {
+        wishes_ = before;
+        throw;
+    }
+    save();
+}
+
+void StoredSession::read(Document& document, bool more_follow)
 {
     if (!parts_.empty() && parts_.back().document && position() < planned()) {
         const StreamPart last = parts_.back();
         const storage::DocumentInfo stored = store_.library.get(*last.document);
         const bool is_it = document.total_bytes() && stored.source == place_of(document);
+        look_for_pins(parts_, is_it && !more_follow);
         go_on(last, is_it && !is_as_stored(document, stored));
         if (is_it) return save();
     }
     if (!options_.again && was_read(document)) {
+        look_for_pins(parts_, !more_follow);
         write_note(console_, options_.common.events, document.name() + " was read into this session before");
         return;
     }
-    const int64_t id = add_document(document);
     Progress progress(console_, Progress::style_for(console_, options_.common.events), document.name(),
                       std::nullopt);
+    const int64_t id = [&] {
+        try {
+            return add_document(document, more_follow);
+        } catch (...) {
+            if (begun_ && parts_.empty()) store_.conversations.remove(info_.id); // it was for this document
+            throw;
+        }
+    }();
     progress.start_at(position(), position());
     feed_document(id, 0, parts_.back().tokens, &progress);
     save();
@@ -420,7 +468,7 @@ bool StoredSession::is_as_stored(const Document& document, const storage::Docume
 }
 
 // Takes a document in and puts it, with its framing, at the end of the stream.
-int64_t StoredSession::add_document(Document& document)
+int64_t StoredSession::add_document(Document& document, bool more_follow)
 {
     const bool is_first = parts_.empty();
     const int64_t id = import(document, is_first && template_->document_is_first_text());
@@ -434,6 +482,14 @@ int64_t StoredSession::add_document(Document& document)
     framing.ids = is_first ? template_->open_user() : next_document(document.title());
     framing.tokens = framing.ids.size();
     const StreamPart part{.tokens = tokens, .document = id};
+    std::vector<StreamPart> longer = parts_;
+    longer.insert(longer.end(), {framing, part});
+    try {
+        look_for_pins(longer, !more_follow);
+    } catch (...) {
+        store_.library.remove(id);
+        throw;
+    }
     store_.database.transaction([&] {
         store_.conversations.append(info_.id, framing);
         store_.conversations.append(info_.id, part);
@@ -560,6 +616,14 @@ void StoredSession::save()
                                    {"bytes_written", store_.database.bytes_written()}});
 }
 
+uint64_t StoredSession::strip()
+{
+    const uint64_t before = store_.database.file_bytes();
+    store_.snapshots.remove_all(info_.id);
+    store_.database.shrink();
+    return before - std::min(before, store_.database.file_bytes());
+}
+
 std::optional<int64_t> StoredSession::last_message() const
 {
     for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
@@ -608,6 +672,7 @@ void StoredSession::undo()
             tokens += p.tokens;
         store_.conversations.remove_messages_from(info_.id, last->id);
         store_.snapshots.remove_after(info_.id, tokens);
+        pins_->drop_after(tokens);
     });
     resume();
     watch_fading();

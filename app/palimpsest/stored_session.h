@@ -16,6 +16,7 @@
 #include "app/palimpsest/document.h"
 #include "app/palimpsest/progress.h"
 #include "app/palimpsest/reading.h"
+#include "app/palimpsest/session_pins.h"
 #include "app/palimpsest/store.h"
 #include "engine/session/session.h"
 #include "engine/text/chat_template.h"
@@ -55,9 +56,12 @@ public:
     uint64_t bytes_written() const { return store_.database.bytes_written(); }
 
     // Reads a document into the open user turn, or goes on with one that is only partly read. The state is saved on
-    // the way, at the end, and when it is stopped (then throws Interrupted). Throws Error (Failed, PAL-DOC-06) for
+    // the way, at the end, and when it is stopped (then throws Interrupted). What is to be pinned must be there
+    // before the last document is read: throws Error (NotFound, PAL-PIN-03). Throws Error (Failed, PAL-DOC-06) for
     // a file that is in the session with other content, unless options.again.
-    void read(Document& document);
+    void read(Document& document, bool more_follow = false);
+    // Pins more, of what was said or read. Throws Error (NotFound, PAL-PIN-03; Usage, PAL-PIN-01).
+    void pin(const std::vector<std::string>& wishes);
 
     // The sampling of what is said from now on: what was given now, else the chat's that began it, else the
     // command's own. If it is what it was, its random numbers go on.
@@ -72,7 +76,8 @@ public:
     const std::optional<Error>& why_waiting() const { return not_stored_; }
     void undo(); // the last message and its answer; reads again what the older state does not have
 
-    void save(); // the state as it is now
+    void save();      // the state as it is now
+    uint64_t strip(); // removes all saved states, keeps the text; returns the bytes that frees
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -94,7 +99,8 @@ private:
     void go_on(const storage::StreamPart& part, bool has_changed);
     bool was_read(const Document& document);
     bool is_as_stored(const Document& document, const storage::DocumentInfo& stored) const;
-    int64_t add_document(Document& document);
+    int64_t add_document(Document& document, bool more_follow);
+    void look_for_pins(const std::vector<storage::StreamPart>& stream, bool all_must_be_there);
     int64_t import(Document& document, bool first_text);
     std::vector<engine::TokenId> next_document(const std::string& title) const;
     std::optional<int64_t> last_message() const;
@@ -115,8 +121,11 @@ private:
     const engine::Tokenizer* tokenizer_ = nullptr;
     std::unique_ptr<engine::ChatTemplate> template_;
     storage::SessionInfo info_;
+    bool begun_ = false; // by this object
     std::vector<storage::StreamPart> parts_;
     std::unique_ptr<engine::Session> session_;
+    std::unique_ptr<SessionPins> pins_;
+    std::vector<std::string> wishes_;      // to be pinned, and not found yet
     std::vector<engine::FadeEvent> faded_; // since the last state
     uint64_t fed_again_ = 0;
     std::list<Turn> turns_;           // not stored, or not as they are now

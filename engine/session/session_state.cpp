@@ -42,6 +42,7 @@ std::unique_ptr<Session> begun(const std::shared_ptr<const Model>& model, const 
         return std::make_unique<Session>(model, SessionOptions{.policy = state.policy,
                                                                .budget = state.budget,
                                                                .chunk = state.chunk,
+                                                               .pins = Pins(state.pins),
                                                                .positions = state.positions,
                                                                .kv_type = state.kv_type,
                                                                .rows_at_once = SessionOptions{}.rows_at_once,
@@ -118,6 +119,8 @@ SessionState Session::state()
     SessionState state{.model_fingerprint = model_->fingerprint(),
                        .simd_target = model_->backend().simd_target(),
                        .policy = options_.policy,
+                       .given = given_,
+                       .pins = options_.pins.ranges(),
                        .budget = options_.budget,
                        .chunk = options_.chunk,
                        .positions = options_.positions,
@@ -151,6 +154,7 @@ std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, co
                    model->backend().simd_target(),
                "start with --simd " + state.simd_target + " or read the document again");
     auto session = begun(model, state);
+    session->given_ = state.given;
     check_stream(state, model->config());
     const CacheShape& shape = session->cache_.shape();
     for (int32_t l = 0; l < shape.layers; ++l)

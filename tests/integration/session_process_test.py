@@ -506,6 +506,11 @@ class SessionTest(unittest.TestCase):
                     self.assertIn(value, sentence)
             self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", option, same)
         self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", "--kv-type", "auto", "--policy", "treekv")
+        # What pins take from the policy's own slots changes no option.
+        self.run_command("chat", "--session", "one", "--pin", "3-9")
+        for same in ("treekv", resolved):
+            self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", "--policy", same)
+        self.fails(2, "PAL-SESSION-06", "ask", "--session", "one", "who?", "--policy", "treekv:sinks=5")
 
     def test_stored_sessions_are_compared(self):
         for name, policy in (("tree", "treekv"), ("far, far away", "streaming")):
@@ -538,6 +543,43 @@ class SessionTest(unittest.TestCase):
         self.fails(3, "PAL-SESSION-01", "compare", "--session", "tree,tre")
         for arguments in (["--session", "tree"], ["--session", "tree,talk", self.book], [self.book]):
             self.fails(2, "PAL-OPTION-01", "compare", *arguments)
+
+    # -- pins ------------------------------------------------------------------------------------------------------
+
+    def pins(self, session):
+        return self.document("inspect", "--session", session)["pins"]
+
+    def test_pinned_passages_stay_and_are_pinned_again_when_all_is_read_again(self):
+        words = text(3000, 1).split()
+        passage = " ".join(words[400:412])
+        pinned = self.document("read", self.book, "--session", "one", *SMALL, "--pin", passage, "--pin", "1-3")["pins"]
+        self.assertEqual([r["held"] for r in pinned["ranges"]], [1, 1])
+        self.assertEqual((pinned["ranges"][0]["first"], pinned["ranges"][0]["last"]), (1, 3))
+        self.assertLess(pinned["tokens"], 60)
+        # Later, in a chat: what is gone stays away, what is there stays there.
+        self.run_command("chat", "--session", "one", "--pin", "3000-3003", "--max-tokens", "20",
+                         stdin=b"who wrote?\nand then?\n")
+        kept, pins = self.kept("one"), self.pins("one")
+        self.assertEqual(len(pins["ranges"]), 3)
+        for head in kept:
+            self.assertTrue({1, 2, 3} <= set(head["tokens"]))
+            self.assertLessEqual(len(head["tokens"]), 64)
+        self.run_command("sessions", "fork", "one", "two")
+        self.run_command("sessions", "export", "one", os.path.join(self.folder, "one.palimpsest"))
+        self.run_command("sessions", "import", os.path.join(self.folder, "one.palimpsest"), "--name", "three")
+        self.run_command("sessions", "strip", "one")
+        for session in ["one", "two", "three"]:
+            self.assertEqual(self.pins(session), pins)
+            self.assertEqual(self.kept(session), kept)
+
+    def test_a_pin_that_cannot_be_is_refused_and_leaves_nothing(self):
+        self.fails(3, "PAL-PIN-03", "read", self.book, "--session", "one", *SMALL, "--pin", "no such words")
+        self.fails(2, "PAL-PIN-01", "read", self.book, "--session", "one", *SMALL, "--pin", "0-63")
+        self.fails(2, "PAL-PIN-02", "read", self.book, "--session", "one", *SMALL, "--pin", "9-3")
+        self.assertEqual(self.document("sessions", "list")["sessions"], [])
+        self.document("read", self.book, "--session", "one", *SMALL)
+        self.fails(2, "PAL-PIN-04", "ask", "--session", "one", "who?", "--pin", "0-3")
+        self.fails(2, "PAL-PIN-04", "inspect", "-", *SMALL, "--pin", "the keeper")
 
     # -- what is stored --------------------------------------------------------------------------------------------
 

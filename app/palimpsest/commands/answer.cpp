@@ -7,6 +7,7 @@
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
+#include "app/palimpsest/pinning.h"
 #include "app/palimpsest/reading.h"
 #include "app/palimpsest/stored_session.h"
 #include "kernels/base/error.h"
@@ -72,7 +73,14 @@ protected:
     std::unique_ptr<engine::Session> start(const Documents& documents, Console& console) const
     {
         const auto tokens = common_.budget_is_share() ? count_tokens(documents, console) : std::nullopt;
-        return std::make_unique<engine::Session>(model_, common_.session(model_->config(), tokens));
+        engine::SessionOptions options = common_.session(model_->config(), tokens);
+        std::vector<uint64_t> framing;
+        for (const auto& document : documents)
+            framing.push_back(framing.empty() ? template_->open_user().size()
+                                              : template_->next_document(document->title()).size());
+        options.pins =
+            pins_of(common_.pins, documents, template_->document_is_first_text(), framing, *model_, console);
+        return std::make_unique<engine::Session>(model_, options);
     }
 
     // Streams the documents one after another into the open user turn.
@@ -202,6 +210,7 @@ protected:
             {"memory", memory_json(session.telemetry())},
             {"model", model_json(*model_)},
             {"policy", policy_json(session)},
+            {"pins", pins_json(session)},
             {"question_awareness", "blind"},
             {"seed", common_.sampler.seed},
             {"temperature", common_.sampler.temperature},
@@ -293,7 +302,7 @@ private:
                         "leave out --session or --each");
         open_stored(storage::Database::Access::Write, console);
         for (const auto& document : documents)
-            stored_->read(*document);
+            stored_->read(*document, document != documents.back());
         const Coverage coverage = stored_->coverage();
         check_complete(coverage, common_.require_complete, session_);
         const auto fork = copy(stored_->session());

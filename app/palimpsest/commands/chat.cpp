@@ -10,6 +10,7 @@
 #include "app/palimpsest/interrupt.h"
 #include "app/palimpsest/line_editor.h"
 #include "app/palimpsest/output.h"
+#include "app/palimpsest/pinning.h"
 #include "app/palimpsest/retention_picture.h"
 #include "app/palimpsest/stored_session.h"
 #include "engine/policy/registry.h"
@@ -64,7 +65,10 @@ public:
                                                    : open_store(database_, storage::Database::Access::Write);
         StoredSession session(*store, name, options_, console);
         session.choose_sampling();
-        if (!documents.empty()) session.read(*documents[0]);
+        if (!documents.empty())
+            session.read(*documents[0]);
+        else if (!options_.common.pins.empty())
+            session.pin(options_.common.pins);
         LineEditor editor(console, options_.common.no_save ? "" : data_folder() + "/history");
         if (editor.is_terminal())
             console.err << "session '" << visible(name) << "', " << format_count(session.session().tokens_seen())
@@ -161,7 +165,8 @@ private:
     bool obey(StoredSession& session, const std::string& line, Console& console)
     {
         const std::string word = line.substr(0, line.find(' '));
-        const std::vector<std::string> known = {"/help", "/map", "/memory", "/policy", "/save", "/undo", "/quit"};
+        const std::vector<std::string> known = {"/help", "/map",   "/memory", "/policy", "/pin",
+                                                "/save", "/strip", "/undo",   "/quit"};
         if (word == "/undo") {
             if (!session.store_turns()) {
                 console.err << visible(not_saved(session).what()) << std::endl;
@@ -175,7 +180,9 @@ private:
             if (word == "/help")
                 console.err
                     << "/map     which tokens are kept\n/memory  what that takes\n/policy  how they are chosen\n"
+                       "/pin     what is never evicted; /pin TEXT or /pin 0-99 adds to it\n"
                        "/save    save now (done after every turn)\n/undo    take the last turn back\n"
+                       "/strip   free the saved cache, keep the text, and leave\n"
                        "/quit    leave; Ctrl-C stops an answer\n";
             else if (word == "/map")
                 console.err << unicode_picture(session.session().retention(), {}, 80);
@@ -183,8 +190,12 @@ private:
                 write_receipt(console, options_.common.events, session.session(), session.coverage());
             else if (word == "/policy")
                 console.err << session.session().options().policy.text() << '\n';
+            else if (word == "/pin")
+                pin(session, line, console);
             else if (word == "/save")
                 session.save();
+            else if (word == "/strip")
+                return strip(session, console);
             else {
                 const std::string near = engine::nearest(word, known);
                 console.err << "there is no " << visible(word)
@@ -195,6 +206,24 @@ private:
             console.err << visible(error.what()) << std::endl;
         }
         return true;
+    }
+
+    static void pin(StoredSession& session, const std::string& line, Console& console)
+    {
+        const size_t begin = line.find_first_not_of(" \t", std::string_view("/pin").size());
+        if (begin != std::string::npos) session.pin({line.substr(begin)});
+        if (session.session().pins().empty())
+            console.err << "nothing is pinned; /pin TEXT or /pin 0-99 pins a passage\n";
+        else
+            console.err << pins_sentence(session.session()) << '\n';
+    }
+
+    bool strip(StoredSession& session, Console& console) const
+    {
+        const uint64_t freed = session.strip();
+        console.err << format_bytes(freed) << " freed; its " << format_count(session.session().tokens_seen())
+                    << " tokens are read again when it goes on\n";
+        return false;
     }
 
     CLI::App* command_ = nullptr;

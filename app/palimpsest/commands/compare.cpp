@@ -8,6 +8,7 @@
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
+#include "app/palimpsest/pinning.h"
 #include "app/palimpsest/retention_picture.h"
 #include "app/palimpsest/stored_session.h"
 #include "app/palimpsest/token_source.h"
@@ -195,7 +196,9 @@ private:
         CommonOptions options = common_;
         options.policy = policy;
         options.budget = budget;
-        engine::Session session(model, options.session(model->config(), tokens.coverage.tokens_in_input));
+        engine::SessionOptions chosen = options.session(model->config(), tokens.coverage.tokens_in_input);
+        chosen.pins = pins_in(tokens.ids, options.pins, *model, source_.name());
+        engine::Session session(model, chosen);
         Contender c{.spec = policy,
                     .options = session.options(),
                     .policy = policy_json(session),

@@ -2,6 +2,7 @@
 
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/output.h"
+#include "app/palimpsest/pinning.h"
 #include "app/palimpsest/reading.h"
 #include "app/palimpsest/stored_session.h"
 #include "kernels/base/error.h"
@@ -42,7 +43,7 @@ public:
         const auto store = open_store(database_, storage::Database::Access::Write);
         StoredSession session(*store, session_, options_, console);
         for (const auto& document : documents)
-            session.read(*document);
+            session.read(*document, document != documents.back());
         const Coverage coverage = session.coverage();
         check_complete(coverage, options_.common.require_complete, session_);
         if (options_.common.json) {
@@ -56,7 +57,8 @@ public:
                                      {"tokens_fed_again", session.tokens_fed_again()},
                                      {"bytes_written", session.bytes_written()},
                                      {"model", model_json(session.model())},
-                                     {"policy", policy_json(session.session())}});
+                                     {"policy", policy_json(session.session())},
+                                     {"pins", pins_json(session.session())}});
             return;
         }
         write_receipt(console, options_.common.events, session.session(), coverage);

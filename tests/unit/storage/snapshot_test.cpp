@@ -248,11 +248,16 @@ TEST_CASE("what a crash left unfinished is not seen and swept away")
     Snapshots snapshots(*database);
     const int64_t owner = new_session(*database, "one");
     const int64_t good = snapshots.save(owner, session.state());
-    CHECK_THROWS(snapshots.save(owner, session.state(), [] { throw std::runtime_error("the power went"); }));
+    const auto rows = [&] { return database->sql().execAndGet("SELECT count(*) FROM snapshots").getInt(); };
+    CHECK_THROWS(snapshots.save(owner, session.state(), [] { throw std::runtime_error("not after all"); }));
+    CHECK(rows() == 1);
+    session.feed(text(64));
+    snapshots.save(owner, session.state());
+    database->sql().exec("UPDATE snapshots SET complete = 0 WHERE id <> " + std::to_string(good));
     REQUIRE(snapshots.of(owner).size() == 1);
     CHECK(snapshots.of(owner)[0].id == good);
     snapshots.sweep();
-    CHECK(database->sql().execAndGet("SELECT count(*) FROM snapshots").getInt() == 1);
+    CHECK(rows() == 1);
     CHECK_NOTHROW(snapshots.load(good));
 }
 
