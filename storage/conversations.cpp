@@ -5,6 +5,7 @@
 
 #include "engine/policy/registry.h"
 #include "kernels/base/error.h"
+#include "storage/backup.h"
 #include "storage/clock.h"
 #include "storage/hash.h"
 #include "storage/packing.h"
@@ -171,6 +172,7 @@ void Conversations::remove(int64_t session)
                        "(SELECT document FROM stream WHERE document IS NOT NULL)");
     });
     db_.guarded([&] { db_.sql().exec("PRAGMA secure_delete = FAST"); });
+    if (!db_.in_memory()) remove_backups(db_.file());
     db_.shrink();
 }
 

@@ -63,7 +63,8 @@ public:
     std::vector<SessionInfo> list(); // the last changed first
     void rename(int64_t session, const std::string& name);
     void touch(int64_t session);
-    // For good: pages are overwritten, the log is emptied (Q15). Documents that no other session read go too.
+    // For good: pages are overwritten, the log is emptied (Q15). Documents that no other session read go too,
+    // and the backups, which hold it.
     void remove(int64_t session);
     // A second session with the same stream, messages, pins and fading record. Snapshots are the caller's to share.
     int64_t fork(int64_t session, const std::string& name);

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <sqlite3.h>
 #include <string>
 
@@ -21,17 +22,22 @@ inline constexpr std::chrono::milliseconds patience{5000}; // with another proce
 class Database {
 public:
     enum class Access { Write, Read };
+    enum class Place { Local, Network }; // a log with a shared index works on one machine only (Q14)
 
     // Write: creates folder (0700) and file (0600) where they are missing, becomes the owner, migrates. Read: works
     // beside an owner. An older version is copied to `backups` before it is migrated. Throws Error: Busy
     // (PAL-DB-07), NotFound (Read and no file), Failed (PAL-DB-01 not to be opened, 02 not ours, 03 damaged, 05
     // newer than this program and to be written).
-    Database(const std::filesystem::path& file, Access access);
+    // `place`: as statfs has it, if not given.
+    Database(const std::filesystem::path& file, Access access, std::optional<Place> place = std::nullopt);
     Database(); // in memory: leaves nothing behind
+    ~Database();
     Database(const Database&) = delete;
     Database& operator=(const Database&) = delete;
 
     const std::filesystem::path& file() const { return file_; }
+    bool in_memory() const { return file_ == ":memory:"; }
+    Place place() const { return place_; }
     uint64_t bytes_written() const { return bytes_written_; } // of content, by this connection
     void count_written(uint64_t bytes) { bytes_written_ += bytes; }
 
@@ -41,7 +47,7 @@ public:
 
     uint64_t file_bytes() const;
     void remove_unnamed_blocks(); // of states that are gone; within a transaction
-    void shrink();                // gives free pages back to the system and empties the log
+    void shrink(); // gives free pages back to the system and empties the log, unless readers stay in it
 
     // Runs `work` with SQLite's exceptions turned into Errors that name the file: Resources (PAL-DISK-01) where the
     // disk is full, and a later try may succeed; Resources (PAL-DISK-02) where reading or writing failed: from then
@@ -75,6 +81,8 @@ public:
 
 private:
     void open(Access access);
+    void check_after_unclean_stop();
+    void set_up_writer();
     [[noreturn]] void fail(const SQLite::Exception& failure);
     void checkpoint_when_long(int log_pages);
     void suspect();
@@ -84,6 +92,7 @@ private:
     std::unique_ptr<OwnerLock> lock_; // outlives the connection
     std::unique_ptr<SQLite::Database> sql_;
     uint64_t bytes_written_ = 0;
+    Place place_ = Place::Local;
     bool suspect_ = false;
 };
 

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "kernels/base/error.h"
+#include "storage/backup.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -150,7 +151,7 @@ CREATE TEMP VIEW documents AS SELECT *, -1 AS source_bytes, 0 AS source_hash FRO
 [[noreturn]] void damaged(SQLite::Database& db, const std::string& what)
 {
     throw Error(ErrorKind::Failed, "PAL-DB-03", printable(db.getFilename()), "it is damaged (" + what + ")",
-                "nothing was changed; copy it elsewhere and restore a backup, or give another --db");
+                restoring_advice(db.getFilename()));
 }
 
 int pragma(SQLite::Database& db, const char* name)

@@ -320,11 +320,12 @@ std::vector<BlockName> blocks_of(std::span<const std::byte> header)
 }
 
 SessionState decode(std::span<const std::byte> header,
-                    const std::function<void(size_t, std::span<std::byte>)>& block)
+                    const std::function<void(size_t, std::span<std::byte>)>& block, const PayloadLimit& limit)
 {
     SessionState state;
     Layout layout;
     parse(header, state, layout);
+    if (layout.payload_bytes() > limit(state)) damaged("it is larger than it can be");
     BlockReader reader(layout.blocks, block);
     reader.fill(state.logits, layout.logits);
     for (const uint32_t length : layout.lengths) {

@@ -34,9 +34,14 @@ std::vector<std::byte> encode(const engine::SessionState& state,
 // format of another version. The header's own hash has been checked by the caller.
 std::vector<BlockName> blocks_of(std::span<const std::byte> header);
 
+// The most bytes a payload can have, asked before anything is allocated for it (rule K3): of a state that has all
+// but its logits and lists.
+using PayloadLimit = std::function<uint64_t(const engine::SessionState&)>;
+
 // `block(i, bytes)` fills exactly the bytes of block i. Throws Error (Failed, PAL-SNAP-03) if anything is not what
 // the header says; whether it fits a model is the engine's to say (Session::restore).
 engine::SessionState decode(std::span<const std::byte> header,
-                            const std::function<void(size_t, std::span<std::byte>)>& block);
+                            const std::function<void(size_t, std::span<std::byte>)>& block,
+                            const PayloadLimit& limit);
 
 } // namespace palimpsest::storage

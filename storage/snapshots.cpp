@@ -161,8 +161,9 @@ std::vector<SnapshotInfo> Snapshots::of(int64_t session)
     });
 }
 
-engine::SessionState Snapshots::load(int64_t snapshot)
+engine::SessionState Snapshots::load(int64_t snapshot, PayloadLimit limit)
 {
+    if (!limit) limit = [&](const engine::SessionState&) { return bytes_at_most(snapshot); };
     return db_.guarded([&] {
         auto query = db_.statement("SELECT header, hash, tokens_seen FROM snapshots WHERE id = ? AND complete = 1");
         query.bind(1, snapshot);
@@ -170,12 +171,20 @@ engine::SessionState Snapshots::load(int64_t snapshot)
         const auto found = blob(query.getColumn(0));
         const std::vector<std::byte> header(found.begin(), found.end());
         if (hash64(header) != query.getColumn(1).getInt64()) damaged("its header does not match its checksum");
-        auto state =
-            decode(header, [&](size_t index, std::span<std::byte> to) { read_block(snapshot, index, to); });
+        auto state = decode(
+            header, [&](size_t index, std::span<std::byte> to) { read_block(snapshot, index, to); }, limit);
         if (state.tokens_seen != static_cast<uint64_t>(query.getColumn(2).getInt64()))
             damaged("it is not the one that was saved here");
         return state;
     });
+}
+
+uint64_t Snapshots::bytes_at_most(int64_t snapshot)
+{
+    auto query = db_.statement("SELECT count(*) FROM snapshot_blocks WHERE snapshot = ?");
+    query.bind(1, snapshot);
+    query.executeStep();
+    return static_cast<uint64_t>(query.getColumn(0).getInt64()) * block_bytes;
 }
 
 void Snapshots::read_block(int64_t snapshot, size_t index, std::span<std::byte> to)

@@ -28,8 +28,9 @@ public:
     int64_t save(int64_t session, const engine::SessionState& state, const std::function<void()>& with_it = {});
 
     std::vector<SnapshotInfo> of(int64_t session); // complete ones, newest first
-    // Throws Error (Failed, PAL-SNAP-03) for one that is damaged.
-    engine::SessionState load(int64_t snapshot);
+    // Throws Error (Failed, PAL-SNAP-03) for one that is damaged, or larger than the limit (by default what is
+    // there).
+    engine::SessionState load(int64_t snapshot, PayloadLimit limit = {});
     // Reads all of it and compares every checksum.
     void verify(int64_t snapshot);
 
@@ -46,6 +47,7 @@ private:
                const std::function<void()>& with_it);
     void abandon(int64_t id);
     int64_t put_block(std::span<const std::byte> raw, const BlockName& name);
+    uint64_t bytes_at_most(int64_t snapshot);
     void read_block(int64_t snapshot, size_t index, std::span<std::byte> to);
 
     Database& db_;

@@ -15,21 +15,6 @@
 namespace palimpsest::app {
 namespace {
 
-std::string duration(double seconds)
-{
-    const auto s = static_cast<int64_t>(seconds + 0.5);
-    char text[64];
-    if (s < 60)
-        std::snprintf(text, sizeof text, "%lld s", static_cast<long long>(s));
-    else if (s < 3600)
-        std::snprintf(text, sizeof text, "%lld:%02lld min", static_cast<long long>(s / 60),
-                      static_cast<long long>(s % 60));
-    else
-        std::snprintf(text, sizeof text, "%lld:%02lld h", static_cast<long long>(s / 3600),
-                      static_cast<long long>(s / 60 % 60));
-    return text;
-}
-
 // A line that wraps could not be redrawn.
 size_t terminal_columns()
 {
@@ -116,7 +101,7 @@ void Progress::draw(const engine::Telemetry& t, const Estimate& e)
     if (e.share) line += std::to_string(static_cast<int>(*e.share * 100)) + " % - ";
     line += format_count(t.tokens_seen) + " tokens - " + format_count(static_cast<uint64_t>(e.tokens_per_second)) +
             " tok/s";
-    if (e.seconds_left) line += " - " + duration(*e.seconds_left) + " left";
+    if (e.seconds_left) line += " - " + format_duration(*e.seconds_left) + " left";
     line += " - cache " + format_bytes(t.cache_bytes) + ", full cache " + format_bytes(t.full_cache_bytes);
     if (style_ == Style::Line)
         console_.err << '\r' << line.substr(0, terminal_columns() - 1) << "\x1b[K" << std::flush;

@@ -102,6 +102,8 @@ const char* name_of(engine::PositionMode positions)
 StoredSession::StoredSession(Store& store, const std::string& name, const StoredOptions& options, Console& console)
     : store_(store), options_(options), console_(console), wishes_(options.common.pins)
 {
+    for (const std::string& notice : store_.notices)
+        write_note(console_, options_.common.events, notice);
     const auto found = store_.conversations.find(name);
     if (found) {
         info_ = *found;
@@ -253,7 +255,10 @@ bool StoredSession::restore_newest()
     std::optional<Error> first;
     for (const storage::SnapshotInfo& snapshot : store_.snapshots.of(info_.id)) {
         try {
-            const engine::SessionState state = store_.snapshots.load(snapshot.id);
+            const engine::SessionState state =
+                store_.snapshots.load(snapshot.id, [&](const engine::SessionState& s) {
+                    return engine::Session::largest_lists(*model_, s);
+                });
             if (state.tokens_seen + state.pending.size() > planned()) continue; // of a turn that was taken back
             session_ = engine::Session::restore(model_, state);
             snapshot_bytes_ = snapshot.bytes;
@@ -268,7 +273,8 @@ bool StoredSession::restore_newest()
     }
     if (first && !options_.reread) {
         throw Error(ErrorKind::Failed, first->code(), "session '" + printable(info_.name) + "'", first->text(),
-                    "its text is safe; give --reread to read its " + format_count(planned()) + " tokens again");
+                    "its text is safe; give --reread to read its " + format_count(planned()) + " tokens again" +
+                        time_to_read(planned()));
     }
     if (options_.read_only) return false;
     store_.snapshots.remove_all(info_.id); // none can be used, and damaged blocks must not be taken for new ones
@@ -357,13 +363,24 @@ void StoredSession::feed_document(int64_t document, uint64_t first, uint64_t cou
 
 void StoredSession::feed(std::span<const engine::TokenId> ids, Progress* progress, uint64_t total)
 {
-    engine::FeedOptions feed{.stop = console_.stop, .progress = {}, .loss = {}};
+    if (try_feed(ids, console_.stop, progress, total)) return;
+    save();
+    throw Interrupted{"stopped after " + format_count(position()) +
+                      " tokens; they are saved, run it again to go on"};
+}
+
+bool StoredSession::try_feed(std::span<const engine::TokenId> ids, std::stop_token stop, Progress* progress,
+                             uint64_t total)
+{
+    engine::FeedOptions feed{.stop = std::move(stop), .progress = {}, .loss = {}};
     if (progress)
         feed.progress = [&](const engine::Telemetry& t) {
             progress->written(store_.database.bytes_written());
             progress->update(t, 0, total);
         };
     bool fed = true;
+    const auto begin = Clock::now();
+    const uint64_t from = session_->tokens_seen();
     pins_->apply(*session_);
     while (fed && !ids.empty()) {
         const uint64_t count = std::min<uint64_t>(ids.size(), pins_->next(position()) - position());
@@ -371,10 +388,9 @@ void StoredSession::feed(std::span<const engine::TokenId> ids, Progress* progres
         ids = ids.subspan(count);
         if (fed) pins_->apply(*session_);
     }
-    if (fed) return;
-    save();
-    throw Interrupted{"stopped after " + format_count(position()) +
-                      " tokens; they are saved, run it again to go on"};
+    fed_tokens_ += session_->tokens_seen() - from;
+    fed_seconds_ += seconds_since(begin);
+    return fed;
 }
 
 void StoredSession::look_for_pins(const std::vector<StreamPart>& stream, bool all_must_be_there)
@@ -604,6 +620,7 @@ void StoredSession::save()
     store_.snapshots.save(info_.id, state, [&] {
         store_.conversations.append_fading(info_.id, faded_, state.tokens_seen);
         store_.conversations.touch(info_.id);
+        note_rate();
     });
     faded_.clear();
     sampling_is_stored_ = true;
@@ -614,6 +631,28 @@ void StoredSession::save()
         write_event(console_.err, {{"event", "checkpoint"},
                                    {"tokens_seen", state.tokens_seen},
                                    {"bytes_written", store_.database.bytes_written()}});
+}
+
+std::string StoredSession::rate_key() const
+{
+    const kernels::Backend& backend = model_->backend();
+    return "tokens per second: " + model_->fingerprint() + " " + backend.name() + " " + backend.simd_target() +
+           " " + std::to_string(backend.threads());
+}
+
+void StoredSession::note_rate()
+{
+    constexpr uint64_t enough = 2048;
+    if (fed_tokens_ < enough || fed_seconds_ <= 0) return;
+    store_.settings.set(rate_key(), std::to_string(static_cast<double>(fed_tokens_) / fed_seconds_));
+    fed_tokens_ = 0;
+    fed_seconds_ = 0;
+}
+
+std::string StoredSession::time_to_read(uint64_t tokens)
+{
+    const double rate = std::atof(store_.settings.get(rate_key()).value_or("0").c_str());
+    return rate > 0 ? ", about " + format_duration(static_cast<double>(tokens) / rate) : "";
 }
 
 uint64_t StoredSession::strip()
@@ -683,6 +722,7 @@ void StoredSession::undo()
 
 engine::GenerateResult StoredSession::say(const std::string& message, const engine::GenerateOptions& options)
 {
+    feed(std::exchange(unread_, {}), nullptr);
     if (position() != planned())
         throw Error(ErrorKind::Usage, "PAL-SESSION-03", "session '" + printable(info_.name) + "'",
                     "its document is not read to its end yet",
@@ -691,7 +731,12 @@ engine::GenerateResult StoredSession::say(const std::string& message, const engi
     Turn& turn = begin_turn(message);
     Message& reply = turn.reply;
     store_turns();
-    feed(turn.question.ids, nullptr);
+    const uint64_t begin = position();
+    if (!try_feed(turn.question.ids, options.stop)) {
+        const auto rest = rest_of(turn.question.ids, position() - begin);
+        unread_.assign(rest.begin(), rest.end());
+        return end_turn(turn, {.tokens = {}, .end = engine::GenerateEnd::Cancelled});
+    }
 
     engine::IncrementalDetokenizer detokenizer(*tokenizer_, false);
     auto stored_at = Clock::now();
@@ -708,8 +753,14 @@ engine::GenerateResult StoredSession::say(const std::string& message, const engi
         }
         return !options.token || options.token(id);
     };
-    const engine::GenerateResult result = session_->generate(growing);
+    engine::GenerateResult result = session_->generate(growing);
     reply.text += detokenizer.finish();
+    return end_turn(turn, std::move(result));
+}
+
+engine::GenerateResult StoredSession::end_turn(Turn& turn, engine::GenerateResult result)
+{
+    Message& reply = turn.reply;
     reply.state = result.end == engine::GenerateEnd::EndOfText ? MessageState::Complete
                   : result.end == engine::GenerateEnd::Length  ? MessageState::Cut
                                                                : MessageState::Stopped;

@@ -96,6 +96,9 @@ private:
     void feed_part(const storage::StreamPart& part, uint64_t skip);
     void feed_document(int64_t document, uint64_t first, uint64_t count, Progress* progress);
     void feed(std::span<const engine::TokenId> ids, Progress* progress, uint64_t total = 0);
+    // False: it was stopped, and the rest is to be fed yet.
+    bool try_feed(std::span<const engine::TokenId> ids, std::stop_token stop, Progress* progress = nullptr,
+                  uint64_t total = 0);
     void go_on(const storage::StreamPart& part, bool has_changed);
     bool was_read(const Document& document);
     bool is_as_stored(const Document& document, const storage::DocumentInfo& stored) const;
@@ -104,6 +107,7 @@ private:
     int64_t import(Document& document, bool first_text);
     std::vector<engine::TokenId> next_document(const std::string& title) const;
     std::optional<int64_t> last_message() const;
+    engine::GenerateResult end_turn(Turn& turn, engine::GenerateResult result); // stores and saves
     Turn& begin_turn(const std::string& message);
     void put(Turn& turn, std::optional<int64_t> parent);
     void save_if_there_is_room();
@@ -113,6 +117,9 @@ private:
     uint64_t position() const; // computed, and waiting for their chunk
     uint64_t planned() const;  // of the whole stream
     std::string options_json() const;
+    void note_rate(); // of reading with this model here, for estimates; within a transaction
+    std::string rate_key() const;
+    std::string time_to_read(uint64_t tokens); // ", about 3 min", or nothing if it was never measured
 
     Store& store_;
     StoredOptions options_;
@@ -121,13 +128,16 @@ private:
     const engine::Tokenizer* tokenizer_ = nullptr;
     std::unique_ptr<engine::ChatTemplate> template_;
     storage::SessionInfo info_;
-    bool begun_ = false; // by this object
+    bool begun_ = false;                  // by this object
+    std::vector<engine::TokenId> unread_; // of a question whose reading was stopped
     std::vector<storage::StreamPart> parts_;
     std::unique_ptr<engine::Session> session_;
     std::unique_ptr<SessionPins> pins_;
     std::vector<std::string> wishes_;      // to be pinned, and not found yet
     std::vector<engine::FadeEvent> faded_; // since the last state
     uint64_t fed_again_ = 0;
+    uint64_t fed_tokens_ = 0; // since the rate was noted
+    double fed_seconds_ = 0;
     std::list<Turn> turns_;           // not stored, or not as they are now
     std::optional<Error> not_stored_; // why
     bool sampling_is_stored_ = true;  // with the newest state

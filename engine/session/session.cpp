@@ -222,6 +222,18 @@ Session::Session(const Session& other, KvCache cache)
 
 Session::~Session() = default;
 
+uint64_t Session::list_slots(const Model& model, const SessionOptions& given)
+{
+    const ModelConfig& c = model.config();
+    const SessionOptions options = resolve(given, c, is_bounded(given.policy, c));
+    const auto policy = fitting(policy_for(options, c), options, c);
+    uint64_t slots = 0;
+    for (int32_t l = 0; l < c.layers; ++l)
+        for (int32_t h = 0; h < c.kv_heads; ++h)
+            slots += static_cast<uint64_t>(policy->list_budget(l, h));
+    return slots;
+}
+
 bool Session::feed(std::span<const TokenId> tokens, const FeedOptions& options)
 {
     for (const TokenId token : tokens)

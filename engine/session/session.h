@@ -95,6 +95,8 @@ public:
 
     std::unique_ptr<Session> fork(); // finishes an incomplete chunk; costs one copy of the cache
     SessionState state();            // changes nothing: tokens of an incomplete chunk go on waiting
+    // The most bytes that logits and lists of a state with these settings can have. Throws as restore does.
+    static uint64_t largest_lists(const Model& model, const SessionState& state);
     // Throws Error (Failed) if the state is of another model, target or setting, or does not fit itself.
     static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state);
 
@@ -114,6 +116,9 @@ private:
     class Step;
     class TakeBack;
     Session(const Session& other, KvCache cache);
+
+    // Of all lists together. Throws Error (Usage) for options that do not fit.
+    static uint64_t list_slots(const Model& model, const SessionOptions& options);
 
     bool run(int64_t tokens, const FeedOptions& options);
     void decode(TokenId token);

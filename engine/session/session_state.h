@@ -49,4 +49,6 @@ struct SessionState {
     std::vector<ListAtRest> lists; // [layers * kv_heads]
 };
 
+SessionOptions options_of(const SessionState& state);
+
 } // namespace palimpsest::engine

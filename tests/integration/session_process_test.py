@@ -544,6 +544,23 @@ class SessionTest(unittest.TestCase):
         for arguments in (["--session", "tree"], ["--session", "tree,talk", self.book], [self.book]):
             self.fails(2, "PAL-OPTION-01", "compare", *arguments)
 
+    def test_a_long_question_can_be_stopped_and_the_chat_goes_on(self):
+        chat = self.start("chat", "--session", "one", *SMALL, "--max-tokens", "4")
+        chat.stdin.write(text(LONG // 2, 7).replace("\n", " ").encode() + b"\n")
+        chat.stdin.flush()
+        time.sleep(0.2)
+        chat.send_signal(signal.SIGINT)
+        chat.stdout.readline()
+        out, err = chat.communicate(b"and then?\n", timeout=300)
+        self.assertEqual(chat.returncode, 0, err.decode())
+        messages = self.document("sessions", "show", "one")["messages"]
+        self.assertEqual([m["role"] for m in messages], ["user", "assistant"] * 2)
+        self.assertEqual(messages[2]["text"], "and then?")
+        self.assertEqual(messages[3]["text"] + "\n", out.decode())
+        kept = self.kept("one")
+        self.run_command("sessions", "strip", "one")
+        self.assertEqual(self.kept("one"), kept)
+
     # -- pins ------------------------------------------------------------------------------------------------------
 
     def pins(self, session):
@@ -636,6 +653,17 @@ class SessionTest(unittest.TestCase):
         self.assertIn(b"an older one is used", result.stderr)
         self.assertEqual(json.loads(result.stdout)["heads"], expected)
         self.assertEqual(self.run_command("sessions", "verify", "one", status=1).stdout, b"")
+
+    def test_without_a_good_state_the_text_is_read_again_on_request(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        expected = self.kept("one")
+        with sqlite3.connect(os.path.join(self.folder, "palimpsest", "palimpsest.db")) as database:
+            database.execute("UPDATE snapshots SET header = zeroblob(length(header))")
+        sentence = self.fails(1, "PAL-SNAP-03", "ask", "--session", "one", "who?")
+        self.assertRegex(sentence, "--reread to read its [0-9,]+ tokens again, about [0-9]+ s")
+        self.assertEqual(self.document("sessions", "show", "one")["documents"][0]["source"], self.book)
+        self.run_command("read", self.book, "--session", "one", "--reread")
+        self.assertEqual(self.kept("one"), expected)
 
     def test_one_writes_and_others_read(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)

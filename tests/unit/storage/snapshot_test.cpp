@@ -62,11 +62,14 @@ struct Encoded {
     }
     SessionState decoded() const
     {
-        return decode(header, [&](size_t i, std::span<std::byte> to) {
-            if (i >= blocks.size() || blocks[i].size() != to.size())
-                throw Error(ErrorKind::Failed, "PAL-SNAP-03", "block", "missing", "");
-            std::copy(blocks[i].begin(), blocks[i].end(), to.begin());
-        });
+        return decode(
+            header,
+            [&](size_t i, std::span<std::byte> to) {
+                if (i >= blocks.size() || blocks[i].size() != to.size())
+                    throw Error(ErrorKind::Failed, "PAL-SNAP-03", "block", "missing", "");
+                std::copy(blocks[i].begin(), blocks[i].end(), to.begin());
+            },
+            [](const SessionState&) { return UINT64_MAX; });
     }
 };
 
@@ -178,6 +181,34 @@ TEST_CASE("K1-K9: no damaged snapshot becomes a session")
         CHECK(refusal([&] { bad.decoded(); }) == "PAL-SNAP-03");
     }
     REQUIRE_NOTHROW(Session::restore(model, whole.decoded()));
+}
+
+TEST_CASE("K3: nothing is allocated for more than a live session can hold")
+{
+    const auto model = load(tiny);
+    ScratchDatabase database;
+    Snapshots snapshots(*database);
+    Session session(model, options("treekv", 32));
+    session.feed(text(300));
+    const auto limit = [&](const SessionState& s) { return Session::largest_lists(*model, s); };
+    const SessionState state = session.state();
+    const int64_t owner = new_session(*database, "one");
+    const int64_t good = snapshots.save(owner, state);
+    CHECK_NOTHROW(snapshots.load(good, limit));
+
+    SessionState larger = state;
+    larger.lists[0].tokens.stream.resize(40000);
+    larger.lists[0].tokens.sum.resize(40000);
+    larger.lists[0].tokens.count.resize(40000);
+    larger.lists[0].keys.resize(40000 * state.lists[0].keys.size() / state.lists[0].tokens.size());
+    larger.lists[0].values.resize(larger.lists[0].keys.size());
+    const int64_t bad = snapshots.save(owner, larger);
+    CHECK_NOTHROW(snapshots.load(bad)); // it is what was saved
+    CHECK(refusal([&] { snapshots.load(bad, limit); }) == "PAL-SNAP-03");
+
+    SessionState impossible = state;
+    impossible.budget = 1 << 29;
+    CHECK(refusal([&] { Session::largest_lists(*model, impossible); }) == "PAL-SNAP-02");
 }
 
 TEST_CASE("blocks that are swapped or missing are noticed")

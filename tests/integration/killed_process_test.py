@@ -1,0 +1,293 @@
+#!/usr/bin/env python3
+"""Processes killed at chosen and at random moments: what was acknowledged is there, and what goes on does so bit for bit.
+Usage: killed_process_test.py PALIMPSEST MODEL_FIXTURES      (PALIMPSEST_TEST_LEVEL=full for the counts of a release)
+
+A moment is chosen by strace, which kills the program as it is about to write for the n-th time. That a kill fell inside a
+transaction is read from the log file it leaves: frames behind the last commit."""
+import collections
+import json
+import os
+import random
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import time
+import unittest
+
+from session_harness import FULL, PROGRAM, SMALL, ProgramTest, events_of, run, text
+
+CALL = re.compile(r"^\d+ +(pwrite64|fdatasync|fsync|write)\((\d+)<([^>]*)>(.*)")
+WRITES = "pwrite64,fdatasync,fsync"
+CUT = "\ufffd"  # a character that an answer ends within is shown once the answer has been saved
+
+
+class Write:
+    """The count-th call of its kind: where it went to, and whether reading had begun."""
+
+    def __init__(self, call, count, path, reading):
+        self.call, self.count, self.path, self.reading = call, count, path, reading
+
+
+def writes_in(log):
+    """All writes to files. Injections are counted for each kind of call."""
+    found, counts, reading = [], collections.Counter(), False
+    with open(log) as lines:
+        for line in lines:
+            match = CALL.match(line)
+            if not match:
+                continue
+            call, descriptor, path, rest = match.groups()
+            if call == "write":
+                reading = reading or descriptor == "2" and '{\\"event\\":\\"progress\\"' in rest
+            else:
+                counts[call] += 1
+                found.append(Write(call, counts[call], path, reading))
+    return found
+
+
+def inside_transactions(writes):
+    """Writes to the log before which its transaction has written something, and not yet the page that commits it."""
+    inside, group = [], []
+    for write in writes:
+        if write.path.endswith("-wal") and write.call == "pwrite64":
+            group.append(write)
+        elif write.path.endswith("-wal"):
+            inside += group[1:]
+            group = []
+    return inside
+
+
+def spread(things, count):
+    return [things[i * len(things) // count] for i in range(count)] if things else []
+
+
+def uncommitted_frames(wal):
+    """Frames of the log's present generation behind its last commit (sqlite.org/fileformat2.html, 4.2)."""
+    if not os.path.exists(wal):
+        return 0
+    with open(wal, "rb") as file:
+        content = file.read()
+    if len(content) < 32:
+        return 0
+    page, salts = struct.unpack(">I", content[8:12])[0], content[16:24]
+    behind = 0
+    for at in range(32, len(content) - 23, 24 + page):
+        if content[at + 8:at + 16] != salts:
+            break
+        is_commit = content[at + 4:at + 8] != bytes(4) and at + 24 + page <= len(content)
+        behind = 0 if is_commit else behind + 1
+    return behind
+
+
+def last_seen(events, kind):
+    return max((e["tokens_seen"] for e in events if e.get("event") == kind), default=0)
+
+
+class KilledReadingTest(ProgramTest):
+    BOOK_WORDS = 60000 if FULL else 24000  # more than one state
+
+    def setUp(self):
+        super().setUp()
+        self.book = self.file("book.txt", text(self.BOOK_WORDS, 8))
+
+    def read(self, database):
+        # States at every occasion: where they stand does not depend on the clock.
+        return ["read", self.book, "--session", "s", "--db", database, *SMALL, "--checkpoint-seconds", "0", "--events"]
+
+    def strace(self, log, *more):
+        # A leak check needs to trace, and cannot while it is traced.
+        self.traced = dict(self.environment, ASAN_OPTIONS="detect_leaks=0")
+        return ["strace", "-f", "-y", "-s", "40", "-qq", "-o", log, "-e", "trace=write," + WRITES, *more]
+
+    def kept(self, database):
+        return self.document("inspect", "--session", "s", "--db", database)["heads"]
+
+    def answer(self, database):
+        return self.document("ask", "--session", "s", "--db", database, "who?", "--max-tokens", "64")["answers"]
+
+    def restored_tokens(self, database):
+        shown = subprocess.run([PROGRAM, "sessions", "show", "s", "--db", database, "--json"], capture_output=True,
+                               timeout=60, env=self.environment)
+        self.assertIn(shown.returncode, (0, 3), shown.stderr)
+        states = json.loads(shown.stdout)["states"] if shown.returncode == 0 else []
+        return states[0]["tokens_seen"] if states else 0
+
+    def assert_as_whole(self, database):
+        """It is what an uninterrupted reading leaves: state, kept tokens, fading record and the next 64 tokens."""
+        self.assertEqual(self.state("s", database), self.whole_state)
+        self.assertEqual(self.faded_bytes("s", database), self.whole_faded)
+        self.assertEqual(self.kept(database), self.whole_kept)
+        self.assertEqual(self.answer(database), self.whole_answer)
+        self.run_command("sessions", "verify", "s", "--db", database)
+        self.assert_sound(database)
+
+    def test_reading_killed_at_chosen_writes(self):
+        if not shutil.which("strace") or subprocess.run(["strace", "true"], capture_output=True).returncode:
+            self.skipTest("strace is not there, or not allowed")
+        whole, log = os.path.join(self.folder, "whole.db"), os.path.join(self.folder, "trace")
+        traced = subprocess.run(self.strace(log) + [PROGRAM, *self.read(whole)], capture_output=True, timeout=300,
+                                env=self.traced, check=True)
+        states = [e["tokens_seen"] for e in events_of(traced.stderr) if e["event"] == "checkpoint"]
+        self.assertGreaterEqual(len(states), 2)
+        interval = max(after - before for before, after in zip([0] + states, states))
+        self.whole_state, self.whole_faded = self.state("s", whole), self.faded_bytes("s", whole)
+        self.whole_kept, self.whole_answer = self.kept(whole), self.answer(whole)
+
+        writes = writes_in(log)
+        inside = inside_transactions(writes)
+        others = [w for w in writes if w not in inside]
+        chosen = (spread([w for w in inside if w.reading], 12 if FULL else 5) +
+                  spread([w for w in inside if not w.reading], 4 if FULL else 1) + spread(others, 4 if FULL else 2))
+        proved, most_again = 0, 0
+        for moment in chosen:
+            database = os.path.join(self.folder, "%s %d.db" % (moment.call, moment.count))
+            kill = ["-e", "inject=%s:signal=SIGKILL:when=%d" % (moment.call, moment.count)]
+            killed = subprocess.run(self.strace(os.devnull, *kill) + [PROGRAM, *self.read(database)],
+                                    capture_output=True, timeout=300, env=self.traced)
+            self.assertIn(killed.returncode, (-signal.SIGKILL, 128 + signal.SIGKILL), database)
+            said = events_of(killed.stderr)
+            torn = uncommitted_frames(database + "-wal") > 0
+            proved += torn and last_seen(said, "progress") > 0  # only states are written once reading has begun
+            restored = self.restored_tokens(database)
+            self.assertGreaterEqual(restored, last_seen(said, "checkpoint"))
+            read_again = last_seen(said, "progress") - restored
+            self.assertLessEqual(read_again, interval)
+            most_again = max(most_again, read_again)
+            resumed = events_of(self.run_command(*self.read(database)).stderr)
+            first = next((e["tokens_seen"] for e in resumed if e["event"] == "progress"), restored)
+            self.assertLessEqual(first, restored + 512)  # it went on from that state: no more than a progress event apart
+            self.assertGreaterEqual(first, restored)
+            self.assert_as_whole(database)
+        self.assertGreaterEqual(proved, 5)
+        print("%d kills at chosen writes, %d proved to be inside a state's transaction; at most %d tokens read twice, "
+              "interval %d" % (len(chosen), proved, most_again, interval))
+
+    def test_reading_killed_at_random_times(self):
+        """Against a journal kept here: a state that was announced is there, however many kills a reading needs."""
+        whole = os.path.join(self.folder, "whole.db")
+        begin = time.monotonic()
+        self.run_command(*self.read(whole))
+        duration = time.monotonic() - begin
+        self.whole_state, self.whole_faded = self.state("s", whole), self.faded_bytes("s", whole)
+        self.whole_kept, self.whole_answer = self.kept(whole), self.answer(whole)
+        source, killed, finished = random.Random(5), 0, 0
+        announced = 0
+        for cycle in range(100 if FULL else 6):
+            database = os.path.join(self.folder, "cut %d.db" % finished)
+            process = self.start(*self.read(database))
+            time.sleep(source.uniform(0, 1.2) * duration)
+            process.kill()
+            said = events_of(process.communicate(timeout=60)[1])
+            self.assertIn(process.returncode, (0, -signal.SIGKILL))
+            killed += process.returncode != 0
+            announced = max(announced, last_seen(said, "checkpoint"))
+            self.assertGreaterEqual(self.restored_tokens(database), announced)
+            if process.returncode == 0:
+                self.assert_as_whole(database)
+                finished, announced = finished + 1, 0
+        self.run_command(*self.read(os.path.join(self.folder, "cut %d.db" % finished)))
+        self.assert_as_whole(os.path.join(self.folder, "cut %d.db" % finished))
+        self.assertGreater(killed, 0)
+        print("%d readings killed at random times, %d finished" % (killed, finished + 1))
+
+
+class KilledChatTest(ProgramTest):
+    CHAT = [*SMALL, "--temperature", "0.7", "--events"]
+
+    def say(self, process, message):
+        process.stdin.write(message.encode() + b"\n")
+        process.stdin.flush()
+
+    def wait_for_turn(self, process):
+        """Reads what is said until the turn is announced as saved. Returns the answer."""
+        answer = ""
+        while True:
+            event = json.loads(process.stderr.readline())
+            if event["event"] == "token":
+                answer += event["text"]
+            elif event["event"] == "checkpoint":
+                return answer
+
+    def messages(self, session):
+        return [(m["role"], m["text"]) for m in self.document("sessions", "show", session)["messages"]]
+
+    def test_chats_killed_at_random_times(self):
+        """Against a journal kept here: every turn that was announced is there, word for word, in its place."""
+        source, journal, acknowledged = random.Random(6), {}, 0
+        for cycle in range(100 if FULL else 6):
+            name = "chat %d" % (cycle // 5)
+            told = journal.setdefault(name, [])
+            process = self.start("chat", "--session", name, *self.CHAT, "--seed", "7", "--max-tokens", "400",
+                                 stdout=subprocess.DEVNULL)
+            for turn in range(source.randint(0, 3)):
+                message = "turn %d of cycle %d" % (turn, cycle)
+                self.say(process, message)
+                told += [("user", message), ("assistant", self.wait_for_turn(process))]
+                acknowledged += 1
+            last = "the last of cycle %d" % cycle
+            self.say(process, last)
+            time.sleep(source.uniform(0, 0.1))
+            process.kill()
+            process.communicate(timeout=60)
+            if not told and not self.is_there(name):
+                continue
+            there = self.messages(name)
+            whole = lambda messages: [(role, text.strip(CUT)) for role, text in messages]
+            self.assertEqual(whole(there[:len(told)]), whole(told))
+            rest = there[len(told):]  # the turn that was on its way: with its question if with anything
+            self.assertIn([message[0] for message in rest], ([], ["user", "assistant"]))
+            self.assertIn([text for role, text in rest if role == "user"], ([], [last]))
+            journal[name] = there
+        for name, told in journal.items():
+            if told:
+                self.assertEqual(self.messages(name), told)
+                self.run_command("sessions", "verify", name)
+        self.assert_sound()
+        self.assertGreater(acknowledged, 0)
+        print("%d chats killed, %d acknowledged turns, all there" % (100 if FULL else 6, acknowledged))
+
+    def is_there(self, name):
+        listed = subprocess.run([PROGRAM, "sessions", "list", "--json"], capture_output=True, env=self.environment)
+        return listed.returncode == 0 and name in {s["name"] for s in json.loads(listed.stdout)["sessions"]}
+
+    def test_a_chat_killed_within_an_answer_goes_on_bit_for_bit(self):
+        """As one whose answer was cut where the killed one was stored last, and in which nobody died."""
+        source, compared, attempt, wanted = random.Random(9), 0, 0, 20 if FULL else 2
+        while compared < wanted:
+            attempt += 1
+            self.assertLess(attempt, 20 * wanted, "hardly an answer is long enough to be killed in")
+            chat = lambda name, message, length: self.run_command(
+                "chat", "--session", name, *self.CHAT, "--seed", str(attempt), "--max-tokens", str(length),
+                stdin=message.encode() + b"\n")
+            for name in ("killed", "cut"):
+                chat("%s %d" % (name, attempt), "one", 40)
+            process = self.start("chat", "--session", "killed %d" % attempt, *self.CHAT, "--seed", str(attempt),
+                                 "--max-tokens", "1500", stdout=subprocess.DEVNULL, pipesize=4096)  # it is not far ahead of what was read
+            self.say(process, "two")
+            tokens = 0
+            enough = source.randint(256, 700)
+            while tokens < enough:
+                event = json.loads(process.stderr.readline())
+                if event["event"] == "checkpoint":
+                    break
+                tokens += event["event"] == "token"
+            process.kill()
+            process.communicate(timeout=60)
+            stored = len(self.ids_said("killed %d" % attempt)[-1]) // 8
+            self.assertGreaterEqual(stored, tokens // 256 * 256)  # P1
+            growing = self.query("SELECT state FROM messages ORDER BY id DESC LIMIT 1") == [(0,)]
+            if stored == 0 or not growing:
+                continue  # it ended before it was killed, or before anything had to be stored
+            chat("cut %d" % attempt, "two", stored)
+            for name in ("killed", "cut"):
+                chat("%s %d" % (name, attempt), "three", 64)
+            self.assertEqual(self.ids_said("killed %d" % attempt), self.ids_said("cut %d" % attempt))
+            self.assertEqual(self.state("killed %d" % attempt), self.state("cut %d" % attempt))
+            compared += 1
+        print("%d chats killed within an answer went on bit for bit" % compared)
+
+
+if __name__ == "__main__":
+    run("__main__")

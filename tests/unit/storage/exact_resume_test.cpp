@@ -1,0 +1,223 @@
+// Contract 7 of the engine through the store: wherever a session is cut, saved, and opened again from the database
+// file, it goes on bit for bit as the one that was never cut, for every policy, greedy and sampled.
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+#include <string_view>
+
+#include "engine/policy/registry.h"
+#include "engine/session/session.h"
+#include "storage/conversations.h"
+#include "storage/snapshots.h"
+#include "tests/support/catch.h"
+#include "tests/support/random_model.h"
+#include "tests/unit/storage/scratch_database.h"
+
+using namespace palimpsest;
+using namespace palimpsest::engine;
+using namespace palimpsest::storage;
+using palimpsest::tests::ScratchDatabase;
+
+namespace {
+
+constexpr int32_t answer_tokens = 256;
+
+class Dice {
+public:
+    explicit Dice(uint32_t seed) : random_(seed) {}
+    int32_t between(int32_t first, int32_t last) // both included
+    {
+        return first + static_cast<int32_t>(random_() % static_cast<uint32_t>(last - first + 1));
+    }
+    template<class T>
+    T one_of(std::initializer_list<T> values)
+    {
+        return values.begin()[between(0, static_cast<int32_t>(values.size()) - 1)];
+    }
+
+private:
+    std::mt19937 random_;
+};
+
+std::shared_ptr<const Model> random_model(Dice& dice, uint32_t seed)
+{
+    const int32_t kv_heads = dice.between(1, 2), head_dim = dice.one_of({8, 16});
+    const tests::RandomModelShape shape{.layers = dice.between(2, 4),
+                                        .dim = 32,
+                                        .heads = kv_heads * dice.between(1, 2),
+                                        .kv_heads = kv_heads,
+                                        .head_dim = head_dim,
+                                        .ffn = 48,
+                                        .seed = seed};
+    const auto path = tests::random_model(shape);
+    auto model = Model::load(path, kernels::open_backend({.device = "cpu", .threads = 1, .simd = ""}));
+    std::filesystem::remove(path);
+    return model;
+}
+
+SessionOptions random_options(Dice& dice, const PolicyInfo& policy, bool sampled)
+{
+    SessionOptions o;
+    o.policy = PolicySpec::parse(policy.name);
+    o.budget = policy.name == "full" ? 1024 : dice.between(40, 96);
+    o.chunk = dice.one_of({8, 16, 24});
+    o.positions = dice.one_of({PositionMode::Contiguous, PositionMode::Original});
+    o.kv_type = dice.one_of({kernels::DType::F32, kernels::DType::F16, kernels::DType::BF16});
+    if (!sampled) return o;
+    o.sampler = {
+        .temperature = 0.8, .top_k = 40, .top_p = 0.95, .repeat_penalty = 1.1, .repeat_last = 32, .seed = 7};
+    return o;
+}
+
+std::vector<TokenId> random_text(Dice& dice)
+{
+    std::vector<TokenId> tokens(static_cast<size_t>(dice.between(120, 400)));
+    for (TokenId& token : tokens)
+        token = dice.between(0, 95);
+    return tokens;
+}
+
+// An answer with all that it was chosen from.
+struct Answer {
+    std::vector<TokenId> tokens;
+    std::vector<float> logits;               // [tokens + 1, vocabulary]: before each token, and after the last
+    std::vector<std::vector<uint32_t>> kept; // in the end, per list
+
+    // From token `first` on.
+    static Answer of(Session& session, int32_t first = 0)
+    {
+        Answer answer;
+        const auto note = [&] {
+            const auto& now = session.logits();
+            answer.logits.insert(answer.logits.end(), now.begin(), now.end());
+        };
+        note();
+        answer.tokens = session
+                            .generate({.max_tokens = answer_tokens - first,
+                                       .stop = {},
+                                       .token =
+                                           [&](TokenId) {
+                                               note();
+                                               return true;
+                                           },
+                                       .is_end = {}})
+                            .tokens;
+        answer.kept = session.retention().tokens;
+        return answer;
+    }
+
+    bool ends_with(const Answer& rest) const
+    {
+        if (rest.tokens.size() > tokens.size() || rest.logits.size() > logits.size()) return false;
+        const float* from = logits.data() + (logits.size() - rest.logits.size());
+        return std::equal(rest.tokens.rbegin(), rest.tokens.rend(), tokens.rbegin()) && rest.kept == kept &&
+               std::memcmp(rest.logits.data(), from, rest.logits.size() * sizeof(float)) == 0;
+    }
+};
+
+// One session under its options, and where it can be cut.
+class Scenario {
+public:
+    Scenario(const PolicyInfo& policy, bool sampled, uint32_t seed)
+        : dice_(seed), model_(random_model(dice_, seed)), options_(random_options(dice_, policy, sampled)),
+          text_(random_text(dice_))
+    {
+        Session session(model_, options_);
+        session.feed(text_);
+        whole_ = Answer::of(session);
+        owner_ = Conversations(*database_).create({.name = "s", .model = "m", .model_name = "m", .options = "{}"});
+    }
+
+    void cut_between_chunks() { cut_text(dice_.between(0, text_size() / options_.chunk - 1) * options_.chunk); }
+    void cut_in_a_chunk()
+    {
+        const int32_t chunks = dice_.between(0, text_size() / options_.chunk - 1);
+        cut_text(chunks * options_.chunk + dice_.between(1, options_.chunk - 1));
+    }
+    void cut_in_the_answer()
+    {
+        const int32_t said = dice_.between(0, answer_tokens - 1);
+        INFO("after " << said << " tokens of the answer");
+        Session session(model_, options_);
+        session.feed(text_);
+        session.generate({.max_tokens = said, .stop = {}, .token = {}, .is_end = {}});
+        const auto restored = reopened(session);
+        check_rest(*restored, said);
+    }
+    // A process that died: the state is from before the answer, whose first tokens are known.
+    void die_in_the_answer()
+    {
+        const int32_t said = dice_.between(0, answer_tokens - 1);
+        INFO("after " << said << " stored tokens of an answer");
+        Session session(model_, options_);
+        session.feed(text_);
+        const auto restored = reopened(session);
+        const std::span<const TokenId> stored(whole_.tokens.data(), static_cast<size_t>(said));
+        CHECK(restored->replay(stored, false) == said);
+        check_rest(*restored, said);
+    }
+
+private:
+    int32_t text_size() const { return static_cast<int32_t>(text_.size()); }
+
+    void cut_text(int32_t read)
+    {
+        INFO("after " << read << " of " << text_size() << " tokens of the text, chunk " << options_.chunk);
+        Session session(model_, options_);
+        session.feed(std::span(text_).first(static_cast<size_t>(read)));
+        const auto restored = reopened(session);
+        CHECK(restored->pending() == read % options_.chunk);
+        restored->feed(std::span(text_).subspan(static_cast<size_t>(read)));
+        check_rest(*restored, 0);
+    }
+
+    void check_rest(Session& session, int32_t said) const
+    {
+        const Answer rest = Answer::of(session, said);
+        CHECK(rest.tokens.size() == static_cast<size_t>(answer_tokens - said));
+        CHECK(whole_.ends_with(rest));
+    }
+
+    std::unique_ptr<Session> reopened(Session& session)
+    {
+        const int64_t id = Snapshots(*database_).save(owner_, session.state());
+        database_.close();
+        database_.open();
+        return Session::restore(model_, Snapshots(*database_).load(id));
+    }
+
+    Dice dice_;
+    std::shared_ptr<const Model> model_;
+    SessionOptions options_;
+    std::vector<TokenId> text_;
+    Answer whole_;
+    ScratchDatabase database_;
+    int64_t owner_ = 0;
+};
+
+bool full_level()
+{
+    const char* level = std::getenv("PALIMPSEST_TEST_LEVEL");
+    return level && std::string_view(level) == "full";
+}
+
+} // namespace
+
+TEST_CASE("wherever a session is cut, it goes on bit for bit")
+{
+    const int rounds = full_level() ? 7 : 1; // of four cuts, for each policy, greedy and sampled
+    uint32_t seed = 0;
+    for (int round = 0; round < rounds; ++round) {
+        for (const PolicyInfo& policy : policies()) {
+            for (const bool sampled : {false, true}) {
+                INFO(policy.name << (sampled ? ", sampled" : ", greedy") << ", seed " << ++seed);
+                Scenario scenario(policy, sampled, seed);
+                scenario.cut_between_chunks();
+                scenario.cut_in_a_chunk();
+                scenario.cut_in_the_answer();
+                scenario.die_in_the_answer();
+            }
+        }
+    }
+}
