@@ -174,10 +174,11 @@ void StoredSession::check_cache_options() const
     const engine::ModelConfig& config = model_->config();
     const engine::SessionOptions now = asked.session(config);
     differ("budget", std::to_string(now.budget), std::to_string(has.budget));
-    differ(
-        "policy",
-        engine::make_policy(now.policy, {config.layers, config.kv_heads, has.budget, has.pins})->resolved().text(),
-        has.policy.text());
+    const ordered_json stored = options_of(info_);
+    const std::string policy = now.policy.text();
+    if (policy == stored.value("policy_given", "") || policy == stored.value("policy", "")) return;
+    const engine::PolicyContext context{config.layers, config.kv_heads, has.budget, has.pins};
+    differ("policy", engine::make_policy(now.policy, context)->resolved().text(), has.policy.text());
 }
 
 void StoredSession::watch_fading()

@@ -506,6 +506,11 @@ class SessionTest(unittest.TestCase):
                     self.assertIn(value, sentence)
             self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", option, same)
         self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", "--kv-type", "auto", "--policy", "treekv")
+        # What pins take from the policy's own slots changes no option.
+        self.run_command("chat", "--session", "one", "--pin", "3-9")
+        for same in ("treekv", resolved):
+            self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", "--policy", same)
+        self.fails(2, "PAL-SESSION-06", "ask", "--session", "one", "who?", "--policy", "treekv:sinks=5")
 
     def test_stored_sessions_are_compared(self):
         for name, policy in (("tree", "treekv"), ("far, far away", "streaming")):
