@@ -66,6 +66,25 @@ std::optional<int64_t> optional_of(const SQLite::Column& column)
     return column.isNull() ? std::nullopt : std::optional(column.getInt64());
 }
 
+constexpr const char* message_of_session =
+    "SELECT id, parent, role, state, text, ids, hash, created_ms FROM messages "
+    "WHERE session = ? ORDER BY id";
+constexpr const char* message_by_id = "SELECT id, parent, role, state, text, ids, hash, created_ms FROM messages "
+                                      "WHERE id = ?";
+
+Message message_of(SQLite::Statement& row)
+{
+    Message message{.id = row.getColumn(0).getInt64(),
+                    .parent = optional_of(row.getColumn(1)),
+                    .role = static_cast<Role>(row.getColumn(2).getInt()),
+                    .state = static_cast<MessageState>(row.getColumn(3).getInt()),
+                    .text = row.getColumn(4).getString(),
+                    .ids = values_of<engine::TokenId>(row.getColumn(5)),
+                    .created_ms = row.getColumn(7).getInt64()};
+    message.damaged = hash_of(message) != row.getColumn(6).getInt64();
+    return message;
+}
+
 } // namespace
 
 void Conversations::check_name(const std::string& name)
@@ -189,16 +208,22 @@ int64_t Conversations::fork(int64_t session, const std::string& name)
         copy.bind(4, session);
         copy.exec();
         id = db_.last_row();
-        std::map<int64_t, int64_t> new_id; // of a message
+        std::map<int64_t, int64_t> new_ids; // of messages
+        const auto new_id = [&](int64_t old) {
+            const auto found = new_ids.find(old);
+            if (found != new_ids.end()) return found->second;
+            throw Error(ErrorKind::Failed, "PAL-DB-03", "message " + std::to_string(old),
+                        "it is not in the session that names it", "export what is left of the session");
+        };
         for (Message& message : messages(session)) {
             if (message.damaged)
                 throw Error(ErrorKind::Failed, "PAL-DB-03", "message " + std::to_string(message.id),
                             "it does not match its checksum", "a copy would pass it off as genuine");
-            if (message.parent) message.parent = new_id.at(*message.parent);
-            new_id[message.id] = add_message(id, message);
+            if (message.parent) message.parent = new_id(*message.parent);
+            new_ids[message.id] = add_message(id, message);
         }
         for (StreamPart& part : stream(session)) {
-            if (part.message) part.message = new_id.at(*part.message);
+            if (part.message) part.message = new_id(*part.message);
             append(id, part);
         }
         for (const char* sql : {"INSERT INTO fading(session, idx, tokens_seen, raw, hash, data) "
@@ -296,21 +321,21 @@ std::vector<Message> Conversations::messages(int64_t session)
 {
     return db_.guarded([&] {
         std::vector<Message> all;
-        auto query = db_.statement("SELECT id, parent, role, state, text, ids, hash, created_ms FROM messages "
-                                   "WHERE session = ? ORDER BY id");
+        auto query = db_.statement(message_of_session);
         query.bind(1, session);
-        while (query.executeStep()) {
-            Message message{.id = query.getColumn(0).getInt64(),
-                            .parent = optional_of(query.getColumn(1)),
-                            .role = static_cast<Role>(query.getColumn(2).getInt()),
-                            .state = static_cast<MessageState>(query.getColumn(3).getInt()),
-                            .text = query.getColumn(4).getString(),
-                            .ids = values_of<engine::TokenId>(query.getColumn(5)),
-                            .created_ms = query.getColumn(7).getInt64()};
-            message.damaged = hash_of(message) != query.getColumn(6).getInt64();
-            all.push_back(std::move(message));
-        }
+        while (query.executeStep())
+            all.push_back(message_of(query));
         return all;
+    });
+}
+
+std::optional<Message> Conversations::message(int64_t id)
+{
+    return db_.guarded([&]() -> std::optional<Message> {
+        auto query = db_.statement(message_by_id);
+        query.bind(1, id);
+        if (!query.executeStep()) return std::nullopt;
+        return message_of(query);
     });
 }
 

@@ -76,6 +76,7 @@ public:
     void update_message(const Message& message);    // text, ids, state
     void stop_growing(int64_t session);             // growing messages, left by a crash, become stopped ones
     std::vector<Message> messages(int64_t session); // by id
+    std::optional<Message> message(int64_t id);
     // Takes a message back, with what followed it, out of the stream too.
     void remove_messages_from(int64_t session, int64_t message);
 

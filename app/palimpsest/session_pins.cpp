@@ -87,8 +87,7 @@ void SessionPins::push(PinSearch& search, const storage::StreamPart& part) const
         for (uint64_t first = 0; first < part.tokens; first += at_once)
             search.push(store_.library.ids(*part.document, first, std::min(at_once, part.tokens - first)));
     } else if (part.message) {
-        for (const storage::Message& message : store_.conversations.messages(session_))
-            if (message.id == *part.message) search.push(message.ids);
+        if (const auto message = store_.conversations.message(*part.message)) search.push(message->ids);
     } else {
         search.push(part.ids);
     }

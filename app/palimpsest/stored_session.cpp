@@ -316,18 +316,14 @@ void StoredSession::feed_part(const StreamPart& part, uint64_t skip)
 {
     if (part.document) return feed_document(*part.document, skip, part.tokens - skip, nullptr);
     if (!part.message) return feed(rest_of(part.ids, skip), nullptr);
-    for (const Message& message : store_.conversations.messages(info_.id)) {
-        if (message.id != *part.message) continue;
-        if (message.damaged) damaged_stream(info_.name);
-        const auto ids = rest_of(message.ids, skip);
-        if (message.role == Role::User) return feed(ids, nullptr);
-        const bool ended = message.state == MessageState::Complete;
-        pins_->apply(*session_);
-        if (session_->replay(ids, ended, console_.stop) < std::ssize(ids))
-            throw Interrupted{"stopped while going back to where the session was"};
-        return;
-    }
-    damaged_stream(info_.name);
+    const auto message = store_.conversations.message(*part.message);
+    if (!message || message->damaged) damaged_stream(info_.name);
+    const auto ids = rest_of(message->ids, skip);
+    if (message->role == Role::User) return feed(ids, nullptr);
+    const bool ended = message->state == MessageState::Complete;
+    pins_->apply(*session_);
+    if (session_->replay(ids, ended, console_.stop) < std::ssize(ids))
+        throw Interrupted{"stopped while going back to where the session was"};
 }
 
 // The chunk at a document's end is computed as it is: what follows it begins a new one.
