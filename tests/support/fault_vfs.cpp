@@ -41,6 +41,7 @@ struct FaultVfs::Methods {
     static int write(sqlite3_file* file, const void* from, int count, sqlite3_int64 at)
     {
         ++of(file).changes_;
+        if (of(file).fails(Fault::Lost)) return SQLITE_OK;
         const bool full = of(file).fails(Fault::Full), broken = of(file).fails(Fault::Write);
         if (!full && !broken) return io(file).xWrite(system_file(file), from, count, at);
         io(file).xWrite(system_file(file), from, count / 2, at);
@@ -163,8 +164,9 @@ int FaultVfs::Methods::open(sqlite3_vfs* vfs, const char* name, sqlite3_file* fi
 
 const char* name_of(Fault fault)
 {
-    static const char* const names[] = {"none",       "full disk", "failed write", "failed flush", "failed read",
-                                        "short read", "truncate",  "open",         "shared index", "other"};
+    static const char* const names[] = {"none",         "full disk",  "failed write", "failed flush",
+                                        "failed read",  "short read", "truncate",     "open",
+                                        "shared index", "other",      "lost write"};
     return names[static_cast<int>(fault)];
 }
 

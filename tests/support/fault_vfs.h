@@ -18,6 +18,7 @@ enum class Fault {
     Open,      // SQLITE_CANTOPEN
     Shm,       // mapping or locking of the shared index
     Other,     // deleting, looking for, measuring and locking a file
+    Lost,      // what is written does not arrive, and nobody says so: no error that could be answered
 };
 inline constexpr Fault every_fault[] = {Fault::Full, Fault::Write,    Fault::Sync, Fault::Read, Fault::ShortRead,
                                         Fault::Open, Fault::Truncate, Fault::Shm,  Fault::Other};

@@ -293,3 +293,30 @@ TEST_CASE("a reader reads an older database as it is, and an older export is tak
     CHECK(Library(*newest).list().at(0).source_bytes == -1);
     REQUIRE(Conversations(*newest).pins(Conversations(*newest).get("book").id).size() == 1);
 }
+
+TEST_CASE("Q11: a backup that is not what was written never gets its name")
+{
+    FaultVfs disk;
+    const Sample sample(quick_folder());
+    Database database(sample.file(), Database::Access::Write);
+    const fs::path backup = backup_folder(sample.file()) / "palimpsest-daily-2026-11-20.db";
+    const auto make = [&] { back_up(database.sql(), backup); };
+    disk.arm(Fault::Lost, 0, false);
+    make();
+    const uint64_t calls = disk.calls();
+    uint64_t noticed = 0;
+    for (uint64_t nth = 1; nth <= calls; ++nth) {
+        fs::remove(backup);
+        disk.arm(Fault::Lost, nth, false);
+        bool refused = false;
+        try {
+            make();
+        } catch (const std::exception&) {
+            refused = true;
+        }
+        noticed += refused;
+        CHECK(fs::exists(backup) != refused);
+    }
+    // Every page of a table or index; what lies within a value is noticed by its own checksum when it is read.
+    CHECK(noticed * 2 > calls);
+}
