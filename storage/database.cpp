@@ -19,6 +19,12 @@ namespace fs = std::filesystem;
     throw Error(ErrorKind::Failed, "PAL-DB-01", printable(file.string()), what, remedy);
 }
 
+[[noreturn]] void refuse_without_sessions(const fs::path& file)
+{
+    throw Error(ErrorKind::NotFound, "PAL-DB-00", printable(file.string()), "there are no sessions yet",
+                "read a document with palimpsest read FILE --session NAME");
+}
+
 void make_folder(const fs::path& folder)
 {
     std::error_code failed;
@@ -62,8 +68,7 @@ Database::Database(const fs::path& file, Access access) : file_(file)
         check_owner(file);
         lock_ = std::make_unique<OwnerLock>(file.string() + ".lock", patience);
     } else if (!fs::exists(file)) {
-        throw Error(ErrorKind::NotFound, "PAL-DB-00", printable(file.string()), "there are no sessions yet",
-                    "read a document with palimpsest read FILE --session NAME");
+        refuse_without_sessions(file);
     }
     guarded([&] { open(access); });
 }
@@ -106,9 +111,7 @@ void Database::open(Access access)
         sql_->exec(writer);
         if (version < schema_version) migrate(*sql_);
     }
-    if (!writes && version == 0)
-        throw Error(ErrorKind::NotFound, "PAL-DB-00", printable(file_.string()), "there are no sessions yet",
-                    "read a document with palimpsest read FILE --session NAME");
+    if (!writes && version == 0) refuse_without_sessions(file_);
     if (version <= schema_version) check_schema(*sql_);
 }
 
@@ -142,6 +145,8 @@ void Database::fail(const SQLite::Exception& failure) const
 {
     const std::string subject = printable(file_.string());
     const std::string said = std::string(" (") + failure.getErrorStr() + ")";
+    // The journal of one who died while making the file: from then on it has a log instead.
+    if (failure.getExtendedErrorCode() == SQLITE_READONLY_ROLLBACK) refuse_without_sessions(file_);
     switch (failure.getErrorCode() & 0xFF) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
