@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <utility>
 
@@ -261,6 +262,11 @@ public:
     virtual void upload(void* to, const void* from_host, size_t bytes) = 0;
     virtual void download(void* to_host, const void* from, size_t bytes) = 0;
     virtual void copy(void* to, const void* from, size_t bytes) = 0; // within backend memory
+
+    // Once a stop of this token is requested, operations may end early, and what they leave in their outputs has no
+    // meaning: for a forward pass that will be thrown away. A default token ends that. Backends whose operations
+    // are short may do nothing.
+    virtual void set_stop(std::stop_token stop) = 0;
 
     virtual std::unique_ptr<Weight> load(std::span<const HostMatrix> parts) = 0;
 

@@ -5,6 +5,7 @@
 
 #include "engine/policy/registry.h"
 #include "kernels/base/error.h"
+#include "storage/backup.h"
 #include "storage/clock.h"
 #include "storage/hash.h"
 #include "storage/packing.h"
@@ -151,10 +152,12 @@ void Conversations::rename(int64_t session, const std::string& name)
 
 void Conversations::touch(int64_t session)
 {
-    auto update = db_.statement("UPDATE sessions SET changed_ms = ? WHERE id = ?");
-    update.bind(1, now_ms());
-    update.bind(2, session);
-    update.exec();
+    db_.guarded([&] {
+        auto update = db_.statement("UPDATE sessions SET changed_ms = ? WHERE id = ?");
+        update.bind(1, now_ms());
+        update.bind(2, session);
+        update.exec();
+    });
 }
 
 void Conversations::remove(int64_t session)
@@ -169,6 +172,7 @@ void Conversations::remove(int64_t session)
                        "(SELECT document FROM stream WHERE document IS NOT NULL)");
     });
     db_.guarded([&] { db_.sql().exec("PRAGMA secure_delete = FAST"); });
+    if (!db_.in_memory()) remove_backups(db_.file());
     db_.shrink();
 }
 
@@ -199,8 +203,8 @@ int64_t Conversations::fork(int64_t session, const std::string& name)
         }
         for (const char* sql : {"INSERT INTO fading(session, idx, tokens_seen, raw, hash, data) "
                                 "SELECT ?, idx, tokens_seen, raw, hash, data FROM fading WHERE session = ?",
-                                "INSERT INTO pins(session, first, last) "
-                                "SELECT ?, first, last FROM pins WHERE session = ?"}) {
+                                "INSERT INTO pins(session, first, last, since, label) "
+                                "SELECT ?, first, last, since, label FROM pins WHERE session = ?"}) {
             auto rows = db_.statement(sql);
             rows.bind(1, id);
             rows.bind(2, session);
@@ -274,6 +278,17 @@ void Conversations::update_message(const Message& message)
         update.bind(5, message.id);
         update.exec();
         db_.count_written(message.text.size() + bytes_of(message.ids).size());
+    });
+}
+
+void Conversations::stop_growing(int64_t session)
+{
+    db_.guarded([&] {
+        auto update = db_.statement("UPDATE messages SET state = ? WHERE session = ? AND state = ?");
+        update.bind(1, static_cast<int>(MessageState::Stopped));
+        update.bind(2, session);
+        update.bind(3, static_cast<int>(MessageState::Growing));
+        update.exec();
     });
 }
 
@@ -354,9 +369,7 @@ std::vector<engine::FadeEvent> Conversations::fading(int64_t session)
         query.bind(1, session);
         while (query.executeStep()) {
             const int64_t bytes = query.getColumn(0).getInt64();
-            const SQLite::Column data = query.getColumn(2);
-            const std::span stored(static_cast<const std::byte*>(data.getBlob()),
-                                   static_cast<size_t>(data.getBytes()));
+            const auto stored = blob(query.getColumn(2));
             const bool fits = bytes >= 0 && bytes <= most_raw_bytes;
             std::vector<std::byte> raw(fits ? static_cast<size_t>(bytes) : 0);
             if (!fits || !unpack(stored, raw) || hash64(raw) != query.getColumn(1).getInt64())
@@ -366,6 +379,40 @@ std::vector<engine::FadeEvent> Conversations::fading(int64_t session)
             all.resize(old + raw.size() / sizeof(engine::FadeEvent));
             if (!raw.empty()) std::memcpy(all.data() + old, raw.data(), raw.size());
         }
+        return all;
+    });
+}
+
+void Conversations::set_pins(int64_t session, std::span<const Pin> pins)
+{
+    db_.in_transaction([&] {
+        auto forget = db_.statement("DELETE FROM pins WHERE session = ?");
+        forget.bind(1, session);
+        forget.exec();
+        auto insert = db_.statement("INSERT INTO pins(session, first, last, since, label) VALUES(?, ?, ?, ?, ?)");
+        for (const Pin& pin : pins) {
+            insert.bind(1, session);
+            insert.bind(2, static_cast<int64_t>(pin.first));
+            insert.bind(3, static_cast<int64_t>(pin.last));
+            insert.bind(4, static_cast<int64_t>(pin.since));
+            insert.bind(5, pin.label);
+            insert.exec();
+            insert.reset();
+        }
+    });
+}
+
+std::vector<Pin> Conversations::pins(int64_t session)
+{
+    return db_.guarded([&] {
+        std::vector<Pin> all;
+        auto query = db_.statement("SELECT first, last, since, label FROM pins WHERE session = ? ORDER BY first");
+        query.bind(1, session);
+        while (query.executeStep())
+            all.push_back({.first = static_cast<uint64_t>(query.getColumn(0).getInt64()),
+                           .last = static_cast<uint64_t>(query.getColumn(1).getInt64()),
+                           .since = static_cast<uint64_t>(query.getColumn(2).getInt64()),
+                           .label = query.getColumn(3).getString()});
         return all;
     });
 }

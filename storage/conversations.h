@@ -44,6 +44,13 @@ struct StreamPart {
     std::vector<engine::TokenId> ids{};
 };
 
+// A passage that no policy may evict.
+struct Pin {
+    uint64_t first = 0, last = 0; // stream indices, half-open
+    uint64_t since = 0;           // tokens of the stream that were computed when it was set
+    std::string label{};
+};
+
 class Conversations {
 public:
     explicit Conversations(Database& database) : db_(database) {}
@@ -56,7 +63,8 @@ public:
     std::vector<SessionInfo> list(); // the last changed first
     void rename(int64_t session, const std::string& name);
     void touch(int64_t session);
-    // For good: pages are overwritten, the log is emptied (Q15). Documents that no other session read go too.
+    // For good: pages are overwritten, the log is emptied (Q15). Documents that no other session read go too,
+    // and the backups, which hold it.
     void remove(int64_t session);
     // A second session with the same stream, messages, pins and fading record. Snapshots are the caller's to share.
     int64_t fork(int64_t session, const std::string& name);
@@ -66,6 +74,7 @@ public:
 
     int64_t add_message(int64_t session, const Message& message);
     void update_message(const Message& message);    // text, ids, state
+    void stop_growing(int64_t session);             // growing messages, left by a crash, become stopped ones
     std::vector<Message> messages(int64_t session); // by id
     // Takes a message back, with what followed it, out of the stream too.
     void remove_messages_from(int64_t session, int64_t message);
@@ -74,6 +83,10 @@ public:
     void append_fading(int64_t session, std::span<const engine::FadeEvent> events, uint64_t tokens_seen);
     void drop_fading_after(int64_t session, uint64_t tokens_seen);
     std::vector<engine::FadeEvent> fading(int64_t session);
+
+    // In place of those that are there, within a transaction of the caller's or its own. No two begin at one token.
+    void set_pins(int64_t session, std::span<const Pin> pins);
+    std::vector<Pin> pins(int64_t session); // by `first`
 
     // Throws Error (Usage, PAL-SESSION-02) as create does.
     void check_name(const std::string& name);

@@ -1,12 +1,15 @@
 #include "storage/database.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "kernels/base/error.h"
+#include "storage/backup.h"
 #include "storage/schema.h"
 
 namespace palimpsest::storage {
@@ -53,15 +56,42 @@ constexpr const char* every_connection = "PRAGMA foreign_keys = ON; PRAGMA trust
                                          "PRAGMA temp_store = MEMORY; PRAGMA recursive_triggers = OFF;";
 constexpr const char* before_tables = "PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL;";
 constexpr const char* writer = "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; "
-                               "PRAGMA wal_autocheckpoint = 1000; PRAGMA journal_size_limit = 67108864; "
-                               "PRAGMA secure_delete = FAST;";
+                               "PRAGMA journal_size_limit = 67108864; PRAGMA secure_delete = FAST;";
+constexpr const char* network_writer = "PRAGMA journal_mode = DELETE; "
+                                       "PRAGMA synchronous = EXTRA; PRAGMA secure_delete = FAST;";
+constexpr int most_log_pages = 1000; // then a checkpoint
+
+// Q14: the magic numbers of NFS, SMB (three), 9P, AFS, Ceph, Coda and of what runs in user space (sshfs, among
+// others), by statfs(2). A new database's folder is asked.
+Database::Place place_of(const fs::path& file)
+{
+    constexpr uint32_t network[] = {0x6969,     0x517B,     0xFF534D42, 0xFE534D42, 0x01021997,
+                                    0x5346414F, 0x00C36400, 0x73757245, 0x65735546};
+    struct statfs status {};
+    const fs::path whole = fs::absolute(file);
+    if (statfs(whole.c_str(), &status) != 0 && statfs(whole.parent_path().c_str(), &status) != 0)
+        return Database::Place::Local;
+    const bool found = std::find(std::begin(network), std::end(network), static_cast<uint32_t>(status.f_type)) !=
+                       std::end(network);
+    return found ? Database::Place::Network : Database::Place::Local;
+}
+
+// Also where SQLite says it otherwise: a quota, the index of its log, a file that cannot be made.
+bool disk_is_full(const SQLite::Exception& failure, sqlite3* handle)
+{
+    if (failure.getErrorCode() == SQLITE_FULL) return true;
+    const int code = failure.getExtendedErrorCode();
+    const int reason = handle ? sqlite3_system_errno(handle) : errno;
+    return (code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_SHMSIZE || code == SQLITE_CANTOPEN) &&
+           (reason == ENOSPC || reason == EDQUOT);
+}
 
 // The owner who waits for readers to leave the log makes the next writer wait, whose patience is the longer one.
 constexpr std::chrono::milliseconds patience_with_readers{500};
 
 } // namespace
 
-Database::Database(const fs::path& file, Access access) : file_(file)
+Database::Database(const fs::path& file, Access access, std::optional<Place> place) : file_(file)
 {
     if (access == Access::Write) {
         make_folder(file.parent_path());
@@ -70,7 +100,14 @@ Database::Database(const fs::path& file, Access access) : file_(file)
     } else if (!fs::exists(file)) {
         refuse_without_sessions(file);
     }
+    place_ = place ? *place : place_of(file);
     guarded([&] { open(access); });
+}
+
+Database::~Database()
+{
+    sql_.reset();
+    if (lock_ && !suspect_) lock_->let_go_in_order();
 }
 
 Database::Database() : file_(":memory:")
@@ -83,11 +120,10 @@ void Database::open(Access access)
     const bool writes = access == Access::Write;
     const mode_t before = umask(077);
     try {
-        const bool in_memory = file_ == ":memory:";
         const int flags = (writes ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE : SQLite::OPEN_READONLY) |
                           SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE;
-        sql_ = std::make_unique<SQLite::Database>(in_memory ? file_.string() : fs::absolute(file_).string(), flags,
-                                                  static_cast<int>(patience.count()));
+        sql_ = std::make_unique<SQLite::Database>(in_memory() ? file_.string() : fs::absolute(file_).string(),
+                                                  flags, static_cast<int>(patience.count()));
         umask(before);
     } catch (...) {
         umask(before);
@@ -100,6 +136,8 @@ void Database::open(Access access)
     sqlite3_limit(handle, SQLITE_LIMIT_SQL_LENGTH, 1 << 20);
     sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
     sql_->exec(every_connection);
+    if (writes && place_ == Place::Network)
+        sql_->exec("PRAGMA locking_mode = EXCLUSIVE"); // before any shared index
 
     const int version = version_of(*sql_);
     if (version > schema_version && writes)
@@ -108,11 +146,39 @@ void Database::open(Access access)
                     "update Palimpsest, or give another --db");
     if (writes) {
         if (version == 0) sql_->exec(before_tables);
-        sql_->exec(writer);
+        set_up_writer();
+        if (version > 0) check_after_unclean_stop();
+        if (version > 0 && version < schema_version) {
+            check_schema(*sql_, version);
+            back_up(*sql_, before_schema(file_, schema_version));
+        }
         if (version < schema_version) migrate(*sql_);
     }
     if (!writes && version == 0) refuse_without_sessions(file_);
-    if (version <= schema_version) check_schema(*sql_);
+    if (version > schema_version) return;
+    check_schema(*sql_, writes ? schema_version : version);
+    if (!writes) read_as_newest(*sql_, version);
+}
+
+void Database::set_up_writer()
+{
+    if (place_ == Place::Network) return sql_->exec(network_writer), void();
+    sql_->exec(writer);
+    const auto committed = [](void* self, sqlite3*, const char*, int log_pages) {
+        static_cast<Database*>(self)->checkpoint_when_long(log_pages);
+        return SQLITE_OK; // what was committed stays so
+    };
+    sqlite3_wal_hook(sql_->getHandle(), committed, this);
+}
+
+// Q10.
+void Database::check_after_unclean_stop()
+{
+    if (!lock_ || !lock_->was_left_behind()) return;
+    const std::string found = sql_->execAndGet("PRAGMA quick_check(1)").getString();
+    if (found != "ok")
+        throw Error(ErrorKind::Failed, "PAL-DB-03", printable(file_.string()),
+                    "it is damaged (" + printable(found) + ")", restoring_advice(file_));
 }
 
 uint64_t Database::file_bytes() const
@@ -134,6 +200,7 @@ void Database::remove_unnamed_blocks()
 void Database::shrink()
 {
     guarded([&] {
+        refuse_if_suspect();
         sql_->exec("PRAGMA incremental_vacuum");
         sql_->setBusyTimeout(static_cast<int>(patience_with_readers.count()));
         sql_->exec("PRAGMA wal_checkpoint(TRUNCATE)");
@@ -141,27 +208,64 @@ void Database::shrink()
     });
 }
 
-void Database::fail(const SQLite::Exception& failure) const
+// As SQLite's own automatic checkpoint, which would keep a failure to itself and flush again at the next commit
+// (Q12). A full disk only leaves the log long.
+void Database::checkpoint_when_long(int log_pages)
+{
+    if (log_pages < most_log_pages || suspect_) return;
+    const int result =
+        sqlite3_wal_checkpoint_v2(sql_->getHandle(), nullptr, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+    if ((result & 0xFF) == SQLITE_IOERR) suspect();
+}
+
+// Q12: the system may have dropped what it failed to write and call the next flush a success, so neither that nor
+// the checkpoint at closing is tried on this connection.
+void Database::suspect()
+{
+    suspect_ = true;
+    if (!sql_) return;
+    sqlite3_db_config(sql_->getHandle(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    sql_->tryExec("PRAGMA query_only = ON");
+}
+
+void Database::refuse_if_suspect() const
+{
+    if (!suspect_) return;
+    throw Error(ErrorKind::Resources, "PAL-DISK-02", printable(file_.string()),
+                "reading or writing failed before, and nothing is written since; what was saved is safe",
+                "check the disk, copy the file elsewhere and start again");
+}
+
+void Database::fail(const SQLite::Exception& failure)
 {
     const std::string subject = printable(file_.string());
     const std::string said = std::string(" (") + failure.getErrorStr() + ")";
     // The journal of one who died while making the file: from then on it has a log instead.
-    if (failure.getExtendedErrorCode() == SQLITE_READONLY_ROLLBACK) refuse_without_sessions(file_);
-    switch (failure.getErrorCode() & 0xFF) {
-    case SQLITE_BUSY:
-    case SQLITE_LOCKED:
-        throw Error(ErrorKind::Busy, "PAL-DB-07", subject, "another process is writing it",
-                    "try again, or close it");
-    case SQLITE_FULL:
+    if (place_ != Place::Network && failure.getExtendedErrorCode() == SQLITE_READONLY_ROLLBACK)
+        refuse_without_sessions(file_);
+    const int code = failure.getErrorCode() & 0xFF;
+    if (code != SQLITE_CORRUPT && code != SQLITE_NOTADB) refuse_if_suspect();
+    if (failure.getExtendedErrorCode() == SQLITE_IOERR_NOMEM || code == SQLITE_NOMEM)
+        throw Error(ErrorKind::Resources, "PAL-MEM-01", subject, "there is not enough memory for it",
+                    "close other programs");
+    if (disk_is_full(failure, sql_ ? sql_->getHandle() : nullptr))
         throw Error(ErrorKind::Resources, "PAL-DISK-01", subject,
                     "the disk is full; nothing that was saved is lost", "free space and try again");
+    switch (code) {
+    case SQLITE_BUSY:
+    case SQLITE_LOCKED:
+    case SQLITE_PROTOCOL:
+        throw Error(ErrorKind::Busy, "PAL-DB-07", subject, "another process is writing it",
+                    "try again, or close it");
     case SQLITE_IOERR:
+        suspect();
         throw Error(ErrorKind::Resources, "PAL-DISK-02", subject, "reading or writing failed" + said,
-                    "check the disk; copy the file elsewhere");
+                    "what was saved is safe; check the disk, copy the file elsewhere and start again");
     case SQLITE_CORRUPT:
-        throw Error(ErrorKind::Failed, "PAL-DB-03", subject, "it is damaged" + said,
-                    "nothing was changed; copy it elsewhere and restore a backup, or give another --db");
+        throw Error(ErrorKind::Failed, "PAL-DB-03", subject, "it is damaged" + said, restoring_advice(file_));
     case SQLITE_NOTADB:
+        if (!backups_of(file_).empty()) // it was ours
+            throw Error(ErrorKind::Failed, "PAL-DB-03", subject, "it is damaged" + said, restoring_advice(file_));
         throw Error(ErrorKind::Failed, "PAL-DB-02", subject, "it is not a database", "give another --db");
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
@@ -169,9 +273,6 @@ void Database::fail(const SQLite::Exception& failure) const
     case SQLITE_AUTH:
         throw Error(ErrorKind::Failed, "PAL-DB-01", subject, "it cannot be opened or written" + said,
                     "check its permissions and those of its folder");
-    case SQLITE_NOMEM:
-        throw Error(ErrorKind::Resources, "PAL-MEM-01", subject, "there is not enough memory for it",
-                    "close other programs");
     default:
         throw Error(ErrorKind::Internal, "PAL-DB-70", subject, "the database refused a request" + said,
                     "report this as a bug");

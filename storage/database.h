@@ -2,6 +2,7 @@
 // Q).
 #pragma once
 
+#include <SQLiteCpp/Column.h>
 #include <SQLiteCpp/Database.h>
 #include <SQLiteCpp/Exception.h>
 #include <SQLiteCpp/Statement.h>
@@ -9,25 +10,42 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <optional>
+#include <span>
+#include <sqlite3.h>
 #include <string>
 
 #include "storage/owner_lock.h"
 
 namespace palimpsest::storage {
 
+// Valid until the statement is stepped again.
+inline std::span<const std::byte> blob(const SQLite::Column& column)
+{
+    return {static_cast<const std::byte*>(column.getBlob()), static_cast<size_t>(column.getBytes())};
+}
+
 inline constexpr std::chrono::milliseconds patience{5000}; // with another process (P15)
 
 class Database {
 public:
     enum class Access { Write, Read };
+    enum class Place { Local, Network }; // a log with a shared index works on one machine only (Q14)
 
     // Write: creates folder (0700) and file (0600) where they are missing, becomes the owner, migrates. Read: works
-    // beside an owner. Throws Error: Busy (PAL-DB-07), NotFound (Read and no file), Failed (PAL-DB-01 not to be
-    // opened, 02 not ours, 03 damaged, 05 newer than this program and to be written).
-    Database(const std::filesystem::path& file, Access access);
+    // beside an owner. An older version is copied to `backups` before it is migrated. Throws Error: Busy
+    // (PAL-DB-07), NotFound (Read and no file), Failed (PAL-DB-01 not to be opened, 02 not ours, 03 damaged, 05
+    // newer than this program and to be written).
+    // `place`: as statfs has it, if not given.
+    Database(const std::filesystem::path& file, Access access, std::optional<Place> place = std::nullopt);
     Database(); // in memory: leaves nothing behind
+    ~Database();
+    Database(const Database&) = delete;
+    Database& operator=(const Database&) = delete;
 
     const std::filesystem::path& file() const { return file_; }
+    bool in_memory() const { return file_ == ":memory:"; }
+    Place place() const { return place_; }
     uint64_t bytes_written() const { return bytes_written_; } // of content, by this connection
     void count_written(uint64_t bytes) { bytes_written_ += bytes; }
 
@@ -39,7 +57,9 @@ public:
     void remove_unnamed_blocks(); // of states that are gone; within a transaction
     void shrink(); // gives free pages back to the system and empties the log, unless readers stay in it
 
-    // Runs `work` with SQLite's exceptions turned into Errors that name the file.
+    // Runs `work` with SQLite's exceptions turned into Errors that name the file: Resources (PAL-DISK-01) where the
+    // disk is full, and a later try may succeed; Resources (PAL-DISK-02) where reading or writing failed: from then
+    // on this connection refuses to write, and only a new one can tell what is on the disk (Q12).
     template<class Work>
     auto guarded(Work&& work)
     try {
@@ -53,20 +73,35 @@ public:
     void transaction(Work&& work)
     {
         guarded([&] {
+            refuse_if_suspect();
             SQLite::Transaction all(*sql_, SQLite::TransactionBehavior::IMMEDIATE);
             work();
             all.commit();
         });
     }
 
+    // `work` in the transaction that is under way, or in one of its own.
+    template<class Work>
+    void in_transaction(Work&& work)
+    {
+        sqlite3_get_autocommit(sql_->getHandle()) ? transaction(work) : guarded(work);
+    }
+
 private:
     void open(Access access);
-    [[noreturn]] void fail(const SQLite::Exception& failure) const;
+    void check_after_unclean_stop();
+    void set_up_writer();
+    [[noreturn]] void fail(const SQLite::Exception& failure);
+    void checkpoint_when_long(int log_pages);
+    void suspect();
+    void refuse_if_suspect() const;
 
     std::filesystem::path file_;
     std::unique_ptr<OwnerLock> lock_; // outlives the connection
     std::unique_ptr<SQLite::Database> sql_;
     uint64_t bytes_written_ = 0;
+    Place place_ = Place::Local;
+    bool suspect_ = false;
 };
 
 } // namespace palimpsest::storage

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <new>
 #include <xxhash.h>
 
 namespace palimpsest::storage {
@@ -14,6 +15,27 @@ Hash128 hash128(std::span<const std::byte> bytes)
     static_assert(sizeof hash == sizeof canonical.digest);
     std::memcpy(hash.data(), canonical.digest, sizeof hash);
     return hash;
+}
+
+Hasher64::Hasher64() : state_(XXH3_createState())
+{
+    if (!state_) throw std::bad_alloc();
+    XXH3_64bits_reset(state_.get());
+}
+
+void Hasher64::Free::operator()(XXH3_state_s* state) const
+{
+    XXH3_freeState(state);
+}
+
+void Hasher64::push(std::span<const std::byte> bytes)
+{
+    XXH3_64bits_update(state_.get(), bytes.data(), bytes.size());
+}
+
+int64_t Hasher64::value() const
+{
+    return std::bit_cast<int64_t>(XXH3_64bits_digest(state_.get()));
 }
 
 int64_t hash64(std::span<const std::byte> bytes)

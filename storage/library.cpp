@@ -35,13 +35,17 @@ DocumentInfo info_of(SQLite::Statement& row)
             .tokens = number(6),
             .invalid_sequences = number(7),
             .nul_characters = number(8),
-            .created_ms = row.getColumn(9).getInt64()};
+            .source_bytes = row.getColumn(9).getInt64(),
+            .source_hash = row.getColumn(10).getInt64(),
+            .created_ms = row.getColumn(11).getInt64()};
 }
 
-constexpr const char* select_one = "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, "
-                                   "nul_characters, created_ms FROM documents WHERE complete = 1 AND id = ?";
-constexpr const char* select_all = "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, "
-                                   "nul_characters, created_ms FROM documents WHERE complete = 1 ORDER BY id";
+constexpr const char* select_one =
+    "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, nul_characters, source_bytes, "
+    "source_hash, created_ms FROM documents WHERE complete = 1 AND id = ?";
+constexpr const char* select_all =
+    "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, nul_characters, source_bytes, "
+    "source_hash, created_ms FROM documents WHERE complete = 1 ORDER BY id";
 
 } // namespace
 
@@ -79,7 +83,10 @@ void Library::remove(int64_t document)
 
 void Library::sweep()
 {
-    db_.transaction([&] { db_.sql().exec("DELETE FROM documents WHERE complete = 0"); });
+    db_.transaction([&] {
+        db_.sql().exec("DELETE FROM documents WHERE complete = 0 OR id NOT IN "
+                       "(SELECT document FROM stream WHERE document IS NOT NULL)");
+    });
 }
 
 std::optional<std::vector<std::byte>> Library::block(int64_t document, int kind, int64_t index)
@@ -93,8 +100,7 @@ std::optional<std::vector<std::byte>> Library::block(int64_t document, int kind,
     const int64_t bytes = query.getColumn(0).getInt64();
     if (bytes < 0 || bytes > most_raw_bytes) damaged(document);
     std::vector<std::byte> raw(static_cast<size_t>(bytes));
-    const SQLite::Column data = query.getColumn(2);
-    const std::span stored(static_cast<const std::byte*>(data.getBlob()), static_cast<size_t>(data.getBytes()));
+    const auto stored = blob(query.getColumn(2));
     if (!unpack(stored, raw) || hash64(raw) != query.getColumn(1).getInt64()) damaged(document);
     return raw;
 }
@@ -235,22 +241,29 @@ void Import::put(int kind, int64_t index, std::span<const std::byte> raw)
         insert.bind(5, hash64(raw));
         insert.bindNoCopy(6, stored.data(), static_cast<int>(stored.size()));
         insert.exec();
+        put_sections();
     });
     db_.count_written(stored.size());
 }
 
 void Import::add_section(const Section& section)
 {
-    db_.transaction([&] {
+    sections_.push_back(section);
+}
+
+void Import::put_sections()
+{
+    for (const Section& section : sections_) {
         auto insert = db_.statement(
             "INSERT INTO sections(document, idx, title, first_token, first_byte) VALUES(?, ?, ?, ?, ?)");
         insert.bind(1, id_);
-        insert.bind(2, sections_++);
+        insert.bind(2, sections_stored_++);
         insert.bind(3, section.title);
         insert.bind(4, static_cast<int64_t>(section.first_token));
         insert.bind(5, static_cast<int64_t>(section.first_byte));
         insert.exec();
-    });
+    }
+    sections_.clear();
 }
 
 int64_t Import::finish(const DocumentInfo& info)
@@ -258,15 +271,19 @@ int64_t Import::finish(const DocumentInfo& info)
     if (!text_.empty()) put_text();
     if (!ids_.empty()) put_tokens();
     db_.transaction([&] {
-        auto update = db_.statement("UPDATE documents SET bytes = ?, words = ?, tokens = ?, invalid_sequences = ?, "
-                                    "nul_characters = ?, complete = 1 WHERE id = ?");
+        auto update =
+            db_.statement("UPDATE documents SET bytes = ?, words = ?, tokens = ?, invalid_sequences = ?, "
+                          "nul_characters = ?, source_bytes = ?, source_hash = ?, complete = 1 WHERE id = ?");
         update.bind(1, static_cast<int64_t>(bytes_));
         update.bind(2, static_cast<int64_t>(info.words));
         update.bind(3, static_cast<int64_t>(tokens_));
         update.bind(4, static_cast<int64_t>(info.invalid_sequences));
         update.bind(5, static_cast<int64_t>(info.nul_characters));
-        update.bind(6, id_);
+        update.bind(6, info.source_bytes);
+        update.bind(7, info.source_hash);
+        update.bind(8, id_);
         update.exec();
+        put_sections();
     });
     finished_ = true;
     return id_;

@@ -23,6 +23,8 @@ struct DocumentInfo {
     uint64_t tokens = 0;
     uint64_t invalid_sequences = 0;
     uint64_t nul_characters = 0;
+    int64_t source_bytes = -1; // of the file as it was, before cleaning; -1: not known
+    int64_t source_hash = 0;   // XXH3-64 of them
     int64_t created_ms = 0;
 };
 
@@ -49,7 +51,7 @@ public:
     // Reads all blocks and compares their checksums and number. Returns the tokens.
     uint64_t verify(int64_t document);
 
-    void sweep(); // what an import that was cut short left behind
+    void sweep(); // what an import that was cut short left behind: half of a document, or one in no session
 
 private:
     friend class Import;
@@ -69,14 +71,15 @@ public:
 
     void add_text(std::string_view clean);
     void add_tokens(std::span<const engine::EncodedToken> tokens); // `end`: byte in the cleaned text
-    void add_section(const Section& section);
-    // `info`: words, invalid_sequences and nul_characters. Returns the document's id.
+    void add_section(const Section& section);                      // stored with the next block, or by finish
+    // `info`: words, invalid_sequences, nul_characters, source_bytes and source_hash. Returns the document's id.
     int64_t finish(const DocumentInfo& info);
 
 private:
     void put_text();
     void put_tokens();
     void put(int kind, int64_t index, std::span<const std::byte> raw);
+    void put_sections(); // within a transaction
 
     Database& db_;
     int64_t id_ = 0;
@@ -84,7 +87,8 @@ private:
     std::string text_;
     std::vector<uint32_t> ids_;
     std::vector<std::byte> lengths_; // varints, of ids_
-    int64_t text_blocks_ = 0, token_blocks_ = 0, sections_ = 0;
+    std::vector<Section> sections_;  // to be stored
+    int64_t text_blocks_ = 0, token_blocks_ = 0, sections_stored_ = 0;
     uint64_t bytes_ = 0, tokens_ = 0, last_end_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <string>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -48,7 +49,15 @@ OwnerLock::OwnerLock(const std::filesystem::path& file, std::chrono::millisecond
                     "they are open for writing in another Palimpsest (process " + printable(process) + ")",
                     "close it, or give another --db");
     }
+    struct stat status {};
+    left_behind_ = fstat(descriptor_, &status) == 0 && status.st_size > 0;
     sign(descriptor_);
+}
+
+void OwnerLock::let_go_in_order()
+{
+    // If it cannot be emptied the next owner checks for nothing.
+    (void)!ftruncate(descriptor_, 0);
 }
 
 OwnerLock::~OwnerLock()

@@ -1,5 +1,6 @@
 // One process at a time may write a database (reliability.md, Q5). The lock is the system's, held on a file of its
-// own beside the database, and ends with the process however that ends; the file's text only says who holds it.
+// own beside the database, and ends with the process however that ends; the file's text only says who holds it, and
+// whether the last one let go of it in good order.
 #pragma once
 
 #include <chrono>
@@ -15,8 +16,14 @@ public:
     OwnerLock(const OwnerLock&) = delete;
     OwnerLock& operator=(const OwnerLock&) = delete;
 
+    // The last owner was killed, or its machine stopped.
+    bool was_left_behind() const { return left_behind_; }
+    // Everything that was to be written is: the next owner has nothing to check.
+    void let_go_in_order();
+
 private:
     int descriptor_ = -1;
+    bool left_behind_ = false;
 };
 
 } // namespace palimpsest::storage

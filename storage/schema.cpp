@@ -7,15 +7,20 @@
 #include <tuple>
 
 #include "kernels/base/error.h"
+#include "storage/backup.h"
 
 namespace palimpsest::storage {
 namespace {
 
 // Ids, text and states are large: they lie in rows of at most 1 MiB (Q8). Every row of content carries the XXH3 of
 // what it holds (Q9). Order is a matter of `id`, never of the clock (Q16).
-constexpr const char* steps[schema_version] = {
+struct Step {
+    const char* sql;     // from the version before
+    const char* as_read; // what a reader of the version before lays over its tables: views of the newest ones
+};
+constexpr Step steps[schema_version] = {
     // 0 -> 1
-    R"sql(
+    {.sql = R"sql(
 CREATE TABLE settings(
     key   TEXT PRIMARY KEY,
     value TEXT NOT NULL) STRICT;
@@ -123,12 +128,30 @@ CREATE TABLE pins(
     first   INTEGER NOT NULL, -- stream indices
     last    INTEGER NOT NULL,
     PRIMARY KEY(session, first)) STRICT;
-)sql"};
+)sql",
+     .as_read = ""},
+    // 1 -> 2
+    {.sql = R"sql(
+ALTER TABLE pins ADD COLUMN since INTEGER NOT NULL DEFAULT 0; -- tokens of the stream that were computed when it was set
+ALTER TABLE pins ADD COLUMN label TEXT NOT NULL DEFAULT '';
+ALTER TABLE documents ADD COLUMN source_bytes INTEGER NOT NULL DEFAULT -1; -- of the file as it was; -1: not known
+ALTER TABLE documents ADD COLUMN source_hash INTEGER NOT NULL DEFAULT 0;   -- XXH3-64 of them
+)sql",
+     .as_read = R"sql(
+CREATE TEMP VIEW pins AS SELECT *, 0 AS since, '' AS label FROM main.pins;
+CREATE TEMP VIEW documents AS SELECT *, -1 AS source_bytes, 0 AS source_hash FROM main.documents;
+)sql"}};
 
 [[noreturn]] void refuse(SQLite::Database& db, const std::string& what)
 {
     throw Error(ErrorKind::Failed, "PAL-DB-02", printable(db.getFilename()), what,
                 "it was left as it is; give another --db");
+}
+
+[[noreturn]] void damaged(SQLite::Database& db, const std::string& what)
+{
+    throw Error(ErrorKind::Failed, "PAL-DB-03", printable(db.getFilename()), "it is damaged (" + what + ")",
+                restoring_advice(db.getFilename()));
 }
 
 int pragma(SQLite::Database& db, const char* name)
@@ -148,6 +171,17 @@ std::set<Object> objects(SQLite::Database& db)
     return all;
 }
 
+// Q7.
+void check_content(SQLite::Database& db)
+{
+    SQLite::Statement orphan(db, "PRAGMA foreign_key_check");
+    if (orphan.executeStep())
+        damaged(db,
+                "a row of '" + printable(orphan.getColumn(0).getString()) + "' names another that is not there");
+    const std::string found = db.execAndGet("PRAGMA quick_check(1)").getString();
+    if (found != "ok") damaged(db, printable(found));
+}
+
 } // namespace
 
 int version_of(SQLite::Database& db)
@@ -161,19 +195,29 @@ int version_of(SQLite::Database& db)
 void migrate(SQLite::Database& db)
 {
     SQLite::Transaction transaction(db, SQLite::TransactionBehavior::IMMEDIATE);
-    for (int version = version_of(db); version < schema_version; ++version)
-        db.exec(steps[version]);
+    const int first = version_of(db);
+    if (first > 0) check_schema(db, first);
+    for (int version = first; version < schema_version; ++version)
+        db.exec(steps[version].sql);
     db.exec("PRAGMA application_id = " + std::to_string(application_id));
     db.exec("PRAGMA user_version = " + std::to_string(schema_version));
+    check_schema(db, schema_version);
+    if (first > 0) check_content(db);
     transaction.commit();
 }
 
-void check_schema(SQLite::Database& db)
+void check_schema(SQLite::Database& db, int version)
 {
     SQLite::Database expected(":memory:", SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE);
-    for (const char* step : steps)
-        expected.exec(step);
+    for (int step = 0; step < version; ++step)
+        expected.exec(steps[step].sql);
     if (objects(db) != objects(expected)) refuse(db, "its tables are not those of a Palimpsest database");
+}
+
+void read_as_newest(SQLite::Database& db, int version)
+{
+    for (int step = version; step < schema_version; ++step)
+        db.exec(steps[step].as_read);
 }
 
 } // namespace palimpsest::storage

@@ -14,7 +14,7 @@ using engine::ListAtRest;
 using engine::SessionState;
 
 constexpr std::string_view magic{"PALSNAP\1", 8};
-constexpr uint32_t format_version = 1;
+constexpr uint32_t format_version = 2;
 constexpr uint32_t most_blocks = 65536; // L17
 constexpr uint32_t most_lists = 1024 * 1024;
 constexpr uint32_t most_row_bytes = 1 << 16; // so that no sum of sizes can wrap
@@ -136,11 +136,15 @@ struct Layout {
 };
 
 template<class Header, class State, class Parts>
-void describe(Header& header, State& s, Parts& layout)
+void describe(Header& header, State& s, Parts& layout, uint32_t version)
 {
     header.list(s.model_fingerprint, "the model's fingerprint");
     header.list(s.simd_target, "the SIMD target");
     header.policy(s.policy);
+    if (version >= 2) {
+        header.policy(s.given);
+        header.list(s.pins, "the pins");
+    }
     header.number(s.budget, "the budget");
     header.number(s.chunk, "the chunk length");
     header.enumeration(s.positions, static_cast<uint8_t>(engine::PositionMode::Original), "the position mode");
@@ -265,12 +269,13 @@ void parse(std::span<const std::byte> header, SessionState& state, Layout& layou
     if (std::string_view(found.data(), found.size()) != magic) damaged("it does not begin as one");
     uint32_t version = 0;
     reader.number(version, "its version");
-    if (version != format_version)
+    if (version == 0 || version > format_version)
         throw Error(ErrorKind::Failed, "PAL-SNAP-05", "saved session",
-                    "its cache has format " + std::to_string(version) + ", this version reads " +
+                    "its cache has format " + std::to_string(version) + ", this version reads up to " +
                         std::to_string(format_version),
                     "update Palimpsest, or read its text again");
-    describe(reader, state, layout);
+    describe(reader, state, layout, version);
+    if (version < 2) state.given = state.policy;
     reader.expect_end();
     if (layout.lengths.size() > most_lists || layout.blocks.size() > most_blocks) damaged("it has too many parts");
     if (layout.row_bytes > most_row_bytes) damaged("its keys are too large");
@@ -302,7 +307,7 @@ std::vector<std::byte> encode(const SessionState& state,
     for (const char c : magic)
         writer.out.push_back(static_cast<std::byte>(c));
     writer.number(format_version, "");
-    describe(writer, state, layout);
+    describe(writer, state, layout, format_version);
     return std::move(writer.out);
 }
 
@@ -315,11 +320,12 @@ std::vector<BlockName> blocks_of(std::span<const std::byte> header)
 }
 
 SessionState decode(std::span<const std::byte> header,
-                    const std::function<void(size_t, std::span<std::byte>)>& block)
+                    const std::function<void(size_t, std::span<std::byte>)>& block, const PayloadLimit& limit)
 {
     SessionState state;
     Layout layout;
     parse(header, state, layout);
+    if (layout.payload_bytes() > limit(state)) damaged("it is larger than it can be");
     BlockReader reader(layout.blocks, block);
     reader.fill(state.logits, layout.logits);
     for (const uint32_t length : layout.lengths) {

@@ -1,9 +1,9 @@
 // A session's exact state as bytes: a header that says everything small, and blocks of at most 1 MiB of everything
-// large. Format 1, little-endian (reliability.md, 3.5):
+// large. Format 2, little-endian (reliability.md, 3.5); format 1, which had no pins, is read too:
 //
-//   header   magic "PALSNAP\1", u32 format, identities, settings, stream position, sampler, policy, probe, the
-//   length
-//            of every list, then per block u32 raw bytes and 16 bytes XXH3-128 of them
+//   header   magic "PALSNAP\1", u32 format, identities, settings, pins, stream position, sampler, policy, probe,
+//   the
+//            length of every list, then per block u32 raw bytes and 16 bytes XXH3-128 of them
 //   payload  logits; then per (layer, head): stream u32[n], sums f64[n], counts f64[n] (with signals), keys,
 //   values;
 //            cut into blocks of 1 MiB without regard to what they hold
@@ -34,9 +34,14 @@ std::vector<std::byte> encode(const engine::SessionState& state,
 // format of another version. The header's own hash has been checked by the caller.
 std::vector<BlockName> blocks_of(std::span<const std::byte> header);
 
+// The most bytes a payload can have, asked before anything is allocated for it (rule K3): of a state that has all
+// but its logits and lists.
+using PayloadLimit = std::function<uint64_t(const engine::SessionState&)>;
+
 // `block(i, bytes)` fills exactly the bytes of block i. Throws Error (Failed, PAL-SNAP-03) if anything is not what
 // the header says; whether it fits a model is the engine's to say (Session::restore).
 engine::SessionState decode(std::span<const std::byte> header,
-                            const std::function<void(size_t, std::span<std::byte>)>& block);
+                            const std::function<void(size_t, std::span<std::byte>)>& block,
+                            const PayloadLimit& limit);
 
 } // namespace palimpsest::storage

@@ -21,11 +21,6 @@ constexpr int64_t snapshots_kept = 2;      // L17
                 "its text is safe; read it again");
 }
 
-std::span<const std::byte> blob(const SQLite::Column& column)
-{
-    return {static_cast<const std::byte*>(column.getBlob()), static_cast<size_t>(column.getBytes())};
-}
-
 int bytes(std::span<const std::byte> data)
 {
     return static_cast<int>(data.size());
@@ -45,6 +40,18 @@ int64_t Snapshots::save(int64_t session, const engine::SessionState& state, cons
         insert.exec();
         id = db_.last_row();
     });
+    try {
+        write(id, session, state, with_it);
+    } catch (...) {
+        abandon(id);
+        throw;
+    }
+    return id;
+}
+
+void Snapshots::write(int64_t id, int64_t session, const engine::SessionState& state,
+                      const std::function<void()>& with_it)
+{
     // A few blocks at a time: no transaction is longer than 16 MiB, and no more than that is held.
     std::vector<std::pair<BlockName, std::vector<std::byte>>> waiting;
     int64_t next = 0;
@@ -88,7 +95,21 @@ int64_t Snapshots::save(int64_t session, const engine::SessionState& state, cons
         if (with_it) with_it();
     });
     db_.count_written(header.size());
-    return id;
+}
+
+// What a full disk left unfinished would keep it full.
+void Snapshots::abandon(int64_t id)
+{
+    try {
+        db_.transaction([&] {
+            auto forget = db_.statement("DELETE FROM snapshots WHERE id = ?");
+            forget.bind(1, id);
+            forget.exec();
+            db_.remove_unnamed_blocks();
+        });
+    } catch (const Error&) {
+        // It stays incomplete, which no reader sees and the next start sweeps away.
+    }
 }
 
 int64_t Snapshots::put_block(std::span<const std::byte> raw, const BlockName& name)
@@ -135,8 +156,9 @@ std::vector<SnapshotInfo> Snapshots::of(int64_t session)
     });
 }
 
-engine::SessionState Snapshots::load(int64_t snapshot)
+engine::SessionState Snapshots::load(int64_t snapshot, PayloadLimit limit)
 {
+    if (!limit) limit = [&](const engine::SessionState&) { return bytes_at_most(snapshot); };
     return db_.guarded([&] {
         auto query = db_.statement("SELECT header, hash, tokens_seen FROM snapshots WHERE id = ? AND complete = 1");
         query.bind(1, snapshot);
@@ -144,12 +166,20 @@ engine::SessionState Snapshots::load(int64_t snapshot)
         const auto found = blob(query.getColumn(0));
         const std::vector<std::byte> header(found.begin(), found.end());
         if (hash64(header) != query.getColumn(1).getInt64()) damaged("its header does not match its checksum");
-        auto state =
-            decode(header, [&](size_t index, std::span<std::byte> to) { read_block(snapshot, index, to); });
+        auto state = decode(
+            header, [&](size_t index, std::span<std::byte> to) { read_block(snapshot, index, to); }, limit);
         if (state.tokens_seen != static_cast<uint64_t>(query.getColumn(2).getInt64()))
             damaged("it is not the one that was saved here");
         return state;
     });
+}
+
+uint64_t Snapshots::bytes_at_most(int64_t snapshot)
+{
+    auto query = db_.statement("SELECT count(*) FROM snapshot_blocks WHERE snapshot = ?");
+    query.bind(1, snapshot);
+    query.executeStep();
+    return static_cast<uint64_t>(query.getColumn(0).getInt64()) * block_bytes;
 }
 
 void Snapshots::read_block(int64_t snapshot, size_t index, std::span<std::byte> to)

@@ -23,24 +23,31 @@ public:
     explicit Snapshots(Database& database) : db_(database) {}
 
     // Blocks go in under `complete` 0, at most 16 a transaction; one last transaction makes the snapshot complete,
-    // runs `with_it` (what must be true together with it), and lets go of all but the newest two. Returns its id.
+    // runs `with_it` (what must be true together with it), and lets go of all but the newest two. Returns its id. A
+    // failure leaves the older ones.
     int64_t save(int64_t session, const engine::SessionState& state, const std::function<void()>& with_it = {});
 
     std::vector<SnapshotInfo> of(int64_t session); // complete ones, newest first
-    // Throws Error (Failed, PAL-SNAP-03) for one that is damaged.
-    engine::SessionState load(int64_t snapshot);
+    // Throws Error (Failed, PAL-SNAP-03) for one that is damaged, or larger than the limit (by default what is
+    // there).
+    engine::SessionState load(int64_t snapshot, PayloadLimit limit = {});
     // Reads all of it and compares every checksum.
     void verify(int64_t snapshot);
 
     // The other session gets the same snapshot; blocks are shared.
     int64_t share(int64_t snapshot, int64_t session);
     void remove_all(int64_t session);
-    void remove_after(int64_t session, uint64_t tokens_seen); // those of a stream that goes on no longer; within a transaction
+    void remove_after(int64_t session,
+                      uint64_t tokens_seen); // those of a stream that goes on no longer; within a transaction
     // What a crash left behind, and blocks that nobody names.
     void sweep();
 
 private:
+    void write(int64_t id, int64_t session, const engine::SessionState& state,
+               const std::function<void()>& with_it);
+    void abandon(int64_t id);
     int64_t put_block(std::span<const std::byte> raw, const BlockName& name);
+    uint64_t bytes_at_most(int64_t snapshot);
     void read_block(int64_t snapshot, size_t index, std::span<std::byte> to);
 
     Database& db_;

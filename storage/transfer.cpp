@@ -1,5 +1,6 @@
 #include "storage/transfer.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <unistd.h>
@@ -8,6 +9,9 @@
 #include "kernels/base/error.h"
 #include "storage/clock.h"
 #include "storage/conversations.h"
+#include "storage/hash.h"
+#include "storage/packing.h"
+#include "storage/snapshot_codec.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -49,8 +53,16 @@ public:
 
     void run(const std::string& name)
     {
-        // One view of where it comes from, whatever its owner does meanwhile.
-        const SQLite::Transaction view(from_.sql(), SQLite::TransactionBehavior::DEFERRED);
+        from_.guarded([&] {
+            // One view of where it comes from, whatever its owner does meanwhile.
+            const SQLite::Transaction view(from_.sql(), SQLite::TransactionBehavior::DEFERRED);
+            copy_all(name);
+        });
+    }
+
+private:
+    void copy_all(const std::string& name)
+    {
         copy_documents();
         copy_blocks();
         to_.transaction([&] {
@@ -84,8 +96,8 @@ public:
                       "INSERT INTO fading(session, idx, tokens_seen, raw, hash, data) VALUES(?, ?, ?, ?, ?, ?)",
                   .renamed = {{1, &sessions_}}},
                  session_, nullptr);
-            copy({.select = "SELECT 0, session, first, last FROM pins WHERE session = ?",
-                  .insert = "INSERT INTO pins(session, first, last) VALUES(?, ?, ?)",
+            copy({.select = "SELECT 0, session, first, last, since, label FROM pins WHERE session = ?",
+                  .insert = "INSERT INTO pins(session, first, last, since, label) VALUES(?, ?, ?, ?, ?)",
                   .renamed = {{1, &sessions_}}},
                  session_, nullptr);
             for (const auto& [old, made] : documents_) {
@@ -96,38 +108,43 @@ public:
         });
     }
 
-private:
     // The first column selected is the row's id; the rest goes into `insert`.
     void copy(const RowCopy& rows, int64_t key, Ids* ids)
     {
         from_.guarded([&] {
             auto read = from_.statement(rows.select);
             read.bind(1, key);
-            while (read.executeStep()) {
-                auto write = to_.statement(rows.insert);
-                for (int i = 1; i < read.getColumnCount(); ++i) {
-                    const auto renamed = rows.renamed.find(i);
-                    if (renamed == rows.renamed.end() || read.getColumn(i).isNull())
-                        bind_column(write, i, read.getColumn(i));
-                    else
-                        write.bind(i, other(*renamed->second, read.getColumn(i).getInt64()));
-                }
-                write.exec();
-                if (ids) (*ids)[read.getColumn(0).getInt64()] = to_.last_row();
-            }
+            while (read.executeStep())
+                to_.guarded([&] { copy_row(rows, read, ids); });
         });
+    }
+
+    void copy_row(const RowCopy& rows, SQLite::Statement& read, Ids* ids)
+    {
+        auto write = to_.statement(rows.insert);
+        for (int i = 1; i < read.getColumnCount(); ++i) {
+            const auto renamed = rows.renamed.find(i);
+            if (renamed == rows.renamed.end() || read.getColumn(i).isNull())
+                bind_column(write, i, read.getColumn(i));
+            else
+                write.bind(i, other(*renamed->second, read.getColumn(i).getInt64()));
+        }
+        write.exec();
+        if (ids) (*ids)[read.getColumn(0).getInt64()] = to_.last_row();
     }
 
     void copy_session(const std::string& name)
     {
-        auto read = from_.statement("SELECT name, model, model_name, options FROM sessions WHERE id = ?");
-        read.bind(1, session_);
-        read.executeStep();
-        SessionInfo info{.id = 0,
-                         .name = name.empty() ? read.getColumn(0).getString() : name,
-                         .model = read.getColumn(1).getString(),
-                         .model_name = read.getColumn(2).getString(),
-                         .options = read.getColumn(3).getString()};
+        const SessionInfo info = from_.guarded([&] {
+            auto read = from_.statement("SELECT name, model, model_name, options FROM sessions WHERE id = ?");
+            read.bind(1, session_);
+            read.executeStep();
+            return SessionInfo{.id = 0,
+                               .name = name.empty() ? read.getColumn(0).getString() : name,
+                               .model = read.getColumn(1).getString(),
+                               .model_name = read.getColumn(2).getString(),
+                               .options = read.getColumn(3).getString()};
+        });
         sessions_[session_] = Conversations(to_).insert(info);
     }
 
@@ -144,11 +161,13 @@ private:
         });
         for (const int64_t document : documents) {
             to_.transaction([&] {
-                copy({.select = "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, "
-                                "nul_characters, created_ms, 0 FROM documents WHERE id = ?",
-                      .insert = "INSERT INTO documents(title, source, tokenizer, bytes, words, tokens, "
-                                "invalid_sequences, nul_characters, created_ms, complete) "
-                                "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                copy({.select =
+                          "SELECT id, title, source, tokenizer, bytes, words, tokens, invalid_sequences, "
+                          "nul_characters, source_bytes, source_hash, created_ms, 0 FROM documents WHERE id = ?",
+                      .insert =
+                          "INSERT INTO documents(title, source, tokenizer, bytes, words, tokens, "
+                          "invalid_sequences, nul_characters, source_bytes, source_hash, created_ms, complete) "
+                          "VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                       .renamed = {}},
                      document, &documents_);
                 copy({.select = "SELECT 0, document, idx, title, first_token, first_byte FROM sections "
@@ -178,21 +197,46 @@ private:
             const auto there = same_block(block);
             there ? blocks_[block] = *there : (missing.push_back(block), 0);
         }
+        for (const int64_t block : missing)
+            check_block(block);
         copy_in_transactions({.select = "SELECT id, hash, raw, seal, data FROM blocks WHERE id = ?",
                               .insert = "INSERT INTO blocks(hash, raw, seal, data) VALUES(?, ?, ?, ?)",
                               .renamed = {}},
                              missing, &blocks_);
     }
 
+    // Blocks are shared by name: one that is not what it is called would spoil the states of other sessions.
+    void check_block(int64_t block)
+    {
+        from_.guarded([&] {
+            auto read = from_.statement("SELECT hash, raw, data FROM blocks WHERE id = ?");
+            read.bind(1, block);
+            const auto length = read.executeStep() ? read.getColumn(1).getInt64() : -1;
+            if (length < 1 || length > static_cast<int64_t>(block_bytes)) refuse_block();
+            std::vector<std::byte> raw(static_cast<size_t>(length));
+            const Hash128 named = unpack(blob(read.getColumn(2)), raw) ? hash128(raw) : Hash128{};
+            const auto name = blob(read.getColumn(0));
+            if (!std::equal(name.begin(), name.end(), named.begin(), named.end())) refuse_block();
+        });
+    }
+
+    [[noreturn]] static void refuse_block()
+    {
+        throw Error(ErrorKind::Failed, "PAL-SNAP-03", "session", "a block of its saved state is damaged",
+                    "strip the session where it comes from, and export it again: its text is enough");
+    }
+
     std::optional<int64_t> same_block(int64_t block)
     {
-        return to_.guarded([&]() -> std::optional<int64_t> {
+        return from_.guarded([&]() -> std::optional<int64_t> {
             auto read = from_.statement("SELECT hash FROM blocks WHERE id = ?");
             read.bind(1, block);
             if (!read.executeStep()) return std::nullopt;
-            auto find = to_.statement("SELECT id FROM blocks WHERE hash = ?");
-            bind_column(find, 1, read.getColumn(0));
-            return find.executeStep() ? std::optional(find.getColumn(0).getInt64()) : std::nullopt;
+            return to_.guarded([&] {
+                auto find = to_.statement("SELECT id FROM blocks WHERE hash = ?");
+                bind_column(find, 1, read.getColumn(0));
+                return find.executeStep() ? std::optional(find.getColumn(0).getInt64()) : std::nullopt;
+            });
         });
     }
 

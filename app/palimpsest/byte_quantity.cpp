@@ -48,4 +48,19 @@ std::string format_count(uint64_t number)
     return digits;
 }
 
+std::string format_duration(double seconds)
+{
+    const auto s = static_cast<int64_t>(seconds + 0.5);
+    char text[64];
+    if (s < 60)
+        std::snprintf(text, sizeof text, "%lld s", static_cast<long long>(s));
+    else if (s < 3600)
+        std::snprintf(text, sizeof text, "%lld:%02lld min", static_cast<long long>(s / 60),
+                      static_cast<long long>(s % 60));
+    else
+        std::snprintf(text, sizeof text, "%lld:%02lld h", static_cast<long long>(s / 3600),
+                      static_cast<long long>(s / 60 % 60));
+    return text;
+}
+
 } // namespace palimpsest::app

@@ -58,12 +58,13 @@ std::string text_of(const json& value)
 
 // An option with its environment variable; the configuration file's value becomes the default.
 template<class T>
-void add(CLI::App& command, const std::string& name, T& value, const std::string& meaning,
+void add(CLI::App& command, CommonOptions& common, const std::string& name, T& value, const std::string& meaning,
          const CLI::Validator& check = CLI::Validator())
 {
     const std::string variable = variable_of(name);
     CLI::Option* option = command.add_option("--" + name, value, meaning + " [" + variable + "]");
     option->envname(variable);
+    common.defined[name] = option;
     option->check(check);
     const auto set = config().find(name);
     if (set == config().end()) return;
@@ -171,31 +172,35 @@ std::string data_folder()
 
 void add_backend_options(CLI::App& command, CommonOptions& o)
 {
-    add(command, "model", o.model, "a .gguf file, a Hugging Face folder, or a name in the models folder");
-    add(command, "device", o.device, "auto, cpu or cuda[:N]");
-    add(command, "threads", o.threads, "CPU threads; 0: physical cores", CLI::Range(0, 1024));
-    add(command, "simd", o.simd, "pin the SIMD target; last bits differ between targets");
+    add(command, o, "model", o.model, "a .gguf file, a Hugging Face folder, or a name in the models folder");
+    add(command, o, "device", o.device, "auto, cpu or cuda[:N]");
+    add(command, o, "threads", o.threads, "CPU threads; 0: physical cores", CLI::Range(0, 1024));
+    add(command, o, "simd", o.simd, "pin the SIMD target; last bits differ between targets");
 }
 
 void add_cache_options(CLI::App& command, CommonOptions& o)
 {
-    add(command, "policy", o.policy, "NAME or NAME:key=value,... (see 'policies list')");
-    add(command, "budget", o.budget, "tokens kept per layer and KV head, memory (512MiB), or a share (25%)");
-    add(command, "chunk", o.chunk, "tokens per prefill chunk", CLI::Range(1, 1 << 20));
-    add(command, "positions", o.positions, "auto, contiguous or original");
-    add(command, "kv-type", o.kv_type, "auto, f32, f16 or bf16");
+    add(command, o, "policy", o.policy, "NAME or NAME:key=value,... (see 'policies list')");
+    add(command, o, "budget", o.budget, "tokens kept per layer and KV head, memory (512MiB), or a share (25%)");
+    add(command, o, "chunk", o.chunk, "tokens per prefill chunk", CLI::Range(1, 1 << 20));
+    add(command, o, "positions", o.positions, "auto, contiguous or original");
+    add(command, o, "kv-type", o.kv_type, "auto, f32, f16 or bf16");
+    command
+        .add_option("--pin", o.pins, "never evict these tokens (0-99,150) or this passage of the text (repeatable)")
+        ->allow_extra_args(false);
 }
 
 void add_sampling_options(CLI::App& command, CommonOptions& o)
 {
-    add(command, "seed", o.sampler.seed, "of the random numbers");
-    add(command, "temperature", o.sampler.temperature, "0: always the likeliest token");
-    add(command, "top-p", o.sampler.top_p, "keep the likeliest tokens that hold this probability");
-    add(command, "top-k", o.sampler.top_k, "keep this many of the likeliest tokens; 0: all");
-    add(command, "min-p", o.sampler.min_p, "keep tokens at least this likely, relative to the likeliest");
-    add(command, "repeat-penalty", o.sampler.repeat_penalty, "weaken recent tokens; 1: off");
-    add(command, "max-tokens", o.max_tokens, "longest answer", CLI::Range(1, 1 << 20));
+    add(command, o, "seed", o.sampler.seed, "of the random numbers");
+    add(command, o, "temperature", o.sampler.temperature, "0: always the likeliest token");
+    add(command, o, "top-p", o.sampler.top_p, "keep the likeliest tokens that hold this probability");
+    add(command, o, "top-k", o.sampler.top_k, "keep this many of the likeliest tokens; 0: all");
+    add(command, o, "min-p", o.sampler.min_p, "keep tokens at least this likely, relative to the likeliest");
+    add(command, o, "repeat-penalty", o.sampler.repeat_penalty, "weaken recent tokens; 1: off");
+    add(command, o, "max-tokens", o.max_tokens, "longest answer", CLI::Range(1, 1 << 20));
     command.add_option("--stop", o.stop, "end the answer before this text (repeatable)")
+        ->allow_extra_args(false) // the next word is not a second one
         ->check([](const std::string& text) { return text.empty() ? std::string("it is empty") : std::string(); });
 }
 
@@ -205,6 +210,12 @@ void add_output_options(CLI::App& command, CommonOptions& o)
     command.add_flag("--events", o.events, "telemetry as JSON lines on standard error instead of a progress line");
     command.add_flag("--require-complete", o.require_complete, "fail if not all of the input was read");
     command.add_flag("--no-save", o.no_save, "leave nothing behind");
+}
+
+bool CommonOptions::given(const std::string& option) const
+{
+    const auto found = defined.find(option);
+    return found != defined.end() && found->second->count() > 0;
 }
 
 engine::SessionOptions CommonOptions::session(const engine::ModelConfig& config,

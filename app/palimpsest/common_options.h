@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ struct CommonOptions {
     int32_t chunk = 512;
     std::string positions = "auto";
     std::string kv_type = "auto";
+    std::vector<std::string> pins; // token numbers or passages
     engine::SamplerOptions sampler;
     int32_t max_tokens = 0; // 0: the command's own default
     std::vector<std::string> stop;
@@ -31,7 +33,10 @@ struct CommonOptions {
     bool events = false;
     bool require_complete = false;
     bool no_save = false;
+    std::map<std::string, const CLI::Option*> defined; // by name, without the dashes
 
+    // On the command line or in the environment; what config.json sets is a default.
+    bool given(const std::string& option) const;
     kernels::BackendChoice backend() const { return {device, threads, simd}; }
     // `input_tokens` is asked for only for a budget that is a share of the input.
     engine::SessionOptions session(const engine::ModelConfig& config,

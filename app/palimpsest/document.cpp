@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iostream>
 #include <poll.h>
+#include <span>
 #include <unistd.h>
 
 #include "app/palimpsest/command.h"
@@ -29,6 +30,13 @@ constexpr Format others[] = {{"PDF", ".pdf", "%PDF-"},        {"EPUB", ".epub", 
                              {"PNG", ".png", "\x89PNG"},      {"JPEG", ".jpg", "\xFF\xD8\xFF"},
                              {"gzip", ".gz", "\x1F\x8B"}};
 
+std::string lower_ending(const std::string& name)
+{
+    std::string ending = fs::path(name).extension().string();
+    std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
+    return ending;
+}
+
 [[noreturn]] void refuse_format(const std::string& subject, std::string_view format)
 {
     throw Error(ErrorKind::Failed, "PAL-DOC-02", subject,
@@ -48,8 +56,7 @@ Document::Document(const std::string& name, std::istream& in, std::stop_token st
         throw Error(ErrorKind::NotFound, "PAL-DOC-00", printable(name), "there is no such file", "check the name");
     if (fs::is_directory(status))
         throw Error(ErrorKind::Failed, "PAL-DOC-01", printable(name), "it is a folder", "give the files in it");
-    std::string ending = fs::path(name).extension().string();
-    std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
+    const std::string ending = lower_ending(name);
     for (const Format& format : others)
         if (ending == format.ending) refuse_format(printable(name), format.name);
     file_.open(name, std::ios::binary);
@@ -65,6 +72,12 @@ std::string Document::title() const
     return name_ == "-" ? "standard input" : fs::path(name_).stem().string();
 }
 
+bool Document::is_markdown() const
+{
+    const std::string ending = lower_ending(name_);
+    return ending == ".md" || ending == ".markdown" || ending == ".mkd";
+}
+
 bool Document::next(std::string& block)
 {
     wait_for_input();
@@ -78,6 +91,7 @@ bool Document::next(std::string& block)
                     "reading failed after " + std::to_string(read_) + " bytes", "check the disk and try again");
     if (read_ == 0) refuse_other_formats(block);
     read_ += block.size();
+    hash_.push(std::as_bytes(std::span(block)));
     count_words(block);
     return !block.empty();
 }

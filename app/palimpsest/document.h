@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "storage/hash.h"
+
 namespace palimpsest::app {
 
 class Document {
@@ -23,7 +25,10 @@ public:
     const std::string& name() const { return name_; }
     std::string title() const;                                     // the file's name without folder and ending
     std::optional<uint64_t> total_bytes() const { return total_; } // of a regular file
+    bool is_markdown() const;                                      // by the name's ending
     uint64_t words() const { return words_; }                      // read so far, by white space
+    int64_t source_bytes() const { return static_cast<int64_t>(read_); } // read so far
+    int64_t source_hash() const { return hash_.value(); }                // XXH3-64 of them
 
     // Replaces `block` with the next bytes; false at the end. Throws Error (Failed) if the file cannot be read.
     bool next(std::string& block);
@@ -40,6 +45,7 @@ private:
     std::optional<uint64_t> total_;
     uint64_t read_ = 0, words_ = 0;
     bool inside_word_ = false;
+    storage::Hasher64 hash_;
 };
 
 // All of them, before any is read: a name that is wrong is noticed at once.

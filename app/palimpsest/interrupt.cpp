@@ -27,6 +27,7 @@ bool stop_scope(int signal)
 void watch_interrupts(std::stop_source source)
 {
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);
     sigset_t set;
     sigemptyset(&set);
     sigaddset(&set, SIGINT);

@@ -1,5 +1,5 @@
-// Ctrl-C and SIGTERM: the first asks for a stop, the second stops now. SIGPIPE is ignored, so that a closed pipe is
-// a failed write.
+// Ctrl-C and SIGTERM: the first asks for a stop, the second stops now. SIGPIPE and SIGXFSZ are ignored, so that a
+// closed pipe and a file that may not grow are failed writes.
 #pragma once
 
 #include <stop_token>

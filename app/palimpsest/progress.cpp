@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <string_view>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -13,21 +14,6 @@
 
 namespace palimpsest::app {
 namespace {
-
-std::string duration(double seconds)
-{
-    const auto s = static_cast<int64_t>(seconds + 0.5);
-    char text[64];
-    if (s < 60)
-        std::snprintf(text, sizeof text, "%lld s", static_cast<long long>(s));
-    else if (s < 3600)
-        std::snprintf(text, sizeof text, "%lld:%02lld min", static_cast<long long>(s / 60),
-                      static_cast<long long>(s % 60));
-    else
-        std::snprintf(text, sizeof text, "%lld:%02lld h", static_cast<long long>(s / 3600),
-                      static_cast<long long>(s / 60 % 60));
-    return text;
-}
 
 // A line that wraps could not be redrawn.
 size_t terminal_columns()
@@ -57,48 +43,65 @@ Progress::~Progress()
     if (line_open_) console_.err << "\r\x1b[K" << std::flush;
 }
 
-void Progress::update(const engine::Telemetry& t, uint64_t bytes_done, uint64_t tokens_total)
+void Progress::start_at(uint64_t begin, uint64_t from)
 {
-    if (style_ == Style::Events) {
-        write_event(console_.err, {{"event", "progress"},
-                                   {"tokens_seen", t.tokens_seen},
-                                   {"tokens_total", tokens_total},
-                                   {"bytes_read", bytes_done},
-                                   {"bytes_total", total_bytes_.value_or(0)},
-                                   {"tokens_per_second", t.tokens_per_second},
-                                   {"cache_bytes", t.cache_bytes},
-                                   {"full_cache_bytes", t.full_cache_bytes},
-                                   {"slots_used", t.slots_used},
-                                   {"slots_capacity", t.slots_capacity},
-                                   {"evicted", t.evicted},
-                                   {"bytes_written", 0}});
-        return;
-    }
-    std::optional<double> share;
-    if (tokens_total > 0)
-        share = static_cast<double>(t.tokens_seen) / static_cast<double>(tokens_total);
-    else if (total_bytes_ && *total_bytes_ > 0)
-        share = static_cast<double>(bytes_done) / static_cast<double>(*total_bytes_);
-    if (share) share = std::min(1.0, *share);
-    draw(t, share);
+    begin_ = begin;
+    from_ = from;
+    start_ = Clock::now();
 }
 
-void Progress::draw(const engine::Telemetry& t, std::optional<double> share)
+Progress::Estimate Progress::estimate(const engine::Telemetry& t, uint64_t bytes_done, uint64_t tokens_total) const
+{
+    const double elapsed = std::max(1e-9, std::chrono::duration<double>(Clock::now() - start_).count());
+    const auto number = [](uint64_t from, uint64_t to) { return to > from ? static_cast<double>(to - from) : 0.0; };
+    const double now = number(from_, t.tokens_seen);
+    Estimate e{.share = {}, .seconds_left = {}, .tokens_per_second = now / elapsed};
+    if (tokens_total > begin_) {
+        e.share = std::min(1.0, number(begin_, t.tokens_seen) / number(begin_, tokens_total));
+        if (now > 0) e.seconds_left = number(t.tokens_seen, tokens_total) * elapsed / now;
+    } else if (total_bytes_ && *total_bytes_ > 0) {
+        e.share = std::min(1.0, static_cast<double>(bytes_done) / static_cast<double>(*total_bytes_));
+        if (*e.share > 0) e.seconds_left = elapsed * (1 - *e.share) / *e.share;
+    }
+    return e;
+}
+
+void Progress::update(const engine::Telemetry& t, uint64_t bytes_done, uint64_t tokens_total)
+{
+    const Estimate e = estimate(t, bytes_done, tokens_total);
+    if (style_ != Style::Events) return draw(t, e);
+    nlohmann::ordered_json event{{"event", "progress"},
+                                 {"tokens_seen", t.tokens_seen},
+                                 {"tokens_total", tokens_total},
+                                 {"bytes_read", bytes_done},
+                                 {"bytes_total", total_bytes_.value_or(0)},
+                                 {"tokens_per_second", t.tokens_per_second},
+                                 {"seconds_left", nullptr},
+                                 {"cache_bytes", t.cache_bytes},
+                                 {"full_cache_bytes", t.full_cache_bytes},
+                                 {"slots_used", t.slots_used},
+                                 {"slots_capacity", t.slots_capacity},
+                                 {"evicted", t.evicted},
+                                 {"bytes_written", bytes_written_}};
+    if (e.seconds_left) event["seconds_left"] = *e.seconds_left;
+    write_event(console_.err, event);
+}
+
+void Progress::draw(const engine::Telemetry& t, const Estimate& e)
 {
     const auto now = Clock::now();
-    const int tenths = static_cast<int>(share.value_or(0) * 10);
+    const int tenths = static_cast<int>(e.share.value_or(0) * 10);
     if (style_ == Style::Silent) return;
     if (style_ == Style::Line && now - drawn_ < std::chrono::milliseconds(100)) return;
     if (style_ == Style::Plain && tenths <= tenths_said_) return;
     drawn_ = now;
     tenths_said_ = tenths;
 
-    const double elapsed = std::max(1e-9, std::chrono::duration<double>(now - start_).count());
     std::string line = "Reading " + visible(what_) + "  ";
-    if (share) line += std::to_string(static_cast<int>(*share * 100)) + " % - ";
-    line += format_count(t.tokens_seen) + " tokens - " +
-            format_count(static_cast<uint64_t>(static_cast<double>(t.tokens_seen) / elapsed)) + " tok/s";
-    if (share && *share > 0) line += " - " + duration(elapsed * (1 - *share) / *share) + " left";
+    if (e.share) line += std::to_string(static_cast<int>(*e.share * 100)) + " % - ";
+    line += format_count(t.tokens_seen) + " tokens - " + format_count(static_cast<uint64_t>(e.tokens_per_second)) +
+            " tok/s";
+    if (e.seconds_left) line += " - " + format_duration(*e.seconds_left) + " left";
     line += " - cache " + format_bytes(t.cache_bytes) + ", full cache " + format_bytes(t.full_cache_bytes);
     if (style_ == Style::Line)
         console_.err << '\r' << line.substr(0, terminal_columns() - 1) << "\x1b[K" << std::flush;

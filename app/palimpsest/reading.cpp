@@ -6,6 +6,7 @@
 #include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/output.h"
+#include "app/palimpsest/pinning.h"
 #include "engine/text/document_encoder.h"
 #include "engine/text/utf8_cleaner.h"
 #include "kernels/base/error.h"
@@ -138,6 +139,33 @@ void encode_document(Document& document, const engine::Tokenizer& tokenizer, boo
     stream.count(coverage);
 }
 
+engine::Pins pins_of(const std::vector<std::string>& wishes, const Documents& documents, bool first_text,
+                     const std::vector<uint64_t>& framing, const engine::Model& model, Console& console)
+{
+    if (wishes.empty()) return {};
+    PinSearch search(wishes, model);
+    for (size_t i = 0; search.needs_text() && i < documents.size(); ++i) {
+        if (!documents[i]->total_bytes())
+            throw Error(ErrorKind::Usage, "PAL-PIN-04", printable(documents[i]->name()),
+                        "it can be read only once, and --pin looks for its passage first",
+                        "give a file, or token numbers such as 0-99");
+        Document again(documents[i]->name(), console.in, console.stop);
+        const engine::Tokenizer& tokenizer = require_tokenizer(model);
+        search.skip(framing[i]);
+        Coverage coverage;
+        std::vector<engine::TokenId> ids;
+        encode_document(again, tokenizer, first_text && i == 0, coverage,
+                        [&](std::string_view, std::span<const engine::EncodedToken> tokens) {
+                            ids.clear();
+                            for (const engine::EncodedToken& token : tokens)
+                                ids.push_back(token.id);
+                            search.push(ids);
+                        });
+    }
+    refuse_missing(search.missing(), documents.size() == 1 ? documents[0]->name() : "the documents");
+    return joined(search.found());
+}
+
 const engine::Tokenizer& require_tokenizer(const engine::Model& model)
 {
     if (model.tokenizer()) return *model.tokenizer();
@@ -208,9 +236,11 @@ void write_receipt(Console& console, bool events, const engine::Session& session
         return write_event(console.err, {{"event", "receipt"},
                                          {"coverage", coverage.json()},
                                          {"reach", reach_json(map)},
-                                         {"memory", memory_json(session.telemetry())}});
+                                         {"memory", memory_json(session.telemetry())},
+                                         {"pins", pins_json(session)}});
     console.err << "coverage: " << coverage.sentence() << "\nreach:    " << reach_sentence(map)
                 << "\nmemory:   " << memory_sentence(session) << std::endl;
+    if (!session.pins().empty()) console.err << "pins:     " << pins_sentence(session) << std::endl;
 }
 
 void write_note(Console& console, bool events, const std::string& text)

@@ -25,6 +25,12 @@ struct Coverage {
     std::string sentence() const;
 };
 
+// Where the pins lie in a stream of documents: `framing` tokens before each; `first_text` as in ReadOptions. Reads
+// the documents once more if a passage is to be found. Throws Error: Usage (PAL-PIN-02; 04 for what can be read
+// only once), NotFound (PAL-PIN-03).
+engine::Pins pins_of(const std::vector<std::string>& wishes, const Documents& documents, bool first_text,
+                     const std::vector<uint64_t>& framing, const engine::Model& model, Console& console);
+
 // Throws Error (Failed, PAL-DOC-04) if `required` and not all was read.
 void check_complete(const Coverage& coverage, bool required, const std::string& subject);
 

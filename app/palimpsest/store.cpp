@@ -1,8 +1,22 @@
 #include "app/palimpsest/store.h"
 
 #include "app/palimpsest/common_options.h"
+#include "kernels/base/error.h"
+#include "storage/backup.h"
 
 namespace palimpsest::app {
+namespace {
+
+// Work is not kept waiting for want of a backup.
+void back_up_today(Store& store)
+try {
+    const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
+    store.database.guarded([&] { storage::back_up_daily(store.database.sql(), store.database.file(), today); });
+} catch (const Error& error) {
+    store.notices.push_back(std::string("no backup was made today: ") + error.what());
+}
+
+} // namespace
 
 void add_database_option(CLI::App& command, std::string& file)
 {
@@ -21,6 +35,11 @@ std::unique_ptr<Store> open_store(const std::string& file, storage::Database::Ac
     if (access == storage::Database::Access::Write) {
         store->snapshots.sweep();
         store->library.sweep();
+        back_up_today(*store);
+        if (store->database.place() == storage::Database::Place::Network)
+            store->notices.push_back(
+                "the sessions lie on a network file system, which is slower and less safe than a "
+                "disk of this machine: see --db");
     }
     return store;
 }

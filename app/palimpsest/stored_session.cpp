@@ -9,6 +9,7 @@
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
 #include "engine/text/detokenizer.h"
+#include "engine/text/section_finder.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::app {
@@ -21,6 +22,7 @@ using storage::Role;
 using storage::StreamPart;
 
 constexpr uint64_t ids_at_once = 65536;
+constexpr uint64_t ids_between_looks = 512;                    // at the clock: what a model takes at once
 constexpr auto answer_save_interval = std::chrono::seconds(1); // P1
 constexpr size_t answer_save_tokens = 256;
 
@@ -33,6 +35,11 @@ bool concerns_snapshot(const Error& error)
 {
     throw Error(ErrorKind::Failed, "PAL-DB-03", "session '" + printable(name) + "'",
                 "what was fed to it is damaged", "see what is left: palimpsest sessions show");
+}
+
+double seconds_since(std::chrono::steady_clock::time_point then)
+{
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
 }
 
 std::span<const engine::TokenId> rest_of(const std::vector<engine::TokenId>& ids, uint64_t skip)
@@ -53,24 +60,65 @@ std::string place_of(const Document& document)
                 "its text is safe: palimpsest sessions show");
 }
 
+ordered_json options_of(const storage::SessionInfo& info)
+{
+    auto options = ordered_json::parse(info.options, nullptr, false);
+    if (!options.is_object()) damaged_options(info.name);
+    return options;
+}
+
+// Calls visit with the name and both values of every sampling option.
+template<class A, class B, class Visit>
+void each_sampling_option(A& a, B& b, Visit&& visit)
+{
+    visit("temperature", a.temperature, b.temperature);
+    visit("top_p", a.top_p, b.top_p);
+    visit("top_k", a.top_k, b.top_k);
+    visit("min_p", a.min_p, b.min_p);
+    visit("repeat_penalty", a.repeat_penalty, b.repeat_penalty);
+    visit("seed", a.seed, b.seed);
+}
+
+// Of the chat that began the session, or `own`.
+engine::SamplerOptions stored_sampling(const storage::SessionInfo& info, const engine::SamplerOptions& own)
+try {
+    const ordered_json stored = options_of(info);
+    engine::SamplerOptions sampling = own;
+    each_sampling_option(sampling, own, [&](const char* key, auto& value, const auto& fallback) {
+        value = stored.value(key, fallback);
+    });
+    return sampling;
+} catch (const ordered_json::exception&) {
+    damaged_options(info.name);
+}
+
+const char* name_of(engine::PositionMode positions)
+{
+    return positions == engine::PositionMode::Original ? "original" : "contiguous";
+}
+
 } // namespace
 
 StoredSession::StoredSession(Store& store, const std::string& name, const StoredOptions& options, Console& console)
-    : store_(store), options_(options), console_(console)
+    : store_(store), options_(options), console_(console), wishes_(options.common.pins)
 {
+    for (const std::string& notice : store_.notices)
+        write_note(console_, options_.common.events, notice);
     const auto found = store_.conversations.find(name);
     if (found) {
         info_ = *found;
-        if (options_.common.model.empty()) {
-            const auto stored = ordered_json::parse(info_.options, nullptr, false);
-            if (!stored.is_object()) damaged_options(name);
-            options_.common.model = stored.value("model", "");
-        }
+        if (!options_.common.given("model")) options_.common.model = options_of(info_).value("model", "");
     }
     model_ = load_model(options_.common);
+    if (found) check_model();
     tokenizer_ = &require_tokenizer(*model_);
     template_ = std::make_unique<engine::ChatTemplate>(model_->files().vocabulary, *tokenizer_);
     if (!found && options_.read_only) store_.conversations.get(name); // throws
+    for (const std::string& wish : wishes_)
+        parse_pin(wish);
+    if (options_.read_only && !wishes_.empty())
+        throw Error(ErrorKind::Usage, "PAL-PIN-04", "--pin", "the session is not changed here",
+                    "pin while it is read (palimpsest read) or in palimpsest chat: /pin");
     if (options_.read_only) {
         // One view of the database while states are looked for and loaded, whatever its owner does.
         store_.database.guarded([&] {
@@ -80,9 +128,57 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
     } else {
         found ? resume() : begin(name);
     }
+    if (found) check_cache_options();
     watch_fading();
     if (found) catch_up(false);
     opened_at_ = position();
+}
+
+namespace {
+
+[[noreturn]] void refuse_setting(const std::string& session, const std::string& option, const std::string& given,
+                                 const std::string& has)
+{
+    throw Error(ErrorKind::Usage, "PAL-SESSION-06", "session '" + printable(session) + "'",
+                "it was begun with " + option + " " + printable(has) + ", and " + printable(given) +
+                    " was given now",
+                "leave " + option + " out, or read the document into another --session");
+}
+
+} // namespace
+
+void StoredSession::check_model() const
+{
+    if (options_.common.given("model") && model_->fingerprint() != info_.model)
+        refuse_setting(info_.name, "--model", options_.common.model, options_of(info_).value("model", "another"));
+}
+
+// What a session keeps was chosen under the options it was begun with; others would need the document again.
+void StoredSession::check_cache_options() const
+{
+    const CommonOptions& given = options_.common;
+    const engine::SessionOptions& has = session_->options();
+    const auto differ = [&](const char* option, const std::string& now, const std::string& was) {
+        if (given.given(option) && now != "auto" && now != was)
+            refuse_setting(info_.name, std::string("--") + option, now, was);
+    };
+    differ("chunk", std::to_string(given.chunk), std::to_string(has.chunk));
+    differ("positions", given.positions, name_of(has.positions));
+    differ("kv-type", given.kv_type, std::string(kernels::info(*has.kv_type).name));
+
+    CommonOptions asked = given;
+    asked.chunk = has.chunk;
+    asked.kv_type = kernels::info(*has.kv_type).name;
+    if (!given.given("policy")) asked.policy = has.policy.text();
+    if (!given.given("budget")) asked.budget = std::to_string(has.budget);
+    const engine::ModelConfig& config = model_->config();
+    const engine::SessionOptions now = asked.session(config);
+    differ("budget", std::to_string(now.budget), std::to_string(has.budget));
+    const ordered_json stored = options_of(info_);
+    const std::string policy = now.policy.text();
+    if (policy == stored.value("policy_given", "") || policy == stored.value("policy", "")) return;
+    const engine::PolicyContext context{config.layers, config.kv_heads, has.budget, has.pins};
+    differ("policy", engine::make_policy(now.policy, context)->resolved().text(), has.policy.text());
 }
 
 void StoredSession::watch_fading()
@@ -101,47 +197,55 @@ void StoredSession::begin(const std::string& name)
              .model_name = model_->config().name,
              .options = options_json()};
     info_.id = store_.conversations.create(info_);
+    pins_ = std::make_unique<SessionPins>(store_, info_.id);
+    begun_ = true;
 }
 
 std::string StoredSession::options_json() const
 {
     const engine::SessionOptions& o = session_->options();
-    return ordered_json{{"model", std::filesystem::absolute(model_->files().path).string()},
-                        {"policy", o.policy.text()},
-                        {"budget", o.budget},
-                        {"chunk", o.chunk},
-                        {"positions", o.positions == engine::PositionMode::Original ? "original" : "contiguous"},
-                        {"kv_type", kernels::info(*o.kv_type).name},
-                        {"temperature", o.sampler.temperature},
-                        {"top_p", o.sampler.top_p},
-                        {"top_k", o.sampler.top_k},
-                        {"min_p", o.sampler.min_p},
-                        {"repeat_penalty", o.sampler.repeat_penalty},
-                        {"seed", o.sampler.seed}}
-        .dump();
+    ordered_json options{{"model", std::filesystem::absolute(model_->files().path).string()},
+                         {"policy", o.policy.text()},
+                         {"policy_given", engine::PolicySpec::parse(options_.common.policy).text()},
+                         {"budget", o.budget},
+                         {"chunk", o.chunk},
+                         {"positions", name_of(o.positions)},
+                         {"kv_type", kernels::info(*o.kv_type).name}};
+    if (options_.talks)
+        each_sampling_option(o.sampler, o.sampler,
+                             [&](const char* key, const auto& value, const auto&) { options[key] = value; });
+    return options.dump();
 }
 
 void StoredSession::resume()
 {
+    pins_ = std::make_unique<SessionPins>(store_, info_.id);
     parts_ = store_.conversations.stream(info_.id);
     for (const StreamPart& part : parts_)
         if (!part.document && !part.message && part.tokens != part.ids.size()) damaged_stream(info_.name);
     if (restore_newest()) return;
-    const auto o = ordered_json::parse(info_.options, nullptr, false);
-    if (!o.is_object()) damaged_options(info_.name);
+    const ordered_json o = options_of(info_);
     CommonOptions common = options_.common;
-    common.policy = o.value("policy", common.policy);
+    common.policy = o.value("policy_given", o.value("policy", common.policy)); // pins change what it resolves to
     common.budget = std::to_string(o.value("budget", 0));
     common.chunk = o.value("chunk", common.chunk);
     common.positions = o.value("positions", common.positions);
     common.kv_type = o.value("kv_type", common.kv_type);
-    common.sampler.temperature = o.value("temperature", common.sampler.temperature);
-    common.sampler.top_p = o.value("top_p", common.sampler.top_p);
-    common.sampler.top_k = o.value("top_k", common.sampler.top_k);
-    common.sampler.min_p = o.value("min_p", common.sampler.min_p);
-    common.sampler.repeat_penalty = o.value("repeat_penalty", common.sampler.repeat_penalty);
-    common.sampler.seed = o.value("seed", common.sampler.seed);
+    common.sampler = stored_sampling(info_, common.sampler);
     session_ = std::make_unique<engine::Session>(model_, common.session(model_->config()));
+}
+
+void StoredSession::choose_sampling()
+{
+    const engine::SamplerOptions& own = options_.common.sampler;
+    engine::SamplerOptions wanted = stored_sampling(info_, own);
+    each_sampling_option(wanted, own, [&](std::string option, auto& value, const auto& now) {
+        std::replace(option.begin(), option.end(), '_', '-');
+        if (options_.common.given(option)) value = now;
+    });
+    if (wanted == session_->options().sampler) return;
+    session_->set_sampler(wanted);
+    sampling_is_stored_ = false;
 }
 
 // The newest state that is whole; an older one and the tail of the text if the newest is damaged (P8). False: there
@@ -151,7 +255,10 @@ bool StoredSession::restore_newest()
     std::optional<Error> first;
     for (const storage::SnapshotInfo& snapshot : store_.snapshots.of(info_.id)) {
         try {
-            const engine::SessionState state = store_.snapshots.load(snapshot.id);
+            const engine::SessionState state =
+                store_.snapshots.load(snapshot.id, [&](const engine::SessionState& s) {
+                    return engine::Session::largest_lists(*model_, s);
+                });
             if (state.tokens_seen + state.pending.size() > planned()) continue; // of a turn that was taken back
             session_ = engine::Session::restore(model_, state);
             snapshot_bytes_ = snapshot.bytes;
@@ -166,7 +273,8 @@ bool StoredSession::restore_newest()
     }
     if (first && !options_.reread) {
         throw Error(ErrorKind::Failed, first->code(), "session '" + printable(info_.name) + "'", first->text(),
-                    "its text is safe; give --reread to read its " + format_count(planned()) + " tokens again");
+                    "its text is safe; give --reread to read its " + format_count(planned()) + " tokens again" +
+                        time_to_read(planned()));
     }
     if (options_.read_only) return false;
     store_.snapshots.remove_all(info_.id); // none can be used, and damaged blocks must not be taken for new ones
@@ -201,6 +309,7 @@ void StoredSession::catch_up(bool finish_document)
         begin = end;
     }
     fed_again_ = position() - restored;
+    if (!options_.read_only) store_.conversations.stop_growing(info_.id);
 }
 
 void StoredSession::feed_part(const StreamPart& part, uint64_t skip)
@@ -213,10 +322,10 @@ void StoredSession::feed_part(const StreamPart& part, uint64_t skip)
         const auto ids = rest_of(message.ids, skip);
         if (message.role == Role::User) return feed(ids, nullptr);
         const bool ended = message.state == MessageState::Complete;
-        const auto said_again = static_cast<size_t>(session_->replay(ids, ended, console_.stop));
-        // Feeding the rest would compute it otherwise than it was: better not at all.
-        if (console_.stop.stop_requested()) throw Interrupted{"stopped while going back to where the session was"};
-        return feed(ids.subspan(said_again), nullptr);
+        pins_->apply(*session_);
+        if (session_->replay(ids, ended, console_.stop) < std::ssize(ids))
+            throw Interrupted{"stopped while going back to where the session was"};
+        return;
     }
     damaged_stream(info_.name);
 }
@@ -224,59 +333,158 @@ void StoredSession::feed_part(const StreamPart& part, uint64_t skip)
 // The chunk at a document's end is computed as it is: what follows it begins a new one.
 void StoredSession::feed_document(int64_t document, uint64_t first, uint64_t count, Progress* progress)
 {
-    const uint64_t total = position() + count;
-    while (count > 0) {
-        const auto ids = store_.library.ids(document, first, std::min(count, ids_at_once));
+    const uint64_t total = position() + count, end = first + count;
+    const auto sections = store_.library.sections(document);
+    auto chapter = sections.begin();
+    std::vector<engine::TokenId> ids; // from ids_begin on
+    uint64_t ids_begin = first;
+    while (first < end) {
+        if (first == ids_begin + ids.size()) {
+            ids = store_.library.ids(document, first, std::min(end - first, ids_at_once));
+            ids_begin = first;
+        }
         if (ids.empty())
             throw Error(ErrorKind::Failed, "PAL-DOC-05", "document " + std::to_string(document),
                         "its end is missing", "import it again");
-        feed(ids, progress, total);
-        first += ids.size();
-        count -= ids.size();
-        if (count > 0) checkpoint_if_due();
+        uint64_t stop = std::min(first + ids_between_looks, ids_begin + ids.size());
+        while (chapter != sections.end() && chapter->first_token <= first)
+            ++chapter;
+        const bool at_chapter =
+            chapter != sections.end() && chapter->first_token <= stop && chapter_checkpoint_is_due();
+        if (at_chapter) stop = chapter->first_token;
+        feed(std::span(ids).subspan(first - ids_begin, stop - first), progress, total);
+        first = stop;
+        if (first < end) checkpoint_if_due(at_chapter);
     }
     session_->finish();
+    pins_->apply(*session_);
+    if (progress) progress->update(session_->telemetry(), 0, total);
 }
 
 void StoredSession::feed(std::span<const engine::TokenId> ids, Progress* progress, uint64_t total)
 {
-    engine::FeedOptions feed{.stop = console_.stop, .progress = {}, .loss = {}};
-    if (progress) feed.progress = [&](const engine::Telemetry& t) { progress->update(t, 0, total); };
-    if (session_->feed(ids, feed)) return;
+    if (try_feed(ids, console_.stop, progress, total)) return;
     save();
     throw Interrupted{"stopped after " + format_count(position()) +
                       " tokens; they are saved, run it again to go on"};
 }
 
-void StoredSession::read(Document& document)
+bool StoredSession::try_feed(std::span<const engine::TokenId> ids, std::stop_token stop, Progress* progress,
+                             uint64_t total)
 {
-    Progress progress(console_, Progress::style_for(console_, options_.common.events), document.name(),
-                      std::nullopt);
-    const bool goes_on = !parts_.empty() && parts_.back().document && position() < planned();
-    const bool is_last = goes_on && store_.library.get(*parts_.back().document).source == place_of(document);
-    if (goes_on) {
-        const StreamPart last = parts_.back();
-        feed_document(*last.document, last.tokens - (planned() - position()), planned() - position(), &progress);
+    engine::FeedOptions feed{.stop = std::move(stop), .progress = {}, .loss = {}};
+    if (progress)
+        feed.progress = [&](const engine::Telemetry& t) {
+            progress->written(store_.database.bytes_written());
+            progress->update(t, 0, total);
+        };
+    bool fed = true;
+    const auto begin = Clock::now();
+    const uint64_t from = session_->tokens_seen();
+    pins_->apply(*session_);
+    while (fed && !ids.empty()) {
+        const uint64_t count = std::min<uint64_t>(ids.size(), pins_->next(position()) - position());
+        fed = session_->feed(ids.first(count), feed);
+        ids = ids.subspan(count);
+        if (fed) pins_->apply(*session_);
     }
-    if (goes_on && is_last && document.name() != "-") return save();
-    if (has_read(place_of(document))) {
+    fed_tokens_ += session_->tokens_seen() - from;
+    fed_seconds_ += seconds_since(begin);
+    return fed;
+}
+
+void StoredSession::look_for_pins(const std::vector<StreamPart>& stream, bool all_must_be_there)
+{
+    wishes_ = pins_->add(wishes_, all_must_be_there, stream, *session_);
+    for (const std::string& note : pins_->notes)
+        write_note(console_, options_.common.events, note);
+}
+
+void StoredSession::pin(const std::vector<std::string>& wishes)
+{
+    const std::vector<std::string> before = std::exchange(wishes_, wishes);
+    try {
+        look_for_pins(parts_, true);
+    } catch (...) {
+        wishes_ = before;
+        throw;
+    }
+    save();
+}
+
+void StoredSession::read(Document& document, bool more_follow)
+{
+    if (!parts_.empty() && parts_.back().document && position() < planned()) {
+        const StreamPart last = parts_.back();
+        const storage::DocumentInfo stored = store_.library.get(*last.document);
+        const bool is_it = document.total_bytes() && stored.source == place_of(document);
+        look_for_pins(parts_, is_it && !more_follow);
+        go_on(last, is_it && !is_as_stored(document, stored));
+        if (is_it) return save();
+    }
+    if (!options_.again && was_read(document)) {
+        look_for_pins(parts_, !more_follow);
         write_note(console_, options_.common.events, document.name() + " was read into this session before");
         return;
     }
-    const int64_t id = add_document(document);
+    Progress progress(console_, Progress::style_for(console_, options_.common.events), document.name(),
+                      std::nullopt);
+    const int64_t id = [&] {
+        try {
+            return add_document(document, more_follow);
+        } catch (...) {
+            if (begun_ && parts_.empty()) store_.conversations.remove(info_.id); // it was for this document
+            throw;
+        }
+    }();
+    progress.start_at(position(), position());
     feed_document(id, 0, parts_.back().tokens, &progress);
     save();
 }
 
-bool StoredSession::has_read(const std::string& source)
+// Reads on what is stored of a document, whatever its file has become.
+void StoredSession::go_on(const StreamPart& part, bool has_changed)
 {
-    return source != "-" && std::any_of(parts_.begin(), parts_.end(), [&](const StreamPart& part) {
-               return part.document && store_.library.get(*part.document).source == source;
-           });
+    const storage::DocumentInfo stored = store_.library.get(*part.document);
+    const uint64_t left = planned() - position(), read = part.tokens - left;
+    write_note(console_, options_.common.events,
+               "going on with " + stored.title + " at " + format_count(read) + " of " + format_count(part.tokens) +
+                   " tokens" + (has_changed ? "; its file has changed, the text that was stored is read" : ""));
+    Progress progress(console_, Progress::style_for(console_, options_.common.events), stored.title, std::nullopt);
+    progress.start_at(position() - read, position());
+    feed_document(*part.document, read, left, &progress);
+}
+
+// Whether the file is in the session as it is now. What comes from a pipe is never known before.
+bool StoredSession::was_read(const Document& document)
+{
+    if (!document.total_bytes()) return false;
+    bool is_there = false;
+    for (const StreamPart& part : parts_) {
+        if (!part.document) continue;
+        const storage::DocumentInfo stored = store_.library.get(*part.document);
+        if (stored.source != place_of(document)) continue;
+        if (is_as_stored(document, stored)) return true;
+        is_there = true;
+    }
+    if (!is_there) return false;
+    throw Error(ErrorKind::Failed, "PAL-DOC-06", printable(document.name()),
+                "it has changed since it was read into session '" + printable(info_.name) + "'",
+                "read it into another --session, or with palimpsest read --again as a further document");
+}
+
+bool StoredSession::is_as_stored(const Document& document, const storage::DocumentInfo& stored) const
+{
+    if (stored.source_bytes < 0) return true; // by an older version, which did not note it
+    if (static_cast<int64_t>(*document.total_bytes()) != stored.source_bytes) return false;
+    Document again(document.name(), console_.in, console_.stop);
+    for (std::string block; again.next(block);) {
+    }
+    return again.source_bytes() == stored.source_bytes && again.source_hash() == stored.source_hash;
 }
 
 // Takes a document in and puts it, with its framing, at the end of the stream.
-int64_t StoredSession::add_document(Document& document)
+int64_t StoredSession::add_document(Document& document, bool more_follow)
 {
     const bool is_first = parts_.empty();
     const int64_t id = import(document, is_first && template_->document_is_first_text());
@@ -290,6 +498,14 @@ int64_t StoredSession::add_document(Document& document)
     framing.ids = is_first ? template_->open_user() : next_document(document.title());
     framing.tokens = framing.ids.size();
     const StreamPart part{.tokens = tokens, .document = id};
+    std::vector<StreamPart> longer = parts_;
+    longer.insert(longer.end(), {framing, part});
+    try {
+        look_for_pins(longer, !more_follow);
+    } catch (...) {
+        store_.library.remove(id);
+        throw;
+    }
     store_.database.transaction([&] {
         store_.conversations.append(info_.id, framing);
         store_.conversations.append(info_.id, part);
@@ -321,15 +537,28 @@ std::vector<std::string> StoredSession::sources()
 int64_t StoredSession::import(Document& document, bool first_text)
 {
     storage::Import import(store_.database, document.title(), place_of(document), model_->fingerprint());
+    engine::SectionFinder finder(document.is_markdown() ? engine::Markup::Markdown : engine::Markup::Plain);
+    const auto add_sections = [&] {
+        for (engine::Heading& h : finder.take())
+            import.add_section(
+                {.title = std::move(h.title), .first_token = h.first_token, .first_byte = h.first_byte});
+    };
     Coverage coverage;
     encode_document(document, *tokenizer_, first_text, coverage,
                     [&](std::string_view clean, std::span<const engine::EncodedToken> tokens) {
                         import.add_text(clean);
                         import.add_tokens(tokens);
+                        finder.push(clean);
+                        finder.push(tokens);
+                        add_sections();
                     });
+    finder.finish();
+    add_sections();
     return import.finish({.words = document.words(),
                           .invalid_sequences = coverage.invalid_sequences,
-                          .nul_characters = coverage.nul_characters});
+                          .nul_characters = coverage.nul_characters,
+                          .source_bytes = document.source_bytes(),
+                          .source_hash = document.source_hash()});
 }
 
 Coverage StoredSession::coverage()
@@ -349,27 +578,52 @@ Coverage StoredSession::coverage()
     return all;
 }
 
-// At most one a minute, and no more bytes than a state every ten minutes or 100 MB per million tokens would take.
-void StoredSession::checkpoint_if_due()
+// A chapter's end is worth one a little earlier.
+bool StoredSession::chapter_checkpoint_is_due() const
 {
-    const double seconds = std::chrono::duration<double>(Clock::now() - saved_).count();
-    if (seconds < options_.checkpoint_seconds) return;
+    return seconds_since(saved_) >= options_.checkpoint_seconds / 4;
+}
+
+// At most one a minute, and no more bytes than a state every ten minutes or 100 MB per million tokens would take.
+void StoredSession::checkpoint_if_due(bool at_chapter)
+{
+    const double seconds = seconds_since(saved_);
+    if (seconds < options_.checkpoint_seconds && !(at_chapter && chapter_checkpoint_is_due())) return;
     const uint64_t expected = std::max(snapshot_bytes_, session_->telemetry().cache_bytes / 2);
     const uint64_t allowed = 100 * (position() - opened_at_);
     if (seconds < 600 && snapshot_bytes_written_ + expected > allowed) return;
+    save_if_there_is_room();
+}
+
+// The text is stored without it: on a full disk a state is the first thing to go without (P4).
+void StoredSession::save_if_there_is_room()
+try {
     save();
+} catch (const Error& error) {
+    if (error.code() != "PAL-DISK-01") throw;
+    saved_ = Clock::now(); // not at once again
+    write_note(console_, options_.common.events,
+               "the state at " + format_count(position()) + " tokens is not saved: " + error.text());
+    try {
+        store_.snapshots.sweep(); // what there was room for
+    } catch (const Error&) {
+        // The next start does it.
+    }
 }
 
 void StoredSession::save()
 {
     if (options_.read_only) return;
+    if (!store_turns()) throw *not_stored_; // a state of text that is not there could not be used
     const engine::SessionState state = session_->state();
     const uint64_t before = store_.database.bytes_written();
     store_.snapshots.save(info_.id, state, [&] {
         store_.conversations.append_fading(info_.id, faded_, state.tokens_seen);
         store_.conversations.touch(info_.id);
+        note_rate();
     });
     faded_.clear();
+    sampling_is_stored_ = true;
     snapshot_bytes_ = store_.database.bytes_written() - before;
     snapshot_bytes_written_ += snapshot_bytes_;
     saved_ = Clock::now();
@@ -377,6 +631,36 @@ void StoredSession::save()
         write_event(console_.err, {{"event", "checkpoint"},
                                    {"tokens_seen", state.tokens_seen},
                                    {"bytes_written", store_.database.bytes_written()}});
+}
+
+std::string StoredSession::rate_key() const
+{
+    const kernels::Backend& backend = model_->backend();
+    return "tokens per second: " + model_->fingerprint() + " " + backend.name() + " " + backend.simd_target() +
+           " " + std::to_string(backend.threads());
+}
+
+void StoredSession::note_rate()
+{
+    constexpr uint64_t enough = 2048;
+    if (fed_tokens_ < enough || fed_seconds_ <= 0) return;
+    store_.settings.set(rate_key(), std::to_string(static_cast<double>(fed_tokens_) / fed_seconds_));
+    fed_tokens_ = 0;
+    fed_seconds_ = 0;
+}
+
+std::string StoredSession::time_to_read(uint64_t tokens)
+{
+    const double rate = std::atof(store_.settings.get(rate_key()).value_or("0").c_str());
+    return rate > 0 ? ", about " + format_duration(static_cast<double>(tokens) / rate) : "";
+}
+
+uint64_t StoredSession::strip()
+{
+    const uint64_t before = store_.database.file_bytes();
+    store_.snapshots.remove_all(info_.id);
+    store_.database.shrink();
+    return before - std::min(before, store_.database.file_bytes());
 }
 
 std::optional<int64_t> StoredSession::last_message() const
@@ -408,6 +692,7 @@ std::vector<engine::TokenId> StoredSession::turn(const std::string& message) con
 // Back to a state from before the message, and forward again to just before it.
 void StoredSession::undo()
 {
+    if (!store_turns()) throw *not_stored_;
     const auto messages = store_.conversations.messages(info_.id);
     const auto last =
         std::find_if(messages.rbegin(), messages.rend(), [](const Message& m) { return m.role == Role::User; });
@@ -426,59 +711,117 @@ void StoredSession::undo()
             tokens += p.tokens;
         store_.conversations.remove_messages_from(info_.id, last->id);
         store_.snapshots.remove_after(info_.id, tokens);
+        pins_->drop_after(tokens);
     });
     resume();
     watch_fading();
     catch_up(true);
+    choose_sampling();
     save();
 }
 
 engine::GenerateResult StoredSession::say(const std::string& message, const engine::GenerateOptions& options)
 {
+    feed(std::exchange(unread_, {}), nullptr);
     if (position() != planned())
         throw Error(ErrorKind::Usage, "PAL-SESSION-03", "session '" + printable(info_.name) + "'",
                     "its document is not read to its end yet",
                     "let it go on first: palimpsest read FILE --session " + printable(info_.name));
-    Message question{.role = Role::User, .text = message, .ids = turn(message)};
-    Message reply{.role = Role::Assistant, .state = MessageState::Growing};
-    store_.database.transaction([&] {
-        question.parent = last_message();
-        question.id = store_.conversations.add_message(info_.id, question);
-        reply.parent = question.id;
-        reply.id = store_.conversations.add_message(info_.id, reply);
-        store_.conversations.append(info_.id, {.message = question.id});
-        store_.conversations.append(info_.id, {.message = reply.id});
-    });
-    parts_.push_back({.tokens = question.ids.size(), .message = question.id});
-    parts_.push_back({.message = reply.id});
-    feed(question.ids, nullptr);
+    if (!sampling_is_stored_) save_if_there_is_room(); // so that an answer cut short can be generated again
+    Turn& turn = begin_turn(message);
+    Message& reply = turn.reply;
+    store_turns();
+    const uint64_t begin = position();
+    if (!try_feed(turn.question.ids, options.stop)) {
+        const auto rest = rest_of(turn.question.ids, position() - begin);
+        unread_.assign(rest.begin(), rest.end());
+        return end_turn(turn, {.tokens = {}, .end = engine::GenerateEnd::Cancelled});
+    }
 
     engine::IncrementalDetokenizer detokenizer(*tokenizer_, false);
     auto stored_at = Clock::now();
     size_t stored_tokens = 0;
-    const auto store = [&] {
-        store_.database.transaction([&] { store_.conversations.update_message(reply); });
-        stored_at = Clock::now();
-        stored_tokens = reply.ids.size();
-    };
     engine::GenerateOptions growing = options;
     growing.token = [&](engine::TokenId id) {
         reply.ids.push_back(id);
         reply.text += detokenizer.push(id);
         if (Clock::now() - stored_at >= answer_save_interval ||
-            reply.ids.size() - stored_tokens >= answer_save_tokens)
-            store();
+            reply.ids.size() - stored_tokens >= answer_save_tokens) {
+            store_turns();
+            stored_at = Clock::now();
+            stored_tokens = reply.ids.size();
+        }
         return !options.token || options.token(id);
     };
-    const engine::GenerateResult result = session_->generate(growing);
+    engine::GenerateResult result = session_->generate(growing);
     reply.text += detokenizer.finish();
+    return end_turn(turn, std::move(result));
+}
+
+engine::GenerateResult StoredSession::end_turn(Turn& turn, engine::GenerateResult result)
+{
+    Message& reply = turn.reply;
     reply.state = result.end == engine::GenerateEnd::EndOfText ? MessageState::Complete
                   : result.end == engine::GenerateEnd::Length  ? MessageState::Cut
                                                                : MessageState::Stopped;
-    store();
     parts_.back().tokens = reply.ids.size();
-    save();
+    if (!store_turns()) return result;
+    try {
+        save_if_there_is_room();
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::Resources) throw;
+        not_stored_ = error;
+    }
     return result;
+}
+
+StoredSession::Turn& StoredSession::begin_turn(const std::string& message)
+{
+    Turn& turn =
+        turns_.emplace_back(Turn{.question = {.role = Role::User, .text = message, .ids = this->turn(message)},
+                                 .reply = {.role = Role::Assistant, .state = MessageState::Growing},
+                                 .part = parts_.size()});
+    parts_.push_back({.tokens = turn.question.ids.size()});
+    parts_.push_back({});
+    return turn;
+}
+
+bool StoredSession::store_turns()
+{
+    if (not_stored_ && not_stored_->code() == "PAL-DISK-02") return false; // P5: no retry and hope
+    if (turns_.empty()) return true;
+    try {
+        store_.database.transaction([&] {
+            std::optional<int64_t> parent = last_message();
+            for (Turn& turn : turns_) {
+                put(turn, parent);
+                parent = turn.reply.id;
+            }
+        });
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::Resources) throw;
+        not_stored_ = error;
+        return false;
+    }
+    for (Turn& turn : turns_) {
+        parts_[turn.part].message = turn.question.id;
+        parts_[turn.part + 1].message = turn.reply.id;
+        turn.stored = true;
+    }
+    turns_.remove_if([](const Turn& turn) { return turn.reply.state != MessageState::Growing; });
+    not_stored_.reset();
+    return true;
+}
+
+void StoredSession::put(Turn& turn, std::optional<int64_t> parent)
+{
+    if (turn.stored) return store_.conversations.update_message(turn.reply);
+    turn.question.parent = parent;
+    turn.question.id = store_.conversations.add_message(info_.id, turn.question);
+    turn.reply.parent = turn.question.id;
+    turn.reply.id = store_.conversations.add_message(info_.id, turn.reply);
+    store_.conversations.append(info_.id, {.message = turn.question.id});
+    store_.conversations.append(info_.id, {.message = turn.reply.id});
 }
 
 } // namespace palimpsest::app

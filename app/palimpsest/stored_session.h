@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -15,9 +16,11 @@
 #include "app/palimpsest/document.h"
 #include "app/palimpsest/progress.h"
 #include "app/palimpsest/reading.h"
+#include "app/palimpsest/session_pins.h"
 #include "app/palimpsest/store.h"
 #include "engine/session/session.h"
 #include "engine/text/chat_template.h"
+#include "kernels/base/error.h"
 
 namespace palimpsest::app {
 
@@ -26,12 +29,15 @@ struct StoredOptions {
     double checkpoint_seconds = 60;
     bool reread = false;    // a state that is refused is made again from the text
     bool read_only = false; // the database is only read: what is fed stays in memory
+    bool again = false;     // a file that was read before is read as a further document
+    bool talks = false;     // a session begun now is a chat: its sampling belongs to it
 };
 
 class StoredSession {
 public:
-    // Opens the session of this name, or begins it. Throws Error (Failed, PAL-SNAP-02 and 03) with an estimate of
-    // what reading again would take, unless options.reread.
+    // Opens the session of this name, or begins it. Throws Error: Failed (PAL-SNAP-02 and 03) with an estimate of
+    // what reading again would take, unless options.reread; Usage (PAL-SESSION-06) for a model or cache option that
+    // was given and is not the session's.
     StoredSession(Store& store, const std::string& name, const StoredOptions& options, Console& console);
 
     engine::Session& session() { return *session_; }
@@ -47,37 +53,73 @@ public:
     // What is fed for a message now: the framing that opens its turn, the text, and what asks for an answer.
     std::vector<engine::TokenId> turn(const std::string& message) const;
     uint64_t tokens_fed_again() const { return fed_again_; } // since it was opened, to catch up
+    uint64_t bytes_written() const { return store_.database.bytes_written(); }
 
     // Reads a document into the open user turn, or goes on with one that is only partly read. The state is saved on
-    // the way, at the end, and when it is stopped (then throws Interrupted).
-    void read(Document& document);
+    // the way, at the end, and when it is stopped (then throws Interrupted). What is to be pinned must be there
+    // before the last document is read: throws Error (NotFound, PAL-PIN-03). Throws Error (Failed, PAL-DOC-06) for
+    // a file that is in the session with other content, unless options.again.
+    void read(Document& document, bool more_follow = false);
+    // Pins more, of what was said or read. Throws Error (NotFound, PAL-PIN-03; Usage, PAL-PIN-01).
+    void pin(const std::vector<std::string>& wishes);
 
-    // A turn: the message is stored, fed, and answered; the answer is stored while it grows.
+    // The sampling of what is said from now on: what was given now, else the chat's that began it, else the
+    // command's own. If it is what it was, its random numbers go on.
+    void choose_sampling();
+    // A turn: the message is stored, fed, and answered; the answer is stored while it grows. A disk that is full
+    // stops no answer (P4): then turns wait.
     engine::GenerateResult say(const std::string& message, const engine::GenerateOptions& options);
+    // Stores the turns that wait, as every turn and every save tries to; false if it fails again, and at once after
+    // a failure that is none of space (P5).
+    bool store_turns();
+    size_t turns_waiting() const { return turns_.size(); }
+    const std::optional<Error>& why_waiting() const { return not_stored_; }
     void undo(); // the last message and its answer; reads again what the older state does not have
 
-    void save(); // the state as it is now
+    void save();      // the state as it is now
+    uint64_t strip(); // removes all saved states, keeps the text; returns the bytes that frees
 
 private:
     using Clock = std::chrono::steady_clock;
+    struct Turn {
+        storage::Message question, reply;
+        size_t part = 0;     // of the stream: the question; its reply follows
+        bool stored = false; // as it was at some time
+    };
 
     void begin(const std::string& name);
     void resume();
+    void check_model() const;
+    void check_cache_options() const;
     bool restore_newest();
     void catch_up(bool finish_document);
     void feed_part(const storage::StreamPart& part, uint64_t skip);
     void feed_document(int64_t document, uint64_t first, uint64_t count, Progress* progress);
     void feed(std::span<const engine::TokenId> ids, Progress* progress, uint64_t total = 0);
-    bool has_read(const std::string& source);
-    int64_t add_document(Document& document);
+    // False: it was stopped, and the rest is to be fed yet.
+    bool try_feed(std::span<const engine::TokenId> ids, std::stop_token stop, Progress* progress = nullptr,
+                  uint64_t total = 0);
+    void go_on(const storage::StreamPart& part, bool has_changed);
+    bool was_read(const Document& document);
+    bool is_as_stored(const Document& document, const storage::DocumentInfo& stored) const;
+    int64_t add_document(Document& document, bool more_follow);
+    void look_for_pins(const std::vector<storage::StreamPart>& stream, bool all_must_be_there);
     int64_t import(Document& document, bool first_text);
     std::vector<engine::TokenId> next_document(const std::string& title) const;
     std::optional<int64_t> last_message() const;
+    engine::GenerateResult end_turn(Turn& turn, engine::GenerateResult result); // stores and saves
+    Turn& begin_turn(const std::string& message);
+    void put(Turn& turn, std::optional<int64_t> parent);
+    void save_if_there_is_room();
     void watch_fading();
-    void checkpoint_if_due();
+    bool chapter_checkpoint_is_due() const;
+    void checkpoint_if_due(bool at_chapter);
     uint64_t position() const; // computed, and waiting for their chunk
     uint64_t planned() const;  // of the whole stream
     std::string options_json() const;
+    void note_rate(); // of reading with this model here, for estimates; within a transaction
+    std::string rate_key() const;
+    std::string time_to_read(uint64_t tokens); // ", about 3 min", or nothing if it was never measured
 
     Store& store_;
     StoredOptions options_;
@@ -86,10 +128,19 @@ private:
     const engine::Tokenizer* tokenizer_ = nullptr;
     std::unique_ptr<engine::ChatTemplate> template_;
     storage::SessionInfo info_;
+    bool begun_ = false;                  // by this object
+    std::vector<engine::TokenId> unread_; // of a question whose reading was stopped
     std::vector<storage::StreamPart> parts_;
     std::unique_ptr<engine::Session> session_;
+    std::unique_ptr<SessionPins> pins_;
+    std::vector<std::string> wishes_;      // to be pinned, and not found yet
     std::vector<engine::FadeEvent> faded_; // since the last state
     uint64_t fed_again_ = 0;
+    uint64_t fed_tokens_ = 0; // since the rate was noted
+    double fed_seconds_ = 0;
+    std::list<Turn> turns_;           // not stored, or not as they are now
+    std::optional<Error> not_stored_; // why
+    bool sampling_is_stored_ = true;  // with the newest state
 
     Clock::time_point saved_ = Clock::now();
     uint64_t snapshot_bytes_ = 0;         // of the last state

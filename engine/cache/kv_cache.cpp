@@ -89,6 +89,14 @@ void KvCache::append(int32_t layer, uint32_t first, int32_t rows)
         lists_[index(layer, h)].append(first, rows, shape_.with_signals);
 }
 
+void KvCache::take_back(int32_t layer, int32_t rows)
+{
+    for (int32_t h = 0; h < shape_.heads.kv_heads; ++h) {
+        TokenList& list = lists_[index(layer, h)];
+        list.truncate(list.size() - static_cast<size_t>(rows));
+    }
+}
+
 void KvCache::accumulate(int32_t layer, int32_t window, int32_t rows, const float* columns, int64_t stride)
 {
     for (int32_t h = 0; h < shape_.heads.kv_heads; ++h) {

@@ -45,6 +45,8 @@ public:
     // A chunk's tokens enter every list of the layer (as ranks; their keys and values still lie in staging, or, in
     // decode, in a free row).
     void append(int32_t layer, uint32_t first, int32_t rows);
+    // Undoes append, before anything was evicted.
+    void take_back(int32_t layer, int32_t rows);
     // Adds attention column sums [kv_heads, stride] of the newest chunk, on the host.
     void accumulate(int32_t layer, int32_t window, int32_t rows, const float* columns, int64_t stride);
     // Ends a prefill chunk: drops ranks of each head, closes the kept rows up and moves survivors in from staging.

@@ -31,6 +31,14 @@ void TokenList::append(uint32_t first, int32_t rows, bool with_signals)
     count.resize(stream.size(), 0.0);
 }
 
+void TokenList::truncate(size_t size)
+{
+    stream.resize(size);
+    if (sum.empty()) return;
+    sum.resize(size);
+    count.resize(size);
+}
+
 void TokenList::drop(std::span<const uint32_t> ranks)
 {
     if (ranks.empty()) return;

@@ -17,6 +17,7 @@ struct TokenList {
 
     // Appends `rows` new tokens with nothing accumulated yet.
     void append(uint32_t first, int32_t rows, bool with_signals);
+    void truncate(size_t size);
     // Removes ranks, ascending and distinct; one pass from the first of them on.
     void drop(std::span<const uint32_t> ranks);
     size_t allocated_bytes() const;

@@ -15,6 +15,20 @@ kernels::SignalRequest request(SignalNeeds needs)
 }
 static_assert(SignalNeeds::all == kernels::SignalRequest::all);
 
+class StopScope {
+public:
+    StopScope(kernels::Backend& backend, std::stop_token stop) : backend_(backend)
+    {
+        backend_.set_stop(std::move(stop));
+    }
+    ~StopScope() { backend_.set_stop({}); }
+    StopScope(const StopScope&) = delete;
+    StopScope& operator=(const StopScope&) = delete;
+
+private:
+    kernels::Backend& backend_;
+};
+
 } // namespace
 
 Transformer::Transformer(const Model& model, PositionMode positions, int32_t max_rows, int32_t max_ranks,
@@ -41,11 +55,9 @@ Transformer::Transformer(const Model& model, PositionMode positions, int32_t max
                                            sizeof(float));
 }
 
-void Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows, uint64_t first,
-                          KvCache& cache, bool coupled, LayerStep& step)
+bool Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows, uint64_t first,
+                          KvCache& cache, bool coupled, LayerStep& step, std::stop_token stop)
 {
-    const ModelConfig& c = model_.config();
-    kernels::Backend& backend = model_.backend();
     assert(std::accumulate(chunk_rows.begin(), chunk_rows.end(), int64_t{0}) == std::ssize(tokens));
     assert(!coupled || chunk_rows.size() == 1);
     cache.straighten();
@@ -53,20 +65,33 @@ void Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32
     phase_ = kernels::Phase::Prefill;
     prepare_angles(first, rows_);
 
-    backend.embed({.table = &model_.embedding(), .ids = tokens, .y = x_.data<float>()});
-    for (int32_t l = 0; l < c.layers; ++l) {
-        project_qkv(l);
-        int64_t row = 0;
-        for (size_t i = 0; i < chunk_rows.size(); ++i) {
-            attend_chunk(l, row, chunk_rows[i], first, cache);
-            if (!coupled) step.attended(l, static_cast<int32_t>(i), chunk_rows[i], phase_, sums_of(l), ranks_);
-            row += chunk_rows[i];
+    const int32_t layers = model_.config().layers;
+    int32_t attended = 0;
+    {
+        const StopScope stoppable(model_.backend(), coupled ? stop : std::stop_token());
+        model_.backend().embed({.table = &model_.embedding(), .ids = tokens, .y = x_.data<float>()});
+        while (attended < layers && !(coupled && stop.stop_requested())) {
+            const int32_t l = attended++;
+            project_qkv(l);
+            int64_t row = 0;
+            for (size_t i = 0; i < chunk_rows.size(); ++i) {
+                attend_chunk(l, row, chunk_rows[i], first, cache);
+                if (!coupled) step.attended(l, static_cast<int32_t>(i), chunk_rows[i], phase_, sums_of(l), ranks_);
+                row += chunk_rows[i];
+            }
+            finish_layer(l);
         }
-        finish_layer(l);
     }
-    if (coupled)
-        for (int32_t l = 0; l < c.layers; ++l)
+    if (!coupled) return true;
+    // A stop that came before the scope's end may have cut any operation short, the last one too.
+    const bool stopped = attended < layers || stop.stop_requested();
+    for (int32_t l = 0; l < attended; ++l) {
+        if (stopped)
+            cache.take_back(l, chunk_rows[0]);
+        else
             step.attended(l, 0, chunk_rows[0], phase_, sums_of(l), ranks_);
+    }
+    return !stopped;
 }
 
 void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerStep& step)

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <vector>
 
 #include "engine/cache/kv_cache.h"
@@ -35,9 +36,10 @@ public:
 
     // Feeds `tokens`, cut into chunks of the given rows (their sum is the number of tokens, <= max_rows). `first`
     // is the stream index of the first token. With `coupled`, eviction of all layers follows the last layer, which
-    // REQUIRES a single chunk and a cache that stages every layer.
-    void prefill(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows, uint64_t first,
-                 KvCache& cache, bool coupled, LayerStep& step);
+    // REQUIRES a single chunk and a cache that stages every layer; only then it can be stopped on the way: it
+    // returns false, the cache is as before, and there are no logits.
+    bool prefill(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows, uint64_t first,
+                 KvCache& cache, bool coupled, LayerStep& step, std::stop_token stop = {});
     void decode(TokenId token, uint64_t index, KvCache& cache, LayerStep& step);
 
     // Logits after the last prefill or decode: of its last row; or of rows [begin, begin + count) of a prefill.

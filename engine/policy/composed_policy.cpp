@@ -10,14 +10,21 @@ constexpr uint32_t state_version = 1;
 
 } // namespace
 
-ComposedPolicy::ComposedPolicy(PolicyParts parts, EvictionSchedule schedule, PolicySpec resolved, int32_t layers)
-    : parts_(std::move(parts)), schedule_(schedule), resolved_(std::move(resolved)), layers_(layers)
+ComposedPolicy::ComposedPolicy(PolicyParts parts, EvictionSchedule schedule, PolicySpec resolved, int32_t layers,
+                               Pins pins)
+    : parts_(std::move(parts)), schedule_(schedule), resolved_(std::move(resolved)), layers_(layers),
+      pins_(std::move(pins))
 {
+}
+
+int32_t ComposedPolicy::nominal_budget(int32_t layer, int32_t head) const
+{
+    return parts_.budget.of(layer, head) + static_cast<int32_t>(pins_.tokens());
 }
 
 int32_t ComposedPolicy::list_budget(int32_t layer, int32_t head) const
 {
-    const int32_t size = parts_.budget.of(layer, head);
+    const int32_t size = nominal_budget(layer, head);
     return bounded() ? size + schedule_.excess - 1 : size;
 }
 
@@ -40,13 +47,28 @@ void ComposedPolicy::select(int32_t layer, std::span<const ListState> heads,
     if (!is_due(layer, heads)) return;
 
     overfull_.clear();
-    for (size_t h = 0; h < heads.size(); ++h) {
-        overfull_.push_back({.size = static_cast<uint32_t>(heads[h].size()),
-                             .budget = static_cast<uint32_t>(parts_.budget.of(layer, static_cast<int32_t>(h))),
-                             .ends = parts_.ends,
-                             .score = {.kind = parts_.score, .list = heads[h]}});
-    }
+    ranks_.resize(heads.size());
+    for (size_t h = 0; h < heads.size(); ++h)
+        overfull_.push_back(unpinned(layer, static_cast<int32_t>(h), heads[h]));
     parts_.selection->select(layer, overfull_, dropped);
+    for (size_t h = 0; h < heads.size() && !pins_.empty(); ++h)
+        for (uint32_t& entry : dropped[h])
+            entry = ranks_[h][entry];
+}
+
+Overfull ComposedPolicy::unpinned(int32_t layer, int32_t head, const ListState& list)
+{
+    Overfull seen{.size = static_cast<uint32_t>(list.size()),
+                  .budget = static_cast<uint32_t>(nominal_budget(layer, head)),
+                  .ends = parts_.ends,
+                  .score = {.kind = parts_.score, .list = list}};
+    if (pins_.empty()) return seen;
+    auto& ranks = ranks_[static_cast<size_t>(head)];
+    pins_.unpinned(list.stream, ranks);
+    seen.budget -= seen.size - static_cast<uint32_t>(ranks.size());
+    seen.size = static_cast<uint32_t>(ranks.size());
+    seen.score.ranks = ranks;
+    return seen;
 }
 
 std::vector<std::byte> ComposedPolicy::state() const
@@ -76,7 +98,7 @@ std::unique_ptr<Policy> ComposedPolicy::clone() const
                       .ends = parts_.ends,
                       .selection = parts_.selection->clone(),
                       .positions = parts_.positions};
-    return std::make_unique<ComposedPolicy>(std::move(parts), schedule_, resolved_, layers_);
+    return std::make_unique<ComposedPolicy>(std::move(parts), schedule_, resolved_, layers_, pins_);
 }
 
 } // namespace palimpsest::engine

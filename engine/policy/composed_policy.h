@@ -23,7 +23,8 @@ struct PolicyParts {
 
 class ComposedPolicy final : public Policy {
 public:
-    ComposedPolicy(PolicyParts parts, EvictionSchedule schedule, PolicySpec resolved, int32_t layers);
+    // `parts` are those of the budget without the pinned tokens.
+    ComposedPolicy(PolicyParts parts, EvictionSchedule schedule, PolicySpec resolved, int32_t layers, Pins pins);
 
     const PolicySpec& resolved() const override { return resolved_; }
     SignalNeeds signals() const override { return signals_of(parts_.score); }
@@ -39,12 +40,16 @@ public:
 
 private:
     bool is_due(int32_t layer, std::span<const ListState> heads) const;
+    int32_t nominal_budget(int32_t layer, int32_t head) const; // pinned tokens included
+    Overfull unpinned(int32_t layer, int32_t head, const ListState& list);
 
     PolicyParts parts_;
     EvictionSchedule schedule_;
     PolicySpec resolved_;
     int32_t layers_;
-    std::vector<Overfull> overfull_; // [kv_heads] of the layer at hand
+    Pins pins_;
+    std::vector<Overfull> overfull_;           // [kv_heads] of the layer at hand
+    std::vector<std::vector<uint32_t>> ranks_; // [kv_heads] of the entries that are not pinned, if any is
 };
 
 } // namespace palimpsest::engine

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/policy/pins.h"
 #include "engine/policy/policy_spec.h"
 
 namespace palimpsest::engine {
@@ -23,7 +24,8 @@ enum class PositionMode : uint8_t { Contiguous, Original };
 struct PolicyContext {
     int32_t layers = 0;
     int32_t kv_heads = 0;
-    int32_t budget = 0; // c >= 1
+    int32_t budget = 0; // c >= 1, pinned tokens included
+    Pins pins{};
 };
 
 // What the policy reads from attention (policies.md, 3.1): column sums over the last `window` queries of the
@@ -68,8 +70,8 @@ public:
     virtual std::unique_ptr<Policy> clone() const = 0;
 };
 
-// Throws Error (Usage) for an unknown name or key ("did you mean"), a value out of range, or a combination that
-// policies.md refuses.
+// Throws Error (Usage) for an unknown name or key ("did you mean"), a value out of range, a combination that
+// policies.md refuses, or pins that leave too little (PAL-PIN-01).
 std::unique_ptr<Policy> make_policy(const PolicySpec& spec, const PolicyContext& context);
 
 } // namespace palimpsest::engine

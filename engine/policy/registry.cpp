@@ -55,6 +55,29 @@ const NamedPolicy& find_named(const std::string& name)
     refuse_name(name);
 }
 
+[[noreturn]] void refuse_pins(const PolicyContext& context, const std::string& why)
+{
+    throw Error(ErrorKind::Usage, "PAL-PIN-01", "pins",
+                std::to_string(context.pins.tokens()) + " pinned tokens do not fit a budget of " +
+                    std::to_string(context.budget) + why,
+                "pin less or raise the budget");
+}
+
+PolicyParts compose_beside_pins(const NamedPolicy& named, PolicyParameters& parameters,
+                                const PolicyContext& context)
+{
+    if (context.pins.empty()) return named.compose(parameters, context);
+    if (context.pins.tokens() >= static_cast<uint64_t>(context.budget)) refuse_pins(context, "");
+    PolicyContext rest = context;
+    rest.budget -= static_cast<int32_t>(context.pins.tokens());
+    try {
+        return named.compose(parameters, rest);
+    } catch (const Error& error) {
+        if (error.code() != "PAL-POLICY-04") throw;
+        refuse_pins(context, ": " + error.text());
+    }
+}
+
 } // namespace
 
 const std::vector<PolicyInfo>& policies()
@@ -84,9 +107,10 @@ std::unique_ptr<Policy> make_policy(const PolicySpec& spec, const PolicyContext&
         parameters.refuse("a budget of " + std::to_string(context.budget) + " tokens is not possible",
                           "give a budget from 1 to " + std::to_string(budget_limit));
     }
-    PolicyParts parts = named.compose(parameters, context);
+    PolicyParts parts = compose_beside_pins(named, parameters, context);
     const EvictionSchedule schedule = read_schedule(parameters);
-    return std::make_unique<ComposedPolicy>(std::move(parts), schedule, parameters.resolved(), context.layers);
+    return std::make_unique<ComposedPolicy>(std::move(parts), schedule, parameters.resolved(), context.layers,
+                                            context.pins);
 }
 
 } // namespace palimpsest::engine

@@ -21,10 +21,12 @@ SignalNeeds signals_of(ScoreKind kind);
 struct ScoreView {
     ScoreKind kind = ScoreKind::None;
     ListState list;
+    std::span<const uint32_t> ranks{}; // of the entries a policy sees; empty: all of the list
 
     // REQUIRES: kind != None.
-    double operator()(size_t rank) const
+    double operator()(size_t entry) const
     {
+        const size_t rank = ranks.empty() ? entry : ranks[entry];
         return kind == ScoreKind::Mean ? list.sum[rank] / list.count[rank] : list.sum[rank];
     }
 };

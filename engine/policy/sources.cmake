@@ -9,6 +9,7 @@ set(POLICY_SOURCES
     policy/limited_cycle.cpp
     policy/nearest.cpp
     policy/parameters.cpp
+    policy/pins.cpp
     policy/policy_spec.cpp
     policy/prefix_suffix.cpp
     policy/registry.cpp

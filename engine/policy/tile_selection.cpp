@@ -16,7 +16,7 @@ void TileSelection::select(int32_t layer, std::span<const Overfull> heads,
     tiles_.clear();
     walk_->walk(layer, heads.front(), tiles_);
     for (size_t h = 0; h < heads.size(); ++h) {
-        assert(heads[h].size == heads[0].size && heads[h].budget == heads[0].budget);
+        assert(heads[h].size - heads[h].budget == heads[0].size - heads[0].budget);
         if (h > 0 && !survivors_->reads_scores()) {
             dropped[h] = dropped[0];
         } else {

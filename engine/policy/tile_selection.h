@@ -15,7 +15,7 @@ class TileSelection final : public Selection {
 public:
     TileSelection(std::unique_ptr<TileWalk> walk, std::shared_ptr<const Survivors> survivors);
 
-    // REQUIRES: all lists of a layer have the same size and budget.
+    // REQUIRES: all lists of a layer exceed their budgets by the same number.
     void select(int32_t layer, std::span<const Overfull> heads,
                 std::vector<std::vector<uint32_t>>& dropped) override;
     void save(StateWriter& out) const override { walk_->save(out); }

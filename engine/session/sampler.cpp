@@ -102,6 +102,14 @@ void Sampler::accept(TokenId token)
     recent_.push_back(token);
 }
 
+void Sampler::restart(const SamplerOptions& options)
+{
+    options_ = checked(options);
+    random_ = options.seed;
+    if (std::ssize(recent_) > options.repeat_last)
+        recent_.erase(recent_.begin(), recent_.end() - options.repeat_last);
+}
+
 void Sampler::penalize_repeats()
 {
     if (options_.repeat_penalty == 1) return;

@@ -26,6 +26,7 @@ struct SamplerOptions {
     double repeat_penalty = 1.0; // above 0, to 100; 1: off
     int32_t repeat_last = 64;    // tokens that the repeat penalty looks back on, 0 to 1,048,576
     uint64_t seed = 0;
+    bool operator==(const SamplerOptions&) const = default;
 };
 
 // A value: a copy goes on as the original would. Not thread-safe.
@@ -41,6 +42,9 @@ public:
     void accept(TokenId token);
 
     const SamplerOptions& options() const { return options_; }
+    // Goes on with other options: the random state is that of the seed again, the remembered tokens stay as far as
+    // repeat_last reaches. Throws as the constructor does; then nothing changed.
+    void restart(const SamplerOptions& options);
 
     // The random state and the remembered tokens, little-endian. Options are not part of it.
     std::vector<std::byte> state() const;

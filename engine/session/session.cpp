@@ -13,6 +13,13 @@ namespace {
 constexpr int32_t default_budget = 2048;
 constexpr int32_t longest_chunk = 1 << 20;
 
+// Of the forward pass of a token, attention and logits left out.
+double operations(const ModelConfig& m)
+{
+    const double projections = 1.0 * m.dim * m.head_dim * (2.0 * m.heads + 2.0 * m.kv_heads);
+    return 2.0 * m.layers * (projections + 3.0 * m.dim * m.ffn);
+}
+
 [[noreturn]] void refuse_option(const std::string& option, const std::string& what, const std::string& remedy)
 {
     throw Error(ErrorKind::Usage, "PAL-OPTION-03", option, what, remedy);
@@ -47,7 +54,13 @@ SessionOptions resolve(SessionOptions options, const ModelConfig& model, bool bo
                     "a chunk of " + std::to_string(options.chunk) + " leaves no room in the " +
                         std::to_string(model.context) + " positions the model was trained on",
                     "give a smaller --chunk");
-    options.rows_at_once = std::max(options.rows_at_once, options.chunk);
+    // So many that stopping between super-chunks takes effect in time (P14).
+    constexpr double operations_at_once = 5e10;
+    const auto rows = static_cast<int64_t>(operations_at_once / operations(model));
+    if (!options.stops_within_chunk) options.stops_within_chunk = rows < options.chunk;
+    if (*options.stops_within_chunk) options.rows_at_once = options.chunk;
+    options.rows_at_once =
+        std::max<int32_t>(static_cast<int32_t>(std::min<int64_t>(options.rows_at_once, rows)), options.chunk);
     return options;
 }
 
@@ -77,7 +90,7 @@ std::unique_ptr<Policy> fitting(std::unique_ptr<Policy> policy, const SessionOpt
 std::unique_ptr<Policy> policy_for(const SessionOptions& given, const ModelConfig& model)
 {
     const SessionOptions options = resolve(given, model, is_bounded(given.policy, model));
-    return make_policy(options.policy, {model.layers, model.kv_heads, options.budget});
+    return make_policy(options.policy, {model.layers, model.kv_heads, options.budget, options.pins});
 }
 
 CacheShape shape_of(const Model& model, const SessionOptions& options, const Policy& policy)
@@ -87,7 +100,7 @@ CacheShape shape_of(const Model& model, const SessionOptions& options, const Pol
                      .heads = model.head_shape(),
                      .type = *options.kv_type,
                      .chunk = options.chunk,
-                     .stage_every_layer = policy.couples_layers(),
+                     .stage_every_layer = policy.couples_layers() || *options.stops_within_chunk,
                      .with_signals = policy.signals().any(),
                      .list_budget = {}};
     for (int32_t l = 0; l < c.layers; ++l)
@@ -190,7 +203,7 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions& optio
 
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options, std::unique_ptr<Policy> policy)
     : model_(std::move(model)), options_(resolve(options, model_->config(), policy->bounded())),
-      policy_(fitting(std::move(policy), options_, model_->config())),
+      given_(options.policy), policy_(fitting(std::move(policy), options_, model_->config())),
       cache_(shape_of(*model_, options_, *policy_), model_->backend()),
       transformer_(transformer_for(*model_, options_, *policy_)), step_(std::make_unique<Step>(*this)),
       sampler_(options_.sampler)
@@ -199,23 +212,40 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions& optio
 }
 
 Session::Session(const Session& other, KvCache cache)
-    : model_(other.model_), options_(other.options_), policy_(other.policy_->clone()), cache_(std::move(cache)),
-      transformer_(transformer_for(*model_, options_, *policy_)), step_(std::make_unique<Step>(*this)),
-      sampler_(other.sampler_), logits_(other.logits_), has_logits_(other.has_logits_),
-      last_token_(other.last_token_), tokens_seen_(other.tokens_seen_), steps_seen_(other.steps_seen_),
-      evicted_(other.evicted_)
+    : model_(other.model_), options_(other.options_), given_(other.given_), policy_(other.policy_->clone()),
+      cache_(std::move(cache)), transformer_(transformer_for(*model_, options_, *policy_)),
+      step_(std::make_unique<Step>(*this)), sampler_(other.sampler_), logits_(other.logits_),
+      has_logits_(other.has_logits_), last_token_(other.last_token_), tokens_seen_(other.tokens_seen_),
+      steps_seen_(other.steps_seen_), evicted_(other.evicted_)
 {
 }
 
 Session::~Session() = default;
 
-bool Session::feed(std::span<const TokenId> tokens, const FeedOptions& options)
+uint64_t Session::list_slots(const Model& model, const SessionOptions& given)
+{
+    const ModelConfig& c = model.config();
+    const SessionOptions options = resolve(given, c, is_bounded(given.policy, c));
+    const auto policy = fitting(policy_for(options, c), options, c);
+    uint64_t slots = 0;
+    for (int32_t l = 0; l < c.layers; ++l)
+        for (int32_t h = 0; h < c.kv_heads; ++h)
+            slots += static_cast<uint64_t>(policy->list_budget(l, h));
+    return slots;
+}
+
+void Session::check_tokens(std::span<const TokenId> tokens) const
 {
     for (const TokenId token : tokens)
         if (token < 0 || token >= model_->config().vocabulary)
             throw Error(ErrorKind::Failed, "PAL-TEXT-01", "token " + std::to_string(token),
                         "the model's vocabulary has " + std::to_string(model_->config().vocabulary) + " entries",
                         "use ids of this model's tokenizer");
+}
+
+bool Session::feed(std::span<const TokenId> tokens, const FeedOptions& options)
+{
+    check_tokens(tokens);
     pending_.insert(pending_.end(), tokens.begin(), tokens.end());
     return run(std::ssize(pending_) / options_.chunk * options_.chunk, options);
 }
@@ -231,8 +261,9 @@ bool Session::run(int64_t tokens, const FeedOptions& options)
 try {
     const Stopwatch watch;
     const uint64_t seen_before = tokens_seen_;
+    const bool layers_first = policy_->couples_layers() || *options_.stops_within_chunk;
     const int64_t rows_at_once =
-        policy_->couples_layers() ? options_.chunk : options_.rows_at_once / options_.chunk * options_.chunk;
+        layers_first ? options_.chunk : options_.rows_at_once / options_.chunk * options_.chunk;
     std::vector<TokenId> batch;
     while (tokens > 0) {
         if (options.stop.stop_requested()) {
@@ -247,9 +278,14 @@ try {
         const int64_t whole = rows / options_.chunk, rest = rows % options_.chunk;
         std::vector<int32_t> chunks(static_cast<size_t>(whole), options_.chunk);
         if (rest > 0) chunks.push_back(static_cast<int32_t>(rest));
-        // The last token's logits are wanted before the next rows overwrite what they are computed from.
-        if (options.loss && tokens_seen_ > 0) compute_logits();
-        transformer_.prefill(batch, chunks, tokens_seen_, cache_, policy_->couples_layers(), *step_);
+        // The last token's logits are wanted before the next rows overwrite what they are computed from: for its
+        // loss, and if the next rows are taken back.
+        const bool may_be_taken_back = layers_first && options.stop.stop_possible();
+        if ((options.loss || may_be_taken_back) && tokens_seen_ > 0) compute_logits();
+        if (!transformer_.prefill(batch, chunks, tokens_seen_, cache_, layers_first, *step_, options.stop)) {
+            pending_.clear();
+            return false;
+        }
         if (options.loss) report_losses(batch, options);
         has_logits_ = false;
         last_token_ = batch.back();
@@ -262,6 +298,39 @@ try {
 } catch (...) {
     pending_.clear();
     throw;
+}
+
+void Session::set_pins(const Pins& pins)
+{
+    if (pins == options_.pins) return;
+    SessionOptions changed = options_;
+    changed.policy = given_;
+    changed.pins = pins;
+    auto policy = policy_for(changed, model_->config());
+    for (int32_t l = 0; l < cache_.shape().layers; ++l)
+        for (int32_t h = 0; h < cache_.shape().heads.kv_heads; ++h)
+            if (policy->list_budget(l, h) != cache_.capacity(l, h))
+                refuse_option("pins", "this session's lists were not made for other pins",
+                              "begin a new session with --pin");
+    policy_ = std::move(policy);
+    options_.policy = policy_->resolved();
+    options_.pins = pins;
+}
+
+double Session::held(const TokenRange& range) const
+{
+    const auto last = static_cast<uint32_t>(std::min<uint64_t>(range.last, tokens_seen_));
+    if (range.first >= last) return 0;
+    const CacheShape& shape = cache_.shape();
+    uint64_t held = 0;
+    for (int32_t l = 0; l < shape.layers; ++l)
+        for (int32_t h = 0; h < shape.heads.kv_heads; ++h) {
+            const auto& stream = cache_.list(l, h).stream;
+            held += static_cast<uint64_t>(std::lower_bound(stream.begin(), stream.end(), last) -
+                                          std::lower_bound(stream.begin(), stream.end(), range.first));
+        }
+    return static_cast<double>(held) /
+           (static_cast<double>(last - range.first) * shape.layers * shape.heads.kv_heads);
 }
 
 bool Session::has_room(int64_t tokens) const
@@ -325,7 +394,12 @@ GenerateResult Session::generate(const GenerateOptions& options)
 {
     const Stopwatch watch;
     GenerateResult result;
-    finish();
+    const std::vector<TokenId> waiting = pending_;
+    if (!finish({.stop = options.stop, .progress = {}, .loss = {}})) {
+        pending_ = waiting; // asked for with what was fed, which stays
+        result.end = GenerateEnd::Cancelled;
+        return result;
+    }
     for (;;) {
         if (options.stop.stop_requested()) {
             result.end = GenerateEnd::Cancelled;
@@ -351,18 +425,21 @@ GenerateResult Session::generate(const GenerateOptions& options)
     return result;
 }
 
+void Session::set_sampler(const SamplerOptions& options)
+{
+    sampler_.restart(options);
+    options_.sampler = options;
+}
+
 int64_t Session::replay(std::span<const TokenId> tokens, bool ended, std::stop_token stop)
 {
+    check_tokens(tokens);
     finish();
     int64_t count = 0;
     if (tokens_seen_ == 0) return count;
     for (const TokenId token : tokens) {
         if (stop.stop_requested()) break;
-        const Sampler before = sampler_;
-        if (sampler_.sample(logits()) != token) {
-            sampler_ = before;
-            break;
-        }
+        sampler_.sample(logits());
         decode(token);
         ++count;
     }

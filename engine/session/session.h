@@ -5,7 +5,7 @@
 // last time an incomplete chunk was asked for (generate, fork, finish).
 //
 // Not thread-safe; sessions that share a model's backend take turns. Cancelling takes effect between super-chunks
-// and between tokens, and leaves the session as after the last one.
+// (within a chunk where one takes long) and between tokens, and leaves the session as after the last one.
 #pragma once
 
 #include <functional>
@@ -75,11 +75,16 @@ public:
     bool finish(const FeedOptions& options = {});
     int64_t pending() const { return std::ssize(pending_); }
 
+    // Cancelled before an incomplete chunk is computed, its tokens go on waiting.
     GenerateResult generate(const GenerateOptions& options);
-    // Generates again what was generated from here before, up to a crash; `ended`: the sampler then chose an end of
-    // text. Returns how many of the tokens the sampler chose again; the rest was not fed.
+    // Takes in again what was generated from here before, token by token, so that the cache is what it was;
+    // `ended`: the sampler then chose an end of text. The sampler draws once a token, and goes on as it would have
+    // if it is the one that chose them. Returns how many tokens were taken in: all, unless it was stopped.
     int64_t replay(std::span<const TokenId> tokens, bool ended, std::stop_token stop = {});
     Sampler& sampler() { return sampler_; }
+    // A fresh sampler for what is generated from now on; what was generated stays known to its repeat penalty.
+    // Throws Error (Usage) for an option out of range; then nothing changed.
+    void set_sampler(const SamplerOptions& options);
 
     // Logits after the last token. REQUIRES: something was fed; finishes an incomplete chunk.
     const std::vector<float>& logits();
@@ -90,8 +95,19 @@ public:
 
     std::unique_ptr<Session> fork(); // finishes an incomplete chunk; costs one copy of the cache
     SessionState state();            // changes nothing: tokens of an incomplete chunk go on waiting
+    // The most bytes that logits and lists of a state with these settings can have. Throws as restore does.
+    static uint64_t largest_lists(const Model& model, const SessionState& state);
     // Throws Error (Failed) if the state is of another model, target or setting, or does not fit itself.
     static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state);
+
+    // Tokens that no policy evicts from now on, in place of those before; what has left already stays away. The
+    // policy begins anew with what is kept, its own slots made for the rest of the budget; the same pins change
+    // nothing. Throws Error (Usage, PAL-PIN-01) if they leave too little, and then changes nothing. REQUIRES: the
+    // policy was made by its name.
+    void set_pins(const Pins& pins);
+    const Pins& pins() const { return options_.pins; }
+    // How many of the (layer, KV head, token) triples of a range are held, of those that were read.
+    double held(const TokenRange& range) const;
 
     void set_fade_sink(FadeSink sink) { fade_sink_ = std::move(sink); }
     void set_observer(std::function<void(const Selection&)> observer) { observer_ = std::move(observer); }
@@ -101,8 +117,12 @@ private:
     class TakeBack;
     Session(const Session& other, KvCache cache);
 
+    // Of all lists together. Throws Error (Usage) for options that do not fit.
+    static uint64_t list_slots(const Model& model, const SessionOptions& options);
+
     bool run(int64_t tokens, const FeedOptions& options);
     void decode(TokenId token);
+    void check_tokens(std::span<const TokenId> tokens) const;
     bool has_room(int64_t tokens) const;
     void check_room(int64_t tokens) const;
     Probe probe(); // leaves the session as it was
@@ -111,6 +131,7 @@ private:
 
     std::shared_ptr<const Model> model_;
     SessionOptions options_;
+    PolicySpec given_; // the policy as asked for; options_ has it resolved
     std::unique_ptr<Policy> policy_;
     KvCache cache_;
     Transformer transformer_;

@@ -36,20 +36,14 @@ void check_list(const ListAtRest& list, const KvCache& cache, int32_t layer, int
                "read the document again");
 }
 
-std::unique_ptr<Session> begun(const std::shared_ptr<const Model>& model, const SessionState& state)
-{
-    try {
-        return std::make_unique<Session>(model, SessionOptions{.policy = state.policy,
-                                                               .budget = state.budget,
-                                                               .chunk = state.chunk,
-                                                               .positions = state.positions,
-                                                               .kv_type = state.kv_type,
-                                                               .rows_at_once = SessionOptions{}.rows_at_once,
-                                                               .sampler = state.sampler_options});
-    } catch (const Error& error) {
-        if (error.kind() != ErrorKind::Usage) throw;
-        refuse("its settings are not possible here: " + error.text(), "read the document again");
-    }
+// What the options of a state are made of may be impossible here.
+template<class Make>
+auto with_settings(Make&& make)
+try {
+    return make();
+} catch (const Error& error) {
+    if (error.kind() != ErrorKind::Usage) throw;
+    refuse("its settings are not possible here: " + error.text(), "read the document again");
 }
 
 // What was fed left logits and a last token behind; what was not, did not. Tokens beyond the index type never were.
@@ -70,6 +64,27 @@ void check_stream(const SessionState& state, const ModelConfig& model)
 }
 
 } // namespace
+
+SessionOptions options_of(const SessionState& state)
+{
+    return {.policy = state.policy,
+            .budget = state.budget,
+            .chunk = state.chunk,
+            .pins = Pins(state.pins),
+            .positions = state.positions,
+            .kv_type = state.kv_type,
+            .rows_at_once = SessionOptions{}.rows_at_once,
+            .sampler = state.sampler_options};
+}
+
+uint64_t Session::largest_lists(const Model& model, const SessionState& state)
+{
+    const ModelConfig& c = model.config();
+    const auto slots = with_settings([&] { return list_slots(model, options_of(state)); });
+    const auto token_bytes = sizeof(uint32_t) + 2 * sizeof(double) +
+                             static_cast<uint64_t>(2 * kernels::row_bytes(state.kv_type, c.head_dim));
+    return slots * token_bytes + static_cast<uint64_t>(c.vocabulary) * sizeof(float);
+}
 
 // Takes the token that was just fed out of every list again.
 class Session::TakeBack final : public LayerStep {
@@ -118,6 +133,8 @@ SessionState Session::state()
     SessionState state{.model_fingerprint = model_->fingerprint(),
                        .simd_target = model_->backend().simd_target(),
                        .policy = options_.policy,
+                       .given = given_,
+                       .pins = options_.pins.ranges(),
                        .budget = options_.budget,
                        .chunk = options_.chunk,
                        .positions = options_.positions,
@@ -150,7 +167,8 @@ std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, co
         refuse("it was computed with " + state.simd_target + " instructions, this process uses " +
                    model->backend().simd_target(),
                "start with --simd " + state.simd_target + " or read the document again");
-    auto session = begun(model, state);
+    auto session = with_settings([&] { return std::make_unique<Session>(model, options_of(state)); });
+    session->given_ = state.given;
     check_stream(state, model->config());
     const CacheShape& shape = session->cache_.shape();
     for (int32_t l = 0; l < shape.layers; ++l)

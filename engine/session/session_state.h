@@ -29,6 +29,8 @@ struct SessionState {
     std::string model_fingerprint;
     std::string simd_target;
     PolicySpec policy; // resolved
+    PolicySpec given;  // as asked for
+    std::vector<TokenRange> pins;
     int32_t budget = 0;
     int32_t chunk = 0;
     PositionMode positions = PositionMode::Contiguous;
@@ -46,5 +48,7 @@ struct SessionState {
     std::vector<std::byte> sampler_state;
     std::vector<ListAtRest> lists; // [layers * kv_heads]
 };
+
+SessionOptions options_of(const SessionState& state);
 
 } // namespace palimpsest::engine

@@ -3,6 +3,8 @@ set(TEXT_SOURCES
     text/detokenizer.cpp
     text/document_encoder.cpp
     text/normalizer.cpp
+    text/passage_finder.cpp
+    text/section_finder.cpp
     text/sentencepiece_model.cpp
     text/tokenizer.cpp
     text/utf8.cpp

@@ -21,6 +21,8 @@ public:
     void download(void* to_host, const void* from, size_t bytes) override;
     void copy(void* to, const void* from, size_t bytes) override; // ranges may overlap
 
+    void set_stop(std::stop_token stop) override { context_.threads.set_stop(std::move(stop)); }
+
     std::unique_ptr<Weight> load(std::span<const HostMatrix> parts) override;
 
     void embed(const EmbedArgs& args) override;

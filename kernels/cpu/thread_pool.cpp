@@ -75,7 +75,7 @@ void ThreadPool::run_erased(int64_t tasks, Call call, void* body)
 {
     if (tasks <= 0) return;
     if (tasks == 1 || workers_.empty()) {
-        for (int64_t task = 0; task < tasks; ++task)
+        for (int64_t task = 0; task < tasks && !cancel_.stop_requested(); ++task)
             call(body, task, 0);
         return;
     }
@@ -138,7 +138,8 @@ void ThreadPool::leave()
 
 void ThreadPool::take_tasks(int worker)
 {
-    for (int64_t task; (task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_;)
+    for (int64_t task;
+         !cancel_.stop_requested() && (task = next_.fetch_add(1, std::memory_order_relaxed)) < tasks_;)
         call_(body_, task, worker);
 }
 

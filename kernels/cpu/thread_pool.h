@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <stop_token>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -25,7 +26,7 @@ public:
     int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
     // Calls body(task, worker) for every task in [0, tasks), worker in [0, threads()), and returns when all are
-    // done. The body must not throw and must not call run.
+    // done (but see set_stop). The body must not throw and must not call run.
     template<class Body>
     void run(int64_t tasks, Body&& body)
     {
@@ -34,6 +35,9 @@ public:
             tasks, [](void* b, int64_t task, int worker) { (*static_cast<Plain*>(b))(task, worker); },
             const_cast<void*>(static_cast<const void*>(&body)));
     }
+
+    // Once a stop of this token is requested, a run leaves out the tasks that nobody has begun. Not during a run.
+    void set_stop(std::stop_token token) { cancel_ = std::move(token); }
 
 private:
     using Call = void (*)(void*, int64_t, int);
@@ -53,6 +57,7 @@ private:
     std::atomic<uint64_t> state_{0};
     std::atomic<bool> stop_{false};
     std::atomic<int64_t> next_{0}; // next task nobody has taken
+    std::stop_token cancel_;
     int64_t tasks_ = 0;
     Call call_ = nullptr;
     void* body_ = nullptr;

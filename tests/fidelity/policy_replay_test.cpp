@@ -43,20 +43,31 @@ double relative_error(double value, double expected, double scale)
     return std::abs(value - expected) / std::max(std::abs(expected), scale);
 }
 
+std::set<uint32_t> tokens_of(const Pins& pins)
+{
+    std::set<uint32_t> tokens;
+    for (const TokenRange& range : pins.ranges())
+        for (uint32_t token = range.first; token < range.last; ++token)
+            tokens.insert(token);
+    return tokens;
+}
+
 // One engine session and the two references beside it.
 class Replay {
 public:
     Replay(std::shared_ptr<const Model> model, const std::string& policy, int32_t budget, int32_t chunk,
-           PositionMode positions)
+           PositionMode positions, const Pins& pins = {})
         : reference_model_(model->files()), stream_(reference_model_, positions == PositionMode::Contiguous),
           session_(model, {.policy = PolicySpec::parse(policy),
                            .budget = budget,
                            .chunk = chunk,
+                           .pins = pins,
                            .positions = positions,
                            .kv_type = kernels::DType::F32,
                            .rows_at_once = 1, // a super-chunk is one chunk, so that references keep pace
                            .sampler = {}}),
-          policy_(session_.options().policy, model->config().layers, model->config().kv_heads, budget)
+          policy_(session_.options().policy, model->config().layers, model->config().kv_heads, budget,
+                  tokens_of(pins))
     {
         session_.set_observer([this](const Selection& s) { observe(s); });
     }
@@ -71,6 +82,12 @@ public:
                 session_.finish();
             });
         }
+    }
+
+    void pin(const Pins& pins)
+    {
+        session_.set_pins(pins);
+        policy_ = policy_.restarted(session_.options().policy, tokens_of(pins));
     }
 
     void generate(int32_t count)
@@ -197,6 +214,25 @@ TEST_CASE("selections, signals and logits agree with the slow references over lo
     CHECK(replay.worst_logit < 5e-5); // f32 against f64, after 8 layers of random weights
 }
 
+TEST_CASE("beside pins, selections, signals and logits agree with the slow references")
+{
+    const auto chunk = GENERATE(1, 16);
+    const std::string policy =
+        GENERATE("treekv", "treekv-log:score=sum", "treekv:height=2", "streaming", "lacache");
+    const auto model = load({.layers = 8, .kv_heads = 2, .seed = 3});
+    const auto tokens = random_tokens(420, model->config().vocabulary, 17);
+    Replay replay(model, policy, 48, chunk, PositionMode::Contiguous, Pins({{0, 2}, {60, 66}}));
+    replay.feed(std::span(tokens).first(200));
+    replay.pin(Pins({{0, 2}, {60, 66}, {150, 158}, {195, 203}})); // partly gone, partly to come
+    replay.feed(std::span(tokens).subspan(200));
+    replay.generate(20);
+    INFO(policy << ", chunk " << chunk);
+    CHECK(replay.selections > 0);
+    CHECK(replay.wrong_selections == 0);
+    CHECK(replay.worst_signal < 1e-5);
+    CHECK(replay.worst_logit < 5e-5);
+}
+
 TEST_CASE("the shipped model's summary is the model's")
 {
     // The framing and the order of things are those of `palimpsest summarize`; the document is the chronicle's
@@ -224,8 +260,8 @@ TEST_CASE("the shipped model's summary is the model's")
     INFO("worst signal error " << replay.worst_signal << ", worst logit error " << replay.worst_logit);
     CHECK(tokens.size() > 300);
     CHECK(replay.wrong_selections == 0);
-    // A trained model's logits are an order larger than those of the random ones above, and with them what f32 loses in
-    // the argument of exp.
+    // A trained model's logits are an order larger than those of the random ones above, and with them what f32
+    // loses in the argument of exp.
     CHECK(replay.worst_signal < 2e-5);
     CHECK(replay.worst_logit < 2e-5);
 }

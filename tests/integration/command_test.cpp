@@ -4,12 +4,14 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <thread>
 #include <unistd.h>
 
 #include "app/palimpsest/application.h"
 #include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/output.h"
+#include "app/palimpsest/progress.h"
 #include "app/palimpsest/retention_picture.h"
 #include "tests/support/catch.h"
 
@@ -118,6 +120,31 @@ TEST_CASE("an answer that was cut says so, and one that stopped does not")
     const Ran short_answer = command(stopped);
     CHECK(short_answer.out == text.substr(0, 1) + "\n");
     CHECK(short_answer.err.find("cut after") == std::string::npos);
+    // What follows --stop and its text is a word of its own.
+    auto asked =
+        std::vector<std::string>{"ask", "--stop", "x", file.name(), "--stop", "y", "who?", "--max-tokens", "3"};
+    asked.insert(asked.end(), common.begin(), common.end());
+    CHECK(command(asked).status == 0);
+}
+
+TEST_CASE("the time that is left follows from the rate of this run")
+{
+    std::istringstream in;
+    std::ostringstream out, err;
+    Console console{in, out, err, false, false, {}};
+    Progress progress(console, Progress::Style::Events, "book", std::nullopt);
+    progress.start_at(1000, 1000000); // 1000 tokens are of what comes before the document
+    progress.written(77);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    progress.update({.tokens_seen = 1000001}, 0, 1000002);
+    const auto event = nlohmann::json::parse(err.str());
+    CHECK(event["seconds_left"].get<double>() >= 0.02); // one more as long as the one before
+    CHECK(event["bytes_written"] == 77);
+    err.str("");
+    Progress plain(console, Progress::Style::Plain, "book", std::nullopt);
+    plain.start_at(1000, 1500);
+    plain.update({.tokens_seen = 1600}, 0, 2000);
+    CHECK(err.str().starts_with("Reading book  60 % - 1,600 tokens"));
 }
 
 TEST_CASE("lists of policies split at commas that start a policy")

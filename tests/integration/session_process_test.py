@@ -5,6 +5,8 @@ import json
 import os
 import pty
 import random
+import re
+import resource
 import select
 import shutil
 import signal
@@ -147,6 +149,112 @@ class SessionTest(unittest.TestCase):
         with sqlite3.connect(os.path.join(self.folder, "palimpsest", "palimpsest.db")) as database:
             self.assertEqual(database.execute("PRAGMA integrity_check").fetchone()[0], "ok")
 
+    def test_a_file_that_has_changed_is_noticed(self):
+        read = lambda *more: self.run_command("read", self.book, "--session", "one", *SMALL, *more).stderr.decode()
+        documents = lambda: len(self.document("sessions", "show", "one")["documents"])
+        read()
+        os.utime(self.book, (1, 1))
+        self.assertIn("was read into this session before", read())
+        same_length = text(3000, 1).replace("keeper", "warden")
+        for content in (same_length, text(3000, 1) + "More.\n"):
+            self.file("book.txt", content)
+            sentence = self.fails(1, "PAL-DOC-06", "read", self.book, "--session", "one", *SMALL)
+            self.assertIn("--again", sentence)
+            self.fails(1, "PAL-DOC-06", "summarize", self.book, "--session", "one")
+        self.assertEqual(documents(), 1)
+        read("--again")
+        self.assertEqual(documents(), 2)
+        self.assertIn("was read into this session before", read())
+        self.file("book.txt", text(3000, 1))  # as it was at first
+        self.assertIn("was read into this session before", read())
+        read("--again")
+        self.assertEqual(documents(), 3)
+        # What comes through a pipe is never known before.
+        for expected in (4, 5):
+            self.run_command("read", "-", "--session", "one", stdin=b"the keeper wrote\n")
+            self.assertEqual(documents(), expected)
+
+    def test_a_file_that_changes_while_it_is_partly_read_goes_on_as_it_was(self):
+        content = text(LONG, 12)
+        book = self.file("long.txt", content)
+        expected = self.document("read", book, "--session", "whole", *SMALL)
+        whole = self.kept("whole")
+
+        def stop(process):
+            process.stderr.readline()
+            process.send_signal(signal.SIGINT)
+
+        self.assertEqual(self.interrupted_at("cut", book, stop), 130)
+        self.file("long.txt", content.replace("sea", "hill"))
+        again = self.run_command("read", book, "--session", "cut", *SMALL, "--again", "--json")
+        self.assertIn(b"its file has changed", again.stderr)
+        self.assertEqual(json.loads(again.stdout)["tokens_seen"], expected["tokens_seen"])
+        self.assertEqual(self.kept("cut"), whole)
+        self.fails(1, "PAL-DOC-06", "read", book, "--session", "cut", *SMALL)
+
+    def test_progress_goes_on_where_it_was(self):
+        book = self.file("long.txt", text(LONG, 13))
+
+        def stop(process):
+            for _ in range(12):
+                process.stderr.readline()
+            process.send_signal(signal.SIGINT)
+
+        self.assertEqual(self.interrupted_at("cut", book, stop), 130)
+        self.run_command("sessions", "fork", "cut", "copy")
+        shown = self.document("sessions", "show", "cut")
+        done, total = shown["tokens_saved"], shown["documents"][0]["tokens"]
+        result = self.run_command("read", book, "--session", "cut", "--events", "--json")
+        events = [json.loads(line) for line in result.stderr.splitlines()]
+        self.assertRegex(events[0]["text"], r"going on with long at [0-9,]+ of %s tokens" % format(total, ","))
+        progress = [e for e in events if e["event"] == "progress"]
+        self.assertGreater(min(e["tokens_seen"] for e in progress), done)
+        self.assertGreater(min(e["seconds_left"] for e in progress[:-1]), 0)
+        self.assertEqual(progress[-1]["seconds_left"], 0)
+        self.assertEqual(progress[-1]["tokens_seen"], progress[-1]["tokens_total"])
+        final = json.loads(result.stdout)
+        self.assertEqual(final["tokens_fed_again"], 0)
+        self.assertGreater(final["bytes_written"], 0)
+        lines = self.run_command("read", book, "--session", "copy").stderr.decode().splitlines()
+        first = next(line for line in lines if line.startswith("Reading "))
+        self.assertGreaterEqual(int(first.split()[2]), 100 * done // (total + 100))
+        self.assertIn(" left - ", first)
+        # Nothing is fed or written to ask or to look.
+        for command in (["ask", "--session", "cut", "who?", "--max-tokens", "2"], ["inspect", "--session", "cut"]):
+            counts = self.document(*command)
+            self.assertEqual((counts["tokens_fed_again"], counts["bytes_written"]), (0, 0))
+        summary = self.document("summarize", book, "--session", "cut", "--max-tokens", "2")
+        self.assertEqual((summary["tokens_fed_again"], summary["bytes_written"]), (0, 0))
+
+    def test_sections_are_shown_and_their_ends_are_checkpoints(self):
+        chapters = ["CHAPTER %d\n\n%s\n" % (i + 1, text(300 + 50 * i, 20 + i)) for i in range(12)]
+        book = self.file("chapters.txt", "".join(chapters))
+        result = self.run_command("read", book, "--session", "one", *SMALL, "--events", "--checkpoint-seconds", "0")
+        document = self.document("sessions", "show", "one")["documents"][0]
+        sections = document["sections"]
+        self.assertEqual([s["title"] for s in sections], ["CHAPTER %d" % (i + 1) for i in range(12)])
+        begins = [sum(len(c) for c in chapters[:i]) for i in range(12)]
+        self.assertEqual([s["first_byte"] for s in sections], begins)
+        pieces = self.document("tokenize", book, "--pieces", "--model", MODEL)["pieces"]
+        plain = [re.sub("<0x(..)>", lambda m: chr(int(m[1], 16)), p).replace("\u2581", " ") for p in pieces]
+        for s in sections:
+            at = s["first_token"]
+            self.assertRegex("".join(plain[at:at + 20]), r"^\s*%s\b" % s["title"])
+            self.assertNotRegex("".join(plain[at + 1:at + 20]), r"^\s*CHAPTER")
+        self.assertIn("12 sections", self.run_command("sessions", "show", "one").stdout.decode())
+        # A state has whole chunks of 16 tokens, and what waits for its chunk.
+        framing = self.document("sessions", "show", "one")["tokens"] - document["tokens"]
+        saved = [e["tokens_seen"] for e in map(json.loads, result.stderr.splitlines()) if e["event"] == "checkpoint"]
+        ends = {(framing + s["first_token"]) // 16 * 16 for s in sections[1:]}
+        self.assertEqual(ends - set(saved), set())
+        # Not more often than that: a quarter of an hour has not passed.
+        result = self.run_command("read", book, "--session", "two", *SMALL, "--events", "--checkpoint-seconds", "3600")
+        self.assertEqual(result.stderr.count(b'"checkpoint"'), 1)
+        markdown = self.file("notes.md", "# One\n\nthe light\n\nTwo\n---\n\n```\n# no\n```\n")
+        self.run_command("read", markdown, "--session", "three", *SMALL)
+        sections = self.document("sessions", "show", "three")["documents"][0]["sections"]
+        self.assertEqual([s["title"] for s in sections], ["One", "Two"])
+
     def killed_at_write(self, number, *arguments):
         """Runs the command and kills it as it is about to write to a file for the given time."""
         trace = ["strace", "-f", "-qq", "-o", os.devnull, "-e", "trace=pwrite64,fdatasync,fsync",
@@ -162,9 +270,7 @@ class SessionTest(unittest.TestCase):
             return sum(("pwrite64(" in line or "sync(" in line) for line in lines)
 
     def test_reading_survives_a_kill_at_any_write(self):
-        # A leak check needs to trace, and cannot while it is traced.
-        self.traced = dict(self.environment, ASAN_OPTIONS="detect_leaks=0")
-        if not shutil.which("strace") or subprocess.run(["strace", "true"], capture_output=True).returncode:
+        if not self.traces():
             self.skipTest("strace is not there, or not allowed")
         book = self.file("book.txt", text(20000, 8))
         read = lambda name: ["read", book, "--session", name, *SMALL, "--checkpoint-seconds", "0.02"]
@@ -255,6 +361,243 @@ class SessionTest(unittest.TestCase):
             self.run_command("chat", "--session", name, *SMALL, "--max-tokens", "8", stdin=b"and now?\n")
             self.run_command("sessions", "verify", name)
 
+    def test_an_answer_that_a_crash_cut_short_is_stopped_and_not_growing(self):
+        process = self.start("chat", "--session", "one", *SMALL, "--max-tokens", "1000000", "--events")
+        process.stdin.write(b"go on\n")
+        process.stdin.flush()
+        while json.loads(process.stderr.readline())["event"] != "token":
+            pass
+        process.kill()
+        process.communicate()
+        state = lambda: self.document("sessions", "show", "one")["messages"][1]["state"]
+        self.assertEqual(state(), "growing")
+        self.document("inspect", "--session", "one")
+        self.assertEqual(state(), "growing")  # a reader changes nothing
+        self.run_command("chat", "--session", "one")
+        self.assertEqual(state(), "stopped")
+
+    def traces(self):
+        # A leak check needs to trace, and cannot while it is traced.
+        self.traced = dict(self.environment, ASAN_OPTIONS="detect_leaks=0")
+        return bool(shutil.which("strace")) and subprocess.run(["strace", "true"], capture_output=True).returncode == 0
+
+    def chat_with_failing_writes(self, first, last, lines, name):
+        """A chat that has opened its session, and then finds no space for writes number `first` to `last`."""
+        log = os.path.join(self.folder, "trace")
+        subprocess.run(["strace", "-f", "-qq", "-o", log, "-e", "trace=pwrite64", PROGRAM, "chat", "--session", name],
+                       stdin=subprocess.DEVNULL, check=True, capture_output=True, timeout=300, env=self.traced)
+        with open(log) as lines_of_log:
+            opening = sum("pwrite64(" in line for line in lines_of_log)
+        when = "%d..%d" % (opening + first, opening + last) if last else "%d+" % (opening + first)
+        trace = ["strace", "-f", "-qq", "-o", os.devnull, "-e", "trace=pwrite64", "-e", "inject=pwrite64:error=ENOSPC:when=" + when]
+        return subprocess.run([*trace, PROGRAM, "chat", "--session", name, "--max-tokens", "12", "--json"], input=lines,
+                              capture_output=True, timeout=300, env=self.traced)
+
+    def test_a_full_disk_stops_no_answer(self):
+        if not self.traces():
+            self.skipTest("strace is not there, or not allowed")
+        first = lambda name: self.run_command("chat", "--session", name, *SMALL, "--max-tokens", "12", stdin=b"zero\n")
+        messages = lambda name: [m["text"] for m in self.document("sessions", "show", name)["messages"][::2]]
+        first("whole")
+        expected = self.document("chat", "--session", "whole", "--max-tokens", "12", stdin=b"one\ntwo\n")["turns"]
+
+        # No space from the first turn on: both answers come, a note says why they are not saved, and so does the end.
+        first("full")
+        full = self.chat_with_failing_writes(1, None, b"one\ntwo\n", "full")
+        errors = full.stderr.decode()
+        self.assertEqual(full.returncode, 4, errors)
+        self.assertEqual(json.loads(full.stdout)["turns"], expected)
+        self.assertIn("note: session 'full': the last turn is not saved: the disk is full", errors)
+        error = json.loads(errors.splitlines()[-1])
+        self.assertEqual(error["code"], "PAL-DISK-01")
+        self.assertTrue(error["text"].startswith("the last 2 turns are not saved"), error)
+        self.assertEqual(messages("full"), ["zero"])
+        self.run_command("sessions", "verify", "full")
+        # What was not saved was never said.
+        again = self.document("chat", "--session", "full", "--max-tokens", "12", stdin=b"one\ntwo\n")["turns"]
+        self.assertEqual(again, expected)
+
+        # Space comes back while the second turn is under way: all is saved.
+        first("later")
+        later = self.chat_with_failing_writes(1, 2, b"one\ntwo\n", "later")
+        self.assertEqual(later.returncode, 0, later.stderr)
+        self.assertIn(b"the last turn is not saved", later.stderr)
+        self.assertIn(b"all turns are saved now", later.stderr)
+        self.assertEqual(json.loads(later.stdout)["turns"], expected)
+        self.assertEqual(messages("later"), ["zero", "one", "two"])
+        self.assertEqual(self.kept("later"), self.kept("whole"))
+
+        # Wherever the writes begin to fail: what is said to be saved is, and no more.
+        for moment in range(1, 40):
+            name = "at %d" % moment
+            first(name)
+            failed = self.chat_with_failing_writes(moment, None, b"one\ntwo\n", name)
+            self.assertIn(failed.returncode, (0, 4), failed.stderr)
+            self.assertEqual(json.loads(failed.stdout)["turns"], expected)
+            lost = re.search(r"the last (\d )?turns? (is|are) not saved[^\n]*\Z", failed.stderr.decode().strip())
+            self.assertEqual(failed.returncode == 4, lost is not None, failed.stderr)
+            count = 0 if not lost else int(lost[1] or 1)
+            self.assertEqual(messages(name)[:3 - count], ["zero", "one", "two"][:3 - count])
+            self.run_command("sessions", "verify", name)
+            self.run_command("sessions", "rm", name)
+            if failed.returncode == 0 and b"not saved" not in failed.stderr:
+                break
+        self.assertGreater(moment, 5)
+
+    def test_a_file_that_may_not_grow_stops_no_answer(self):
+        self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "12", stdin=b"zero\n")
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (33000, 33000))
+        process = self.start("chat", "--session", "one", "--max-tokens", "12", preexec_fn=limit)
+        answers, errors = process.communicate(b"one\ntwo\n", timeout=60)
+        self.assertEqual(process.returncode, 4, errors)
+        self.assertEqual(len(answers.splitlines()) >= 2, True)
+        self.assertIn(b"[PAL-DISK-02]", errors.splitlines()[-1])
+        self.assertEqual(len(self.document("sessions", "show", "one")["messages"]), 2)
+        self.run_command("sessions", "verify", "one")
+
+    # -- options on a session that is there ------------------------------------------------------------------------
+
+    def test_sampling_of_a_run_is_that_of_its_command_line(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        sampled = ["--temperature", "1.5", "--seed", "3", "--max-tokens", "24"]
+        greedy = self.document("ask", "--session", "one", "who?", "--max-tokens", "24")
+        warm = self.document("ask", "--session", "one", "who?", *sampled)
+        self.assertNotEqual(warm["answers"], greedy["answers"])
+        self.assertEqual(warm["answers"], self.document("ask", self.book, "who?", *SMALL, *sampled)["answers"])
+        self.assertEqual((greedy["temperature"], warm["temperature"], warm["seed"]), (0, 1.5, 3))
+        self.environment["PALIMPSEST_TEMPERATURE"] = "1.5"
+        self.assertEqual(self.document("ask", "--session", "one", "who?", *sampled[2:])["answers"], warm["answers"])
+        del self.environment["PALIMPSEST_TEMPERATURE"]
+        summary = lambda *more: self.document("summarize", self.book, "--session", "one", "--max-tokens", "24", *more)
+        self.assertNotEqual(summary(*sampled[:4])["answers"], summary()["answers"])
+
+        # A chat samples, whatever began the session, unless it is told not to; and asking afterwards is greedy still.
+        first = lambda name, *more: self.document("chat", "--session", name, "--max-tokens", "24", *more, stdin=b"who?\n")
+        for name in ("cold", "warm", "own"):
+            self.run_command("sessions", "fork", "one", name)
+        cold = first("cold", "--temperature", "0")
+        self.assertEqual(cold["turns"][0]["answer"], greedy["answers"][0]["text"])
+        self.assertEqual(first("warm", *sampled[:4])["turns"][0]["answer"], warm["answers"][0]["text"])
+        self.assertEqual(first("own")["temperature"], 0.7)
+        self.assertEqual(self.document("ask", "--session", "own", "and?")["temperature"], 0)
+
+    def test_a_chat_keeps_the_sampling_it_was_begun_with(self):
+        chat = lambda name, lines, *more: self.document("chat", "--session", name, "--max-tokens", "12", *more,
+                                                        stdin=lines.encode())
+        begun = [*SMALL, "--temperature", "1.2", "--seed", "7"]
+        whole = chat("whole", "one\ntwo\nthree\nfour\n", *begun)["turns"]
+        first = chat("parts", "one\ntwo\n", *begun)["turns"]
+        rest = chat("parts", "three\nfour\n")
+        self.assertEqual((rest["temperature"], rest["seed"]), (1.2, 7))
+        self.assertEqual(first + rest["turns"], whole)
+        chat("parts", "five\n", "--temperature", "0")
+        self.assertEqual(chat("parts", "six\n")["temperature"], 1.2)
+
+    def test_cache_options_that_are_not_the_sessions_are_refused(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        resolved = self.document("sessions", "show", "one")["options"]["policy"]
+        for option, other, same in (("--budget", "128", "64"), ("--chunk", "32", "16"), ("--policy", "streaming", resolved),
+                                    ("--positions", "original", "contiguous"), ("--kv-type", "f32", "f16"),
+                                    ("--model", OTHER_MODEL, MODEL)):
+            for command in (["ask", "--session", "one", "who?"], ["inspect", "--session", "one"],
+                            ["chat", "--session", "one"], ["read", self.book, "--session", "one"]):
+                sentence = self.fails(2, "PAL-SESSION-06", *command, option, other)
+                for value in (option, other, same):
+                    self.assertIn(value, sentence)
+            self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", option, same)
+        self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", "--kv-type", "auto", "--policy", "treekv")
+        # What pins take from the policy's own slots changes no option.
+        self.run_command("chat", "--session", "one", "--pin", "3-9")
+        for same in ("treekv", resolved):
+            self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", "--policy", same)
+        self.fails(2, "PAL-SESSION-06", "ask", "--session", "one", "who?", "--policy", "treekv:sinks=5")
+
+    def test_stored_sessions_are_compared(self):
+        for name, policy in (("tree", "treekv"), ("far, far away", "streaming")):
+            self.run_command("read", self.book, "--session", name, *SMALL, "--policy", policy)
+        self.run_command("sessions", "fork", "tree", "talk")
+        self.run_command("chat", "--session", "talk", "--max-tokens", "8", stdin=b"who?\n")
+        names = ["tree", "far, far away", "talk"]
+        result = self.document("compare", "--session", "tree", "--session", names[1], "--session", "talk")
+        self.assertEqual([r["session"] for r in result["results"]], names)
+        maps = [self.kept(name) for name in names]
+        self.assertEqual([r["heads"] for r in result["results"]], maps)
+        triples = [{(h["layer"], h["head"], t) for h in kept for t in h["tokens"]} for kept in maps]
+        for entry in result["overlaps"]:
+            a, b = triples[entry["a"]], triples[entry["b"]]
+            self.assertAlmostEqual(entry["overlap"], len(a & b) / len(a | b))
+        self.assertEqual(len(result["overlaps"]), 3)
+        whole = self.document("compare", self.book, "--policies", "treekv", *SMALL)
+        self.assertEqual(set(result["results"][0]), set(whole["results"][0]) | {"session"})
+        self.assertEqual(result["results"][0]["memory"], self.document("inspect", "--session", "tree")["memory"])
+        self.assertEqual(result["coverage"]["tokens_read"], result["coverage"]["tokens_in_input"])
+        shown = self.run_command("compare", "--session", "tree,talk").stdout.decode()
+        self.assertIn("overlap of the kept sets", shown)
+        self.assertRegex(shown, r"(?m)^talk +64 +- +- ")
+
+        # Only what is the same stream of the same documents can be laid side by side.
+        self.run_command("read", self.file("other.txt", text(3000, 2)), "--session", "other", *SMALL)
+        self.fails(2, "PAL-SESSION-07", "compare", "--session", "tree,other")
+        self.run_command("chat", "--session", "empty", *SMALL)
+        self.fails(2, "PAL-SESSION-07", "compare", "--session", "empty,tree")
+        self.fails(3, "PAL-SESSION-01", "compare", "--session", "tree,tre")
+        for arguments in (["--session", "tree"], ["--session", "tree,talk", self.book], [self.book]):
+            self.fails(2, "PAL-OPTION-01", "compare", *arguments)
+
+    def test_a_long_question_can_be_stopped_and_the_chat_goes_on(self):
+        chat = self.start("chat", "--session", "one", *SMALL, "--max-tokens", "4")
+        chat.stdin.write(text(LONG // 2, 7).replace("\n", " ").encode() + b"\n")
+        chat.stdin.flush()
+        time.sleep(0.2)
+        chat.send_signal(signal.SIGINT)
+        chat.stdout.readline()
+        out, err = chat.communicate(b"and then?\n", timeout=300)
+        self.assertEqual(chat.returncode, 0, err.decode())
+        messages = self.document("sessions", "show", "one")["messages"]
+        self.assertEqual([m["role"] for m in messages], ["user", "assistant"] * 2)
+        self.assertEqual(messages[2]["text"], "and then?")
+        self.assertEqual(messages[3]["text"] + "\n", out.decode())
+        kept = self.kept("one")
+        self.run_command("sessions", "strip", "one")
+        self.assertEqual(self.kept("one"), kept)
+
+    # -- pins ------------------------------------------------------------------------------------------------------
+
+    def pins(self, session):
+        return self.document("inspect", "--session", session)["pins"]
+
+    def test_pinned_passages_stay_and_are_pinned_again_when_all_is_read_again(self):
+        words = text(3000, 1).split()
+        passage = " ".join(words[400:412])
+        pinned = self.document("read", self.book, "--session", "one", *SMALL, "--pin", passage, "--pin", "1-3")["pins"]
+        self.assertEqual([r["held"] for r in pinned["ranges"]], [1, 1])
+        self.assertEqual((pinned["ranges"][0]["first"], pinned["ranges"][0]["last"]), (1, 3))
+        self.assertLess(pinned["tokens"], 60)
+        # Later, in a chat: what is gone stays away, what is there stays there.
+        self.run_command("chat", "--session", "one", "--pin", "3000-3003", "--max-tokens", "20",
+                         stdin=b"who wrote?\nand then?\n")
+        kept, pins = self.kept("one"), self.pins("one")
+        self.assertEqual(len(pins["ranges"]), 3)
+        for head in kept:
+            self.assertTrue({1, 2, 3} <= set(head["tokens"]))
+            self.assertLessEqual(len(head["tokens"]), 64)
+        self.run_command("sessions", "fork", "one", "two")
+        self.run_command("sessions", "export", "one", os.path.join(self.folder, "one.palimpsest"))
+        self.run_command("sessions", "import", os.path.join(self.folder, "one.palimpsest"), "--name", "three")
+        self.run_command("sessions", "strip", "one")
+        for session in ["one", "two", "three"]:
+            self.assertEqual(self.pins(session), pins)
+            self.assertEqual(self.kept(session), kept)
+
+    def test_a_pin_that_cannot_be_is_refused_and_leaves_nothing(self):
+        self.fails(3, "PAL-PIN-03", "read", self.book, "--session", "one", *SMALL, "--pin", "no such words")
+        self.fails(2, "PAL-PIN-01", "read", self.book, "--session", "one", *SMALL, "--pin", "0-63")
+        self.fails(2, "PAL-PIN-02", "read", self.book, "--session", "one", *SMALL, "--pin", "9-3")
+        self.assertEqual(self.document("sessions", "list")["sessions"], [])
+        self.document("read", self.book, "--session", "one", *SMALL)
+        self.fails(2, "PAL-PIN-04", "ask", "--session", "one", "who?", "--pin", "0-3")
+        self.fails(2, "PAL-PIN-04", "inspect", "-", *SMALL, "--pin", "the keeper")
+
     # -- what is stored --------------------------------------------------------------------------------------------
 
     def test_sessions_are_listed_renamed_copied_moved_and_deleted(self):
@@ -289,12 +632,25 @@ class SessionTest(unittest.TestCase):
         with open(os.path.join(self.folder, "palimpsest", "palimpsest.db"), "rb") as file:
             self.assertNotIn(b"who?", file.read())
 
-    def test_a_state_of_another_model_is_refused_and_its_text_can_be_read_again(self):
+    def test_an_export_whose_blocks_are_not_what_they_are_called_is_refused(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)
-        other = ["--model", OTHER_MODEL]
-        sentence = self.fails(1, "PAL-SNAP-02", "ask", "--session", "one", "who?", *other)
+        file = os.path.join(self.folder, "one.palimpsest")
+        self.run_command("sessions", "export", "one", file)
+        with sqlite3.connect(file) as exported:
+            exported.execute("UPDATE blocks SET hash = randomblob(16)")
+        self.fails(1, "PAL-SNAP-03", "sessions", "import", file, "--name", "two")
+        self.assertEqual([s["name"] for s in self.document("sessions", "list")["sessions"]], ["one"])
+        self.run_command("sessions", "verify", "one")
+
+    def test_a_state_of_another_model_is_refused_and_its_text_can_be_read_again(self):
+        model = os.path.join(self.folder, "model.gguf")
+        shutil.copy(MODEL, model)
+        self.run_command("read", self.book, "--session", "one", "--model", model, *SMALL[2:])
+        shutil.copy(OTHER_MODEL, model)
+        sentence = self.fails(1, "PAL-SNAP-02", "ask", "--session", "one", "who?")
         self.assertIn("--reread", sentence)
         self.assertEqual(self.document("sessions", "show", "one")["documents"][0]["source"], self.book)
+        shutil.copy(MODEL, model)
         self.run_command("ask", "--session", "one", "who?", "--max-tokens", "4")
 
     def test_a_damaged_state_falls_back_to_the_older_one(self):
@@ -307,6 +663,17 @@ class SessionTest(unittest.TestCase):
         self.assertIn(b"an older one is used", result.stderr)
         self.assertEqual(json.loads(result.stdout)["heads"], expected)
         self.assertEqual(self.run_command("sessions", "verify", "one", status=1).stdout, b"")
+
+    def test_without_a_good_state_the_text_is_read_again_on_request(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        expected = self.kept("one")
+        with sqlite3.connect(os.path.join(self.folder, "palimpsest", "palimpsest.db")) as database:
+            database.execute("UPDATE snapshots SET header = zeroblob(length(header))")
+        sentence = self.fails(1, "PAL-SNAP-03", "ask", "--session", "one", "who?")
+        self.assertRegex(sentence, "--reread to read its [0-9,]+ tokens again, about [0-9]+ s")
+        self.assertEqual(self.document("sessions", "show", "one")["documents"][0]["source"], self.book)
+        self.run_command("read", self.book, "--session", "one", "--reread")
+        self.assertEqual(self.kept("one"), expected)
 
     def test_one_writes_and_others_read(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)

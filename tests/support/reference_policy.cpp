@@ -20,8 +20,10 @@ void erase_rank(ReferenceList& list, int rank)
 
 } // namespace
 
-ReferencePolicy::ReferencePolicy(const engine::PolicySpec& spec, int layers, int heads, int budget)
-    : spec_(spec), layers_(layers), heads_(heads), c_(budget), lists_(static_cast<size_t>(layers * heads)),
+ReferencePolicy::ReferencePolicy(const engine::PolicySpec& spec, int layers, int heads, int budget,
+                                 std::set<uint32_t> pinned)
+    : spec_(spec), layers_(layers), heads_(heads), pinned_(std::move(pinned)), budget_(budget),
+      c_(budget - static_cast<int>(pinned_.size())), lists_(static_cast<size_t>(layers * heads)),
       cursors_(static_cast<size_t>(layers * heads), 0)
 {
     s_ = number("sinks", 4);
@@ -29,10 +31,21 @@ ReferencePolicy::ReferencePolicy(const engine::PolicySpec& spec, int layers, int
     if (spec.name == "lacache") {
         w_ = number("recent", pattern == "recent" || pattern == "old" ? 1 : layers);
     } else {
-        w_ = number("recent", std::max(0, budget / 2 - s_));
+        w_ = number("recent", std::max(0, c_ / 2 - s_));
     }
     const std::string schedule = text("schedule", "chunk");
     if (schedule.rfind("every:", 0) == 0) excess_ = std::stoi(schedule.substr(6));
+}
+
+ReferencePolicy ReferencePolicy::restarted(const engine::PolicySpec& spec, std::set<uint32_t> pinned) const
+{
+    ReferencePolicy other(spec, layers_, heads_, budget_, std::move(pinned));
+    other.tokens_ = tokens_;
+    other.lists_ = lists_;
+    for (auto& list : other.lists_)
+        for (auto& entry : list)
+            entry.level = 0;
+    return other;
 }
 
 std::string ReferencePolicy::text(const std::string& key, const std::string& fallback) const
@@ -91,9 +104,13 @@ void ReferencePolicy::evict(int layer)
         budget += (tile - std::min(round_up_division(span, step), tile)) / 2;
     }
     for (int head = 0; head < heads_; ++head) {
-        ReferenceList& entries = list(layer, head);
+        ReferenceList& all = list(layer, head);
         int& cursor = cursors_.at(static_cast<size_t>(layer * heads_ + head));
-        if (static_cast<int>(entries.size()) < budget + excess_) continue;
+        if (static_cast<int>(all.size()) < budget + static_cast<int>(pinned_.size()) + excess_) continue;
+        ReferenceList held, entries;
+        for (const ReferenceEntry& entry : all)
+            (pinned_.count(entry.stream) > 0 ? held : entries).push_back(entry);
+        unused_ = static_cast<int>(pinned_.size() - held.size());
         const int nominal = c_;
         c_ = budget;
         if (spec_.name == "streaming" || text("pattern", "") == "recent") {
@@ -110,6 +127,9 @@ void ReferencePolicy::evict(int layer)
             throw std::logic_error("no reference for policy " + spec_.name);
         }
         c_ = nominal;
+        all = held;
+        all.insert(all.end(), entries.begin(), entries.end());
+        std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.stream < b.stream; });
     }
 }
 
@@ -126,14 +146,14 @@ bool ReferencePolicy::keeps_left(const ReferenceEntry& left, const ReferenceEntr
 // [0, s) and [n - (c - s), n) stay.
 void ReferencePolicy::evict_streaming(ReferenceList& list) const
 {
-    while (static_cast<int>(list.size()) > c_)
+    while (static_cast<int>(list.size()) > c_ + unused_)
         erase_rank(list, s_);
 }
 
 // The first c - w and the last w stay.
 void ReferencePolicy::evict_old_first(ReferenceList& list) const
 {
-    while (static_cast<int>(list.size()) > c_)
+    while (static_cast<int>(list.size()) > c_ + unused_)
         erase_rank(list, c_ - w_);
 }
 
@@ -141,7 +161,7 @@ void ReferencePolicy::evict_treekv(ReferenceList& list, int& cursor) const
 {
     const int m = c_ - s_ - w_;
     const int height = text("height", "none") == "none" ? 0 : number("height", 0); // 0: no limit
-    while (static_cast<int>(list.size()) > c_) {
+    while (static_cast<int>(list.size()) > c_ + unused_) {
         int i = cursor;
         if (height > 0) {
             int tried = 0;
@@ -162,7 +182,7 @@ void ReferencePolicy::evict_treekv(ReferenceList& list, int& cursor) const
 void ReferencePolicy::evict_treekv_log(ReferenceList& list) const
 {
     const int m = c_ - s_ - w_;
-    while (static_cast<int>(list.size()) > c_) {
+    while (static_cast<int>(list.size()) > c_ + unused_) {
         std::map<int, int> entries_of; // level -> entries, among ranks s ... s + m
         for (int rank = s_; rank <= s_ + m; ++rank)
             ++entries_of[list[static_cast<size_t>(rank)].level];
@@ -212,7 +232,7 @@ void ReferencePolicy::evict_lacache(ReferenceList& list, int layer, int& cursor)
     const int kept = std::min(round_up_division(span, step), tile);
     const std::vector<int> stay = kept_offsets(layer, tile, kept);
     if (cursor == 0) cursor = s_;
-    while (static_cast<int>(list.size()) > c_) {
+    while (static_cast<int>(list.size()) > c_ + unused_) {
         if (cursor + kept > c_ - w_) cursor = s_;
         for (int offset = tile - 1; offset >= 0; --offset) {
             if (std::find(stay.begin(), stay.end(), offset) == stay.end()) erase_rank(list, cursor + offset);

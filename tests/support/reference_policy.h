@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,8 +26,11 @@ using Attention = std::vector<std::vector<std::vector<double>>>;
 // full, streaming, treekv, treekv-log and lacache with all their parameters.
 class ReferencePolicy {
 public:
-    // REQUIRES: settings that make_policy accepts.
-    ReferencePolicy(const engine::PolicySpec& spec, int layers, int heads, int budget);
+    // REQUIRES: settings that make_policy accepts. `pinned`: stream indices that never leave.
+    ReferencePolicy(const engine::PolicySpec& spec, int layers, int heads, int budget,
+                    std::set<uint32_t> pinned = {});
+    // Another policy over the same lists: levels and cursors start over.
+    ReferencePolicy restarted(const engine::PolicySpec& spec, std::set<uint32_t> pinned) const;
 
     ReferenceList& list(int layer, int head);
     // New entries of all lists, behind the others.
@@ -51,7 +55,10 @@ private:
 
     engine::PolicySpec spec_;
     int layers_, heads_;
-    int c_, s_, w_;  // budget, sinks, recent
+    std::set<uint32_t> pinned_;
+    int budget_;     // pinned tokens included
+    int c_, s_, w_;  // budget without them, sinks, recent
+    int unused_ = 0; // slots of pinned tokens that the list at hand does not hold: others stay in them
     int excess_ = 1; // entries over the budget at which a list is cut
     uint32_t tokens_ = 0;
     std::vector<ReferenceList> lists_; // [layers * heads]

@@ -7,6 +7,7 @@
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
+#include "app/palimpsest/pinning.h"
 #include "app/palimpsest/reading.h"
 #include "app/palimpsest/stored_session.h"
 #include "kernels/base/error.h"
@@ -72,7 +73,14 @@ protected:
     std::unique_ptr<engine::Session> start(const Documents& documents, Console& console) const
     {
         const auto tokens = common_.budget_is_share() ? count_tokens(documents, console) : std::nullopt;
-        return std::make_unique<engine::Session>(model_, common_.session(model_->config(), tokens));
+        engine::SessionOptions options = common_.session(model_->config(), tokens);
+        std::vector<uint64_t> framing;
+        for (const auto& document : documents)
+            framing.push_back(framing.empty() ? template_->open_user().size()
+                                              : template_->next_document(document->title()).size());
+        options.pins =
+            pins_of(common_.pins, documents, template_->document_is_first_text(), framing, *model_, console);
+        return std::make_unique<engine::Session>(model_, options);
     }
 
     // Streams the documents one after another into the open user turn.
@@ -126,6 +134,14 @@ protected:
         const auto close = template_->close_user_open_assistant();
         ids.insert(ids.end(), close.begin(), close.end());
         return ids;
+    }
+
+    // A copy to answer from, with this run's sampling: a stored session brings that of its last chat.
+    std::unique_ptr<engine::Session> copy(engine::Session& session) const
+    {
+        auto fork = session.fork();
+        fork->set_sampler(common_.sampler);
+        return fork;
     }
 
     // Puts the question to the session and generates; text goes out as it comes unless a JSON document is wanted.
@@ -185,18 +201,26 @@ protected:
                             {"text", a.text},
                             {"end", end_name(a.generated.end)},
                             {"tokens", a.generated.tokens.size()}});
-        return {{"schema", "palimpsest.answer/1"},
-                {"documents", files},
-                {"answers", list},
-                {"coverage", coverage.json()},
-                {"reach", reach_json(session.retention())},
-                {"memory", memory_json(session.telemetry())},
-                {"model", model_json(*model_)},
-                {"policy", policy_json(session)},
-                {"question_awareness", "blind"},
-                {"seed", common_.sampler.seed},
-                {"backend", {{"name", model_->backend().name()}, {"simd", model_->backend().simd_target()}}},
-                {"version", PALIMPSEST_VERSION}};
+        ordered_json result = {
+            {"schema", "palimpsest.answer/1"},
+            {"documents", files},
+            {"answers", list},
+            {"coverage", coverage.json()},
+            {"reach", reach_json(session.retention())},
+            {"memory", memory_json(session.telemetry())},
+            {"model", model_json(*model_)},
+            {"policy", policy_json(session)},
+            {"pins", pins_json(session)},
+            {"question_awareness", "blind"},
+            {"seed", common_.sampler.seed},
+            {"temperature", common_.sampler.temperature},
+            {"backend", {{"name", model_->backend().name()}, {"simd", model_->backend().simd_target()}}},
+            {"version", PALIMPSEST_VERSION}};
+        if (stored_) {
+            result["tokens_fed_again"] = stored_->tokens_fed_again();
+            result["bytes_written"] = stored_->bytes_written();
+        }
+        return result;
     }
 
     // Reads them once only to count; nothing for what can be read only once.
@@ -278,10 +302,10 @@ private:
                         "leave out --session or --each");
         open_stored(storage::Database::Access::Write, console);
         for (const auto& document : documents)
-            stored_->read(*document);
+            stored_->read(*document, document != documents.back());
         const Coverage coverage = stored_->coverage();
         check_complete(coverage, common_.require_complete, session_);
-        const auto fork = stored_->session().fork();
+        const auto fork = copy(stored_->session());
         const std::vector<Answer> answers = {answer(*fork, prompt_, turn(prompt_), summary_tokens, console)};
         if (common_.json) return write_json(console.out, json(stored_->session(), coverage, files_, answers));
         receipt(stored_->session(), coverage, answers, console);
@@ -296,7 +320,7 @@ private:
         const Coverage coverage = read(*session, documents, console);
         check_complete(coverage, common_.require_complete, names[0]);
         if (each_ && !common_.json) console.out << visible(names[0]) << ":\n";
-        const auto fork = session->fork();
+        const auto fork = copy(*session);
         const std::vector<Answer> answers = {answer(*fork, prompt_, turn(prompt_), summary_tokens, console)};
         if (common_.json) return json(*session, coverage, names, answers);
         receipt(*session, coverage, answers, console);
@@ -346,10 +370,10 @@ private:
         constexpr int32_t answer_tokens = 256;
         check_complete(coverage, common_.require_complete, session_.empty() ? words_[0] : session_);
         std::vector<Answer> answers;
-        const auto talk = continue_ ? session.fork() : nullptr;
+        const auto talk = continue_ ? copy(session) : nullptr;
         for (const std::string& question : questions) {
             if (!common_.json && questions.size() > 1) console.out << "Q: " << visible(question) << "\nA: ";
-            const auto fresh = continue_ ? nullptr : session.fork();
+            const auto fresh = continue_ ? nullptr : copy(session);
             const auto ids = continue_ && !answers.empty() ? next_turn(question) : turn(question);
             answers.push_back(answer(fresh ? *fresh : *talk, question, ids, answer_tokens, console));
         }

@@ -10,6 +10,7 @@
 #include "app/palimpsest/interrupt.h"
 #include "app/palimpsest/line_editor.h"
 #include "app/palimpsest/output.h"
+#include "app/palimpsest/pinning.h"
 #include "app/palimpsest/retention_picture.h"
 #include "app/palimpsest/stored_session.h"
 #include "engine/policy/registry.h"
@@ -36,6 +37,7 @@ public:
     explicit Chat(CLI::App& parent)
     {
         options_.common.sampler.temperature = chat_temperature;
+        options_.talks = true;
         command_ = parent.add_subcommand("chat", "talk with the model, without end; saved after every turn");
         command_->add_option("FILE", file_, "a document to talk about, read first");
         add_session_option(*command_, session_);
@@ -62,18 +64,28 @@ public:
         const auto store = options_.common.no_save ? std::make_unique<Store>()
                                                    : open_store(database_, storage::Database::Access::Write);
         StoredSession session(*store, name, options_, console);
-        if (!documents.empty()) session.read(*documents[0]);
+        session.choose_sampling();
+        if (!documents.empty())
+            session.read(*documents[0]);
+        else if (!options_.common.pins.empty())
+            session.pin(options_.common.pins);
         LineEditor editor(console, options_.common.no_save ? "" : data_folder() + "/history");
         if (editor.is_terminal())
             console.err << "session '" << visible(name) << "', " << format_count(session.session().tokens_seen())
                         << " tokens; /help for commands, /quit to leave" << std::endl;
         talk(session, editor, console);
+        const bool saved = session.store_turns();
+        if (saved && console.stop.stop_requested())
+            throw Interrupted{"stopped; the session '" + session.name() + "' is saved"};
         if (options_.common.json)
             write_json(console.out, {{"schema", "palimpsest.chat/1"},
                                      {"session", name},
                                      {"turns", turns_},
+                                     {"seed", session.session().options().sampler.seed},
+                                     {"temperature", session.session().options().sampler.temperature},
                                      {"coverage", session.coverage().json()},
                                      {"memory", memory_json(session.session().telemetry())}});
+        if (!saved) throw not_saved(session);
     }
 
 private:
@@ -97,12 +109,22 @@ private:
             }
             answer(session, *line, turn.token(), console);
         }
-        if (console.stop.stop_requested())
-            throw Interrupted{"stopped; the session '" + session.name() + "' is saved"};
+    }
+
+    static Error not_saved(const StoredSession& session)
+    {
+        const Error& why = *session.why_waiting();
+        const size_t turns = session.turns_waiting();
+        const std::string what = turns == 0   ? "its state is"
+                                 : turns == 1 ? "the last turn is"
+                                              : "the last " + std::to_string(turns) + " turns are";
+        return {ErrorKind::Resources, why.code(), "session '" + printable(session.name()) + "'",
+                what + " not saved: " + why.text(), why.remedy()};
     }
 
     void answer(StoredSession& session, const std::string& message, std::stop_token stop, Console& console)
     {
+        const bool were_waiting = session.why_waiting().has_value();
         AnswerText text(session.tokenizer(), options_.common.stop);
         const auto show = [&] {
             const std::string part = text.fresh();
@@ -124,10 +146,15 @@ private:
         show();
         if (options_.common.json) {
             turns_.push_back({{"message", message}, {"answer", text.text()}, {"end", end_name(result.end)}});
-            return;
+        } else {
+            console.out << '\n';
+            finish_output(console.out);
         }
-        console.out << '\n';
-        finish_output(console.out);
+        if (session.why_waiting().has_value())
+            write_note(console, options_.common.events, not_saved(session).what());
+        else if (were_waiting)
+            write_note(console, options_.common.events, "all turns are saved now");
+        if (options_.common.json) return;
         if (result.end == engine::GenerateEnd::Length)
             write_note(console, options_.common.events,
                        "the answer was cut after " + std::to_string(result.tokens.size()) +
@@ -138,8 +165,13 @@ private:
     bool obey(StoredSession& session, const std::string& line, Console& console)
     {
         const std::string word = line.substr(0, line.find(' '));
-        const std::vector<std::string> known = {"/help", "/map", "/memory", "/policy", "/save", "/undo", "/quit"};
+        const std::vector<std::string> known = {"/help", "/map",   "/memory", "/policy", "/pin",
+                                                "/save", "/strip", "/undo",   "/quit"};
         if (word == "/undo") {
+            if (!session.store_turns()) {
+                console.err << visible(not_saved(session).what()) << std::endl;
+                return true;
+            }
             session.undo(); // what fails half-way ends the chat: the session is opened anew
             return true;
         }
@@ -148,7 +180,9 @@ private:
             if (word == "/help")
                 console.err
                     << "/map     which tokens are kept\n/memory  what that takes\n/policy  how they are chosen\n"
+                       "/pin     what is never evicted; /pin TEXT or /pin 0-99 adds to it\n"
                        "/save    save now (done after every turn)\n/undo    take the last turn back\n"
+                       "/strip   free the saved cache, keep the text, and leave\n"
                        "/quit    leave; Ctrl-C stops an answer\n";
             else if (word == "/map")
                 console.err << unicode_picture(session.session().retention(), {}, 80);
@@ -156,8 +190,12 @@ private:
                 write_receipt(console, options_.common.events, session.session(), session.coverage());
             else if (word == "/policy")
                 console.err << session.session().options().policy.text() << '\n';
+            else if (word == "/pin")
+                pin(session, line, console);
             else if (word == "/save")
                 session.save();
+            else if (word == "/strip")
+                return strip(session, console);
             else {
                 const std::string near = engine::nearest(word, known);
                 console.err << "there is no " << visible(word)
@@ -168,6 +206,24 @@ private:
             console.err << visible(error.what()) << std::endl;
         }
         return true;
+    }
+
+    static void pin(StoredSession& session, const std::string& line, Console& console)
+    {
+        const size_t begin = line.find_first_not_of(" \t", std::string_view("/pin").size());
+        if (begin != std::string::npos) session.pin({line.substr(begin)});
+        if (session.session().pins().empty())
+            console.err << "nothing is pinned; /pin TEXT or /pin 0-99 pins a passage\n";
+        else
+            console.err << pins_sentence(session.session()) << '\n';
+    }
+
+    bool strip(StoredSession& session, Console& console) const
+    {
+        const uint64_t freed = session.strip();
+        console.err << format_bytes(freed) << " freed; its " << format_count(session.session().tokens_seen())
+                    << " tokens are read again when it goes on\n";
+        return false;
     }
 
     CLI::App* command_ = nullptr;

@@ -1,4 +1,5 @@
 // `compare`: the same document under several policies and budgets: kept sets, overlap, perplexity, speed, memory.
+// Or, without computing anything, what stored sessions keep of the same documents.
 
 #include <algorithm>
 #include <cstdio>
@@ -7,7 +8,9 @@
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
+#include "app/palimpsest/pinning.h"
 #include "app/palimpsest/retention_picture.h"
+#include "app/palimpsest/stored_session.h"
 #include "app/palimpsest/token_source.h"
 #include "engine/eval/loss_meter.h"
 #include "kernels/base/error.h"
@@ -17,16 +20,16 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// What is left of a run: the session itself is gone, so that memory holds one at a time.
+// What is left of a run or of a stored session: it itself is gone, so that memory holds one at a time.
 struct Contender {
-    std::string spec;
+    std::string spec;               // or the stored session's name
     engine::SessionOptions options; // as resolved
     ordered_json policy;
     engine::Telemetry telemetry;
     engine::RetentionMap map;
-    engine::Loss loss;
-    double tokens_per_second = 0;
-    bool complete = true; // false: it keeps everything and its capacity was reached
+    std::optional<engine::Loss> loss;        // none for a stored session: nothing was computed
+    std::optional<double> tokens_per_second; // as loss
+    bool complete = true;                    // false: it keeps everything and its capacity was reached
 };
 
 class Compare final : public Command {
@@ -35,7 +38,13 @@ public:
     {
         command_ = parent.add_subcommand("compare", "run several policies over one document");
         add_token_source(*command_, source_);
-        command_->add_option("--policies", policies_, "specs, separated by commas")->required();
+        command_->add_option("--policies", policies_, "specs, separated by commas");
+        command_
+            ->add_option("--session", sessions_,
+                         "stored sessions of the same documents instead of FILE: names, separated by commas or "
+                         "each with its own --session")
+            ->allow_extra_args(false);
+        add_database_option(*command_, database_);
         command_->add_option("--budgets", budgets_, "budgets, separated by commas; each policy runs with each");
         add_backend_options(*command_, common_);
         add_cache_options(*command_, common_);
@@ -47,7 +56,10 @@ public:
 
     void run(Console& console) override
     {
+        if (!sessions_.empty()) return compare_stored(console);
         check_token_source(source_);
+        if (policies_.empty())
+            refuse_usage("--policies is required", "give policies, or stored sessions with --session");
         const auto model = load_model(common_);
         const SourceTokens tokens = read_source(source_, *model, UINT64_MAX, console);
         std::vector<Contender> contenders;
@@ -59,7 +71,116 @@ public:
         for (const Contender& c : contenders)
             coverage.tokens_read = std::min(coverage.tokens_read, c.map.tokens_seen - tokens.added);
         check_complete(coverage, common_.require_complete, source_.name());
-        if (common_.json) return write_json(console.out, json(*model, contenders, coverage));
+        show(*model, contenders, coverage, console);
+    }
+
+private:
+    [[noreturn]] static void refuse_usage(const std::string& what, const std::string& remedy)
+    {
+        throw Error(ErrorKind::Usage, "PAL-OPTION-01", "command line", what, remedy);
+    }
+
+    void compare_stored(Console& console) const
+    {
+        if (!source_.name().empty() || !policies_.empty() || !budgets_.empty())
+            refuse_usage("--session and FILE, --policies or --budgets exclude each other",
+                         "compare stored sessions, or policies on a file");
+        const auto store = open_store(database_, storage::Database::Access::Read);
+        const auto names = session_names(*store);
+        if (names.size() < 2) refuse_usage("there is one session only", "name at least two with --session");
+        const auto first = store->conversations.stream(store->conversations.get(names[0]).id);
+        for (const std::string& name : names)
+            check_same_documents(*store, names[0], first, name);
+        std::vector<Contender> contenders;
+        Coverage coverage;
+        std::shared_ptr<const engine::Model> model;
+        for (const std::string& name : names) {
+            StoredOptions options{.common = common_};
+            options.read_only = true;
+            StoredSession stored(*store, name, options, console);
+            const Coverage one = stored.coverage();
+            if (!model || one.tokens_read < coverage.tokens_read) coverage = one;
+            if (!model) model = stored.shared_model();
+            contenders.push_back(contender_of(stored, one));
+            check_same_heads(contenders.front(), contenders.back());
+        }
+        check_complete(coverage, common_.require_complete, names[0]);
+        show(*model, contenders, coverage, console);
+    }
+
+    // A comma separates names, unless there is a session of the whole name.
+    std::vector<std::string> session_names(Store& store) const
+    {
+        std::vector<std::string> names;
+        for (const std::string& given : sessions_) {
+            if (store.conversations.find(given)) {
+                names.push_back(given);
+                continue;
+            }
+            const auto parts = split_list(given);
+            names.insert(names.end(), parts.begin(), parts.end());
+        }
+        return names;
+    }
+
+    // Kept sets are comparable if a place in the one stream is the same place in the other, up to the end of the
+    // documents; what was said afterwards may differ.
+    static void check_same_documents(Store& store, const std::string& first_name,
+                                     const std::vector<storage::StreamPart>& first, const std::string& name)
+    {
+        const auto other = store.conversations.stream(store.conversations.get(name).id);
+        const size_t parts = std::max(up_to_last_document(first), up_to_last_document(other));
+        bool same = parts > 0 && parts <= std::min(first.size(), other.size());
+        for (size_t i = 0; same && i < parts; ++i)
+            same = is_same(store.library, first[i], other[i]);
+        if (!same)
+            throw Error(ErrorKind::Usage, "PAL-SESSION-07", "session '" + printable(name) + "'",
+                        "it and '" + printable(first_name) + "' do not hold the same documents",
+                        "compare sessions into which the same documents were read in the same order");
+    }
+
+    static size_t up_to_last_document(const std::vector<storage::StreamPart>& stream)
+    {
+        const auto last = std::find_if(stream.rbegin(), stream.rend(), [](const auto& p) { return p.document; });
+        return static_cast<size_t>(stream.rend() - last);
+    }
+
+    static bool is_same(storage::Library& library, const storage::StreamPart& a, const storage::StreamPart& b)
+    {
+        if (a.tokens != b.tokens || a.document.has_value() != b.document.has_value()) return false;
+        if (!a.document) return a.ids == b.ids && a.message == b.message;
+        if (*a.document == *b.document) return true;
+        constexpr uint64_t at_once = 65536;
+        for (uint64_t at = 0; at < a.tokens; at += at_once)
+            if (library.ids(*a.document, at, at_once) != library.ids(*b.document, at, at_once)) return false;
+        return true;
+    }
+
+    static void check_same_heads(const Contender& first, const Contender& other)
+    {
+        if (first.map.layers == other.map.layers && first.map.kv_heads == other.map.kv_heads) return;
+        throw Error(ErrorKind::Usage, "PAL-SESSION-07", "session '" + printable(other.spec) + "'",
+                    "its model has other layers and heads than that of '" + printable(first.spec) + "'",
+                    "compare sessions of one model");
+    }
+
+    static Contender contender_of(StoredSession& stored, const Coverage& coverage)
+    {
+        engine::Session& session = stored.session();
+        return {.spec = stored.name(),
+                .options = session.options(),
+                .policy = policy_json(session),
+                .telemetry = session.telemetry(),
+                .map = session.retention(),
+                .loss = {},
+                .tokens_per_second = {},
+                .complete = coverage.complete()};
+    }
+
+    void show(const engine::Model& model, const std::vector<Contender>& contenders, const Coverage& coverage,
+              Console& console) const
+    {
+        if (common_.json) return write_json(console.out, json(model, contenders, coverage));
         console.out << table(contenders);
         for (const Contender& c : contenders)
             console.out << '\n' << title(c) << '\n' << unicode_picture(c.map, {}, 80);
@@ -69,20 +190,22 @@ public:
             console.err << "coverage: " << coverage.sentence() << std::endl;
     }
 
-private:
     Contender read(const std::shared_ptr<const engine::Model>& model, const std::string& policy,
                    const std::string& budget, const SourceTokens& tokens, Console& console) const
     {
         CommonOptions options = common_;
         options.policy = policy;
         options.budget = budget;
-        engine::Session session(model, options.session(model->config(), tokens.coverage.tokens_in_input));
+        engine::SessionOptions chosen = options.session(model->config(), tokens.coverage.tokens_in_input);
+        chosen.pins = pins_in(tokens.ids, options.pins, *model, source_.name());
+        engine::Session session(model, chosen);
         Contender c{.spec = policy,
                     .options = session.options(),
                     .policy = policy_json(session),
                     .telemetry = {},
                     .map = {},
-                    .loss = {}};
+                    .loss = {},
+                    .tokens_per_second = {}};
         engine::LossMeter meter;
         Progress progress(console, Progress::style_for(console, common_.events), policy, std::nullopt);
         engine::FeedOptions feed;
@@ -106,31 +229,47 @@ private:
 
     static std::string title(const Contender& c)
     {
-        return c.options.policy.text() + ", budget " + std::to_string(c.options.budget);
+        const std::string settings = c.options.policy.text() + ", budget " + std::to_string(c.options.budget);
+        return c.loss ? settings : visible(c.spec) + ": " + settings;
+    }
+
+    static std::string shown(const Contender& c) { return c.loss ? c.spec : visible(c.spec); }
+
+    static std::string rounded(const std::optional<double>& number, int digits)
+    {
+        char text[32] = "-";
+        if (number) std::snprintf(text, sizeof text, "%.*f", digits, *number);
+        return text;
     }
 
     static std::string table(const std::vector<Contender>& contenders)
     {
+        const bool computed = contenders[0].loss.has_value();
         std::string out =
-            "policy                         budget  perplexity    tok/s       cache  full cache  median age\n";
+            (computed ? "policy " : "session") +
+            std::string(
+                "                        budget  perplexity    tok/s       cache  full cache  median age\n");
         bool cut = false;
         for (const Contender& c : contenders) {
             const engine::Telemetry& t = c.telemetry;
             char line[200];
-            std::snprintf(line, sizeof line, "%-30s %6d  %10.3f %8.0f %11s %11s %11s%s\n", c.spec.c_str(),
-                          c.options.budget, c.loss.perplexity(), c.tokens_per_second,
-                          format_bytes(t.cache_bytes).c_str(), format_bytes(t.full_cache_bytes).c_str(),
+            std::snprintf(line, sizeof line, "%-30s %6d  %10s %8s %11s %11s %11s%s\n", shown(c).c_str(),
+                          c.options.budget,
+                          rounded(c.loss ? std::optional(c.loss->perplexity()) : std::nullopt, 3).c_str(),
+                          rounded(c.tokens_per_second, 0).c_str(), format_bytes(t.cache_bytes).c_str(),
+                          format_bytes(t.full_cache_bytes).c_str(),
                           format_count(engine::reach(c.map).median_age).c_str(), c.complete ? "" : " *");
             out += line;
             cut = cut || !c.complete;
         }
-        if (cut) out += "* keeps everything: read only as far as the model's context\n";
-        out += "tok/s includes the loss of every token\n";
+        if (cut && computed) out += "* keeps everything: read only as far as the model's context\n";
+        if (cut && !computed) out += "* not read to the end\n";
+        if (computed) out += "tok/s includes the loss of every token\n";
         if (contenders.size() < 2) return out;
         out += "\noverlap of the kept sets, % of either\n";
         for (size_t i = 0; i < contenders.size(); ++i) {
             char line[64];
-            std::snprintf(line, sizeof line, "%-30s", contenders[i].spec.c_str());
+            std::snprintf(line, sizeof line, "%-30s", shown(contenders[i]).c_str());
             out += line;
             for (size_t j = 0; j < contenders.size(); ++j) {
                 std::snprintf(line, sizeof line, " %5.1f",
@@ -149,15 +288,23 @@ private:
         ordered_json overlaps = ordered_json::array();
         for (size_t i = 0; i < contenders.size(); ++i) {
             const Contender& c = contenders[i];
-            results.push_back({{"policy", c.policy},
-                               {"tokens_seen", c.map.tokens_seen},
-                               {"complete", c.complete},
-                               {"perplexity", c.loss.perplexity()},
-                               {"mean_loss", c.loss.mean()},
-                               {"tokens_per_second", c.tokens_per_second},
-                               {"memory", memory_json(c.telemetry)},
-                               {"reach", reach_json(c.map)},
-                               {"heads", heads_json(c.map, {})}});
+            ordered_json result = {{"policy", c.policy},
+                                   {"tokens_seen", c.map.tokens_seen},
+                                   {"complete", c.complete},
+                                   {"perplexity", nullptr},
+                                   {"mean_loss", nullptr},
+                                   {"tokens_per_second", nullptr},
+                                   {"memory", memory_json(c.telemetry)},
+                                   {"reach", reach_json(c.map)},
+                                   {"heads", heads_json(c.map, {})}};
+            if (c.loss) {
+                result["perplexity"] = c.loss->perplexity();
+                result["mean_loss"] = c.loss->mean();
+                result["tokens_per_second"] = *c.tokens_per_second;
+            } else {
+                result["session"] = c.spec;
+            }
+            results.push_back(result);
             for (size_t j = i + 1; j < contenders.size(); ++j)
                 overlaps.push_back({{"a", i}, {"b", j}, {"overlap", engine::overlap(c.map, contenders[j].map)}});
         }
@@ -171,7 +318,8 @@ private:
     CLI::App* command_ = nullptr;
     CommonOptions common_;
     TokenSource source_;
-    std::string policies_, budgets_;
+    std::string policies_, budgets_, database_;
+    std::vector<std::string> sessions_;
 };
 
 } // namespace

@@ -11,6 +11,7 @@
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/output_file.h"
+#include "app/palimpsest/pinning.h"
 #include "app/palimpsest/token_source.h"
 #include "engine/eval/loss_meter.h"
 #include "kernels/base/error.h"
@@ -104,7 +105,9 @@ private:
         CommonOptions options = common_;
         options.policy = policy;
         options.budget = budget;
-        engine::Session session(model, options.session(model->config(), tokens.coverage.tokens_in_input));
+        engine::SessionOptions chosen = options.session(model->config(), tokens.coverage.tokens_in_input);
+        chosen.pins = pins_in(tokens.ids, options.pins, *model, source.name());
+        engine::Session session(model, chosen);
         Measurement m{.input = source.name(),
                       .policy = policy,
                       .policy_description = policy_json(session),

@@ -9,6 +9,7 @@
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/output_file.h"
+#include "app/palimpsest/pinning.h"
 #include "app/palimpsest/reading.h"
 #include "app/palimpsest/retention_picture.h"
 #include "app/palimpsest/stored_session.h"
@@ -70,6 +71,8 @@ private:
         options.read_only = true;
         StoredSession stored(*store, session_, options, console);
         check_filter(stored.model().config());
+        stored_counts_ = {{"tokens_fed_again", stored.tokens_fed_again()},
+                          {"bytes_written", stored.bytes_written()}};
         show(stored.session(), stored.coverage(), map_file, console);
     }
 
@@ -90,10 +93,14 @@ private:
         const auto style = Progress::style_for(console, common_.events);
         engine::FeedOptions feed{.stop = console.stop, .progress = {}, .loss = {}};
         if (source_.token_ids.empty() && !common_.budget_is_share()) {
-            Document document(source_.file, console.in, console.stop);
+            const Documents documents = open_documents({source_.file}, console.in, console.stop);
+            Document& document = *documents[0];
             Progress progress(console, style, source_.name(), document.total_bytes());
             const engine::Tokenizer& tokenizer = require_tokenizer(*model);
-            auto session = std::make_unique<engine::Session>(model, common_.session(model->config()));
+            engine::SessionOptions options = common_.session(model->config());
+            options.pins =
+                pins_of(common_.pins, documents, true, {tokenizer.adds_bos() ? 1u : 0u}, *model, console);
+            auto session = std::make_unique<engine::Session>(model, options);
             if (tokenizer.adds_bos()) session->feed(std::vector{tokenizer.bos()});
             coverage = read_document(document, tokenizer, *session, {.feed = feed, .progress = &progress});
             if (coverage.tokens_in_input == 0)
@@ -105,8 +112,9 @@ private:
         SourceTokens tokens = read_source(source_, *model, UINT64_MAX, console);
         coverage = tokens.coverage;
         coverage.tokens_read = coverage.tokens_in_input;
-        auto session =
-            std::make_unique<engine::Session>(model, common_.session(model->config(), coverage.tokens_in_input));
+        engine::SessionOptions options = common_.session(model->config(), coverage.tokens_in_input);
+        options.pins = pins_in(tokens.ids, common_.pins, *model, source_.name());
+        auto session = std::make_unique<engine::Session>(model, options);
         Progress progress(console, style, source_.name(), std::nullopt);
         feed.progress = [&](const engine::Telemetry& t) { progress.update(t, 0, tokens.ids.size()); };
         if (!session->feed(tokens.ids, feed)) throw Interrupted{"stopped while reading; nothing was written"};
@@ -157,14 +165,17 @@ private:
     nlohmann::ordered_json json(const engine::Session& session, const engine::RetentionMap& map,
                                 const Coverage& coverage) const
     {
-        return {{"schema", "palimpsest.retention/1"},
-                {"model", model_json(session.model())},
-                {"policy", policy_json(session)},
-                {"tokens_seen", map.tokens_seen},
-                {"coverage", coverage.json()},
-                {"reach", reach_json(map)},
-                {"memory", memory_json(session.telemetry())},
-                {"heads", heads_json(map, filter())}};
+        nlohmann::ordered_json result = {{"schema", "palimpsest.retention/1"},
+                                         {"model", model_json(session.model())},
+                                         {"policy", policy_json(session)},
+                                         {"tokens_seen", map.tokens_seen},
+                                         {"coverage", coverage.json()},
+                                         {"reach", reach_json(map)},
+                                         {"memory", memory_json(session.telemetry())},
+                                         {"pins", pins_json(session)},
+                                         {"heads", heads_json(map, filter())}};
+        result.update(stored_counts_);
+        return result;
     }
 
     void write_map(OutputFile& file, const engine::Session& session, const engine::RetentionMap& map,
@@ -182,6 +193,7 @@ private:
     TokenSource source_;
     std::string map_file_, session_, database_;
     int32_t layer_ = -1, head_ = -1;
+    nlohmann::ordered_json stored_counts_ = nlohmann::ordered_json::object(); // with --session
 };
 
 } // namespace

@@ -2,6 +2,7 @@
 
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/output.h"
+#include "app/palimpsest/pinning.h"
 #include "app/palimpsest/reading.h"
 #include "app/palimpsest/stored_session.h"
 #include "kernels/base/error.h"
@@ -21,6 +22,8 @@ public:
                          "save the state at most this often while reading")
             ->check(CLI::Range(0.0, 86400.0))
             ->capture_default_str();
+        command_->add_flag("--again", options_.again,
+                           "read a file that is in the session, as it was or changed, as a further document");
         command_->add_flag("--reread", options_.reread, "read again what a state that cannot be used has lost");
         add_database_option(*command_, database_);
         add_backend_options(*command_, options_.common);
@@ -40,7 +43,7 @@ public:
         const auto store = open_store(database_, storage::Database::Access::Write);
         StoredSession session(*store, session_, options_, console);
         for (const auto& document : documents)
-            session.read(*document);
+            session.read(*document, document != documents.back());
         const Coverage coverage = session.coverage();
         check_complete(coverage, options_.common.require_complete, session_);
         if (options_.common.json) {
@@ -51,9 +54,11 @@ public:
                                      {"coverage", coverage.json()},
                                      {"reach", reach_json(map)},
                                      {"memory", memory_json(session.session().telemetry())},
-                                     {"bytes_written", store->database.bytes_written()},
+                                     {"tokens_fed_again", session.tokens_fed_again()},
+                                     {"bytes_written", session.bytes_written()},
                                      {"model", model_json(session.model())},
-                                     {"policy", policy_json(session.session())}});
+                                     {"policy", policy_json(session.session())},
+                                     {"pins", pins_json(session.session())}});
             return;
         }
         write_receipt(console, options_.common.events, session.session(), coverage);

@@ -130,8 +130,15 @@ private:
         for (const storage::StreamPart& part : store->conversations.stream(info.id)) {
             if (!part.document) continue;
             const storage::DocumentInfo d = store->library.get(*part.document);
-            documents.push_back(
-                {{"title", d.title}, {"source", d.source}, {"tokens", d.tokens}, {"words", d.words}});
+            ordered_json sections = ordered_json::array();
+            for (const storage::Section& s : store->library.sections(d.id))
+                sections.push_back(
+                    {{"title", s.title}, {"first_token", s.first_token}, {"first_byte", s.first_byte}});
+            documents.push_back({{"title", d.title},
+                                 {"source", d.source},
+                                 {"tokens", d.tokens},
+                                 {"words", d.words},
+                                 {"sections", sections}});
         }
         auto& messages = result["messages"] = ordered_json::array();
         for (const Message& m : store->conversations.messages(info.id))
@@ -146,8 +153,9 @@ private:
                     << utc(info.changed_ms) << '\n';
         for (const ordered_json& d : documents)
             console.out << "document  " << visible(d["title"].get<std::string>()) << ", "
-                        << format_count(d["tokens"]) << " tokens (" << visible(d["source"].get<std::string>())
-                        << ")\n";
+                        << format_count(d["tokens"]) << " tokens, " << format_count(d["sections"].size())
+                        << (d["sections"].size() == 1 ? " section (" : " sections (")
+                        << visible(d["source"].get<std::string>()) << ")\n";
         for (const ordered_json& s : states)
             console.out << "state     at " << format_count(s["tokens_seen"]) << " tokens, "
                         << format_bytes(s["bytes"]) << ", " << s["saved"].get<std::string>() << '\n';

@@ -1,6 +1,7 @@
 // Policies that must agree: with the slow reference, with each other, and with themselves under other chunks.
 #include <algorithm>
 #include <random>
+#include <set>
 
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
@@ -8,7 +9,10 @@
 #include "tests/unit/policy/policy_stream.h"
 
 using namespace palimpsest::tests;
+using palimpsest::engine::Pins;
+using palimpsest::engine::Policy;
 using palimpsest::engine::PolicySpec;
+using palimpsest::engine::TokenRange;
 
 namespace {
 
@@ -44,7 +48,7 @@ std::string random_ladder(Dice& dice, int layers)
            ",compensate=" + dice.one_of({"true", "false"});
 }
 
-std::string random_spec(Dice& dice, StreamShape shape)
+std::string random_spec(Dice& dice, const StreamShape& shape)
 {
     std::string spec;
     switch (dice.from(0, 3)) {
@@ -65,18 +69,45 @@ std::string random_spec(Dice& dice, StreamShape shape)
     return spec;
 }
 
-bool is_accepted(const std::string& spec, StreamShape shape)
+std::unique_ptr<Policy> policy_of(const std::string& spec, const StreamShape& shape)
+{
+    return palimpsest::engine::make_policy(
+        PolicySpec::parse(spec),
+        {.layers = shape.layers, .kv_heads = shape.heads, .budget = shape.budget, .pins = shape.pins});
+}
+
+bool is_accepted(const std::string& spec, const StreamShape& shape)
 {
     try {
-        palimpsest::engine::make_policy(PolicySpec::parse(spec),
-                                        {.layers = shape.layers, .kv_heads = shape.heads, .budget = shape.budget});
+        policy_of(spec, shape);
         return true;
     } catch (const palimpsest::Error& error) {
-        return error.code() != "PAL-POLICY-04"; // only combinations may be refused here
+        return error.code() != "PAL-POLICY-04" &&
+               error.code() != "PAL-PIN-01"; // only combinations may be refused here
     }
 }
 
-std::vector<std::vector<uint32_t>> kept(ReferencePolicy& reference, StreamShape shape)
+// Often none; otherwise a few ranges anywhere in the stream, the sinks and what is never read included.
+Pins random_pins(Dice& dice, uint32_t stream)
+{
+    std::vector<TokenRange> ranges;
+    for (int i = dice.from(-2, 3); i > 0; --i) {
+        const auto first = static_cast<uint32_t>(dice.from(0, dice.from(0, 2) == 0 ? 9 : static_cast<int>(stream)));
+        ranges.push_back({first, first + static_cast<uint32_t>(dice.from(0, 8))});
+    }
+    return Pins(ranges);
+}
+
+std::set<uint32_t> tokens_of(const Pins& pins)
+{
+    std::set<uint32_t> tokens;
+    for (const TokenRange& range : pins.ranges())
+        for (uint32_t token = range.first; token < range.last; ++token)
+            tokens.insert(token);
+    return tokens;
+}
+
+std::vector<std::vector<uint32_t>> kept(ReferencePolicy& reference, const StreamShape& shape)
 {
     std::vector<std::vector<uint32_t>> out;
     for (int layer = 0; layer < shape.layers; ++layer) {
@@ -89,7 +120,7 @@ std::vector<std::vector<uint32_t>> kept(ReferencePolicy& reference, StreamShape 
     return out;
 }
 
-void feed(ReferencePolicy& reference, StreamShape shape, int tokens, int chunk, const ScoreEntry& score)
+void feed(ReferencePolicy& reference, const StreamShape& shape, int tokens, int chunk, const ScoreEntry& score)
 {
     reference.append(tokens);
     for (int layer = 0; layer < shape.layers; ++layer) {
@@ -102,23 +133,37 @@ void feed(ReferencePolicy& reference, StreamShape shape, int tokens, int chunk, 
     }
 }
 
-// One random setting over one random stream, compared after every chunk.
-void compare_once(uint32_t seed)
+// One random setting over one random stream, compared after every chunk. Pins may change on the way.
+void compare_once(uint32_t seed, bool with_pins)
 {
     Dice dice(seed);
-    StreamShape shape{.layers = dice.from(2, 9), .heads = dice.from(1, 3), .budget = dice.from(1, 40)};
+    StreamShape shape{.layers = dice.from(2, 9),
+                      .heads = dice.from(1, 3),
+                      .budget = dice.from(1, 40),
+                      .pins = with_pins ? random_pins(dice, 400) : Pins()};
     std::string spec = random_spec(dice, shape);
     while (!is_accepted(spec, shape)) {
         shape.budget = dice.from(1, 60);
+        if (with_pins) shape.pins = random_pins(dice, 400);
         spec = random_spec(dice, shape);
     }
     const auto values = static_cast<uint64_t>(dice.from(0, 1) == 0 ? 4 : 1 << 20);
     const ScoreEntry score = dice.from(0, 2) == 0 ? constant_scores(seed, values) : growing_scores(seed, values);
     PolicyStream fast(spec, shape, score);
-    ReferencePolicy slow(PolicySpec::parse(spec), shape.layers, shape.heads, shape.budget);
+    ReferencePolicy slow(PolicySpec::parse(spec), shape.layers, shape.heads, shape.budget, tokens_of(shape.pins));
     const int longest = std::vector<int>{1, 3, 17, 200}[static_cast<size_t>(dice.from(0, 3))];
     for (int chunk = 0, seen = 0; seen < 400; ++chunk) {
         const int tokens = dice.from(1, longest);
+        if (with_pins && dice.from(0, 9) == 0) {
+            const Pins before = shape.pins;
+            shape.pins = random_pins(dice, static_cast<uint32_t>(seen) + 40);
+            if (is_accepted(spec, shape)) {
+                fast = fast.with(policy_of(spec, shape));
+                slow = slow.restarted(PolicySpec::parse(spec), tokens_of(shape.pins));
+            } else {
+                shape.pins = before;
+            }
+        }
         fast.feed(tokens);
         feed(slow, shape, tokens, chunk, score);
         seen += tokens;
@@ -134,7 +179,13 @@ void compare_once(uint32_t seed)
 TEST_CASE("policies: the engine keeps what the slow reference keeps")
 {
     for (uint32_t seed = 1; seed <= 600; ++seed)
-        compare_once(seed);
+        compare_once(seed, false);
+}
+
+TEST_CASE("policies: beside pins the engine keeps what the slow reference keeps")
+{
+    for (uint32_t seed = 1; seed <= 600; ++seed)
+        compare_once(seed, true);
 }
 
 TEST_CASE("policies: treekv's left ablation is lacache's even pattern")

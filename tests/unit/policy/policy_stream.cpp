@@ -1,5 +1,5 @@
-#include "tests/support/catch.h"
 #include "tests/unit/policy/policy_stream.h"
+#include "tests/support/catch.h"
 
 #include <algorithm>
 
@@ -48,8 +48,9 @@ ScoreEntry growing_scores(uint64_t seed, uint64_t values)
 
 PolicyStream::PolicyStream(const std::string& spec, StreamShape shape, ScoreEntry score)
     : shape_(shape), score_(std::move(score)),
-      policy_(engine::make_policy(engine::PolicySpec::parse(spec),
-                                  {.layers = shape.layers, .kv_heads = shape.heads, .budget = shape.budget})),
+      policy_(engine::make_policy(
+          engine::PolicySpec::parse(spec),
+          {.layers = shape.layers, .kv_heads = shape.heads, .budget = shape.budget, .pins = shape.pins})),
       lists_(static_cast<size_t>(shape.layers * shape.heads))
 {
 }

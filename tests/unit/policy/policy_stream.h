@@ -25,6 +25,7 @@ struct StreamShape {
     int layers = 1;
     int heads = 1;
     int budget = 1;
+    engine::Pins pins{};
 };
 
 class PolicyStream {

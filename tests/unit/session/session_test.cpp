@@ -1,7 +1,9 @@
 // The engine's contract (architecture.md), held on random models.
 
+#include <chrono>
 #include <filesystem>
 #include <random>
+#include <thread>
 
 #include "engine/session/session.h"
 #include "kernels/base/error.h"
@@ -182,6 +184,49 @@ TEST_CASE("going on from a state is going on without it")
     }
 }
 
+TEST_CASE("pinned tokens stay, and a state, a fork and the way of cutting the input change no bit of it")
+{
+    const auto model = load();
+    const auto tokens = tokens_of(400);
+    for (const std::string& policy : every_policy) {
+        CAPTURE(policy);
+        const auto start = [&] {
+            auto o = options(policy, policy == "full" ? 500 : 48, 16);
+            o.pins = Pins({{3, 5}, {90, 99}});
+            return std::make_unique<Session>(model, o);
+        };
+        const Pins later({{3, 5}, {90, 99}, {200, 206}});
+        const auto whole = start();
+        whole->feed(std::span(tokens).first(215));
+        whole->set_pins(later);
+        const SessionState state = whole->state();
+        const auto fork = Session::restore(model, state);
+        CHECK(fork->pins() == later);
+        whole->feed(std::span(tokens).subspan(215));
+        const Outcome expected = outcome(*whole);
+        CHECK(whole->held({90, 99}) == 1);
+        CHECK(whole->held({3, 5}) == 1);
+
+        fork->feed(std::span(tokens).subspan(215));
+        CHECK(outcome(*fork) == expected);
+
+        const auto pieces = start();
+        for (size_t i = 0; i < tokens.size(); ++i) {
+            if (i == 215) pieces->set_pins(later);
+            pieces->feed({&tokens[i], 1});
+        }
+        CHECK(outcome(*pieces) == expected);
+        if (policy == "full") continue;
+
+        const auto without = std::make_unique<Session>(model, options(policy, 48, 16));
+        without->feed(tokens);
+        without->finish();
+        CHECK(without->held({90, 99}) < 1);
+        CHECK_THROWS_WITH(whole->set_pins(Pins({{0, 48}})), Catch::Contains("PAL-PIN-01"));
+        CHECK(whole->pins() == later);
+    }
+}
+
 TEST_CASE("an answer is generated again from the state before it")
 {
     const auto model = load();
@@ -202,10 +247,27 @@ TEST_CASE("an answer is generated again from the state before it")
     const auto other = Session::restore(model, before);
     auto wrong = said;
     wrong[10] = (wrong[10] + 1) % 96;
-    CHECK(other->replay(wrong, false) == 10);
-    CHECK(other->tokens_seen() == 160);
-    const auto corrected = other->generate({.max_tokens = 30, .stop = {}, .token = {}, .is_end = {}}).tokens;
-    CHECK(std::equal(corrected.begin(), corrected.end(), said.begin() + 10, said.end()));
+    CHECK(other->replay(wrong, false) == 40);
+    CHECK(other->tokens_seen() == 190);
+    CHECK(outcome(*other, 0).logits != outcome(session, 0).logits);
+}
+
+TEST_CASE("an answer is taken in again as it was computed, whoever chose its tokens")
+{
+    const auto model = load();
+    SessionOptions sampled = options("treekv", 64, 32), greedy = sampled;
+    sampled.sampler.temperature = 0.9;
+    Session session(model, sampled), again(model, greedy);
+    for (Session* s : {&session, &again}) {
+        s->feed(tokens_of(150));
+        s->finish();
+    }
+    const auto said = session.generate({.max_tokens = 40, .stop = {}, .token = {}, .is_end = {}}).tokens;
+    CHECK(again.replay(said, false) == 40);
+    CHECK_THROWS_WITH(again.replay(std::vector<TokenId>{96}, false), Catch::Contains("PAL-TEXT-01"));
+    CHECK_THROWS_WITH(again.replay(std::vector<TokenId>{-1}, false), Catch::Contains("PAL-TEXT-01"));
+    CHECK(again.logits() == session.logits());
+    CHECK(again.retention().tokens == session.retention().tokens);
 }
 
 TEST_CASE("an answer that ended by itself is generated again, its end included")
@@ -225,6 +287,39 @@ TEST_CASE("an answer that ended by itself is generated again, its end included")
     const auto again = Session::restore(model, before);
     CHECK(again->replay(said.tokens, true) == 8);
     CHECK(outcome(*again) == outcome(session)); // the next draw is the same
+}
+
+TEST_CASE("a sampler is changed from the next token on, and goes into the state")
+{
+    const auto model = load();
+    const auto said = [](Session& session, int32_t count) {
+        return session.generate({.max_tokens = count, .stop = {}, .token = {}, .is_end = {}}).tokens;
+    };
+    SamplerOptions warm{.temperature = 1.3, .repeat_penalty = 1.5, .repeat_last = 8, .seed = 17};
+    SessionOptions o = options("treekv", 64, 32);
+    Session changed(model, o);
+    o.sampler = warm;
+    Session begun(model, o);
+    for (Session* session : {&changed, &begun})
+        session->feed(tokens_of(150));
+    changed.set_sampler(warm);
+    const auto first = said(changed, 20);
+    CHECK(first == said(begun, 20));
+
+    // A fresh random state; but what was said is known to the penalty.
+    begun.set_sampler(warm);
+    Sampler expected(warm);
+    for (const TokenId token : first)
+        expected.accept(token);
+    CHECK(said(begun, 1) == std::vector{expected.sample(changed.logits())});
+
+    const auto restored = Session::restore(model, changed.state());
+    CHECK(restored->options().sampler == warm);
+    CHECK(said(*restored, 20) == said(changed, 20));
+
+    warm.temperature = -1;
+    CHECK_THROWS_AS(changed.set_sampler(warm), Error);
+    CHECK(changed.options().sampler.temperature == 1.3);
 }
 
 TEST_CASE("a fork leaves the session as it was")
@@ -357,6 +452,78 @@ TEST_CASE("fading names each token once per layer, when its last head lets go")
             if (!held[token]) expected.push_back(token);
         CHECK(gone == expected);
     }
+}
+
+TEST_CASE("cancelling within a chunk leaves the session as before it")
+{
+    const auto model = load({.layers = 12, .dim = 128, .heads = 4, .kv_heads = 2, .head_dim = 32, .ffn = 512});
+    SessionOptions o = options("treekv", 600, 512);
+    o.stops_within_chunk = true;
+    const auto tokens = tokens_of(1024);
+    const std::span first = std::span(tokens).first(512), second = std::span(tokens).subspan(512);
+    Session whole(model, o);
+    whole.feed(first);
+    const auto begin = std::chrono::steady_clock::now();
+    whole.feed(second);
+    const auto chunk_time = std::chrono::steady_clock::now() - begin;
+    const Outcome expected = outcome(whole);
+
+    Session session(model, o);
+    session.feed(first);
+    const auto logits = session.logits();
+    const auto kept = session.retention().tokens;
+    int stopped = 0;
+    for (int i = 1; i < 16 && session.tokens_seen() == 512; ++i) {
+        std::stop_source stop;
+        std::thread later([&] {
+            std::this_thread::sleep_for(i * chunk_time / 16);
+            stop.request_stop();
+        });
+        const bool fed = session.feed(second, {.stop = stop.get_token(), .progress = {}, .loss = {}});
+        later.join();
+        CHECK(fed == (session.tokens_seen() == 1024));
+        if (fed) continue;
+        ++stopped;
+        CHECK(session.pending() == 0);
+        CHECK(session.logits() == logits);
+        CHECK(session.retention().tokens == kept);
+    }
+    CHECK(stopped > 0);
+    if (session.tokens_seen() == 512) session.feed(second);
+    CHECK(outcome(session) == expected);
+}
+
+TEST_CASE("how a chunk can be stopped changes no bit")
+{
+    const auto model = load();
+    const auto tokens = tokens_of(300);
+    for (const std::string& policy : every_policy) {
+        SessionOptions o = options(policy, policy == "full" ? 500 : 64, 32);
+        o.stops_within_chunk = false;
+        Session between(model, o);
+        o.stops_within_chunk = true;
+        Session within(model, o);
+        between.feed(tokens);
+        within.feed(tokens);
+        INFO(policy);
+        CHECK(outcome(between) == outcome(within));
+    }
+}
+
+TEST_CASE("an answer cancelled before its question was computed keeps the question waiting")
+{
+    const auto model = load();
+    Session session(model, options("treekv", 64, 16)), whole(model, options("treekv", 64, 16));
+    session.feed(tokens_of(23));
+    std::stop_source stop;
+    stop.request_stop();
+    const GenerateResult none =
+        session.generate({.max_tokens = 5, .stop = stop.get_token(), .token = {}, .is_end = {}});
+    CHECK(none.end == GenerateEnd::Cancelled);
+    CHECK(none.tokens.empty());
+    CHECK(session.pending() == 7);
+    whole.feed(tokens_of(23));
+    CHECK(outcome(session) == outcome(whole));
 }
 
 TEST_CASE("cancelling stops between super-chunks and leaves a session that goes on")

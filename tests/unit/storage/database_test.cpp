@@ -4,7 +4,9 @@
 
 #include "kernels/base/error.h"
 #include "storage/conversations.h"
+#include "storage/hash.h"
 #include "storage/library.h"
+#include "storage/transfer.h"
 #include "tests/support/catch.h"
 #include "tests/unit/storage/scratch_database.h"
 
@@ -97,6 +99,53 @@ TEST_CASE("readers work beside the owner; there is nothing to read before the fi
     CHECK(refusal([&] { Database(scratch.file().string() + "x", Database::Access::Read); }) == "PAL-DB-00");
 }
 
+TEST_CASE("a document that no session came to read is swept away, and no other")
+{
+    ScratchDatabase scratch;
+    Library library(*scratch);
+    Conversations conversations(*scratch);
+    const auto import = [&](const char* title) {
+        Import document(*scratch, title, "a.txt", "fingerprint");
+        document.add_text("text");
+        return document.finish({});
+    };
+    const int64_t read = import("read"), orphan = import("orphan");
+    const int64_t session = conversations.create({.name = "one", .model = "m", .model_name = "m", .options = "{}"});
+    conversations.append(session, {.tokens = 1, .document = read});
+    library.sweep();
+    REQUIRE(library.list().size() == 1);
+    CHECK(library.list()[0].id == read);
+    CHECK(refusal([&] { library.get(orphan); }) == "PAL-DOC-00");
+}
+
+TEST_CASE("a hash of pieces is the hash of the whole")
+{
+    const std::string text(100000, 'x');
+    Hasher64 hasher;
+    CHECK(hasher.value() == hash64({}));
+    for (size_t at = 0; at < text.size(); at += 777)
+        hasher.push(std::as_bytes(std::span(text).subspan(at, std::min<size_t>(777, text.size() - at))));
+    CHECK(hasher.value() == hash64(std::as_bytes(std::span(text))));
+}
+
+TEST_CASE("growing messages of one session become stopped, and stay whole")
+{
+    ScratchDatabase scratch;
+    Conversations conversations(*scratch);
+    for (const char* name : {"one", "two"}) {
+        const int64_t id = conversations.create({.name = name, .model = "m", .model_name = "m", .options = "{}"});
+        for (const MessageState state : {MessageState::Growing, MessageState::Cut})
+            conversations.add_message(id, {.role = Role::Assistant, .state = state, .text = "so", .ids = {1, 2}});
+    }
+    const int64_t one = conversations.get("one").id, two = conversations.get("two").id;
+    conversations.stop_growing(one);
+    const auto stopped = conversations.messages(one);
+    CHECK(stopped[0].state == MessageState::Stopped);
+    CHECK_FALSE(stopped[0].damaged);
+    CHECK(stopped[1].state == MessageState::Cut);
+    CHECK(conversations.messages(two)[0].state == MessageState::Growing);
+}
+
 TEST_CASE("a document comes back as it was read, in any pieces")
 {
     ScratchDatabase scratch;
@@ -114,13 +163,16 @@ TEST_CASE("a document comes back as it was read, in any pieces")
             import.add_tokens(std::span(all).subspan(at, std::min<size_t>(1234, all.size() - at)));
         import.add_section({.title = "One", .first_token = 5, .first_byte = 15});
         CHECK(library.list().empty());
-        id = import.finish({.words = 77});
+        id = import.finish({.words = 77, .source_bytes = 450001, .source_hash = -5});
     }
     const DocumentInfo info = library.get(id);
     CHECK(info.title == "A title");
     CHECK(info.bytes == body.size());
     CHECK(info.tokens == all.size());
     CHECK(info.words == 77);
+    CHECK(info.source_bytes == 450001);
+    CHECK(info.source_hash == -5);
+    CHECK(library.list().at(0).source_hash == -5);
     for (const uint64_t first : {0u, 65530u, 131072u, 149999u}) {
         const auto ids = library.ids(id, first, 100);
         REQUIRE(ids.size() == std::min<uint64_t>(100, all.size() - first));
@@ -211,6 +263,43 @@ TEST_CASE("sessions, messages and streams")
     conversations.remove(id);
     CHECK(conversations.list().size() == 1);
     CHECK(scratch->sql().execAndGet("SELECT count(*) FROM messages").getInt() == 1);
+}
+
+TEST_CASE("pins are set as a whole, copied with their session and carried to another database")
+{
+    ScratchDatabase scratch, other;
+    Conversations conversations(*scratch);
+    const int64_t id = conversations.create({.name = "s", .model = "m", .model_name = "m", .options = "{}"});
+    const std::vector<Pin> pins{{.first = 40, .last = 42, .since = 100, .label = "the name"},
+                                {.first = 3, .last = 9}};
+    conversations.set_pins(id, std::vector<Pin>{{.first = 1, .last = 2}});
+    scratch->transaction([&] { conversations.set_pins(id, pins); });
+    const int64_t copy = conversations.fork(id, "copy");
+    const auto file = scratch.file().parent_path() / "export.db";
+    export_session(*scratch, id, file);
+    import_session(*other, file, "");
+    const auto check = [&](std::vector<Pin> found) {
+        REQUIRE(found.size() == 2);
+        CHECK(found[0].first == 3);
+        CHECK(found[0].last == 9);
+        CHECK(found[0].since == 0);
+        CHECK(found[1].first == 40);
+        CHECK(found[1].last == 42);
+        CHECK(found[1].since == 100);
+        CHECK(found[1].label == "the name");
+    };
+    check(conversations.pins(id));
+    check(conversations.pins(copy));
+    check(Conversations(*other).pins(Conversations(*other).get("s").id));
+
+    CHECK_THROWS(scratch->transaction([&] {
+        conversations.set_pins(id, {});
+        throw std::runtime_error("not after all");
+    }));
+    check(conversations.pins(id));
+    conversations.set_pins(id, {});
+    CHECK(conversations.pins(id).empty());
+    CHECK(conversations.pins(copy).size() == 2);
 }
 
 TEST_CASE("what was deleted for good is in no file any more (Q15)")

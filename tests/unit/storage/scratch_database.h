@@ -25,9 +25,9 @@ inline std::string refusal(const std::function<void()>& work)
 
 class ScratchDatabase {
 public:
-    ScratchDatabase()
+    explicit ScratchDatabase(const std::filesystem::path& parent = std::filesystem::temp_directory_path())
     {
-        std::string name = (std::filesystem::temp_directory_path() / "palimpsest-test-XXXXXX").string();
+        std::string name = (parent / "palimpsest-test-XXXXXX").string();
         if (!mkdtemp(name.data())) throw std::runtime_error("no temporary folder");
         folder_ = name;
         open();
@@ -43,6 +43,12 @@ public:
     storage::Database* operator->() { return database_.get(); }
     std::filesystem::path file() const { return folder_ / "palimpsest.db"; }
     void close() { database_.reset(); }
+    void clear() // only its folder is left
+    {
+        close();
+        for (const char* ending : {"", "-wal", "-shm", "-journal", ".lock"})
+            std::filesystem::remove(file().string() + ending);
+    }
     void open() { database_ = std::make_unique<storage::Database>(file(), storage::Database::Access::Write); }
 
 private:

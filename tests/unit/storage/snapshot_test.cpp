@@ -62,11 +62,14 @@ struct Encoded {
     }
     SessionState decoded() const
     {
-        return decode(header, [&](size_t i, std::span<std::byte> to) {
-            if (i >= blocks.size() || blocks[i].size() != to.size())
-                throw Error(ErrorKind::Failed, "PAL-SNAP-03", "block", "missing", "");
-            std::copy(blocks[i].begin(), blocks[i].end(), to.begin());
-        });
+        return decode(
+            header,
+            [&](size_t i, std::span<std::byte> to) {
+                if (i >= blocks.size() || blocks[i].size() != to.size())
+                    throw Error(ErrorKind::Failed, "PAL-SNAP-03", "block", "missing", "");
+                std::copy(blocks[i].begin(), blocks[i].end(), to.begin());
+            },
+            [](const SessionState&) { return UINT64_MAX; });
     }
 };
 
@@ -180,6 +183,34 @@ TEST_CASE("K1-K9: no damaged snapshot becomes a session")
     REQUIRE_NOTHROW(Session::restore(model, whole.decoded()));
 }
 
+TEST_CASE("K3: nothing is allocated for more than a live session can hold")
+{
+    const auto model = load(tiny);
+    ScratchDatabase database;
+    Snapshots snapshots(*database);
+    Session session(model, options("treekv", 32));
+    session.feed(text(300));
+    const auto limit = [&](const SessionState& s) { return Session::largest_lists(*model, s); };
+    const SessionState state = session.state();
+    const int64_t owner = new_session(*database, "one");
+    const int64_t good = snapshots.save(owner, state);
+    CHECK_NOTHROW(snapshots.load(good, limit));
+
+    SessionState larger = state;
+    larger.lists[0].tokens.stream.resize(40000);
+    larger.lists[0].tokens.sum.resize(40000);
+    larger.lists[0].tokens.count.resize(40000);
+    larger.lists[0].keys.resize(40000 * state.lists[0].keys.size() / state.lists[0].tokens.size());
+    larger.lists[0].values.resize(larger.lists[0].keys.size());
+    const int64_t bad = snapshots.save(owner, larger);
+    CHECK_NOTHROW(snapshots.load(bad)); // it is what was saved
+    CHECK(refusal([&] { snapshots.load(bad, limit); }) == "PAL-SNAP-03");
+
+    SessionState impossible = state;
+    impossible.budget = 1 << 29;
+    CHECK(refusal([&] { Session::largest_lists(*model, impossible); }) == "PAL-SNAP-02");
+}
+
 TEST_CASE("blocks that are swapped or missing are noticed")
 {
     const auto model = load({.layers = 6, .dim = 64, .heads = 4, .kv_heads = 4, .head_dim = 64, .ffn = 64});
@@ -248,11 +279,16 @@ TEST_CASE("what a crash left unfinished is not seen and swept away")
     Snapshots snapshots(*database);
     const int64_t owner = new_session(*database, "one");
     const int64_t good = snapshots.save(owner, session.state());
-    CHECK_THROWS(snapshots.save(owner, session.state(), [] { throw std::runtime_error("the power went"); }));
+    const auto rows = [&] { return database->sql().execAndGet("SELECT count(*) FROM snapshots").getInt(); };
+    CHECK_THROWS(snapshots.save(owner, session.state(), [] { throw std::runtime_error("not after all"); }));
+    CHECK(rows() == 1);
+    session.feed(text(64));
+    snapshots.save(owner, session.state());
+    database->sql().exec("UPDATE snapshots SET complete = 0 WHERE id <> " + std::to_string(good));
     REQUIRE(snapshots.of(owner).size() == 1);
     CHECK(snapshots.of(owner)[0].id == good);
     snapshots.sweep();
-    CHECK(database->sql().execAndGet("SELECT count(*) FROM snapshots").getInt() == 1);
+    CHECK(rows() == 1);
     CHECK_NOTHROW(snapshots.load(good));
 }
 

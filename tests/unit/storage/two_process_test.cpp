@@ -45,7 +45,7 @@ std::string writer_name(int writer)
 engine::SessionState state_at(uint64_t tokens)
 {
     engine::SessionState state;
-    state.policy = {"streaming", {}};
+    state.policy = state.given = {"streaming", {}};
     state.tokens_seen = tokens;
     state.logits.assign(600, static_cast<float>(tokens));
     return state;

@@ -1,0 +1,113 @@
+#include "app/palimpsest/session_pins.h"
+
+#include <algorithm>
+
+#include "app/palimpsest/byte_quantity.h"
+#include "kernels/base/error.h"
+
+namespace palimpsest::app {
+namespace {
+
+using engine::TokenRange;
+using storage::Pin;
+
+// The parts of a range that no pin has yet.
+std::vector<TokenRange> uncovered(const TokenRange& range, const std::vector<Pin>& pins)
+{
+    std::vector<TokenRange> taken;
+    for (const Pin& pin : pins)
+        taken.push_back({static_cast<uint32_t>(pin.first), static_cast<uint32_t>(pin.last)});
+    const engine::Pins joined(std::move(taken));
+    std::vector<TokenRange> free;
+    uint32_t from = range.first;
+    for (const TokenRange& t : joined.ranges()) {
+        if (t.first > from && from < range.last) free.push_back({from, std::min(t.first, range.last)});
+        from = std::max(from, t.last);
+    }
+    if (from < range.last) free.push_back({from, range.last});
+    return free;
+}
+
+engine::Pins set_by(const std::vector<Pin>& pins, uint64_t position)
+{
+    std::vector<TokenRange> ranges;
+    for (const Pin& pin : pins)
+        if (pin.since <= position)
+            ranges.push_back({static_cast<uint32_t>(pin.first), static_cast<uint32_t>(pin.last)});
+    return engine::Pins(std::move(ranges));
+}
+
+} // namespace
+
+SessionPins::SessionPins(Store& store, int64_t session)
+    : store_(store), session_(session), pins_(store.conversations.pins(session))
+{
+}
+
+void SessionPins::apply(engine::Session& session) const
+{
+    if (!pins_.empty()) session.set_pins(set_by(pins_, session.tokens_seen()));
+}
+
+uint64_t SessionPins::next(uint64_t position) const
+{
+    uint64_t next = UINT64_MAX;
+    for (const Pin& pin : pins_)
+        if (pin.since > position) next = std::min(next, pin.since);
+    return next;
+}
+
+std::vector<std::string> SessionPins::add(const std::vector<std::string>& wishes, bool all_must_be_there,
+                                          const std::vector<storage::StreamPart>& stream, engine::Session& session)
+{
+    notes.clear();
+    if (wishes.empty()) return {};
+    PinSearch search(wishes, session.model());
+    for (const storage::StreamPart& part : stream)
+        if (search.needs_text()) push(search, part);
+    if (all_must_be_there) refuse_missing(search.missing(), "the session");
+    const auto found = search.found();
+    std::vector<Pin> pins = with(found, session.tokens_seen());
+    store_.database.transaction([&] {
+        store_.conversations.set_pins(session_, pins);
+        session.set_pins(set_by(pins, session.tokens_seen()));
+    });
+    pins_ = std::move(pins);
+    for (const FoundPin& pin : found)
+        if (pin.matches > 1)
+            notes.push_back("'" + pin.label + "' is there " + format_count(pin.matches) +
+                            " times; the first is pinned");
+    return search.missing();
+}
+
+void SessionPins::push(PinSearch& search, const storage::StreamPart& part) const
+{
+    constexpr uint64_t at_once = 65536;
+    if (part.document) {
+        for (uint64_t first = 0; first < part.tokens; first += at_once)
+            search.push(store_.library.ids(*part.document, first, std::min(at_once, part.tokens - first)));
+    } else if (part.message) {
+        for (const storage::Message& message : store_.conversations.messages(session_))
+            if (message.id == *part.message) search.push(message.ids);
+    } else {
+        search.push(part.ids);
+    }
+}
+
+std::vector<Pin> SessionPins::with(const std::vector<FoundPin>& found, uint64_t since) const
+{
+    std::vector<Pin> pins = pins_;
+    for (const FoundPin& pin : found)
+        for (const TokenRange& range : pin.ranges)
+            for (const TokenRange& piece : uncovered(range, pins))
+                pins.push_back({.first = piece.first, .last = piece.last, .since = since, .label = pin.label});
+    return pins;
+}
+
+void SessionPins::drop_after(uint64_t tokens)
+{
+    std::erase_if(pins_, [&](const Pin& pin) { return pin.since > tokens; });
+    store_.conversations.set_pins(session_, pins_);
+}
+
+} // namespace palimpsest::app

@@ -1,0 +1,22 @@
+// Small facts that outlive a process, by name.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "storage/database.h"
+
+namespace palimpsest::storage {
+
+class Settings {
+public:
+    explicit Settings(Database& database) : db_(database) {}
+
+    std::optional<std::string> get(const std::string& key);
+    void set(const std::string& key, const std::string& value);
+
+private:
+    Database& db_;
+};
+
+} // namespace palimpsest::storage

@@ -1,0 +1,295 @@
+// Older databases: read as they are, and brought to the newest version whole or not at all (reliability.md, Q7,
+// V17).
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/session/session.h"
+#include "storage/backup.h"
+#include "storage/conversations.h"
+#include "storage/library.h"
+#include "storage/schema.h"
+#include "storage/snapshots.h"
+#include "storage/transfer.h"
+#include "tests/support/catch.h"
+#include "tests/unit/storage/failing_disk.h"
+#include "tests/unit/storage/scratch_database.h"
+
+using namespace palimpsest;
+using namespace palimpsest::storage;
+using palimpsest::tests::documented;
+using palimpsest::tests::Fault;
+using palimpsest::tests::FaultVfs;
+using palimpsest::tests::quick_folder;
+using palimpsest::tests::refusal;
+using palimpsest::tests::stride;
+namespace fs = std::filesystem;
+
+namespace {
+
+const fs::path fixtures = PALIMPSEST_SOURCE_DIR "/tests/fixtures";
+
+// With the instructions that computed the sample's states; none on another architecture.
+std::shared_ptr<const engine::Model> model()
+{
+    static const auto loaded = []() -> std::shared_ptr<const engine::Model> {
+        try {
+            return engine::Model::load(fixtures / "models/llama.f32.gguf",
+                                       kernels::open_backend({.device = "cpu", .threads = 1, .simd = "SSE4"}));
+        } catch (const Error& error) {
+            WARN(error.what());
+            return nullptr;
+        }
+    }();
+    return loaded;
+}
+
+// A database that a program of schema 1 wrote, in a folder of its own.
+class Sample {
+public:
+    explicit Sample(const fs::path& parent = fs::temp_directory_path()) : folder_(parent)
+    {
+        folder_.clear();
+        fs::copy_file(fixtures / "databases/schema-1.db", file());
+        fs::permissions(file(), fs::perms::owner_read | fs::perms::owner_write);
+    }
+    fs::path file() const { return folder_.file(); }
+
+private:
+    tests::ScratchDatabase folder_;
+};
+
+void check_session(Database& database, const std::string& name, size_t messages, uint64_t tokens)
+{
+    INFO(name);
+    Conversations conversations(database);
+    Snapshots snapshots(database);
+    const SessionInfo info = conversations.get(name);
+    const auto said = conversations.messages(info.id);
+    REQUIRE(said.size() == messages);
+    for (const Message& message : said)
+        CHECK_FALSE(message.damaged);
+    uint64_t fed = 0;
+    for (const StreamPart& part : conversations.stream(info.id))
+        fed += part.tokens;
+    CHECK(fed == tokens);
+    const auto states = snapshots.of(info.id);
+    REQUIRE(states.size() == 2);
+    for (const SnapshotInfo& state : states) {
+        const engine::SessionState loaded = snapshots.load(state.id);
+        if (model()) CHECK(engine::Session::restore(model(), loaded)->tokens_seen() == state.tokens_seen);
+    }
+}
+
+std::string bytes_of(const fs::path& file)
+{
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// As check_content, and quicker: no state becomes a session.
+void check_rows(Database& database)
+{
+    REQUIRE(Conversations(database).list().size() == 3);
+    for (const SessionInfo& info : Conversations(database).list()) {
+        REQUIRE(Conversations(database).messages(info.id).size() == (info.name == "talk" ? 4 : 2));
+        REQUIRE(Snapshots(database).of(info.id).size() == 2);
+        for (const SnapshotInfo& state : Snapshots(database).of(info.id))
+            Snapshots(database).verify(state.id);
+    }
+    REQUIRE(Library(database).verify(Library(database).list().at(0).id) == 1442);
+}
+
+// What the sample holds, whichever version it has by now.
+void check_content(Database& database)
+{
+    REQUIRE(Conversations(database).list().size() == 3);
+    check_session(database, "book", 2, 1480);
+    check_session(database, "a copy", 2, 1480);
+    check_session(database, "talk", 4, 67);
+    Library library(database);
+    REQUIRE(library.list().size() == 1);
+    const DocumentInfo book = library.list()[0];
+    CHECK(book.title == "book");
+    CHECK(library.verify(book.id) == 1442);
+    CHECK(book.source_bytes == -1);
+    CHECK(book.source_hash == 0);
+    CHECK(library.text_block(book.id, 0).size() == 2000);
+}
+
+} // namespace
+
+TEST_CASE("a database of schema 1 is brought to the newest, with all it holds")
+{
+    const Sample sample;
+    {
+        SQLite::Database before(sample.file().string(), SQLite::OPEN_READWRITE);
+        before.exec("INSERT INTO pins(session, first, last) VALUES(1, 3, 9)");
+    }
+    Database database(sample.file(), Database::Access::Write);
+    CHECK(version_of(database.sql()) == schema_version);
+    check_content(database);
+    const auto pins = Conversations(database).pins(1);
+    REQUIRE(pins.size() == 1);
+    CHECK(pins[0].first == 3);
+    CHECK(pins[0].last == 9);
+    CHECK(pins[0].since == 0);
+    CHECK(pins[0].label.empty());
+
+    // What it was is kept: whole, of its version, and nobody else's to read.
+    const fs::path backup = before_schema(sample.file(), schema_version);
+    CHECK(backup.parent_path() == backup_folder(sample.file()));
+    Database before(backup, Database::Access::Read);
+    CHECK(version_of(before.sql()) == 1);
+    check_content(before);
+    CHECK(fs::status(backup).permissions() == (fs::perms::owner_read | fs::perms::owner_write));
+    CHECK(fs::status(backup.parent_path()).permissions() == fs::perms::owner_all);
+}
+
+TEST_CASE("an older database that is damaged or not ours is not migrated")
+{
+    const auto migrated = [](const char* harm) {
+        const Sample sample;
+        {
+            SQLite::Database raw(sample.file().string(), SQLite::OPEN_READWRITE);
+            raw.exec(harm);
+        }
+        const std::string before = bytes_of(sample.file());
+        const std::string code = refusal([&] { Database(sample.file(), Database::Access::Write); });
+        INFO(harm);
+        CHECK((bytes_of(sample.file()) == before));
+        return code;
+    };
+    CHECK(migrated("INSERT INTO pins(session, first, last) VALUES(77, 1, 2)") == "PAL-DB-03"); // of no session
+    CHECK(migrated("CREATE TRIGGER t AFTER INSERT ON pins BEGIN SELECT 1; END") == "PAL-DB-02");
+    CHECK(migrated("ALTER TABLE pins ADD COLUMN since INTEGER") == "PAL-DB-02");
+    CHECK(migrated("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = 'messages_of_session'") ==
+          "PAL-DB-02");
+}
+
+namespace {
+
+// Of what was interrupted or refused: the old one or the new one, whole, and opened again the new one.
+void check_old_or_new(const fs::path& file)
+{
+    const fs::path backup = before_schema(file, schema_version);
+    int version = 0;
+    {
+        Database found(file, Database::Access::Read);
+        version = version_of(found.sql());
+        check_rows(found);
+        REQUIRE((version == 1 || version == schema_version));
+        REQUIRE(found.sql().execAndGet("PRAGMA integrity_check").getString() == "ok");
+    }
+    REQUIRE((version == 1 || fs::exists(backup)));
+    if (fs::exists(backup)) {
+        Database copy(backup, Database::Access::Read);
+        REQUIRE(version_of(copy.sql()) == 1);
+        check_rows(copy);
+    }
+    Database again(file, Database::Access::Write);
+    REQUIRE(version_of(again.sql()) == schema_version);
+    check_rows(again);
+    for (const fs::directory_entry& entry : fs::directory_iterator(backup.parent_path()))
+        REQUIRE(entry.path() == backup);
+}
+
+int statements_left = 0;
+
+int count_statement(unsigned, void*, void*, void*)
+{
+    if (--statements_left == 0) _exit(9);
+    return 0;
+}
+
+int watch(sqlite3* db, char**, const sqlite3_api_routines*)
+{
+    return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, count_statement, nullptr);
+}
+
+// A process of its own opens the database and dies at its nth statement. False: it did not come that far.
+bool dies_at(int nth, const fs::path& file)
+{
+    const pid_t child = fork();
+    if (child == 0) {
+        statements_left = nth;
+        sqlite3_auto_extension(reinterpret_cast<void (*)()>(watch));
+        _exit(refusal([&] { Database(file, Database::Access::Write); }).empty() ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status));
+    REQUIRE(WEXITSTATUS(status) != 1);
+    return WEXITSTATUS(status) == 9;
+}
+
+} // namespace
+
+TEST_CASE("V17: killed at any statement, a migration leaves the old database or the new one")
+{
+    int old = 0, renewed = 0;
+    for (int nth = 1;; ++nth) {
+        INFO("statement " << nth);
+        const Sample sample(quick_folder());
+        if (!dies_at(nth, sample.file())) break;
+        int version = 0;
+        {
+            Database found(sample.file(), Database::Access::Read);
+            version = version_of(found.sql());
+        }
+        ++(version == 1 ? old : renewed);
+        check_old_or_new(sample.file());
+    }
+    CHECK(old > 20);
+    CHECK(old + renewed > 40);
+}
+
+TEST_CASE("V17: whichever call to the disk fails, a migration leaves the old database or the new one")
+{
+    FaultVfs disk;
+    const auto open = [](const fs::path& file) { Database(file, Database::Access::Write); };
+    for (const Fault fault : tests::every_fault) {
+        disk.arm(fault, 0, false);
+        open(Sample(quick_folder()).file());
+        const uint64_t calls = disk.calls();
+        uint64_t refused = 0;
+        for (const bool persistent : {false, true})
+            for (uint64_t nth = 1; nth <= calls; nth += stride()) {
+                INFO(name_of(fault) << (persistent ? " from call " : " at call ") << nth << " of " << calls);
+                const Sample sample(quick_folder());
+                disk.arm(fault, nth, persistent);
+                const std::string code = refusal([&] { open(sample.file()); });
+                disk.heal();
+                INFO(code);
+                REQUIRE((code.empty() || documented().count(code) == 1));
+                refused += !code.empty();
+                check_old_or_new(sample.file());
+            }
+        REQUIRE(calls > 0);
+        if (fault == Fault::ShortRead) CHECK(refused == 0); // the rest is read too
+        if (fault == Fault::Full || fault == Fault::Sync) CHECK(refused > 0);
+    }
+}
+
+TEST_CASE("a reader reads an older database as it is, and an older export is taken in")
+{
+    const Sample sample;
+    {
+        Database reader(sample.file(), Database::Access::Read);
+        check_content(reader);
+        CHECK(Conversations(reader).pins(1).empty());
+        CHECK(version_of(reader.sql()) == 1);
+    }
+    {
+        SQLite::Database one(sample.file().string(), SQLite::OPEN_READWRITE);
+        one.exec("PRAGMA foreign_keys = ON; INSERT INTO pins(session, first, last) VALUES(1, 3, 9);"
+                 "DELETE FROM sessions WHERE name <> 'book'");
+    }
+    tests::ScratchDatabase newest;
+    CHECK(import_session(*newest, sample.file(), "") == "book");
+    check_session(*newest, "book", 2, 1480);
+    CHECK(Library(*newest).list().at(0).source_bytes == -1);
+    REQUIRE(Conversations(*newest).pins(Conversations(*newest).get("book").id).size() == 1);
+}
