@@ -22,6 +22,12 @@ namespace fs = std::filesystem;
     throw Error(ErrorKind::Failed, "PAL-DB-01", printable(file.string()), what, remedy);
 }
 
+[[noreturn]] void refuse_without_sessions(const fs::path& file)
+{
+    throw Error(ErrorKind::NotFound, "PAL-DB-00", printable(file.string()), "there are no sessions yet",
+                "read a document with palimpsest read FILE --session NAME");
+}
+
 void make_folder(const fs::path& folder)
 {
     std::error_code failed;
@@ -92,8 +98,7 @@ Database::Database(const fs::path& file, Access access, std::optional<Place> pla
         check_owner(file);
         lock_ = std::make_unique<OwnerLock>(file.string() + ".lock", patience);
     } else if (!fs::exists(file)) {
-        throw Error(ErrorKind::NotFound, "PAL-DB-00", printable(file.string()), "there are no sessions yet",
-                    "read a document with palimpsest read FILE --session NAME");
+        refuse_without_sessions(file);
     }
     place_ = place ? *place : place_of(file);
     guarded([&] { open(access); });
@@ -149,9 +154,7 @@ void Database::open(Access access)
         }
         if (version < schema_version) migrate(*sql_);
     }
-    if (!writes && version == 0)
-        throw Error(ErrorKind::NotFound, "PAL-DB-00", printable(file_.string()), "there are no sessions yet",
-                    "read a document with palimpsest read FILE --session NAME");
+    if (!writes && version == 0) refuse_without_sessions(file_);
     if (version > schema_version) return;
     check_schema(*sql_, writes ? schema_version : version);
     if (!writes) read_as_newest(*sql_, version);
@@ -237,6 +240,9 @@ void Database::fail(const SQLite::Exception& failure)
 {
     const std::string subject = printable(file_.string());
     const std::string said = std::string(" (") + failure.getErrorStr() + ")";
+    // The journal of one who died while making the file: from then on it has a log instead.
+    if (place_ != Place::Network && failure.getExtendedErrorCode() == SQLITE_READONLY_ROLLBACK)
+        refuse_without_sessions(file_);
     const int code = failure.getErrorCode() & 0xFF;
     if (code != SQLITE_CORRUPT && code != SQLITE_NOTADB) refuse_if_suspect();
     if (failure.getExtendedErrorCode() == SQLITE_IOERR_NOMEM || code == SQLITE_NOMEM)
