@@ -18,8 +18,8 @@ bool stop_scope(int signal)
 {
     const std::lock_guard lock(scope_mutex);
     if (!scope) return false;
-    scope->request_stop();
-    return signal == SIGINT;
+    const bool is_first = scope->request_stop();
+    return signal == SIGINT && is_first; // a second one means the program
 }
 
 } // namespace

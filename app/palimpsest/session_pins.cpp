@@ -57,27 +57,33 @@ uint64_t SessionPins::next(uint64_t position) const
     return next;
 }
 
-std::vector<std::string> SessionPins::add(const std::vector<std::string>& wishes, bool all_must_be_there,
-                                          const std::vector<storage::StreamPart>& stream, engine::Session& session)
+SessionPins::Addition SessionPins::look_for(const std::vector<std::string>& wishes, bool all_must_be_there,
+                                            const std::vector<storage::StreamPart>& stream,
+                                            const engine::Session& session) const
 {
-    notes.clear();
-    if (wishes.empty()) return {};
     PinSearch search(wishes, session.model());
     for (const storage::StreamPart& part : stream)
         if (search.needs_text()) push(search, part);
     if (all_must_be_there) refuse_missing(search.missing(), "the session");
     const auto found = search.found();
-    std::vector<Pin> pins = with(found, session.tokens_seen());
-    store_.database.transaction([&] {
-        store_.conversations.set_pins(session_, pins);
-        session.set_pins(set_by(pins, session.tokens_seen()));
-    });
-    pins_ = std::move(pins);
+    Addition addition{.pins = with(found, session.tokens_seen()), .missing = search.missing(), .notes = {}};
+    session.check_pins(set_by(addition.pins, session.tokens_seen()));
     for (const FoundPin& pin : found)
         if (pin.matches > 1)
-            notes.push_back("'" + pin.label + "' is there " + format_count(pin.matches) +
-                            " times; the first is pinned");
-    return search.missing();
+            addition.notes.push_back("'" + pin.label + "' is there " + format_count(pin.matches) +
+                                     " times; the first is pinned");
+    return addition;
+}
+
+void SessionPins::store(const Addition& addition)
+{
+    store_.conversations.set_pins(session_, addition.pins);
+}
+
+void SessionPins::take(Addition addition, engine::Session& session)
+{
+    pins_ = std::move(addition.pins);
+    apply(session);
 }
 
 void SessionPins::push(PinSearch& search, const storage::StreamPart& part) const

@@ -21,14 +21,18 @@ public:
     // The next position after this one where something was pinned; UINT64_MAX without one.
     uint64_t next(uint64_t position) const;
 
-    // Looks for the wishes in a stream. What is found is pinned and stored, what is not is returned, or refused
-    // (Error NotFound, PAL-PIN-03) if it must be there. Throws Error (Usage, PAL-PIN-01) if it does not fit. What
-    // throws changes nothing.
-    std::vector<std::string> add(const std::vector<std::string>& wishes, bool all_must_be_there,
-                                 const std::vector<storage::StreamPart>& stream, engine::Session& session);
-    void drop_after(uint64_t tokens); // of a stream that was cut; within a transaction
-
-    std::vector<std::string> notes; // what there is to say about the last add
+    // All pins with those that wishes find in a stream, and what there is to say.
+    struct Addition {
+        std::vector<storage::Pin> pins;
+        std::vector<std::string> missing, notes; // wishes that were not found
+    };
+    // Changes nothing. Throws Error: NotFound (PAL-PIN-03) if all must be there and one is not, Usage (PAL-PIN-01)
+    // if they do not fit.
+    Addition look_for(const std::vector<std::string>& wishes, bool all_must_be_there,
+                      const std::vector<storage::StreamPart>& stream, const engine::Session& session) const;
+    void store(const Addition& addition);                   // within a transaction of the caller's
+    void take(Addition addition, engine::Session& session); // once that is on stable storage
+    void drop_after(uint64_t tokens);                       // of a stream that was cut; within a transaction
 
 private:
     void push(PinSearch& search, const storage::StreamPart& part) const;

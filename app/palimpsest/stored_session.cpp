@@ -60,13 +60,6 @@ std::string place_of(const Document& document)
                 "its text is safe: palimpsest sessions show");
 }
 
-ordered_json options_of(const storage::SessionInfo& info)
-{
-    auto options = ordered_json::parse(info.options, nullptr, false);
-    if (!options.is_object()) damaged_options(info.name);
-    return options;
-}
-
 // Calls visit with the name and both values of every sampling option.
 template<class A, class B, class Visit>
 void each_sampling_option(A& a, B& b, Visit&& visit)
@@ -79,18 +72,36 @@ void each_sampling_option(A& a, B& b, Visit&& visit)
     visit("seed", a.seed, b.seed);
 }
 
-// Of the chat that began the session, or `own`.
-engine::SamplerOptions stored_sampling(const storage::SessionInfo& info, const engine::SamplerOptions& own)
-try {
-    const ordered_json stored = options_of(info);
-    engine::SamplerOptions sampling = own;
-    each_sampling_option(sampling, own, [&](const char* key, auto& value, const auto& fallback) {
-        value = stored.value(key, fallback);
-    });
-    return sampling;
-} catch (const ordered_json::exception&) {
-    damaged_options(info.name);
-}
+// What a session was begun with, as options_json wrote it.
+struct BegunWith {
+    std::string model, policy, policy_given, positions, kv_type;
+    int32_t budget = 0, chunk = 0;
+    ordered_json all;
+
+    explicit BegunWith(const storage::SessionInfo& info)
+    try : all(ordered_json::parse(info.options)) {
+        model = all.value("model", "");
+        policy = all.value("policy", "treekv");
+        policy_given = all.value("policy_given", policy);
+        positions = all.value("positions", "contiguous");
+        kv_type = all.value("kv_type", "auto");
+        budget = all.value("budget", 0);
+        chunk = all.value("chunk", CommonOptions().chunk);
+        sampling({});
+    } catch (const ordered_json::exception&) {
+        damaged_options(info.name);
+    }
+
+    // Of the chat that began the session, or `own`.
+    engine::SamplerOptions sampling(const engine::SamplerOptions& own) const
+    {
+        engine::SamplerOptions sampling = own;
+        each_sampling_option(sampling, own, [&](const char* key, auto& value, const auto& fallback) {
+            value = all.value(key, fallback);
+        });
+        return sampling;
+    }
+};
 
 const char* name_of(engine::PositionMode positions)
 {
@@ -107,7 +118,7 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
     const auto found = store_.conversations.find(name);
     if (found) {
         info_ = *found;
-        if (!options_.common.given("model")) options_.common.model = options_of(info_).value("model", "");
+        if (!options_.common.given("model")) options_.common.model = BegunWith(info_).model;
     }
     model_ = load_model(options_.common);
     if (found) check_model();
@@ -120,11 +131,11 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
         throw Error(ErrorKind::Usage, "PAL-PIN-04", "--pin", "the session is not changed here",
                     "pin while it is read (palimpsest read) or in palimpsest chat: /pin");
     if (options_.read_only) {
-        // One view of the database while states are looked for and loaded, whatever its owner does.
         store_.database.guarded([&] {
-            const SQLite::Transaction view(store_.database.sql(), SQLite::TransactionBehavior::DEFERRED);
-            resume();
+            view_ =
+                std::make_unique<SQLite::Transaction>(store_.database.sql(), SQLite::TransactionBehavior::DEFERRED);
         });
+        resume();
     } else {
         found ? resume() : begin(name);
     }
@@ -150,7 +161,7 @@ namespace {
 void StoredSession::check_model() const
 {
     if (options_.common.given("model") && model_->fingerprint() != info_.model)
-        refuse_setting(info_.name, "--model", options_.common.model, options_of(info_).value("model", "another"));
+        refuse_setting(info_.name, "--model", options_.common.model, BegunWith(info_).model);
 }
 
 // What a session keeps was chosen under the options it was begun with; others would need the document again.
@@ -174,9 +185,9 @@ void StoredSession::check_cache_options() const
     const engine::ModelConfig& config = model_->config();
     const engine::SessionOptions now = asked.session(config);
     differ("budget", std::to_string(now.budget), std::to_string(has.budget));
-    const ordered_json stored = options_of(info_);
+    const BegunWith begun(info_);
     const std::string policy = now.policy.text();
-    if (policy == stored.value("policy_given", "") || policy == stored.value("policy", "")) return;
+    if (policy == begun.policy_given || policy == begun.policy) return;
     const engine::PolicyContext context{config.layers, config.kv_heads, has.budget, has.pins};
     differ("policy", engine::make_policy(now.policy, context)->resolved().text(), has.policy.text());
 }
@@ -224,21 +235,21 @@ void StoredSession::resume()
     for (const StreamPart& part : parts_)
         if (!part.document && !part.message && part.tokens != part.ids.size()) damaged_stream(info_.name);
     if (restore_newest()) return;
-    const ordered_json o = options_of(info_);
+    const BegunWith begun(info_);
     CommonOptions common = options_.common;
-    common.policy = o.value("policy_given", o.value("policy", common.policy)); // pins change what it resolves to
-    common.budget = std::to_string(o.value("budget", 0));
-    common.chunk = o.value("chunk", common.chunk);
-    common.positions = o.value("positions", common.positions);
-    common.kv_type = o.value("kv_type", common.kv_type);
-    common.sampler = stored_sampling(info_, common.sampler);
+    common.policy = begun.policy_given; // pins change what it resolves to
+    common.budget = std::to_string(begun.budget);
+    common.chunk = begun.chunk;
+    common.positions = begun.positions;
+    common.kv_type = begun.kv_type;
+    common.sampler = begun.sampling(common.sampler);
     session_ = std::make_unique<engine::Session>(model_, common.session(model_->config()));
 }
 
 void StoredSession::choose_sampling()
 {
     const engine::SamplerOptions& own = options_.common.sampler;
-    engine::SamplerOptions wanted = stored_sampling(info_, own);
+    engine::SamplerOptions wanted = BegunWith(info_).sampling(own);
     each_sampling_option(wanted, own, [&](std::string option, auto& value, const auto& now) {
         std::replace(option.begin(), option.end(), '_', '-');
         if (options_.common.given(option)) value = now;
@@ -246,6 +257,17 @@ void StoredSession::choose_sampling()
     if (wanted == session_->options().sampler) return;
     session_->set_sampler(wanted);
     sampling_is_stored_ = false;
+}
+
+// Of a state with these settings, which must be the session's (rules K2, K3).
+uint64_t StoredSession::most_bytes(const engine::SessionState& state) const
+{
+    const BegunWith begun(info_);
+    if (state.budget != begun.budget || state.chunk != begun.chunk || name_of(state.positions) != begun.positions ||
+        kernels::info(state.kv_type).name != begun.kv_type || state.given.text() != begun.policy_given)
+        throw Error(ErrorKind::Failed, "PAL-SNAP-02", "saved session", "it has other settings than the session",
+                    "its text is safe; read it again");
+    return engine::Session::largest_lists(*model_, state);
 }
 
 // The newest state that is whole; an older one and the tail of the text if the newest is damaged (P8). False: there
@@ -256,9 +278,7 @@ bool StoredSession::restore_newest()
     for (const storage::SnapshotInfo& snapshot : store_.snapshots.of(info_.id)) {
         try {
             const engine::SessionState state =
-                store_.snapshots.load(snapshot.id, [&](const engine::SessionState& s) {
-                    return engine::Session::largest_lists(*model_, s);
-                });
+                store_.snapshots.load(snapshot.id, [&](const engine::SessionState& s) { return most_bytes(s); });
             if (state.tokens_seen + state.pending.size() > planned()) continue; // of a turn that was taken back
             session_ = engine::Session::restore(model_, state);
             snapshot_bytes_ = snapshot.bytes;
@@ -305,10 +325,16 @@ void StoredSession::catch_up(bool finish_document)
         const StreamPart& part = parts_[i];
         const uint64_t end = begin + part.tokens;
         const bool may_wait = part.document && i + 1 == parts_.size() && !finish_document;
-        if (end > position() && !may_wait) feed_part(part, position() - begin);
+        // An answer of no tokens has drawn one that ended it; a state at its place is one from after that.
+        const bool is_empty_answer = part.message && part.tokens == 0 && begin > restored;
+        if ((end > position() && !may_wait) || is_empty_answer) {
+            feed_part(part, position() - begin);
+            if (part.tokens > 0 && !is_question(i)) checkpoint_if_due(false);
+        }
         begin = end;
     }
     fed_again_ = position() - restored;
+    if (position() == planned()) pins_->apply(*session_);
     if (!options_.read_only) store_.conversations.stop_growing(info_.id);
 }
 
@@ -321,9 +347,18 @@ void StoredSession::feed_part(const StreamPart& part, uint64_t skip)
     const auto ids = rest_of(message->ids, skip);
     if (message->role == Role::User) return feed(ids, nullptr);
     const bool ended = message->state == MessageState::Complete;
+    if (message->state == MessageState::Stopped && message->ids.empty()) return; // nothing was begun
     pins_->apply(*session_);
-    if (session_->replay(ids, ended, console_.stop) < std::ssize(ids))
-        throw Interrupted{"stopped while going back to where the session was"};
+    const auto again = session_->replay(ids, ended, console_.stop);
+    if (again && *again == std::ssize(ids)) return;
+    if (again && *again > 0) save();
+    throw Interrupted{"stopped while going back to where the session was; run it again to go on"};
+}
+
+// No state is saved between a question and its answer: it could not be told from one behind an answer of no tokens.
+bool StoredSession::is_question(size_t part) const
+{
+    return part + 1 < parts_.size() && parts_[part].message && parts_[part + 1].message;
 }
 
 // The chunk at a document's end is computed as it is: what follows it begins a new one.
@@ -352,14 +387,18 @@ void StoredSession::feed_document(int64_t document, uint64_t first, uint64_t cou
         first = stop;
         if (first < end) checkpoint_if_due(at_chapter);
     }
-    session_->finish();
+    if (!session_->finish({.stop = console_.stop, .progress = {}, .loss = {}})) interrupted();
     pins_->apply(*session_);
     if (progress) progress->update(session_->telemetry(), 0, total);
 }
 
 void StoredSession::feed(std::span<const engine::TokenId> ids, Progress* progress, uint64_t total)
 {
-    if (try_feed(ids, console_.stop, progress, total)) return;
+    if (!try_feed(ids, console_.stop, progress, total)) interrupted();
+}
+
+void StoredSession::interrupted()
+{
     save();
     throw Interrupted{"stopped after " + format_count(position()) +
                       " tokens; they are saved, run it again to go on"};
@@ -389,11 +428,22 @@ bool StoredSession::try_feed(std::span<const engine::TokenId> ids, std::stop_tok
     return fed;
 }
 
-void StoredSession::look_for_pins(const std::vector<StreamPart>& stream, bool all_must_be_there)
+void StoredSession::look_for_pins(const std::vector<StreamPart>& stream, bool all_must_be_there,
+                                  const std::function<void()>& with_them)
 {
-    wishes_ = pins_->add(wishes_, all_must_be_there, stream, *session_);
-    for (const std::string& note : pins_->notes)
+    if (wishes_.empty()) {
+        if (with_them) store_.database.transaction(with_them);
+        return;
+    }
+    auto addition = pins_->look_for(wishes_, all_must_be_there, stream, *session_);
+    store_.database.transaction([&] {
+        pins_->store(addition);
+        if (with_them) with_them();
+    });
+    wishes_ = std::move(addition.missing);
+    for (const std::string& note : addition.notes)
         write_note(console_, options_.common.events, note);
+    pins_->take(std::move(addition), *session_);
 }
 
 void StoredSession::pin(const std::vector<std::string>& wishes)
@@ -497,15 +547,15 @@ int64_t StoredSession::add_document(Document& document, bool more_follow)
     std::vector<StreamPart> longer = parts_;
     longer.insert(longer.end(), {framing, part});
     try {
-        look_for_pins(longer, !more_follow);
+        session_->require_room(static_cast<int64_t>(framing.tokens + tokens));
+        look_for_pins(longer, !more_follow, [&] {
+            store_.conversations.append(info_.id, framing);
+            store_.conversations.append(info_.id, part);
+        });
     } catch (...) {
         store_.library.remove(id);
         throw;
     }
-    store_.database.transaction([&] {
-        store_.conversations.append(info_.id, framing);
-        store_.conversations.append(info_.id, part);
-    });
     parts_.push_back(framing);
     parts_.push_back(part);
     feed(framing.ids, nullptr);
@@ -709,6 +759,7 @@ void StoredSession::undo()
         store_.snapshots.remove_after(info_.id, tokens);
         pins_->drop_after(tokens);
     });
+    unread_.clear();
     resume();
     watch_fading();
     catch_up(true);
@@ -718,21 +769,22 @@ void StoredSession::undo()
 
 engine::GenerateResult StoredSession::say(const std::string& message, const engine::GenerateOptions& options)
 {
-    feed(std::exchange(unread_, {}), nullptr);
+    if (!read_rest(options.stop)) {
+        write_note(console_, options_.common.events,
+                   "the question before is not read to its end yet; say it again");
+        return {.tokens = {}, .end = engine::GenerateEnd::Cancelled};
+    }
     if (position() != planned())
         throw Error(ErrorKind::Usage, "PAL-SESSION-03", "session '" + printable(info_.name) + "'",
                     "its document is not read to its end yet",
                     "let it go on first: palimpsest read FILE --session " + printable(info_.name));
+    check_message(message);
     if (!sampling_is_stored_) save_if_there_is_room(); // so that an answer cut short can be generated again
     Turn& turn = begin_turn(message);
     Message& reply = turn.reply;
     store_turns();
-    const uint64_t begin = position();
-    if (!try_feed(turn.question.ids, options.stop)) {
-        const auto rest = rest_of(turn.question.ids, position() - begin);
-        unread_.assign(rest.begin(), rest.end());
-        return end_turn(turn, {.tokens = {}, .end = engine::GenerateEnd::Cancelled});
-    }
+    unread_ = turn.question.ids;
+    if (!read_rest(options.stop)) return end_turn(turn, {.tokens = {}, .end = engine::GenerateEnd::Cancelled});
 
     engine::IncrementalDetokenizer detokenizer(*tokenizer_, false);
     auto stored_at = Clock::now();
@@ -752,6 +804,26 @@ engine::GenerateResult StoredSession::say(const std::string& message, const engi
     engine::GenerateResult result = session_->generate(growing);
     reply.text += detokenizer.finish();
     return end_turn(turn, std::move(result));
+}
+
+// Before anything of it is stored: what can never be fed would keep the session from going on.
+void StoredSession::check_message(const std::string& message) const
+{
+    constexpr uint64_t most_bytes = 16 << 20; // of a transaction (L18)
+    const auto tokens = this->turn(message).size();
+    if (message.size() + tokens * sizeof(engine::TokenId) > most_bytes)
+        throw Error(ErrorKind::Usage, "PAL-SESSION-08", "message",
+                    "it has " + format_bytes(message.size()) + ", which is too much for a turn",
+                    "read it as a document: palimpsest read FILE --session " + printable(info_.name));
+    session_->require_room(static_cast<int64_t>(tokens));
+}
+
+bool StoredSession::read_rest(std::stop_token stop)
+{
+    const uint64_t begin = position();
+    const bool all = try_feed(unread_, std::move(stop));
+    unread_.erase(unread_.begin(), unread_.begin() + static_cast<std::ptrdiff_t>(position() - begin));
+    return all;
 }
 
 engine::GenerateResult StoredSession::end_turn(Turn& turn, engine::GenerateResult result)

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
@@ -97,13 +98,20 @@ private:
     void feed_document(int64_t document, uint64_t first, uint64_t count, Progress* progress);
     void feed(std::span<const engine::TokenId> ids, Progress* progress, uint64_t total = 0);
     // False: it was stopped, and the rest is to be fed yet.
+    void check_message(const std::string& message) const;
+    bool read_rest(std::stop_token stop); // of unread_
+    [[noreturn]] void interrupted();      // saves, and throws Interrupted
+    bool is_question(size_t part) const;
+    uint64_t most_bytes(const engine::SessionState& state) const;
     bool try_feed(std::span<const engine::TokenId> ids, std::stop_token stop, Progress* progress = nullptr,
                   uint64_t total = 0);
     void go_on(const storage::StreamPart& part, bool has_changed);
     bool was_read(const Document& document);
     bool is_as_stored(const Document& document, const storage::DocumentInfo& stored) const;
     int64_t add_document(Document& document, bool more_follow);
-    void look_for_pins(const std::vector<storage::StreamPart>& stream, bool all_must_be_there);
+    // Pins what is found, in one transaction `with_them`.
+    void look_for_pins(const std::vector<storage::StreamPart>& stream, bool all_must_be_there,
+                       const std::function<void()>& with_them = {});
     int64_t import(Document& document, bool first_text);
     std::vector<engine::TokenId> next_document(const std::string& title) const;
     std::optional<int64_t> last_message() const;
@@ -132,6 +140,7 @@ private:
     std::vector<engine::TokenId> unread_; // of a question whose reading was stopped
     std::vector<storage::StreamPart> parts_;
     std::unique_ptr<engine::Session> session_;
+    std::unique_ptr<SQLite::Transaction> view_; // read_only: of the database, whatever its owner does
     std::unique_ptr<SessionPins> pins_;
     std::vector<std::string> wishes_;      // to be pinned, and not found yet
     std::vector<engine::FadeEvent> faded_; // since the last state

@@ -78,8 +78,9 @@ std::unique_ptr<Policy> fitting(std::unique_ptr<Policy> policy, const SessionOpt
                                 const ModelConfig& model)
 {
     const int64_t longest = longest_list(*policy, model);
-    const int64_t positions = policy->bounded() ? longest + options.chunk : longest;
-    if ((options.positions == PositionMode::Original ? longest : positions) <= model.context) return policy;
+    const bool beside = policy->bounded() && options.positions == PositionMode::Contiguous;
+    const int64_t positions = beside ? longest + options.chunk : std::max<int64_t>(longest, options.chunk);
+    if (positions <= model.context) return policy;
     throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "--budget",
                 "a budget of " + std::to_string(options.budget) + " and a chunk of " +
                     std::to_string(options.chunk) + " need " + std::to_string(positions) +
@@ -300,9 +301,8 @@ try {
     throw;
 }
 
-void Session::set_pins(const Pins& pins)
+std::unique_ptr<Policy> Session::policy_beside(const Pins& pins) const
 {
-    if (pins == options_.pins) return;
     SessionOptions changed = options_;
     changed.policy = given_;
     changed.pins = pins;
@@ -312,7 +312,13 @@ void Session::set_pins(const Pins& pins)
             if (policy->list_budget(l, h) != cache_.capacity(l, h))
                 refuse_option("pins", "this session's lists were not made for other pins",
                               "begin a new session with --pin");
-    policy_ = std::move(policy);
+    return policy;
+}
+
+void Session::set_pins(const Pins& pins)
+{
+    if (pins == options_.pins) return;
+    policy_ = policy_beside(pins);
     options_.policy = policy_->resolved();
     options_.pins = pins;
 }
@@ -394,18 +400,16 @@ GenerateResult Session::generate(const GenerateOptions& options)
 {
     const Stopwatch watch;
     GenerateResult result;
-    const std::vector<TokenId> waiting = pending_;
-    if (!finish({.stop = options.stop, .progress = {}, .loss = {}})) {
-        pending_ = waiting; // asked for with what was fed, which stays
+    if (options.stop.stop_requested() || !finish_or_wait(options.stop)) {
         result.end = GenerateEnd::Cancelled;
         return result;
     }
     for (;;) {
-        if (options.stop.stop_requested()) {
+        if (!result.tokens.empty() && options.stop.stop_requested()) {
             result.end = GenerateEnd::Cancelled;
             break;
         }
-        if (std::ssize(result.tokens) >= options.max_tokens) {
+        if (std::ssize(result.tokens) >= options.max_tokens || !has_room(1)) {
             result.end = GenerateEnd::Length;
             break;
         }
@@ -431,10 +435,18 @@ void Session::set_sampler(const SamplerOptions& options)
     options_.sampler = options;
 }
 
-int64_t Session::replay(std::span<const TokenId> tokens, bool ended, std::stop_token stop)
+bool Session::finish_or_wait(std::stop_token stop)
+{
+    const std::vector<TokenId> waiting = pending_;
+    if (finish({.stop = std::move(stop), .progress = {}, .loss = {}})) return true;
+    pending_ = waiting;
+    return false;
+}
+
+std::optional<int64_t> Session::replay(std::span<const TokenId> tokens, bool ended, std::stop_token stop)
 {
     check_tokens(tokens);
-    finish();
+    if (!finish_or_wait(stop)) return std::nullopt;
     int64_t count = 0;
     if (tokens_seen_ == 0) return count;
     for (const TokenId token : tokens) {

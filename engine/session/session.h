@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -75,12 +76,16 @@ public:
     bool finish(const FeedOptions& options = {});
     int64_t pending() const { return std::ssize(pending_); }
 
-    // Cancelled before an incomplete chunk is computed, its tokens go on waiting.
+    // Cancelled with no tokens: nothing was computed, and the tokens of an incomplete chunk go on waiting. It ends
+    // with Length too when an unbounded policy is full.
     GenerateResult generate(const GenerateOptions& options);
     // Takes in again what was generated from here before, token by token, so that the cache is what it was;
     // `ended`: the sampler then chose an end of text. The sampler draws once a token, and goes on as it would have
-    // if it is the one that chose them. Returns how many tokens were taken in: all, unless it was stopped.
-    int64_t replay(std::span<const TokenId> tokens, bool ended, std::stop_token stop = {});
+    // if it is the one that chose them. Returns how many tokens were taken in, all unless it was stopped; nothing
+    // if it was stopped before an incomplete chunk was computed, whose tokens go on waiting.
+    std::optional<int64_t> replay(std::span<const TokenId> tokens, bool ended, std::stop_token stop = {});
+    // Throws Error (Resources, PAL-BUDGET-02 or 03; Failed, PAL-TEXT-02) if so many tokens more can never be fed.
+    void require_room(int64_t tokens) const { check_room(pending() + tokens); }
     Sampler& sampler() { return sampler_; }
     // A fresh sampler for what is generated from now on; what was generated stays known to its repeat penalty.
     // Throws Error (Usage) for an option out of range; then nothing changed.
@@ -105,6 +110,7 @@ public:
     // nothing. Throws Error (Usage, PAL-PIN-01) if they leave too little, and then changes nothing. REQUIRES: the
     // policy was made by its name.
     void set_pins(const Pins& pins);
+    void check_pins(const Pins& pins) const { policy_beside(pins); } // throws as set_pins does, changes nothing
     const Pins& pins() const { return options_.pins; }
     // How many of the (layer, KV head, token) triples of a range are held, of those that were read.
     double held(const TokenRange& range) const;
@@ -122,6 +128,8 @@ private:
 
     bool run(int64_t tokens, const FeedOptions& options);
     void decode(TokenId token);
+    std::unique_ptr<Policy> policy_beside(const Pins& pins) const;
+    bool finish_or_wait(std::stop_token stop); // false: stopped, and the incomplete chunk waits
     void check_tokens(std::span<const TokenId> tokens) const;
     bool has_room(int64_t tokens) const;
     void check_room(int64_t tokens) const;

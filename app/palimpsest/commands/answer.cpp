@@ -149,7 +149,8 @@ protected:
                   const std::vector<engine::TokenId>& turn_ids, int32_t default_length, Console& console) const
     {
         Answer result{question, {}, {}};
-        session.feed(turn_ids);
+        if (!session.feed(turn_ids, {.stop = console.stop, .progress = {}, .loss = {}}))
+            throw Interrupted{"stopped before the answer"};
         AnswerText text(*tokenizer_, common_.stop);
         const auto show = [&] {
             std::string part = text.fresh();

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <optional>
 
 #include "app/palimpsest/answer_text.h"
 #include "app/palimpsest/byte_quantity.h"
@@ -93,10 +94,11 @@ private:
     {
         bool interrupted_at_prompt = false;
         while (!console.stop.stop_requested()) {
-            InterruptScope turn;
-            const auto line = editor.next("> ", turn.token());
+            std::optional<InterruptScope> turn(std::in_place);
+            const auto line = editor.next("> ", turn->token());
             if (!line) {
-                if (!turn.token().stop_requested() || console.stop.stop_requested() || interrupted_at_prompt) break;
+                if (!turn->token().stop_requested() || console.stop.stop_requested() || interrupted_at_prompt)
+                    break;
                 interrupted_at_prompt = true;
                 console.err << "\n(once more, or /quit, to leave)" << std::endl;
                 continue;
@@ -104,11 +106,25 @@ private:
             interrupted_at_prompt = false;
             if (line->empty()) continue;
             if (editor.is_terminal() && line->front() == '/') {
+                turn.reset(); // Ctrl-C stops what a command does, and the program with it
                 if (!obey(session, *line, console)) break;
                 continue;
             }
-            answer(session, *line, turn.token(), console);
+            try {
+                answer(session, *line, turn->token(), console);
+            } catch (const Error& error) {
+                if (!editor.is_terminal() || !changed_nothing(error)) throw;
+                console.err << visible(error.what()) << std::endl;
+            }
         }
+    }
+
+    // Refused before anything was stored or fed.
+    static bool changed_nothing(const Error& error)
+    {
+        static const std::vector<std::string> codes = {"PAL-SESSION-03", "PAL-SESSION-04", "PAL-SESSION-05",
+                                                       "PAL-SESSION-08", "PAL-BUDGET-02",  "PAL-BUDGET-03"};
+        return std::find(codes.begin(), codes.end(), error.code()) != codes.end();
     }
 
     static Error not_saved(const StoredSession& session)
@@ -172,7 +188,12 @@ private:
                 console.err << visible(not_saved(session).what()) << std::endl;
                 return true;
             }
-            session.undo(); // what fails half-way ends the chat: the session is opened anew
+            try {
+                session.undo();
+            } catch (const Error& error) {
+                if (!changed_nothing(error)) throw; // half-way: the session is to be opened anew
+                console.err << visible(error.what()) << std::endl;
+            }
             return true;
         }
         try {
