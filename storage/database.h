@@ -46,8 +46,9 @@ public:
     const std::filesystem::path& file() const { return file_; }
     bool in_memory() const { return file_ == ":memory:"; }
     Place place() const { return place_; }
-    uint64_t bytes_written() const { return bytes_written_; } // of content, by this connection
-    void count_written(uint64_t bytes) { bytes_written_ += bytes; }
+    // What this connection has written to the disk: content goes into the log, and from there into the file.
+    uint64_t bytes_written() const { return 2 * content_written_; }
+    void count_written(uint64_t content) { content_written_ += content; }
 
     SQLite::Statement statement(const char* sql) { return {*sql_, sql}; }
     int64_t last_row() const { return sql_->getLastInsertRowid(); }
@@ -99,7 +100,7 @@ private:
     std::filesystem::path file_;
     std::unique_ptr<OwnerLock> lock_; // outlives the connection
     std::unique_ptr<SQLite::Database> sql_;
-    uint64_t bytes_written_ = 0;
+    uint64_t content_written_ = 0;
     Place place_ = Place::Local;
     bool suspect_ = false;
 };

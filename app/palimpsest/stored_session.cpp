@@ -143,6 +143,7 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
     watch_fading();
     if (found) catch_up(false);
     opened_at_ = position();
+    written_at_open_ = store_.database.bytes_written();
 }
 
 namespace {
@@ -281,7 +282,7 @@ bool StoredSession::restore_newest()
                 store_.snapshots.load(snapshot.id, [&](const engine::SessionState& s) { return most_bytes(s); });
             if (state.tokens_seen + state.pending.size() > planned()) continue; // of a turn that was taken back
             session_ = engine::Session::restore(model_, state);
-            snapshot_bytes_ = snapshot.bytes;
+            snapshot_bytes_ = 2 * snapshot.bytes; // log and file
             if (first)
                 write_note(console_, options_.common.events, std::string(first->what()) + "; an older one is used");
             if (!options_.read_only) store_.conversations.drop_fading_after(info_.id, session_->tokens_seen());
@@ -635,9 +636,10 @@ void StoredSession::checkpoint_if_due(bool at_chapter)
 {
     const double seconds = seconds_since(saved_);
     if (seconds < options_.checkpoint_seconds && !(at_chapter && chapter_checkpoint_is_due())) return;
-    const uint64_t expected = std::max(snapshot_bytes_, session_->telemetry().cache_bytes / 2);
+    const uint64_t expected = std::max(snapshot_bytes_, session_->telemetry().cache_bytes);
     const uint64_t allowed = 100 * (position() - opened_at_);
-    if (seconds < 600 && snapshot_bytes_written_ + expected > allowed) return;
+    const uint64_t written = store_.database.bytes_written() - written_at_open_;
+    if (seconds < 600 && written + expected > allowed) return;
     save_if_there_is_room();
 }
 
@@ -671,7 +673,6 @@ void StoredSession::save()
     faded_.clear();
     sampling_is_stored_ = true;
     snapshot_bytes_ = store_.database.bytes_written() - before;
-    snapshot_bytes_written_ += snapshot_bytes_;
     saved_ = Clock::now();
     if (options_.common.events)
         write_event(console_.err, {{"event", "checkpoint"},

@@ -153,7 +153,7 @@ private:
 
     Clock::time_point saved_ = Clock::now();
     uint64_t snapshot_bytes_ = 0;         // of the last state
-    uint64_t snapshot_bytes_written_ = 0; // since it was opened
+    uint64_t written_at_open_ = 0; // bytes
     uint64_t opened_at_ = 0;              // tokens
 };
 

@@ -561,6 +561,84 @@ class SessionTest(unittest.TestCase):
         self.run_command("sessions", "strip", "one")
         self.assertEqual(self.kept("one"), kept)
 
+    def test_an_answer_of_no_tokens_is_taken_in_again_too(self):
+        wild = ["--temperature", "100", "--seed", "38", "--max-tokens", "1"]
+        said = self.document("chat", "--session", "one", *SMALL, *wild, stdin=b"hello\n" * 4)["turns"]
+        self.assertIn(("", "end_of_text"), [(turn["answer"], turn["end"]) for turn in said])
+        self.run_command("sessions", "fork", "one", "two")
+        self.run_command("sessions", "strip", "one")
+        self.assertEqual(self.kept("one"), self.kept("two"))
+        again, whole = [self.document("chat", "--session", name, *wild[:2], "--max-tokens", "9", stdin=b"and?\n")["turns"]
+                        for name in ("one", "two")]
+        self.assertEqual(again, whole)
+        self.assertEqual(self.kept("one"), self.kept("two"))
+
+    def test_a_message_that_cannot_be_fed_is_refused_before_it_is_stored(self):
+        small = ["--model", MODEL, "--policy", "full", "--budget", "64", "--chunk", "8", "--max-tokens", "4"]
+        self.run_command("chat", "--session", "one", *small, stdin=b"hi\n")
+        self.run_command("chat", "--session", "one", *small[6:], stdin=b"far too much for what is left " * 8 + b"\n", status=4)
+        self.assertEqual(len(self.document("sessions", "show", "one")["messages"]), 2)
+        self.run_command("chat", "--session", "one", *small[6:], stdin=b"ho\n")
+        self.fails(4, "PAL-BUDGET-02", "read", self.book, "--session", "two", *small[:-2])
+        self.assertEqual([s["name"] for s in self.document("sessions", "list")["sessions"]], ["one"])
+        self.run_command("chat", "--session", "long", *SMALL, stdin=b"word " * 4000000 + b"\n", status=2)
+        self.assertEqual(self.document("sessions", "show", "long")["messages"], [])
+
+    def test_settings_that_cannot_be_read_are_said(self):
+        self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "2", stdin=b"hi\n")
+        for options in ('{"budget": "x"}', '{"model": 5}', "no json", '{"temperature": {}}'):
+            with sqlite3.connect(os.path.join(self.folder, "palimpsest", "palimpsest.db")) as database:
+                database.execute("UPDATE sessions SET options = ?", (options,))
+            self.fails(1, "PAL-DB-03", "ask", "--session", "one", "who?")
+            self.assertEqual(self.document("sessions", "show", "one")["messages"][0]["text"], "hi")
+
+    def test_a_stopped_question_can_be_taken_back(self):
+        child, terminal = pty.fork()
+        if child == 0:
+            os.environ.clear()
+            os.environ.update(self.environment, TERM="xterm", ASAN_OPTIONS="detect_leaks=0")
+            os.execv(PROGRAM, [PROGRAM, "chat", "--session", "t", *SMALL, "--max-tokens", "6"])
+        shown = bytearray()
+
+        def wait_for(what):
+            end = time.monotonic() + 120
+            while what not in shown and time.monotonic() < end:
+                if select.select([terminal], [], [], 1)[0]:
+                    shown.extend(os.read(terminal, 65536))
+            self.assertIn(what, shown)
+            shown.clear()
+
+        def write(keys):
+            while keys:
+                keys = keys[os.write(terminal, keys[:1024]):]
+                while select.select([terminal], [], [], 0)[0]:
+                    shown.extend(os.read(terminal, 65536))
+
+        wait_for(b"> ")
+        write(b"/undo\r")
+        wait_for(b"PAL-SESSION-04")
+        write(b"first\r")
+        wait_for(b"\n> ")
+        write(b"\x1b[200~" + text(20000, 7).replace("\n", " ").encode() + b"\x1b[201~")
+        time.sleep(0.5)
+        shown.clear()
+        write(b"\r")
+        time.sleep(0.1)
+        write(b"\x03")
+        wait_for(b"\n> ")
+        write(b"/undo\r")
+        write(b"second\r")
+        wait_for(b"second")
+        wait_for(b"\n> ")
+        write(b"/quit\r")
+        _, status = os.waitpid(child, 0)
+        self.assertEqual(status, 0)
+        messages = self.document("sessions", "show", "t")["messages"]
+        self.assertEqual([m["text"] for m in messages if m["role"] == "user"], ["first", "second"])
+        kept = self.kept("t")
+        self.run_command("sessions", "strip", "t")
+        self.assertEqual(self.kept("t"), kept)
+
     # -- pins ------------------------------------------------------------------------------------------------------
 
     def pins(self, session):

@@ -125,7 +125,8 @@ private:
         const SessionInfo info = store->conversations.get(name_);
         ordered_json result = {{"schema", "palimpsest.session-details/1"}};
         result.update(summary(*store, info));
-        result["options"] = ordered_json::parse(info.options, nullptr, false);
+        const auto options = ordered_json::parse(info.options, nullptr, false);
+        result["options"] = options.is_discarded() ? ordered_json(info.options) : options;
         auto& documents = result["documents"] = ordered_json::array();
         for (const storage::StreamPart& part : store->conversations.stream(info.id)) {
             if (!part.document) continue;
