@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "kernels/base/error.h"
+#include "storage/database.h"
 #include "storage/schema.h"
 
 namespace palimpsest::storage {
@@ -26,6 +27,25 @@ constexpr const char* nothing_changed = "nothing was changed; free space or chec
 {
     throw Error(ErrorKind::Failed, "PAL-DISK-03", printable(path.string()), what,
                 "nothing was changed; check the folder and its permissions");
+}
+
+// The database itself is only read here, so a disk that fails is the copy's: nothing of the database is in doubt.
+// What else SQLite says is about the database, and for its owner to hear.
+[[noreturn]] void fail(SQLite::Database& db, const fs::path& copy, const SQLite::Exception& failure)
+{
+    const std::string subject = printable(copy.string());
+    const std::string said = std::string(" (") + failure.getErrorStr() + ")";
+    const int code = failure.getErrorCode() & 0xFF;
+    if (failure.getExtendedErrorCode() == SQLITE_IOERR_NOMEM) throw failure;
+    if (disk_is_full(failure, db.getHandle()))
+        throw Error(ErrorKind::Resources, "PAL-DISK-01", subject, "there is too little space for the backup",
+                    "free space");
+    if (code == SQLITE_IOERR)
+        throw Error(ErrorKind::Resources, "PAL-DISK-02", subject, "the backup could not be written" + said,
+                    nothing_changed);
+    // ERROR: what VACUUM says where it cannot measure the file it made.
+    if (code == SQLITE_ERROR || code == SQLITE_CANTOPEN) fail(copy, "it cannot be written" + said);
+    throw failure;
 }
 
 class PrivateFiles { // whatever is made meanwhile is the user's alone (Q13)
@@ -98,14 +118,7 @@ void copy_all(SQLite::Database& db, const fs::path& part)
     const OneAttached attached(db);
     SQLite::Statement vacuum(db, "VACUUM INTO ?");
     vacuum.bind(1, part.string());
-    try {
-        vacuum.exec();
-    } catch (const SQLite::Exception& failure) {
-        // What it says where it cannot measure the file it made.
-        if (failure.getErrorCode() == SQLITE_ERROR)
-            fail(part, std::string("it cannot be written (") + failure.getErrorStr() + ")");
-        throw;
-    }
+    vacuum.exec();
 }
 
 // States can be computed again and are most of the bytes; the fading record belongs to them.
@@ -164,6 +177,9 @@ void make(SQLite::Database& db, const fs::path& to, Copy&& copy)
         fs::rename(part, to, failed);
         if (failed) fail(to, "it cannot be written (" + failed.message() + ")");
         sync(to.parent_path());
+    } catch (const SQLite::Exception& failure) {
+        forget(part);
+        fail(db, to, failure);
     } catch (...) {
         forget(part);
         throw;

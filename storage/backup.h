@@ -15,8 +15,9 @@ std::filesystem::path backup_folder(const std::filesystem::path& database);
 std::filesystem::path before_schema(const std::filesystem::path& database, int version);
 
 // Copies what `db` holds now, outside of a transaction, in place of what `to` held. The folder is made where it is
-// missing (0700; the file 0600). Throws SQLite::Exception, or Error (Failed, PAL-DISK-03 the folder cannot be made
-// or written; Resources, PAL-DISK-02 the copy is not what was copied); `to` is as it was then.
+// missing (0700; the file 0600). Throws Error (Failed, PAL-DISK-03 the folder cannot be made or written; Resources,
+// PAL-DISK-01 no space, 02 reading or writing failed or the copy is not what was copied), all of which leave `db`
+// to be used as before, or SQLite::Exception where `db` is at fault; `to` is as it was then.
 void back_up(SQLite::Database& db, const std::filesystem::path& to);
 
 // One a day, of text, sessions and settings without states, where there is anything to lose and none of `today` is

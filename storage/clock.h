@@ -1,4 +1,4 @@
-// UTC milliseconds, for display only: order comes from row ids (reliability.md, Q16).
+// UTC, for display and the names of backups only: order comes from row ids (reliability.md, Q16).
 #pragma once
 
 #include <chrono>
@@ -10,6 +10,11 @@ inline int64_t now_ms()
 {
     using namespace std::chrono;
     return duration_cast<milliseconds>(system_clock::now().time_since_epoch()).count();
+}
+
+inline std::chrono::sys_days today()
+{
+    return std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
 }
 
 } // namespace palimpsest::storage

@@ -27,6 +27,14 @@ SessionInfo info_of(SQLite::Statement& row)
             .changed_ms = row.getColumn(6).getInt64()};
 }
 
+std::optional<Error> back_up_now(Database& db)
+try {
+    if (!db.in_memory()) db.guarded([&] { back_up_daily(db.sql(), db.file(), today()); });
+    return std::nullopt;
+} catch (const Error& error) {
+    return error;
+}
+
 std::span<const std::byte> bytes_of(const std::vector<engine::TokenId>& ids)
 {
     return std::as_bytes(std::span(ids));
@@ -179,7 +187,7 @@ void Conversations::touch(int64_t session)
     });
 }
 
-void Conversations::remove(int64_t session)
+std::optional<Error> Conversations::remove(int64_t session)
 {
     db_.guarded([&] { db_.sql().exec("PRAGMA secure_delete = ON"); });
     db_.transaction([&] {
@@ -193,6 +201,20 @@ void Conversations::remove(int64_t session)
     db_.guarded([&] { db_.sql().exec("PRAGMA secure_delete = FAST"); });
     if (!db_.in_memory()) remove_backups(db_.file());
     db_.shrink();
+    return back_up_now(db_);
+}
+
+bool Conversations::discard(int64_t session)
+{
+    bool gone = false;
+    db_.in_transaction([&] {
+        auto remove = db_.statement("DELETE FROM sessions WHERE id = ? "
+                                    "AND id NOT IN (SELECT session FROM stream) "
+                                    "AND id NOT IN (SELECT session FROM messages)");
+        remove.bind(1, session);
+        gone = remove.exec() > 0;
+    });
+    return gone;
 }
 
 int64_t Conversations::fork(int64_t session, const std::string& name)

@@ -9,6 +9,7 @@
 
 #include "engine/cache/fading.h"
 #include "engine/text/vocabulary.h"
+#include "kernels/base/error.h"
 #include "storage/database.h"
 
 namespace palimpsest::storage {
@@ -64,8 +65,10 @@ public:
     void rename(int64_t session, const std::string& name);
     void touch(int64_t session);
     // For good: pages are overwritten, the log is emptied (Q15). Documents that no other session read go too,
-    // and the backups, which hold it.
-    void remove(int64_t session);
+    // and the backups, which hold it; one is made at once of what is left. Returns why there is none, if so.
+    std::optional<Error> remove(int64_t session);
+    // One that nothing was said or read in: false, and it stays, if that is not so. Backups stay.
+    bool discard(int64_t session);
     // A second session with the same stream, messages, pins and fading record. Snapshots are the caller's to share.
     int64_t fork(int64_t session, const std::string& name);
 

@@ -76,7 +76,11 @@ Database::Place place_of(const fs::path& file)
     return found ? Database::Place::Network : Database::Place::Local;
 }
 
-// Also where SQLite says it otherwise: a quota, the index of its log, a file that cannot be made.
+// The owner who waits for readers to leave the log makes the next writer wait, whose patience is the longer one.
+constexpr std::chrono::milliseconds patience_with_readers{500};
+
+} // namespace
+
 bool disk_is_full(const SQLite::Exception& failure, sqlite3* handle)
 {
     if (failure.getErrorCode() == SQLITE_FULL) return true;
@@ -85,11 +89,6 @@ bool disk_is_full(const SQLite::Exception& failure, sqlite3* handle)
     return (code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_SHMSIZE || code == SQLITE_CANTOPEN) &&
            (reason == ENOSPC || reason == EDQUOT);
 }
-
-// The owner who waits for readers to leave the log makes the next writer wait, whose patience is the longer one.
-constexpr std::chrono::milliseconds patience_with_readers{500};
-
-} // namespace
 
 Database::Database(const fs::path& file, Access access, std::optional<Place> place) : file_(file)
 {

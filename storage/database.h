@@ -27,6 +27,10 @@ inline std::span<const std::byte> blob(const SQLite::Column& column)
 
 inline constexpr std::chrono::milliseconds patience{5000}; // with another process (P15)
 
+// Also where SQLite says it otherwise: a quota, the index of its log, a file that cannot be made. `handle` may be
+// null.
+bool disk_is_full(const SQLite::Exception& failure, sqlite3* handle);
+
 class Database {
 public:
     enum class Access { Write, Read };

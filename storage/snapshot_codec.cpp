@@ -319,6 +319,14 @@ std::vector<BlockName> blocks_of(std::span<const std::byte> header)
     return layout.blocks;
 }
 
+uint64_t position_of(std::span<const std::byte> header)
+{
+    SessionState state;
+    Layout layout;
+    parse(header, state, layout);
+    return state.tokens_seen + state.pending.size();
+}
+
 SessionState decode(std::span<const std::byte> header,
                     const std::function<void(size_t, std::span<std::byte>)>& block, const PayloadLimit& limit)
 {

@@ -34,6 +34,10 @@ std::vector<std::byte> encode(const engine::SessionState& state,
 // format of another version. The header's own hash has been checked by the caller.
 std::vector<BlockName> blocks_of(std::span<const std::byte> header);
 
+// Tokens of the stream that its state stands after: those that are computed and those that wait for their chunk.
+// Throws as blocks_of does.
+uint64_t position_of(std::span<const std::byte> header);
+
 // The most bytes a payload can have, asked before anything is allocated for it (rule K3): of a state that has all
 // but its logits and lists.
 using PayloadLimit = std::function<uint64_t(const engine::SessionState&)>;

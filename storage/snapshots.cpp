@@ -26,6 +26,13 @@ int bytes(std::span<const std::byte> data)
     return static_cast<int>(data.size());
 }
 
+bool stands_after(std::span<const std::byte> header, int64_t hash, uint64_t tokens)
+try {
+    return hash64(header) != hash || position_of(header) > tokens;
+} catch (const Error&) {
+    return true;
+}
+
 } // namespace
 
 int64_t Snapshots::save(int64_t session, const engine::SessionState& state, const std::function<void()>& with_it)
@@ -101,15 +108,25 @@ void Snapshots::write(int64_t id, int64_t session, const engine::SessionState& s
 void Snapshots::abandon(int64_t id)
 {
     try {
-        db_.transaction([&] {
-            auto forget = db_.statement("DELETE FROM snapshots WHERE id = ?");
-            forget.bind(1, id);
-            forget.exec();
-            db_.remove_unnamed_blocks();
-        });
+        remove(id);
     } catch (const Error&) {
         // It stays incomplete, which no reader sees and the next start sweeps away.
     }
+}
+
+void Snapshots::forget(int64_t id)
+{
+    auto remove = db_.statement("DELETE FROM snapshots WHERE id = ?");
+    remove.bind(1, id);
+    remove.exec();
+}
+
+void Snapshots::remove(int64_t snapshot)
+{
+    db_.in_transaction([&] {
+        forget(snapshot);
+        db_.remove_unnamed_blocks();
+    });
 }
 
 int64_t Snapshots::put_block(std::span<const std::byte> raw, const BlockName& name)
@@ -233,13 +250,17 @@ void Snapshots::remove_all(int64_t session)
     });
 }
 
-void Snapshots::remove_after(int64_t session, uint64_t tokens_seen)
+void Snapshots::remove_after(int64_t session, uint64_t tokens)
 {
     db_.guarded([&] {
-        auto forget = db_.statement("DELETE FROM snapshots WHERE session = ? AND tokens_seen > ?");
-        forget.bind(1, session);
-        forget.bind(2, static_cast<int64_t>(tokens_seen));
-        forget.exec();
+        std::vector<int64_t> beyond;
+        auto query = db_.statement("SELECT id, header, hash FROM snapshots WHERE session = ?");
+        query.bind(1, session);
+        while (query.executeStep())
+            if (stands_after(blob(query.getColumn(1)), query.getColumn(2).getInt64(), tokens))
+                beyond.push_back(query.getColumn(0).getInt64());
+        for (const int64_t id : beyond)
+            forget(id);
         db_.remove_unnamed_blocks();
     });
 }

@@ -36,9 +36,11 @@ public:
 
     // The other session gets the same snapshot; blocks are shared.
     int64_t share(int64_t snapshot, int64_t session);
+    void remove(int64_t snapshot);
     void remove_all(int64_t session);
-    void remove_after(int64_t session,
-                      uint64_t tokens_seen); // those of a stream that goes on no longer; within a transaction
+    // Of a stream that goes on no longer after `tokens`: those that stand beyond it, with the tokens that wait for
+    // their chunk, and those that cannot say where they stand. Within a transaction.
+    void remove_after(int64_t session, uint64_t tokens);
     // What a crash left behind, and blocks that nobody names.
     void sweep();
 
@@ -46,6 +48,7 @@ private:
     void write(int64_t id, int64_t session, const engine::SessionState& state,
                const std::function<void()>& with_it);
     void abandon(int64_t id);
+    void forget(int64_t id); // within a transaction
     int64_t put_block(std::span<const std::byte> raw, const BlockName& name);
     uint64_t bytes_at_most(int64_t snapshot);
     void read_block(int64_t snapshot, size_t index, std::span<std::byte> to);

@@ -3,6 +3,7 @@
 #include "app/palimpsest/common_options.h"
 #include "kernels/base/error.h"
 #include "storage/backup.h"
+#include "storage/clock.h"
 
 namespace palimpsest::app {
 namespace {
@@ -10,8 +11,8 @@ namespace {
 // Work is not kept waiting for want of a backup.
 void back_up_today(Store& store)
 try {
-    const auto today = std::chrono::floor<std::chrono::days>(std::chrono::system_clock::now());
-    store.database.guarded([&] { storage::back_up_daily(store.database.sql(), store.database.file(), today); });
+    store.database.guarded(
+        [&] { storage::back_up_daily(store.database.sql(), store.database.file(), storage::today()); });
 } catch (const Error& error) {
     store.notices.push_back(std::string("no backup was made today: ") + error.what());
 }

@@ -1,5 +1,8 @@
 // Backups, what is checked after an unclean stop, and where a database lies (reliability.md, Q10, Q11, Q14).
+#include <csignal>
 #include <fstream>
+#include <random>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,10 +11,13 @@
 #include "storage/library.h"
 #include "storage/schema.h"
 #include "tests/support/catch.h"
+#include "tests/unit/storage/failing_disk.h"
 #include "tests/unit/storage/scratch_database.h"
 
 using namespace palimpsest;
 using namespace palimpsest::storage;
+using palimpsest::tests::Fault;
+using palimpsest::tests::FaultVfs;
 using palimpsest::tests::refusal;
 using palimpsest::tests::ScratchDatabase;
 using namespace std::chrono_literals;
@@ -100,10 +106,128 @@ TEST_CASE("Q11: three daily backups are kept and a weekly one, without states")
     scratch.open();
     CHECK(Conversations(*scratch).get("one").id == id);
     talk(*scratch, "two", "again");
+}
 
-    // What is deleted for good is in no backup either.
-    Conversations(*scratch).remove(id);
-    CHECK(names(scratch.file()).empty());
+namespace {
+
+bool holds(const fs::path& file, const std::string& text)
+{
+    std::ifstream in(file, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {}).find(text) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("Q15: what is deleted for good is in no backup, and what is left is in one at once")
+{
+    ScratchDatabase scratch;
+    const int64_t secret = talk(*scratch, "secret", "the combination is 31-7-19");
+    const int64_t other = talk(*scratch, "other", "and this is not it");
+    back_up_on(scratch, 0);
+    back_up_on(scratch, 1);
+    CHECK_FALSE(Conversations(*scratch).remove(secret).has_value());
+    const auto left = backups_of(scratch.file());
+    REQUIRE(left.size() == 2); // of the day, and of the week
+    for (const fs::path& backup : left) {
+        CHECK_FALSE(holds(backup, "31-7-19"));
+        CHECK(holds(backup, "and this is not it"));
+    }
+    CHECK_FALSE(Conversations(*scratch).remove(other).has_value());
+    CHECK(names(scratch.file()).empty()); // there is nothing to lose
+
+    const int64_t third = talk(*scratch, "third", "3"), last = talk(*scratch, "last", "4");
+    fs::remove_all(backup_folder(scratch.file()));
+    std::ofstream(backup_folder(scratch.file())) << "in the way";
+    const auto why = Conversations(*scratch).remove(third);
+    REQUIRE(why.has_value());
+    CHECK(why->code() == "PAL-DISK-03");
+    CHECK(Conversations(*scratch).list().size() == 1);
+    CHECK(Conversations(*scratch).messages(last).size() == 1);
+}
+
+TEST_CASE("a session that holds nothing is discarded, and no backup with it")
+{
+    ScratchDatabase scratch;
+    Conversations conversations(*scratch);
+    const int64_t kept = talk(*scratch, "kept", "hello");
+    back_up_on(scratch, 0);
+    const auto before = names(scratch.file());
+    const int64_t begun = conversations.create({.name = "begun", .model = "m", .model_name = "m", .options = "{}"});
+    conversations.set_pins(begun, std::vector<Pin>{{.first = 1, .last = 2}});
+    CHECK(conversations.discard(begun));
+    CHECK_FALSE(conversations.find("begun").has_value());
+    CHECK(names(scratch.file()) == before);
+
+    CHECK_FALSE(conversations.discard(kept));
+    const int64_t framed = conversations.create({.name = "f", .model = "m", .model_name = "m", .options = "{}"});
+    conversations.append(framed, {.tokens = 1, .ids = {1}});
+    CHECK_FALSE(conversations.discard(framed));
+    CHECK(conversations.list().size() == 2);
+}
+
+TEST_CASE("P5: a backup that cannot be written leaves the database to be used as before")
+{
+    FaultVfs disk;
+    for (const Fault fault : {Fault::Full, Fault::Write, Fault::Sync, Fault::Truncate}) {
+        ScratchDatabase scratch(tests::quick_folder());
+        talk(*scratch, "one", std::string(100000, 'x'));
+        const auto back_up = [&] {
+            scratch->guarded([&] { back_up_daily(scratch->sql(), scratch.file(), first_day); });
+        };
+        const auto whole = [&] {
+            scratch->guarded([&] { storage::back_up(scratch->sql(), before_schema(scratch.file(), 9)); });
+        };
+        for (const auto& work : {std::function<void()>(back_up), std::function<void()>(whole)}) {
+            disk.arm(fault, 0, false);
+            work();
+            const uint64_t calls = disk.calls();
+            uint64_t refused = 0;
+            for (const bool persistent : {false, true}) {
+                for (uint64_t nth = 1; nth <= calls; ++nth) {
+                    INFO(name_of(fault) << (persistent ? " from call " : " at call ") << nth << " of " << calls);
+                    fs::remove_all(backup_folder(scratch.file()));
+                    disk.arm(fault, nth, persistent);
+                    const std::string code = refusal(work);
+                    disk.heal();
+                    refused += !code.empty();
+                    REQUIRE((code.empty() || code == (fault == Fault::Full ? "PAL-DISK-01" : "PAL-DISK-02")));
+                    REQUIRE(names(scratch.file()).size() == (code.empty() ? backups_of(scratch.file()).size() : 0));
+                    REQUIRE_NOTHROW(Conversations(*scratch).touch(1));
+                    REQUIRE_NOTHROW(scratch->transaction([&] { Conversations(*scratch).stop_growing(1); }));
+                }
+            }
+            CHECK((refused > 0 || calls == 0));
+            fs::remove_all(backup_folder(scratch.file()));
+            REQUIRE_NOTHROW(work()); // by the same connection
+            CHECK_FALSE(backups_of(scratch.file()).empty());
+        }
+        REQUIRE_NOTHROW(talk(*scratch, "two", "hello"));
+    }
+}
+
+TEST_CASE("P5: a backup that grows beyond what the system allows leaves the database to be used as before")
+{
+    ScratchDatabase scratch;
+    std::mt19937 random(1);
+    std::string text(3 << 20, ' ');
+    for (char& c : text)
+        c = static_cast<char>('a' + random() % 26);
+    talk(*scratch, "one", text);
+    const auto back_up = [&] {
+        scratch->guarded([&] { back_up_daily(scratch->sql(), scratch.file(), first_day); });
+    };
+    const auto before = std::signal(SIGXFSZ, SIG_IGN);
+    rlimit usual{};
+    REQUIRE(getrlimit(RLIMIT_FSIZE, &usual) == 0);
+    const rlimit small{.rlim_cur = 1 << 20, .rlim_max = usual.rlim_max};
+    REQUIRE(setrlimit(RLIMIT_FSIZE, &small) == 0);
+    const std::string code = refusal(back_up);
+    setrlimit(RLIMIT_FSIZE, &usual);
+    std::signal(SIGXFSZ, before);
+    CHECK(code == "PAL-DISK-02");
+    REQUIRE_NOTHROW(talk(*scratch, "two", "hello"));
+    REQUIRE_NOTHROW(back_up());
+    CHECK(names(scratch.file()).size() == 2);
 }
 
 TEST_CASE("Q10: after an unclean stop the database is checked, and a damaged one names its newest backup")

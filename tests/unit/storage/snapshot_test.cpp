@@ -270,6 +270,62 @@ TEST_CASE("only the newest two snapshots are kept, and forks share their blocks"
     CHECK(blocks() == 0);
 }
 
+TEST_CASE("a turn that is taken back takes the states with it that had its tokens waiting")
+{
+    ScratchDatabase database;
+    const auto model = load(tiny);
+    Snapshots snapshots(*database);
+    Session session(model, options("treekv", 24));
+    session.feed(text(195)); // 3 wait for their chunk
+    const int64_t owner = new_session(*database, "one");
+    const int64_t before = snapshots.save(owner, session.state());
+    session.feed(text(8)); // the turn: 11 wait
+    const int64_t after = snapshots.save(owner, session.state());
+    const auto ids = [&] {
+        std::vector<int64_t> all;
+        for (const SnapshotInfo& info : snapshots.of(owner))
+            all.push_back(info.id);
+        return all;
+    };
+    const auto take_back_to = [&](uint64_t tokens) {
+        database->transaction([&] { snapshots.remove_after(owner, tokens); });
+    };
+    REQUIRE(snapshots.of(owner)[0].tokens_seen == 192);
+    take_back_to(203);
+    CHECK(ids() == std::vector<int64_t>{after, before});
+    take_back_to(202);
+    CHECK(ids() == std::vector<int64_t>{before});
+    take_back_to(195);
+    CHECK(ids() == std::vector<int64_t>{before});
+    take_back_to(194);
+    CHECK(ids().empty());
+    CHECK(database->sql().execAndGet("SELECT count(*) FROM blocks").getInt() == 0);
+
+    snapshots.save(owner, session.state());
+    database->sql().exec("UPDATE snapshots SET header = zeroblob(100)"); // who knows where that stands
+    take_back_to(203);
+    CHECK(ids().empty());
+}
+
+TEST_CASE("one state is removed, and no block that another holds")
+{
+    ScratchDatabase database;
+    const auto model = load(tiny);
+    Snapshots snapshots(*database);
+    Session session(model, options("treekv", 24));
+    session.feed(text(64));
+    const int64_t owner = new_session(*database, "one");
+    const int64_t first = snapshots.save(owner, session.state());
+    const int64_t same = snapshots.save(owner, session.state());
+    snapshots.remove(same);
+    REQUIRE(snapshots.of(owner).size() == 1);
+    CHECK(snapshots.of(owner)[0].id == first);
+    CHECK(Session::restore(model, snapshots.load(first))->logits() == session.logits());
+    database->transaction([&] { snapshots.remove(first); });
+    CHECK(snapshots.of(owner).empty());
+    CHECK(database->sql().execAndGet("SELECT count(*) FROM blocks").getInt() == 0);
+}
+
 TEST_CASE("what a crash left unfinished is not seen and swept away")
 {
     ScratchDatabase database;
