@@ -276,19 +276,26 @@ uint64_t StoredSession::most_bytes(const engine::SessionState& state) const
 bool StoredSession::restore_newest()
 {
     std::optional<Error> first;
+    std::vector<int64_t> refused;
     for (const storage::SnapshotInfo& snapshot : store_.snapshots.of(info_.id)) {
         try {
             const engine::SessionState state =
                 store_.snapshots.load(snapshot.id, [&](const engine::SessionState& s) { return most_bytes(s); });
-            if (state.tokens_seen + state.pending.size() > planned()) continue; // of a turn that was taken back
+            if (state.tokens_seen + state.pending.size() > planned()) { // of a turn that was taken back
+                if (!options_.read_only) store_.snapshots.remove(snapshot.id);
+                continue;
+            }
             session_ = engine::Session::restore(model_, state);
             snapshot_bytes_ = 2 * snapshot.bytes; // log and file
             if (first)
                 write_note(console_, options_.common.events, std::string(first->what()) + "; an older one is used");
+            for (const int64_t damaged : refused) // or it would be kept as one of the newest two
+                if (!options_.read_only) store_.snapshots.remove(damaged);
             if (!options_.read_only) store_.conversations.drop_fading_after(info_.id, session_->tokens_seen());
             return true;
         } catch (const Error& error) {
             if (!concerns_snapshot(error)) throw;
+            refused.push_back(snapshot.id);
             if (!first) first = error;
         }
     }
@@ -466,6 +473,7 @@ void StoredSession::read(Document& document, bool more_follow)
         const storage::DocumentInfo stored = store_.library.get(*last.document);
         const bool is_it = document.total_bytes() && stored.source == place_of(document);
         look_for_pins(parts_, is_it && !more_follow);
+        if (!document.total_bytes() && stored.source == "-") went_on_ = stored;
         go_on(last, is_it && !is_as_stored(document, stored));
         if (is_it) return save();
     }
@@ -476,16 +484,17 @@ void StoredSession::read(Document& document, bool more_follow)
     }
     Progress progress(console_, Progress::style_for(console_, options_.common.events), document.name(),
                       std::nullopt);
-    const int64_t id = [&] {
+    const std::optional<int64_t> id = [&] {
         try {
             return add_document(document, more_follow);
         } catch (...) {
-            if (begun_ && parts_.empty()) store_.conversations.remove(info_.id); // it was for this document
+            if (begun_ && parts_.empty()) store_.conversations.discard(info_.id); // it was for this document
             throw;
         }
     }();
+    if (!id) return save(); // what was just read to its end
     progress.start_at(position(), position());
-    feed_document(id, 0, parts_.back().tokens, &progress);
+    feed_document(*id, 0, parts_.back().tokens, &progress);
     save();
 }
 
@@ -531,11 +540,16 @@ bool StoredSession::is_as_stored(const Document& document, const storage::Docume
 }
 
 // Takes a document in and puts it, with its framing, at the end of the stream.
-int64_t StoredSession::add_document(Document& document, bool more_follow)
+std::optional<int64_t> StoredSession::add_document(Document& document, bool more_follow)
 {
     const bool is_first = parts_.empty();
     const int64_t id = import(document, is_first && template_->document_is_first_text());
-    const uint64_t tokens = store_.library.get(id).tokens;
+    const storage::DocumentInfo added = store_.library.get(id);
+    const uint64_t tokens = added.tokens;
+    if (went_on_ && added.source_bytes == went_on_->source_bytes && added.source_hash == went_on_->source_hash) {
+        store_.library.remove(id);
+        return std::nullopt;
+    }
     if (tokens == 0) {
         store_.library.remove(id);
         throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(document.name()), "it has no text",

@@ -108,7 +108,8 @@ private:
     void go_on(const storage::StreamPart& part, bool has_changed);
     bool was_read(const Document& document);
     bool is_as_stored(const Document& document, const storage::DocumentInfo& stored) const;
-    int64_t add_document(Document& document, bool more_follow);
+    // Nothing for what went_on_ already is.
+    std::optional<int64_t> add_document(Document& document, bool more_follow);
     // Pins what is found, in one transaction `with_them`.
     void look_for_pins(const std::vector<storage::StreamPart>& stream, bool all_must_be_there,
                        const std::function<void()>& with_them = {});
@@ -136,8 +137,9 @@ private:
     const engine::Tokenizer* tokenizer_ = nullptr;
     std::unique_ptr<engine::ChatTemplate> template_;
     storage::SessionInfo info_;
-    bool begun_ = false;                  // by this object
-    std::vector<engine::TokenId> unread_; // of a question whose reading was stopped
+    std::optional<storage::DocumentInfo> went_on_; // a piped document that was read to its end just now
+    bool begun_ = false;                           // by this object
+    std::vector<engine::TokenId> unread_;          // of a question whose reading was stopped
     std::vector<storage::StreamPart> parts_;
     std::unique_ptr<engine::Session> session_;
     std::unique_ptr<SQLite::Transaction> view_; // read_only: of the database, whatever its owner does
@@ -152,9 +154,9 @@ private:
     bool sampling_is_stored_ = true;  // with the newest state
 
     Clock::time_point saved_ = Clock::now();
-    uint64_t snapshot_bytes_ = 0;         // of the last state
+    uint64_t snapshot_bytes_ = 0;  // of the last state
     uint64_t written_at_open_ = 0; // bytes
-    uint64_t opened_at_ = 0;              // tokens
+    uint64_t opened_at_ = 0;       // tokens
 };
 
 } // namespace palimpsest::app

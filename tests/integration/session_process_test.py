@@ -269,6 +269,28 @@ class SessionTest(unittest.TestCase):
         with open(log) as lines:
             return sum(("pwrite64(" in line or "sync(" in line) for line in lines)
 
+    def test_a_pipe_that_is_given_again_goes_on(self):
+        book = text(LONG, 4).encode()
+        whole = self.start("read", "-", "--session", "whole", *SMALL)
+        whole.communicate(book, timeout=300)
+        cut = self.start("read", "-", "--session", "cut", *SMALL, "--events", "--checkpoint-seconds", "0")
+        cut.stdin.write(book)
+        cut.stdin.close()
+        for line in cut.stderr:
+            if json.loads(line)["event"] == "checkpoint":
+                break
+        cut.kill()
+        cut.wait()
+        cut.stderr.close()
+        cut.stdout.close()
+        again = self.document("read", "-", "--session", "cut", stdin=book)
+        self.assertEqual(again["coverage"]["tokens_read"], again["coverage"]["tokens_in_input"])
+        self.assertEqual(len(self.document("sessions", "show", "cut")["documents"]), 1)
+        self.assertEqual(self.kept("cut"), self.kept("whole"))
+        # Another text after it is another document.
+        self.document("read", "-", "--session", "cut", stdin=b"and something else")
+        self.assertEqual(len(self.document("sessions", "show", "cut")["documents"]), 2)
+
     def test_reading_survives_a_kill_at_any_write(self):
         if not self.traces():
             self.skipTest("strace is not there, or not allowed")
