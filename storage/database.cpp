@@ -10,6 +10,7 @@
 
 #include "kernels/base/error.h"
 #include "storage/backup.h"
+#include "storage/page_check.h"
 #include "storage/schema.h"
 
 namespace palimpsest::storage {
@@ -26,6 +27,22 @@ namespace fs = std::filesystem;
 {
     throw Error(ErrorKind::NotFound, "PAL-DB-00", printable(file.string()), "there are no sessions yet",
                 "read a document with palimpsest read FILE --session NAME");
+}
+
+[[noreturn]] void refuse_damaged(const fs::path& file, const std::string& what)
+{
+    throw Error(ErrorKind::Failed, "PAL-DB-03", printable(file.string()), "it is damaged (" + printable(what) + ")",
+                restoring_advice(file));
+}
+
+// Null while there is an owner, and where the last one closed in good order.
+std::unique_ptr<OwnerLock> lock_left_behind(const fs::path& file)
+try {
+    std::error_code none;
+    if (const auto bytes = fs::file_size(file, none); none || bytes == 0) return nullptr;
+    return std::make_unique<OwnerLock>(file, std::chrono::milliseconds(0));
+} catch (const Error&) {
+    return nullptr;
 }
 
 void make_folder(const fs::path& folder)
@@ -90,7 +107,8 @@ bool disk_is_full(const SQLite::Exception& failure, sqlite3* handle)
            (reason == ENOSPC || reason == EDQUOT);
 }
 
-Database::Database(const fs::path& file, Access access, std::optional<Place> place) : file_(file)
+Database::Database(const fs::path& file, Access access, std::optional<Place> place, const CheckLimit& limit)
+    : file_(file)
 {
     if (access == Access::Write) {
         make_folder(file.parent_path());
@@ -100,21 +118,21 @@ Database::Database(const fs::path& file, Access access, std::optional<Place> pla
         refuse_without_sessions(file);
     }
     place_ = place ? *place : place_of(file);
-    guarded([&] { open(access); });
+    guarded([&] { open(access, limit); });
 }
 
 Database::~Database()
 {
     sql_.reset();
-    if (lock_ && !suspect_) lock_->let_go_in_order();
+    if (lock_ && !suspect_ && !check_is_unfinished_) lock_->let_go_in_order();
 }
 
 Database::Database() : file_(":memory:")
 {
-    guarded([&] { open(Access::Write); });
+    guarded([&] { open(Access::Write, {}); });
 }
 
-void Database::open(Access access)
+void Database::open(Access access, const CheckLimit& limit)
 {
     const bool writes = access == Access::Write;
     const mode_t before = umask(077);
@@ -146,7 +164,7 @@ void Database::open(Access access)
     if (writes) {
         if (version == 0) sql_->exec(before_tables);
         set_up_writer();
-        if (version > 0) check_after_unclean_stop();
+        if (version > 0) check_after_unclean_stop(limit);
         if (version > 0 && version < schema_version) {
             check_schema(*sql_, version);
             back_up(*sql_, before_schema(file_, schema_version));
@@ -171,13 +189,32 @@ void Database::set_up_writer()
 }
 
 // Q10.
-void Database::check_after_unclean_stop()
+void Database::check_after_unclean_stop(const CheckLimit& limit)
 {
     if (!lock_ || !lock_->was_left_behind()) return;
-    const std::string found = sql_->execAndGet("PRAGMA quick_check(1)").getString();
-    if (found != "ok")
-        throw Error(ErrorKind::Failed, "PAL-DB-03", printable(file_.string()),
-                    "it is damaged (" + printable(found) + ")", restoring_advice(file_));
+    const auto end = std::chrono::steady_clock::now() + limit.time;
+    const auto go_on = [&] { return std::chrono::steady_clock::now() < end && (!limit.go_on || limit.go_on()); };
+    const auto found = check_pages(*sql_, PageCheck::Quick, go_on);
+    check_is_unfinished_ = !found;
+    if (found && !found->empty()) refuse_damaged(file_, *found);
+}
+
+bool check_whole(const fs::path& file, const std::function<bool()>& go_on)
+{
+    if (!fs::exists(file)) refuse_without_sessions(file);
+    const auto lock = lock_left_behind(file.string() + ".lock");
+    Database database(file, Database::Access::Read);
+    return database.guarded([&] {
+        const auto found = check_pages(database.sql(), PageCheck::Whole, go_on);
+        if (!found) return false;
+        if (!found->empty()) refuse_damaged(file, *found);
+        auto orphan = database.statement("PRAGMA foreign_key_check");
+        if (orphan.executeStep())
+            refuse_damaged(file,
+                           "a row of '" + orphan.getColumn(0).getString() + "' names another that is not there");
+        if (lock) lock->let_go_in_order();
+        return true;
+    });
 }
 
 uint64_t Database::file_bytes() const

@@ -9,6 +9,7 @@
 #include <SQLiteCpp/Transaction.h>
 #include <chrono>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,6 +32,12 @@ inline constexpr std::chrono::milliseconds patience{5000}; // with another proce
 // null.
 bool disk_is_full(const SQLite::Exception& failure, sqlite3* handle);
 
+// Of the check after an unclean stop.
+struct CheckLimit {
+    std::function<bool()> go_on{};        // asked at every page; none: it goes on
+    std::chrono::milliseconds time{1500}; // a session is resumed within 2 s (P2)
+};
+
 class Database {
 public:
     enum class Access { Write, Read };
@@ -40,8 +47,9 @@ public:
     // beside an owner. An older version is copied to `backups` before it is migrated. Throws Error: Busy
     // (PAL-DB-07), NotFound (Read and no file), Failed (PAL-DB-01 not to be opened, 02 not ours, 03 damaged, 05
     // newer than this program and to be written).
-    // `place`: as statfs has it, if not given.
-    Database(const std::filesystem::path& file, Access access, std::optional<Place> place = std::nullopt);
+    // `place`: as statfs has it, if not given. A check that `limit` ends is no error: see check_is_unfinished.
+    Database(const std::filesystem::path& file, Access access, std::optional<Place> place = std::nullopt,
+             const CheckLimit& limit = {});
     Database(); // in memory: leaves nothing behind
     ~Database();
     Database(const Database&) = delete;
@@ -53,6 +61,8 @@ public:
     // What this connection has written to the disk: content goes into the log, and from there into the file.
     uint64_t bytes_written() const { return 2 * content_written_; }
     void count_written(uint64_t content) { content_written_ += content; }
+    // After an unclean stop: the pages were not all looked at, and the next owner looks at them again.
+    bool check_is_unfinished() const { return check_is_unfinished_; }
 
     SQLite::Statement statement(const char* sql) { return {*sql_, sql}; }
     int64_t last_row() const { return sql_->getLastInsertRowid(); }
@@ -93,8 +103,8 @@ public:
     }
 
 private:
-    void open(Access access);
-    void check_after_unclean_stop();
+    void open(Access access, const CheckLimit& limit);
+    void check_after_unclean_stop(const CheckLimit& limit);
     void set_up_writer();
     [[noreturn]] void fail(const SQLite::Exception& failure);
     void checkpoint_when_long(int log_pages);
@@ -107,6 +117,12 @@ private:
     uint64_t content_written_ = 0;
     Place place_ = Place::Local;
     bool suspect_ = false;
+    bool check_is_unfinished_ = false;
 };
+
+// All pages, indexes and references of `file`, beside an owner too; if nothing is wrong, the next owner of one that
+// was left behind by its last need not check it again. False: `go_on`, asked at every page, said no. Throws Error
+// as opening to read does, and Failed (PAL-DB-03 damaged).
+bool check_whole(const std::filesystem::path& file, const std::function<bool()>& go_on = {});
 
 } // namespace palimpsest::storage

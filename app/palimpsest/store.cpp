@@ -1,5 +1,6 @@
 #include "app/palimpsest/store.h"
 
+#include "app/palimpsest/command.h"
 #include "app/palimpsest/common_options.h"
 #include "kernels/base/error.h"
 #include "storage/backup.h"
@@ -30,9 +31,22 @@ CLI::Option* add_session_option(CLI::App& command, std::string& name)
     return command.add_option("--session", name, "the session's name");
 }
 
-std::unique_ptr<Store> open_store(const std::string& file, storage::Database::Access access)
+std::string database_file(const std::string& given)
 {
-    auto store = std::make_unique<Store>(file.empty() ? data_folder() + "/palimpsest.db" : file, access);
+    return given.empty() ? data_folder() + "/palimpsest.db" : given;
+}
+
+std::unique_ptr<Store> open_store(const std::string& file, storage::Database::Access access, std::stop_token stop)
+{
+    storage::CheckLimit limit;
+    limit.go_on = [stop] { return !stop.stop_requested(); };
+    auto store = std::make_unique<Store>(database_file(file), access, limit);
+    if (store->database.check_is_unfinished()) {
+        if (stop.stop_requested())
+            throw Interrupted{"stopped while the sessions were checked; nothing was changed"};
+        store->notices.push_back("the sessions were not closed in good order, and there was not the time to check "
+                                 "all of them: palimpsest doctor does");
+    }
     if (access == storage::Database::Access::Write) {
         store->snapshots.sweep();
         store->library.sweep();

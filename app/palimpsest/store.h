@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -16,9 +17,9 @@ namespace palimpsest::app {
 
 struct Store {
     Store() : library(database), conversations(database), snapshots(database), settings(database) {} // in memory
-    Store(const std::filesystem::path& file, storage::Database::Access access)
-        : database(file, access), library(database), conversations(database), snapshots(database),
-          settings(database)
+    Store(const std::filesystem::path& file, storage::Database::Access access, const storage::CheckLimit& limit)
+        : database(file, access, std::nullopt, limit), library(database), conversations(database),
+          snapshots(database), settings(database)
     {
     }
 
@@ -32,7 +33,10 @@ struct Store {
 
 void add_database_option(CLI::App& command, std::string& file); // --db, PALIMPSEST_DB
 CLI::Option* add_session_option(CLI::App& command, std::string& name);
-// `file` empty: the user's own. Writing sweeps away what a crash left behind, and makes the backup of the day.
-std::unique_ptr<Store> open_store(const std::string& file, storage::Database::Access access);
+std::string database_file(const std::string& given); // empty: the user's own
+// `file` as above. Writing checks what an unclean stop left, sweeps it away, and makes the backup of the day.
+// Throws Interrupted once `stop` is requested during the check.
+std::unique_ptr<Store> open_store(const std::string& file, storage::Database::Access access,
+                                  std::stop_token stop = {});
 
 } // namespace palimpsest::app

@@ -1,12 +1,14 @@
 // `doctor`: what this installation found, which options are in force and why, and what to do where something is
 // wrong.
 
+#include <filesystem>
 #include <unistd.h>
 
 #include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
+#include "app/palimpsest/store.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::app {
@@ -61,19 +63,38 @@ Check check_memory()
     return {"memory", true, format_bytes(available * page) + " free of " + format_bytes(pages * page), ""};
 }
 
+Check check_database(const std::string& given, const std::stop_token& stop)
+{
+    const std::filesystem::path file = database_file(given);
+    try {
+        if (!storage::check_whole(file, [&] { return !stop.stop_requested(); }))
+            throw Interrupted{"stopped while the sessions were checked; nothing was changed"};
+        std::error_code unknown;
+        const uint64_t bytes = std::filesystem::file_size(file, unknown);
+        return {"sessions", true, printable(file.string()) + ", " + format_bytes(bytes) + ", nothing is damaged",
+                ""};
+    } catch (const Error& error) {
+        const bool none = error.kind() == ErrorKind::NotFound, in_use = error.kind() == ErrorKind::Busy;
+        if (none) return {"sessions", true, "there are none yet", ""};
+        return {"sessions", in_use, error.subject() + ": " + error.text(), error.remedy()};
+    }
+}
+
 class Doctor final : public Command {
 public:
     explicit Doctor(CLI::App& parent)
     {
         command_ = parent.add_subcommand("doctor", "check this installation");
         command_->add_flag("--json", json_, "print one JSON document");
+        add_database_option(*command_, database_);
     }
     bool chosen() const override { return command_->parsed(); }
     bool wants_json() const override { return json_; }
 
     void run(Console& console) override
     {
-        const std::vector<Check> checks = {check_backend(), check_gpu(), check_model(), check_memory()};
+        const std::vector<Check> checks = {check_backend(), check_gpu(), check_model(), check_memory(),
+                                           check_database(database_, console.stop)};
         const std::vector<OptionOrigin> options = option_origins();
         json_ ? print_json(checks, options, console) : print(checks, options, console);
         for (const Check& check : checks)
@@ -114,6 +135,7 @@ private:
     }
 
     CLI::App* command_ = nullptr;
+    std::string database_;
     bool json_ = false;
 };
 

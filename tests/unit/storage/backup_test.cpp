@@ -264,6 +264,94 @@ TEST_CASE("Q10: after an unclean stop the database is checked, and a damaged one
     CHECK(fs::file_size(lock) == 0);
 }
 
+namespace {
+
+void leave_behind(const fs::path& file)
+{
+    std::ofstream(file.string() + ".lock") << "4711\n";
+}
+
+bool is_left_behind(const fs::path& file)
+{
+    return fs::file_size(file.string() + ".lock") > 0;
+}
+
+} // namespace
+
+TEST_CASE(
+    "Q10: the check after an unclean stop can be stopped within one table, and is made again by the next start")
+{
+    ScratchDatabase scratch;
+    for (int i = 0; i < 8; ++i)
+        talk(*scratch, "s" + std::to_string(i), std::string(1 << 20, 'x'));
+    scratch.close();
+    const auto pages = fs::file_size(scratch.file()) / 8192;
+    leave_behind(scratch.file());
+    const auto opened = [&](uint64_t questions, uint64_t& asked) {
+        CheckLimit limit{.go_on = [&, questions] { return ++asked < questions; }, .time = 1h};
+        return std::make_unique<Database>(scratch.file(), Database::Access::Write, std::nullopt, limit);
+    };
+    uint64_t asked = 0;
+    {
+        const auto database = opened(20, asked);
+        CHECK(asked == 20); // and no page was read after that
+        CHECK(database->check_is_unfinished());
+        CHECK(Conversations(*database).list().size() == 8);
+        talk(*database, "more", "hello");
+    }
+    CHECK(is_left_behind(scratch.file()));
+    {
+        const CheckLimit no_time{.go_on = {}, .time = 0ms};
+        const Database database(scratch.file(), Database::Access::Write, std::nullopt, no_time);
+        CHECK(database.check_is_unfinished());
+    }
+    CHECK(is_left_behind(scratch.file()));
+    asked = 0;
+    {
+        const auto database = opened(UINT64_MAX, asked);
+        CHECK(asked > pages / 2);
+        CHECK_FALSE(database->check_is_unfinished());
+    }
+    CHECK_FALSE(is_left_behind(scratch.file()));
+    asked = 0;
+    opened(UINT64_MAX, asked);
+    CHECK(asked == 0);
+}
+
+TEST_CASE("Q10: the whole check is made beside an owner, and spares the next one its own")
+{
+    ScratchDatabase scratch;
+    for (int i = 0; i < 40; ++i)
+        talk(*scratch, "s" + std::to_string(i), std::string(3000, 'x'));
+    const fs::path file = scratch.file();
+    CHECK(check_whole(file));    // beside an owner
+    CHECK(is_left_behind(file)); // it is still there
+    CHECK_NOTHROW(talk(*scratch, "more", "hello"));
+    scratch.close();
+    CHECK(check_whole(file));
+    CHECK_FALSE(is_left_behind(file));
+
+    leave_behind(file);
+    uint64_t asked = 0;
+    CHECK_FALSE(check_whole(file, [&] { return ++asked < 5; }));
+    CHECK(asked == 5);
+    CHECK(is_left_behind(file));
+    CHECK(check_whole(file));
+    CHECK_FALSE(is_left_behind(file));
+
+    {
+        SQLite::Database other(file.string(), SQLite::OPEN_READWRITE);
+        other.exec("PRAGMA foreign_keys = OFF; INSERT INTO pins(session, first, last) VALUES(4711, 1, 2)");
+    }
+    CHECK(refusal([&] { check_whole(file); }) == "PAL-DB-03");
+    leave_behind(file);
+    damage(file);
+    CHECK(refusal([&] { check_whole(file); }) == "PAL-DB-03");
+    CHECK(is_left_behind(file));
+    CHECK(refusal([&] { check_whole(file.parent_path() / "none.db"); }) == "PAL-DB-00");
+    CHECK_FALSE(fs::exists(file.parent_path() / "none.db.lock"));
+}
+
 TEST_CASE("Q10: an owner that is killed leaves its lock signed, one that closes does not")
 {
     ScratchDatabase scratch;
