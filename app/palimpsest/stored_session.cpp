@@ -1,31 +1,24 @@
 #include "app/palimpsest/stored_session.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
-#include "engine/text/detokenizer.h"
-#include "engine/text/section_finder.h"
+#include "app/palimpsest/session_settings.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::app {
 namespace {
 
-using nlohmann::ordered_json;
 using storage::Message;
 using storage::MessageState;
 using storage::Role;
 using storage::StreamPart;
 
 constexpr uint64_t ids_at_once = 65536;
-constexpr uint64_t ids_between_looks = 512;                    // at the clock: what a model takes at once
-constexpr auto answer_save_interval = std::chrono::seconds(1); // P1
-constexpr size_t answer_save_tokens = 256;
-
+constexpr uint64_t ids_between_looks = 512; // at the clock: what a model takes at once
 bool concerns_snapshot(const Error& error)
 {
     return error.code().starts_with("PAL-SNAP-") || error.code().starts_with("PAL-POLICY-05");
@@ -47,67 +40,6 @@ std::span<const engine::TokenId> rest_of(const std::vector<engine::TokenId>& ids
     return std::span(ids).subspan(std::min<size_t>(skip, ids.size()));
 }
 
-// As it can be found again from another folder.
-std::string place_of(const Document& document)
-{
-    if (document.name() == "-") return "-";
-    return std::filesystem::absolute(document.name()).lexically_normal().string();
-}
-
-[[noreturn]] void damaged_options(const std::string& name)
-{
-    throw Error(ErrorKind::Failed, "PAL-DB-03", "session '" + printable(name) + "'", "its settings cannot be read",
-                "its text is safe: palimpsest sessions show");
-}
-
-// Calls visit with the name and both values of every sampling option.
-template<class A, class B, class Visit>
-void each_sampling_option(A& a, B& b, Visit&& visit)
-{
-    visit("temperature", a.temperature, b.temperature);
-    visit("top_p", a.top_p, b.top_p);
-    visit("top_k", a.top_k, b.top_k);
-    visit("min_p", a.min_p, b.min_p);
-    visit("repeat_penalty", a.repeat_penalty, b.repeat_penalty);
-    visit("seed", a.seed, b.seed);
-}
-
-// What a session was begun with, as options_json wrote it.
-struct BegunWith {
-    std::string model, policy, policy_given, positions, kv_type;
-    int32_t budget = 0, chunk = 0;
-    ordered_json all;
-
-    explicit BegunWith(const storage::SessionInfo& info)
-    try : all(ordered_json::parse(info.options)) {
-        model = all.value("model", "");
-        policy = all.value("policy", "treekv");
-        policy_given = all.value("policy_given", policy);
-        positions = all.value("positions", "contiguous");
-        kv_type = all.value("kv_type", "auto");
-        budget = all.value("budget", 0);
-        chunk = all.value("chunk", CommonOptions().chunk);
-        sampling({});
-    } catch (const ordered_json::exception&) {
-        damaged_options(info.name);
-    }
-
-    // Of the chat that began the session, or `own`.
-    engine::SamplerOptions sampling(const engine::SamplerOptions& own) const
-    {
-        engine::SamplerOptions sampling = own;
-        each_sampling_option(sampling, own, [&](const char* key, auto& value, const auto& fallback) {
-            value = all.value(key, fallback);
-        });
-        return sampling;
-    }
-};
-
-const char* name_of(engine::PositionMode positions)
-{
-    return positions == engine::PositionMode::Original ? "original" : "contiguous";
-}
-
 } // namespace
 
 StoredSession::StoredSession(Store& store, const std::string& name, const StoredOptions& options, Console& console)
@@ -118,7 +50,7 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
     const auto found = store_.conversations.find(name);
     if (found) {
         info_ = *found;
-        if (!options_.common.given("model")) options_.common.model = BegunWith(info_).model;
+        if (!options_.common.given("model")) options_.common.model = SessionSettings(info_).model;
     }
     model_ = load_model(options_.common);
     if (found) check_model();
@@ -162,7 +94,7 @@ namespace {
 void StoredSession::check_model() const
 {
     if (options_.common.given("model") && model_->fingerprint() != info_.model)
-        refuse_setting(info_.name, "--model", options_.common.model, BegunWith(info_).model);
+        refuse_setting(info_.name, "--model", options_.common.model, SessionSettings(info_).model);
 }
 
 // What a session keeps was chosen under the options it was begun with; others would need the document again.
@@ -186,7 +118,7 @@ void StoredSession::check_cache_options() const
     const engine::ModelConfig& config = model_->config();
     const engine::SessionOptions now = asked.session(config);
     differ("budget", std::to_string(now.budget), std::to_string(has.budget));
-    const BegunWith begun(info_);
+    const SessionSettings begun(info_);
     const std::string policy = now.policy.text();
     if (policy == begun.policy_given || policy == begun.policy) return;
     const engine::PolicyContext context{config.layers, config.kv_heads, has.budget, has.pins};
@@ -207,26 +139,10 @@ void StoredSession::begin(const std::string& name)
     info_ = {.name = name,
              .model = model_->fingerprint(),
              .model_name = model_->config().name,
-             .options = options_json()};
+             .options = SessionSettings::json(*session_, options_.common.policy, options_.talks)};
     info_.id = store_.conversations.create(info_);
     pins_ = std::make_unique<SessionPins>(store_, info_.id);
     begun_ = true;
-}
-
-std::string StoredSession::options_json() const
-{
-    const engine::SessionOptions& o = session_->options();
-    ordered_json options{{"model", std::filesystem::absolute(model_->files().path).string()},
-                         {"policy", o.policy.text()},
-                         {"policy_given", engine::PolicySpec::parse(options_.common.policy).text()},
-                         {"budget", o.budget},
-                         {"chunk", o.chunk},
-                         {"positions", name_of(o.positions)},
-                         {"kv_type", kernels::info(*o.kv_type).name}};
-    if (options_.talks)
-        each_sampling_option(o.sampler, o.sampler,
-                             [&](const char* key, const auto& value, const auto&) { options[key] = value; });
-    return options.dump();
 }
 
 void StoredSession::resume()
@@ -236,7 +152,7 @@ void StoredSession::resume()
     for (const StreamPart& part : parts_)
         if (!part.document && !part.message && part.tokens != part.ids.size()) damaged_stream(info_.name);
     if (restore_newest()) return;
-    const BegunWith begun(info_);
+    const SessionSettings begun(info_);
     CommonOptions common = options_.common;
     common.policy = begun.policy_given; // pins change what it resolves to
     common.budget = std::to_string(begun.budget);
@@ -250,7 +166,7 @@ void StoredSession::resume()
 void StoredSession::choose_sampling()
 {
     const engine::SamplerOptions& own = options_.common.sampler;
-    engine::SamplerOptions wanted = BegunWith(info_).sampling(own);
+    engine::SamplerOptions wanted = SessionSettings(info_).sampling(own);
     each_sampling_option(wanted, own, [&](std::string option, auto& value, const auto& now) {
         std::replace(option.begin(), option.end(), '_', '-');
         if (options_.common.given(option)) value = now;
@@ -263,7 +179,7 @@ void StoredSession::choose_sampling()
 // Of a state with these settings, which must be the session's (rules K2, K3).
 uint64_t StoredSession::most_bytes(const engine::SessionState& state) const
 {
-    const BegunWith begun(info_);
+    const SessionSettings begun(info_);
     if (state.budget != begun.budget || state.chunk != begun.chunk || name_of(state.positions) != begun.positions ||
         kernels::info(state.kv_type).name != begun.kv_type || state.given.text() != begun.policy_given)
         throw Error(ErrorKind::Failed, "PAL-SNAP-02", "saved session", "it has other settings than the session",
@@ -329,15 +245,19 @@ void StoredSession::catch_up(bool finish_document)
 {
     const uint64_t restored = position();
     uint64_t begin = 0;
+    bool is_question = false;
     for (size_t i = 0; i < parts_.size(); ++i) {
         const StreamPart& part = parts_[i];
         const uint64_t end = begin + part.tokens;
+        // Messages come in pairs. No state is saved between the two: it could not be told from one behind an answer
+        // of no tokens.
+        is_question = part.message && !is_question;
         const bool may_wait = part.document && i + 1 == parts_.size() && !finish_document;
         // An answer of no tokens has drawn one that ended it; a state at its place is one from after that.
         const bool is_empty_answer = part.message && part.tokens == 0 && begin > restored;
         if ((end > position() && !may_wait) || is_empty_answer) {
             feed_part(part, position() - begin);
-            if (part.tokens > 0 && !is_question(i)) checkpoint_if_due(false);
+            if (!is_question) checkpoint_if_due(false);
         }
         begin = end;
     }
@@ -361,12 +281,6 @@ void StoredSession::feed_part(const StreamPart& part, uint64_t skip)
     if (again && *again == std::ssize(ids)) return;
     if (again && *again > 0) save();
     throw Interrupted{"stopped while going back to where the session was; run it again to go on"};
-}
-
-// No state is saved between a question and its answer: it could not be told from one behind an answer of no tokens.
-bool StoredSession::is_question(size_t part) const
-{
-    return part + 1 < parts_.size() && parts_[part].message && parts_[part + 1].message;
 }
 
 // The chunk at a document's end is computed as it is: what follows it begins a new one.
@@ -436,210 +350,6 @@ bool StoredSession::try_feed(std::span<const engine::TokenId> ids, std::stop_tok
     return fed;
 }
 
-void StoredSession::look_for_pins(const std::vector<StreamPart>& stream, bool all_must_be_there,
-                                  const std::function<void()>& with_them)
-{
-    if (wishes_.empty()) {
-        if (with_them) store_.database.transaction(with_them);
-        return;
-    }
-    auto addition = pins_->look_for(wishes_, all_must_be_there, stream, *session_);
-    store_.database.transaction([&] {
-        pins_->store(addition);
-        if (with_them) with_them();
-    });
-    wishes_ = std::move(addition.missing);
-    for (const std::string& note : addition.notes)
-        write_note(console_, options_.common.events, note);
-    pins_->take(std::move(addition), *session_);
-}
-
-void StoredSession::pin(const std::vector<std::string>& wishes)
-{
-    const std::vector<std::string> before = std::exchange(wishes_, wishes);
-    try {
-        look_for_pins(parts_, true);
-    } catch (...) {
-        wishes_ = before;
-        throw;
-    }
-    save();
-}
-
-void StoredSession::read(Document& document, bool more_follow)
-{
-    if (!parts_.empty() && parts_.back().document && position() < planned()) {
-        const StreamPart last = parts_.back();
-        const storage::DocumentInfo stored = store_.library.get(*last.document);
-        const bool is_it = document.total_bytes() && stored.source == place_of(document);
-        look_for_pins(parts_, is_it && !more_follow);
-        if (!document.total_bytes() && stored.source == "-") went_on_ = stored;
-        go_on(last, is_it && !is_as_stored(document, stored));
-        if (is_it) return save();
-    }
-    if (!options_.again && was_read(document)) {
-        look_for_pins(parts_, !more_follow);
-        write_note(console_, options_.common.events, document.name() + " was read into this session before");
-        return;
-    }
-    Progress progress(console_, Progress::style_for(console_, options_.common.events), document.name(),
-                      std::nullopt);
-    const std::optional<int64_t> id = [&] {
-        try {
-            return add_document(document, more_follow);
-        } catch (...) {
-            if (begun_ && parts_.empty()) store_.conversations.discard(info_.id); // it was for this document
-            throw;
-        }
-    }();
-    if (!id) return save(); // what was just read to its end
-    progress.start_at(position(), position());
-    feed_document(*id, 0, parts_.back().tokens, &progress);
-    save();
-}
-
-// Reads on what is stored of a document, whatever its file has become.
-void StoredSession::go_on(const StreamPart& part, bool has_changed)
-{
-    const storage::DocumentInfo stored = store_.library.get(*part.document);
-    const uint64_t left = planned() - position(), read = part.tokens - left;
-    write_note(console_, options_.common.events,
-               "going on with " + stored.title + " at " + format_count(read) + " of " + format_count(part.tokens) +
-                   " tokens" + (has_changed ? "; its file has changed, the text that was stored is read" : ""));
-    Progress progress(console_, Progress::style_for(console_, options_.common.events), stored.title, std::nullopt);
-    progress.start_at(position() - read, position());
-    feed_document(*part.document, read, left, &progress);
-}
-
-// Whether the file is in the session as it is now. What comes from a pipe is never known before.
-bool StoredSession::was_read(const Document& document)
-{
-    if (!document.total_bytes()) return false;
-    bool is_there = false;
-    for (const StreamPart& part : parts_) {
-        if (!part.document) continue;
-        const storage::DocumentInfo stored = store_.library.get(*part.document);
-        if (stored.source != place_of(document)) continue;
-        if (is_as_stored(document, stored)) return true;
-        is_there = true;
-    }
-    if (!is_there) return false;
-    throw Error(ErrorKind::Failed, "PAL-DOC-06", printable(document.name()),
-                "it has changed since it was read into session '" + printable(info_.name) + "'",
-                "read it into another --session, or with palimpsest read --again as a further document");
-}
-
-bool StoredSession::is_as_stored(const Document& document, const storage::DocumentInfo& stored) const
-{
-    if (stored.source_bytes < 0) return true; // by an older version, which did not note it
-    if (static_cast<int64_t>(*document.total_bytes()) != stored.source_bytes) return false;
-    Document again(document.name(), console_.in, console_.stop);
-    for (std::string block; again.next(block);) {
-    }
-    return again.source_bytes() == stored.source_bytes && again.source_hash() == stored.source_hash;
-}
-
-// Takes a document in and puts it, with its framing, at the end of the stream.
-std::optional<int64_t> StoredSession::add_document(Document& document, bool more_follow)
-{
-    const bool is_first = parts_.empty();
-    const int64_t id = import(document, is_first && template_->document_is_first_text());
-    const storage::DocumentInfo added = store_.library.get(id);
-    const uint64_t tokens = added.tokens;
-    if (went_on_ && added.source_bytes == went_on_->source_bytes && added.source_hash == went_on_->source_hash) {
-        store_.library.remove(id);
-        return std::nullopt;
-    }
-    if (tokens == 0) {
-        store_.library.remove(id);
-        throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(document.name()), "it has no text",
-                    "give a document with text");
-    }
-    StreamPart framing;
-    framing.ids = is_first ? template_->open_user() : next_document(document.title());
-    framing.tokens = framing.ids.size();
-    const StreamPart part{.tokens = tokens, .document = id};
-    std::vector<StreamPart> longer = parts_;
-    longer.insert(longer.end(), {framing, part});
-    try {
-        session_->require_room(static_cast<int64_t>(framing.tokens + tokens));
-        look_for_pins(longer, !more_follow, [&] {
-            store_.conversations.append(info_.id, framing);
-            store_.conversations.append(info_.id, part);
-        });
-    } catch (...) {
-        store_.library.remove(id);
-        throw;
-    }
-    parts_.push_back(framing);
-    parts_.push_back(part);
-    feed(framing.ids, nullptr);
-    return id;
-}
-
-// A document after an answer opens a turn of its own.
-std::vector<engine::TokenId> StoredSession::next_document(const std::string& title) const
-{
-    std::vector<engine::TokenId> ids;
-    if (!parts_.back().document) ids = template_->close_assistant_open_user();
-    const auto heading = template_->next_document(title);
-    ids.insert(ids.end(), heading.begin(), heading.end());
-    return ids;
-}
-
-std::vector<std::string> StoredSession::sources()
-{
-    std::vector<std::string> all;
-    for (const StreamPart& part : parts_)
-        if (part.document) all.push_back(store_.library.get(*part.document).source);
-    return all;
-}
-
-int64_t StoredSession::import(Document& document, bool first_text)
-{
-    storage::Import import(store_.database, document.title(), place_of(document), model_->fingerprint());
-    engine::SectionFinder finder(document.is_markdown() ? engine::Markup::Markdown : engine::Markup::Plain);
-    const auto add_sections = [&] {
-        for (engine::Heading& h : finder.take())
-            import.add_section(
-                {.title = std::move(h.title), .first_token = h.first_token, .first_byte = h.first_byte});
-    };
-    Coverage coverage;
-    encode_document(document, *tokenizer_, first_text, coverage,
-                    [&](std::string_view clean, std::span<const engine::EncodedToken> tokens) {
-                        import.add_text(clean);
-                        import.add_tokens(tokens);
-                        finder.push(clean);
-                        finder.push(tokens);
-                        add_sections();
-                    });
-    finder.finish();
-    add_sections();
-    return import.finish({.words = document.words(),
-                          .invalid_sequences = coverage.invalid_sequences,
-                          .nul_characters = coverage.nul_characters,
-                          .source_bytes = document.source_bytes(),
-                          .source_hash = document.source_hash()});
-}
-
-Coverage StoredSession::coverage()
-{
-    Coverage all;
-    uint64_t begin = 0;
-    for (const StreamPart& part : parts_) {
-        if (part.document) {
-            const storage::DocumentInfo document = store_.library.get(*part.document);
-            all.tokens_in_input += part.tokens;
-            all.tokens_read += std::min(part.tokens, position() - std::min(begin, position()));
-            all.invalid_sequences += document.invalid_sequences;
-            all.nul_characters += document.nul_characters;
-        }
-        begin += part.tokens;
-    }
-    return all;
-}
-
-// A chapter's end is worth one a little earlier.
 bool StoredSession::chapter_checkpoint_is_due() const
 {
     return seconds_since(saved_) >= options_.checkpoint_seconds / 4;
@@ -722,189 +432,6 @@ uint64_t StoredSession::strip()
     store_.snapshots.remove_all(info_.id);
     store_.database.shrink();
     return before - std::min(before, store_.database.file_bytes());
-}
-
-std::optional<int64_t> StoredSession::last_message() const
-{
-    for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
-        if (part->message) return part->message;
-    return std::nullopt;
-}
-
-std::vector<engine::TokenId> StoredSession::turn(const std::string& message) const
-{
-    std::vector<engine::TokenId> ids;
-    const auto add = [&](const std::vector<engine::TokenId>& more) {
-        ids.insert(ids.end(), more.begin(), more.end());
-    };
-    if (parts_.empty()) {
-        add(template_->open_user());
-        add(template_->message(message, true));
-    } else if (parts_.back().document) {
-        add(template_->question(message));
-    } else {
-        add(template_->close_assistant_open_user());
-        add(template_->message(message, false));
-    }
-    add(template_->close_user_open_assistant());
-    return ids;
-}
-
-// Back to a state from before the message, and forward again to just before it.
-void StoredSession::undo()
-{
-    if (!store_turns()) throw *not_stored_;
-    const auto messages = store_.conversations.messages(info_.id);
-    const auto last =
-        std::find_if(messages.rbegin(), messages.rend(), [](const Message& m) { return m.role == Role::User; });
-    if (last == messages.rend())
-        throw Error(ErrorKind::NotFound, "PAL-SESSION-04", "session '" + printable(info_.name) + "'",
-                    "there is no message to take back", "say something first");
-    const auto part =
-        std::find_if(parts_.begin(), parts_.end(), [&](const StreamPart& p) { return p.message == last->id; });
-    if (std::any_of(part, parts_.end(), [](const StreamPart& p) { return p.document.has_value(); }))
-        throw Error(ErrorKind::Usage, "PAL-SESSION-05", "session '" + printable(info_.name) + "'",
-                    "a document was read after the last message", "go on, or fork the session at an earlier time");
-    const std::vector<StreamPart> kept(parts_.begin(), part);
-    store_.database.transaction([&] {
-        uint64_t tokens = 0;
-        for (const StreamPart& p : kept)
-            tokens += p.tokens;
-        store_.conversations.remove_messages_from(info_.id, last->id);
-        store_.snapshots.remove_after(info_.id, tokens);
-        pins_->drop_after(tokens);
-    });
-    unread_.clear();
-    resume();
-    watch_fading();
-    catch_up(true);
-    choose_sampling();
-    save();
-}
-
-engine::GenerateResult StoredSession::say(const std::string& message, const engine::GenerateOptions& options)
-{
-    if (!read_rest(options.stop)) {
-        write_note(console_, options_.common.events,
-                   "the question before is not read to its end yet; say it again");
-        return {.tokens = {}, .end = engine::GenerateEnd::Cancelled};
-    }
-    if (position() != planned())
-        throw Error(ErrorKind::Usage, "PAL-SESSION-03", "session '" + printable(info_.name) + "'",
-                    "its document is not read to its end yet",
-                    "let it go on first: palimpsest read FILE --session " + printable(info_.name));
-    check_message(message);
-    if (!sampling_is_stored_) save_if_there_is_room(); // so that an answer cut short can be generated again
-    Turn& turn = begin_turn(message);
-    Message& reply = turn.reply;
-    store_turns();
-    unread_ = turn.question.ids;
-    if (!read_rest(options.stop)) return end_turn(turn, {.tokens = {}, .end = engine::GenerateEnd::Cancelled});
-
-    engine::IncrementalDetokenizer detokenizer(*tokenizer_, false);
-    auto stored_at = Clock::now();
-    size_t stored_tokens = 0;
-    engine::GenerateOptions growing = options;
-    growing.token = [&](engine::TokenId id) {
-        reply.ids.push_back(id);
-        reply.text += detokenizer.push(id);
-        if (Clock::now() - stored_at >= answer_save_interval ||
-            reply.ids.size() - stored_tokens >= answer_save_tokens) {
-            store_turns();
-            stored_at = Clock::now();
-            stored_tokens = reply.ids.size();
-        }
-        return !options.token || options.token(id);
-    };
-    engine::GenerateResult result = session_->generate(growing);
-    reply.text += detokenizer.finish();
-    return end_turn(turn, std::move(result));
-}
-
-// Before anything of it is stored: what can never be fed would keep the session from going on.
-void StoredSession::check_message(const std::string& message) const
-{
-    constexpr uint64_t most_bytes = 16 << 20; // of a transaction (L18)
-    const auto tokens = this->turn(message).size();
-    if (message.size() + tokens * sizeof(engine::TokenId) > most_bytes)
-        throw Error(ErrorKind::Usage, "PAL-SESSION-08", "message",
-                    "it has " + format_bytes(message.size()) + ", which is too much for a turn",
-                    "read it as a document: palimpsest read FILE --session " + printable(info_.name));
-    session_->require_room(static_cast<int64_t>(tokens));
-}
-
-bool StoredSession::read_rest(std::stop_token stop)
-{
-    const uint64_t begin = position();
-    const bool all = try_feed(unread_, std::move(stop));
-    unread_.erase(unread_.begin(), unread_.begin() + static_cast<std::ptrdiff_t>(position() - begin));
-    return all;
-}
-
-engine::GenerateResult StoredSession::end_turn(Turn& turn, engine::GenerateResult result)
-{
-    Message& reply = turn.reply;
-    reply.state = result.end == engine::GenerateEnd::EndOfText ? MessageState::Complete
-                  : result.end == engine::GenerateEnd::Length  ? MessageState::Cut
-                                                               : MessageState::Stopped;
-    parts_.back().tokens = reply.ids.size();
-    if (!store_turns()) return result;
-    try {
-        save_if_there_is_room();
-    } catch (const Error& error) {
-        if (error.kind() != ErrorKind::Resources) throw;
-        not_stored_ = error;
-    }
-    return result;
-}
-
-StoredSession::Turn& StoredSession::begin_turn(const std::string& message)
-{
-    Turn& turn =
-        turns_.emplace_back(Turn{.question = {.role = Role::User, .text = message, .ids = this->turn(message)},
-                                 .reply = {.role = Role::Assistant, .state = MessageState::Growing},
-                                 .part = parts_.size()});
-    parts_.push_back({.tokens = turn.question.ids.size()});
-    parts_.push_back({});
-    return turn;
-}
-
-bool StoredSession::store_turns()
-{
-    if (not_stored_ && not_stored_->code() == "PAL-DISK-02") return false; // P5: no retry and hope
-    if (turns_.empty()) return true;
-    try {
-        store_.database.transaction([&] {
-            std::optional<int64_t> parent = last_message();
-            for (Turn& turn : turns_) {
-                put(turn, parent);
-                parent = turn.reply.id;
-            }
-        });
-    } catch (const Error& error) {
-        if (error.kind() != ErrorKind::Resources) throw;
-        not_stored_ = error;
-        return false;
-    }
-    for (Turn& turn : turns_) {
-        parts_[turn.part].message = turn.question.id;
-        parts_[turn.part + 1].message = turn.reply.id;
-        turn.stored = true;
-    }
-    turns_.remove_if([](const Turn& turn) { return turn.reply.state != MessageState::Growing; });
-    not_stored_.reset();
-    return true;
-}
-
-void StoredSession::put(Turn& turn, std::optional<int64_t> parent)
-{
-    if (turn.stored) return store_.conversations.update_message(turn.reply);
-    turn.question.parent = parent;
-    turn.question.id = store_.conversations.add_message(info_.id, turn.question);
-    turn.reply.parent = turn.question.id;
-    turn.reply.id = store_.conversations.add_message(info_.id, turn.reply);
-    store_.conversations.append(info_.id, {.message = turn.question.id});
-    store_.conversations.append(info_.id, {.message = turn.reply.id});
 }
 
 } // namespace palimpsest::app

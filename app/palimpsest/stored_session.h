@@ -98,13 +98,12 @@ private:
     void feed_document(int64_t document, uint64_t first, uint64_t count, Progress* progress);
     void feed(std::span<const engine::TokenId> ids, Progress* progress, uint64_t total = 0);
     // False: it was stopped, and the rest is to be fed yet.
-    void check_message(const std::string& message) const;
-    bool read_rest(std::stop_token stop); // of unread_
-    [[noreturn]] void interrupted();      // saves, and throws Interrupted
-    bool is_question(size_t part) const;
-    uint64_t most_bytes(const engine::SessionState& state) const;
     bool try_feed(std::span<const engine::TokenId> ids, std::stop_token stop, Progress* progress = nullptr,
                   uint64_t total = 0);
+    bool read_rest(std::stop_token stop); // of unread_
+    [[noreturn]] void interrupted();      // saves, and throws Interrupted
+    uint64_t most_bytes(const engine::SessionState& state) const;
+    void check_message(const std::string& message) const;
     void go_on(const storage::StreamPart& part, bool has_changed);
     bool was_read(const Document& document);
     bool is_as_stored(const Document& document, const storage::DocumentInfo& stored) const;
@@ -125,8 +124,7 @@ private:
     void checkpoint_if_due(bool at_chapter);
     uint64_t position() const; // computed, and waiting for their chunk
     uint64_t planned() const;  // of the whole stream
-    std::string options_json() const;
-    void note_rate(); // of reading with this model here, for estimates; within a transaction
+    void note_rate();          // of reading with this model here, for estimates; within a transaction
     std::string rate_key() const;
     std::string time_to_read(uint64_t tokens); // ", about 3 min", or nothing if it was never measured
 
