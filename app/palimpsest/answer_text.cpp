@@ -13,6 +13,8 @@ const char* end_name(engine::GenerateEnd end)
         return "stop";
     case engine::GenerateEnd::Cancelled:
         return "cancelled";
+    case engine::GenerateEnd::Full:
+        return "full";
     }
     return "";
 }

@@ -93,8 +93,13 @@ namespace {
 
 void StoredSession::check_model() const
 {
-    if (options_.common.given("model") && model_->fingerprint() != info_.model)
-        refuse_setting(info_.name, "--model", options_.common.model, SessionSettings(info_).model);
+    if (model_->fingerprint() == info_.model) return;
+    if (!options_.common.given("model"))
+        throw Error(ErrorKind::Failed, "PAL-SNAP-02", "session '" + printable(info_.name) + "'",
+                    "its model file is another one than it was begun with (" + printable(info_.model_name) + ")",
+                    "its text is safe; give --model with the one it was begun with, or read its document into "
+                    "another --session");
+    refuse_setting(info_.name, "--model", options_.common.model, SessionSettings(info_).model);
 }
 
 // What a session keeps was chosen under the options it was begun with; others would need the document again.
@@ -192,7 +197,7 @@ uint64_t StoredSession::most_bytes(const engine::SessionState& state) const
 bool StoredSession::restore_newest()
 {
     std::optional<Error> first;
-    std::vector<int64_t> refused;
+    std::vector<int64_t> damaged;
     for (const storage::SnapshotInfo& snapshot : store_.snapshots.of(info_.id)) {
         try {
             const engine::SessionState state =
@@ -205,23 +210,24 @@ bool StoredSession::restore_newest()
             snapshot_bytes_ = 2 * snapshot.bytes; // log and file
             if (first)
                 write_note(console_, options_.common.events, std::string(first->what()) + "; an older one is used");
-            for (const int64_t damaged : refused) // or it would be kept as one of the newest two
-                if (!options_.read_only) store_.snapshots.remove(damaged);
+            for (const int64_t id : damaged) // or it would be kept as one of the newest two
+                if (!options_.read_only) store_.snapshots.remove(id);
             if (!options_.read_only) store_.conversations.drop_fading_after(info_.id, session_->tokens_seen());
             return true;
         } catch (const Error& error) {
             if (!concerns_snapshot(error)) throw;
-            refused.push_back(snapshot.id);
+            if (error.code() == "PAL-SNAP-03") damaged.push_back(snapshot.id);
             if (!first) first = error;
         }
     }
     if (first && !options_.reread) {
         throw Error(ErrorKind::Failed, first->code(), "session '" + printable(info_.name) + "'", first->text(),
-                    "its text is safe; give --reread to read its " + format_count(planned()) + " tokens again" +
-                        time_to_read(planned()));
+                    first->remedy() + "; its text is safe; give --reread to read its " + format_count(planned()) +
+                        " tokens again" + time_to_read(planned()));
     }
     if (options_.read_only) return false;
-    store_.snapshots.remove_all(info_.id); // none can be used, and damaged blocks must not be taken for new ones
+    for (const int64_t id : damaged) // others were good where they were made
+        store_.snapshots.remove(id);
     store_.conversations.drop_fading_after(info_.id, 0);
     return false;
 }
@@ -275,12 +281,14 @@ void StoredSession::feed_part(const StreamPart& part, uint64_t skip)
     const auto ids = rest_of(message->ids, skip);
     if (message->role == Role::User) return feed(ids, nullptr);
     const bool ended = message->state == MessageState::Complete;
-    if (message->state == MessageState::Stopped && message->ids.empty()) return; // nothing was begun
+    const bool may_not_be_begun =
+        message->state == MessageState::Stopped || message->state == MessageState::Growing;
+    if (may_not_be_begun && message->ids.empty()) return;
     pins_->apply(*session_);
     const auto again = session_->replay(ids, ended, console_.stop);
     if (again && *again == std::ssize(ids)) return;
     if (again && *again > 0) save();
-    throw Interrupted{"stopped while going back to where the session was; run it again to go on"};
+    throw Interrupted{"stopped while going back to where the session was"};
 }
 
 // The chunk at a document's end is computed as it is: what follows it begins a new one.
@@ -321,6 +329,7 @@ void StoredSession::feed(std::span<const engine::TokenId> ids, Progress* progres
 
 void StoredSession::interrupted()
 {
+    if (options_.read_only) throw Interrupted{"stopped while going back to where the session was"};
     save();
     throw Interrupted{"stopped after " + format_count(position()) +
                       " tokens; they are saved, run it again to go on"};
@@ -350,6 +359,7 @@ bool StoredSession::try_feed(std::span<const engine::TokenId> ids, std::stop_tok
     return fed;
 }
 
+// A chapter's end is worth one a little earlier.
 bool StoredSession::chapter_checkpoint_is_due() const
 {
     return seconds_since(saved_) >= options_.checkpoint_seconds / 4;

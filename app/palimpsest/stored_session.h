@@ -104,6 +104,7 @@ private:
     [[noreturn]] void interrupted();      // saves, and throws Interrupted
     uint64_t most_bytes(const engine::SessionState& state) const;
     void check_message(const std::string& message) const;
+    void discard_if_new();
     void go_on(const storage::StreamPart& part, bool has_changed);
     bool was_read(const Document& document);
     bool is_as_stored(const Document& document, const storage::DocumentInfo& stored) const;

@@ -75,7 +75,7 @@ void StoredSession::read(Document& document, bool more_follow)
         try {
             return add_document(document, more_follow);
         } catch (...) {
-            if (begun_ && parts_.empty()) store_.conversations.discard(info_.id); // it was for this document
+            discard_if_new();
             throw;
         }
     }();
@@ -86,6 +86,16 @@ void StoredSession::read(Document& document, bool more_follow)
 }
 
 // Reads on what is stored of a document, whatever its file has become.
+// It was begun for a document that could not be taken in.
+void StoredSession::discard_if_new()
+{
+    try {
+        if (begun_ && parts_.empty()) store_.conversations.discard(info_.id);
+    } catch (const Error&) {
+        // What stopped the document is what there is to say; an empty session harms nobody.
+    }
+}
+
 void StoredSession::go_on(const StreamPart& part, bool has_changed)
 {
     const storage::DocumentInfo stored = store_.library.get(*part.document);
@@ -225,7 +235,5 @@ Coverage StoredSession::coverage()
     }
     return all;
 }
-
-// A chapter's end is worth one a little earlier.
 
 } // namespace palimpsest::app

@@ -142,8 +142,9 @@ engine::GenerateResult StoredSession::end_turn(Turn& turn, engine::GenerateResul
 {
     Message& reply = turn.reply;
     reply.state = result.end == engine::GenerateEnd::EndOfText ? MessageState::Complete
-                  : result.end == engine::GenerateEnd::Length  ? MessageState::Cut
-                                                               : MessageState::Stopped;
+                  : result.end == engine::GenerateEnd::Length || result.end == engine::GenerateEnd::Full
+                      ? MessageState::Cut
+                      : MessageState::Stopped;
     parts_.back().tokens = reply.ids.size();
     if (!store_turns()) return result;
     try {

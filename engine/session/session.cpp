@@ -247,8 +247,12 @@ void Session::check_tokens(std::span<const TokenId> tokens) const
 bool Session::feed(std::span<const TokenId> tokens, const FeedOptions& options)
 {
     check_tokens(tokens);
+    const std::vector<TokenId> waiting = pending_;
+    const uint64_t seen = tokens_seen_;
     pending_.insert(pending_.end(), tokens.begin(), tokens.end());
-    return run(std::ssize(pending_) / options_.chunk * options_.chunk, options);
+    if (run(std::ssize(pending_) / options_.chunk * options_.chunk, options)) return true;
+    if (tokens_seen_ == seen) pending_ = waiting; // they were fed before
+    return false;
 }
 
 bool Session::finish(const FeedOptions& options)
@@ -409,8 +413,12 @@ GenerateResult Session::generate(const GenerateOptions& options)
             result.end = GenerateEnd::Cancelled;
             break;
         }
-        if (std::ssize(result.tokens) >= options.max_tokens || !has_room(1)) {
+        if (std::ssize(result.tokens) >= options.max_tokens) {
             result.end = GenerateEnd::Length;
+            break;
+        }
+        if (!has_room(1)) {
+            result.end = GenerateEnd::Full;
             break;
         }
         const TokenId token = sampler_.sample(logits());

@@ -41,7 +41,7 @@ struct FeedOptions {
     std::function<void(uint64_t index, TokenId token, double nll)> loss;
 };
 
-enum class GenerateEnd { EndOfText, Length, Stopped, Cancelled };
+enum class GenerateEnd { EndOfText, Length, Stopped, Cancelled, Full };
 
 struct GenerateOptions {
     int32_t max_tokens = 256;
@@ -70,14 +70,15 @@ public:
     const Policy& policy() const { return *policy_; }
 
     // Takes all the tokens; those of an incomplete chunk wait. Returns false if it was cancelled: then what was not
-    // yet computed is forgotten, and pending() is 0. Throws Error (Resources) when an unbounded policy is full.
+    // yet computed of them is forgotten; what waited before was computed first, or waits on. Throws Error
+    // (Resources) when an unbounded policy is full.
     bool feed(std::span<const TokenId> tokens, const FeedOptions& options = {});
     // Computes the incomplete chunk, if any.
     bool finish(const FeedOptions& options = {});
     int64_t pending() const { return std::ssize(pending_); }
 
-    // Cancelled with no tokens: nothing was computed, and the tokens of an incomplete chunk go on waiting. It ends
-    // with Length too when an unbounded policy is full.
+    // Cancelled with no tokens: nothing was computed, and the tokens of an incomplete chunk go on waiting. Full: an
+    // unbounded policy has no room for more.
     GenerateResult generate(const GenerateOptions& options);
     // Takes in again what was generated from here before, token by token, so that the cache is what it was;
     // `ended`: the sampler then chose an end of text. The sampler draws once a token, and goes on as it would have

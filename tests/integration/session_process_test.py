@@ -595,6 +595,24 @@ class SessionTest(unittest.TestCase):
         self.assertEqual(again, whole)
         self.assertEqual(self.kept("one"), self.kept("two"))
 
+    def test_an_answer_killed_before_its_first_word_is_taken_in_alike(self):
+        greedy = ["--temperature", "0"]
+        self.run_command("chat", "--session", "one", *SMALL, *greedy, "--max-tokens", "2", stdin=b"first\n")
+        chat = self.start("chat", "--session", "one", *greedy, "--max-tokens", "90000")
+        chat.stdin.write(b"tell me a story of ships\n")
+        chat.stdin.flush()
+        while len(self.document("sessions", "show", "one")["messages"]) < 4:
+            pass
+        chat.kill()
+        chat.communicate()
+        self.run_command("chat", "--session", "one", *greedy, "--max-tokens", "4", stdin=b"go on now please and more\n")
+        self.run_command("sessions", "fork", "one", "two")
+        self.run_command("sessions", "strip", "one")
+        self.assertEqual(self.kept("one"), self.kept("two"))
+        again, whole = [self.document("chat", "--session", name, *greedy, "--max-tokens", "9", stdin=b"and?\n")["turns"]
+                        for name in ("one", "two")]
+        self.assertEqual(again, whole)
+
     def test_a_message_that_cannot_be_fed_is_refused_before_it_is_stored(self):
         small = ["--model", MODEL, "--policy", "full", "--budget", "64", "--chunk", "8", "--max-tokens", "4"]
         self.run_command("chat", "--session", "one", *small, stdin=b"hi\n")
@@ -645,7 +663,8 @@ class SessionTest(unittest.TestCase):
         time.sleep(0.5)
         shown.clear()
         write(b"\r")
-        time.sleep(0.1)
+        while len(self.document("sessions", "show", "t")["messages"]) < 4:
+            time.sleep(0.01)
         write(b"\x03")
         wait_for(b"\n> ")
         write(b"/undo\r")
@@ -747,8 +766,10 @@ class SessionTest(unittest.TestCase):
         shutil.copy(MODEL, model)
         self.run_command("read", self.book, "--session", "one", "--model", model, *SMALL[2:])
         shutil.copy(OTHER_MODEL, model)
-        sentence = self.fails(1, "PAL-SNAP-02", "ask", "--session", "one", "who?")
-        self.assertIn("--reread", sentence)
+        self.assertIn("--model", self.fails(1, "PAL-SNAP-02", "ask", "--session", "one", "who?"))
+        self.run_command("sessions", "fork", "one", "stripped")
+        self.run_command("sessions", "strip", "stripped")
+        self.fails(1, "PAL-SNAP-02", "ask", "--session", "stripped", "who?")
         self.assertEqual(self.document("sessions", "show", "one")["documents"][0]["source"], self.book)
         shutil.copy(MODEL, model)
         self.run_command("ask", "--session", "one", "who?", "--max-tokens", "4")
@@ -773,6 +794,20 @@ class SessionTest(unittest.TestCase):
         self.assertRegex(sentence, "--reread to read its [0-9,]+ tokens again, about [0-9]+ s")
         self.assertEqual(self.document("sessions", "show", "one")["documents"][0]["source"], self.book)
         self.run_command("read", self.book, "--session", "one", "--reread")
+        self.assertEqual(self.kept("one"), expected)
+
+    def test_reading_again_on_other_instructions_leaves_the_states_that_were_good(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        expected = self.kept("one")
+        here = self.document("ask", self.book, "who?", *SMALL, "--max-tokens", "2")["backend"]["simd"]
+        other = next((simd for simd in ("SSE4", "SSE2", "AVX2", "NEON", "EMU128") if simd != here and self.start(
+            "inspect", self.book, *SMALL, "--simd", simd).communicate()[0]), None)
+        if not other:
+            self.skipTest("one SIMD target only")
+        sentence = self.fails(1, "PAL-SNAP-02", "ask", "--session", "one", "who?", "--simd", other)
+        self.assertIn("--simd " + here, sentence)
+        self.run_command("chat", "--session", "one", "--simd", other, "--reread")
+        self.assertEqual(len(self.document("sessions", "show", "one")["states"]), 1)
         self.assertEqual(self.kept("one"), expected)
 
     def test_one_writes_and_others_read(self):

@@ -53,7 +53,7 @@ protected:
     // The named session; without writing, questions leave it as it is.
     void open_stored(storage::Database::Access access, Console& console)
     {
-        store_ = open_store(database_, access);
+        store_ = open_store(database_, access, console.stop);
         StoredOptions options{.common = common_, .reread = reread_};
         options.read_only = access == storage::Database::Access::Read;
         stored_ = std::make_unique<StoredSession>(*store_, session_, options, console);
@@ -187,7 +187,10 @@ protected:
                  Console& console) const
     {
         for (const Answer& a : answers)
-            if (!common_.events && a.generated.end == engine::GenerateEnd::Length)
+            if (!common_.events && a.generated.end == engine::GenerateEnd::Full)
+                console.err << "answer:   cut after " << a.generated.tokens.size()
+                            << " tokens: the cache is full; use a policy with a budget\n";
+            else if (!common_.events && a.generated.end == engine::GenerateEnd::Length)
                 console.err << "answer:   cut after " << a.generated.tokens.size()
                             << " tokens; give a larger --max-tokens for more\n";
         write_receipt(console, common_.events, session, coverage);

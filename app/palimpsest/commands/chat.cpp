@@ -62,8 +62,9 @@ public:
         Documents documents;
         if (!file_.empty()) documents = open_documents({file_}, console.in, console.stop);
         const std::string name = session_.empty() ? (file_.empty() ? today() : documents[0]->title()) : session_;
-        const auto store = options_.common.no_save ? std::make_unique<Store>()
-                                                   : open_store(database_, storage::Database::Access::Write);
+        const auto store = options_.common.no_save
+                               ? std::make_unique<Store>()
+                               : open_store(database_, storage::Database::Access::Write, console.stop);
         StoredSession session(*store, name, options_, console);
         session.choose_sampling();
         if (!documents.empty())
@@ -171,6 +172,10 @@ private:
         else if (were_waiting)
             write_note(console, options_.common.events, "all turns are saved now");
         if (options_.common.json) return;
+        if (result.end == engine::GenerateEnd::Full)
+            write_note(console, options_.common.events,
+                       "the answer was cut: --policy " + session.session().options().policy.name +
+                           " keeps every token, and its cache is full");
         if (result.end == engine::GenerateEnd::Length)
             write_note(console, options_.common.events,
                        "the answer was cut after " + std::to_string(result.tokens.size()) +

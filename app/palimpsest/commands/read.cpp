@@ -40,7 +40,7 @@ public:
             throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--no-save", "nothing would remain of the reading",
                         "use summarize or ask, which save nothing without --session");
         const Documents documents = open_documents(files_, console.in, console.stop);
-        const auto store = open_store(database_, storage::Database::Access::Write);
+        const auto store = open_store(database_, storage::Database::Access::Write, console.stop);
         StoredSession session(*store, session_, options_, console);
         for (const auto& document : documents)
             session.read(*document, document != documents.back());

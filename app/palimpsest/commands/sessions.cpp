@@ -6,6 +6,7 @@
 #include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/output.h"
+#include "app/palimpsest/reading.h"
 #include "app/palimpsest/store.h"
 #include "kernels/base/error.h"
 #include "storage/transfer.h"
@@ -174,10 +175,12 @@ private:
         store->conversations.rename(store->conversations.get(name_).id, other_);
     }
 
-    void remove(Console&)
+    void remove(Console& console)
     {
         const auto store = open(Access::Write);
-        store->conversations.remove(store->conversations.get(name_).id);
+        const auto no_backup = store->conversations.remove(store->conversations.get(name_).id);
+        if (no_backup)
+            write_note(console, false, std::string("what is left has no backup now: ") + no_backup->what());
     }
 
     void fork(Console&)

@@ -512,6 +512,38 @@ TEST_CASE("how a chunk can be stopped changes no bit")
     }
 }
 
+TEST_CASE("tokens that wait are not forgotten when those after them are cancelled")
+{
+    const auto model = load();
+    for (const bool within : {false, true}) {
+        SessionOptions o = options("treekv", 64, 16);
+        o.stops_within_chunk = within;
+        Session session(model, o), whole(model, o);
+        const auto tokens = tokens_of(100);
+        session.feed(std::span(tokens).first(23));
+        std::stop_source stop;
+        stop.request_stop();
+        CHECK_FALSE(
+            session.feed(std::span(tokens).subspan(23), {.stop = stop.get_token(), .progress = {}, .loss = {}}));
+        CHECK(session.tokens_seen() == 16);
+        CHECK(session.pending() == 7);
+        session.feed(std::span(tokens).subspan(23));
+        whole.feed(tokens);
+        CHECK(outcome(session) == outcome(whole));
+    }
+}
+
+TEST_CASE("an unbounded policy that is full ends an answer")
+{
+    const auto model = load();
+    Session session(model, options("full", 40, 16));
+    session.feed(tokens_of(36));
+    const auto result = session.generate({.max_tokens = 20, .stop = {}, .token = {}, .is_end = {}});
+    CHECK(result.end == GenerateEnd::Full);
+    CHECK(result.tokens.size() == 4);
+    CHECK_THROWS_WITH(session.require_room(1), Catch::Contains("PAL-BUDGET-02"));
+}
+
 TEST_CASE("an answer cancelled before its question was computed keeps the question waiting")
 {
     const auto model = load();
