@@ -365,15 +365,24 @@ bool StoredSession::chapter_checkpoint_is_due() const
     return seconds_since(saved_) >= options_.checkpoint_seconds / 4;
 }
 
-// At most one a minute, and no more bytes than a state every ten minutes or 100 MB per million tokens would take.
+// What writing a state takes, about: tokens, sums, counts, keys and values of every slot, into log and file.
+uint64_t StoredSession::state_bytes() const
+{
+    const auto slot = static_cast<uint64_t>(
+        2 * kernels::row_bytes(*session_->options().kv_type, model_->config().head_dim) + 2 * 8 + 4);
+    return 2 * slot * static_cast<uint64_t>(session_->telemetry().slots_used);
+}
+
+// At most one a minute, and no more bytes than a state every ten minutes or 100 MB per million tokens would take,
+// the state at the end among them.
 void StoredSession::checkpoint_if_due(bool at_chapter)
 {
     const double seconds = seconds_since(saved_);
     if (seconds < options_.checkpoint_seconds && !(at_chapter && chapter_checkpoint_is_due())) return;
-    const uint64_t expected = std::max(snapshot_bytes_, session_->telemetry().cache_bytes);
+    const uint64_t expected = snapshot_bytes_ > 0 ? snapshot_bytes_ : state_bytes();
     const uint64_t allowed = 100 * (position() - opened_at_);
     const uint64_t written = store_.database.bytes_written() - written_at_open_;
-    if (seconds < 600 && written + expected > allowed) return;
+    if (seconds < 600 && written + 2 * expected > allowed) return;
     save_if_there_is_room();
 }
 

@@ -122,6 +122,7 @@ private:
     void save_if_there_is_room();
     void watch_fading();
     bool chapter_checkpoint_is_due() const;
+    uint64_t state_bytes() const;
     void checkpoint_if_due(bool at_chapter);
     uint64_t position() const; // computed, and waiting for their chunk
     uint64_t planned() const;  // of the whole stream

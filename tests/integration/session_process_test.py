@@ -227,7 +227,7 @@ class SessionTest(unittest.TestCase):
         self.assertEqual((summary["tokens_fed_again"], summary["bytes_written"]), (0, 0))
 
     def test_sections_are_shown_and_their_ends_are_checkpoints(self):
-        chapters = ["CHAPTER %d\n\n%s\n" % (i + 1, text(300 + 50 * i, 20 + i)) for i in range(12)]
+        chapters = ["CHAPTER %d\n\n%s\n" % (i + 1, text(1200 + 50 * i, 20 + i)) for i in range(12)]
         book = self.file("chapters.txt", "".join(chapters))
         result = self.run_command("read", book, "--session", "one", *SMALL, "--events", "--checkpoint-seconds", "0")
         document = self.document("sessions", "show", "one")["documents"][0]
