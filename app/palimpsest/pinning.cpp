@@ -1,5 +1,6 @@
 #include "app/palimpsest/pinning.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 

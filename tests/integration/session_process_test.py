@@ -12,54 +12,18 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
-import tempfile
 import time
-import unittest
 
-PROGRAM, FIXTURES = sys.argv[1], sys.argv[2]
-MODEL = os.path.join(FIXTURES, "llama.f32.gguf")
+from session_harness import FIXTURES, FULL, MODEL, PROGRAM, SMALL, ProgramTest, run, text
+
 OTHER_MODEL = os.path.join(FIXTURES, "llama3-scaled.f16.gguf")
-FULL = os.environ.get("PALIMPSEST_TEST_LEVEL") == "full"
 LONG = 300000 if FULL else 60000  # words
-SMALL = ["--model", MODEL, "--budget", "64", "--chunk", "16"]
-WORDS = ["the", "keeper", "of", "light", "wrote", "in", "his", "book", "that", "sea", "was", "calm", "and", "wind", "came"]
 
 
-def text(words, seed):
-    source = random.Random(seed)
-    lines = [" ".join(source.choice(WORDS) for _ in range(12)) for _ in range(words // 12)]
-    return "\n".join(lines) + "\n"
-
-
-class SessionTest(unittest.TestCase):
+class SessionTest(ProgramTest):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="palimpsest-test-")
-        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("PALIMPSEST_")}
-        self.environment.update(HOME=self.folder, XDG_CONFIG_HOME=self.folder, XDG_DATA_HOME=self.folder)
+        super().setUp()
         self.book = self.file("book.txt", text(3000, 1))
-
-    def tearDown(self):
-        shutil.rmtree(self.folder)
-
-    def file(self, name, content):
-        path = os.path.join(self.folder, name)
-        with open(path, "w") as out:
-            out.write(content)
-        return path
-
-    def start(self, *arguments, **more):
-        return subprocess.Popen([PROGRAM, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, env=self.environment, **more)
-
-    def run_command(self, *arguments, stdin=b"", status=0):
-        result = subprocess.run([PROGRAM, *arguments], input=stdin, capture_output=True, timeout=300,
-                                env=self.environment)
-        self.assertEqual(result.returncode, status, (arguments, result.stderr.decode()))
-        return result
-
-    def document(self, *arguments, **more):
-        return json.loads(self.run_command(*arguments, "--json", **more).stdout)
 
     def fails(self, status, code, *arguments):
         errors = [line for line in self.run_command(*arguments, status=status).stderr.decode().splitlines()
@@ -828,4 +792,4 @@ class SessionTest(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=1)
+    run("__main__")
