@@ -166,10 +166,30 @@ struct Staging {
     int64_t capacity = 0;
 };
 
-// Which attention rows a policy wants summed (policies.md, 3.1): the last `rows` of the chunk.
+// A number that says how spread out an attention row a over v ranks is (policies.md, 4.7).
+enum class RowStatistic : uint8_t {
+    None,
+    Entropy, // -sum a ln a / ln v; 0 for v = 1
+    Gini,    // sum over i = 1..v of (2i - v - 1) a_(i) / (v sum a), ascending
+    Density, // share of ranks with a >= 1/v
+};
+
+// What a policy wants of attention's probabilities A (policies.md, 3.1): over the last `rows` rows of the chunk,
+// per rank of kept ++ chunk. A null output is not wanted; all are f32.
 struct SignalRequest {
     static constexpr int32_t all = INT32_MAX;
-    int32_t rows = 0; // 0: none
+    int32_t rows = 0; // 0: nothing
+    // >= 0: every row is first divided by what it gives to all ranks but this many of the newest, unless that is 0.
+    int32_t outside_newest = -1;
+    float* sums = nullptr;       // [kv_heads, stride] sum of A over rows and the group
+    float* low_counts = nullptr; // [kv_heads, stride] rows r that see the rank and give it less than 1/v_r, as the
+                                 // mean over the group; v_r: ranks that row sees
+    float* head_sums = nullptr;  // [query_heads, stride] sum of A over rows
+    float* head_squares = nullptr; // [query_heads, stride] sum of A^2 over rows
+    float* entropies = nullptr;    // [kv_heads, stride] sum of -A ln(A + 1e-10) over rows and the group
+    int64_t stride = 0;
+    RowStatistic row_statistic = RowStatistic::None;
+    float* row_statistics = nullptr; // [query_heads] sum over rows
 };
 
 // Splits qkv rows (queries, keys, values side by side) and stores keys and values of the chunk.
@@ -193,9 +213,37 @@ struct AttendArgs {
     Rotation rotation;
     float* out = nullptr; // [rows, query_heads * head_dim]
     SignalRequest signals;
-    float* sums =
-        nullptr; // [kv_heads, sums_stride]: per rank of kept ++ chunk, summed over wanted rows and the group
-    int64_t sums_stride = 0;
+};
+
+// Elementwise least and greatest of the rotated keys of every page of `page` ranks:
+// f32 [kv_heads, page_stride][least, greatest][head_dim]. Only for lists that nothing leaves, where rank = row.
+struct PageBounds {
+    float* bounds = nullptr;
+    int64_t page_stride = 0; // pages that fit, at most
+    int32_t page = 16;       // ranks
+};
+
+// Refreshes the bounds of the pages that ranks [first, used) of every list lie in.
+struct BoundPagesArgs {
+    HeadShape shape;
+    KvPool pool;
+    KvLists lists;
+    Rotation rotation; // contiguous: keys are turned by their ranks first
+    int64_t first = 0;
+    PageBounds pages;
+};
+
+// Attention of a token to a part of its list (policies.md, 4.15 and 4.16). Lists of at most `tokens` ranks, the new
+// one included, are read whole. Of a longer one: the last page, and of the others the `most_pages` - 1 with the
+// largest bound, sum over d of max(q_d least_d, q_d greatest_d), as the mean over the group; ties: the lower page.
+// Then, with top_p > 0, whether the list is long or not, every query head attends only to the smallest set of the
+// best of these ranks that holds this much of their softmax mass (ties: the lower rank; >= top_p - 1e-12).
+// Ranks left out have A = 0.
+struct PageRetrieval {
+    PageBounds pages; // bounds null: everything is read
+    int32_t tokens = 0;
+    int32_t most_pages = 0;
+    float top_p = 0;
 };
 
 // Attention of one token: its key and value go to row order[used] of each list, then it attends to used + 1 ranks.
@@ -205,10 +253,9 @@ struct DecodeAttendArgs {
     KvPool pool;
     KvLists lists; // `used` as before this token
     Rotation rotation;
-    float* out = nullptr; // [query_heads * head_dim]
-    SignalRequest signals;
-    float* sums = nullptr; // as in AttendArgs, used + 1 per head; with rows >= 1
-    int64_t sums_stride = 0;
+    float* out = nullptr;  // [query_heads * head_dim]
+    SignalRequest signals; // of the one row
+    PageRetrieval retrieval;
 };
 
 // Ends a prefill chunk: of used + rows ranks the `kept` ones, ascending, become ranks 0, 1, ... in rows 0, 1, ...

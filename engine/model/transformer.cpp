@@ -9,10 +9,6 @@ namespace {
 
 constexpr int64_t logit_rows = 64; // rows that go through the output matrix at once
 
-kernels::SignalRequest request(SignalNeeds needs)
-{
-    return {needs.window}; // "all" is the same number on both sides
-}
 static_assert(SignalNeeds::all == kernels::SignalRequest::all);
 
 class StopScope {
@@ -111,9 +107,8 @@ void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerSte
                                         .lists = cache.lists(l),
                                         .rotation = rotation(0),
                                         .out = heads_.data<float>(),
-                                        .signals = request(signals_),
-                                        .sums = sums_of(l),
-                                        .sums_stride = ranks_});
+                                        .signals = request(l),
+                                        .retrieval = {}});
         cache.append(l, static_cast<uint32_t>(index), 1);
         step.attended(l, 0, 1, phase_, sums_of(l), ranks_);
         finish_layer(l);
@@ -139,9 +134,7 @@ void Transformer::attend_chunk(int32_t layer, int64_t row, int32_t rows, uint64_
                     .staging = cache.staging(layer),
                     .rotation = turn,
                     .out = heads_.data<float>() + row * shape_.query_heads * shape_.head_dim,
-                    .signals = request(signals_),
-                    .sums = sums_of(layer),
-                    .sums_stride = ranks_});
+                    .signals = request(layer)});
     cache.append(layer, static_cast<uint32_t>(first + static_cast<uint64_t>(row)), rows);
 }
 
@@ -189,6 +182,12 @@ kernels::Rotation Transformer::rotation(int64_t row) const
     const int64_t skip = positions_ == PositionMode::Original ? row : 0;
     return {{rope_.data<float>() + skip * angles_.rotary_dim(), rope_rows_ - skip, angles_.rotary_dim()},
             positions_ == PositionMode::Original};
+}
+
+kernels::SignalRequest Transformer::request(int32_t layer) const
+{
+    // "all" is the same number on both sides
+    return {.rows = signals_.window, .sums = sums_of(layer), .stride = ranks_};
 }
 
 float* Transformer::sums_of(int32_t layer) const

@@ -54,6 +54,7 @@ private:
     void finish_layer(int32_t layer); // output projection and feed-forward
     void prepare_angles(uint64_t first, int64_t rows);
     kernels::Rotation rotation(int64_t row) const; // of a chunk that starts at this row of the super-chunk
+    kernels::SignalRequest request(int32_t layer) const;
     float* sums_of(int32_t layer) const;
     void compute_logits(int64_t begin, int64_t count, kernels::Phase phase, std::vector<float>& logits);
 

@@ -11,9 +11,9 @@ constexpr uint32_t state_version = 1;
 } // namespace
 
 ComposedPolicy::ComposedPolicy(PolicyParts parts, EvictionSchedule schedule, PolicySpec resolved, int32_t layers,
-                               Pins pins)
+                               int32_t kv_heads, Pins pins)
     : parts_(std::move(parts)), schedule_(schedule), resolved_(std::move(resolved)), layers_(layers),
-      pins_(std::move(pins))
+      kv_heads_(kv_heads), pins_(std::move(pins))
 {
 }
 
@@ -26,6 +26,15 @@ int32_t ComposedPolicy::list_budget(int32_t layer, int32_t head) const
 {
     const int32_t size = nominal_budget(layer, head);
     return bounded() ? size + schedule_.excess - 1 : size;
+}
+
+int64_t ComposedPolicy::total_budget() const
+{
+    int64_t total = 0;
+    for (int32_t l = 0; l < layers_; ++l)
+        for (int32_t h = 0; h < kv_heads_; ++h)
+            total += list_budget(l, h);
+    return total;
 }
 
 bool ComposedPolicy::is_due(int32_t layer, std::span<const ListState> heads) const
@@ -98,7 +107,7 @@ std::unique_ptr<Policy> ComposedPolicy::clone() const
                       .ends = parts_.ends,
                       .selection = parts_.selection->clone(),
                       .positions = parts_.positions};
-    return std::make_unique<ComposedPolicy>(std::move(parts), schedule_, resolved_, layers_, pins_);
+    return std::make_unique<ComposedPolicy>(std::move(parts), schedule_, resolved_, layers_, kv_heads_, pins_);
 }
 
 } // namespace palimpsest::engine

@@ -24,7 +24,8 @@ struct PolicyParts {
 class ComposedPolicy final : public Policy {
 public:
     // `parts` are those of the budget without the pinned tokens.
-    ComposedPolicy(PolicyParts parts, EvictionSchedule schedule, PolicySpec resolved, int32_t layers, Pins pins);
+    ComposedPolicy(PolicyParts parts, EvictionSchedule schedule, PolicySpec resolved, int32_t layers,
+                   int32_t kv_heads, Pins pins);
 
     const PolicySpec& resolved() const override { return resolved_; }
     SignalNeeds signals() const override { return signals_of(parts_.score); }
@@ -32,6 +33,8 @@ public:
     bool bounded() const override { return parts_.budget.bounded; }
     bool couples_layers() const override { return false; }
     int32_t list_budget(int32_t layer, int32_t head) const override;
+    int64_t total_budget() const override;
+    void observe(int32_t, std::span<const ListState>, const LayerObservation&) override {}
     void select(int32_t layer, std::span<const ListState> heads,
                 std::vector<std::vector<uint32_t>>& dropped) override;
     std::vector<std::byte> state() const override;
@@ -46,7 +49,7 @@ private:
     PolicyParts parts_;
     EvictionSchedule schedule_;
     PolicySpec resolved_;
-    int32_t layers_;
+    int32_t layers_, kv_heads_;
     Pins pins_;
     std::vector<Overfull> overfull_;           // [kv_heads] of the layer at hand
     std::vector<std::vector<uint32_t>> ranks_; // [kv_heads] of the entries that are not pinned, if any is

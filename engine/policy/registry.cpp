@@ -110,7 +110,7 @@ std::unique_ptr<Policy> make_policy(const PolicySpec& spec, const PolicyContext&
     PolicyParts parts = compose_beside_pins(named, parameters, context);
     const EvictionSchedule schedule = read_schedule(parameters);
     return std::make_unique<ComposedPolicy>(std::move(parts), schedule, parameters.resolved(), context.layers,
-                                            context.pins);
+                                            context.kv_heads, context.pins);
 }
 
 } // namespace palimpsest::engine

@@ -486,7 +486,7 @@ void combine_head(const DecodeAttendArgs& args, SegmentPlan& plan, int64_t head,
             scale_into(s.out + g * s.padded_dim, share, dim, i > 0, args.out + (head * group + g) * dim);
             if (args.signals.rows < 1) continue;
             scale_into(s.weights + g * s.weight_stride, share, s.last - s.first, g > 0,
-                       args.sums + head * args.sums_stride + s.first);
+                       args.signals.sums + head * args.signals.stride + s.first);
         }
     }
 }

@@ -449,7 +449,7 @@ void add_segments(const AttendArgs& args, CpuContext& context, const AttendSizes
 {
     context.threads.run(args.shape.kv_heads, [&](int64_t head, int) {
         const float* parts = partial_sums + head * row_segments * sizes.padded_ranks;
-        float* sums = args.sums + head * args.sums_stride;
+        float* sums = args.signals.sums + head * args.signals.stride;
         for (int64_t rank = 0; rank < args.lists.used[head] + args.rows; ++rank) {
             sums[rank] = parts[rank];
             for (int64_t s = 1; s < row_segments; ++s)

@@ -118,17 +118,16 @@ void measure_prefill(const Options& options, Backend& backend, ThreadPool& pool,
             for (const int32_t used : {256, 1024, 2048, 8192}) {
                 const Layer layer(backend, 2, dim, used, rows, false);
                 const auto run = [&](int32_t wanted) {
-                    backend.attend({.shape = layer.shape,
-                                    .qkv = layer.qkv.data<float>(),
-                                    .rows = rows,
-                                    .pool = layer.pool(),
-                                    .lists = layer.lists(),
-                                    .staging = {layer.staged_keys.data(), layer.staged_values.data(), layer.stride},
-                                    .rotation = layer.rotation(),
-                                    .out = layer.out.data<float>(),
-                                    .signals = {wanted},
-                                    .sums = layer.sums.data<float>(),
-                                    .sums_stride = layer.stride});
+                    backend.attend(
+                        {.shape = layer.shape,
+                         .qkv = layer.qkv.data<float>(),
+                         .rows = rows,
+                         .pool = layer.pool(),
+                         .lists = layer.lists(),
+                         .staging = {layer.staged_keys.data(), layer.staged_values.data(), layer.stride},
+                         .rotation = layer.rotation(),
+                         .out = layer.out.data<float>(),
+                         .signals = {.rows = wanted, .sums = layer.sums.data<float>(), .stride = layer.stride}});
                 };
                 const double visible = static_cast<double>(rows) * (used + 0.5 * (rows + 1));
                 const double work = 4.0 * dim * layer.shape.query_heads * visible;
@@ -167,15 +166,15 @@ void measure_decode(const Options& options, Backend& backend, ThreadPool& pool, 
             }
             const auto run = [&](const std::vector<Layer>& layers) {
                 for (const Layer& layer : layers)
-                    backend.decode_attend({.shape = layer.shape,
-                                           .qkv = layer.qkv.data<float>(),
-                                           .pool = layer.pool(),
-                                           .lists = layer.lists(),
-                                           .rotation = layer.rotation(),
-                                           .out = layer.out.data<float>(),
-                                           .signals = {1},
-                                           .sums = layer.sums.data<float>(),
-                                           .sums_stride = layer.stride});
+                    backend.decode_attend(
+                        {.shape = layer.shape,
+                         .qkv = layer.qkv.data<float>(),
+                         .pool = layer.pool(),
+                         .lists = layer.lists(),
+                         .rotation = layer.rotation(),
+                         .out = layer.out.data<float>(),
+                         .signals = {.rows = 1, .sums = layer.sums.data<float>(), .stride = layer.stride},
+                         .retrieval = {}});
             };
             run(straight);
             std::vector<double> in_order, any_order, fractions;

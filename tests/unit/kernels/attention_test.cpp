@@ -134,9 +134,7 @@ Output attend(Backend& backend, const Case& c, const Input& in, uint32_t layout)
                         .staging = kv.staging(),
                         .rotation = rotation,
                         .out = out.data<float>(),
-                        .signals = {c.wanted},
-                        .sums = sums.data<float>(),
-                        .sums_stride = stride});
+                        .signals = {.rows = c.wanted, .sums = sums.data<float>(), .stride = stride}});
     } else {
         backend.decode_attend({.shape = shape,
                                .qkv = qkv.data<float>(),
@@ -144,9 +142,8 @@ Output attend(Backend& backend, const Case& c, const Input& in, uint32_t layout)
                                .lists = kv.view(),
                                .rotation = rotation,
                                .out = out.data<float>(),
-                               .signals = {c.wanted},
-                               .sums = sums.data<float>(),
-                               .sums_stride = stride});
+                               .signals = {.rows = c.wanted, .sums = sums.data<float>(), .stride = stride},
+                               .retrieval = {}});
     }
     result.out = to_host<float>(backend, out, out_floats);
     const auto all_sums = to_host<float>(backend, sums, static_cast<size_t>(c.kv_heads * stride));

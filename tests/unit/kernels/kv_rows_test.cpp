@@ -69,8 +69,7 @@ public:
                                    .rotation = {{rope_.data<float>(), capacity + 1, shape.head_dim}, false},
                                    .out = out.data<float>(),
                                    .signals = {},
-                                   .sums = nullptr,
-                                   .sums_stride = 0});
+                                   .retrieval = {}});
         for (int32_t& used : kv_.used)
             ++used;
     }

@@ -373,6 +373,11 @@ TEST_CASE("evicting after all layers keeps the sets of evicting layer by layer")
         bool bounded() const override { return inner_->bounded(); }
         bool couples_layers() const override { return true; }
         int32_t list_budget(int32_t l, int32_t h) const override { return inner_->list_budget(l, h); }
+        int64_t total_budget() const override { return inner_->total_budget(); }
+        void observe(int32_t l, std::span<const ListState> heads, const LayerObservation& seen) override
+        {
+            inner_->observe(l, heads, seen);
+        }
         void select(int32_t l, std::span<const ListState> heads,
                     std::vector<std::vector<uint32_t>>& dropped) override
         {
