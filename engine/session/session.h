@@ -117,6 +117,9 @@ public:
     static uint64_t largest_lists(const Model& model, const SessionState& state);
     // Throws Error (Failed) if the state is of another model, target or setting, or does not fit itself.
     static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state);
+    // With a policy of the caller's own, made as for the session that was saved.
+    static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state,
+                                            std::unique_ptr<Policy> policy);
 
     // Tokens that no policy evicts from now on, in place of those before; what has left already stays away. The
     // policy begins anew with what is kept, its own slots made for the rest of the budget; lists that are too long
@@ -151,6 +154,7 @@ private:
     void check_room(int64_t tokens, int64_t probe_rows) const;
     int64_t slots_left() const; // of the list with the fewest, if nothing leaves
     Probe restore_probe();      // rule K9; leaves the session as it was
+    void take_over(const SessionState& state);
     void restore_lists(const SessionState& state);
     void compute_logits();
     void report_losses(std::span<const TokenId> tokens, const FeedOptions& options);

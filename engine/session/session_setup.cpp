@@ -40,6 +40,10 @@ void check_options(const SessionOptions& options)
     if (options.budget < 0)
         refuse_option("--budget", "a budget of " + std::to_string(options.budget) + " tokens is not possible",
                       "give 1 or more");
+    if (options.probe_room < 0 || options.probe_room > longest_chunk)
+        refuse_option("--question",
+                      "a question of " + std::to_string(options.probe_room) + " tokens is not possible",
+                      "give at most " + std::to_string(longest_chunk));
     if (options.kv_type == kernels::DType::Q8_0)
         refuse_option("--kv-type", "q8 is not in this version", "use f32, f16 or bf16");
 }

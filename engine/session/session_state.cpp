@@ -215,32 +215,57 @@ void Session::restore_lists(const SessionState& state)
     if (policy_->retrieval()) transformer_.bound_pages(cache_);
 }
 
+namespace {
+
+void check_origin(const SessionState& state, const Model& model)
+{
+    if (state.model_fingerprint != model.fingerprint())
+        refuse("it was saved with another model", "load that model or read the document again");
+    if (state.simd_target != model.backend().simd_target())
+        refuse("it was computed with " + state.simd_target + " instructions, this process uses " +
+                   model.backend().simd_target(),
+               "start with --simd " + state.simd_target + " or read the document again");
+}
+
+} // namespace
+
 std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, const SessionState& state)
 {
-    if (state.model_fingerprint != model->fingerprint())
-        refuse("it was saved with another model", "load that model or read the document again");
-    if (state.simd_target != model->backend().simd_target())
-        refuse("it was computed with " + state.simd_target + " instructions, this process uses " +
-                   model->backend().simd_target(),
-               "start with --simd " + state.simd_target + " or read the document again");
-    auto session = with_settings([&] { return std::make_unique<Session>(model, options_of(state)); });
-    session->given_ = state.given;
-    check_stream(state, model->config());
-    with_settings([&] { session->set_probe(state.probe_tokens); });
-    session->restore_lists(state);
-    session->policy_->restore(state.policy_state);
-    session->sampler_.restore(state.sampler_state);
-    session->logits_ = state.logits;
-    session->has_logits_ = !state.logits.empty();
-    session->last_token_ = state.last_token;
-    session->tokens_seen_ = state.tokens_seen;
-    session->steps_seen_ = state.steps_seen;
-    session->evicted_ = state.evicted;
-    session->pending_ = state.pending;
-    if (session->restore_probe() != state.probe)
+    check_origin(state, *model);
+    auto setup = with_settings([&] { return set_up(options_of(state), model->config()); });
+    auto session = std::unique_ptr<Session>(new Session(std::move(model), std::move(setup)));
+    session->take_over(state);
+    return session;
+}
+
+std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, const SessionState& state,
+                                          std::unique_ptr<Policy> policy)
+{
+    check_origin(state, *model);
+    auto session = with_settings(
+        [&] { return std::make_unique<Session>(std::move(model), options_of(state), std::move(policy)); });
+    session->take_over(state);
+    return session;
+}
+
+void Session::take_over(const SessionState& state)
+{
+    given_ = state.given;
+    check_stream(state, model_->config());
+    with_settings([&] { set_probe(state.probe_tokens); });
+    restore_lists(state);
+    policy_->restore(state.policy_state);
+    sampler_.restore(state.sampler_state);
+    logits_ = state.logits;
+    has_logits_ = !state.logits.empty();
+    last_token_ = state.last_token;
+    tokens_seen_ = state.tokens_seen;
+    steps_seen_ = state.steps_seen;
+    evicted_ = state.evicted;
+    pending_ = state.pending;
+    if (restore_probe() != state.probe)
         throw Error(ErrorKind::Failed, "PAL-SNAP-03", "saved session", "what it predicts is not what it predicted",
                     "read the document again");
-    return session;
 }
 
 } // namespace palimpsest::engine
