@@ -323,6 +323,7 @@ public:
     virtual void stage(const StageArgs& args) = 0;
     virtual void attend(const AttendArgs& args) = 0;
     virtual void decode_attend(const DecodeAttendArgs& args) = 0;
+    virtual void bound_pages(const BoundPagesArgs& args) = 0;
     virtual void compact(const CompactArgs& args) = 0;
     virtual void drop(const DropArgs& args) = 0;
     virtual void straighten(const StraightenArgs& args) = 0;

@@ -1,6 +1,8 @@
 #include "engine/policy/composed_policy.h"
 
+#include <algorithm>
 #include <cassert>
+#include <numeric>
 
 namespace palimpsest::engine {
 
@@ -10,104 +12,252 @@ constexpr uint32_t state_version = 1;
 
 } // namespace
 
-ComposedPolicy::ComposedPolicy(PolicyParts parts, EvictionSchedule schedule, PolicySpec resolved, int32_t layers,
-                               int32_t kv_heads, Pins pins)
-    : parts_(std::move(parts)), schedule_(schedule), resolved_(std::move(resolved)), layers_(layers),
-      kv_heads_(kv_heads), pins_(std::move(pins))
+ComposedPolicy::ComposedPolicy(PolicyParts parts, EvictionSchedule schedule, PolicySpec resolved,
+                               const PolicyContext& context)
+    : parts_(std::move(parts)), schedule_(schedule), resolved_(std::move(resolved)), context_(context)
 {
+    cuts_.resize(couples_layers() ? static_cast<size_t>(context_.layers) : 1);
+    slots_.resize(static_cast<size_t>(context_.kv_heads));
 }
 
-int32_t ComposedPolicy::nominal_budget(int32_t layer, int32_t head) const
+SignalNeeds ComposedPolicy::signals() const
 {
-    return parts_.budget.of(layer, head) + static_cast<int32_t>(pins_.tokens());
+    SignalNeeds needs = parts_.signal.needs();
+    if (parts_.budget && needs.any()) parts_.budget->add_needs(needs);
+    return needs;
 }
 
-int32_t ComposedPolicy::list_budget(int32_t layer, int32_t head) const
+bool ComposedPolicy::bounded() const
 {
-    const int32_t size = nominal_budget(layer, head);
-    return bounded() ? size + schedule_.excess - 1 : size;
+    return parts_.budget && parts_.capped && !schedule_.once;
+}
+
+bool ComposedPolicy::couples_layers() const
+{
+    if (!parts_.budget) return false;
+    // Where one list makes all go back to their budgets, they have to be looked at together, unless they are alike.
+    return parts_.budget->couples_layers() || parts_.selection->couples_layers() ||
+           (schedule_.excess > 1 && !parts_.budget->is_uniform());
+}
+
+int32_t ComposedPolicy::list_budget(int32_t layer, int32_t) const
+{
+    if (!bounded())
+        return parts_.budget || parts_.retrieval ? context_.context : std::min(context_.budget, context_.context);
+    const int64_t size = int64_t{parts_.budget->most(layer)} + parts_.ends.sinks + parts_.ends.recent +
+                         static_cast<int64_t>(context_.pins.tokens()) + schedule_.excess - 1;
+    return static_cast<int32_t>(std::min<int64_t>(size, std::numeric_limits<int32_t>::max()));
 }
 
 int64_t ComposedPolicy::total_budget() const
 {
-    int64_t total = 0;
-    for (int32_t l = 0; l < layers_; ++l)
-        for (int32_t h = 0; h < kv_heads_; ++h)
-            total += list_budget(l, h);
-    return total;
+    const int64_t lists = int64_t{context_.layers} * context_.kv_heads;
+    if (!bounded()) return lists * list_budget(0, 0);
+    const int64_t beside_slots = int64_t{parts_.ends.sinks} + parts_.ends.recent +
+                                 static_cast<int64_t>(context_.pins.tokens()) + schedule_.excess - 1;
+    return parts_.budget->total() + lists * beside_slots;
 }
 
-bool ComposedPolicy::is_due(int32_t layer, std::span<const ListState> heads) const
+bool ComposedPolicy::evicts_now() const
 {
-    if (!bounded()) return false;
+    return parts_.budget && (!schedule_.once || ending_);
+}
+
+void ComposedPolicy::observe(int32_t layer, std::span<const ListState> heads, const LayerObservation& seen)
+{
+    if (!couples_layers()) return;
+    LayerCuts& cuts = cuts_[static_cast<size_t>(layer)];
+    view(heads, cuts);
+    parts_.budget->observe(layer, cuts.lists, seen);
+}
+
+void ComposedPolicy::view(std::span<const ListState> heads, LayerCuts& cuts) const
+{
+    cuts.lists.clear();
+    cuts.ranks.resize(heads.size());
+    cuts.has_slots = false;
     for (size_t h = 0; h < heads.size(); ++h) {
-        if (heads[h].size() > static_cast<size_t>(list_budget(layer, static_cast<int32_t>(h)))) return true;
+        ListView view{.list = heads[h], .ranks = {}, .size = static_cast<uint32_t>(heads[h].size())};
+        if (!context_.pins.empty()) {
+            context_.pins.unpinned(heads[h].stream, cuts.ranks[h]);
+            const auto held = static_cast<uint32_t>(heads[h].size() - cuts.ranks[h].size());
+            view.ranks = cuts.ranks[h];
+            view.size = static_cast<uint32_t>(cuts.ranks[h].size());
+            view.missing_pins = static_cast<uint32_t>(context_.pins.tokens()) - held;
+        }
+        cuts.lists.push_back({.view = view, .ends = parts_.ends, .score = {.signal = parts_.signal, .view = view}});
     }
-    return false;
+}
+
+// Pooled scores end where the recent window begins; others go on to the newest entry.
+void ComposedPolicy::shape(LayerCuts& cuts)
+{
+    const Shaping& shaping = parts_.shaping;
+    const bool pooled = shaping.pooling != Pooling::None;
+    cuts.shaped.resize(cuts.lists.size());
+    for (size_t h = 0; h < cuts.lists.size(); ++h) {
+        const ListCut& list = cuts.lists[h];
+        const size_t entries = pooled ? list.end() : list.size();
+        auto& shaped = cuts.shaped[h];
+        shaped.resize(entries);
+        for (size_t entry = 0; entry < entries; ++entry)
+            shaped[entry] = list.score(entry);
+        if (!pooled) continue;
+        raw_ = shaped;
+        pool(shaping.pooling, shaping.kernel, raw_, shaped);
+    }
+    if (shaping.layer_mean) {
+        auto& mean = cuts.shaped.front();
+        for (size_t entry = 0; entry < mean.size(); ++entry) {
+            for (size_t h = 1; h < cuts.shaped.size(); ++h)
+                mean[entry] += cuts.shaped[h][entry];
+            mean[entry] /= static_cast<double>(cuts.shaped.size());
+        }
+        for (size_t h = 1; h < cuts.shaped.size(); ++h)
+            cuts.shaped[h] = mean;
+    }
+    for (size_t h = 0; h < cuts.lists.size(); ++h)
+        cuts.lists[h].shaped = cuts.shaped[h];
+}
+
+void ComposedPolicy::give_slots(int32_t layer, LayerCuts& cuts)
+{
+    parts_.budget->slots(layer, cuts.lists, slots_);
+    for (size_t h = 0; h < cuts.lists.size(); ++h) {
+        ListCut& list = cuts.lists[h];
+        list.slots = static_cast<uint32_t>(slots_[h]);
+        list.budget =
+            list.slots + static_cast<uint32_t>(parts_.ends.sinks + parts_.ends.recent) + list.view.missing_pins;
+    }
+    cuts.has_slots = true;
+}
+
+bool ComposedPolicy::exceeds(const LayerCuts& cuts) const
+{
+    return std::any_of(cuts.lists.begin(), cuts.lists.end(), [&](const ListCut& list) {
+        return list.excess() >= static_cast<uint32_t>(ending_ ? 1 : schedule_.excess);
+    });
+}
+
+// Slots of all layers, and whether a list has outgrown its own.
+void ComposedPolicy::plan()
+{
+    due_ = false;
+    for (int32_t layer = 0; layer < context_.layers; ++layer) {
+        LayerCuts& cuts = cuts_[static_cast<size_t>(layer)];
+        if (parts_.budget->reads_shaped()) shape(cuts);
+        give_slots(layer, cuts);
+        due_ = due_ || exceeds(cuts);
+    }
+    due_ = due_ || (schedule_.excess == 1 && parts_.selection->cuts_within_budget());
+}
+
+// Cheap, before anything is worked out: no list is longer than it may always be.
+bool ComposedPolicy::may_skip(int32_t layer, std::span<const ListState> heads) const
+{
+    if (!parts_.budget->is_constant()) return false;
+    const auto budget = static_cast<size_t>(parts_.budget->most(layer) + parts_.ends.sinks + parts_.ends.recent) +
+                        context_.pins.tokens() + static_cast<size_t>(ending_ ? 0 : schedule_.excess - 1);
+    return std::all_of(heads.begin(), heads.end(), [&](const ListState& list) { return list.size() <= budget; });
 }
 
 void ComposedPolicy::select(int32_t layer, std::span<const ListState> heads,
                             std::vector<std::vector<uint32_t>>& dropped)
 {
-    assert(layer >= 0 && layer < layers_);
+    assert(layer >= 0 && layer < context_.layers);
     dropped.resize(heads.size());
     for (auto& ranks : dropped)
         ranks.clear();
-    if (!is_due(layer, heads)) return;
-
-    overfull_.clear();
-    ranks_.resize(heads.size());
-    for (size_t h = 0; h < heads.size(); ++h)
-        overfull_.push_back(unpinned(layer, static_cast<int32_t>(h), heads[h]));
-    parts_.selection->select(layer, overfull_, dropped);
-    for (size_t h = 0; h < heads.size() && !pins_.empty(); ++h)
-        for (uint32_t& entry : dropped[h])
-            entry = ranks_[h][entry];
+    merges_.clear();
+    if (!evicts_now()) return;
+    select_due(layer, heads, dropped);
+    if (layer + 1 == context_.layers) ending_ = false;
 }
 
-Overfull ComposedPolicy::unpinned(int32_t layer, int32_t head, const ListState& list)
+void ComposedPolicy::select_due(int32_t layer, std::span<const ListState> heads,
+                                std::vector<std::vector<uint32_t>>& dropped)
 {
-    Overfull seen{.size = static_cast<uint32_t>(list.size()),
-                  .budget = static_cast<uint32_t>(nominal_budget(layer, head)),
-                  .ends = parts_.ends,
-                  .score = {.kind = parts_.score, .list = list}};
-    if (pins_.empty()) return seen;
-    auto& ranks = ranks_[static_cast<size_t>(head)];
-    pins_.unpinned(list.stream, ranks);
-    seen.budget -= seen.size - static_cast<uint32_t>(ranks.size());
-    seen.size = static_cast<uint32_t>(ranks.size());
-    seen.score.ranks = ranks;
-    return seen;
+    LayerCuts& cuts = cuts_[couples_layers() ? static_cast<size_t>(layer) : 0];
+    if (couples_layers()) {
+        if (layer == 0) plan();
+        if (!due_) return;
+    } else {
+        if (may_skip(layer, heads)) return;
+        view(heads, cuts);
+        if (parts_.budget->reads_shaped()) shape(cuts);
+        give_slots(layer, cuts);
+        if (!exceeds(cuts)) return;
+    }
+    if (parts_.selection->reads_shaped() && cuts.lists.front().shaped.data() == nullptr) shape(cuts);
+    parts_.selection->select(layer, cuts.lists, dropped);
+    map_to_ranks(cuts, dropped);
+}
+
+void ComposedPolicy::map_to_ranks(const LayerCuts& cuts, std::vector<std::vector<uint32_t>>& dropped)
+{
+    const auto merges = parts_.selection->merges();
+    merges_.assign(merges.begin(), merges.end());
+    if (context_.pins.empty()) return;
+    for (size_t h = 0; h < dropped.size(); ++h)
+        for (uint32_t& entry : dropped[h])
+            entry = cuts.ranks[h][entry];
+    for (size_t h = 0; h < merges_.size(); ++h)
+        for (Merge& merge : merges_[h]) {
+            merge.into = cuts.ranks[h][merge.into];
+            for (uint32_t& entry : merge.of)
+                entry = cuts.ranks[h][entry];
+        }
+}
+
+void ComposedPolicy::end_reading()
+{
+    if (!waits_for_end()) return;
+    ending_ = true;
+    ended_ = true;
 }
 
 std::vector<std::byte> ComposedPolicy::state() const
 {
     StateWriter out;
     out.word(state_version);
-    out.word(static_cast<uint32_t>(layers_));
-    parts_.selection->save(out);
+    out.word(static_cast<uint32_t>(context_.layers));
+    if (parts_.selection) parts_.selection->save(out);
+    if (parts_.budget) parts_.budget->save(out);
+    if (schedule_.once) out.word(ended_ ? 1 : 0);
     return out.take();
 }
 
 void ComposedPolicy::restore(std::span<const std::byte> state)
 {
     StateReader in(state);
+    const auto layers = static_cast<uint32_t>(context_.layers);
     in.word_within("version", state_version, state_version);
-    in.word_within("number of layers", static_cast<uint32_t>(layers_), static_cast<uint32_t>(layers_));
-    auto restored = parts_.selection->clone();
-    restored->load(in);
+    in.word_within("number of layers", layers, layers);
+    auto selection = parts_.selection ? parts_.selection->clone() : nullptr;
+    auto budget = parts_.budget ? parts_.budget->clone() : nullptr;
+    if (selection) selection->load(in);
+    if (budget) budget->load(in);
+    const bool ended = schedule_.once && in.word_within("end of the reading", 0, 1) == 1;
     in.expect_end();
-    parts_.selection = std::move(restored);
+    parts_.selection = std::move(selection);
+    parts_.budget = std::move(budget);
+    ended_ = ended;
+    ending_ = false;
 }
 
 std::unique_ptr<Policy> ComposedPolicy::clone() const
 {
-    PolicyParts parts{.budget = parts_.budget,
-                      .score = parts_.score,
+    PolicyParts parts{.budget = parts_.budget ? parts_.budget->clone() : nullptr,
+                      .signal = parts_.signal,
+                      .shaping = parts_.shaping,
+                      .selection = parts_.selection ? parts_.selection->clone() : nullptr,
                       .ends = parts_.ends,
-                      .selection = parts_.selection->clone(),
-                      .positions = parts_.positions};
-    return std::make_unique<ComposedPolicy>(std::move(parts), schedule_, resolved_, layers_, kv_heads_, pins_);
+                      .positions = parts_.positions,
+                      .retrieval = parts_.retrieval,
+                      .capped = parts_.capped};
+    auto copy = std::make_unique<ComposedPolicy>(std::move(parts), schedule_, resolved_, context_);
+    copy->ended_ = ended_;
+    return copy;
 }
 
 } // namespace palimpsest::engine

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "engine/policy/budget.h"
@@ -10,49 +11,73 @@
 #include "engine/policy/schedule.h"
 #include "engine/policy/score.h"
 #include "engine/policy/selection.h"
+#include "engine/policy/shaping.h"
 
 namespace palimpsest::engine {
 
 struct PolicyParts {
-    ListBudget budget;
-    ScoreKind score = ScoreKind::None;
-    ProtectedEnds ends;
-    std::unique_ptr<Selection> selection;
+    std::unique_ptr<Budget> budget;                 // A; null: nothing ever leaves
+    Signal signal{};                                // B
+    Shaping shaping{};                              // C
+    std::unique_ptr<Selection> selection = nullptr; // D, of a policy with a budget
+    ProtectedEnds ends{};                           // E
     PositionMode positions = PositionMode::Contiguous;
+    std::optional<Retrieval> retrieval{};
+    bool capped = true; // false: `--budget none`, lists grow until the context is full
 };
 
 class ComposedPolicy final : public Policy {
 public:
     // `parts` are those of the budget without the pinned tokens.
-    ComposedPolicy(PolicyParts parts, EvictionSchedule schedule, PolicySpec resolved, int32_t layers,
-                   int32_t kv_heads, Pins pins);
+    ComposedPolicy(PolicyParts parts, EvictionSchedule schedule, PolicySpec resolved, const PolicyContext& context);
 
     const PolicySpec& resolved() const override { return resolved_; }
-    SignalNeeds signals() const override { return signals_of(parts_.score); }
+    SignalNeeds signals() const override;
     PositionMode default_positions() const override { return parts_.positions; }
-    bool bounded() const override { return parts_.budget.bounded; }
-    bool couples_layers() const override { return false; }
+    bool bounded() const override;
+    bool couples_layers() const override;
     int32_t list_budget(int32_t layer, int32_t head) const override;
     int64_t total_budget() const override;
-    void observe(int32_t, std::span<const ListState>, const LayerObservation&) override {}
+    std::optional<Retrieval> retrieval() const override { return parts_.retrieval; }
+    void observe(int32_t layer, std::span<const ListState> heads, const LayerObservation& seen) override;
     void select(int32_t layer, std::span<const ListState> heads,
                 std::vector<std::vector<uint32_t>>& dropped) override;
+    std::span<const std::vector<Merge>> merges() const override { return merges_; }
+    bool waits_for_end() const override { return schedule_.once && !ended_; }
+    void end_reading() override;
     std::vector<std::byte> state() const override;
     void restore(std::span<const std::byte> state) override;
     std::unique_ptr<Policy> clone() const override;
 
 private:
-    bool is_due(int32_t layer, std::span<const ListState> heads) const;
-    int32_t nominal_budget(int32_t layer, int32_t head) const; // pinned tokens included
-    Overfull unpinned(int32_t layer, int32_t head, const ListState& list);
+    // What is worked out of the lists of one layer.
+    struct LayerCuts {
+        std::vector<ListCut> lists;               // [kv_heads]
+        std::vector<std::vector<uint32_t>> ranks; // [kv_heads] of the entries that are not pinned, if any is
+        std::vector<std::vector<double>> shaped;  // [kv_heads]
+        bool has_slots = false;
+    };
+
+    bool evicts_now() const;
+    void view(std::span<const ListState> heads, LayerCuts& cuts) const;
+    void shape(LayerCuts& cuts);
+    void give_slots(int32_t layer, LayerCuts& cuts);
+    bool exceeds(const LayerCuts& cuts) const;
+    bool may_skip(int32_t layer, std::span<const ListState> heads) const;
+    void plan();
+    void select_due(int32_t layer, std::span<const ListState> heads, std::vector<std::vector<uint32_t>>& dropped);
+    void map_to_ranks(const LayerCuts& cuts, std::vector<std::vector<uint32_t>>& dropped);
 
     PolicyParts parts_;
     EvictionSchedule schedule_;
     PolicySpec resolved_;
-    int32_t layers_, kv_heads_;
-    Pins pins_;
-    std::vector<Overfull> overfull_;           // [kv_heads] of the layer at hand
-    std::vector<std::vector<uint32_t>> ranks_; // [kv_heads] of the entries that are not pinned, if any is
+    PolicyContext context_;
+    bool ending_ = false, ended_ = false;    // of schedule=once
+    std::vector<LayerCuts> cuts_;            // [layers], or one where layers are not coupled
+    std::vector<int32_t> slots_;             // scratch [kv_heads]
+    std::vector<double> raw_;                // scratch: scores of one list before they are pooled
+    std::vector<std::vector<Merge>> merges_; // of the last select, in ranks
+    bool due_ = false;                       // of the step at hand, where layers are coupled
 };
 
 } // namespace palimpsest::engine

@@ -2,21 +2,20 @@
 
 namespace palimpsest::engine {
 
-CyclicTile::CyclicTile(int32_t layers, int32_t slots, TileShape shape)
-    : slots_(static_cast<uint32_t>(slots)), shape_(shape), cursors_(static_cast<size_t>(layers), 0)
+CyclicTile::CyclicTile(size_t lists, int32_t most_slots, TileShape shape)
+    : most_slots_(static_cast<uint32_t>(most_slots)), shape_(shape), cursors_(lists, 0)
 {
 }
 
-void CyclicTile::walk(int32_t layer, const Overfull& list, std::vector<uint32_t>& tiles)
+void CyclicTile::walk(size_t list, const Extent& extent, std::vector<uint32_t>& tiles)
 {
-    const auto first = static_cast<uint32_t>(list.ends.sinks);
-    uint32_t& cursor = cursors_[static_cast<size_t>(layer)];
-    places_.reset(list.size);
-    uint32_t place = first + cursor;
-    for (uint32_t size = list.size; size > list.budget; size -= shape_.size - shape_.kept) {
-        if (cursor + shape_.kept > slots_) {
+    uint32_t& cursor = cursors_[list];
+    places_.reset(extent.size);
+    uint32_t place = extent.first + cursor;
+    for (uint32_t size = extent.size; size > extent.budget; size -= shape_.size - shape_.kept) {
+        if (cursor + shape_.kept > extent.slots) {
             cursor = 0;
-            place = first;
+            place = extent.first;
         }
         uint32_t last_kept = place;
         for (uint32_t i = 0; i < shape_.size; ++i) {
@@ -38,7 +37,7 @@ void CyclicTile::save(StateWriter& out) const
 void CyclicTile::load(StateReader& in)
 {
     for (uint32_t& cursor : cursors_)
-        cursor = in.word_within("cursor", 0, slots_);
+        cursor = in.word_within("cursor", 0, most_slots_);
 }
 
 } // namespace palimpsest::engine

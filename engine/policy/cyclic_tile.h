@@ -15,25 +15,26 @@ struct TileShape {
     uint32_t kept = 1; // K < T survive; the cursor advances by K
 };
 
-// Cost of a walk: what it evicts, once per layer.
+// Cost of a walk: what it evicts.
 class CyclicTile final : public TileWalk {
 public:
-    // `slots` is the size m of the region. REQUIRES: kept <= slots, and at least size - kept - 1 entries behind it.
-    CyclicTile(int32_t layers, int32_t slots, TileShape shape);
+    // `most_slots`: of any list. REQUIRES: kept <= slots, and at least size - kept - 1 entries behind the region.
+    CyclicTile(size_t lists, int32_t most_slots, TileShape shape);
 
     uint32_t tile_size() const override { return shape_.size; }
-    void walk(int32_t layer, const Overfull& list, std::vector<uint32_t>& tiles) override;
+    void walk(size_t list, const Extent& extent, std::vector<uint32_t>& tiles) override;
+    void leave(size_t, uint32_t) override {}
     void save(StateWriter& out) const override;
     void load(StateReader& in) override;
     std::unique_ptr<TileWalk> clone() const override { return std::make_unique<CyclicTile>(*this); }
 
     // The next tile's offset in the region; the region's size if the next tile starts over.
-    uint32_t cursor(int32_t layer) const { return cursors_[static_cast<size_t>(layer)]; }
+    uint32_t cursor(size_t list) const { return cursors_[list]; }
 
 private:
-    uint32_t slots_;
+    uint32_t most_slots_;
     TileShape shape_;
-    std::vector<uint32_t> cursors_; // [layers]
+    std::vector<uint32_t> cursors_; // [lists]
     RankList places_;
 };
 

@@ -1,17 +1,12 @@
-#include "engine/policy/everything.h"
 #include "engine/policy/named_policy.h"
 
 namespace palimpsest::engine {
 
 namespace {
 
-PolicyParts compose(PolicyParameters&, const PolicyContext& context)
+PolicyParts compose(PolicyParameters&, const PolicyContext&)
 {
-    return {.budget = ListBudget::unlimited(context.budget),
-            .score = ScoreKind::None,
-            .ends = {},
-            .selection = std::make_unique<Everything>(),
-            .positions = PositionMode::Contiguous};
+    return {.budget = nullptr};
 }
 
 } // namespace

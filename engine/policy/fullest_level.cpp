@@ -9,14 +9,13 @@ constexpr size_t most_runs = 40; // a level takes twice the stream of the one be
 
 } // namespace
 
-FullestLevel::FullestLevel(int32_t layers, int32_t slots)
-    : slots_(static_cast<uint32_t>(slots)),
-      layers_(static_cast<size_t>(layers), {Run{.level = 0, .count = static_cast<uint32_t>(slots), .first = 0}})
+FullestLevel::FullestLevel(size_t lists, int32_t most_slots)
+    : most_slots_(static_cast<uint32_t>(most_slots)), lists_(lists)
 {
 }
 
 // Ties go to the lower level, which stands later.
-std::vector<FullestLevel::Run>::iterator FullestLevel::fullest(std::vector<Run>& runs)
+FullestLevel::Runs::iterator FullestLevel::fullest(Runs& runs)
 {
     auto best = runs.begin();
     for (auto run = runs.begin(); run != runs.end(); ++run) {
@@ -25,23 +24,68 @@ std::vector<FullestLevel::Run>::iterator FullestLevel::fullest(std::vector<Run>&
     return best;
 }
 
-void FullestLevel::walk(int32_t layer, const Overfull& list, std::vector<uint32_t>& tiles)
+FullestLevel::Runs FullestLevel::split(Runs& runs, uint32_t entries)
 {
-    std::vector<Run>& runs = layers_[static_cast<size_t>(layer)];
+    Runs beyond;
+    auto run = runs.begin();
+    while (run != runs.end() && entries >= run->count)
+        entries -= (run++)->count;
+    if (run != runs.end() && entries > 0) {
+        beyond.push_back({.level = run->level, .count = run->count - entries, .first = 0});
+        (run++)->count = entries;
+    }
+    beyond.insert(beyond.end(), run, runs.end());
+    runs.erase(run, runs.end());
+    return beyond;
+}
+
+void FullestLevel::merge_oldest(Runs& runs, Runs::iterator run, RankList& places, std::vector<uint32_t>& tiles)
+{
+    const uint32_t left = run->first;
+    const uint32_t right = places.next(left);
+    tiles.insert(tiles.end(), {left, right});
+    places.join(left, places.next(right));
+
+    run->first = places.next(left);
+    run->count -= 2;
+    const uint32_t risen = run->level + 1;
+    if (run->count == 0) run = runs.erase(run);
+    if (run != runs.begin() && (run - 1)->level == risen) {
+        ++(run - 1)->count;
+    } else {
+        runs.insert(run, {.level = risen, .count = 1, .first = left});
+    }
+}
+
+void FullestLevel::walk(size_t list, const Extent& extent, std::vector<uint32_t>& tiles)
+{
+    Runs& runs = lists_[list];
     runs.reserve(most_runs);
-    places_.reset(list.size);
-    uint32_t entering = static_cast<uint32_t>(list.ends.sinks);
+    places_.reset(extent.size);
+    Runs beyond = split(runs, extent.slots); // of a region that was larger before
+    size_t next = 0;
+    uint32_t entering = extent.first;
     for (Run& run : runs) {
         run.first = entering;
         entering += run.count;
     }
-
-    for (uint32_t size = list.size; size > list.budget; --size, ++entering) {
-        if (runs.back().level == 0) {
+    const auto take = [&] {
+        while (next < beyond.size() && beyond[next].count == 0)
+            ++next;
+        const uint32_t level = next < beyond.size() ? beyond[next].level : 0;
+        if (next < beyond.size()) --beyond[next].count;
+        if (!runs.empty() && runs.back().level == level) {
             ++runs.back().count;
         } else {
-            runs.push_back({.level = 0, .count = 1, .first = entering});
+            runs.push_back({.level = level, .count = 1, .first = entering});
         }
+        ++entering;
+    };
+
+    while (entering < extent.first + extent.slots)
+        take();
+    for (uint32_t size = extent.size; size > extent.budget; --size) {
+        take();
         auto run = fullest(runs);
         // One entry per level everywhere: nobody has a peer, so the two oldest meet.
         if (run->count == 1) {
@@ -49,26 +93,25 @@ void FullestLevel::walk(int32_t layer, const Overfull& list, std::vector<uint32_
             run->count = 2;
             runs.erase(run + 1);
         }
-        const uint32_t left = run->first;
-        const uint32_t right = places_.next(left);
-        tiles.insert(tiles.end(), {left, right});
-        places_.join(left, places_.next(right));
-
-        run->first = places_.next(left);
-        run->count -= 2;
-        const uint32_t risen = run->level + 1;
-        if (run->count == 0) run = runs.erase(run);
-        if (run != runs.begin() && (run - 1)->level == risen) {
-            ++(run - 1)->count;
-        } else {
-            runs.insert(run, {.level = risen, .count = 1, .first = left});
-        }
+        merge_oldest(runs, run, places_, tiles);
     }
+    for (; next < beyond.size(); ++next) {
+        if (beyond[next].count == 0) continue;
+        if (!runs.empty() && runs.back().level == beyond[next].level)
+            runs.back().count += beyond[next].count;
+        else
+            runs.push_back(beyond[next]);
+    }
+}
+
+void FullestLevel::leave(size_t list, uint32_t entries)
+{
+    lists_[list] = split(lists_[list], entries);
 }
 
 void FullestLevel::save(StateWriter& out) const
 {
-    for (const auto& runs : layers_) {
+    for (const Runs& runs : lists_) {
         out.word(static_cast<uint32_t>(runs.size()));
         for (const Run& run : runs) {
             out.word(run.level);
@@ -79,11 +122,11 @@ void FullestLevel::save(StateWriter& out) const
 
 void FullestLevel::load(StateReader& in)
 {
-    for (auto& runs : layers_) {
+    for (Runs& runs : lists_) {
         runs.clear();
-        const uint32_t size = in.word_within("number of levels", 1, slots_);
+        const uint32_t size = in.word_within("number of levels", 0, most_slots_);
         uint32_t above = std::numeric_limits<uint32_t>::max(); // levels are below the run before, and cannot wrap
-        uint32_t left = slots_;
+        uint32_t left = most_slots_;
         for (uint32_t i = 0; i < size; ++i) {
             if (above == 0 || left == 0) StateReader::refuse("has levels that increase or exceed the budget");
             above = in.word_within("level", 0, above - 1);
@@ -91,17 +134,13 @@ void FullestLevel::load(StateReader& in)
             left -= count;
             runs.push_back({.level = above, .count = count, .first = 0});
         }
-        if (left != 0) {
-            StateReader::refuse("has levels for " + std::to_string(slots_ - left) + " entries where " +
-                                std::to_string(slots_) + " are kept");
-        }
     }
 }
 
-std::vector<uint32_t> FullestLevel::levels(int32_t layer) const
+std::vector<uint32_t> FullestLevel::levels(size_t list) const
 {
     std::vector<uint32_t> out;
-    for (const Run& run : layers_[static_cast<size_t>(layer)])
+    for (const Run& run : lists_[list])
         out.insert(out.end(), run.count, run.level);
     return out;
 }

@@ -15,17 +15,17 @@ namespace palimpsest::engine {
 // runs.
 class FullestLevel final : public TileWalk {
 public:
-    // `slots` is the size m of the region. REQUIRES: slots >= 1.
-    FullestLevel(int32_t layers, int32_t slots);
+    FullestLevel(size_t lists, int32_t most_slots);
 
     uint32_t tile_size() const override { return 2; }
-    void walk(int32_t layer, const Overfull& list, std::vector<uint32_t>& tiles) override;
+    void walk(size_t list, const Extent& extent, std::vector<uint32_t>& tiles) override;
+    void leave(size_t list, uint32_t entries) override;
     void save(StateWriter& out) const override;
     void load(StateReader& in) override;
     std::unique_ptr<TileWalk> clone() const override { return std::make_unique<FullestLevel>(*this); }
 
-    // By rank within the region, oldest first.
-    std::vector<uint32_t> levels(int32_t layer) const;
+    // By rank within the region, oldest first; beyond them entries have level 0.
+    std::vector<uint32_t> levels(size_t list) const;
 
 private:
     struct Run {
@@ -34,10 +34,14 @@ private:
         uint32_t first = 0; // oldest place; has meaning within one walk
     };
 
-    static std::vector<Run>::iterator fullest(std::vector<Run>& runs);
+    using Runs = std::vector<Run>; // oldest first: levels strictly decrease
 
-    uint32_t slots_;
-    std::vector<std::vector<Run>> layers_; // per layer, oldest run first: levels strictly decrease
+    static Runs::iterator fullest(Runs& runs);
+    static Runs split(Runs& runs, uint32_t entries); // takes out what lies beyond the first `entries`
+    static void merge_oldest(Runs& runs, Runs::iterator run, RankList& places, std::vector<uint32_t>& tiles);
+
+    uint32_t most_slots_;
+    std::vector<Runs> lists_;
     RankList places_;
 };
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "engine/policy/budget_parameters.h"
 #include "engine/policy/cyclic_tile.h"
 #include "engine/policy/ladder.h"
 #include "engine/policy/named_policy.h"
@@ -17,6 +18,7 @@ struct Settings {
     ProtectedEnds ends;
     LadderShape shape;
     bool compensate = false;
+    bool scored = false; // the best of a tile stay instead of fixed offsets
 
     bool is_ladder() const { return pattern != Pattern::Recent && pattern != Pattern::Old; }
 };
@@ -36,6 +38,10 @@ Settings read(PolicyParameters& parameters, const PolicyContext& context)
                   .span = parameters.whole("span", context.layers / 2),
                   .overlap = parameters.whole("overlap", 0)};
     read.compensate = parameters.flag("compensate", false);
+    read.scored = parameters.choice<bool>("survivors", {{"offsets", false}, {"score", true}});
+    if (read.scored && !read.is_ladder())
+        parameters.refuse("survivors=score needs tiles, and the patterns recent and old have none",
+                          "leave survivors out, or choose another pattern");
     return read;
 }
 
@@ -95,25 +101,26 @@ LadderPattern ladder_pattern(Pattern pattern)
 }
 
 // The ablations without tiles: the newest tokens, or the oldest and `recent` of the newest.
-PolicyParts compose_ends(PolicyParameters& parameters, const Settings& settings, int32_t budget)
+PolicyParts compose_ends(PolicyParameters& parameters, const Settings& settings, const PolicyContext& context)
 {
+    const int32_t budget = context.budget;
     if (settings.ends.slots(budget) < 0) {
         parameters.refuse(ends_text(settings.ends) + " do not fit a budget of " + std::to_string(budget) +
                               " tokens",
                           "raise the budget, or lower sinks or recent");
     }
     const bool old = settings.pattern == Pattern::Old;
-    return {.budget = ListBudget::uniform(budget),
-            .score = ScoreKind::None,
-            .ends = settings.ends,
+    return {.budget = FixedBudget::uniform(context, settings.ends.slots(budget)),
             .selection = std::make_unique<PrefixSuffix>(old ? budget - settings.ends.recent : settings.ends.sinks),
-            .positions = PositionMode::Contiguous};
+            .ends = settings.ends};
 }
 
+// Cyclic tiles; of each the same offsets stay, or the best.
 PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 {
+    require_budget(parameters, context);
     const Settings settings = read(parameters, context);
-    if (!settings.is_ladder()) return compose_ends(parameters, settings, context.budget);
+    if (!settings.is_ladder()) return compose_ends(parameters, settings, context);
 
     const LadderShape& shape = settings.shape;
     check_shape(parameters, shape);
@@ -122,13 +129,19 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
     check_room(parameters, settings, budget);
 
     const TileShape tile{.size = static_cast<uint32_t>(shape.tile()), .kept = static_cast<uint32_t>(shape.kept())};
+    const int64_t slots = settings.ends.slots(budget);
     auto tiles =
-        std::make_unique<CyclicTile>(context.layers, static_cast<int32_t>(settings.ends.slots(budget)), tile);
-    auto survivors = std::make_shared<FixedOffsets>(kept_offsets(shape, ladder_pattern(settings.pattern)));
-    return {.budget = ListBudget::uniform(budget),
-            .score = ScoreKind::None,
+        std::make_unique<CyclicTile>(static_cast<size_t>(context.layers), static_cast<int32_t>(slots), tile);
+    std::shared_ptr<const Survivors> survivors;
+    if (settings.scored)
+        survivors = std::make_shared<BestOfTile>(tile.kept);
+    else
+        survivors = std::make_shared<FixedOffsets>(kept_offsets(shape, ladder_pattern(settings.pattern)));
+    const Signal mean{.kind = ScoreKind::Mean, .window = SignalNeeds::all};
+    return {.budget = FixedBudget::uniform(context, slots),
+            .signal = settings.scored ? mean : Signal{},
+            .selection = std::make_unique<TileSelection>(std::move(tiles), std::move(survivors), Walks::PerLayer),
             .ends = settings.ends,
-            .selection = std::make_unique<TileSelection>(std::move(tiles), std::move(survivors)),
             .positions = PositionMode::Contiguous};
 }
 
@@ -140,8 +153,8 @@ NamedPolicy lacache_policy()
         .info = {.name = "lacache",
                  .keeps = "Different tokens in different layers, like the rungs of a ladder: together the layers "
                           "reach further back.",
-                 .signals = "none",
-                 .cost = "no attention pass beyond plain attention",
+                 .signals = "none; attention of all queries with survivors=score",
+                 .cost = "no attention pass beyond plain attention; a second one with survivors=score",
                  .positions = "contiguous",
                  .paper = "LaCache: Ladder-Shaped KV Caching",
                  .parameters = {{.key = "sinks",
@@ -164,6 +177,12 @@ NamedPolicy lacache_policy()
                                  .meaning = "which layers hold which tokens",
                                  .default_text = "stacked",
                                  .range = "stacked, ladder, reverse, even, recent, old"},
+                                {.key = "survivors",
+                                 .meaning =
+                                     "who stays of a tile: each layer's offsets, or the tokens with the most "
+                                     "attention per query",
+                                 .default_text = "offsets",
+                                 .range = "offsets, score"},
                                 {.key = "compensate",
                                  .meaning = "exceed the budget by half a tile's loss, so that it is met on average",
                                  .default_text = "false",

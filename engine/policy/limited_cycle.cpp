@@ -28,29 +28,27 @@ private:
 
 } // namespace
 
-LimitedCycle::LimitedCycle(int32_t layers, int32_t slots, int32_t limit)
-    : limit_(static_cast<uint32_t>(limit)),
-      layers_(static_cast<size_t>(layers),
-              LayerState{.cursor = 0, .heights = std::vector<uint32_t>(static_cast<size_t>(slots), 0)})
+LimitedCycle::LimitedCycle(const std::vector<int32_t>& slots, int32_t limit) : limit_(static_cast<uint32_t>(limit))
 {
+    for (const int32_t of_list : slots)
+        lists_.push_back({.cursor = 0, .heights = std::vector<uint32_t>(static_cast<size_t>(of_list), 0)});
 }
 
-void LimitedCycle::walk(int32_t layer, const Overfull& list, std::vector<uint32_t>& tiles)
+void LimitedCycle::walk(size_t list, const Extent& extent, std::vector<uint32_t>& tiles)
 {
-    LayerState& state = layers_[static_cast<size_t>(layer)];
-    const auto slots = static_cast<uint32_t>(state.heights.size());
-    const auto first = static_cast<uint32_t>(list.ends.sinks);
-    std::vector<uint32_t> heights(list.size, 0); // by rank before eviction
+    HeightsOf& state = lists_[list];
+    const uint32_t slots = extent.slots, first = extent.first;
+    std::vector<uint32_t> heights(extent.size, 0); // by rank before eviction
     std::copy(state.heights.begin(), state.heights.end(), heights.begin() + first);
-    places_.reset(list.size);
-    OpenRanks open(list.size);
+    places_.reset(extent.size);
+    OpenRanks open(extent.size);
     for (uint32_t place = first; place < first + slots; ++place) {
         if (heights[place] >= limit_) open.close(place);
     }
 
     uint32_t cursor = first + state.cursor;
     uint32_t last = first + slots - 1; // newest place of the region
-    for (uint32_t size = list.size; size > list.budget; --size) {
+    for (uint32_t size = extent.size; size > extent.budget; --size) {
         uint32_t left = open.from(cursor);
         if (left > last) left = open.from(first);
         if (left > last) left = first;
@@ -76,19 +74,20 @@ void LimitedCycle::walk(int32_t layer, const Overfull& list, std::vector<uint32_
 
 void LimitedCycle::save(StateWriter& out) const
 {
-    for (const LayerState& layer : layers_) {
-        out.word(layer.cursor);
-        for (const uint32_t height : layer.heights)
+    for (const HeightsOf& list : lists_) {
+        out.word(list.cursor);
+        for (const uint32_t height : list.heights)
             out.word(height);
     }
 }
 
 void LimitedCycle::load(StateReader& in)
 {
-    for (LayerState& layer : layers_) {
-        layer.cursor = in.word_within("cursor", 0, static_cast<uint32_t>(layer.heights.size()) - 1);
+    for (HeightsOf& list : lists_) {
+        const auto slots = static_cast<uint32_t>(list.heights.size());
+        list.cursor = in.word_within("cursor", 0, std::max(slots, 1u) - 1);
         // A height grows by one per merge: the largest number cannot be reached, and would wrap.
-        for (uint32_t& height : layer.heights) {
+        for (uint32_t& height : list.heights) {
             height = in.word_within("height", 0, std::numeric_limits<uint32_t>::max() - 1);
         }
     }

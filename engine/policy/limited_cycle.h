@@ -10,26 +10,27 @@
 namespace palimpsest::engine {
 
 // An entry's height is that of the tree of merges it has won or lost places in; pairs whose left entry has reached
-// the limit are passed over. Heights depend on no score. Cost of a walk: linear in the list, once per layer.
+// the limit are passed over. Heights depend on no score. Cost of a walk: linear in the list, once per list.
 class LimitedCycle final : public TileWalk {
 public:
     // REQUIRES: slots >= 1, limit >= 1.
-    LimitedCycle(int32_t layers, int32_t slots, int32_t limit);
+    LimitedCycle(const std::vector<int32_t>& slots, int32_t limit); // slots of every list, which never change
 
     uint32_t tile_size() const override { return 2; }
-    void walk(int32_t layer, const Overfull& list, std::vector<uint32_t>& tiles) override;
+    void walk(size_t list, const Extent& extent, std::vector<uint32_t>& tiles) override;
+    void leave(size_t, uint32_t) override {}
     void save(StateWriter& out) const override;
     void load(StateReader& in) override;
     std::unique_ptr<TileWalk> clone() const override { return std::make_unique<LimitedCycle>(*this); }
 
 private:
-    struct LayerState {
+    struct HeightsOf {
         uint32_t cursor = 0;
         std::vector<uint32_t> heights; // [slots]
     };
 
     uint32_t limit_;
-    std::vector<LayerState> layers_;
+    std::vector<HeightsOf> lists_;
     RankList places_;
 };
 

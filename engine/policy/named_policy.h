@@ -15,8 +15,21 @@ struct NamedPolicy {
 
 NamedPolicy full_policy();
 NamedPolicy streaming_policy();
+NamedPolicy h2o_policy();
+NamedPolicy scissorhands_policy();
+NamedPolicy tova_policy();
+NamedPolicy snapkv_policy();
+NamedPolicy pyramidkv_policy();
 NamedPolicy treekv_policy();
 NamedPolicy treekv_log_policy();
+NamedPolicy treekv_block_policy();
 NamedPolicy lacache_policy();
+NamedPolicy hbw_kv_policy();
+NamedPolicy refreekv_policy();
+NamedPolicy cake_policy();
+NamedPolicy adakv_policy();
+NamedPolicy quest_policy();
+NamedPolicy twilight_policy();
+NamedPolicy twilight_evict_policy();
 
 } // namespace palimpsest::engine

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 
 #include "kernels/base/error.h"
 
@@ -39,6 +40,23 @@ std::optional<int32_t> parse_whole(std::string_view text)
     return value;
 }
 
+std::optional<double> parse_number(std::string_view text)
+{
+    double value = 0;
+    const auto [end, problem] =
+        std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+    const bool plain = !text.empty() && text.front() != '-' && end == text.data() + text.size();
+    if (problem != std::errc{} || !plain || !std::isfinite(value)) return std::nullopt;
+    return value;
+}
+
+std::string number_text(double value)
+{
+    char buffer[64];
+    const auto [end, problem] = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed);
+    return {buffer, end};
+}
+
 PolicyParameters::PolicyParameters(const PolicySpec& given, const PolicyInfo& info)
     : given_(given), resolved_{.name = given.name, .parameters = {}}
 {
@@ -65,6 +83,13 @@ int32_t PolicyParameters::whole(const std::string& key, int32_t fallback)
     return *value;
 }
 
+int32_t PolicyParameters::positive(const std::string& key, int32_t fallback)
+{
+    const int32_t value = whole(key, fallback);
+    if (value == 0) refuse_value(key, "is not possible", "give 1 or more");
+    return value;
+}
+
 std::optional<int32_t> PolicyParameters::positive_or_none(const std::string& key)
 {
     const std::string given = text(key, "none");
@@ -83,6 +108,33 @@ bool PolicyParameters::flag(const std::string& key, bool fallback)
     const std::string given = text(key, fallback ? yes : no);
     if (given != yes && given != no) refuse_choice(key, {no, yes});
     return given == yes;
+}
+
+double PolicyParameters::number(const std::string& key, double fallback, double least, double most)
+{
+    const std::string given = text(key, number_text(fallback));
+    const auto value = parse_number(given);
+    if (!value || !(*value >= least && *value <= most)) {
+        refuse_value(key, "is not a number from " + number_text(least) + " to " + number_text(most),
+                     "give one, such as " + number_text(fallback));
+    }
+    resolved_.parameters[key] = number_text(*value);
+    return *value;
+}
+
+std::vector<int32_t> PolicyParameters::list(const std::string& key, const std::string& fallback)
+{
+    const std::string given = text(key, fallback);
+    std::vector<int32_t> values;
+    for (size_t at = 0; at <= given.size();) {
+        const size_t plus = std::min(given.find('+', at), given.size());
+        const auto value = parse_whole(std::string_view(given).substr(at, plus - at));
+        if (!value || *value == 0 || values.size() == 64)
+            refuse_value(key, "is not a list of at most 64 numbers of at least 1", "write it like " + fallback);
+        values.push_back(*value);
+        at = plus + 1;
+    }
+    return values;
 }
 
 void PolicyParameters::refuse_value(const std::string& key, const std::string& what,

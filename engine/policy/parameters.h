@@ -16,6 +16,10 @@ namespace palimpsest::engine {
 // A whole number from 0 to 2^31 - 1 in plain digits, or nothing.
 std::optional<int32_t> parse_whole(std::string_view text);
 
+// A finite decimal number >= 0 without exponent, or nothing; and the shortest such text that reads back.
+std::optional<double> parse_number(std::string_view text);
+std::string number_text(double value); // REQUIRES: 0 <= value < 1e15
+
 // Every reader notes the value in resolved(). All throw Error (Usage): PAL-POLICY-03 for a bad value,
 // PAL-POLICY-04 for values that do not fit together.
 class PolicyParameters {
@@ -25,9 +29,14 @@ public:
 
     std::string text(const std::string& key, const std::string& fallback);
     int32_t whole(const std::string& key, int32_t fallback);
+    int32_t positive(const std::string& key, int32_t fallback); // at least 1
     // "none", the default, is nothing; otherwise a number of at least 1.
     std::optional<int32_t> positive_or_none(const std::string& key);
     bool flag(const std::string& key, bool fallback);
+    // A decimal number in [least, most].
+    double number(const std::string& key, double fallback, double least, double most);
+    // Numbers of at least 1 with plus signs between them: 1+8.
+    std::vector<int32_t> list(const std::string& key, const std::string& fallback);
     // The first choice is the default.
     template<typename T>
     T choice(const std::string& key, const std::vector<std::pair<std::string, T>>& choices);
@@ -36,6 +45,7 @@ public:
                                    const std::string& remedy) const;
     [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const;
 
+    bool is_given(const std::string& key) const { return given_.parameters.contains(key); }
     const PolicySpec& resolved() const { return resolved_; }
 
 private:

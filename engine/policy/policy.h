@@ -23,11 +23,14 @@ namespace palimpsest::engine {
 
 enum class PositionMode : uint8_t { Contiguous, Original };
 
+// A budget for policies that can do without one (`--budget none`): lists grow until the context is full.
+inline constexpr int32_t no_budget = std::numeric_limits<int32_t>::max();
+
 // What a policy is built for. Budgets are per (layer, KV head), policies.md section 1.
 struct PolicyContext {
     int32_t layers = 0;
     int32_t kv_heads = 0;
-    int32_t budget = 0; // c >= 1, pinned tokens included
+    int32_t budget = 0; // c >= 1, pinned tokens included; or no_budget
     Pins pins{};
     int32_t context = std::numeric_limits<int32_t>::max(); // positions of the model: no list ever holds more
     int32_t chunk = 0; // b: a list that others lend slots to stays below context - b

@@ -1,20 +1,24 @@
-// The first entries and the newest stay, what lies between leaves. Stateless; cost: the entries that leave.
+// The first entries and the newest stay, what lies between leaves. Cost: the entries that leave.
 #pragma once
+
+#include <numeric>
 
 #include "engine/policy/selection.h"
 
 namespace palimpsest::engine {
 
-class PrefixSuffix final : public Selection {
+class PrefixSuffix final : public StatelessSelection<PrefixSuffix> {
 public:
     // REQUIRES: prefix <= budget of every list; the suffix is the rest of the budget.
     explicit PrefixSuffix(int32_t prefix) : prefix_(static_cast<uint32_t>(prefix)) {}
 
-    void select(int32_t layer, std::span<const Overfull> heads,
-                std::vector<std::vector<uint32_t>>& dropped) override;
-    void save(StateWriter&) const override {}
-    void load(StateReader&) override {}
-    std::unique_ptr<Selection> clone() const override { return std::make_unique<PrefixSuffix>(*this); }
+    void select(int32_t, std::span<const ListCut> heads, std::vector<std::vector<uint32_t>>& dropped) override
+    {
+        for (size_t h = 0; h < heads.size(); ++h) {
+            dropped[h].resize(heads[h].excess());
+            std::iota(dropped[h].begin(), dropped[h].end(), prefix_);
+        }
+    }
 
 private:
     uint32_t prefix_;

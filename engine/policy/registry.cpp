@@ -12,16 +12,15 @@ namespace {
 
 constexpr int32_t budget_limit = 1 << 30;
 
-// Fixed by policies.md, section 4, and absent from this version.
-constexpr std::array<std::string_view, 13> specified_only = {
-    "h2o",      "scissorhands", "tova",  "snapkv", "pyramidkv", "treekv-block",  "hbw-kv",
-    "refreekv", "cake",         "adakv", "quest",  "twilight",  "twilight-evict"};
-
 const std::vector<NamedPolicy>& named_policies()
 {
     static const std::vector<NamedPolicy> all = [] {
-        std::vector<NamedPolicy> named = {full_policy(), streaming_policy(), treekv_policy(), treekv_log_policy(),
-                                          lacache_policy()};
+        std::vector<NamedPolicy> named = {full_policy(),         streaming_policy(), h2o_policy(),
+                                          scissorhands_policy(), tova_policy(),      snapkv_policy(),
+                                          pyramidkv_policy(),    treekv_policy(),    treekv_log_policy(),
+                                          treekv_block_policy(), lacache_policy(),   hbw_kv_policy(),
+                                          refreekv_policy(),     cake_policy(),      adakv_policy(),
+                                          quest_policy(),        twilight_policy(),  twilight_evict_policy()};
         for (auto& policy : named)
             policy.info.parameters.push_back(schedule_info());
         return named;
@@ -36,10 +35,6 @@ const std::vector<NamedPolicy>& named_policies()
     for (const auto& info : policies()) {
         names.push_back(info.name);
         list += (list.empty() ? "" : ", ") + info.name;
-    }
-    if (std::find(specified_only.begin(), specified_only.end(), name) != specified_only.end()) {
-        throw Error(ErrorKind::Usage, "PAL-POLICY-01", "policy '" + name + "'",
-                    "is specified but not in this version", "use one of " + list);
     }
     const std::string near = nearest(name, names);
     const std::string hint = near.empty() ? "" : "did you mean '" + near + "'? ";
@@ -69,13 +64,22 @@ PolicyParts compose_beside_pins(const NamedPolicy& named, PolicyParameters& para
     if (context.pins.empty()) return named.compose(parameters, context);
     if (context.pins.tokens() >= static_cast<uint64_t>(context.budget)) refuse_pins(context, "");
     PolicyContext rest = context;
-    rest.budget -= static_cast<int32_t>(context.pins.tokens());
+    if (context.budget != no_budget) rest.budget -= static_cast<int32_t>(context.pins.tokens());
     try {
         return named.compose(parameters, rest);
     } catch (const Error& error) {
         if (error.code() != "PAL-POLICY-04") throw;
         refuse_pins(context, ": " + error.text());
     }
+}
+
+// Budgets that follow attention need some.
+void check_scores(const PolicyParameters& parameters, const PolicyParts& parts)
+{
+    if (!parts.budget || !parts.budget->needs_signals()) return;
+    if (parts.signal.kind == ScoreKind::None)
+        parameters.refuse("budgets that follow attention need scores, and it reads none with these settings",
+                          "leave budget, allocation and heads out, or choose other settings");
 }
 
 } // namespace
@@ -103,14 +107,14 @@ std::unique_ptr<Policy> make_policy(const PolicySpec& spec, const PolicyContext&
 {
     const NamedPolicy& named = find_named(spec.name);
     PolicyParameters parameters(spec, named.info);
-    if (context.budget < 1 || context.budget > budget_limit) {
+    if (context.budget < 1 || (context.budget > budget_limit && context.budget != no_budget)) {
         parameters.refuse("a budget of " + std::to_string(context.budget) + " tokens is not possible",
                           "give a budget from 1 to " + std::to_string(budget_limit));
     }
     PolicyParts parts = compose_beside_pins(named, parameters, context);
+    check_scores(parameters, parts);
     const EvictionSchedule schedule = read_schedule(parameters);
-    return std::make_unique<ComposedPolicy>(std::move(parts), schedule, parameters.resolved(), context.layers,
-                                            context.kv_heads, context.pins);
+    return std::make_unique<ComposedPolicy>(std::move(parts), schedule, parameters.resolved(), context);
 }
 
 } // namespace palimpsest::engine

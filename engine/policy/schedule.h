@@ -7,10 +7,11 @@
 
 namespace palimpsest::engine {
 
-// Lists are cut as soon as they hold `excess` entries more than their budget: 1 is after every chunk. A larger
+// All lists are cut as soon as one holds `excess` entries more than its budget: 1 is after every chunk. A larger
 // excess evicts in fewer, larger steps and needs that much more storage.
 struct EvictionSchedule {
     int32_t excess = 1;
+    bool once = false; // one eviction after the last chunk of a reading, and none before or after
 };
 
 ParameterInfo schedule_info();

@@ -1,19 +1,60 @@
 #include "engine/policy/score.h"
 
+#include <algorithm>
+
 namespace palimpsest::engine {
 
-SignalNeeds signals_of(ScoreKind kind)
-{
-    switch (kind) {
-    case ScoreKind::None:
-        return {.window = SignalNeeds::none};
-    case ScoreKind::Mean:
-    case ScoreKind::Sum:
-        return {.window = SignalNeeds::all};
-    case ScoreKind::Last:
-        return {.window = 1};
+namespace {
+
+struct Moments {
+    double sum = 0, squares = 0, count = 0;
+
+    double variance() const
+    {
+        return count <= 1 ? 0.0 : std::max(0.0, (squares - sum * sum / count) / (count - 1));
     }
-    return {};
+};
+
+size_t group_of(const ListState& list)
+{
+    return list.moments.size() / (2 * list.size());
+}
+
+Moments moments_of(const ListState& list, size_t rank, size_t head, size_t group)
+{
+    const size_t at = 2 * (rank * group + head);
+    return {list.moments[at], list.moments[at + 1], list.count[rank]};
+}
+
+} // namespace
+
+SignalNeeds Signal::needs() const
+{
+    return {.window = window,
+            .window_percent = window_percent,
+            .low_counts = kind == ScoreKind::FewLow,
+            .head_moments = kind == ScoreKind::MeanVariance,
+            .outside_newest = outside_newest};
+}
+
+double ScoreView::mean_variance(size_t rank) const
+{
+    const size_t group = group_of(view.list);
+    double total = 0;
+    for (size_t g = 0; g < group; ++g) {
+        const Moments m = moments_of(view.list, rank, g, group);
+        total += m.sum / m.count + signal.gamma * m.variance();
+    }
+    return total / static_cast<double>(group);
+}
+
+double ScoreView::variances(size_t rank) const
+{
+    const size_t group = group_of(view.list);
+    double total = 0;
+    for (size_t g = 0; g < group; ++g)
+        total += moments_of(view.list, rank, g, group).variance();
+    return total;
 }
 
 } // namespace palimpsest::engine

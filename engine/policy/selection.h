@@ -12,27 +12,64 @@
 
 namespace palimpsest::engine {
 
-// One list over its budget: REQUIRES size > budget.
-struct Overfull {
-    uint32_t size = 0;
-    uint32_t budget = 0;
+// One list that may have to be cut.
+struct ListCut {
+    ListView view;
     ProtectedEnds ends;
     ScoreView score;
+    // The scores as axis C has shaped them, of all entries or, pooled, of those before the recent window; empty for
+    // a selection and a budget that read single scores at most.
+    std::span<const double> shaped{};
+    uint32_t slots = 0;  // m: entries between the protected ends
+    uint32_t budget = 0; // entries that may stay: slots, ends, and those in the slots of missing pins
+
+    uint32_t size() const { return view.size; }
+    uint32_t excess() const { return view.size > budget ? view.size - budget : 0; }
+    uint32_t first() const { return static_cast<uint32_t>(ends.sinks); } // candidate
+    uint32_t end() const                                                 // of the candidates
+    {
+        const auto recent = static_cast<uint32_t>(ends.recent);
+        return view.size > recent ? std::max(view.size - recent, first()) : first();
+    }
+    uint32_t candidates() const { return end() - first(); }
+    // How many of them stay. REQUIRES: excess() > 0.
+    uint32_t chosen() const { return candidates() - excess(); }
 };
 
 class Selection {
 public:
     virtual ~Selection() = default;
 
-    // Appends to each (empty) vector of `dropped` the ranks that leave that head's list, ascending, so that at most
-    // `budget` entries stay. Called in stream order within a layer.
-    virtual void select(int32_t layer, std::span<const Overfull> heads,
+    // True if it compares many scores: then ListCut::shaped is there.
+    virtual bool reads_shaped() const { return false; }
+    // True if a list within its budget may lose entries, too.
+    virtual bool cuts_within_budget() const { return false; }
+    // True if select of a layer needs that of the layer below first.
+    virtual bool couples_layers() const { return false; }
+
+    // Appends to each (empty) vector of `dropped` the entries that leave that head's list, ascending, so that at
+    // most `budget` stay. Called in stream order within a layer.
+    virtual void select(int32_t layer, std::span<const ListCut> heads,
                         std::vector<std::vector<uint32_t>>& dropped) = 0;
+    // Of the last select, in entries, per head; or empty.
+    virtual std::span<const std::vector<Merge>> merges() const { return {}; }
 
     virtual void save(StateWriter& out) const = 0;
     // May leave the selection half read when it throws; callers load into a clone.
     virtual void load(StateReader& in) = 0;
     virtual std::unique_ptr<Selection> clone() const = 0;
+};
+
+// A selection that remembers nothing.
+template<class Derived>
+class StatelessSelection : public Selection {
+public:
+    void save(StateWriter&) const override {}
+    void load(StateReader&) override {}
+    std::unique_ptr<Selection> clone() const override
+    {
+        return std::make_unique<Derived>(static_cast<const Derived&>(*this));
+    }
 };
 
 } // namespace palimpsest::engine

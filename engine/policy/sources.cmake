@@ -1,24 +1,49 @@
 set(POLICY_SOURCES
     policy/accumulator.cpp
+    policy/adakv.cpp
+    policy/allocate.cpp
+    policy/block_pairs.cpp
+    policy/budget_parameters.cpp
+    policy/cake.cpp
     policy/composed_policy.cpp
     policy/cyclic_tile.cpp
-    policy/fullest_level.cpp
+    policy/fixed_budget.cpp
     policy/full.cpp
+    policy/fullest_level.cpp
+    policy/grouped_blocks.cpp
+    policy/h2o.cpp
+    policy/hbw_kv.cpp
+    policy/head_shares.cpp
     policy/lacache.cpp
     policy/ladder.cpp
+    policy/layer_bids.cpp
     policy/limited_cycle.cpp
     policy/nearest.cpp
     policy/parameters.cpp
     policy/pins.cpp
     policy/policy_spec.cpp
-    policy/prefix_suffix.cpp
+    policy/pyramidkv.cpp
+    policy/quest.cpp
+    policy/refreekv.cpp
     policy/registry.cpp
+    policy/representatives.cpp
+    policy/retrieval_parameters.cpp
     policy/schedule.cpp
+    policy/scissorhands.cpp
     policy/score.cpp
+    policy/shaping.cpp
+    policy/snapkv.cpp
     policy/state_bytes.cpp
     policy/streaming.cpp
     policy/survivors.cpp
+    policy/threshold_budget.cpp
     policy/tile_selection.cpp
+    policy/top_k.cpp
+    policy/tova.cpp
     policy/tree_parameters.cpp
     policy/treekv.cpp
-    policy/treekv_log.cpp)
+    policy/treekv_block.cpp
+    policy/treekv_log.cpp
+    policy/twilight.cpp
+    policy/twilight_evict.cpp
+    policy/window_parameters.cpp)

@@ -1,5 +1,7 @@
 #include "engine/policy/state_bytes.h"
 
+#include <bit>
+
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {
@@ -14,6 +16,19 @@ void StateWriter::word(uint32_t value)
 {
     for (size_t i = 0; i < word_bytes; ++i)
         bytes_.push_back(static_cast<std::byte>(value >> (8 * i)));
+}
+
+void StateWriter::number(double value)
+{
+    const auto bits = std::bit_cast<uint64_t>(value);
+    word(static_cast<uint32_t>(bits));
+    word(static_cast<uint32_t>(bits >> 32));
+}
+
+double StateReader::number(const char* meaning)
+{
+    const uint64_t low = word(meaning), high = word(meaning);
+    return std::bit_cast<double>(low | high << 32);
 }
 
 uint32_t StateReader::word(const char* meaning)

@@ -12,6 +12,7 @@ namespace palimpsest::engine {
 class StateWriter {
 public:
     void word(uint32_t value);
+    void number(double value);
     std::vector<std::byte> take() { return std::move(bytes_); }
 
 private:
@@ -24,6 +25,7 @@ public:
     explicit StateReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
     uint32_t word(const char* meaning);
+    double number(const char* meaning); // any bits
     // Refuses a word outside [least, most].
     uint32_t word_within(const char* meaning, uint32_t least, uint32_t most);
     void expect_end() const;

@@ -1,3 +1,4 @@
+#include "engine/policy/budget_parameters.h"
 #include "engine/policy/named_policy.h"
 #include "engine/policy/prefix_suffix.h"
 
@@ -7,16 +8,16 @@ namespace {
 
 PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 {
+    require_budget(parameters, context);
     const int32_t sinks = parameters.whole("sinks", 4);
     if (sinks > context.budget) {
         parameters.refuse("sinks=" + std::to_string(sinks) + " does not fit a budget of " +
                               std::to_string(context.budget) + " tokens",
                           "raise the budget or lower sinks");
     }
-    return {.budget = ListBudget::uniform(context.budget),
-            .score = ScoreKind::None,
-            .ends = {.sinks = sinks, .recent = context.budget - sinks},
+    return {.budget = FixedBudget::uniform(context, 0),
             .selection = std::make_unique<PrefixSuffix>(sinks),
+            .ends = {.sinks = sinks, .recent = context.budget - sinks},
             .positions = PositionMode::Contiguous};
 }
 

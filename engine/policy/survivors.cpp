@@ -1,5 +1,7 @@
 #include "engine/policy/survivors.h"
 
+#include <algorithm>
+
 namespace palimpsest::engine {
 
 void HigherScore::thin(int32_t, std::span<const uint32_t> tile, const ScoreView& score, std::span<uint32_t> entries,
@@ -10,6 +12,21 @@ void HigherScore::thin(int32_t, std::span<const uint32_t> tile, const ScoreView&
     const bool keep_left = score(left) > score(right);
     entries[tile[0]] = keep_left ? left : right;
     dropped.push_back(keep_left ? right : left);
+}
+
+void BestOfTile::thin(int32_t, std::span<const uint32_t> tile, const ScoreView& score, std::span<uint32_t> entries,
+                      std::vector<uint32_t>& dropped) const
+{
+    std::vector<std::pair<double, size_t>> ranked;
+    for (size_t offset = 0; offset < tile.size(); ++offset)
+        ranked.emplace_back(-score(entries[tile[offset]]), offset);
+    std::sort(ranked.begin(), ranked.end());
+    std::sort(ranked.begin(), ranked.begin() + kept_,
+              [](const auto& a, const auto& b) { return a.second < b.second; });
+    for (size_t i = kept_; i < ranked.size(); ++i)
+        dropped.push_back(entries[tile[ranked[i].second]]);
+    for (size_t i = 0; i < kept_; ++i) // ascending offsets: nothing is overwritten before it is read
+        entries[tile[i]] = entries[tile[ranked[i].second]];
 }
 
 void FixedOffsets::thin(int32_t layer, std::span<const uint32_t> tile, const ScoreView&,

@@ -29,6 +29,19 @@ public:
               std::vector<uint32_t>& dropped) const override;
 };
 
+// Of every tile the K entries with the highest scores stay; ties keep the lower rank.
+class BestOfTile final : public Survivors {
+public:
+    explicit BestOfTile(uint32_t kept) : kept_(kept) {}
+
+    bool reads_scores() const override { return true; }
+    void thin(int32_t layer, std::span<const uint32_t> tile, const ScoreView& score, std::span<uint32_t> entries,
+              std::vector<uint32_t>& dropped) const override;
+
+private:
+    uint32_t kept_; // K
+};
+
 // The same offsets of every tile stay, which may differ between layers.
 class FixedOffsets final : public Survivors {
 public:

@@ -10,24 +10,30 @@
 
 namespace palimpsest::engine {
 
-// Cost: one walk per layer, then the entries that leave for each head, or for one head if the rule reads no scores.
+// Whether the lists of a layer are always of equal length and slots, so that one walk serves them.
+enum class Walks : uint8_t { PerLayer, PerList };
+
+// Cost: one walk per layer or list, then the entries that leave for each head, or for one head if one walk serves
+// all and the rule reads no scores.
 class TileSelection final : public Selection {
 public:
-    TileSelection(std::unique_ptr<TileWalk> walk, std::shared_ptr<const Survivors> survivors);
+    // The walk REQUIRES as many lists as `walks` makes of the layers and heads.
+    TileSelection(std::unique_ptr<TileWalk> walk, std::shared_ptr<const Survivors> survivors, Walks walks);
 
-    // REQUIRES: all lists of a layer exceed their budgets by the same number.
-    void select(int32_t layer, std::span<const Overfull> heads,
+    void select(int32_t layer, std::span<const ListCut> heads,
                 std::vector<std::vector<uint32_t>>& dropped) override;
     void save(StateWriter& out) const override { walk_->save(out); }
     void load(StateReader& in) override { walk_->load(in); }
     std::unique_ptr<Selection> clone() const override;
 
 private:
-    void thin(int32_t layer, const Overfull& list, std::vector<uint32_t>& dropped);
+    bool walk(size_t list, const ListCut& cut, std::vector<uint32_t>& dropped); // false: nobody meets
+    void thin(int32_t layer, const ListCut& list, std::vector<uint32_t>& dropped);
 
     std::unique_ptr<TileWalk> walk_;
     std::shared_ptr<const Survivors> survivors_;
-    std::vector<uint32_t> tiles_;   // of the layer at hand
+    Walks walks_;
+    std::vector<uint32_t> tiles_;   // of the lists at hand
     std::vector<uint32_t> entries_; // [size of the list], set at the places of tiles_ only
 };
 

@@ -7,6 +7,20 @@ namespace palimpsest::engine {
 namespace {
 
 enum class Rule : uint8_t { Score, Left };
+enum class TreeScore : uint8_t { Mean, Sum, Last };
+
+Signal signal_of(TreeScore score)
+{
+    switch (score) {
+    case TreeScore::Sum:
+        return {.kind = ScoreKind::Total, .window = SignalNeeds::all};
+    case TreeScore::Last:
+        return {.kind = ScoreKind::Total, .window = 1};
+    case TreeScore::Mean:
+        break;
+    }
+    return {.kind = ScoreKind::Mean, .window = SignalNeeds::all};
+}
 
 std::shared_ptr<const Survivors> always_left(int32_t layers)
 {
@@ -17,7 +31,7 @@ std::shared_ptr<const Survivors> always_left(int32_t layers)
 
 std::vector<ParameterInfo> tree_parameter_infos()
 {
-    return {
+    std::vector<ParameterInfo> infos = {
         {.key = "sinks",
          .meaning = "first tokens, always kept",
          .default_text = "4",
@@ -35,31 +49,41 @@ std::vector<ParameterInfo> tree_parameter_infos()
          .default_text = "mean",
          .range = "mean, sum, last"},
     };
+    add_budget_infos(infos);
+    return infos;
+}
+
+size_t TreeParameters::lists(const PolicyContext& context) const
+{
+    const auto layers = static_cast<size_t>(context.layers);
+    return walks() == Walks::PerLayer ? layers : layers * static_cast<size_t>(context.kv_heads);
+}
+
+int32_t TreeParameters::most_slots(const PolicyContext& context) const
+{
+    int32_t most = 0;
+    for (int32_t l = 0; l < context.layers; ++l)
+        most = std::max(most, budget->most(l));
+    return most;
 }
 
 TreeParameters read_tree_parameters(PolicyParameters& parameters, const PolicyContext& context)
 {
+    require_budget(parameters, context);
     TreeParameters tree;
     tree.ends.sinks = parameters.whole("sinks", 4);
     tree.ends.recent = parameters.whole("recent", std::max(0, context.budget / 2 - tree.ends.sinks));
     const auto rule = parameters.choice<Rule>("rule", {{"score", Rule::Score}, {"left", Rule::Left}});
-    tree.score = parameters.choice<ScoreKind>(
-        "score", {{"mean", ScoreKind::Mean}, {"sum", ScoreKind::Sum}, {"last", ScoreKind::Last}});
-
-    const int64_t slots = tree.ends.slots(context.budget);
-    if (slots < 1) {
-        parameters.refuse(
-            "sinks=" + std::to_string(tree.ends.sinks) + " and recent=" + std::to_string(tree.ends.recent) +
-                " leave no slot to choose in a budget of " + std::to_string(context.budget) + " tokens",
-            "raise the budget, or lower sinks or recent until one slot is left");
-    }
-    tree.slots = static_cast<int32_t>(slots);
+    tree.signal = signal_of(parameters.choice<TreeScore>(
+        "score", {{"mean", TreeScore::Mean}, {"sum", TreeScore::Sum}, {"last", TreeScore::Last}}));
+    const int64_t slots = require_slots(parameters, context, tree.ends);
     if (rule == Rule::Left) {
-        tree.score = ScoreKind::None;
+        tree.signal = {};
         tree.survivors = always_left(context.layers);
     } else {
         tree.survivors = std::make_shared<HigherScore>();
     }
+    tree.budget = read_budget(parameters, context, {.ends = tree.ends, .slots = slots});
     return tree;
 }
 

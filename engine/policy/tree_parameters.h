@@ -4,19 +4,25 @@
 #include <memory>
 #include <vector>
 
+#include "engine/policy/budget_parameters.h"
 #include "engine/policy/parameters.h"
 #include "engine/policy/policy.h"
 #include "engine/policy/protect.h"
 #include "engine/policy/score.h"
 #include "engine/policy/survivors.h"
+#include "engine/policy/tile_selection.h"
 
 namespace palimpsest::engine {
 
 struct TreeParameters {
     ProtectedEnds ends;
-    int32_t slots = 0;                 // m >= 1, the region between the protected ends
-    ScoreKind score = ScoreKind::Mean; // None with rule=left
+    Signal signal; // none with rule=left
     std::shared_ptr<const Survivors> survivors;
+    std::unique_ptr<Budget> budget;
+
+    Walks walks() const { return budget->heads_alike() ? Walks::PerLayer : Walks::PerList; }
+    size_t lists(const PolicyContext& context) const; // that are walked apart
+    int32_t most_slots(const PolicyContext& context) const;
 };
 
 std::vector<ParameterInfo> tree_parameter_infos();

@@ -8,20 +8,33 @@ namespace palimpsest::engine {
 
 namespace {
 
+std::vector<int32_t> slots_by_layer(const Budget& budget, const PolicyContext& context)
+{
+    std::vector<int32_t> slots;
+    for (int32_t l = 0; l < context.layers; ++l)
+        slots.push_back(budget.most(l));
+    return slots;
+}
+
 PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 {
-    const TreeParameters tree = read_tree_parameters(parameters, context);
+    TreeParameters tree = read_tree_parameters(parameters, context);
     const auto height = parameters.positive_or_none("height");
+    if (height && !tree.budget->is_constant())
+        parameters.refuse("height=" + std::to_string(*height) + " needs a budget that does not change",
+                          "leave height out, or budget=auto, heads=ada and observed allocations");
     std::unique_ptr<TileWalk> pairs;
     if (height) {
-        pairs = std::make_unique<LimitedCycle>(context.layers, tree.slots, *height);
+        pairs = std::make_unique<LimitedCycle>(slots_by_layer(*tree.budget, context), *height);
     } else {
-        pairs = std::make_unique<CyclicTile>(context.layers, tree.slots, TileShape{.size = 2, .kept = 1});
+        pairs = std::make_unique<CyclicTile>(tree.lists(context), tree.most_slots(context),
+                                             TileShape{.size = 2, .kept = 1});
     }
-    return {.budget = ListBudget::uniform(context.budget),
-            .score = tree.score,
+    auto selection = std::make_unique<TileSelection>(std::move(pairs), tree.survivors, tree.walks());
+    return {.budget = std::move(tree.budget),
+            .signal = tree.signal,
+            .selection = std::move(selection),
             .ends = tree.ends,
-            .selection = std::make_unique<TileSelection>(std::move(pairs), tree.survivors),
             .positions = PositionMode::Contiguous};
 }
 

@@ -9,12 +9,13 @@ namespace {
 
 PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 {
-    const TreeParameters tree = read_tree_parameters(parameters, context);
-    auto pairs = std::make_unique<FullestLevel>(context.layers, tree.slots);
-    return {.budget = ListBudget::uniform(context.budget),
-            .score = tree.score,
+    TreeParameters tree = read_tree_parameters(parameters, context);
+    auto pairs = std::make_unique<FullestLevel>(tree.lists(context), tree.most_slots(context));
+    auto selection = std::make_unique<TileSelection>(std::move(pairs), tree.survivors, tree.walks());
+    return {.budget = std::move(tree.budget),
+            .signal = tree.signal,
+            .selection = std::move(selection),
             .ends = tree.ends,
-            .selection = std::make_unique<TileSelection>(std::move(pairs), tree.survivors),
             .positions = PositionMode::Contiguous};
 }
 

@@ -69,6 +69,10 @@ void CpuBackend::decode_attend(const DecodeAttendArgs& args)
 {
     cpu::decode_attend(args, context_);
 }
+void CpuBackend::bound_pages(const BoundPagesArgs& args)
+{
+    cpu::bound_pages(args, context_);
+}
 void CpuBackend::compact(const CompactArgs& args)
 {
     cpu::compact(args, context_);

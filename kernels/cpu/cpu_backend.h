@@ -31,6 +31,7 @@ public:
     void stage(const StageArgs& args) override;
     void attend(const AttendArgs& args) override;
     void decode_attend(const DecodeAttendArgs& args) override;
+    void bound_pages(const BoundPagesArgs& args) override;
     void compact(const CompactArgs& args) override;
     void drop(const DropArgs& args) override;
     void straighten(const StraightenArgs& args) override;

@@ -13,6 +13,7 @@ void feed_forward(const FeedForwardArgs& args, CpuContext& context); // swiglu.c
 
 void attend(const AttendArgs& args, CpuContext& context);              // prefill_attention.cpp
 void decode_attend(const DecodeAttendArgs& args, CpuContext& context); // decode_attention.cpp
+void bound_pages(const BoundPagesArgs& args, CpuContext& context);     // page_bounds.cpp
 
 void stage(const StageArgs& args, CpuContext& context); // kv_rows.cpp, as all below
 void compact(const CompactArgs& args, CpuContext& context);

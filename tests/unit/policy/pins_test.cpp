@@ -57,7 +57,7 @@ TEST_CASE("pins: what is pinned before it is read never leaves, and the budget h
     for (const std::string& name : bounded_policies()) {
         for (const std::string more : {"", ":schedule=every:6"}) {
             std::mt19937 random(4);
-            const StreamShape shape{.layers = 6, .heads = 2, .budget = 40, .pins = Pins(ranges)};
+            const StreamShape shape{.layers = 6, .heads = 2, .budget = 64, .pins = Pins(ranges)};
             PolicyStream stream(name + more, shape, growing_scores(4, 50));
             CAPTURE(name, more);
             for (uint32_t seen = 0; seen < 500;) {

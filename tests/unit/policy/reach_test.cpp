@@ -31,8 +31,8 @@ struct WalkedStream {
         walk.walk(0,
                   {.size = budget + static_cast<uint32_t>(tokens),
                    .budget = budget,
-                   .ends = {.sinks = sinks, .recent = recent},
-                   .score = {}},
+                   .first = static_cast<uint32_t>(sinks),
+                   .slots = static_cast<uint32_t>(slots)},
                   tiles);
         REQUIRE(tiles.size() == 2 * static_cast<size_t>(tokens));
     }

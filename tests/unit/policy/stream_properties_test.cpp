@@ -191,10 +191,11 @@ TEST_CASE("policies: state values outside their range are refused")
         heights[i] = std::byte{0xFF};
     check_refused(limited.policy(), heights, "height 4294967295");
 
-    const auto fresh = log.policy().state(); // per layer: 1 level, level 0, 16 entries
-    check_refused(log.policy(), changed(fresh, 8, 0), "number of levels 0 where 1 to 16");
-    check_refused(log.policy(), changed(fresh, 8, 17), "number of levels 17 where 1 to 16");
-    check_refused(log.policy(), changed(fresh, 16, 17), "entries of a level 17 where 1 to 16");
-    check_refused(log.policy(), changed(fresh, 16, 15), "levels for 15 entries where 16");
-    check_refused(log.policy(), changed(changed(fresh, 8, 2), 16, 4), "levels that increase or exceed");
+    // Once it has evicted, per layer: the number of levels, and of each level its number and entries.
+    log.feed_all(33, 33);
+    const auto merged = log.policy().state();
+    check_refused(log.policy(), changed(merged, 8, 17), "number of levels 17 where 0 to 16");
+    check_refused(log.policy(), changed(merged, 16, 17), "entries of a level 17 where 1 to 16");
+    check_refused(log.policy(), changed(merged, 20, 1), "level 1 where 0 to 0");
+    check_refused(log.policy(), changed(merged, 24, 16), "entries of a level 16 where 1 to 15");
 }

@@ -1,0 +1,34 @@
+// TreeKV over blocks: of two neighbouring blocks the lower-scoring one leaves whole (TreeKV, section 3.3;
+// policies.md, 4.9).
+#pragma once
+
+#include "engine/policy/cyclic_tile.h"
+#include "engine/policy/selection.h"
+
+namespace palimpsest::engine {
+
+// Cost: the scores of the blocks that meet.
+class BlockPairs final : public Selection {
+public:
+    // `unit` entries a block. Without `by_score` the left block always stays. REQUIRES: every list has slots for at
+    // least one block, and unit - 1 entries behind them.
+    BlockPairs(int32_t layers, int32_t unit, int32_t slots, bool by_score);
+
+    void select(int32_t layer, std::span<const ListCut> heads,
+                std::vector<std::vector<uint32_t>>& dropped) override;
+    void save(StateWriter& out) const override { pairs_.save(out); }
+    void load(StateReader& in) override { pairs_.load(in); }
+    std::unique_ptr<Selection> clone() const override { return std::make_unique<BlockPairs>(*this); }
+
+private:
+    void thin(const ListCut& list, std::vector<uint32_t>& dropped);
+    double score(const ListCut& list, uint32_t block) const;
+
+    uint32_t unit_;
+    bool by_score_;
+    CyclicTile pairs_;             // of blocks
+    std::vector<uint32_t> tiles_;  // of the layer at hand
+    std::vector<uint32_t> blocks_; // by place
+};
+
+} // namespace palimpsest::engine

@@ -1,0 +1,191 @@
+#include "engine/policy/budget_parameters.h"
+
+#include <algorithm>
+
+#include "engine/policy/head_shares.h"
+#include "engine/policy/layer_bids.h"
+#include "engine/policy/threshold_budget.h"
+
+namespace palimpsest::engine {
+
+namespace {
+
+enum class Spread : uint8_t { Uniform, Pyramid, Auto };
+enum class Heads : uint8_t { Uniform, Ada };
+enum class Allocation : uint8_t { Linear, Geometric, Exponential, Entropy, Gini, Sparsity };
+
+constexpr double beta_limit = 1e6;
+
+Profile profile_of(Allocation allocation)
+{
+    if (allocation == Allocation::Linear) return Profile::Linear;
+    return allocation == Allocation::Geometric ? Profile::Geometric : Profile::Exponential;
+}
+
+kernels::RowStatistic statistic_of(Allocation allocation)
+{
+    if (allocation == Allocation::Entropy) return kernels::RowStatistic::Entropy;
+    return allocation == Allocation::Gini ? kernels::RowStatistic::Gini : kernels::RowStatistic::Density;
+}
+
+std::unique_ptr<Budget> read_threshold(PolicyParameters& parameters, const PolicyContext& context,
+                                       const BudgetBasis& basis)
+{
+    if (!basis.is_attention)
+        parameters.refuse("budget=auto needs scores that are attention", "use it with h2o, snapkv or treekv");
+    const double threshold = parameters.number("threshold", 0.01, 0, 1);
+    return std::make_unique<NormThreshold>(
+        NormThreshold::Rule{.threshold = threshold, .ranking = Ranking::Score, .full_layers = 0, .least = 1},
+        context, basis.slots);
+}
+
+// Keys that say nothing where the key before them was left at its default.
+void refuse_idle(const PolicyParameters& parameters, const std::string& chosen,
+                 const std::vector<std::string>& idle)
+{
+    for (const std::string& key : idle)
+        if (parameters.is_given(key)) parameters.refuse(key + " has no effect " + chosen, "leave it out");
+}
+
+} // namespace
+
+void add_allocation_infos(std::vector<ParameterInfo>& infos)
+{
+    infos.push_back({.key = "allocation",
+                     .meaning =
+                         "how layers share their slots: a fixed profile, or by how spread out their attention "
+                         "is seen to be",
+                     .default_text = "linear",
+                     .range = "linear, geometric, exponential, entropy, gini, sparsity"});
+    infos.push_back({.key = "beta",
+                     .meaning = "steepness of a fixed profile: the top layer gets 1/beta of the mean",
+                     .default_text = "20",
+                     .range = "1 to 1000000"});
+}
+
+void add_head_infos(std::vector<ParameterInfo>& infos)
+{
+    infos.push_back(
+        {.key = "heads",
+         .meaning = "whether heads of a layer get equal slots or as many as they have of its best tokens",
+         .default_text = "uniform",
+         .range = "uniform, ada"});
+    infos.push_back({.key = "floor",
+                     .meaning = "with heads=ada: the share of its slots that no head gives away",
+                     .default_text = "0.2",
+                     .range = "0 to 1"});
+}
+
+void add_layer_infos(std::vector<ParameterInfo>& infos)
+{
+    infos.push_back({.key = "budget",
+                     .meaning =
+                         "how layers share the budget: equally, as in pyramidkv, or as many tokens as hold the "
+                         "norm of a layer's scores, the budget being the most",
+                     .default_text = "uniform",
+                     .range = "uniform, pyramid, auto"});
+    add_allocation_infos(infos);
+    infos.push_back({.key = "threshold",
+                     .meaning = "with budget=auto: the share of the norm that may be missing",
+                     .default_text = "0.01",
+                     .range = "0 to 1"});
+}
+
+void add_budget_infos(std::vector<ParameterInfo>& infos)
+{
+    add_layer_infos(infos);
+    add_head_infos(infos);
+}
+
+std::unique_ptr<Budget> read_allocation(PolicyParameters& parameters, const PolicyContext& context,
+                                        const BudgetBasis& basis)
+{
+    const auto allocation = parameters.choice<Allocation>("allocation", {{"linear", Allocation::Linear},
+                                                                         {"geometric", Allocation::Geometric},
+                                                                         {"exponential", Allocation::Exponential},
+                                                                         {"entropy", Allocation::Entropy},
+                                                                         {"gini", Allocation::Gini},
+                                                                         {"sparsity", Allocation::Sparsity}});
+    if (allocation <= Allocation::Exponential) {
+        const double beta = parameters.number("beta", 20, 1, beta_limit);
+        return std::make_unique<FixedBudget>(
+            profile_slots(profile_of(allocation), beta, context.layers, basis.slots), context.kv_heads);
+    }
+    refuse_idle(parameters, "on an allocation by observed weights", {"beta"});
+    return std::make_unique<LayerBids>(LayerBids::Sizes{.layers = context.layers,
+                                                        .kv_heads = context.kv_heads,
+                                                        .mean = basis.slots,
+                                                        .most = 2 * basis.slots,
+                                                        .window = basis.window},
+                                       std::make_shared<RowWeight>(statistic_of(allocation)));
+}
+
+std::unique_ptr<Budget> share_heads(PolicyParameters& parameters, const PolicyContext& context,
+                                    const BudgetBasis& basis, std::unique_ptr<Budget> layers)
+{
+    const double floor = parameters.number("floor", 0.2, 0, 1);
+    const int64_t most = int64_t{context.context} - context.chunk - static_cast<int64_t>(context.pins.tokens()) -
+                         basis.ends.sinks - basis.ends.recent;
+    return std::make_unique<HeadShares>(std::move(layers), context.kv_heads, floor, std::max<int64_t>(most, 0));
+}
+
+std::unique_ptr<Budget> read_heads(PolicyParameters& parameters, const PolicyContext& context,
+                                   const BudgetBasis& basis, std::unique_ptr<Budget> layers)
+{
+    const auto heads = parameters.choice<Heads>("heads", {{"uniform", Heads::Uniform}, {"ada", Heads::Ada}});
+    if (heads == Heads::Uniform) {
+        refuse_idle(parameters, "without heads=ada", {"floor"});
+        return layers;
+    }
+    if (!basis.heads_differ)
+        parameters.refuse("heads=ada needs scores of single heads, and all heads of a layer share one here",
+                          "leave heads out or use snapkv:heads=ada");
+    return share_heads(parameters, context, basis, std::move(layers));
+}
+
+std::unique_ptr<Budget> read_layers(PolicyParameters& parameters, const PolicyContext& context,
+                                    const BudgetBasis& basis)
+{
+    const auto spread = parameters.choice<Spread>(
+        "budget", {{"uniform", Spread::Uniform}, {"pyramid", Spread::Pyramid}, {"auto", Spread::Auto}});
+    std::unique_ptr<Budget> layers;
+    if (spread == Spread::Pyramid) {
+        layers = read_allocation(parameters, context, basis);
+    } else {
+        refuse_idle(parameters, "without budget=pyramid", {"allocation", "beta"});
+        layers = spread == Spread::Auto ? read_threshold(parameters, context, basis)
+                                        : FixedBudget::uniform(context, basis.slots);
+    }
+    if (spread != Spread::Auto) refuse_idle(parameters, "without budget=auto", {"threshold"});
+    return layers;
+}
+
+std::unique_ptr<Budget> read_budget(PolicyParameters& parameters, const PolicyContext& context,
+                                    const BudgetBasis& basis)
+{
+    return read_heads(parameters, context, basis, read_layers(parameters, context, basis));
+}
+
+int64_t require_slots(const PolicyParameters& parameters, const PolicyContext& context, const ProtectedEnds& ends,
+                      int64_t least)
+{
+    require_budget(parameters, context);
+    const int64_t slots = ends.slots(context.budget);
+    if (slots < least) {
+        parameters.refuse("sinks=" + std::to_string(ends.sinks) + " and recent=" + std::to_string(ends.recent) +
+                              (least == 1 ? " leave no slot to choose"
+                                          : " leave fewer than " + std::to_string(least) + " slots to choose") +
+                              " in a budget of " + std::to_string(context.budget) + " tokens",
+                          "raise the budget, or lower sinks or recent until " +
+                              (least == 1 ? "one slot is left" : std::to_string(least) + " are left"));
+    }
+    return slots;
+}
+
+void require_budget(const PolicyParameters& parameters, const PolicyContext& context)
+{
+    if (context.budget == no_budget)
+        parameters.refuse("it needs a budget", "give --budget a number; only full and refreekv can do without");
+}
+
+} // namespace palimpsest::engine

@@ -1,0 +1,53 @@
+// The keys of axis A that scored policies share: `budget`, `allocation`, `beta`, `threshold`, `heads`, `floor`.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "engine/policy/budget.h"
+#include "engine/policy/fixed_budget.h"
+#include "engine/policy/parameters.h"
+#include "engine/policy/protect.h"
+
+namespace palimpsest::engine {
+
+// What slots a policy starts from.
+struct BudgetBasis {
+    ProtectedEnds ends;
+    int64_t slots = 0;  // m of the uniform budget
+    int32_t window = 1; // omega of the signal; statistics need at least as many queries
+    // Whether heads of a layer may hold different entries: not where they share a mean score.
+    bool heads_differ = true;
+    bool is_attention = true; // whether scores are attention, whose norm has a meaning
+};
+
+// Adds the infos of the keys.
+void add_budget_infos(std::vector<ParameterInfo>& infos);
+void add_layer_infos(std::vector<ParameterInfo>& infos); // all but heads and floor
+void add_head_infos(std::vector<ParameterInfo>& infos);
+void add_allocation_infos(std::vector<ParameterInfo>& infos);
+
+// budget=uniform (default), pyramid or auto; then heads. Throws Error (Usage).
+std::unique_ptr<Budget> read_budget(PolicyParameters& parameters, const PolicyContext& context,
+                                    const BudgetBasis& basis);
+// The first part of it.
+std::unique_ptr<Budget> read_layers(PolicyParameters& parameters, const PolicyContext& context,
+                                    const BudgetBasis& basis);
+// PyramidKV's allocation over layers by `allocation` and `beta`.
+std::unique_ptr<Budget> read_allocation(PolicyParameters& parameters, const PolicyContext& context,
+                                        const BudgetBasis& basis);
+// heads=uniform (default) or ada over the slots that `layers` gives.
+std::unique_ptr<Budget> read_heads(PolicyParameters& parameters, const PolicyContext& context,
+                                   const BudgetBasis& basis, std::unique_ptr<Budget> layers);
+// With a floor, as read_heads with heads=ada.
+std::unique_ptr<Budget> share_heads(PolicyParameters& parameters, const PolicyContext& context,
+                                    const BudgetBasis& basis, std::unique_ptr<Budget> layers);
+
+// Slots between the ends, at least `least`. Throws Error (Usage).
+int64_t require_slots(const PolicyParameters& parameters, const PolicyContext& context, const ProtectedEnds& ends,
+                      int64_t least = 1);
+// That the policy is not asked to do without a budget. Throws Error (Usage).
+void require_budget(const PolicyParameters& parameters, const PolicyContext& context);
+
+} // namespace palimpsest::engine

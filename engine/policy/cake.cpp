@@ -1,0 +1,63 @@
+#include "engine/policy/layer_bids.h"
+#include "engine/policy/named_policy.h"
+#include "engine/policy/top_k.h"
+#include "engine/policy/window_parameters.h"
+
+namespace palimpsest::engine {
+
+namespace {
+
+constexpr PoolingDefault pooling{.pooling = Pooling::Average, .kernel = 5};
+
+PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
+{
+    const WindowFrame frame = read_window(parameters, context, 32);
+    if (frame.window < 2) parameters.refuse_value("window", "is too short for a variance", "give 2 or more");
+    const Shaping shaping = read_pooling(parameters, pooling);
+    const double gamma = parameters.number("gamma", 200, 0, 1e9);
+    const double tau1 = parameters.number("tau1", 1, 0.01, 100), tau2 = parameters.number("tau2", 1, 0.01, 100);
+    auto layers = std::make_unique<LayerBids>(LayerBids::Sizes{.layers = context.layers,
+                                                               .kv_heads = context.kv_heads,
+                                                               .mean = frame.slots,
+                                                               .most = 2 * frame.slots,
+                                                               .window = frame.window},
+                                              std::make_shared<Preference>(tau1, tau2));
+    return {.budget = read_heads(parameters, context, frame.basis(), std::move(layers)),
+            .signal = {.kind = ScoreKind::MeanVariance, .window = frame.window, .gamma = gamma},
+            .shaping = shaping,
+            .selection = std::make_unique<TopK>(),
+            .ends = frame.ends,
+            .positions = PositionMode::Original};
+}
+
+} // namespace
+
+NamedPolicy cake_policy()
+{
+    PolicyInfo info{.name = "cake",
+                    .keeps = "What the newest tokens attend to strongly or changeably; layers with spread out and "
+                             "shifting attention get more of the budget.",
+                    .signals = "attention of the last `window` queries and its squares, per query head, and its "
+                               "entropy",
+                    .cost = "an attention pass over the window of each chunk, with squares and logarithms",
+                    .positions = "original",
+                    .paper = "CAKE (arXiv 2503.12491)",
+                    .parameters = window_infos(32)};
+    add_pooling_infos(info.parameters, pooling);
+    info.parameters.push_back({.key = "gamma",
+                               .meaning = "weight of the variance of attention beside its mean",
+                               .default_text = "200",
+                               .range = "0 to 1000000000"});
+    info.parameters.push_back({.key = "tau1",
+                               .meaning = "temperature of the entropy in a layer's preference",
+                               .default_text = "1",
+                               .range = "0.01 to 100"});
+    info.parameters.push_back({.key = "tau2",
+                               .meaning = "temperature of the variance in a layer's preference",
+                               .default_text = "1",
+                               .range = "0.01 to 100"});
+    add_head_infos(info.parameters);
+    return {.info = std::move(info), .compose = compose};
+}
+
+} // namespace palimpsest::engine

@@ -1,0 +1,78 @@
+#include <optional>
+
+#include "engine/policy/grouped_blocks.h"
+#include "engine/policy/named_policy.h"
+#include "engine/policy/representatives.h"
+#include "engine/policy/window_parameters.h"
+
+namespace palimpsest::engine {
+
+namespace {
+
+std::optional<Representative> read_representative(PolicyParameters& parameters)
+{
+    using Choice = std::optional<Representative>;
+    return parameters.choice<Choice>("representative", {{"none", Choice()},
+                                                        {"first", Representative::First},
+                                                        {"last", Representative::Last},
+                                                        {"max", Representative::Max},
+                                                        {"avg", Representative::Average}});
+}
+
+PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
+{
+    const WindowFrame frame = read_window(parameters, context, 32);
+    const auto representative = read_representative(parameters);
+    Signal signal = frame.mean();
+    if (parameters.flag("renormalise", false)) signal.outside_newest = frame.ends.recent;
+    std::unique_ptr<Selection> selection;
+    if (representative) {
+        for (const std::string key : {"block", "rounds"})
+            if (parameters.is_given(key))
+                parameters.refuse(key + " has no effect with a representative", "leave it out");
+        selection = std::make_unique<Representatives>(*representative);
+    } else {
+        const int32_t block = parameters.positive("block", std::max(1, context.budget / 32));
+        selection = std::make_unique<GroupedBlocks>(block, parameters.list("rounds", "1+8"));
+    }
+    return {.budget = read_budget(parameters, context, frame.basis()),
+            .signal = signal,
+            .selection = std::move(selection),
+            .ends = frame.ends,
+            .positions = PositionMode::Original};
+}
+
+} // namespace
+
+NamedPolicy hbw_kv_policy()
+{
+    PolicyInfo info{.name = "hbw-kv",
+                    .keeps =
+                        "Whole blocks of text that the newest tokens attend to, half of them the best anywhere "
+                        "and half the best of eight stretches.",
+                    .signals = "attention of the last `window` queries",
+                    .cost = "an attention pass over the window of each chunk",
+                    .positions = "original",
+                    .paper = "Training-Free Native Sparse Attention for KV Cache Compression",
+                    .parameters = window_infos(32)};
+    info.parameters.push_back(
+        {.key = "block", .meaning = "tokens of a block", .default_text = "max(1, c/32)", .range = "1 and more"});
+    info.parameters.push_back({.key = "rounds",
+                               .meaning =
+                                   "rounds of choosing, and into how many stretches each of them divides the "
+                                   "text",
+                               .default_text = "1+8",
+                               .range = "numbers of at least 1 with + between them"});
+    info.parameters.push_back({.key = "renormalise",
+                               .meaning = "normalise attention over all but the recent tokens",
+                               .default_text = "false",
+                               .range = "true, false"});
+    info.parameters.push_back({.key = "representative",
+                               .meaning = "instead of blocks, one token for each of c - sinks - recent stretches",
+                               .default_text = "none",
+                               .range = "none, first, last, max, avg"});
+    add_budget_infos(info.parameters);
+    return {.info = std::move(info), .compose = compose};
+}
+
+} // namespace palimpsest::engine

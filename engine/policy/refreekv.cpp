@@ -1,0 +1,92 @@
+#include "engine/policy/layer_split.h"
+#include "engine/policy/named_policy.h"
+#include "engine/policy/prefix_suffix.h"
+#include "engine/policy/threshold_budget.h"
+#include "engine/policy/top_k.h"
+#include "engine/policy/window_parameters.h"
+
+namespace palimpsest::engine {
+
+namespace {
+
+// Rows that are averaged: a number, or a percentage of the list.
+void read_rows(PolicyParameters& parameters, Signal& signal)
+{
+    const std::string given = parameters.text("rows", "1");
+    if (!given.ends_with('%')) {
+        signal.window = parameters.positive("rows", 1);
+        return;
+    }
+    const auto percent = parse_number(std::string_view(given).substr(0, given.size() - 1));
+    if (!percent || *percent <= 0 || *percent > 100)
+        parameters.refuse_value("rows", "is no percentage above 0 and up to 100", "write it like 5%");
+    signal.window_percent = *percent;
+}
+
+std::unique_ptr<Selection> selection_of(Ranking ranking, int32_t full_layers, int32_t sinks)
+{
+    auto by_position = std::make_unique<PrefixSuffix>(sinks);
+    if (ranking == Ranking::Position) return by_position;
+    return std::make_unique<LayerSplit>(full_layers, std::move(by_position), std::make_unique<TopK>());
+}
+
+PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
+{
+    const ProtectedEnds ends{.sinks = parameters.whole("sinks", 4), .recent = parameters.whole("recent", 1)};
+    Signal signal{.kind = ScoreKind::Mean};
+    read_rows(parameters, signal);
+    const NormThreshold::Rule rule{.threshold = parameters.number("threshold", 0.01, 0, 1),
+                                   .ranking = parameters.choice<Ranking>(
+                                       "ranking", {{"position", Ranking::Position}, {"score", Ranking::Score}}),
+                                   .full_layers = parameters.whole("full_layers", 2)};
+    const bool capped = context.budget != no_budget;
+    PolicyContext within = context;
+    if (!capped) within.budget = context.context;
+    const int64_t slots = require_slots(parameters, within, ends);
+    return {.budget = std::make_unique<NormThreshold>(rule, context, slots),
+            .signal = signal,
+            .shaping = {.layer_mean = true},
+            .selection = selection_of(rule.ranking, rule.full_layers, ends.sinks),
+            .ends = ends,
+            .positions = PositionMode::Original,
+            .capped = capped};
+}
+
+} // namespace
+
+NamedPolicy refreekv_policy()
+{
+    return {
+        .info = {.name = "refreekv",
+                 .keeps = "The first tokens and as much recent text as holds 99 % of the norm of the newest "
+                          "query's attention, within the budget.",
+                 .signals = "attention of the last `rows` queries",
+                 .cost = "an attention pass over the last queries of each chunk",
+                 .positions = "original",
+                 .paper = "ReFreeKV",
+                 .parameters = {sinks_info("4"),
+                                {.key = "recent",
+                                 .meaning = "newest tokens, always kept",
+                                 .default_text = "1",
+                                 .range = "0 to c - sinks - 1"},
+                                {.key = "threshold",
+                                 .meaning = "share of the norm that may be missing",
+                                 .default_text = "0.01",
+                                 .range = "0 to 1"},
+                                {.key = "rows",
+                                 .meaning = "newest queries that are averaged, or their percentage of the list",
+                                 .default_text = "1",
+                                 .range = "1 and more; above 0% to 100%"},
+                                {.key = "full_layers",
+                                 .meaning = "lowest layers that use the whole budget",
+                                 .default_text = "2",
+                                 .range = "0 and more"},
+                                {.key = "ranking",
+                                 .meaning = "in what order tokens are counted: from the newest back, or from the "
+                                            "most attended on",
+                                 .default_text = "position",
+                                 .range = "position, score"}}},
+        .compose = compose};
+}
+
+} // namespace palimpsest::engine

@@ -1,0 +1,41 @@
+// The best candidates stay (policies.md, 3.2).
+#pragma once
+
+#include <algorithm>
+
+#include "engine/policy/selection.h"
+
+namespace palimpsest::engine {
+
+// Marks the `k` best of the given entries, ties to the lower entry. Scores are indexed by entry. `entries` is
+// reordered: the best come first. Cost: linear on average.
+void best_first(std::vector<uint32_t>& entries, size_t k, std::span<const double> scores);
+
+class TopK : public StatelessSelection<TopK> {
+public:
+    bool reads_shaped() const override { return true; }
+    void select(int32_t layer, std::span<const ListCut> heads,
+                std::vector<std::vector<uint32_t>>& dropped) override;
+
+private:
+    std::vector<uint32_t> entries_; // scratch
+};
+
+// The funnel of PyramidInfer (policies.md, 4.7, "nested"): before its best are chosen, a list loses what the same
+// head of the layer below no longer holds.
+class NestedTopK final : public StatelessSelection<NestedTopK> {
+public:
+    bool reads_shaped() const override { return true; }
+    bool cuts_within_budget() const override { return true; }
+    bool couples_layers() const override { return true; }
+    void select(int32_t layer, std::span<const ListCut> heads,
+                std::vector<std::vector<uint32_t>>& dropped) override;
+
+private:
+    void choose(const ListCut& list, bool nested, std::vector<uint32_t>& below, std::vector<uint32_t>& dropped);
+
+    std::vector<std::vector<uint32_t>> below_; // [kv_heads] stream indices that the layer below holds
+    std::vector<uint32_t> entries_;            // scratch
+};
+
+} // namespace palimpsest::engine
