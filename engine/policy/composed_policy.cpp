@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <numeric>
 
 namespace palimpsest::engine {
@@ -100,8 +101,7 @@ void ComposedPolicy::shape(LayerCuts& cuts)
         const size_t entries = pooled ? list.end() : list.size();
         auto& shaped = cuts.shaped[h];
         shaped.resize(entries);
-        for (size_t entry = 0; entry < entries; ++entry)
-            shaped[entry] = list.score(entry);
+        list.score.read(shaped);
         if (!pooled) continue;
         raw_ = shaped;
         pool(shaping.pooling, shaping.kernel, raw_, shaped);
@@ -116,8 +116,11 @@ void ComposedPolicy::shape(LayerCuts& cuts)
         for (size_t h = 1; h < cuts.shaped.size(); ++h)
             cuts.shaped[h] = mean;
     }
-    for (size_t h = 0; h < cuts.lists.size(); ++h)
+    for (size_t h = 0; h < cuts.lists.size(); ++h) {
+        for (double& score : cuts.shaped[h])
+            if (std::isnan(score)) score = -std::numeric_limits<double>::infinity(); // or nothing would be in order
         cuts.lists[h].shaped = cuts.shaped[h];
+    }
 }
 
 void ComposedPolicy::give_slots(int32_t layer, LayerCuts& cuts)

@@ -37,6 +37,18 @@ SignalNeeds Signal::needs() const
             .outside_newest = outside_newest};
 }
 
+void ScoreView::read(std::span<double> to) const
+{
+    if (signal.kind == ScoreKind::Mean && view.ranks.empty()) {
+        const double *sum = view.list.sum.data(), *count = view.list.count.data();
+        for (size_t i = 0; i < to.size(); ++i)
+            to[i] = sum[i] / count[i];
+        return;
+    }
+    for (size_t i = 0; i < to.size(); ++i)
+        to[i] = (*this)(i);
+}
+
 double ScoreView::mean_variance(size_t rank) const
 {
     const size_t group = group_of(view.list);

@@ -47,6 +47,8 @@ struct ScoreView {
             return view.list.sum[rank];
         }
     }
+    // The first to.size() entries at once.
+    void read(std::span<double> to) const;
     // Sum over the group's heads of the unbiased variance over queries; 0 where fewer than two count.
     double variances(size_t rank) const;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 
 namespace palimpsest::engine {
 
@@ -9,20 +10,20 @@ void pool(Pooling kind, int32_t kernel, std::span<const double> from, std::span<
 {
     assert(kernel % 2 == 1 && from.size() == to.size());
     const auto n = static_cast<int64_t>(from.size());
-    const int64_t reach = kernel / 2;
-    for (int64_t at = 0; at < n; ++at) {
-        const auto window = from.subspan(static_cast<size_t>(std::max<int64_t>(0, at - reach)));
-        const auto size = static_cast<size_t>(std::min(n, at + reach + 1) - std::max<int64_t>(0, at - reach));
-        double& result = to[static_cast<size_t>(at)];
-        if (kind == Pooling::Max) {
-            result = *std::max_element(window.begin(), window.begin() + static_cast<std::ptrdiff_t>(size));
-            continue;
+    const int64_t reach = std::min<int64_t>(kernel / 2, n);
+    std::fill(to.begin(), to.end(), kind == Pooling::Max ? -std::numeric_limits<double>::infinity() : 0.0);
+    // Neighbour by neighbour from the left, for all entries at once.
+    for (int64_t offset = -reach; offset <= reach; ++offset) {
+        const int64_t first = std::max<int64_t>(0, -offset), last = std::min(n, n - offset);
+        const double* neighbour = from.data() + offset;
+        for (int64_t i = first; i < last; ++i) {
+            double& result = to[static_cast<size_t>(i)];
+            result = kind == Pooling::Max ? std::max(result, neighbour[i]) : result + neighbour[i];
         }
-        result = 0;
-        for (size_t i = 0; i < size; ++i)
-            result += window[i];
-        result /= kernel;
     }
+    if (kind == Pooling::Max) return;
+    for (double& result : to)
+        result /= kernel;
 }
 
 } // namespace palimpsest::engine

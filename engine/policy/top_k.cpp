@@ -12,11 +12,28 @@ void best_first(std::vector<uint32_t>& entries, size_t k, std::span<const double
         [&](uint32_t a, uint32_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
 }
 
+namespace {
+
+// The one that leaves if all others stay: of the lowest scores the highest entry.
+uint32_t worst(const ListCut& list)
+{
+    uint32_t found = list.first();
+    for (uint32_t entry = found + 1; entry < list.end(); ++entry)
+        if (list.shaped[entry] <= list.shaped[found]) found = entry;
+    return found;
+}
+
+} // namespace
+
 void TopK::select(int32_t, std::span<const ListCut> heads, std::vector<std::vector<uint32_t>>& dropped)
 {
     for (size_t h = 0; h < heads.size(); ++h) {
         const ListCut& list = heads[h];
         if (list.excess() == 0) continue;
+        if (list.excess() == 1) { // a generated token
+            dropped[h] = {worst(list)};
+            continue;
+        }
         entries_.resize(list.candidates());
         std::iota(entries_.begin(), entries_.end(), list.first());
         best_first(entries_, list.chosen(), list.shaped);

@@ -45,7 +45,7 @@ private:
         for (const engine::PolicyInfo& policy : engine::policies()) {
             all.push_back(describe(policy));
             if (!json_)
-                console.out << policy.name << std::string(14 - std::min<size_t>(13, policy.name.size()), ' ')
+                console.out << policy.name << std::string(16 - std::min<size_t>(15, policy.name.size()), ' ')
                             << policy.keeps << '\n';
         }
         if (json_) write_json(console.out, {{"schema", "palimpsest.policies/1"}, {"policies", all}});
@@ -68,7 +68,7 @@ private:
                     << "\n  paper      " << policy->paper << "\n";
         if (!policy->parameters.empty()) console.out << "\n  parameters (NAME:key=value,key=value)\n";
         for (const engine::ParameterInfo& p : policy->parameters)
-            console.out << "    " << p.key << std::string(12 - std::min<size_t>(11, p.key.size()), ' ') << p.meaning
+            console.out << "    " << p.key << std::string(16 - std::min<size_t>(15, p.key.size()), ' ') << p.meaning
                         << "; default " << p.default_text << ", " << p.range << '\n';
     }
 

@@ -64,7 +64,6 @@ const std::vector<Refusal> refusals = {
     {"treekv:schedule=every:0", "PAL-POLICY-03", "schedule=every:0 is no schedule"},
     {"treekv:schedule=every:", "PAL-POLICY-03", "schedule=every: is no schedule"},
     {"treekv:schedule=every:16777217", "PAL-POLICY-03", "N from 1 to 16777216"},
-    {"treekv:schedule=once", "PAL-POLICY-03", "schedule=once is specified but not in this version"},
     // combinations
     {"streaming:sinks=65", "PAL-POLICY-04", "sinks=65 does not fit a budget of 64 tokens"},
     {"treekv:sinks=32,recent=32", "PAL-POLICY-04",

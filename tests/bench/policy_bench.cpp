@@ -1,0 +1,161 @@
+// What every policy costs beside `streaming`, which asks nothing of attention: prefill and decode, interleaved.
+//
+//   policy-bench MODEL [--threads N] [--budget N] [--chunk N] [--tokens N] [--pairs N] [--policy SPEC]
+//
+// Processor time of all threads; ratios are medians over pairs of this run.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "engine/policy/registry.h"
+#include "engine/session/session.h"
+#include "kernels/base/error.h"
+#include "tests/bench/ceilings.h"
+
+using namespace palimpsest;
+using namespace palimpsest::engine;
+
+namespace {
+
+struct Options {
+    std::string model;
+    std::vector<std::string> policies;
+    int threads = 1;
+    int32_t budget = 1024;
+    int32_t chunk = 512;
+    int64_t tokens = 3072;
+    int pairs = 5;
+};
+
+[[noreturn]] void usage()
+{
+    std::fprintf(stderr,
+                 "usage: policy-bench MODEL [--threads N] [--budget N] [--chunk N] [--tokens N] [--pairs N] "
+                 "[--policy SPEC]\n");
+    std::exit(2);
+}
+
+Options parse(int argc, char** argv)
+{
+    Options o;
+    for (int i = 1; i < argc; ++i) {
+        const std::string word = argv[i];
+        if (!word.starts_with("--")) {
+            o.model = word;
+            continue;
+        }
+        if (++i == argc) usage();
+        if (word == "--threads")
+            o.threads = std::atoi(argv[i]);
+        else if (word == "--budget")
+            o.budget = std::atoi(argv[i]);
+        else if (word == "--chunk")
+            o.chunk = std::atoi(argv[i]);
+        else if (word == "--tokens")
+            o.tokens = std::atoll(argv[i]);
+        else if (word == "--pairs")
+            o.pairs = std::atoi(argv[i]);
+        else if (word == "--policy")
+            o.policies.emplace_back(argv[i]);
+        else
+            usage();
+    }
+    if (o.model.empty()) usage();
+    if (o.policies.empty())
+        for (const PolicyInfo& info : policies())
+            if (info.name != "streaming") o.policies.push_back(info.name);
+    return o;
+}
+
+double median(std::vector<double> values)
+{
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+}
+
+class Costs {
+public:
+    explicit Costs(const Options& o)
+        : o_(o), clock_(o.threads, true),
+          model_(Model::load(o.model, kernels::open_backend({.device = "cpu", .threads = o.threads, .simd = ""})))
+    {
+        std::mt19937_64 random(1);
+        tokens_.resize(static_cast<size_t>(o.tokens));
+        for (TokenId& token : tokens_)
+            token = static_cast<TokenId>(random() % static_cast<uint64_t>(model_->config().vocabulary));
+    }
+
+    void run() const
+    {
+        std::printf("model %s, %d threads, SIMD %s, budget %d, chunk %d, %lld tokens, %d pairs\n",
+                    model_->config().name.c_str(), o_.threads, model_->backend().simd_target().c_str(), o_.budget,
+                    o_.chunk, static_cast<long long>(o_.tokens), o_.pairs);
+        std::printf("%-40s prefill / streaming   decode / streaming\n", "");
+        for (const std::string& policy : o_.policies)
+            compare(policy);
+    }
+
+private:
+    std::unique_ptr<Session> session(const std::string& policy) const
+    {
+        SessionOptions options;
+        options.policy = PolicySpec::parse(policy);
+        options.budget = o_.budget;
+        options.chunk = o_.chunk;
+        return std::make_unique<Session>(model_, options);
+    }
+
+    double prefill(Session& s) const
+    {
+        const double start = clock_.now();
+        s.feed(tokens_);
+        s.finish();
+        return clock_.now() - start;
+    }
+
+    double decode(Session& s) const
+    {
+        const double start = clock_.now();
+        s.generate({.max_tokens = 16, .stop = {}, .token = {}, .is_end = {}});
+        return clock_.now() - start;
+    }
+
+    void compare(const std::string& policy) const
+    {
+        std::vector<double> prefills, decodes;
+        for (int i = 0; i < o_.pairs; ++i) {
+            const auto streaming = session("streaming"), other = session(policy);
+            const double plain = prefill(*streaming);
+            prefills.push_back(prefill(*other) / plain);
+            decode(*streaming), decode(*other); // warm
+            for (int j = 0; j < 3; ++j) {
+                const double token = decode(*streaming);
+                decodes.push_back(decode(*other) / token);
+            }
+        }
+        const auto [least, most] = std::minmax_element(prefills.begin(), prefills.end());
+        const auto [fastest, slowest] = std::minmax_element(decodes.begin(), decodes.end());
+        std::printf("%-40s %.3f (%.3f-%.3f)   %.3f (%.3f-%.3f)\n", policy.c_str(), median(prefills), *least, *most,
+                    median(decodes), *fastest, *slowest);
+        std::fflush(stdout);
+    }
+
+    Options o_;
+    bench::Clock clock_;
+    std::shared_ptr<const Model> model_;
+    std::vector<TokenId> tokens_;
+};
+
+} // namespace
+
+int main(int argc, char** argv)
+try {
+    Costs(parse(argc, argv)).run();
+    return 0;
+} catch (const Error& error) {
+    std::fprintf(stderr, "policy-bench: %s\n", error.what());
+    return static_cast<int>(error.kind());
+}
