@@ -22,8 +22,10 @@ std::vector<double> mean_over_heads(const std::vector<std::vector<double>>& scor
     for (const auto& head : scores) {
         mean.resize(std::max(mean.size(), head.size()), 0.0);
         for (size_t j = 0; j < head.size(); ++j)
-            mean[j] += head[j] / static_cast<double>(scores.size());
+            mean[j] += head[j];
     }
+    for (double& x : mean)
+        x /= static_cast<double>(scores.size());
     return mean;
 }
 
@@ -36,20 +38,29 @@ std::vector<double> pooled_prefix(const ReferenceSettings& settings, const std::
     return out;
 }
 
-// budget=auto: as few entries as hold 1 - threshold of the norm of the layer's scores.
+// budget=auto: as few entries as hold 1 - threshold of the norm of the layer's attention, every list in the order in
+// which its own entries would be chosen.
 int slots_by_norm(const ReferenceSettings& settings, const ReferenceLayer& layer)
 {
-    const std::vector<double> x = mean_over_heads(layer.shaped);
-    const int n = static_cast<int>(x.size());
-    std::vector<double> ranked, rest;
-    for (int j = 0; j < n; ++j) {
-        const bool stays = j < settings.s || j >= n - settings.w;
-        (stays ? ranked : rest).push_back(x[static_cast<size_t>(j)]);
+    std::vector<double> norm; // of all lists, by place in the order
+    for (size_t h = 0; h < layer.lists.size(); ++h) {
+        const ReferenceList& list = *layer.lists[h];
+        const int n = static_cast<int>(list.size());
+        std::vector<int> order, rest;
+        for (int j = 0; j < n; ++j)
+            (j < settings.s || j >= n - settings.w ? order : rest).push_back(j);
+        std::stable_sort(rest.begin(), rest.end(), [&](int a, int b) {
+            return layer.shaped[h][static_cast<size_t>(a)] > layer.shaped[h][static_cast<size_t>(b)];
+        });
+        order.insert(order.end(), rest.begin(), rest.end());
+        norm.resize(std::max(norm.size(), list.size()), 0.0);
+        for (size_t i = 0; i < order.size(); ++i) {
+            const double a = layer.plain[h][static_cast<size_t>(order[i])];
+            norm[i] += a * a;
+        }
     }
-    std::sort(rest.begin(), rest.end(), std::greater<>());
-    ranked.insert(ranked.end(), rest.begin(), rest.end());
     const int least = settings.s + settings.w + 1;
-    return std::min(std::max(norm_count(ranked, settings.threshold), least), settings.c) - settings.s - settings.w;
+    return std::min(std::max(norm_count(norm, settings.threshold), least), settings.c) - settings.s - settings.w;
 }
 
 std::vector<int> slots_of_layers(const ReferenceSettings& settings, const std::vector<ReferenceLayer>& layers)
@@ -109,8 +120,8 @@ int ReferenceLayer::longest() const
     return static_cast<int>(n);
 }
 
-std::vector<std::vector<double>> shaped_scores(const ReferenceSettings& settings,
-                                               const std::vector<const ReferenceList*>& lists)
+std::vector<std::vector<double>> plain_scores(const ReferenceSettings& settings,
+                                              const std::vector<const ReferenceList*>& lists)
 {
     std::vector<std::vector<double>> scores;
     for (const ReferenceList* list : lists) {
@@ -123,6 +134,12 @@ std::vector<std::vector<double>> shaped_scores(const ReferenceSettings& settings
         for (auto& head : scores)
             head.assign(mean.begin(), mean.begin() + static_cast<std::ptrdiff_t>(head.size()));
     }
+    return scores;
+}
+
+std::vector<std::vector<double>> pooled_scores(const ReferenceSettings& settings,
+                                               std::vector<std::vector<double>> scores)
+{
     for (auto& head : scores)
         head = pooled_prefix(settings, head);
     return scores;

@@ -10,14 +10,16 @@ namespace palimpsest::tests {
 // Lists of one layer as a policy sees them, pinned entries left out, and their scores in its own shape.
 struct ReferenceLayer {
     std::vector<const ReferenceList*> lists; // per KV head
-    std::vector<std::vector<double>> shaped; // [KV head][n], empty where nothing asks for it
+    std::vector<std::vector<double>> plain, shaped; // [KV head][n] before and after pooling; empty where not needed
     double weight = 1;                       // of an observed allocation
     int longest() const;
 };
 
-// Scores in the policy's own shape: averaged over the layer where it says so; pooled over [0, n - w).
-std::vector<std::vector<double>> shaped_scores(const ReferenceSettings& settings,
-                                               const std::vector<const ReferenceList*>& lists);
+// Scores of the entries [KV head][n], averaged over the layer where the policy says so; and pooled over [0, n - w).
+std::vector<std::vector<double>> plain_scores(const ReferenceSettings& settings,
+                                              const std::vector<const ReferenceList*>& lists);
+std::vector<std::vector<double>> pooled_scores(const ReferenceSettings& settings,
+                                               std::vector<std::vector<double>> scores);
 
 // What a layer asks of the others (4.13), right after a chunk that filled the window.
 double cake_preference(const ReferenceSettings& settings, const std::vector<const ReferenceList*>& lists,

@@ -126,7 +126,7 @@ std::vector<Representative> choose_representatives(const ReferenceSettings& sett
 }
 
 std::vector<int> choose_by_norm(const ReferenceSettings& settings, const std::vector<double>& signal, bool complete,
-                                int cap)
+                                int cap, int more)
 {
     const int n = static_cast<int>(signal.size());
     std::vector<int> ranking;
@@ -141,34 +141,36 @@ std::vector<int> choose_by_norm(const ReferenceSettings& settings, const std::ve
             return x != y ? x > y : a < b;
         });
     }
-    int keep = n;
+    int keep = cap;
     if (!complete) {
-        std::vector<double> ranked;
+        std::vector<double> squares;
         for (const int rank : ranking)
-            ranked.push_back(signal[static_cast<size_t>(rank)]);
-        keep = std::max(norm_count(ranked, settings.threshold), settings.s + settings.w);
+            squares.push_back(signal[static_cast<size_t>(rank)] * signal[static_cast<size_t>(rank)]);
+        keep = std::min(cap, std::max(norm_count(squares, settings.threshold), settings.s + settings.w));
     }
-    ranking.resize(static_cast<size_t>(std::min({keep, cap, n})));
+    ranking.resize(static_cast<size_t>(std::min(keep + more, n)));
     std::sort(ranking.begin(), ranking.end());
     return ranking;
 }
 
-std::vector<int> choose_by_mass(const ReferenceSettings& settings, const std::vector<double>& score, int slots)
+std::vector<int> choose_by_mass(const ReferenceSettings& settings, const std::vector<double>& score, int more)
 {
-    const int n = static_cast<int>(score.size());
+    const int n = static_cast<int>(score.size()), first = std::min(settings.s, n);
+    const int last = std::max(first, n - settings.w);
     const double total = std::accumulate(score.begin(), score.end(), 0.0);
-    const std::vector<int> always = protected_ranks(settings, n);
-    std::set<int> stays(always.begin(), always.end());
     double mass = 0;
-    int chosen = 0;
+    int selectable = 0;
     for (const int rank : best_first(score)) {
         if (mass >= settings.p * total - 1e-12) break;
         mass += score[static_cast<size_t>(rank)];
-        if (stays.count(rank) > 0 || chosen == slots) continue;
-        stays.insert(rank);
-        ++chosen;
+        if (rank >= first && rank < last) ++selectable;
     }
-    return {stays.begin(), stays.end()};
+    std::vector<int> stays = protected_ranks(settings, n);
+    const int slots = std::min(selectable, settings.selectable()) + more;
+    for (const int i : top_k({score.begin() + first, score.begin() + last}, slots))
+        stays.push_back(first + i);
+    std::sort(stays.begin(), stays.end());
+    return stays;
 }
 
 } // namespace palimpsest::tests

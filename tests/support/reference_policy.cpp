@@ -154,7 +154,9 @@ std::vector<ReferenceLayer> ReferencePolicy::layers_of(const std::vector<View>& 
         for (int h = 0; h < shape_.heads; ++h)
             layer.lists.push_back(&views[at(l, h)].entries);
         layer.weight = weights_[static_cast<size_t>(l)];
-        if (needs_shapes()) layer.shaped = shaped_scores(settings_, layer.lists);
+        if (!needs_shapes()) continue;
+        layer.plain = plain_scores(settings_, layer.lists);
+        layer.shaped = pooled_scores(settings_, layer.plain);
     }
     return layers;
 }
@@ -205,8 +207,8 @@ std::vector<int> ReferencePolicy::stay_by_rule(const ReferenceLayer& layer, int 
     const int unused = views_[at(index, head)].unused;
     const std::vector<double>& score = layer.shaped[static_cast<size_t>(head)];
     if (settings_.name == "refreekv")
-        return choose_by_norm(settings_, score, index < settings_.full_layers, settings_.c + unused);
-    return choose_by_mass(settings_, score, settings_.selectable() + unused);
+        return choose_by_norm(settings_, score, index < settings_.full_layers, settings_.c, unused);
+    return choose_by_mass(settings_, score, unused);
 }
 
 std::vector<int> ReferencePolicy::stay_by_choice(const std::vector<double>& shaped, int layer, int head)
@@ -215,7 +217,7 @@ std::vector<int> ReferencePolicy::stay_by_choice(const std::vector<double>& shap
     const int n = view.n(), s = settings_.s, w = settings_.w;
     int slots = slots_[static_cast<size_t>(layer)][static_cast<size_t>(head)];
     const bool fits = n <= s + w + slots + view.unused;
-    if (!fits) slots -= std::min(slots, static_cast<int>(settings_.drop * (s + w + slots) + 1e-9));
+    if (!fits) slots -= std::min(slots, static_cast<int>(settings_.drop * settings_.c + 1e-9));
 
     std::vector<int> ranks; // of the candidates
     std::vector<double> scores;

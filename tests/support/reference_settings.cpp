@@ -134,6 +134,7 @@ void read_named(ReferenceSettings& to, const Keys& keys, int layers)
         to.s = keys.whole("sinks", 0);
         to.w = keys.whole("recent", 0);
         to.window = 1;
+        to.score = "sum"; // of the one row
         to.layer_mean = true;
     } else if (to.name == "snapkv") {
         read_window(to, keys, 32, 5, "avg");

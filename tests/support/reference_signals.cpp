@@ -6,7 +6,8 @@
 namespace palimpsest::tests {
 
 ReferenceSignals::ReferenceSignals(const ReferenceSettings& settings, ReferenceList list, int chunk_rows, int group)
-    : settings_(settings), list_(std::move(list)), rows_(chunk_rows), group_(group), entropies_(list_.size(), 0.0)
+    : settings_(settings), list_(std::move(list)), rows_(chunk_rows), group_(group), entropies_(list_.size(), 0.0),
+      close_calls_(list_.size(), 0)
 {
     const int omega = settings_.omega(static_cast<int>(list_.size()));
     counted_ = std::min(chunk_rows, omega);
@@ -58,6 +59,7 @@ void ReferenceSignals::add_low(const std::vector<std::vector<double>>& heads, in
         for (const auto& row : heads)
             mean += row[static_cast<size_t>(j)] / group_;
         if (mean < 1.0 / visible) list_[static_cast<size_t>(j)].sum += 1;
+        if (std::abs(mean * visible - 1) < 1e-5) ++close_calls_[static_cast<size_t>(j)];
     }
 }
 

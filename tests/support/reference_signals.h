@@ -45,6 +45,8 @@ public:
     double row_statistics() const { return row_statistics_; } // sum over counted rows and the group
     int counted_rows() const { return counted_; }
     const std::vector<double>& entropies() const { return entropies_; }
+    // Rows in which the entry received its uniform share but for rounding, so that f32 may count it otherwise.
+    int close_calls(size_t entry) const { return close_calls_.at(entry); }
 
 private:
     void add_low(const std::vector<std::vector<double>>& heads, int visible);
@@ -55,6 +57,7 @@ private:
     int rows_, group_, counted_;
     double row_statistics_ = 0;
     std::vector<double> entropies_;
+    std::vector<int> close_calls_;
 };
 
 // One layer's observation from the signals of its KV heads.

@@ -52,7 +52,7 @@ void thin_treekv(const ReferenceSettings& settings, ReferenceList& list, int tar
             if (tried == slots) i = 0;
         }
         merge_pair(settings, list, settings.s + i);
-        cursor = (i + 1) % slots;
+        cursor = i + 1;
     }
 }
 

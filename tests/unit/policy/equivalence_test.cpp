@@ -64,6 +64,8 @@ void compare_once(const std::string& policy, uint32_t seed, bool with_pins)
     Dice dice(seed);
     Setting setting = random_setting(dice, policy, with_pins);
     StreamShape& shape = setting.shape;
+    INFO(setting.spec << ", seed " << seed << ", budget " << shape.budget << ", " << shape.layers << " layers, "
+                      << shape.heads << " heads");
     const SyntheticSignals signals = random_signals(dice, seed);
     PolicyStream fast(setting.spec, shape, signals);
     SlowStream slow(setting.spec, shape, signals);
@@ -85,9 +87,7 @@ void compare_once(const std::string& policy, uint32_t seed, bool with_pins)
         seen += tokens;
         const std::string difference = first_difference(fast, slow, shape);
         if (!difference.empty())
-            FAIL("seed " << seed << ", " << setting.spec << ", budget " << shape.budget << ", " << shape.layers
-                         << " layers, " << shape.heads << " heads, " << shape.pins.tokens() << " pinned, after "
-                         << seen << " tokens: " << difference);
+            FAIL(shape.pins.tokens() << " pinned, after " << seen << " tokens: " << difference);
     }
 }
 

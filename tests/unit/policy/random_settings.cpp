@@ -40,10 +40,10 @@ void add_ends(Dice& dice, SpecText& spec, int budget)
     spec.add("recent", dice.from(0, std::max(0, budget - sinks - 1)));
 }
 
-void add_window(Dice& dice, SpecText& spec, int budget)
+void add_window(Dice& dice, SpecText& spec, const std::string& name, int budget)
 {
     add_ends(dice, spec, budget);
-    spec.add("window", dice.one_of({"1", "2", "8", "32"}));
+    spec.add("window", dice.one_of({name == "cake" ? "3" : "1", "2", "8", "32"}));
 }
 
 void add_pooling(SpecText& spec)
@@ -111,7 +111,7 @@ void add_ladder(Dice& dice, SpecText& spec, int layers)
 
 void add_hierarchy(Dice& dice, SpecText& spec, int budget)
 {
-    add_window(dice, spec, budget);
+    add_window(dice, spec, "hbw-kv", budget);
     spec.maybe("block", {"1", "2", "3", "7"});
     spec.maybe("rounds", {"1", "8", "1+2", "3+1+8"});
     spec.maybe("renormalise", {"true", "false"});
@@ -153,7 +153,7 @@ std::string random_spec(Dice& dice, const std::string& policy, const StreamShape
         spec.maybe("drop", {"0", "0.1", "0.5"});
         add_crossings(dice, spec, true, false, true);
     } else if (policy == "snapkv" || policy == "pyramidkv" || policy == "cake" || policy == "adakv") {
-        add_window(dice, spec, budget);
+        add_window(dice, spec, policy, budget);
         add_pooling(spec);
         if (policy == "pyramidkv") add_allocation(dice, spec);
         if (policy == "pyramidkv") spec.maybe("nested", {"true", "false"});
@@ -174,7 +174,7 @@ std::string random_spec(Dice& dice, const std::string& policy, const StreamShape
     } else if (policy == "refreekv") {
         add_norm(dice, spec, budget, shape.layers);
     } else if (policy == "twilight-evict") {
-        add_window(dice, spec, budget);
+        add_window(dice, spec, policy, budget);
         spec.maybe("p", {"0.3", "0.85", "0.99", "1"});
     }
     if (dice.from(0, 4) == 0) spec.add("schedule", "every:" + std::to_string(dice.from(1, 20)));

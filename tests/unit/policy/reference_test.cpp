@@ -189,9 +189,10 @@ TEST_CASE("reference: twilight-evict takes the smallest mass")
 {
     const ReferenceSettings settings = settings_of("twilight-evict:window=1,recent=1,p=0.75", 1, 64);
     const Scores score = {.4, .1, .3, .1, .1}; // best first .4 .3 .1: .8 of 1
-    CHECK(choose_by_mass(settings, score, 9) == Ranks{0, 1, 2, 4});
-    CHECK(choose_by_mass(settings, score, 1) == Ranks{0, 4});
-    CHECK(choose_by_mass(settings_of("twilight-evict:window=1,recent=0,p=0.4", 1, 64), score, 9) == Ranks{0});
+    CHECK(choose_by_mass(settings, score) == Ranks{0, 1, 2, 4});
+    CHECK(choose_by_mass(settings, score, 1) == Ranks{0, 1, 2, 3, 4});
+    CHECK(choose_by_mass(settings_of("twilight-evict:window=1,recent=1,p=0.75", 1, 2), score) == Ranks{0, 4});
+    CHECK(choose_by_mass(settings_of("twilight-evict:window=1,recent=0,p=0.4", 1, 64), score) == Ranks{0});
 }
 
 TEST_CASE("reference: quest's pages and twilight's mass")
