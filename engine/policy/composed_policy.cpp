@@ -153,7 +153,6 @@ void ComposedPolicy::plan()
         give_slots(layer, cuts);
         due_ = due_ || exceeds(cuts);
     }
-    due_ = due_ || (schedule_.excess == 1 && parts_.selection->cuts_within_budget());
 }
 
 // Cheap, before anything is worked out: no list is longer than it may always be.

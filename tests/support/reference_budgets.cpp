@@ -43,7 +43,7 @@ std::vector<double> pooled_prefix(const ReferenceSettings& settings, const std::
 int slots_by_norm(const ReferenceSettings& settings, const ReferenceLayer& layer)
 {
     std::vector<double> norm; // of all lists, by place in the order
-    const auto& scores = settings.w == 0 ? layer.shaped : layer.plain; // pooled ones end before the recent window
+    const auto& scores = layer.plain;
     for (size_t h = 0; h < layer.lists.size(); ++h) {
         const ReferenceList& list = *layer.lists[h];
         const int n = static_cast<int>(list.size());

