@@ -38,11 +38,11 @@ std::vector<double> pooled_prefix(const ReferenceSettings& settings, const std::
     return out;
 }
 
-// budget=auto: as few entries as hold 1 - threshold of the norm of the layer's attention, every list in the order in
-// which its own entries would be chosen.
+// budget=auto: as few entries as hold 1 - threshold of the norm of the layer's attention, every list in the order
+// in which its own entries would be chosen.
 int slots_by_norm(const ReferenceSettings& settings, const ReferenceLayer& layer)
 {
-    std::vector<double> norm; // of all lists, by place in the order
+    std::vector<double> norm;                                          // of all lists, by place in the order
     const auto& scores = settings.w == 0 ? layer.shaped : layer.plain; // pooled ones end before the recent window
     for (size_t h = 0; h < layer.lists.size(); ++h) {
         const ReferenceList& list = *layer.lists[h];

@@ -163,6 +163,7 @@ std::vector<ReferenceLayer> ReferencePolicy::layers_of(const std::vector<View>& 
 
 bool ReferencePolicy::is_due(const std::vector<ReferenceLayer>& layers) const
 {
+    if (settings_.nested && settings_.excess == 1) return true; // lists within their budgets lose entries, too
     for (int layer = 0; layer < shape_.layers; ++layer) {
         for (int head = 0; head < shape_.heads; ++head) {
             const View& view = views_[at(layer, head)];

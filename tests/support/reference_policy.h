@@ -9,7 +9,8 @@
 //  - budget=auto orders every list by its own pooled scores, adds up squares by place over the heads (of the plain
 //    scores; of the pooled ones where there is no recent window), and gives all lists of the layer the same length.
 //  - heads=ada compares hbw-kv's entries, not its blocks.
-//  - A tree without slots (m = 0) drops what leaves the recent window. A cursor at the end of its region starts over
+//  - A tree without slots (m = 0) drops what leaves the recent window. A cursor at the end of its region starts
+//  over
 //    when it is next needed, unless the region has grown by then.
 //  - With omega = infinity an observed allocation is refreshed by every chunk, over all its rows.
 //  - scissorhands drops floor(drop * c) entries more.
