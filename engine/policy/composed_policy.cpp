@@ -120,6 +120,7 @@ void ComposedPolicy::shape(LayerCuts& cuts)
         for (double& score : cuts.shaped[h])
             if (std::isnan(score)) score = -std::numeric_limits<double>::infinity(); // or nothing would be in order
         cuts.lists[h].shaped = cuts.shaped[h];
+        cuts.lists[h].pooled = pooled;
     }
 }
 
