@@ -242,15 +242,16 @@ TEST_CASE("policies: whatever the settings, ends stay, and clones and restored s
 TEST_CASE("policies: any setting is taken, or refused with a sentence")
 {
     const std::vector<std::string> keys = {
-        "sinks",      "recent",   "window",    "kernel", "pooling", "drop",    "allocation", "beta",  "nested",
-        "rule",       "score",    "height",    "unit",   "span",    "overlap", "pattern",    "block", "rounds",
-        "threshold",  "rows",     "ranking",   "gamma",  "tau1",    "tau2",    "floor",      "page",  "skip_layers",
-        "survivors",  "schedule", "budget",    "heads",  "p",       "full_layers", "renormalise", "representative",
-        "compensate"};
+        "sinks",       "recent",      "window",         "kernel",    "pooling",  "drop",   "allocation", "beta",
+        "nested",      "rule",        "score",          "height",    "unit",     "span",   "overlap",    "pattern",
+        "block",       "rounds",      "threshold",      "rows",      "ranking",  "gamma",  "tau1",       "tau2",
+        "floor",       "page",        "skip_layers",    "survivors", "schedule", "budget", "heads",      "p",
+        "full_layers", "renormalise", "representative", "compensate"};
     const std::vector<std::string> values = {
-        "0",    "1",     "2",   "3",    "7",    "16",  "31",  "33",    "-1",   "1000000", "2147483647", "0.5", "1e300",
-        "nan",  "inf",   "0.0", "none", "avg",  "max", "sum", "left",  "true", "false",   "ada",        "auto", "pyramid",
-        "once", "every:5", "1+8", "8+", "5%",   "0%",  "200%", "score", "even", "entropy", "gini",       "old",  "first"};
+        "0",          "1",    "2",     "3",     "7",    "16",      "31",   "33",      "-1",   "1000000",
+        "2147483647", "0.5",  "1e300", "nan",   "inf",  "0.0",     "none", "avg",     "max",  "sum",
+        "left",       "true", "false", "ada",   "auto", "pyramid", "once", "every:5", "1+8",  "8+",
+        "5%",         "0%",   "200%",  "score", "even", "entropy", "gini", "old",     "first"};
     Dice dice(5);
     int taken = 0, refused = 0;
     for (int i = 0; i < 20000; ++i) {
@@ -309,7 +310,8 @@ TEST_CASE("policies: damaged states of every policy are refused and change nothi
             check_refused(own, changed(state, 0, 99), "version 99");
             check_refused(own, changed(state, 4, 7), "number of layers 7 where 4 to 4");
             for (size_t size = 0; size < state.size(); ++size)
-                check_refused(own, {state.begin(), state.begin() + static_cast<std::ptrdiff_t>(size)}, "ends inside");
+                check_refused(own, {state.begin(), state.begin() + static_cast<std::ptrdiff_t>(size)},
+                              "ends inside");
             std::vector<std::byte> longer = state;
             longer.push_back(std::byte{0});
             check_refused(own, longer, "bytes after its end: 1");
