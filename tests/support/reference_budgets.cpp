@@ -42,12 +42,7 @@ std::vector<double> pooled_prefix(const ReferenceSettings& settings, const std::
 // in which its own entries would be chosen.
 int slots_by_norm(const ReferenceSettings& settings, const ReferenceLayer& layer)
 {
-<<<<<<< HEAD
-    std::vector<double> norm; // of all lists, by place in the order
-    const auto& scores = layer.plain;
-=======
     std::vector<double> norm;                                          // of all lists, by place in the order
->>>>>>> h4-r
     for (size_t h = 0; h < layer.lists.size(); ++h) {
         const ReferenceList& list = *layer.lists[h];
         const int n = static_cast<int>(list.size());
