@@ -168,7 +168,8 @@ private:
         for (size_t first = 0; first < dumps_.size(); first += static_cast<size_t>(c_.layers))
             follow(std::span(dumps_).subspan(first, static_cast<size_t>(c_.layers)),
                    static_cast<int>(tokens.size()));
-        compare_logits(logits);
+        // Asking for logits ends a reading that a policy may be waiting for.
+        if (!session_.policy().waits_for_end()) compare_logits(logits);
     }
 
     // The reference's own accumulation starts from the engine's statistics before this step.
@@ -321,6 +322,7 @@ void replay_once(const Setting& setting, size_t length)
     replay.generate(20);
     check(replay, setting);
     const std::string name = setting.policy.substr(0, setting.policy.find(':'));
+    INFO(setting.policy);
     if (name != "full" && name != "quest" && name != "twilight") CHECK(replay.evicted > 0);
 }
 
@@ -356,7 +358,7 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& settings()
         {"lacache",
          {"", "pattern=ladder,span=4,overlap=2", "pattern=even,span=3", "pattern=reverse,span=2,sinks=0",
           "pattern=recent,sinks=9", "pattern=old,recent=7", "span=2,compensate=true,recent=12", "survivors=score",
-          "survivors=score,span=5,overlap=3"}},
+          "survivors=score,span=4,overlap=2"}},
         {"hbw-kv",
          {"", "window=8,block=2", "window=1,recent=4,block=5,rounds=8", "rounds=1,sinks=4", "rounds=2+3+1,window=8",
           "renormalise=true,window=8", "representative=first,window=8", "representative=last,window=4",
