@@ -14,10 +14,11 @@ using engine::ListAtRest;
 using engine::SessionState;
 
 constexpr std::string_view magic{"PALSNAP\1", 8};
-constexpr uint32_t format_version = 2;
+constexpr uint32_t format_version = 3;
 constexpr uint32_t most_blocks = 65536; // L17
 constexpr uint32_t most_lists = 1024 * 1024;
 constexpr uint32_t most_row_bytes = 1 << 16; // so that no sum of sizes can wrap
+constexpr uint32_t most_moments = 1 << 12;
 
 [[noreturn]] void damaged(const std::string& what)
 {
@@ -119,12 +120,13 @@ struct Layout {
     uint32_t logits = 0;
     uint32_t row_bytes = 0; // of one key, and of one value
     uint8_t with_sums = 0;
+    uint32_t moments = 0; // of one token
     std::vector<BlockName> blocks;
 
     uint64_t list_bytes(uint32_t length) const
     {
-        return uint64_t{length} *
-               (sizeof(uint32_t) + (with_sums ? 2 * sizeof(double) : 0) + 2 * uint64_t{row_bytes});
+        return uint64_t{length} * (sizeof(uint32_t) + (with_sums ? 2 * sizeof(double) : 0) +
+                                   moments * sizeof(double) + 2 * uint64_t{row_bytes});
     }
     uint64_t payload_bytes() const
     {
@@ -144,6 +146,10 @@ void describe(Header& header, State& s, Parts& layout, uint32_t version)
     if (version >= 2) {
         header.policy(s.given);
         header.list(s.pins, "the pins");
+    }
+    if (version >= 3) {
+        header.list(s.probe_tokens, "the tokens of a question");
+        header.number(s.probe_room, "the room for a question");
     }
     header.number(s.budget, "the budget");
     header.number(s.chunk, "the chunk length");
@@ -169,6 +175,7 @@ void describe(Header& header, State& s, Parts& layout, uint32_t version)
     header.number(layout.logits, "the number of logits");
     header.number(layout.row_bytes, "the size of a key");
     header.number(layout.with_sums, "the accumulators");
+    if (version >= 3) header.number(layout.moments, "the accumulators");
     header.list(layout.blocks, "the blocks");
 }
 
@@ -182,6 +189,7 @@ Layout layout_of(const SessionState& state)
         if (length == 0) continue;
         layout.row_bytes = static_cast<uint32_t>(list.keys.size() / length);
         layout.with_sums = !list.tokens.sum.empty();
+        layout.moments = static_cast<uint32_t>(list.tokens.moments.size() / length);
     }
     return layout;
 }
@@ -279,6 +287,7 @@ void parse(std::span<const std::byte> header, SessionState& state, Layout& layou
     reader.expect_end();
     if (layout.lengths.size() > most_lists || layout.blocks.size() > most_blocks) damaged("it has too many parts");
     if (layout.row_bytes > most_row_bytes) damaged("its keys are too large");
+    if (layout.moments > most_moments) damaged("its accumulators are too large");
     uint64_t total = 0;
     for (const BlockName& block : layout.blocks) {
         if (block.bytes == 0 || block.bytes > block_bytes) damaged("a block has an impossible size");
@@ -299,6 +308,7 @@ std::vector<std::byte> encode(const SessionState& state,
         cutter.push(bytes_of(list.tokens.stream));
         cutter.push(bytes_of(list.tokens.sum));
         cutter.push(bytes_of(list.tokens.count));
+        cutter.push(bytes_of(list.tokens.moments));
         cutter.push(list.keys);
         cutter.push(list.values);
     }
@@ -343,6 +353,7 @@ SessionState decode(std::span<const std::byte> header,
             reader.fill(list.tokens.sum, length);
             reader.fill(list.tokens.count, length);
         }
+        reader.fill(list.tokens.moments, size_t{length} * layout.moments);
         reader.fill(list.keys, size_t{length} * layout.row_bytes);
         reader.fill(list.values, size_t{length} * layout.row_bytes);
     }

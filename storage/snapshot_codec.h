@@ -1,12 +1,12 @@
 // A session's exact state as bytes: a header that says everything small, and blocks of at most 1 MiB of everything
-// large. Format 2, little-endian (reliability.md, 3.5); format 1, which had no pins, is read too:
+// large. Format 3, little-endian (reliability.md, 3.5); formats 1, which had no pins, and 2, which had no moments
+// and no probe tokens, are read too:
 //
-//   header   magic "PALSNAP\1", u32 format, identities, settings, pins, stream position, sampler, policy, probe,
-//   the
-//            length of every list, then per block u32 raw bytes and 16 bytes XXH3-128 of them
-//   payload  logits; then per (layer, head): stream u32[n], sums f64[n], counts f64[n] (with signals), keys,
-//   values;
-//            cut into blocks of 1 MiB without regard to what they hold
+//   header   magic "PALSNAP\1", u32 format, identities, settings, pins, probe tokens, stream position, sampler,
+//            policy, probe, the length of every list, then per block u32 raw bytes and 16 bytes XXH3-128 of them
+//   payload  logits; then per (layer, head): stream u32[n], sums f64[n], counts f64[n] (with signals), moments
+//            f64[n, group, 2] (with moments), keys, values; cut into blocks of 1 MiB without regard to what they
+//            hold
 #pragma once
 
 #include <cstddef>

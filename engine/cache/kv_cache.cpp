@@ -3,59 +3,70 @@
 #include <algorithm>
 #include <cassert>
 #include <numeric>
+#include <string>
 
 #include "engine/policy/accumulator.h"
+#include "kernels/base/error.h"
 
 namespace palimpsest::engine {
+namespace {
 
 using kernels::page_rows;
 
-KvCache::KvCache(CacheShape shape, kernels::Backend& backend) : shape_(std::move(shape)), backend_(&backend)
+int64_t pages_for(int64_t rows)
+{
+    return (rows + page_rows - 1) / page_rows;
+}
+
+// One row beyond the limit: the token that decode has just written, before something leaves.
+int64_t longest_table(const CacheShape& shape)
+{
+    return pages_for(int64_t{*std::max_element(shape.list_budget.begin(), shape.list_budget.end())} + 1);
+}
+
+int64_t slots_of_limits(const CacheShape& shape)
+{
+    return std::accumulate(shape.list_budget.begin(), shape.list_budget.end(), int64_t{0});
+}
+
+int64_t pages_of_pool(const CacheShape& shape)
+{
+    int64_t separate = 0;
+    for (const int32_t limit : shape.list_budget)
+        separate += pages_for(int64_t{limit} + 1);
+    return std::min(separate, shape.total_slots / page_rows + std::ssize(shape.list_budget));
+}
+
+} // namespace
+
+KvCache::KvCache(CacheShape shape, kernels::Backend& backend)
+    : shape_(std::move(shape)), backend_(&backend), shares_(shape_.total_slots < slots_of_limits(shape_)),
+      page_stride_(longest_table(shape_)), page_count_(pages_of_pool(shape_)),
+      tables_(shape_.list_budget.size(), page_stride_, page_count_)
 {
     const auto heads = static_cast<size_t>(shape_.heads.kv_heads);
     const size_t count = static_cast<size_t>(shape_.layers) * heads;
-    assert(shape_.list_budget.size() == count);
+    assert(shape_.list_budget.size() == count && shape_.total_slots <= slots_of_limits(shape_));
 
-    // One row beyond the budget: the token that decode has just written, before something leaves.
-    std::vector<int64_t> pages_of(count);
-    for (size_t i = 0; i < count; ++i) {
-        pages_of[i] = (int64_t{shape_.list_budget[i]} + 1 + page_rows - 1) / page_rows;
-        page_stride_ = std::max(page_stride_, pages_of[i]);
-    }
-    const int64_t pages = std::accumulate(pages_of.begin(), pages_of.end(), int64_t{0});
-    const auto pool_bytes = static_cast<size_t>(pages * page_rows * row_bytes());
+    const auto pool_bytes = static_cast<size_t>(page_count_ * page_rows * row_bytes());
     keys_ = kernels::Buffer(backend, pool_bytes);
     values_ = kernels::Buffer(backend, pool_bytes);
     const size_t staged_layers = shape_.stage_every_layer ? static_cast<size_t>(shape_.layers) : 1;
     staging_ =
-        kernels::Buffer(backend, staged_layers * 2 * heads * static_cast<size_t>(shape_.chunk * row_bytes()));
-
-    page_table_.assign(count * static_cast<size_t>(page_stride_), 0);
-    uint32_t next = 0;
-    for (size_t i = 0; i < count; ++i)
-        for (int64_t p = 0; p < pages_of[i]; ++p)
-            page_table_[i * static_cast<size_t>(page_stride_) + static_cast<size_t>(p)] = next++;
-    pages_ = kernels::Buffer(backend, page_table_.size() * sizeof(uint32_t));
-    backend.upload(pages_.data(), page_table_.data(), pages_.bytes());
-
-    std::vector<uint32_t> identity(static_cast<size_t>(page_stride_ * page_rows));
-    std::iota(identity.begin(), identity.end(), 0u);
-    order_ = kernels::Buffer(backend, count * identity.size() * sizeof(uint32_t));
-    for (size_t i = 0; i < count; ++i)
-        backend.upload(order_.data<uint32_t>() + i * identity.size(), identity.data(),
-                       identity.size() * sizeof(uint32_t));
+        kernels::Buffer(backend, staged_layers * 2 * heads * static_cast<size_t>(shape_.staged_rows * row_bytes()));
+    pages_ = kernels::Buffer(backend, tables_.table().size_bytes());
+    order_ = kernels::Buffer(backend, count * static_cast<size_t>(order_stride()) * sizeof(uint32_t));
 
     used_.assign(count, 0);
+    touched_.assign(count, 0);
     lists_.resize(count);
     for (size_t i = 0; i < count; ++i) {
-        const auto most = static_cast<size_t>(shape_.list_budget[i] + shape_.chunk);
-        lists_[i].stream.reserve(most);
-        if (!shape_.with_signals) continue;
-        lists_[i].sum.reserve(most);
-        lists_[i].count.reserve(most);
+        lists_[i].reserve(static_cast<size_t>(shape_.list_budget[i] + shape_.staged_rows), shape_.with_signals,
+                          shape_.moments_each);
+        if (!shares()) grow_within_bound(i, int64_t{shape_.list_budget[i]} + 1);
     }
-    const auto longest = *std::max_element(shape_.list_budget.begin(), shape_.list_budget.end());
-    kept_.resize(heads * static_cast<size_t>(longest + shape_.chunk));
+    kept_stride_ = *std::max_element(shape_.list_budget.begin(), shape_.list_budget.end()) + shape_.staged_rows;
+    kept_ = std::make_unique_for_overwrite<uint32_t[]>(heads * static_cast<size_t>(kept_stride_));
     counts_.resize(heads);
 }
 
@@ -67,26 +78,78 @@ kernels::KvPool KvCache::pool() const
 kernels::KvLists KvCache::lists(int32_t layer)
 {
     const auto first = static_cast<int64_t>(index(layer, 0));
-    const int64_t order_stride = page_stride_ * page_rows;
     return {.pages = pages_.data<uint32_t>() + first * page_stride_,
             .page_stride = page_stride_,
             .used = used_.data() + first,
-            .order = order_.data<uint32_t>() + first * order_stride,
-            .order_stride = order_stride};
+            .order = order_.data<uint32_t>() + first * order_stride(),
+            .order_stride = order_stride()};
 }
 
 kernels::Staging KvCache::staging(int32_t layer) const
 {
     const size_t half =
-        static_cast<size_t>(shape_.heads.kv_heads) * static_cast<size_t>(shape_.chunk * row_bytes());
+        static_cast<size_t>(shape_.heads.kv_heads) * static_cast<size_t>(shape_.staged_rows * row_bytes());
     std::byte* base = staging_.data() + (shape_.stage_every_layer ? static_cast<size_t>(layer) * 2 * half : 0);
-    return {.keys = base, .values = base + half, .capacity = shape_.chunk};
+    return {.keys = base, .values = base + half, .capacity = shape_.staged_rows};
+}
+
+// Rows of a page that a list takes are free, and were never displaced: their places in the order are their own.
+bool KvCache::grow(size_t list, int64_t rows)
+{
+    const int64_t before = tables_.held(list), after = pages_for(rows);
+    if (after <= before) return true;
+    if (!tables_.grow(list, after)) return false;
+    const int64_t at = static_cast<int64_t>(list) * page_stride_ + before;
+    backend_->upload(pages_.data<uint32_t>() + at, tables_.table().data() + at,
+                     static_cast<size_t>(after - before) * sizeof(uint32_t));
+    uint32_t own[page_rows];
+    for (int64_t page = before; page < after; ++page) {
+        std::iota(own, own + page_rows, static_cast<uint32_t>(page * page_rows));
+        backend_->upload(order_.data<uint32_t>() + static_cast<int64_t>(list) * order_stride() + page * page_rows,
+                         own, sizeof own);
+    }
+    return true;
+}
+
+void KvCache::grow_within_bound(size_t list, int64_t rows)
+{
+    if (grow(list, rows)) return;
+    throw Error(ErrorKind::Internal, "PAL-CACHE-70", "cache",
+                "its lists hold more than the " + std::to_string(shape_.total_slots) + " tokens of their policy",
+                "report this with the options used");
+}
+
+void KvCache::give_back()
+{
+    for (size_t i = 0; i < used_.size(); ++i) {
+        touched_[i] = used_[i];
+        if (shares()) tables_.shrink(i, pages_for(used_[i]));
+    }
+}
+
+bool KvCache::reserve_rows()
+{
+    for (size_t i = 0; i < used_.size(); ++i) {
+        touched_[i] = std::max(touched_[i], used_[i] + 1);
+        if (!grow(i, touched_[i])) return false;
+    }
+    return true;
+}
+
+void KvCache::reserve_token()
+{
+    if (reserve_rows()) return;
+    straighten();
+    for (size_t i = 0; i < used_.size(); ++i)
+        grow_within_bound(i, int64_t{used_[i]} + 1);
+    reserve_rows();
 }
 
 void KvCache::append(int32_t layer, uint32_t first, int32_t rows)
 {
+    chunk_first_ = first;
     for (int32_t h = 0; h < shape_.heads.kv_heads; ++h)
-        lists_[index(layer, h)].append(first, rows, shape_.with_signals);
+        lists_[index(layer, h)].append(first, rows, shape_.with_signals, shape_.moments_each);
 }
 
 void KvCache::take_back(int32_t layer, int32_t rows)
@@ -97,23 +160,33 @@ void KvCache::take_back(int32_t layer, int32_t rows)
     }
 }
 
-void KvCache::accumulate(int32_t layer, int32_t window, int32_t rows, const float* columns, int64_t stride)
+void KvCache::accumulate(int32_t layer, int32_t head, int32_t window, int32_t rows, const ListSignals& seen)
 {
-    for (int32_t h = 0; h < shape_.heads.kv_heads; ++h) {
-        TokenList& list = lists_[index(layer, h)];
-        engine::accumulate(window, rows, shape_.heads.group(), {columns + h * stride, list.size()}, list.sum,
-                           list.count);
-    }
+    TokenList& list = lists_[index(layer, head)];
+    engine::accumulate(window, rows, seen.divisor, seen.columns, list.sum, list.count);
+    if (shape_.moments_each > 0)
+        accumulate_moments(window, rows, shape_.heads.group(), seen.head_sums, seen.head_squares, list.moments);
+}
+
+void KvCache::compact(int32_t layer)
+{
+    backend_->compact({.shape = shape_.heads,
+                       .pool = pool(),
+                       .lists = lists(layer),
+                       .staging = staging(layer),
+                       .kept = kept_.get(),
+                       .kept_stride = kept_stride_,
+                       .kept_count = counts_.data()});
 }
 
 void KvCache::evict_chunk(int32_t layer, const std::vector<std::vector<uint32_t>>& dropped)
 {
     const int32_t heads = shape_.heads.kv_heads;
-    const auto stride = static_cast<int64_t>(kept_.size()) / heads;
     for (int32_t h = 0; h < heads; ++h) {
-        uint32_t* kept = kept_.data() + h * stride;
+        uint32_t* kept = kept_.get() + h * kept_stride_;
         const auto& gone = dropped[static_cast<size_t>(h)];
-        const auto n = static_cast<uint32_t>(list(layer, h).size());
+        const auto n =
+            static_cast<uint32_t>(shares() ? static_cast<size_t>(used(layer, h)) : list(layer, h).size());
         size_t next_gone = 0;
         int32_t count = 0;
         for (uint32_t rank = 0; rank < n; ++rank) {
@@ -122,20 +195,34 @@ void KvCache::evict_chunk(int32_t layer, const std::vector<std::vector<uint32_t>
             else
                 kept[count++] = rank;
         }
-        assert(count <= capacity(layer, h));
         counts_[static_cast<size_t>(h)] = count;
     }
-    backend_->compact({.shape = shape_.heads,
-                       .pool = pool(),
-                       .lists = lists(layer),
-                       .staging = staging(layer),
-                       .kept = kept_.data(),
-                       .kept_stride = stride,
-                       .kept_count = counts_.data()});
+    compact(layer);
     for (int32_t h = 0; h < heads; ++h) {
-        lists_[index(layer, h)].drop(dropped[static_cast<size_t>(h)]);
-        used_[index(layer, h)] = counts_[static_cast<size_t>(h)];
+        const size_t i = index(layer, h);
+        lists_[i].drop(dropped[static_cast<size_t>(h)]);
+        assert(lists_[i].size() <= static_cast<size_t>(capacity(layer, h)));
+        used_[i] = touched_[i] = counts_[static_cast<size_t>(h)];
+        if (shares()) tables_.shrink(i, pages_for(used_[i]));
     }
+}
+
+void KvCache::take_in(int32_t layer)
+{
+    if (!shares()) return;
+    for (int32_t h = 0; h < shape_.heads.kv_heads; ++h) {
+        const auto& stream = list(layer, h).stream;
+        const int32_t old = used(layer, h);
+        uint32_t* kept = kept_.get() + h * kept_stride_;
+        std::iota(kept, kept + old, 0u);
+        for (size_t rank = static_cast<size_t>(old); rank < stream.size(); ++rank)
+            kept[rank] = static_cast<uint32_t>(old) + stream[rank] - chunk_first_;
+        counts_[static_cast<size_t>(h)] = static_cast<int32_t>(stream.size());
+        grow_within_bound(index(layer, h), std::ssize(stream));
+    }
+    compact(layer);
+    for (int32_t h = 0; h < shape_.heads.kv_heads; ++h)
+        used_[index(layer, h)] = touched_[index(layer, h)] = counts_[static_cast<size_t>(h)];
 }
 
 void KvCache::evict_token(int32_t layer, const std::vector<std::vector<uint32_t>>& dropped)
@@ -168,10 +255,56 @@ void KvCache::evict_token(int32_t layer, const std::vector<std::vector<uint32_t>
 void KvCache::straighten()
 {
     displaced_ = 0;
-    if (!scattered_) return;
-    for (int32_t layer = 0; layer < shape_.layers; ++layer)
-        backend_->straighten({.shape = shape_.heads, .pool = pool(), .lists = lists(layer)});
+    if (scattered_) {
+        for (int32_t layer = 0; layer < shape_.layers; ++layer)
+            backend_->straighten({.shape = shape_.heads, .pool = pool(), .lists = lists(layer)});
+    }
     scattered_ = false;
+    give_back();
+}
+
+// Where one entry lies, in backend memory.
+struct KvCache::Place {
+    std::byte* key = nullptr;
+    std::byte* value = nullptr;
+};
+
+KvCache::Place KvCache::place_of(int32_t layer, int32_t head, uint32_t rank, kernels::Phase phase) const
+{
+    const size_t list = index(layer, head);
+    const int64_t old = used_[list];
+    if (phase == kernels::Phase::Prefill && rank >= old) {
+        const kernels::Staging staged = staging(layer);
+        const int64_t at = (head * staged.capacity + rank - old) * row_bytes();
+        return {staged.keys + at, staged.values + at};
+    }
+    uint32_t row = 0;
+    backend_->download(&row, order_.data<uint32_t>() + static_cast<int64_t>(list) * order_stride() + rank,
+                       sizeof row);
+    const int64_t at = (int64_t{tables_.page(list, row / page_rows)} * page_rows + row % page_rows) * row_bytes();
+    return {keys_.data() + at, values_.data() + at};
+}
+
+void KvCache::load_entry(int32_t layer, int32_t head, uint32_t rank, kernels::Phase phase, std::span<float> key,
+                         std::span<float> value) const
+{
+    const Place place = place_of(layer, head, rank, phase);
+    std::vector<std::byte> row(static_cast<size_t>(row_bytes()));
+    backend_->download(row.data(), place.key, row.size());
+    kernels::to_f32(shape_.type, row.data(), key.data(), shape_.heads.head_dim);
+    backend_->download(row.data(), place.value, row.size());
+    kernels::to_f32(shape_.type, row.data(), value.data(), shape_.heads.head_dim);
+}
+
+void KvCache::store_entry(int32_t layer, int32_t head, uint32_t rank, kernels::Phase phase,
+                          std::span<const float> key, std::span<const float> value)
+{
+    const Place place = place_of(layer, head, rank, phase);
+    std::vector<std::byte> row(static_cast<size_t>(row_bytes()));
+    kernels::from_f32(shape_.type, key.data(), row.data(), shape_.heads.head_dim);
+    backend_->upload(place.key, row.data(), row.size());
+    kernels::from_f32(shape_.type, value.data(), row.data(), shape_.heads.head_dim);
+    backend_->upload(place.value, row.data(), row.size());
 }
 
 KvCache KvCache::clone() const
@@ -179,15 +312,27 @@ KvCache KvCache::clone() const
     KvCache copy(shape_, *backend_);
     backend_->copy(copy.keys_.data(), keys_.data(), keys_.bytes());
     backend_->copy(copy.values_.data(), values_.data(), values_.bytes());
+    backend_->copy(copy.pages_.data(), pages_.data(), pages_.bytes());
     backend_->copy(copy.order_.data(), order_.data(), order_.bytes());
+    copy.tables_ = tables_;
     copy.used_ = used_;
-    for (size_t i = 0; i < lists_.size(); ++i) { // element-wise: keeps the copy's reserved capacity
-        copy.lists_[i].stream.assign(lists_[i].stream.begin(), lists_[i].stream.end());
-        copy.lists_[i].sum.assign(lists_[i].sum.begin(), lists_[i].sum.end());
-        copy.lists_[i].count.assign(lists_[i].count.begin(), lists_[i].count.end());
-    }
+    copy.touched_ = touched_;
+    for (size_t i = 0; i < lists_.size(); ++i)
+        copy.lists_[i].assign(lists_[i]); // keeps the copy's reserved capacity
     copy.displaced_ = displaced_;
     copy.scattered_ = scattered_;
+    return copy;
+}
+
+KvCache KvCache::reshaped(CacheShape shape)
+{
+    KvCache copy(std::move(shape), *backend_);
+    std::vector<std::byte> keys, values;
+    for (int32_t l = 0; l < shape_.layers; ++l)
+        for (int32_t h = 0; h < shape_.heads.kv_heads; ++h) {
+            read(l, h, keys, values);
+            copy.write(l, h, list(l, h), keys, values);
+        }
     return copy;
 }
 
@@ -204,26 +349,22 @@ void KvCache::read(int32_t layer, int32_t head, std::vector<std::byte>& keys, st
                       .values = values.data()});
 }
 
-void KvCache::write(int32_t layer, int32_t head, TokenList tokens, std::span<const std::byte> keys,
+void KvCache::write(int32_t layer, int32_t head, const TokenList& tokens, std::span<const std::byte> keys,
                     std::span<const std::byte> values)
 {
     const size_t at = index(layer, head);
     const auto n = static_cast<int64_t>(tokens.size());
     assert(used_[at] == 0 && n <= shape_.list_budget[at]);
     assert(keys.size() == static_cast<size_t>(n * row_bytes()) && values.size() == keys.size());
+    grow_within_bound(at, n);
     for (int64_t row = 0; row < n; row += page_rows) {
-        const int64_t page =
-            page_table_[at * static_cast<size_t>(page_stride_) + static_cast<size_t>(row / page_rows)];
-        const int64_t to = page * page_rows * row_bytes();
+        const int64_t to = tables_.page(at, row / page_rows) * page_rows * row_bytes();
         const auto bytes = static_cast<size_t>(std::min<int64_t>(page_rows, n - row) * row_bytes());
         backend_->upload(keys_.data() + to, keys.data() + row * row_bytes(), bytes);
         backend_->upload(values_.data() + to, values.data() + row * row_bytes(), bytes);
     }
-    TokenList& list = lists_[at];
-    list.stream.assign(tokens.stream.begin(), tokens.stream.end());
-    list.sum.assign(tokens.sum.begin(), tokens.sum.end());
-    list.count.assign(tokens.count.begin(), tokens.count.end());
-    used_[at] = static_cast<int32_t>(n);
+    lists_[at].assign(tokens);
+    used_[at] = touched_[at] = static_cast<int32_t>(n);
 }
 
 int64_t KvCache::slots_used() const
@@ -233,8 +374,16 @@ int64_t KvCache::slots_used() const
 
 int64_t KvCache::slots_capacity() const
 {
-    const int64_t chunk_slots = int64_t{shape_.layers} * shape_.heads.kv_heads * shape_.chunk;
-    return std::accumulate(shape_.list_budget.begin(), shape_.list_budget.end(), chunk_slots);
+    return shape_.total_slots + std::ssize(lists_) * shape_.staged_rows;
+}
+
+bool KvCache::consistent() const
+{
+    for (size_t i = 0; i < lists_.size(); ++i)
+        if (used_[i] > touched_[i] || pages_for(touched_[i]) > tables_.held(i) ||
+            lists_[i].size() != static_cast<size_t>(used_[i]))
+            return false;
+    return slots_used() <= shape_.total_slots && tables_.consistent();
 }
 
 size_t KvCache::allocated_bytes() const
@@ -242,9 +391,10 @@ size_t KvCache::allocated_bytes() const
     size_t bytes = keys_.bytes() + values_.bytes() + staging_.bytes() + pages_.bytes() + order_.bytes();
     for (const TokenList& list : lists_)
         bytes += list.allocated_bytes();
-    return bytes + page_table_.capacity() * sizeof(uint32_t) +
-           (used_.capacity() + counts_.capacity()) * sizeof(int32_t) +
-           (kept_.capacity() + flat_.capacity()) * sizeof(uint32_t);
+    const size_t kept = static_cast<size_t>(shape_.heads.kv_heads * kept_stride_);
+    return bytes + tables_.allocated_bytes() +
+           (used_.capacity() + touched_.capacity() + counts_.capacity()) * sizeof(int32_t) +
+           (kept + flat_.capacity()) * sizeof(uint32_t);
 }
 
 } // namespace palimpsest::engine

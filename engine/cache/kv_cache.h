@@ -1,18 +1,24 @@
-// Keys and values of one stream, allocated once: per (layer, KV head) its budget and one row more, in pages of 64
-// rows from one pool, and a staging buffer for the chunk.
+// Keys and values of one stream, allocated once: lists of one (layer, KV head) each, in pages of 64 rows from one
+// pool, and a staging buffer for the chunk.
 //
 // A row is a physical place. A token has a stream index, which never changes, and a rank in its list, which is its
 // position in contiguous mode and shrinks as others leave. After a prefill chunk row = rank; while decoding nothing
 // moves and an order list, rank -> row, says where each token lies (architecture.md, contract 3).
+//
+// Lists may be ragged. Where their limits add up to the total, every list holds the pages of its limit from the
+// start. Where they share, pages go to and fro: sum over lists of ceil((n + 1) / 64) pages, a row for the next
+// token included, is at most total / 64 + lists, so that is what the pool has.
 //
 // Not thread-safe: one owner feeds and evicts.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
+#include "engine/cache/page_tables.h"
 #include "engine/cache/token_list.h"
 #include "kernels/backend.h"
 
@@ -22,10 +28,19 @@ struct CacheShape {
     int32_t layers = 0;
     kernels::HeadShape heads;
     kernels::DType type = kernels::DType::F16;
-    int32_t chunk = 1;                // rows the staging buffer holds
+    int32_t staged_rows = 1;          // rows the staging buffer holds
     bool stage_every_layer = false;   // for policies that evict after all layers
     bool with_signals = false;        // keep sums and counts
-    std::vector<int32_t> list_budget; // [layers, kv_heads] tokens a list holds after eviction
+    int32_t moments_each = 0;         // numbers of TokenList::moments per token
+    std::vector<int32_t> list_budget; // [layers, kv_heads] the most tokens a list holds after eviction
+    int64_t total_slots = 0;          // the most tokens all lists together hold then
+};
+
+// What attention showed of one list, on the host; empty what the policy did not ask for.
+struct ListSignals {
+    std::span<const float> columns{};                   // [n] sums or low counts
+    int32_t divisor = 1;                                // of columns
+    std::span<const float> head_sums{}, head_squares{}; // [group, n]
 };
 
 class KvCache {
@@ -45,12 +60,17 @@ public:
     // A chunk's tokens enter every list of the layer (as ranks; their keys and values still lie in staging, or, in
     // decode, in a free row).
     void append(int32_t layer, uint32_t first, int32_t rows);
-    // Undoes append, before anything was evicted.
+    // Undoes append of the newest tokens, before anything was evicted.
     void take_back(int32_t layer, int32_t rows);
-    // Adds attention column sums [kv_heads, stride] of the newest chunk, on the host.
-    void accumulate(int32_t layer, int32_t window, int32_t rows, const float* columns, int64_t stride);
-    // Ends a prefill chunk: drops ranks of each head, closes the kept rows up and moves survivors in from staging.
+    // Adds what the last `rows` tokens' attention showed of a list, over a window of so many queries.
+    void accumulate(int32_t layer, int32_t head, int32_t window, int32_t rows, const ListSignals& seen);
+    // Ends a prefill chunk: drops ranks of each head and closes the kept rows up. Survivors move in from staging at
+    // once if no lists share slots. Otherwise pages are given back, and take_in moves them in, for layers that
+    // share after all of these have closed up.
     void evict_chunk(int32_t layer, const std::vector<std::vector<uint32_t>>& dropped);
+    void take_in(int32_t layer);
+    // Finds a row for one token more in every list: comes before a decode step.
+    void reserve_token();
     // Ends a decode step: drops ranks, moves nothing.
     void evict_token(int32_t layer, const std::vector<std::vector<uint32_t>>& dropped);
     // Makes row = rank everywhere, which prefill requires and decode is faster for.
@@ -58,17 +78,29 @@ public:
     // Decode evictions since the last straighten, most over layers.
     int32_t displaced() const { return displaced_; }
 
+    // One entry as numbers, [head_dim] each, between append and eviction; keys as they lie, rotated or not.
+    void load_entry(int32_t layer, int32_t head, uint32_t rank, kernels::Phase phase, std::span<float> key,
+                    std::span<float> value) const;
+    void store_entry(int32_t layer, int32_t head, uint32_t rank, kernels::Phase phase, std::span<const float> key,
+                     std::span<const float> value);
+    TokenList& statistics(int32_t layer, int32_t head) { return lists_[index(layer, head)]; } // for merging
+
     KvCache clone() const;
+    // The same tokens in another shape. REQUIRES: they fit it, and nothing but limits and staged rows differs.
+    KvCache reshaped(CacheShape shape);
 
     // Keys and values of one list in rank order, [used, head_dim] each in shape().type.
     void read(int32_t layer, int32_t head, std::vector<std::byte>& keys, std::vector<std::byte>& values);
-    // Fills an empty list. REQUIRES: sizes agree with tokens and shape, tokens <= capacity.
-    void write(int32_t layer, int32_t head, TokenList tokens, std::span<const std::byte> keys,
+    // Fills an empty list. REQUIRES: sizes agree with tokens and shape, tokens <= capacity, and with all lists
+    // filled so far <= total_slots.
+    void write(int32_t layer, int32_t head, const TokenList& tokens, std::span<const std::byte> keys,
                std::span<const std::byte> values);
 
     int64_t slots_used() const;
     int64_t slots_capacity() const;
     size_t allocated_bytes() const; // as allocated, host and backend memory
+    // Whether every page is free or held once, and every list holds the pages of its rows; for tests.
+    bool consistent() const;
 
 private:
     size_t index(int32_t layer, int32_t head) const
@@ -76,21 +108,36 @@ private:
         return static_cast<size_t>(layer) * static_cast<size_t>(shape_.heads.kv_heads) + static_cast<size_t>(head);
     }
     int64_t row_bytes() const { return kernels::row_bytes(shape_.type, shape_.heads.head_dim); }
+    int64_t order_stride() const { return page_stride_ * kernels::page_rows; }
+    bool shares() const { return shares_; }
+
+    bool grow(size_t list, int64_t rows); // false: the pool is out
+    void grow_within_bound(size_t list, int64_t rows);
+    void give_back(); // pages beyond the used rows. REQUIRES: row = rank
+    bool reserve_rows();
+    void compact(int32_t layer); // to counts_ ranks of kept_
+    struct Place;
+    Place place_of(int32_t layer, int32_t head, uint32_t rank, kernels::Phase phase) const;
 
     CacheShape shape_;
     kernels::Backend* backend_;
-    int64_t page_stride_ = 0;          // pages of the longest list
+    bool shares_ = false;
+    int64_t page_stride_ = 0; // pages of the longest list
+    int64_t page_count_ = 0;
     kernels::Buffer keys_;             // [pages, 64, head_dim]
     kernels::Buffer values_;           // [pages, 64, head_dim]
-    kernels::Buffer staging_;          // [staged layers][keys, values][kv_heads, chunk, head_dim]
+    kernels::Buffer staging_;          // [staged layers][keys, values][kv_heads, staged rows, head_dim]
     kernels::Buffer pages_;            // u32 [layers, kv_heads, page_stride]
-    kernels::Buffer order_;            // u32 [layers, kv_heads, page_stride * 64]
-    std::vector<uint32_t> page_table_; // host copy of pages_
+    kernels::Buffer order_;            // u32 [layers, kv_heads, page_stride * 64], as far as pages are held
+    PageTables tables_;                // host copy of pages_
     std::vector<int32_t> used_;        // [layers, kv_heads]
+    std::vector<int32_t> touched_;     // [layers, kv_heads] rows from here on were free since row = rank held last
     std::vector<TokenList> lists_;     // [layers, kv_heads]
-    std::vector<uint32_t> kept_;       // [kv_heads, longest list + chunk], scratch of evict_chunk
-    std::vector<uint32_t> flat_;       // [kv_heads, most dropped], scratch of evict_token
-    std::vector<int32_t> counts_;      // [kv_heads], scratch of both
+    uint32_t chunk_first_ = 0;         // stream index of the newest chunk's first token
+    std::unique_ptr<uint32_t[]> kept_; // [kv_heads, longest list + staged rows], scratch of evict_chunk
+    int64_t kept_stride_ = 0;
+    std::vector<uint32_t> flat_;  // [kv_heads, most dropped], scratch of evict_token
+    std::vector<int32_t> counts_; // [kv_heads], scratch of both
     int32_t displaced_ = 0;
     bool scattered_ = false; // some order list may differ from the identity
 };

@@ -16,11 +16,14 @@ struct TokenList {
 
     size_t size() const { return stream.size(); }
 
-    // Appends `rows` new tokens with nothing accumulated yet.
-    void append(uint32_t first, int32_t rows, bool with_signals);
-    void truncate(size_t size);
+    // Appends `rows` new tokens with nothing accumulated yet; `moments_each`: group * 2, or 0.
+    void append(uint32_t first, int32_t rows, bool with_signals, int32_t moments_each = 0);
+    void truncate(size_t tokens);
     // Removes ranks, ascending and distinct; one pass from the first of them on.
     void drop(std::span<const uint32_t> ranks);
+    // The values of another list, in the memory this one has.
+    void assign(const TokenList& other);
+    void reserve(size_t tokens, bool with_signals, int32_t moments_each);
     size_t allocated_bytes() const;
 };
 

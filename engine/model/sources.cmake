@@ -19,6 +19,7 @@ set(MODEL_SOURCES
     model/rope_factors.cpp
     model/safetensors_file.cpp
     model/shard_index.cpp
+    model/signal_buffers.cpp
     model/spm_model_check.cpp
     model/strict_json.cpp
     model/transformer.cpp)

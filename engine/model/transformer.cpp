@@ -9,8 +9,6 @@ namespace {
 
 constexpr int64_t logit_rows = 64; // rows that go through the output matrix at once
 
-static_assert(SignalNeeds::all == kernels::SignalRequest::all);
-
 class StopScope {
 public:
     StopScope(kernels::Backend& backend, std::stop_token stop) : backend_(backend)
@@ -27,99 +25,126 @@ private:
 
 } // namespace
 
-Transformer::Transformer(const Model& model, PositionMode positions, int32_t max_rows, int32_t max_ranks,
-                         SignalNeeds signals)
-    : model_(model), shape_(model.head_shape()), angles_(model.config()), positions_(positions), signals_(signals),
-      ranks_(max_ranks)
+Transformer::Transformer(const Model& model, const TransformerShape& shape)
+    : model_(&model), shape_(model.head_shape()), angles_(model.config()), made_for_(shape),
+      signals_(shape.signals, model.head_shape(), shape.layers_first ? model.config().layers : 1, shape.max_ranks,
+               model.backend())
 {
     const ModelConfig& c = model.config();
     kernels::Backend& backend = model.backend();
-    const auto rows = static_cast<size_t>(max_rows);
+    const auto rows = static_cast<size_t>(shape.max_rows);
     x_ = kernels::Buffer(backend, rows * static_cast<size_t>(c.dim) * sizeof(float));
     qkv_ = kernels::Buffer(backend, rows * static_cast<size_t>(shape_.qkv_width()) * sizeof(float));
     heads_ = kernels::Buffer(backend, rows * static_cast<size_t>(c.heads * c.head_dim) * sizeof(float));
-    if (signals.any())
-        sums_ = kernels::Buffer(backend, static_cast<size_t>(c.layers * c.kv_heads * ranks_) * sizeof(float));
-    const int64_t positions_at_once = positions == PositionMode::Contiguous ? max_ranks : max_rows;
+    const bool contiguous = shape.positions == PositionMode::Contiguous;
+    const int64_t positions_at_once = contiguous ? shape.max_ranks : shape.max_rows;
     rope_ = kernels::Buffer(backend, static_cast<size_t>(positions_at_once * c.rotary_dim) * sizeof(float));
-    if (positions == PositionMode::Contiguous) {
-        const std::vector<float> table = angles_.table(0, max_ranks);
+    if (contiguous) {
+        const std::vector<float> table = angles_.table(0, positions_at_once);
         backend.upload(rope_.data(), table.data(), rope_.bytes());
-        rope_rows_ = max_ranks;
+        rope_rows_ = positions_at_once;
     }
-    logits_ = kernels::Buffer(backend, static_cast<size_t>(std::min<int64_t>(logit_rows, max_rows) * c.vocabulary) *
-                                           sizeof(float));
+    logits_ = kernels::Buffer(
+        backend, static_cast<size_t>(std::min<int64_t>(logit_rows, shape.max_rows) * c.vocabulary) * sizeof(float));
+    if (!shape.retrieval) return;
+    const int64_t layers = std::max(0, c.layers - shape.retrieval->skip_layers);
+    bounds_ = kernels::Buffer(backend, static_cast<size_t>(layers * floats_of_bounds()) * sizeof(float));
 }
 
 bool Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows, uint64_t first,
-                          KvCache& cache, bool coupled, LayerStep& step, std::stop_token stop)
+                          std::span<const TokenId> probe, KvCache& cache, LayerStep& step, std::stop_token stop)
 {
     assert(std::accumulate(chunk_rows.begin(), chunk_rows.end(), int64_t{0}) == std::ssize(tokens));
-    assert(!coupled || chunk_rows.size() == 1);
+    const bool layers_first = made_for_.layers_first;
+    assert(!layers_first || chunk_rows.size() == 1);
     cache.straighten();
-    rows_ = std::ssize(tokens);
-    phase_ = kernels::Phase::Prefill;
-    prepare_angles(first, rows_);
+    const std::span<const TokenId> rows = lay_out(tokens, chunk_rows, probe);
+    prepare_angles(first, std::ssize(tokens) + probe_rows_);
 
-    const int32_t layers = model_.config().layers;
-    int32_t attended = 0;
+    const int32_t layers = model_->config().layers;
+    seen_.clear();
     {
-        const StopScope stoppable(model_.backend(), coupled ? stop : std::stop_token());
-        model_.backend().embed({.table = &model_.embedding(), .ids = tokens, .y = x_.data<float>()});
-        while (attended < layers && !(coupled && stop.stop_requested())) {
-            const int32_t l = attended++;
+        const StopScope stoppable(model_->backend(), layers_first ? stop : std::stop_token());
+        model_->backend().embed({.table = &model_->embedding(), .ids = rows, .y = x_.data<float>()});
+        for (int32_t l = 0; l < layers && !(layers_first && stop.stop_requested()); ++l) {
             project_qkv(l);
-            int64_t row = 0;
-            for (size_t i = 0; i < chunk_rows.size(); ++i) {
-                attend_chunk(l, row, chunk_rows[i], first, cache);
-                if (!coupled) step.attended(l, static_cast<int32_t>(i), chunk_rows[i], phase_, sums_of(l), ranks_);
-                row += chunk_rows[i];
+            for (size_t i = 0; i < chunks_.size(); ++i) {
+                const kernels::SignalRequest shown = attend_chunk(l, chunks_[i], first, cache);
+                if (layers_first) {
+                    seen_.push_back(shown);
+                    continue;
+                }
+                step.attended(l, static_cast<int32_t>(i), chunks_[i].tokens + probe_rows_, probe_rows_, shown);
+                end_layer(l, static_cast<int32_t>(i), chunks_[i].tokens, cache, step);
             }
             finish_layer(l);
         }
     }
-    if (!coupled) return true;
+    if (!layers_first) return true;
     // A stop that came before the scope's end may have cut any operation short, the last one too.
-    const bool stopped = attended < layers || stop.stop_requested();
-    for (int32_t l = 0; l < attended; ++l) {
+    const bool stopped = std::ssize(seen_) < layers || stop.stop_requested();
+    const int32_t appended = chunk_rows[0] + probe_rows_;
+    for (int32_t l = 0; l < std::ssize(seen_); ++l) {
         if (stopped)
-            cache.take_back(l, chunk_rows[0]);
+            cache.take_back(l, appended);
         else
-            step.attended(l, 0, chunk_rows[0], phase_, sums_of(l), ranks_);
+            step.attended(l, 0, appended, probe_rows_, seen_[static_cast<size_t>(l)]);
     }
+    if (!stopped) end_layers(chunk_rows[0], cache, step);
     return !stopped;
+}
+
+// Rows of a super-chunk: every chunk's tokens, and behind them the probe's.
+std::span<const TokenId> Transformer::lay_out(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows,
+                                              std::span<const TokenId> probe)
+{
+    phase_ = kernels::Phase::Prefill;
+    probe_rows_ = static_cast<int32_t>(probe.size());
+    chunks_.clear();
+    with_probe_.clear();
+    Chunk next;
+    for (const int32_t count : chunk_rows) {
+        next.tokens = count;
+        chunks_.push_back(next);
+        if (!probe.empty()) {
+            const auto own = tokens.subspan(static_cast<size_t>(next.token), static_cast<size_t>(count));
+            with_probe_.insert(with_probe_.end(), own.begin(), own.end());
+            with_probe_.insert(with_probe_.end(), probe.begin(), probe.end());
+        }
+        next.row += count + probe_rows_;
+        next.token += count;
+    }
+    rows_ = next.row;
+    return probe.empty() ? tokens : std::span<const TokenId>(with_probe_);
 }
 
 void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerStep& step)
 {
     constexpr int32_t displaced_rows_worth_a_sweep = 256; // performance.md, 1.2
     if (cache.displaced() >= displaced_rows_worth_a_sweep) cache.straighten();
+    cache.reserve_token();
     rows_ = 1;
+    probe_rows_ = 0;
     phase_ = kernels::Phase::Decode;
     prepare_angles(index, 1);
 
-    model_.backend().embed({.table = &model_.embedding(), .ids = {&token, 1}, .y = x_.data<float>()});
-    for (int32_t l = 0; l < model_.config().layers; ++l) {
+    model_->backend().embed({.table = &model_->embedding(), .ids = {&token, 1}, .y = x_.data<float>()});
+    for (int32_t l = 0; l < model_->config().layers; ++l) {
         project_qkv(l);
-        model_.backend().decode_attend({.shape = shape_,
-                                        .qkv = qkv_.data<float>(),
-                                        .pool = cache.pool(),
-                                        .lists = cache.lists(l),
-                                        .rotation = rotation(0),
-                                        .out = heads_.data<float>(),
-                                        .signals = request(l),
-                                        .retrieval = {}});
-        cache.append(l, static_cast<uint32_t>(index), 1);
-        step.attended(l, 0, 1, phase_, sums_of(l), ranks_);
+        step.attended(l, 0, 1, 0, attend_token(l, index, cache));
+        if (!made_for_.couples_layers) end_layer(l, 0, 1, cache, step);
         finish_layer(l);
     }
+    if (made_for_.couples_layers) end_layers(1, cache, step);
 }
 
-void Transformer::attend_chunk(int32_t layer, int64_t row, int32_t rows, uint64_t first, KvCache& cache)
+kernels::SignalRequest Transformer::attend_chunk(int32_t layer, const Chunk& chunk, uint64_t first, KvCache& cache)
 {
-    kernels::Backend& backend = model_.backend();
-    const float* qkv = qkv_.data<float>() + row * shape_.qkv_width();
-    const kernels::Rotation turn = rotation(row);
+    kernels::Backend& backend = model_->backend();
+    const float* qkv = qkv_.data<float>() + chunk.row * shape_.qkv_width();
+    const kernels::Rotation turn = rotation(chunk.token);
+    const int32_t rows = chunk.tokens + probe_rows_;
+    const kernels::SignalRequest wanted = signals_.request(layer, int64_t{cache.used(layer, 0)} + rows);
     backend.stage({.shape = shape_,
                    .qkv = qkv,
                    .rows = rows,
@@ -133,100 +158,182 @@ void Transformer::attend_chunk(int32_t layer, int64_t row, int32_t rows, uint64_
                     .lists = cache.lists(layer),
                     .staging = cache.staging(layer),
                     .rotation = turn,
-                    .out = heads_.data<float>() + row * shape_.query_heads * shape_.head_dim,
-                    .signals = request(layer)});
-    cache.append(layer, static_cast<uint32_t>(first + static_cast<uint64_t>(row)), rows);
+                    .out = heads_.data<float>() + chunk.row * shape_.query_heads * shape_.head_dim,
+                    .signals = wanted});
+    cache.append(layer, static_cast<uint32_t>(first + static_cast<uint64_t>(chunk.token)), rows);
+    return wanted;
+}
+
+kernels::SignalRequest Transformer::attend_token(int32_t layer, uint64_t index, KvCache& cache)
+{
+    const kernels::SignalRequest wanted = signals_.request(layer, int64_t{cache.used(layer, 0)} + 1);
+    model_->backend().decode_attend({.shape = shape_,
+                                     .qkv = qkv_.data<float>(),
+                                     .pool = cache.pool(),
+                                     .lists = cache.lists(layer),
+                                     .rotation = rotation(0),
+                                     .out = heads_.data<float>(),
+                                     .signals = wanted,
+                                     .retrieval = retrieval_of(layer)});
+    cache.append(layer, static_cast<uint32_t>(index), 1);
+    return wanted;
+}
+
+void Transformer::end_layer(int32_t layer, int32_t chunk, int32_t rows, KvCache& cache, LayerStep& step)
+{
+    const int64_t before = cache.used(layer, 0);
+    step.evict(layer, chunk, rows, phase_);
+    if (phase_ == kernels::Phase::Prefill) cache.take_in(layer);
+    bound_new_pages(layer, before, cache);
+}
+
+// Lists of different layers may share slots: all close up before anything moves in.
+void Transformer::end_layers(int32_t rows, KvCache& cache, LayerStep& step)
+{
+    const int32_t layers = model_->config().layers;
+    const int64_t before = cache.used(0, 0);
+    for (int32_t l = 0; l < layers; ++l)
+        step.evict(l, 0, rows, phase_);
+    for (int32_t l = 0; l < layers; ++l) {
+        if (phase_ == kernels::Phase::Prefill) cache.take_in(l);
+        bound_new_pages(l, before, cache);
+    }
+}
+
+int64_t Transformer::pages_of_bounds() const
+{
+    const int32_t page = made_for_.retrieval->page;
+    return (made_for_.max_ranks + page - 1) / page;
+}
+
+int64_t Transformer::floats_of_bounds() const
+{
+    return int64_t{shape_.kv_heads} * pages_of_bounds() * 2 * shape_.head_dim;
+}
+
+bool Transformer::retrieves(int32_t layer) const
+{
+    return made_for_.retrieval && layer >= made_for_.retrieval->skip_layers;
+}
+
+kernels::PageBounds Transformer::bounds_of(int32_t layer) const
+{
+    return {.bounds = bounds_.data<float>() + (layer - made_for_.retrieval->skip_layers) * floats_of_bounds(),
+            .page_stride = pages_of_bounds(),
+            .page = made_for_.retrieval->page};
+}
+
+kernels::PageRetrieval Transformer::retrieval_of(int32_t layer) const
+{
+    if (!retrieves(layer)) return {};
+    const Retrieval& how = *made_for_.retrieval;
+    return {.pages = bounds_of(layer), .tokens = how.tokens, .most_pages = how.most_pages(), .top_p = how.top_p};
+}
+
+void Transformer::bound_new_pages(int32_t layer, int64_t first, KvCache& cache)
+{
+    if (!retrieves(layer)) return;
+    model_->backend().bound_pages({.shape = shape_,
+                                   .pool = cache.pool(),
+                                   .lists = cache.lists(layer),
+                                   .rotation = rotation(0),
+                                   .first = first,
+                                   .pages = bounds_of(layer)});
+}
+
+void Transformer::bound_pages(KvCache& cache)
+{
+    cache.straighten();
+    for (int32_t l = 0; l < model_->config().layers; ++l)
+        bound_new_pages(l, 0, cache);
 }
 
 void Transformer::project_qkv(int32_t layer)
 {
-    const LayerWeights& w = model_.layer(layer);
-    model_.backend().linear({.x = x_.data<float>(),
-                             .rows = rows_,
-                             .norm = {w.attention_norm.data<float>(), model_.config().rms_epsilon},
-                             .weight = w.qkv.get(),
-                             .bias = w.qkv_bias.data<float>(),
-                             .y = qkv_.data<float>(),
-                             .phase = phase_});
+    const LayerWeights& w = model_->layer(layer);
+    model_->backend().linear({.x = x_.data<float>(),
+                              .rows = rows_,
+                              .norm = {w.attention_norm.data<float>(), model_->config().rms_epsilon},
+                              .weight = w.qkv.get(),
+                              .bias = w.qkv_bias.data<float>(),
+                              .y = qkv_.data<float>(),
+                              .phase = phase_});
 }
 
 void Transformer::finish_layer(int32_t layer)
 {
-    const LayerWeights& w = model_.layer(layer);
-    model_.backend().linear({.x = heads_.data<float>(),
-                             .rows = rows_,
-                             .norm = {},
-                             .weight = w.output.get(),
-                             .bias = nullptr,
-                             .y = x_.data<float>(),
-                             .accumulate = true,
-                             .phase = phase_});
-    model_.backend().feed_forward({.x = x_.data<float>(),
-                                   .rows = rows_,
-                                   .norm = {w.ffn_norm.data<float>(), model_.config().rms_epsilon},
-                                   .gate_up = w.gate_up.get(),
-                                   .down = w.down.get(),
-                                   .phase = phase_});
+    const LayerWeights& w = model_->layer(layer);
+    model_->backend().linear({.x = heads_.data<float>(),
+                              .rows = rows_,
+                              .norm = {},
+                              .weight = w.output.get(),
+                              .bias = nullptr,
+                              .y = x_.data<float>(),
+                              .accumulate = true,
+                              .phase = phase_});
+    model_->backend().feed_forward({.x = x_.data<float>(),
+                                    .rows = rows_,
+                                    .norm = {w.ffn_norm.data<float>(), model_->config().rms_epsilon},
+                                    .gate_up = w.gate_up.get(),
+                                    .down = w.down.get(),
+                                    .phase = phase_});
 }
 
-void Transformer::prepare_angles(uint64_t first, int64_t rows)
+void Transformer::prepare_angles(uint64_t first, int64_t positions)
 {
-    if (positions_ == PositionMode::Contiguous) return;
-    const std::vector<float> table = angles_.table(static_cast<int64_t>(first), rows);
-    model_.backend().upload(rope_.data(), table.data(), table.size() * sizeof(float));
-    rope_rows_ = rows;
+    if (made_for_.positions == PositionMode::Contiguous) return;
+    const std::vector<float> table = angles_.table(static_cast<int64_t>(first), positions);
+    model_->backend().upload(rope_.data(), table.data(), table.size() * sizeof(float));
+    rope_rows_ = positions;
 }
 
-kernels::Rotation Transformer::rotation(int64_t row) const
+kernels::Rotation Transformer::rotation(int64_t token) const
 {
-    const int64_t skip = positions_ == PositionMode::Original ? row : 0;
-    return {{rope_.data<float>() + skip * angles_.rotary_dim(), rope_rows_ - skip, angles_.rotary_dim()},
-            positions_ == PositionMode::Original};
-}
-
-kernels::SignalRequest Transformer::request(int32_t layer) const
-{
-    // "all" is the same number on both sides
-    return {.rows = signals_.window, .sums = sums_of(layer), .stride = ranks_};
-}
-
-float* Transformer::sums_of(int32_t layer) const
-{
-    if (!signals_.any()) return nullptr;
-    return sums_.data<float>() + int64_t{layer} * shape_.kv_heads * ranks_;
+    const bool original = made_for_.positions == PositionMode::Original;
+    const int64_t skip = original ? token : 0;
+    return {{rope_.data<float>() + skip * angles_.rotary_dim(), rope_rows_ - skip, angles_.rotary_dim()}, original};
 }
 
 void Transformer::last_logits(std::vector<float>& logits)
 {
-    compute_logits(rows_ - 1, 1, phase_, logits);
+    logits.resize(static_cast<size_t>(model_->config().vocabulary));
+    compute_logits(rows_ - probe_rows_ - 1, 1, phase_, logits.data());
 }
 
 void Transformer::logits(int64_t begin, int64_t count, std::vector<float>& logits)
 {
-    compute_logits(begin, count, kernels::Phase::Prefill, logits);
+    const int64_t vocabulary = model_->config().vocabulary;
+    logits.resize(static_cast<size_t>(count * vocabulary));
+    for (const Chunk& chunk : chunks_) {
+        const int64_t from = std::max(begin, chunk.token);
+        const int64_t to = std::min(begin + count, chunk.token + chunk.tokens);
+        if (from < to)
+            compute_logits(chunk.row + from - chunk.token, to - from, kernels::Phase::Prefill,
+                           logits.data() + (from - begin) * vocabulary);
+    }
 }
 
-void Transformer::compute_logits(int64_t begin, int64_t count, kernels::Phase phase, std::vector<float>& logits)
+void Transformer::compute_logits(int64_t row, int64_t count, kernels::Phase phase, float* logits)
 {
-    const ModelConfig& c = model_.config();
-    logits.resize(static_cast<size_t>(count * c.vocabulary));
+    const ModelConfig& c = model_->config();
     const int64_t at_once = static_cast<int64_t>(logits_.bytes() / sizeof(float)) / c.vocabulary;
     for (int64_t done = 0; done < count; done += at_once) {
         const int64_t rows = std::min(at_once, count - done);
-        model_.backend().linear({.x = x_.data<float>() + (begin + done) * c.dim,
-                                 .rows = rows,
-                                 .norm = {model_.output_norm(), c.rms_epsilon},
-                                 .weight = &model_.output(),
-                                 .y = logits_.data<float>(),
-                                 .phase = phase});
-        model_.backend().download(logits.data() + done * c.vocabulary, logits_.data(),
-                                  static_cast<size_t>(rows * c.vocabulary) * sizeof(float));
+        model_->backend().linear({.x = x_.data<float>() + (row + done) * c.dim,
+                                  .rows = rows,
+                                  .norm = {model_->output_norm(), c.rms_epsilon},
+                                  .weight = &model_->output(),
+                                  .y = logits_.data<float>(),
+                                  .phase = phase});
+        model_->backend().download(logits + done * c.vocabulary, logits_.data(),
+                                   static_cast<size_t>(rows * c.vocabulary) * sizeof(float));
     }
 }
 
 size_t Transformer::allocated_bytes() const
 {
-    return x_.bytes() + qkv_.bytes() + heads_.bytes() + sums_.bytes() + rope_.bytes() + logits_.bytes();
+    return x_.bytes() + qkv_.bytes() + heads_.bytes() + signals_.allocated_bytes() + rope_.bytes() +
+           logits_.bytes() + bounds_.bytes();
 }
 
 } // namespace palimpsest::engine

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "engine/cache/kv_cache.h"
 #include "engine/model/model.h"
 #include "engine/model/rope_angles.h"
+#include "engine/model/signal_buffers.h"
 #include "engine/policy/policy.h"
 
 namespace palimpsest::engine {
@@ -21,58 +23,92 @@ namespace palimpsest::engine {
 class LayerStep {
 public:
     virtual ~LayerStep() = default;
-    // `rows` new tokens stand at the end of every list of the layer. `sums` [kv_heads, stride] are the attention
-    // column sums the policy asked for, in backend memory, null if it asked for none. Must end the chunk with
-    // KvCache::evict_chunk (prefill) or evict_token (decode).
-    virtual void attended(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase, const float* sums,
-                          int64_t stride) = 0;
+    // `rows` new tokens stand at the end of every list of the layer, the last `probe_rows` of them only for what
+    // their attention shows: must take these back (KvCache::take_back). `seen` are the signals the policy asked
+    // for, outputs in backend memory. Nothing is evicted yet.
+    virtual void attended(int32_t layer, int32_t chunk, int32_t rows, int32_t probe_rows,
+                          const kernels::SignalRequest& seen) = 0;
+    // After attended of this layer, or of all layers if these are coupled; `rows` without the probe's. Must end the
+    // chunk with KvCache::evict_chunk (prefill) or evict_token (decode).
+    virtual void evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase) = 0;
+};
+
+// What a forward pass is made for.
+struct TransformerShape {
+    PositionMode positions = PositionMode::Contiguous;
+    int32_t max_rows = 1;        // of one super-chunk, probes included
+    int32_t max_ranks = 1;       // longest list, chunk and probe
+    bool layers_first = false;   // prefill runs chunk by chunk through all layers before anything is evicted
+    bool couples_layers = false; // so does decoding
+    SignalNeeds signals{};
+    std::optional<Retrieval> retrieval{};
 };
 
 class Transformer {
 public:
-    // `max_rows`: rows of one super-chunk; `max_ranks`: longest list plus chunk. The model must outlive this.
-    Transformer(const Model& model, PositionMode positions, int32_t max_rows, int32_t max_ranks,
-                SignalNeeds signals);
+    Transformer(const Model& model, const TransformerShape& shape); // the model must outlive this
 
-    // Feeds `tokens`, cut into chunks of the given rows (their sum is the number of tokens, <= max_rows). `first`
-    // is the stream index of the first token. With `coupled`, eviction of all layers follows the last layer, which
-    // REQUIRES a single chunk and a cache that stages every layer; only then it can be stopped on the way: it
-    // returns false, the cache is as before, and there are no logits.
+    // Feeds `tokens`, cut into chunks of the given rows (their sum is the number of tokens). `first` is the stream
+    // index of the first token. Every chunk is followed by the tokens of `probe`, rows that attend to what is kept,
+    // to the chunk and to one another, and are not stored (LayerStep::attended). If layers go first, this REQUIRES
+    // a single chunk and a cache that stages every layer; only then it can be stopped on the way: it returns false,
+    // the cache is as before, and there are no logits.
     bool prefill(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows, uint64_t first,
-                 KvCache& cache, bool coupled, LayerStep& step, std::stop_token stop = {});
+                 std::span<const TokenId> probe, KvCache& cache, LayerStep& step, std::stop_token stop = {});
     void decode(TokenId token, uint64_t index, KvCache& cache, LayerStep& step);
 
-    // Logits after the last prefill or decode: of its last row; or of rows [begin, begin + count) of a prefill.
+    // Logits after the last prefill or decode: of its last token; or of tokens [begin, begin + count) of a prefill.
     void last_logits(std::vector<float>& logits);                          // [vocabulary]
     void logits(int64_t begin, int64_t count, std::vector<float>& logits); // [count, vocabulary]
+
+    // Makes what retrieval knows of the cache anew; a cache that was not filled by this REQUIRES it.
+    void bound_pages(KvCache& cache);
 
     size_t allocated_bytes() const;
 
 private:
+    struct Chunk {
+        int64_t row = 0;    // of the super-chunk, where it begins
+        int64_t token = 0;  // of the input, where it begins
+        int32_t tokens = 0; // the probe's follow
+    };
+    std::span<const TokenId> lay_out(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows,
+                                     std::span<const TokenId> probe);
     void project_qkv(int32_t layer);
-    void attend_chunk(int32_t layer, int64_t row, int32_t rows, uint64_t first, KvCache& cache);
+    kernels::SignalRequest attend_chunk(int32_t layer, const Chunk& chunk, uint64_t first, KvCache& cache);
+    kernels::SignalRequest attend_token(int32_t layer, uint64_t index, KvCache& cache);
+    void end_layer(int32_t layer, int32_t chunk, int32_t rows, KvCache& cache, LayerStep& step);
+    void end_layers(int32_t rows, KvCache& cache, LayerStep& step);
+    void bound_new_pages(int32_t layer, int64_t first, KvCache& cache);
     void finish_layer(int32_t layer); // output projection and feed-forward
-    void prepare_angles(uint64_t first, int64_t rows);
-    kernels::Rotation rotation(int64_t row) const; // of a chunk that starts at this row of the super-chunk
-    kernels::SignalRequest request(int32_t layer) const;
-    float* sums_of(int32_t layer) const;
-    void compute_logits(int64_t begin, int64_t count, kernels::Phase phase, std::vector<float>& logits);
+    void prepare_angles(uint64_t first, int64_t positions);
+    kernels::Rotation rotation(int64_t token) const; // of a chunk that starts at this token of the input
+    bool retrieves(int32_t layer) const;
+    int64_t pages_of_bounds() const;  // of one list
+    int64_t floats_of_bounds() const; // of one layer
+    kernels::PageBounds bounds_of(int32_t layer) const;
+    kernels::PageRetrieval retrieval_of(int32_t layer) const;
+    void compute_logits(int64_t row, int64_t count, kernels::Phase phase,
+                        float* logits); // host [count, vocabulary]
 
-    const Model& model_;
+    const Model* model_;
     kernels::HeadShape shape_;
     RopeAngles angles_;
-    PositionMode positions_;
-    SignalNeeds signals_;
-    int64_t ranks_;    // width of a row of sums_
-    int64_t rows_ = 0; // of the last call
+    TransformerShape made_for_;
+    SignalBuffers signals_;
+    std::vector<Chunk> chunks_;                // of the last prefill
+    std::vector<TokenId> with_probe_;          // its tokens and probes, as rows
+    std::vector<kernels::SignalRequest> seen_; // its layers' signals, if layers go first
+    int64_t rows_ = 0;                         // of the last call
+    int32_t probe_rows_ = 0;
     kernels::Phase phase_ = kernels::Phase::Prefill;
     kernels::Buffer x_;     // f32 [max_rows, dim]
     kernels::Buffer qkv_;   // f32 [max_rows, qkv width]
     kernels::Buffer heads_; // f32 [max_rows, heads * head_dim]
-    kernels::Buffer sums_;  // f32 [layers, kv_heads, ranks], empty without signals
-    kernels::Buffer rope_;  // f32 [positions, rotary_dim]; contiguous: from 0; original: of the last call's rows
+    kernels::Buffer rope_;  // f32 [positions, rotary_dim]; contiguous: from 0; original: of the last call's tokens
     int64_t rope_rows_ = 0;
     kernels::Buffer logits_; // f32 [rows at once, vocabulary]
+    kernels::Buffer bounds_; // f32 [layers that retrieve][kv_heads, pages][least, greatest][head_dim]
 };
 
 } // namespace palimpsest::engine

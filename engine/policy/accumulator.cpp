@@ -36,4 +36,19 @@ void accumulate(int32_t window, int32_t chunk_rows, int32_t group, std::span<con
     }
 }
 
+void accumulate_moments(int32_t window, int32_t chunk_rows, int32_t group, std::span<const float> sums,
+                        std::span<const float> squares, std::span<double> moments)
+{
+    assert(sums.size() == squares.size() && moments.size() == 2 * sums.size());
+    const double kept = fading(window, chunk_rows);
+    const auto heads = static_cast<size_t>(group), n = sums.size() / heads;
+    for (size_t j = 0; j < n; ++j) {
+        for (size_t g = 0; g < heads; ++g) {
+            double* moment = moments.data() + (j * heads + g) * 2;
+            moment[0] = kept * moment[0] + static_cast<double>(sums[g * n + j]);
+            moment[1] = kept * moment[1] + static_cast<double>(squares[g * n + j]);
+        }
+    }
+}
+
 } // namespace palimpsest::engine

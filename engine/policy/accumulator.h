@@ -7,12 +7,18 @@
 namespace palimpsest::engine {
 
 // Adds one chunk's column sums to the list's sums and counts.
-//  window      the policy's SignalNeeds::window (omega; `all` for infinity)
+//  window      omega for this chunk (SignalNeeds::window_of; `all` for infinity)
 //  chunk_rows  b; the last b entries are the chunk's own and arrive with sum = count = 0
-//  group       query heads per KV head: column sums are divided by it
+//  group       query heads per KV head: column sums are divided by it; 1 for low counts, which are means already
 //  columns     [n] sums over the last min(b, window) rows and the group's heads
 //  sum, count  [n]
 void accumulate(int32_t window, int32_t chunk_rows, int32_t group, std::span<const float> columns,
                 std::span<double> sum, std::span<double> count);
+
+// The same for the sum and the sum of squares of every query head apart.
+//  sums, squares  [group, n] over the last min(b, window) rows
+//  moments        [n, group, 2]
+void accumulate_moments(int32_t window, int32_t chunk_rows, int32_t group, std::span<const float> sums,
+                        std::span<const float> squares, std::span<double> moments);
 
 } // namespace palimpsest::engine

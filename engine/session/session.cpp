@@ -5,116 +5,11 @@
 #include <chrono>
 #include <cmath>
 
+#include "engine/session/session_step.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {
 namespace {
-
-constexpr int32_t default_budget = 2048;
-constexpr int32_t longest_chunk = 1 << 20;
-
-// Of the forward pass of a token, attention and logits left out.
-double operations(const ModelConfig& m)
-{
-    const double projections = 1.0 * m.dim * m.head_dim * (2.0 * m.heads + 2.0 * m.kv_heads);
-    return 2.0 * m.layers * (projections + 3.0 * m.dim * m.ffn);
-}
-
-[[noreturn]] void refuse_option(const std::string& option, const std::string& what, const std::string& remedy)
-{
-    throw Error(ErrorKind::Usage, "PAL-OPTION-03", option, what, remedy);
-}
-
-// Whether a policy keeps everything does not depend on its budget, but the budget's default does on that.
-bool is_bounded(const PolicySpec& spec, const ModelConfig& model)
-{
-    constexpr int32_t any_budget = 1 << 20;
-    return make_policy({spec.name, {}}, {model.layers, model.kv_heads, any_budget})->bounded();
-}
-
-SessionOptions resolve(SessionOptions options, const ModelConfig& model, bool bounded)
-{
-    if (options.chunk < 1)
-        refuse_option("--chunk", "a chunk of " + std::to_string(options.chunk) + " tokens is not possible",
-                      "give 1 or more");
-    if (options.chunk > longest_chunk)
-        refuse_option("--chunk", "a chunk of " + std::to_string(options.chunk) + " tokens is too long",
-                      "give at most " + std::to_string(longest_chunk));
-    if (options.budget < 0)
-        refuse_option("--budget", "a budget of " + std::to_string(options.budget) + " tokens is not possible",
-                      "give 1 or more");
-    if (!options.kv_type)
-        options.kv_type = model.stored_type == kernels::DType::BF16 ? kernels::DType::BF16 : kernels::DType::F16;
-    if (*options.kv_type == kernels::DType::Q8_0)
-        refuse_option("--kv-type", "q8 is not in this version", "use f32, f16 or bf16");
-    if (options.budget == 0)
-        options.budget = bounded ? std::min(default_budget, model.context - options.chunk) : model.context;
-    if (options.budget < 1)
-        throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "--chunk",
-                    "a chunk of " + std::to_string(options.chunk) + " leaves no room in the " +
-                        std::to_string(model.context) + " positions the model was trained on",
-                    "give a smaller --chunk");
-    // So many that stopping between super-chunks takes effect in time (P14).
-    constexpr double operations_at_once = 5e10;
-    const auto rows = static_cast<int64_t>(operations_at_once / operations(model));
-    if (!options.stops_within_chunk) options.stops_within_chunk = rows < options.chunk;
-    if (*options.stops_within_chunk) options.rows_at_once = options.chunk;
-    options.rows_at_once =
-        std::max<int32_t>(static_cast<int32_t>(std::min<int64_t>(options.rows_at_once, rows)), options.chunk);
-    return options;
-}
-
-int32_t longest_list(const Policy& policy, const ModelConfig& model)
-{
-    int32_t longest = 0;
-    for (int32_t l = 0; l < model.layers; ++l)
-        for (int32_t h = 0; h < model.kv_heads; ++h)
-            longest = std::max(longest, policy.list_budget(l, h));
-    return longest;
-}
-
-// Contiguous positions never exceed the longest list and a chunk; the model must have been trained on them.
-std::unique_ptr<Policy> fitting(std::unique_ptr<Policy> policy, const SessionOptions& options,
-                                const ModelConfig& model)
-{
-    const int64_t longest = longest_list(*policy, model);
-    const bool beside = policy->bounded() && options.positions == PositionMode::Contiguous;
-    const int64_t positions = beside ? longest + options.chunk : std::max<int64_t>(longest, options.chunk);
-    if (positions <= model.context) return policy;
-    throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "--budget",
-                "a budget of " + std::to_string(options.budget) + " and a chunk of " +
-                    std::to_string(options.chunk) + " need " + std::to_string(positions) +
-                    " positions, but the model was trained on " + std::to_string(model.context),
-                "give a smaller --budget or --chunk");
-}
-
-std::unique_ptr<Policy> policy_for(const SessionOptions& given, const ModelConfig& model)
-{
-    const SessionOptions options = resolve(given, model, is_bounded(given.policy, model));
-    return make_policy(options.policy, {model.layers, model.kv_heads, options.budget, options.pins});
-}
-
-CacheShape shape_of(const Model& model, const SessionOptions& options, const Policy& policy)
-{
-    const ModelConfig& c = model.config();
-    CacheShape shape{.layers = c.layers,
-                     .heads = model.head_shape(),
-                     .type = *options.kv_type,
-                     .chunk = options.chunk,
-                     .stage_every_layer = policy.couples_layers() || *options.stops_within_chunk,
-                     .with_signals = policy.signals().any(),
-                     .list_budget = {}};
-    for (int32_t l = 0; l < c.layers; ++l)
-        for (int32_t h = 0; h < c.kv_heads; ++h)
-            shape.list_budget.push_back(policy.list_budget(l, h));
-    return shape;
-}
-
-Transformer transformer_for(const Model& model, const SessionOptions& options, const Policy& policy)
-{
-    return Transformer(model, options.positions, options.rows_at_once,
-                       longest_list(policy, model.config()) + options.chunk, policy.signals());
-}
 
 // -log softmax(logits)[token], in double. Throws Error if the model has produced something that is not a number.
 double negative_log_likelihood(std::span<const float> logits, TokenId token)
@@ -145,95 +40,38 @@ private:
 
 } // namespace
 
-// The session's side of a forward pass: signals in, policy, eviction, records out. Its buffers are kept from step
-// to step.
-class Session::Step final : public LayerStep {
-public:
-    explicit Step(Session& session) : s_(session) {}
-
-    void attended(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase, const float* sums,
-                  int64_t stride) override
-    {
-        const int32_t heads = s_.cache_.shape().heads.kv_heads;
-        if (sums) {
-            columns_.resize(static_cast<size_t>(heads * stride));
-            s_.model_->backend().download(columns_.data(), sums, columns_.size() * sizeof(float));
-            s_.cache_.accumulate(layer, s_.policy_->signals().window, rows, columns_.data(), stride);
-        }
-        lists_.clear();
-        tokens_.clear();
-        for (int32_t h = 0; h < heads; ++h) {
-            const TokenList& list = s_.cache_.list(layer, h);
-            lists_.push_back({list.stream, list.sum, list.count});
-            tokens_.push_back(&list);
-        }
-        s_.policy_->select(layer, lists_, dropped_);
-        const uint64_t step = s_.steps_seen_ + static_cast<uint64_t>(chunk);
-        report(layer, step, rows);
-        for (const auto& gone : dropped_)
-            s_.evicted_ += gone.size();
-        if (phase == kernels::Phase::Prefill)
-            s_.cache_.evict_chunk(layer, dropped_);
-        else
-            s_.cache_.evict_token(layer, dropped_);
-    }
-
-private:
-    void report(int32_t layer, uint64_t step, int32_t rows)
-    {
-        if (s_.observer_) s_.observer_({layer, step, rows, lists_, dropped_});
-        if (!s_.fade_sink_) return;
-        events_.clear();
-        for (const uint32_t token : faded(tokens_, dropped_))
-            events_.push_back({layer, token, static_cast<uint32_t>(step)});
-        if (!events_.empty()) s_.fade_sink_(events_);
-    }
-
-    Session& s_;                 // steps_seen_ is that of the super-chunk's first chunk
-    std::vector<float> columns_; // [kv_heads, stride] on the host
-    std::vector<ListState> lists_;
-    std::vector<const TokenList*> tokens_;
-    std::vector<std::vector<uint32_t>> dropped_;
-    std::vector<FadeEvent> events_;
-};
-
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options)
-    : Session(model, options, policy_for(options, model->config()))
+    : Session(model, set_up(options, model->config()))
 {
 }
 
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options, std::unique_ptr<Policy> policy)
-    : model_(std::move(model)), options_(resolve(options, model_->config(), policy->bounded())),
-      given_(options.policy), policy_(fitting(std::move(policy), options_, model_->config())),
-      cache_(shape_of(*model_, options_, *policy_), model_->backend()),
-      transformer_(transformer_for(*model_, options_, *policy_)), step_(std::make_unique<Step>(*this)),
-      sampler_(options_.sampler)
+    : Session(model, set_up(options, model->config(), std::move(policy)))
+{
+}
+
+Session::Session(std::shared_ptr<const Model> model, SessionSetup setup)
+    : model_(std::move(model)), options_(std::move(setup.options)), given_(options_.policy),
+      policy_(std::move(setup.policy)), cache_(cache_shape(*model_, options_, *policy_, 0), model_->backend()),
+      transformer_(*model_, transformer_shape(cache_.shape(), options_, *policy_, 0)),
+      step_(std::make_unique<Step>(*this)), sampler_(options_.sampler)
 {
     options_.policy = policy_->resolved();
 }
 
 Session::Session(const Session& other, KvCache cache)
     : model_(other.model_), options_(other.options_), given_(other.given_), policy_(other.policy_->clone()),
-      cache_(std::move(cache)), transformer_(transformer_for(*model_, options_, *policy_)),
-      step_(std::make_unique<Step>(*this)), sampler_(other.sampler_), logits_(other.logits_),
-      has_logits_(other.has_logits_), last_token_(other.last_token_), tokens_seen_(other.tokens_seen_),
-      steps_seen_(other.steps_seen_), evicted_(other.evicted_)
+      cache_(std::move(cache)),
+      transformer_(*model_, transformer_shape(cache_.shape(), options_, *policy_,
+                                              static_cast<int32_t>(other.probe_tokens_.size()))),
+      step_(std::make_unique<Step>(*this)), sampler_(other.sampler_), probe_tokens_(other.probe_tokens_),
+      logits_(other.logits_), has_logits_(other.has_logits_), last_token_(other.last_token_),
+      tokens_seen_(other.tokens_seen_), steps_seen_(other.steps_seen_), evicted_(other.evicted_)
 {
+    if (policy_->retrieval()) transformer_.bound_pages(cache_);
 }
 
 Session::~Session() = default;
-
-uint64_t Session::list_slots(const Model& model, const SessionOptions& given)
-{
-    const ModelConfig& c = model.config();
-    const SessionOptions options = resolve(given, c, is_bounded(given.policy, c));
-    const auto policy = fitting(policy_for(options, c), options, c);
-    uint64_t slots = 0;
-    for (int32_t l = 0; l < c.layers; ++l)
-        for (int32_t h = 0; h < c.kv_heads; ++h)
-            slots += static_cast<uint64_t>(policy->list_budget(l, h));
-    return slots;
-}
 
 void Session::check_tokens(std::span<const TokenId> tokens) const
 {
@@ -257,7 +95,25 @@ bool Session::feed(std::span<const TokenId> tokens, const FeedOptions& options)
 
 bool Session::finish(const FeedOptions& options)
 {
-    return run(std::ssize(pending_), options);
+    if (!run(std::ssize(pending_), options)) return false;
+    if (policy_->waits_for_end() && tokens_seen_ > 0) end_reading();
+    return true;
+}
+
+void Session::end_reading()
+{
+    cache_.straighten();
+    policy_->end_reading();
+    step_->end_reading();
+}
+
+void Session::set_probe(std::vector<TokenId> tokens)
+{
+    if (tokens == probe_tokens_) return;
+    check_tokens(tokens);
+    check_positions(*policy_, options_, model_->config(), std::ssize(tokens));
+    rebuild(*policy_, static_cast<int32_t>(tokens.size()), list_lengths());
+    probe_tokens_ = std::move(tokens);
 }
 
 // Computes the first `tokens` pending ones: whole chunks, and at the end of the input a shorter one.
@@ -266,7 +122,7 @@ bool Session::run(int64_t tokens, const FeedOptions& options)
 try {
     const Stopwatch watch;
     const uint64_t seen_before = tokens_seen_;
-    const bool layers_first = policy_->couples_layers() || *options_.stops_within_chunk;
+    const bool layers_first = cache_.shape().stage_every_layer;
     const int64_t rows_at_once =
         layers_first ? options_.chunk : options_.rows_at_once / options_.chunk * options_.chunk;
     std::vector<TokenId> batch;
@@ -276,7 +132,7 @@ try {
             return false;
         }
         const auto rows = std::min(rows_at_once, tokens);
-        check_room(rows);
+        check_room(rows, std::ssize(probe_tokens_));
         batch.assign(pending_.begin(), pending_.begin() + rows);
         pending_.erase(pending_.begin(), pending_.begin() + rows);
         tokens -= rows;
@@ -287,7 +143,7 @@ try {
         // loss, and if the next rows are taken back.
         const bool may_be_taken_back = layers_first && options.stop.stop_possible();
         if ((options.loss || may_be_taken_back) && tokens_seen_ > 0) compute_logits();
-        if (!transformer_.prefill(batch, chunks, tokens_seen_, cache_, layers_first, *step_, options.stop)) {
+        if (!transformer_.prefill(batch, chunks, tokens_seen_, probe_tokens_, cache_, *step_, options.stop)) {
             pending_.clear();
             return false;
         }
@@ -310,21 +166,48 @@ std::unique_ptr<Policy> Session::policy_beside(const Pins& pins) const
     SessionOptions changed = options_;
     changed.policy = given_;
     changed.pins = pins;
-    auto policy = policy_for(changed, model_->config());
-    for (int32_t l = 0; l < cache_.shape().layers; ++l)
-        for (int32_t h = 0; h < cache_.shape().heads.kv_heads; ++h)
-            if (policy->list_budget(l, h) != cache_.capacity(l, h))
-                refuse_option("pins", "this session's lists were not made for other pins",
-                              "begin a new session with --pin");
+    auto policy = policy_of(changed, model_->config());
+    check_positions(*policy, changed, model_->config(), std::ssize(probe_tokens_));
     return policy;
 }
 
 void Session::set_pins(const Pins& pins)
 {
     if (pins == options_.pins) return;
-    policy_ = policy_beside(pins);
+    auto policy = policy_beside(pins);
+    const auto probe_rows = static_cast<int32_t>(probe_tokens_.size());
+    const CacheShape shape = cache_shape(*model_, options_, *policy, probe_rows);
+    if (shape.list_budget != cache_.shape().list_budget || shape.total_slots != cache_.shape().total_slots)
+        rebuild(*policy, probe_rows, list_lengths());
+    policy_ = std::move(policy);
     options_.policy = policy_->resolved();
     options_.pins = pins;
+}
+
+std::vector<int32_t> Session::list_lengths() const
+{
+    std::vector<int32_t> lengths;
+    for (int32_t l = 0; l < cache_.shape().layers; ++l)
+        for (int32_t h = 0; h < cache_.shape().heads.kv_heads; ++h)
+            lengths.push_back(cache_.used(l, h));
+    return lengths;
+}
+
+void Session::rebuild(const Policy& policy, int32_t probe_rows, std::span<const int32_t> list_lengths)
+{
+    if (tokens_seen_ > 0) compute_logits(); // of rows that go with the forward pass
+    CacheShape shape = cache_shape(*model_, options_, policy, probe_rows);
+    int64_t held = 0;
+    for (size_t i = 0; i < list_lengths.size(); ++i) {
+        shape.list_budget[i] = std::max(shape.list_budget[i], list_lengths[i]);
+        held += list_lengths[i];
+    }
+    shape.total_slots = std::max(shape.total_slots, held);
+    KvCache cache = cache_.reshaped(shape);
+    Transformer transformer(*model_, transformer_shape(shape, options_, policy, probe_rows));
+    if (policy.retrieval()) transformer.bound_pages(cache);
+    cache_ = std::move(cache);
+    transformer_ = std::move(transformer);
 }
 
 double Session::held(const TokenRange& range) const
@@ -343,29 +226,41 @@ double Session::held(const TokenRange& range) const
            (static_cast<double>(last - range.first) * shape.layers * shape.heads.kv_heads);
 }
 
-bool Session::has_room(int64_t tokens) const
+int64_t Session::slots_left() const
+{
+    int64_t left = INT64_MAX;
+    for (int32_t l = 0; l < cache_.shape().layers; ++l)
+        for (int32_t h = 0; h < cache_.shape().heads.kv_heads; ++h)
+            left = std::min<int64_t>(left, cache_.capacity(l, h) - cache_.used(l, h));
+    return left;
+}
+
+bool Session::has_room(int64_t tokens, int64_t probe_rows) const
 {
     const auto total = static_cast<int64_t>(tokens_seen_) + tokens;
     return total <= int64_t{UINT32_MAX} &&
-           (options_.positions == PositionMode::Contiguous || total <= model_->config().context) &&
-           (policy_->bounded() || total <= policy_->list_budget(0, 0));
+           (options_.positions == PositionMode::Contiguous || total + probe_rows <= model_->config().context) &&
+           (policy_->bounded() || tokens + probe_rows <= slots_left());
 }
 
-void Session::check_room(int64_t tokens) const
+void Session::check_room(int64_t tokens, int64_t probe_rows) const
 {
-    if (has_room(tokens)) return;
-    if (tokens_seen_ + static_cast<uint64_t>(tokens) > UINT32_MAX)
+    if (has_room(tokens, probe_rows)) return;
+    const int64_t total = static_cast<int64_t>(tokens_seen_) + tokens;
+    if (total > int64_t{UINT32_MAX})
         throw Error(ErrorKind::Failed, "PAL-TEXT-02", "document", "the stream is longer than 4,294,967,295 tokens",
                     "start a new session");
     const int64_t context = model_->config().context;
-    if (options_.positions == PositionMode::Original && static_cast<int64_t>(tokens_seen_) + tokens > context)
+    if (options_.positions == PositionMode::Original && total + probe_rows > context)
         throw Error(ErrorKind::Resources, "PAL-BUDGET-03", "--positions original",
                     "the model was trained on " + std::to_string(context) + " positions and more are needed",
                     "use --positions contiguous");
     const int64_t capacity = policy_->list_budget(0, 0);
+    const int64_t needed = capacity - slots_left() + tokens + probe_rows;
     throw Error(ErrorKind::Resources, "PAL-BUDGET-02", "--policy " + options_.policy.name,
-                "it keeps every token, its capacity is " + std::to_string(capacity) + " tokens and " +
-                    std::to_string(static_cast<int64_t>(tokens_seen_) + tokens) + " are needed",
+                (policy_->waits_for_end() ? "it evicts nothing before the end of the text, its capacity is "
+                                          : "it keeps every token, its capacity is ") +
+                    std::to_string(capacity) + " tokens and " + std::to_string(needed) + " are needed",
                 "use a policy with a budget, such as treekv");
 }
 
@@ -417,7 +312,7 @@ GenerateResult Session::generate(const GenerateOptions& options)
             result.end = GenerateEnd::Length;
             break;
         }
-        if (!has_room(1)) {
+        if (!has_room(1, 0)) {
             result.end = GenerateEnd::Full;
             break;
         }
@@ -469,7 +364,7 @@ std::optional<int64_t> Session::replay(std::span<const TokenId> tokens, bool end
 
 void Session::decode(TokenId token)
 {
-    check_room(1);
+    check_room(1, 0);
     transformer_.decode(token, tokens_seen_, cache_, *step_);
     sampler_.accept(token);
     has_logits_ = false;

@@ -20,6 +20,7 @@
 #include "engine/model/model.h"
 #include "engine/model/transformer.h"
 #include "engine/session/session_options.h"
+#include "engine/session/session_setup.h"
 #include "engine/session/session_state.h"
 #include "engine/session/telemetry.h"
 
@@ -29,9 +30,11 @@ namespace palimpsest::engine {
 struct Selection {
     int32_t layer = 0;
     uint64_t step = 0; // chunks and decode steps before this one
-    int32_t rows = 0;  // tokens of the step
+    int32_t rows = 0;  // tokens of the step; 0 at the end of a reading
     std::span<const ListState> lists;
     const std::vector<std::vector<uint32_t>>& dropped; // ranks, per head
+    const LayerObservation& seen;
+    std::span<const std::vector<Merge>> merges; // per head, or empty; `lists` are as before them
 };
 
 struct FeedOptions {
@@ -73,9 +76,18 @@ public:
     // yet computed of them is forgotten; what waited before was computed first, or waits on. Throws Error
     // (Resources) when an unbounded policy is full.
     bool feed(std::span<const TokenId> tokens, const FeedOptions& options = {});
-    // Computes the incomplete chunk, if any.
+    // Computes the incomplete chunk, if any. With it a reading ends: a policy that waits for that (schedule "once")
+    // evicts now.
     bool finish(const FeedOptions& options = {});
     int64_t pending() const { return std::ssize(pending_); }
+
+    // Reading with a question in mind: from now on every chunk that is read is followed by these tokens, as rows
+    // that attend to what is kept, to the chunk and to one another. Signals come from both as if they were one
+    // chunk; then the probe's entries are taken back, and everything else is as without it, bit for bit. None: off.
+    // Throws Error (Usage, PAL-BUDGET-01) if they do not fit the model's positions beside budget and chunk, Failed
+    // (PAL-TEXT-01), Resources; and then changes nothing.
+    void set_probe(std::vector<TokenId> tokens);
+    const std::vector<TokenId>& probe() const { return probe_tokens_; }
 
     // Cancelled with no tokens: nothing was computed, and the tokens of an incomplete chunk go on waiting. Full: an
     // unbounded policy has no room for more.
@@ -86,7 +98,7 @@ public:
     // if it was stopped before an incomplete chunk was computed, whose tokens go on waiting.
     std::optional<int64_t> replay(std::span<const TokenId> tokens, bool ended, std::stop_token stop = {});
     // Throws Error (Resources, PAL-BUDGET-02 or 03; Failed, PAL-TEXT-02) if so many tokens more can never be fed.
-    void require_room(int64_t tokens) const { check_room(pending() + tokens); }
+    void require_room(int64_t tokens) const { check_room(pending() + tokens, std::ssize(probe_tokens_)); }
     Sampler& sampler() { return sampler_; }
     // A fresh sampler for what is generated from now on; what was generated stays known to its repeat penalty.
     // Throws Error (Usage) for an option out of range; then nothing changed.
@@ -105,13 +117,17 @@ public:
     static uint64_t largest_lists(const Model& model, const SessionState& state);
     // Throws Error (Failed) if the state is of another model, target or setting, or does not fit itself.
     static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state);
+    // With a policy of the caller's own, made as for the session that was saved.
+    static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state,
+                                            std::unique_ptr<Policy> policy);
 
     // Tokens that no policy evicts from now on, in place of those before; what has left already stays away. The
-    // policy begins anew with what is kept, its own slots made for the rest of the budget; the same pins change
-    // nothing. Throws Error (Usage, PAL-PIN-01) if they leave too little, and then changes nothing. REQUIRES: the
-    // policy was made by its name.
+    // policy begins anew with what is kept, its own slots made for the rest of the budget; lists that are too long
+    // for that go back to it with the next chunk. The same pins change nothing. Throws Error (Usage, PAL-PIN-01 or
+    // PAL-BUDGET-01) if they leave too little or make a list too long, Resources; and then changes nothing.
+    // REQUIRES: the policy was made by its name.
     void set_pins(const Pins& pins);
-    void check_pins(const Pins& pins) const { policy_beside(pins); } // throws as set_pins does, changes nothing
+    void check_pins(const Pins& pins) const { policy_beside(pins); } // Usage as set_pins does, changes nothing
     const Pins& pins() const { return options_.pins; }
     // How many of the (layer, KV head, token) triples of a range are held, of those that were read.
     double held(const TokenRange& range) const;
@@ -122,19 +138,24 @@ public:
 private:
     class Step;
     class TakeBack;
+    Session(std::shared_ptr<const Model> model, SessionSetup setup);
     Session(const Session& other, KvCache cache);
-
-    // Of all lists together. Throws Error (Usage) for options that do not fit.
-    static uint64_t list_slots(const Model& model, const SessionOptions& options);
 
     bool run(int64_t tokens, const FeedOptions& options);
     void decode(TokenId token);
+    void end_reading();
     std::unique_ptr<Policy> policy_beside(const Pins& pins) const;
+    // Cache and forward pass for another policy, probe, or longer lists than its limits; what is held stays.
+    void rebuild(const Policy& policy, int32_t probe_rows, std::span<const int32_t> list_lengths);
+    std::vector<int32_t> list_lengths() const;
     bool finish_or_wait(std::stop_token stop); // false: stopped, and the incomplete chunk waits
     void check_tokens(std::span<const TokenId> tokens) const;
-    bool has_room(int64_t tokens) const;
-    void check_room(int64_t tokens) const;
-    Probe probe(); // leaves the session as it was
+    bool has_room(int64_t tokens, int64_t probe_rows) const;
+    void check_room(int64_t tokens, int64_t probe_rows) const;
+    int64_t slots_left() const; // of the list with the fewest, if nothing leaves
+    Probe restore_probe();      // rule K9; leaves the session as it was
+    void take_over(const SessionState& state);
+    void restore_lists(const SessionState& state);
     void compute_logits();
     void report_losses(std::span<const TokenId> tokens, const FeedOptions& options);
 
@@ -147,6 +168,7 @@ private:
     std::unique_ptr<Step> step_;
     Sampler sampler_;
     std::vector<TokenId> pending_;
+    std::vector<TokenId> probe_tokens_;
     std::vector<float> logits_; // after the last token, if has_logits_
     bool has_logits_ = false;
     TokenId last_token_ = -1;

@@ -14,8 +14,9 @@ struct SessionOptions {
     PolicySpec policy{"treekv", {}};
     int32_t budget =
         0; // tokens kept per (layer, KV head); 0: min(2048, context - chunk), or the context if unbounded
-    int32_t chunk = 512; // tokens per prefill chunk
-    Pins pins{};         // tokens that no policy evicts; they count in the budget
+    int32_t chunk = 512;    // tokens per prefill chunk
+    Pins pins{};            // tokens that no policy evicts; they count in the budget
+    int32_t probe_room = 0; // tokens of the longest probe to come, kept free by lists that others lend slots to
     PositionMode positions = PositionMode::Contiguous;
     std::optional<kernels::DType> kv_type; // none: bf16 for models stored in bf16, else f16
     int32_t rows_at_once = 512;            // of a super-chunk, at least one chunk; no effect on results

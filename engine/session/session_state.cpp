@@ -16,24 +16,56 @@ namespace {
     throw Error(ErrorKind::Failed, "PAL-SNAP-02", "saved session", what, remedy);
 }
 
+bool all_finite(std::span<const double> values)
+{
+    return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
+}
+
 // Rules K3 and K7: every size is that of the live session, every index lies inside the stream.
 void check_list(const ListAtRest& list, const KvCache& cache, int32_t layer, int32_t head, uint64_t tokens_seen)
 {
+    const CacheShape& shape = cache.shape();
     const auto n = list.tokens.size();
-    const auto bytes =
-        n * static_cast<size_t>(kernels::row_bytes(cache.shape().type, cache.shape().heads.head_dim));
-    const size_t accumulated = cache.shape().with_signals ? n : 0;
+    const auto bytes = n * static_cast<size_t>(kernels::row_bytes(shape.type, shape.heads.head_dim));
+    const size_t accumulated = shape.with_signals ? n : 0;
     const bool sizes = n <= static_cast<size_t>(cache.capacity(layer, head)) && list.keys.size() == bytes &&
                        list.values.size() == bytes && list.tokens.sum.size() == accumulated &&
-                       list.tokens.count.size() == accumulated;
+                       list.tokens.count.size() == accumulated &&
+                       list.tokens.moments.size() == n * static_cast<size_t>(shape.moments_each);
     const auto& stream = list.tokens.stream;
     const bool ascending = std::adjacent_find(stream.begin(), stream.end(), std::greater_equal<>()) == stream.end();
-    const auto finite = [](double x) { return std::isfinite(x); };
-    if (!sizes || !ascending || (n > 0 && stream.back() >= tokens_seen) ||
-        !std::all_of(list.tokens.sum.begin(), list.tokens.sum.end(), finite) ||
-        !std::all_of(list.tokens.count.begin(), list.tokens.count.end(), finite))
+    if (!sizes || !ascending || (n > 0 && stream.back() >= tokens_seen) || !all_finite(list.tokens.sum) ||
+        !all_finite(list.tokens.count) || !all_finite(list.tokens.moments))
         refuse("the tokens of layer " + std::to_string(layer) + ", head " + std::to_string(head) + " do not fit it",
                "read the document again");
+}
+
+// Whether lists of one layer may differ in length: those of the other policies never do, and they rely on it.
+bool heads_may_differ(const Policy& policy, const CacheShape& shape)
+{
+    const int64_t limits = std::accumulate(shape.list_budget.begin(), shape.list_budget.end(), int64_t{0});
+    return policy.couples_layers() || shape.total_slots < limits;
+}
+
+// Where budgets differ, they differ with the pins; after a change of these a list may be longer than its own until
+// the next chunk, but never longer than positions allow.
+bool may_exceed_limits(const CacheShape& shape)
+{
+    const auto& limits = shape.list_budget;
+    const int64_t sum = std::accumulate(limits.begin(), limits.end(), int64_t{0});
+    return shape.total_slots < sum ||
+           std::adjacent_find(limits.begin(), limits.end(), std::not_equal_to<>()) != limits.end();
+}
+
+void check_lengths(std::span<const int32_t> lengths, const Policy& policy, const CacheShape& shape)
+{
+    const int64_t held = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
+    if (held > shape.total_slots) refuse("it holds more tokens than its budget", "read the document again");
+    const auto heads = static_cast<size_t>(shape.heads.kv_heads);
+    for (size_t i = 0; i < lengths.size(); ++i)
+        if (!heads_may_differ(policy, shape) && lengths[i] != lengths[i - i % heads])
+            refuse("the lists of layer " + std::to_string(i / heads) + " differ in length",
+                   "read the document again");
 }
 
 // What the options of a state are made of may be impossible here.
@@ -71,6 +103,7 @@ SessionOptions options_of(const SessionState& state)
             .budget = state.budget,
             .chunk = state.chunk,
             .pins = Pins(state.pins),
+            .probe_room = state.probe_room,
             .positions = state.positions,
             .kv_type = state.kv_type,
             .rows_at_once = SessionOptions{}.rows_at_once,
@@ -80,8 +113,10 @@ SessionOptions options_of(const SessionState& state)
 uint64_t Session::largest_lists(const Model& model, const SessionState& state)
 {
     const ModelConfig& c = model.config();
-    const auto slots = with_settings([&] { return list_slots(model, options_of(state)); });
-    const auto token_bytes = sizeof(uint32_t) + 2 * sizeof(double) +
+    const SessionSetup setup = with_settings([&] { return set_up(options_of(state), c); });
+    const auto slots = static_cast<uint64_t>(setup.policy->total_budget());
+    const uint64_t moments = setup.policy->signals().head_moments ? uint64_t{2} * model.head_shape().group() : 0;
+    const auto token_bytes = sizeof(uint32_t) + (2 + moments) * sizeof(double) +
                              static_cast<uint64_t>(2 * kernels::row_bytes(state.kv_type, c.head_dim));
     return slots * token_bytes + static_cast<uint64_t>(c.vocabulary) * sizeof(float);
 }
@@ -91,7 +126,8 @@ class Session::TakeBack final : public LayerStep {
 public:
     explicit TakeBack(KvCache& cache) : cache_(cache), last_(static_cast<size_t>(cache.shape().heads.kv_heads)) {}
 
-    void attended(int32_t layer, int32_t, int32_t, kernels::Phase, const float*, int64_t) override
+    void attended(int32_t, int32_t, int32_t, int32_t, const kernels::SignalRequest&) override {}
+    void evict(int32_t layer, int32_t, int32_t, kernels::Phase) override
     {
         for (size_t h = 0; h < last_.size(); ++h)
             last_[h] = {static_cast<uint32_t>(cache_.list(layer, static_cast<int32_t>(h)).size()) - 1};
@@ -103,11 +139,11 @@ private:
     std::vector<std::vector<uint32_t>> last_;
 };
 
-Probe Session::probe()
+Probe Session::restore_probe()
 {
     constexpr size_t most = 8;
     Probe result;
-    if (tokens_seen_ == 0 || !has_room(1)) return result;
+    if (tokens_seen_ == 0 || !has_room(1, 0)) return result;
     compute_logits(); // the probe overwrites what they are computed from
     TakeBack take_back(cache_);
     transformer_.decode(last_token_, tokens_seen_, cache_, take_back);
@@ -135,6 +171,8 @@ SessionState Session::state()
                        .policy = options_.policy,
                        .given = given_,
                        .pins = options_.pins.ranges(),
+                       .probe_tokens = probe_tokens_,
+                       .probe_room = options_.probe_room,
                        .budget = options_.budget,
                        .chunk = options_.chunk,
                        .positions = options_.positions,
@@ -145,7 +183,7 @@ SessionState Session::state()
                        .last_token = last_token_,
                        .pending = pending_,
                        .logits = logits_,
-                       .probe = probe(),
+                       .probe = restore_probe(),
                        .policy_state = policy_->state(),
                        .sampler_options = options_.sampler,
                        .sampler_state = sampler_.state(),
@@ -159,39 +197,75 @@ SessionState Session::state()
     return state;
 }
 
+void Session::restore_lists(const SessionState& state)
+{
+    std::vector<int32_t> lengths;
+    for (const ListAtRest& list : state.lists)
+        lengths.push_back(static_cast<int32_t>(std::min<size_t>(list.tokens.size(), INT32_MAX)));
+    check_lengths(lengths, *policy_, cache_.shape());
+    const int64_t positions = model_->config().context - (policy_->bounded() ? cache_.shape().staged_rows : 0);
+    if (may_exceed_limits(cache_.shape()) && *std::max_element(lengths.begin(), lengths.end()) <= positions)
+        rebuild(*policy_, static_cast<int32_t>(probe_tokens_.size()), lengths);
+    for (int32_t l = 0; l < cache_.shape().layers; ++l)
+        for (int32_t h = 0; h < cache_.shape().heads.kv_heads; ++h) {
+            const ListAtRest& list = state.lists[static_cast<size_t>(l * cache_.shape().heads.kv_heads + h)];
+            check_list(list, cache_, l, h, state.tokens_seen);
+            cache_.write(l, h, list.tokens, list.keys, list.values);
+        }
+    if (policy_->retrieval()) transformer_.bound_pages(cache_);
+}
+
+namespace {
+
+void check_origin(const SessionState& state, const Model& model)
+{
+    if (state.model_fingerprint != model.fingerprint())
+        refuse("it was saved with another model", "load that model or read the document again");
+    if (state.simd_target != model.backend().simd_target())
+        refuse("it was computed with " + state.simd_target + " instructions, this process uses " +
+                   model.backend().simd_target(),
+               "start with --simd " + state.simd_target + " or read the document again");
+}
+
+} // namespace
+
 std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, const SessionState& state)
 {
-    if (state.model_fingerprint != model->fingerprint())
-        refuse("it was saved with another model", "load that model or read the document again");
-    if (state.simd_target != model->backend().simd_target())
-        refuse("it was computed with " + state.simd_target + " instructions, this process uses " +
-                   model->backend().simd_target(),
-               "start with --simd " + state.simd_target + " or read the document again");
-    auto session = with_settings([&] { return std::make_unique<Session>(model, options_of(state)); });
-    session->given_ = state.given;
-    check_stream(state, model->config());
-    const CacheShape& shape = session->cache_.shape();
-    for (int32_t l = 0; l < shape.layers; ++l)
-        for (int32_t h = 0; h < shape.heads.kv_heads; ++h) {
-            const ListAtRest& list = state.lists[static_cast<size_t>(l * shape.heads.kv_heads + h)];
-            check_list(list, session->cache_, l, h, state.tokens_seen);
-            if (list.tokens.size() != state.lists[static_cast<size_t>(l * shape.heads.kv_heads)].tokens.size())
-                refuse("the lists of layer " + std::to_string(l) + " differ in length", "read the document again");
-            session->cache_.write(l, h, list.tokens, list.keys, list.values);
-        }
-    session->policy_->restore(state.policy_state);
-    session->sampler_.restore(state.sampler_state);
-    session->logits_ = state.logits;
-    session->has_logits_ = !state.logits.empty();
-    session->last_token_ = state.last_token;
-    session->tokens_seen_ = state.tokens_seen;
-    session->steps_seen_ = state.steps_seen;
-    session->evicted_ = state.evicted;
-    session->pending_ = state.pending;
-    if (session->probe() != state.probe)
+    check_origin(state, *model);
+    auto setup = with_settings([&] { return set_up(options_of(state), model->config()); });
+    auto session = std::unique_ptr<Session>(new Session(std::move(model), std::move(setup)));
+    session->take_over(state);
+    return session;
+}
+
+std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, const SessionState& state,
+                                          std::unique_ptr<Policy> policy)
+{
+    check_origin(state, *model);
+    auto session = with_settings(
+        [&] { return std::make_unique<Session>(std::move(model), options_of(state), std::move(policy)); });
+    session->take_over(state);
+    return session;
+}
+
+void Session::take_over(const SessionState& state)
+{
+    given_ = state.given;
+    check_stream(state, model_->config());
+    with_settings([&] { set_probe(state.probe_tokens); });
+    restore_lists(state);
+    policy_->restore(state.policy_state);
+    sampler_.restore(state.sampler_state);
+    logits_ = state.logits;
+    has_logits_ = !state.logits.empty();
+    last_token_ = state.last_token;
+    tokens_seen_ = state.tokens_seen;
+    steps_seen_ = state.steps_seen;
+    evicted_ = state.evicted;
+    pending_ = state.pending;
+    if (restore_probe() != state.probe)
         throw Error(ErrorKind::Failed, "PAL-SNAP-03", "saved session", "what it predicts is not what it predicted",
                     "read the document again");
-    return session;
 }
 
 } // namespace palimpsest::engine

@@ -31,6 +31,8 @@ struct SessionState {
     PolicySpec policy; // resolved
     PolicySpec given;  // as asked for
     std::vector<TokenRange> pins;
+    std::vector<TokenId> probe_tokens; // Session::set_probe
+    int32_t probe_room = 0;
     int32_t budget = 0;
     int32_t chunk = 0;
     PositionMode positions = PositionMode::Contiguous;

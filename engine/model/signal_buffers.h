@@ -1,0 +1,27 @@
+// Where attention leaves the signals a policy asks for (policies.md, 3.1): only what it needs, in backend memory.
+#pragma once
+
+#include "engine/policy/policy.h"
+#include "kernels/backend.h"
+
+namespace palimpsest::engine {
+
+class SignalBuffers {
+public:
+    // `layers`: how many layers' signals are needed at a time; `ranks`: the longest list, chunk included. The
+    // backend must outlive this. Throws Error (Resources).
+    SignalBuffers(const SignalNeeds& needs, const kernels::HeadShape& shape, int32_t layers, int64_t ranks,
+                  kernels::Backend& backend);
+
+    // For a layer whose first list has so many ranks, the chunk included; no outputs if nothing is needed.
+    kernels::SignalRequest request(int32_t layer, int64_t ranks) const;
+    size_t allocated_bytes() const { return memory_.bytes(); }
+
+private:
+    SignalNeeds needs_;
+    int64_t kv_heads_, query_heads_, layers_, stride_;
+    int64_t layer_floats_ = 0;
+    kernels::Buffer memory_; // f32 [layers][what is needed]
+};
+
+} // namespace palimpsest::engine

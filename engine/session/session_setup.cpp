@@ -1,0 +1,189 @@
+#include "engine/session/session_setup.h"
+
+#include <algorithm>
+
+#include "kernels/base/error.h"
+
+namespace palimpsest::engine {
+namespace {
+
+constexpr int32_t default_budget = 2048;
+constexpr int32_t longest_chunk = 1 << 20;
+
+// Of the forward pass of a token, attention and logits left out.
+double operations(const ModelConfig& m)
+{
+    const double projections = 1.0 * m.dim * m.head_dim * (2.0 * m.heads + 2.0 * m.kv_heads);
+    return 2.0 * m.layers * (projections + 3.0 * m.dim * m.ffn);
+}
+
+[[noreturn]] void refuse_option(const std::string& option, const std::string& what, const std::string& remedy)
+{
+    throw Error(ErrorKind::Usage, "PAL-OPTION-03", option, what, remedy);
+}
+
+// Whether a policy keeps everything does not depend on its budget, but the budget's default does on that.
+bool is_bounded(const PolicySpec& spec, const ModelConfig& model)
+{
+    constexpr int32_t any_budget = 1 << 20;
+    return make_policy({spec.name, {}}, {model.layers, model.kv_heads, any_budget})->bounded();
+}
+
+void check_options(const SessionOptions& options)
+{
+    if (options.chunk < 1)
+        refuse_option("--chunk", "a chunk of " + std::to_string(options.chunk) + " tokens is not possible",
+                      "give 1 or more");
+    if (options.chunk > longest_chunk)
+        refuse_option("--chunk", "a chunk of " + std::to_string(options.chunk) + " tokens is too long",
+                      "give at most " + std::to_string(longest_chunk));
+    if (options.budget < 0)
+        refuse_option("--budget", "a budget of " + std::to_string(options.budget) + " tokens is not possible",
+                      "give 1 or more");
+    if (options.probe_room < 0 || options.probe_room > longest_chunk)
+        refuse_option("--question",
+                      "a question of " + std::to_string(options.probe_room) + " tokens is not possible",
+                      "give at most " + std::to_string(longest_chunk));
+    if (options.kv_type == kernels::DType::Q8_0)
+        refuse_option("--kv-type", "q8 is not in this version", "use f32, f16 or bf16");
+}
+
+SessionOptions resolve(SessionOptions options, const ModelConfig& model, bool bounded)
+{
+    check_options(options);
+    if (!options.kv_type)
+        options.kv_type = model.stored_type == kernels::DType::BF16 ? kernels::DType::BF16 : kernels::DType::F16;
+    const int32_t beside = options.chunk + options.probe_room;
+    if (options.budget == 0)
+        options.budget = bounded ? std::min(default_budget, model.context - beside) : model.context;
+    if (options.budget < 1)
+        throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "--chunk",
+                    "a chunk of " + std::to_string(options.chunk) + " leaves no room in the " +
+                        std::to_string(model.context) + " positions the model was trained on",
+                    "give a smaller --chunk");
+    // So many that stopping between super-chunks takes effect in time (P14).
+    constexpr double operations_at_once = 5e10;
+    const auto rows = static_cast<int64_t>(operations_at_once / operations(model));
+    if (!options.stops_within_chunk) options.stops_within_chunk = rows < options.chunk;
+    if (*options.stops_within_chunk) options.rows_at_once = options.chunk;
+    options.rows_at_once =
+        std::max<int32_t>(static_cast<int32_t>(std::min<int64_t>(options.rows_at_once, rows)), options.chunk);
+    return options;
+}
+
+int32_t longest_list(const Policy& policy, const ModelConfig& model)
+{
+    int32_t longest = 0;
+    for (int32_t l = 0; l < model.layers; ++l)
+        for (int32_t h = 0; h < model.kv_heads; ++h)
+            longest = std::max(longest, policy.list_budget(l, h));
+    return longest;
+}
+
+int64_t positions_of(const Policy& policy, const SessionOptions& options, const ModelConfig& model,
+                     int64_t probe_rows)
+{
+    const int64_t longest = longest_list(policy, model), rows = options.chunk + probe_rows;
+    const bool beside = policy.bounded() && options.positions == PositionMode::Contiguous;
+    return beside ? longest + rows : std::max(longest, rows);
+}
+
+bool too_long(SessionOptions options, const ModelConfig& model, int32_t budget)
+{
+    options.budget = budget;
+    try {
+        return positions_of(*policy_of(options, model), options, model, options.probe_room) > model.context;
+    } catch (const Error&) {
+        return false; // too small for its parameters
+    }
+}
+
+// Where some lists are longer than the budget, the largest one whose longest list fits.
+int32_t largest_fitting_budget(const SessionOptions& options, const ModelConfig& model)
+{
+    if (!too_long(options, model, options.budget)) return options.budget;
+    int32_t fits = 1, exceeds = options.budget;
+    while (exceeds - fits > 1) {
+        const int32_t middle = fits + (exceeds - fits) / 2;
+        (too_long(options, model, middle) ? exceeds : fits) = middle;
+    }
+    return fits;
+}
+
+} // namespace
+
+std::unique_ptr<Policy> policy_of(const SessionOptions& options, const ModelConfig& model)
+{
+    return make_policy(options.policy, {.layers = model.layers,
+                                        .kv_heads = model.kv_heads,
+                                        .budget = options.budget,
+                                        .pins = options.pins,
+                                        .context = model.context,
+                                        .chunk = options.chunk + options.probe_room});
+}
+
+SessionSetup set_up(const SessionOptions& given, const ModelConfig& model)
+{
+    SessionOptions options = resolve(given, model, is_bounded(given.policy, model));
+    if (given.budget == 0) options.budget = largest_fitting_budget(options, model);
+    auto policy = policy_of(options, model);
+    check_positions(*policy, options, model, 0);
+    return {std::move(options), std::move(policy)};
+}
+
+SessionSetup set_up(const SessionOptions& given, const ModelConfig& model, std::unique_ptr<Policy> policy)
+{
+    SessionOptions options = resolve(given, model, policy->bounded());
+    check_positions(*policy, options, model, 0);
+    return {std::move(options), std::move(policy)};
+}
+
+void check_positions(const Policy& policy, const SessionOptions& options, const ModelConfig& model,
+                     int64_t probe_rows)
+{
+    const int64_t positions = positions_of(policy, options, model, probe_rows);
+    if (positions <= model.context) return;
+    const std::string probe =
+        probe_rows > 0 ? " with " + std::to_string(probe_rows) + " tokens of a question" : std::string();
+    throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "--budget",
+                "a budget of " + std::to_string(options.budget) + " and a chunk of " +
+                    std::to_string(options.chunk) + probe + " need " + std::to_string(positions) +
+                    " positions, but the model was trained on " + std::to_string(model.context),
+                probe_rows > 0 ? "give a smaller --budget or --chunk, or a shorter question"
+                               : "give a smaller --budget or --chunk");
+}
+
+CacheShape cache_shape(const Model& model, const SessionOptions& options, const Policy& policy, int32_t probe_rows)
+{
+    const ModelConfig& c = model.config();
+    const SignalNeeds needs = policy.signals();
+    CacheShape shape{.layers = c.layers,
+                     .heads = model.head_shape(),
+                     .type = *options.kv_type,
+                     .staged_rows = options.chunk + probe_rows,
+                     .stage_every_layer = policy.couples_layers() || *options.stops_within_chunk,
+                     .with_signals = needs.any(),
+                     .moments_each = needs.head_moments ? 2 * model.head_shape().group() : 0,
+                     .list_budget = {},
+                     .total_slots = policy.total_budget()};
+    for (int32_t l = 0; l < c.layers; ++l)
+        for (int32_t h = 0; h < c.kv_heads; ++h)
+            shape.list_budget.push_back(policy.list_budget(l, h));
+    return shape;
+}
+
+TransformerShape transformer_shape(const CacheShape& cache, const SessionOptions& options, const Policy& policy,
+                                   int32_t probe_rows)
+{
+    const int32_t chunks = options.rows_at_once / options.chunk;
+    const int32_t longest = *std::max_element(cache.list_budget.begin(), cache.list_budget.end());
+    return {.positions = options.positions,
+            .max_rows = options.rows_at_once + chunks * probe_rows,
+            .max_ranks = longest + cache.staged_rows,
+            .layers_first = cache.stage_every_layer,
+            .couples_layers = policy.couples_layers(),
+            .signals = policy.signals(),
+            .retrieval = policy.retrieval()};
+}
+
+} // namespace palimpsest::engine

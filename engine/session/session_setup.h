@@ -1,0 +1,38 @@
+// What a session is built from: options that fit the model and one another, the policy they name, and the shapes of
+// its cache and its forward pass.
+#pragma once
+
+#include <memory>
+
+#include "engine/cache/kv_cache.h"
+#include "engine/model/model.h"
+#include "engine/model/transformer.h"
+#include "engine/policy/policy.h"
+#include "engine/session/session_options.h"
+
+namespace palimpsest::engine {
+
+struct SessionSetup {
+    SessionOptions options; // budget, KV type and super-chunks filled in; the policy as it was asked for
+    std::unique_ptr<Policy> policy;
+};
+
+// Throw Error (Usage) for options that do not fit the model or one another.
+SessionSetup set_up(const SessionOptions& given, const ModelConfig& model);
+// With a policy of the caller's own.
+SessionSetup set_up(const SessionOptions& given, const ModelConfig& model, std::unique_ptr<Policy> policy);
+
+// The policy that complete options name.
+std::unique_ptr<Policy> policy_of(const SessionOptions& options, const ModelConfig& model);
+
+// Contiguous positions never exceed the longest list, a chunk and a probe; the model must have been trained on
+// them. Throws Error (Usage, PAL-BUDGET-01).
+void check_positions(const Policy& policy, const SessionOptions& options, const ModelConfig& model,
+                     int64_t probe_rows);
+
+// For lists of the policy's limits, and chunks that are followed by so many rows of a probe.
+CacheShape cache_shape(const Model& model, const SessionOptions& options, const Policy& policy, int32_t probe_rows);
+TransformerShape transformer_shape(const CacheShape& cache, const SessionOptions& options, const Policy& policy,
+                                   int32_t probe_rows);
+
+} // namespace palimpsest::engine

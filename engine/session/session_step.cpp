@@ -1,0 +1,137 @@
+#include "engine/session/session_step.h"
+
+#include "engine/session/entry_merge.h"
+
+namespace palimpsest::engine {
+
+Session::Step::Step(Session& session)
+    : s_(session), angles_(session.model_->config()), seen_(static_cast<size_t>(session.model_->config().layers))
+{
+}
+
+void Session::Step::attended(int32_t layer, int32_t, int32_t rows, int32_t probe_rows,
+                             const kernels::SignalRequest& shown)
+{
+    const int32_t heads = s_.cache_.shape().heads.kv_heads;
+    for (int32_t h = 0; h < heads && shown.rows > 0; ++h)
+        accumulate(layer, h, rows, shown);
+    observe(layer, rows, probe_rows, shown);
+    if (probe_rows > 0) s_.cache_.take_back(layer, probe_rows);
+    look_at(layer);
+    s_.policy_->observe(layer, lists_, seen_[static_cast<size_t>(layer)].observation);
+}
+
+void Session::Step::accumulate(int32_t layer, int32_t head, int32_t rows, const kernels::SignalRequest& shown)
+{
+    const int64_t group = s_.cache_.shape().heads.group();
+    const size_t n = s_.cache_.list(layer, head).size();
+    const float* columns = shown.low_counts ? shown.low_counts : shown.sums;
+    columns_.resize(n);
+    download(columns + head * shown.stride, n, columns_.data());
+    ListSignals seen{.columns = columns_, .divisor = shown.low_counts ? 1 : static_cast<int32_t>(group)};
+    if (shown.head_sums) {
+        head_sums_.resize(static_cast<size_t>(group) * n);
+        head_squares_.resize(head_sums_.size());
+        for (int64_t g = 0; g < group; ++g) {
+            const int64_t from = (head * group + g) * shown.stride, to = g * static_cast<int64_t>(n);
+            download(shown.head_sums + from, n, head_sums_.data() + to);
+            download(shown.head_squares + from, n, head_squares_.data() + to);
+        }
+        seen.head_sums = head_sums_;
+        seen.head_squares = head_squares_;
+    }
+    s_.cache_.accumulate(layer, head, shown.rows, rows, seen);
+}
+
+void Session::Step::observe(int32_t layer, int32_t rows, int32_t probe_rows, const kernels::SignalRequest& shown)
+{
+    Seen& seen = seen_[static_cast<size_t>(layer)];
+    seen.observation.rows = rows;
+    seen.observation.row_statistic = shown.row_statistics ? mean_row_statistic(rows, shown) : 0.0;
+    seen.observation.entropies.clear();
+    if (!shown.entropies) return;
+    const auto heads = static_cast<size_t>(s_.cache_.shape().heads.kv_heads);
+    seen.entropies.resize(heads);
+    seen.observation.entropies.resize(heads);
+    for (size_t h = 0; h < heads; ++h) {
+        const size_t n = s_.cache_.list(layer, static_cast<int32_t>(h)).size();
+        seen.entropies[h].resize(n);
+        download(shown.entropies + static_cast<int64_t>(h) * shown.stride, n, seen.entropies[h].data());
+        seen.observation.entropies[h] =
+            std::span<const float>(seen.entropies[h]).first(n - static_cast<size_t>(probe_rows));
+    }
+}
+
+double Session::Step::mean_row_statistic(int32_t rows, const kernels::SignalRequest& shown)
+{
+    const auto heads = static_cast<size_t>(s_.cache_.shape().heads.query_heads);
+    row_statistics_.resize(heads);
+    download(shown.row_statistics, heads, row_statistics_.data());
+    double sum = 0;
+    for (const float x : row_statistics_)
+        sum += static_cast<double>(x);
+    return sum / (std::min(rows, shown.rows) * static_cast<double>(heads));
+}
+
+void Session::Step::download(const float* from, size_t count, float* to)
+{
+    s_.model_->backend().download(to, from, count * sizeof(float));
+}
+
+void Session::Step::look_at(int32_t layer)
+{
+    lists_.clear();
+    tokens_.clear();
+    for (int32_t h = 0; h < s_.cache_.shape().heads.kv_heads; ++h) {
+        const TokenList& list = s_.cache_.list(layer, h);
+        lists_.push_back({.stream = list.stream, .sum = list.sum, .count = list.count, .moments = list.moments});
+        tokens_.push_back(&list);
+    }
+}
+
+void Session::Step::evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase)
+{
+    look_at(layer);
+    s_.policy_->select(layer, lists_, dropped_);
+    const auto merges = s_.policy_->merges();
+    report(layer, s_.steps_seen_ + static_cast<uint64_t>(chunk), rows, merges);
+    merge(layer, phase, merges);
+    for (const auto& gone : dropped_)
+        s_.evicted_ += gone.size();
+    if (phase == kernels::Phase::Prefill)
+        s_.cache_.evict_chunk(layer, dropped_);
+    else
+        s_.cache_.evict_token(layer, dropped_);
+}
+
+void Session::Step::end_reading()
+{
+    const int32_t layers = s_.cache_.shape().layers;
+    for (int32_t l = 0; l < layers; ++l)
+        attended(l, 0, 0, 0, {});
+    for (int32_t l = 0; l < layers; ++l)
+        evict(l, 0, 0, kernels::Phase::Prefill);
+    for (int32_t l = 0; l < layers; ++l)
+        s_.cache_.take_in(l);
+}
+
+void Session::Step::merge(int32_t layer, kernels::Phase phase, std::span<const std::vector<Merge>> merges)
+{
+    const bool turned = s_.options_.positions == PositionMode::Original;
+    for (size_t h = 0; h < merges.size(); ++h)
+        for (const Merge& merge : merges[h])
+            merge_entries(s_.cache_, layer, static_cast<int32_t>(h), phase, merge, turned ? &angles_ : nullptr);
+}
+
+void Session::Step::report(int32_t layer, uint64_t step, int32_t rows, std::span<const std::vector<Merge>> merges)
+{
+    const LayerObservation& seen = seen_[static_cast<size_t>(layer)].observation;
+    if (s_.observer_) s_.observer_({layer, step, rows, lists_, dropped_, seen, merges});
+    if (!s_.fade_sink_) return;
+    events_.clear();
+    for (const uint32_t token : faded(tokens_, dropped_))
+        events_.push_back({layer, token, static_cast<uint32_t>(step)});
+    if (!events_.empty()) s_.fade_sink_(events_);
+}
+
+} // namespace palimpsest::engine

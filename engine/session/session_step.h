@@ -1,0 +1,45 @@
+// The session's side of a forward pass: signals in, policy, eviction, records out. Its buffers are kept from step
+// to step.
+#pragma once
+
+#include "engine/model/rope_angles.h"
+#include "engine/session/session.h"
+
+namespace palimpsest::engine {
+
+class Session::Step final : public LayerStep {
+public:
+    explicit Step(Session& session);
+
+    void attended(int32_t layer, int32_t chunk, int32_t rows, int32_t probe_rows,
+                  const kernels::SignalRequest& shown) override;
+    void evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase) override;
+    // The end of a reading: lists are looked at and cut without a chunk. REQUIRES: row = rank.
+    void end_reading();
+
+private:
+    struct Seen { // of one layer, until its eviction
+        LayerObservation observation;
+        std::vector<std::vector<float>> entropies; // [kv_heads][n]
+    };
+
+    void accumulate(int32_t layer, int32_t head, int32_t rows, const kernels::SignalRequest& shown);
+    void observe(int32_t layer, int32_t rows, int32_t probe_rows, const kernels::SignalRequest& shown);
+    double mean_row_statistic(int32_t rows, const kernels::SignalRequest& shown);
+    void download(const float* from, size_t count, float* to);
+    void look_at(int32_t layer);
+    void merge(int32_t layer, kernels::Phase phase, std::span<const std::vector<Merge>> merges);
+    void report(int32_t layer, uint64_t step, int32_t rows, std::span<const std::vector<Merge>> merges);
+
+    Session& s_; // steps_seen_ is that of the super-chunk's first chunk
+    RopeAngles angles_;
+    std::vector<Seen> seen_;                                // [layers]
+    std::vector<float> columns_, head_sums_, head_squares_; // of one list, on the host
+    std::vector<float> row_statistics_;
+    std::vector<ListState> lists_; // of the layer at hand
+    std::vector<const TokenList*> tokens_;
+    std::vector<std::vector<uint32_t>> dropped_;
+    std::vector<FadeEvent> events_;
+};
+
+} // namespace palimpsest::engine
