@@ -280,7 +280,7 @@ private:
             out += line;
             cut = cut || !c.complete;
         }
-        if (cut && computed) out += "* keeps everything: read only as far as the model's context\n";
+        if (cut && computed) out += "* grows with what is read: read only as far as the model's context\n";
         if (cut && !computed) out += "* not read to the end\n";
         if (computed) out += "tok/s includes the loss of every token\n";
         if (contenders.size() < 2) return out;
