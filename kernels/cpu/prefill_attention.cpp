@@ -14,6 +14,7 @@
 #include <limits>
 
 #include "kernels/cpu/kv_list.h"
+#include "kernels/cpu/signal_part.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/prefill_attention.cpp"
@@ -22,6 +23,8 @@
 #include "kernels/cpu/exp-inl.h"
 #include "kernels/cpu/kv_convert-inl.h"
 #include "kernels/cpu/micro_kernel-inl.h"
+#include "kernels/cpu/prefill_panel-inl.h"
+#include "kernels/cpu/prefill_signals-inl.h"
 #include "kernels/cpu/rotate-inl.h"
 
 #ifndef PALIMPSEST_KERNELS_CPU_PREFILL_ATTENTION_ONCE
@@ -38,16 +41,15 @@ struct AttendSizes {
     int64_t dim = 0;
     int64_t tile_ranks = 0;   // of a packed tile of keys
     int64_t panel_rows = 0;   // query rows side by side in vectors
+    int64_t panel_fill = 0;   // query rows that a panel takes where the heads of a row must be in one
     int64_t panels = 0;       // that one block of query rows takes
-    int64_t sum_lanes = 0;    // partial sums kept per rank
     int64_t padded_ranks = 0; // of the longest list and the chunk, in whole tiles
 
-    int64_t block_rows() const { return panels * panel_rows; }
+    int64_t lanes() const { return panels * panel_rows; }
     size_t packed_floats() const { return static_cast<size_t>(padded_ranks * dim); }
-    size_t score_floats() const { return static_cast<size_t>(padded_ranks * block_rows()); }
-    size_t query_floats() const { return static_cast<size_t>(block_rows() * dim); }
+    size_t score_floats() const { return static_cast<size_t>(padded_ranks * lanes() + panel_rows); }
+    size_t query_floats() const { return static_cast<size_t>(lanes() * dim); }
     size_t row_floats() const { return static_cast<size_t>(std::max(tile_ranks, panel_rows) * dim); }
-    size_t sum_floats() const { return static_cast<size_t>(padded_ranks * sum_lanes); }
 };
 
 // One KV head of the call: its keys as tiles [ranks / tile][dim][tile], rotated, and its values as tiles of
@@ -60,11 +62,12 @@ struct PackedHead {
 };
 
 struct AttendScratch {
-    float* scores = nullptr;  // [panels, padded_ranks, panel_rows]
+    float* scores =
+        nullptr; // [panels, padded_ranks, panel_rows], and a row that may be read and counts for nothing
     float* queries = nullptr; // [panels, dim, panel_rows]
     float* outs = nullptr;    // the same
     float* rows = nullptr;    // [max(tile_ranks, panel_rows), dim]
-    float* sums = nullptr;    // [padded_ranks, sum_lanes]
+    SignalLanes lanes;
 };
 
 } // namespace palimpsest::kernels
@@ -75,9 +78,6 @@ namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using F32 = hn::ScalableTag<float>;
-inline constexpr int64_t half_panel = NR / 2; // lanes of a vector
-
 AttendSizes SizesOf(const AttendArgs& args)
 {
     const int32_t most = *std::max_element(args.lists.used, args.lists.used + args.shape.kv_heads);
@@ -86,9 +86,10 @@ AttendSizes SizesOf(const AttendArgs& args)
     sizes.dim = args.shape.head_dim;
     sizes.tile_ranks = MR;
     sizes.panel_rows = NR;
+    const int64_t group = args.shape.group();
+    sizes.panel_fill = wants_whole_rows(args.signals) && group <= NR ? NR / group * group : NR;
     // Fewer rows for very long lists, or the scores leave the caches.
     sizes.panels = std::max<int64_t>(1, (ranks > 16384 ? 16 : 32) / NR);
-    sizes.sum_lanes = half_panel;
     sizes.padded_ranks = (ranks + MR - 1) / MR * MR;
     return sizes;
 }
@@ -163,21 +164,6 @@ void PackTiles(const AttendArgs& args, const PackedHead& packed, int64_t first_t
     }
 }
 
-// NR query rows of one KV head, in lanes. A row attends to ranks [0, limit); lanes beyond the last row repeat its
-// limit with zero queries, and nothing of them is read.
-struct Panel {
-    float* scores = nullptr;  // [ranks, NR]
-    float* queries = nullptr; // [dim, NR]
-    float* out = nullptr;     // [dim, NR]
-    int64_t first = 0;        // query row of lane 0
-    int64_t rows = 0;
-    int64_t shared = 0;  // ranks that every lane attends to
-    int64_t visible = 0; // ranks that some lane attends to
-    HWY_ALIGN int32_t limits[NR];
-    HWY_ALIGN float tops[NR];
-    HWY_ALIGN float totals[NR];
-};
-
 HWY_INLINE void LoadQueries(const AttendArgs& args, int64_t head, Panel& panel, float* rows)
 {
     const int64_t dim = args.shape.head_dim, group = args.shape.group(), used = args.lists.used[head];
@@ -194,14 +180,6 @@ HWY_INLINE void LoadQueries(const AttendArgs& args, int64_t head, Panel& panel, 
     panel.shared = panel.limits[0];
     panel.visible = panel.limits[NR - 1];
     Transpose(rows, dim, NR, dim, panel.queries);
-}
-
-// Lanes of the vector at `lane` that attend to `rank`.
-HWY_INLINE hn::Mask<F32> Attending(const Panel& panel, int64_t rank, int64_t lane)
-{
-    const hn::RebindToSigned<F32> i32;
-    const auto limits = hn::Load(i32, panel.limits + lane);
-    return hn::RebindMask(F32(), hn::Gt(limits, hn::Set(i32, static_cast<int32_t>(rank))));
 }
 
 // Raises the lanes' maxima by the scores of ranks [first, last).
@@ -285,24 +263,6 @@ HWY_INLINE void WeighValues(const PackedHead& packed, int64_t dim, Panel* panels
     }
 }
 
-// Adds the probabilities of query rows from `wanted` on to the running sums: [rank][lane], lanes to be summed last.
-HWY_INLINE void AddColumnSums(const Panel& panel, int64_t wanted, float* HWY_RESTRICT sums)
-{
-    const F32 d;
-    HWY_ALIGN float shares[NR];
-    for (int64_t lane = 0; lane < NR; ++lane) {
-        const bool counts = lane < panel.rows && panel.first + lane >= wanted;
-        shares[lane] = counts ? 1.0f / panel.totals[lane] : 0.0f;
-    }
-    const auto left = hn::Load(d, shares), right = hn::Load(d, shares + half_panel);
-    for (int64_t rank = 0; rank < panel.visible; ++rank) {
-        const float* weights = panel.scores + rank * NR;
-        const auto product = hn::Mul(left, hn::Load(d, weights));
-        const auto both = hn::MulAdd(right, hn::Load(d, weights + half_panel), product);
-        hn::Store(hn::Add(hn::Load(d, sums + rank * half_panel), both), d, sums + rank * half_panel);
-    }
-}
-
 HWY_INLINE void StoreOut(const AttendArgs& args, int64_t head, const Panel& panel, float* rows)
 {
     const F32 d;
@@ -322,41 +282,50 @@ HWY_INLINE void StoreOut(const AttendArgs& args, int64_t head, const Panel& pane
     }
 }
 
-// Query rows [first, last) of one KV head; `sums` [ranks] gets what they give, unless null.
-void AttendRows(const AttendArgs& args, const AttendSizes& sizes, const PackedHead& packed, int64_t first,
-                int64_t last, const AttendScratch& scratch, float* sums)
+// Query rows [first, last) of one KV head, `fill` to a panel, of which one call takes no more than a block.
+HWY_NOINLINE void AttendBlock(const AttendArgs& args, const AttendSizes& sizes, const PackedHead& packed,
+                              int64_t first, int64_t last, int64_t fill, const AttendScratch& scratch,
+                              const SignalContext* signals)
 {
-    const F32 d;
     const int64_t dim = sizes.dim;
-    const int64_t wanted_rows = std::min(args.signals.rows, args.rows);
-    const int64_t wanted = (args.rows - wanted_rows) * args.shape.group();
-    if (sums && last <= wanted) {
-        std::fill_n(sums, packed.ranks, 0.0f);
-        sums = nullptr;
+    Panel panels[32 / NR > 0 ? 32 / NR : 1];
+    int64_t count = 0;
+    for (int64_t at = first; at < last; at += fill, ++count) {
+        Panel& panel = panels[count];
+        panel.first = at;
+        panel.rows = std::min(fill, last - at);
+        panel.scores = scratch.scores + count * sizes.padded_ranks * NR;
+        panel.queries = scratch.queries + count * dim * NR;
+        panel.out = scratch.outs + count * dim * NR;
+        LoadQueries(args, packed.head, panel, scratch.rows);
     }
-    if (sums) std::fill_n(scratch.sums, packed.ranks * half_panel, 0.0f);
-    for (int64_t block = first; block < last; block += sizes.block_rows()) {
-        Panel panels[32 / NR > 0 ? 32 / NR : 1];
-        int64_t count = 0;
-        for (int64_t at = block; at < std::min(block + sizes.block_rows(), last); at += NR, ++count) {
-            Panel& panel = panels[count];
-            panel.first = at;
-            panel.rows = std::min<int64_t>(NR, last - at);
-            panel.scores = scratch.scores + count * sizes.padded_ranks * NR;
-            panel.queries = scratch.queries + count * dim * NR;
-            panel.out = scratch.outs + count * dim * NR;
-            LoadQueries(args, packed.head, panel, scratch.rows);
-        }
-        Scores(packed, dim, panels, count);
-        WeighValues(packed, dim, panels, count);
-        for (int64_t p = 0; p < count; ++p) {
-            if (sums && panels[p].first + panels[p].rows > wanted) AddColumnSums(panels[p], wanted, scratch.sums);
-            StoreOut(args, packed.head, panels[p], scratch.rows);
-        }
+    Scores(packed, dim, panels, count);
+    WeighValues(packed, dim, panels, count);
+    for (int64_t p = 0; p < count; ++p) {
+        if (signals) AddSignals(*signals, panels[p]);
+        StoreOut(args, packed.head, panels[p], scratch.rows);
     }
-    if (!sums) return;
-    for (int64_t rank = 0; rank < packed.ranks; ++rank)
-        sums[rank] = hn::GetLane(hn::SumOfLanes(d, hn::Load(d, scratch.sums + rank * half_panel)));
+}
+
+// Query rows [first, last) of one KV head; what they show goes to `part`, unless null.
+void AttendRows(const AttendArgs& args, const AttendSizes& sizes, const PackedHead& packed, int64_t first,
+                int64_t last, const AttendScratch& scratch, const SignalPart* part)
+{
+    const auto attend = [&](int64_t from, int64_t to, int64_t fill, const SignalContext* signals) {
+        for (int64_t block = from; block < to; block += sizes.panels * fill)
+            AttendBlock(args, sizes, packed, block, std::min(block + sizes.panels * fill, to), fill, scratch,
+                        signals);
+    };
+    if (!part) return attend(first, last, NR, nullptr);
+    const int64_t group = args.shape.group(), wanted_rows = std::min(args.signals.rows, args.rows);
+    const SignalContext signals{args.signals,  group, packed.ranks, (args.rows - wanted_rows) * group,
+                                scratch.lanes, *part};
+    // Panels that are not full only where they must be.
+    const int64_t begin = sizes.panel_fill == NR ? first : std::clamp(signals.first_row, first, last);
+    attend(first, begin, NR, nullptr);
+    BeginSignals(signals);
+    attend(begin, last, sizes.panel_fill, &signals);
+    EndSignals(signals);
 }
 
 } // namespace HWY_NAMESPACE
@@ -381,7 +350,18 @@ AttendScratch scratch_of(CpuContext& context, int worker, const AttendSizes& siz
         context.worker_scratch(worker, ScratchUse::PackedRows).get<float>(2 * queries + sizes.row_floats());
     scratch.outs = scratch.queries + queries;
     scratch.rows = scratch.outs + queries;
-    scratch.sums = context.worker_scratch(worker, ScratchUse::Sums).get<float>(sizes.sum_floats());
+    return scratch;
+}
+
+// The same with room for signals.
+AttendScratch signal_scratch_of(const AttendArgs& args, CpuContext& context, int worker, const AttendSizes& sizes)
+{
+    AttendScratch scratch = scratch_of(context, worker, sizes);
+    PartMemory size;
+    lay_out_lanes(args.signals, sizes.panel_rows / 2, sizes.padded_ranks, size);
+    PartMemory memory(
+        context.worker_scratch(worker, ScratchUse::Sums).get<float>(static_cast<size_t>(size.used())));
+    scratch.lanes = lay_out_lanes(args.signals, sizes.panel_rows / 2, sizes.padded_ranks, memory);
     return scratch;
 }
 
@@ -427,34 +407,95 @@ void pack_wave(const AttendArgs& args, CpuContext& context, const AttendSizes& s
     });
 }
 
+// The query rows of a KV head in segments, and what each contributes to its signals.
+class Segments {
+public:
+    Segments(const AttendArgs& args, const AttendSizes& sizes) : args_(args), sizes_(sizes)
+    {
+        const int64_t group = args.shape.group(), rows = args.rows * group, block = sizes.panels * sizes.panel_fill;
+        const int64_t blocks = (rows + block - 1) / block, unit = wants_whole_rows(args.signals) ? group : 1;
+        for (int64_t s = 1; s <= row_segments; ++s)
+            ends_[s] = std::min((blocks * s / row_segments * block + unit - 1) / unit * unit, rows);
+        const int64_t first_row = (args.rows - std::min(args.signals.rows, args.rows)) * group;
+        if (!wants_anything(args.signals)) return;
+        while (ends_[first_part_ + 1] <= first_row)
+            ++first_part_;
+        parts_ = row_segments - first_part_;
+        PartMemory size;
+        lay_out(args.signals, group, sizes.padded_ranks, size);
+        part_floats_ = size.used();
+    }
+
+    int64_t begin(int64_t segment) const { return ends_[segment]; }
+    int64_t end(int64_t segment) const { return ends_[segment + 1]; }
+    int64_t parts() const { return parts_; } // the last segments have one; 0: nothing is wanted
+    int64_t first_part() const { return row_segments - parts_; }
+    size_t floats() const { return static_cast<size_t>(args_.shape.kv_heads * parts_ * part_floats_); }
+    void set_memory(float* memory) { memory_ = memory; }
+    SignalPart part(int64_t head, int64_t segment) const
+    {
+        PartMemory memory(memory_ + (head * parts_ + segment - first_part()) * part_floats_);
+        return lay_out(args_.signals, args_.shape.group(), sizes_.padded_ranks, memory);
+    }
+
+private:
+    const AttendArgs& args_;
+    const AttendSizes& sizes_;
+    int64_t ends_[row_segments + 1] = {};
+    int64_t first_part_ = 0, parts_ = 0, part_floats_ = 0;
+    float* memory_ = nullptr;
+};
+
 void attend_wave(const AttendArgs& args, CpuContext& context, const AttendSizes& sizes, const HeadWave& wave,
-                 int64_t first, float* partial_sums)
+                 int64_t first, const Segments& segments)
 {
     const auto attend_rows = HWY_DYNAMIC_DISPATCH(AttendRows);
-    const int64_t heads = wave.heads(first), rows = static_cast<int64_t>(args.rows) * args.shape.group();
-    const int64_t blocks = (rows + sizes.block_rows() - 1) / sizes.block_rows();
+    const int64_t heads = wave.heads(first);
     context.threads.run(heads * row_segments, [&](int64_t task, int worker) {
         // Later rows attend to more ranks: the longest tasks first.
         const int64_t segment = row_segments - 1 - task / heads;
         const PackedHead packed = wave.at(first, task % heads);
-        const int64_t begin = blocks * segment / row_segments * sizes.block_rows();
-        const int64_t end = std::min(blocks * (segment + 1) / row_segments * sizes.block_rows(), rows);
-        float* sums = nullptr;
-        if (partial_sums) sums = partial_sums + (packed.head * row_segments + segment) * sizes.padded_ranks;
-        attend_rows(args, sizes, packed, begin, end, scratch_of(context, worker, sizes), sums);
+        const int64_t begin = segments.begin(segment), end = segments.end(segment);
+        if (segment < segments.first_part())
+            return attend_rows(args, sizes, packed, begin, end, scratch_of(context, worker, sizes), nullptr);
+        const SignalPart part = segments.part(packed.head, segment);
+        attend_rows(args, sizes, packed, begin, end, signal_scratch_of(args, context, worker, sizes), &part);
     });
 }
 
-void add_segments(const AttendArgs& args, CpuContext& context, const AttendSizes& sizes, const float* partial_sums)
+// to[i] = the sum over a head's parts, in order, of plane[offset + i].
+void add_parts(const Segments& segments, int64_t head, float* SignalPart::*plane, int64_t offset, int64_t count,
+               float* to)
 {
+    std::copy_n(segments.part(head, segments.first_part()).*plane + offset, count, to);
+    for (int64_t s = segments.first_part() + 1; s < row_segments; ++s) {
+        const float* from = segments.part(head, s).*plane + offset;
+        for (int64_t i = 0; i < count; ++i)
+            to[i] += from[i];
+    }
+}
+
+void add_segments(const AttendArgs& args, CpuContext& context, const AttendSizes& sizes, const Segments& segments)
+{
+    const SignalRequest& wanted = args.signals;
+    const int64_t group = args.shape.group();
     context.threads.run(args.shape.kv_heads, [&](int64_t head, int) {
-        const float* parts = partial_sums + head * row_segments * sizes.padded_ranks;
-        float* sums = args.signals.sums + head * args.signals.stride;
-        for (int64_t rank = 0; rank < args.lists.used[head] + args.rows; ++rank) {
-            sums[rank] = parts[rank];
-            for (int64_t s = 1; s < row_segments; ++s)
-                sums[rank] += parts[s * sizes.padded_ranks + rank];
-        }
+        const int64_t ranks = args.lists.used[head] + args.rows, to = head * wanted.stride;
+        const auto add = [&](float* SignalPart::*plane, float* out) {
+            if (out) add_parts(segments, head, plane, 0, ranks, out + to);
+        };
+        const auto add_heads = [&](float* SignalPart::*plane, float* out) {
+            for (int64_t g = 0; out && g < group; ++g)
+                add_parts(segments, head, plane, g * sizes.padded_ranks, ranks,
+                          out + (head * group + g) * wanted.stride);
+        };
+        add(&SignalPart::sums, wanted.sums);
+        add(&SignalPart::low_counts, wanted.low_counts);
+        add(&SignalPart::entropies, wanted.entropies);
+        add_heads(&SignalPart::head_sums, wanted.head_sums);
+        add_heads(&SignalPart::head_squares, wanted.head_squares);
+        if (wanted.row_statistic != RowStatistic::None)
+            add_parts(segments, head, &SignalPart::row_statistics, 0, group, wanted.row_statistics + head * group);
     });
 }
 
@@ -465,19 +506,20 @@ void attend(const AttendArgs& args, CpuContext& context)
     if (args.rows == 0) return;
     const AttendSizes sizes = HWY_DYNAMIC_DISPATCH(SizesOf)(args);
     const HeadWave wave(args, context, sizes);
+    Segments segments(args, sizes);
     // Here and not first in a task: a task must not throw when memory is short.
-    for (int worker = 0; worker < context.threads.threads(); ++worker)
-        scratch_of(context, worker, sizes);
-    float* partial_sums = nullptr;
-    if (args.signals.rows > 0) {
-        const int64_t floats = args.shape.kv_heads * row_segments * sizes.padded_ranks;
-        partial_sums = context.shared_scratch(ScratchUse::Sums).get<float>(static_cast<size_t>(floats));
+    for (int worker = 0; worker < context.threads.threads(); ++worker) {
+        if (segments.parts() > 0)
+            signal_scratch_of(args, context, worker, sizes);
+        else
+            scratch_of(context, worker, sizes);
     }
+    segments.set_memory(context.shared_scratch(ScratchUse::Sums).get<float>(segments.floats()));
     for (int64_t first = 0; first < args.shape.kv_heads; first += wave.most()) {
         pack_wave(args, context, sizes, wave, first);
-        attend_wave(args, context, sizes, wave, first, partial_sums);
+        attend_wave(args, context, sizes, wave, first, segments);
     }
-    if (partial_sums) add_segments(args, context, sizes, partial_sums);
+    if (segments.parts() > 0) add_segments(args, context, sizes, segments);
 }
 
 } // namespace cpu

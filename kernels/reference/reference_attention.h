@@ -17,13 +17,25 @@ struct ReferenceAttentionArgs {
     std::vector<std::vector<double>> keys;   // [kv_heads][(used + rows) * head_dim], as stored, in rank order
     std::vector<std::vector<double>> values; // the same shape
     Rotation rotation;
-    SignalRequest signals;
+    SignalRequest signals; // what is null is not computed; outputs go to ReferenceAttention
+    // Bounds are not read: those of whole pages are taken from the keys. Only for one row.
+    PageRetrieval retrieval;
+    bool retrieve = false;
 };
 
 struct ReferenceAttention {
     std::vector<double> out;                               // [rows, query_heads * head_dim]
     std::vector<std::vector<std::vector<double>>> weights; // probabilities [query_heads][rows][used + rows]
-    std::vector<std::vector<double>> sums; // [kv_heads][used + rows], over wanted rows and the group
+    // As SignalRequest says, of the wanted rows; [kv_heads] or [query_heads][used + rows].
+    std::vector<std::vector<double>> sums, low_counts, entropies, head_sums, head_squares;
+    std::vector<double> row_statistics;       // [query_heads]
+    std::vector<std::vector<uint32_t>> pages; // [kv_heads]: those read, ascending; empty without retrieval
+    // How many of the counts above another rounding may decide otherwise, in their units.
+    std::vector<std::vector<double>> low_ties; // [kv_heads][used + rows]
+    std::vector<double> density_ties;          // [query_heads]
+    // How near retrieval came to another choice: the smallest relative distance of two pages' bounds or two ranks'
+    // probabilities at an edge, or of a mass from top_p.
+    double margin = 1e300;
 };
 
 ReferenceAttention reference_attention(const ReferenceAttentionArgs& args);

@@ -1,5 +1,6 @@
 #include "tests/support/reference_model.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/base/dtype.h"
@@ -111,8 +112,10 @@ std::vector<ReferenceStream::Entry>& ReferenceStream::list(int layer, int head)
 void ReferenceStream::drop(int layer, int head, std::span<const uint32_t> ranks)
 {
     auto& entries = list(layer, head);
-    for (size_t i = ranks.size(); i-- > 0;)
-        entries.erase(entries.begin() + static_cast<std::ptrdiff_t>(ranks[i]));
+    std::vector<Entry> left;
+    for (uint32_t rank = 0; rank < entries.size(); ++rank)
+        if (!std::binary_search(ranks.begin(), ranks.end(), rank)) left.push_back(std::move(entries[rank]));
+    entries = std::move(left);
 }
 
 Vector ReferenceStream::rotate(const Vector& x, uint64_t position) const
@@ -127,17 +130,123 @@ Vector ReferenceStream::rotate(const Vector& x, uint64_t position) const
     return y;
 }
 
-ReferenceStream::Result ReferenceStream::feed(std::span<const int32_t> tokens)
+void ReferenceStream::merge(int layer, int head, uint32_t into, std::span<const uint32_t> of)
+{
+    auto& entries = list(layer, head);
+    const size_t d = entries[into].key.size();
+    Vector key(d, 0.0), value(d, 0.0);
+    for (const uint32_t rank : of) {
+        for (size_t i = 0; i < d; ++i) {
+            key[i] += entries[rank].key[i] / static_cast<double>(of.size());
+            value[i] += entries[rank].value[i] / static_cast<double>(of.size());
+        }
+    }
+    entries[into].key = std::move(key);
+    entries[into].value = std::move(value);
+    entries[into].turned.clear();
+}
+
+void ReferenceStream::append(int layer, size_t row, const Vector& keys, const Vector& values)
+{
+    const auto d = static_cast<std::ptrdiff_t>(model_.config().head_dim);
+    for (int h = 0; h < model_.config().kv_heads; ++h) {
+        list(layer, h).push_back({.stream = static_cast<uint32_t>(seen_ + row),
+                                  .key = Vector(keys.begin() + h * d, keys.begin() + (h + 1) * d),
+                                  .value = Vector(values.begin() + h * d, values.begin() + (h + 1) * d)});
+    }
+}
+
+void ReferenceStream::turn_keys(int layer)
+{
+    for (int h = 0; h < model_.config().kv_heads; ++h) {
+        auto& entries = list(layer, h);
+        for (size_t j = 0; j < entries.size(); ++j) {
+            Entry& entry = entries[j];
+            const uint64_t position = contiguous_ ? j : entry.stream;
+            if (!entry.turned.empty() && entry.turned_at == position) continue;
+            entry.turned = rotate(entry.key, position);
+            entry.turned_at = position;
+        }
+    }
+}
+
+Vector ReferenceStream::attend_head(const std::vector<Entry>& entries, size_t visible, const Vector& query,
+                                    const std::vector<int>* ranks, double* out) const
+{
+    const size_t d = query.size(), count = ranks ? ranks->size() : visible;
+    const auto rank_of = [&](size_t i) { return ranks ? static_cast<size_t>((*ranks)[i]) : i; };
+    Vector weights(entries.size(), 0.0);
+    double largest = -INFINITY;
+    for (size_t i = 0; i < count; ++i) {
+        const Vector& key = entries[rank_of(i)].turned;
+        double dot = 0;
+        for (size_t x = 0; x < d; ++x)
+            dot += query[x] * key[x];
+        weights[rank_of(i)] = dot / std::sqrt(static_cast<double>(d));
+        largest = std::max(largest, weights[rank_of(i)]);
+    }
+    double sum = 0;
+    for (size_t i = 0; i < count; ++i)
+        sum += weights[rank_of(i)] = std::exp(weights[rank_of(i)] - largest);
+    for (size_t i = 0; i < count; ++i) {
+        double& weight = weights[rank_of(i)];
+        weight /= sum;
+        for (size_t x = 0; x < d; ++x)
+            out[x] += weight * entries[rank_of(i)].value[x];
+    }
+    return weights;
+}
+
+Vector ReferenceStream::attend(int layer, size_t row, size_t rows, const Vector& queries, const RowSink& sink,
+                               const Retriever& retriever)
+{
+    const engine::ModelConfig& c = model_.config();
+    const auto d = static_cast<size_t>(c.head_dim), group = static_cast<size_t>(c.heads / c.kv_heads);
+    Vector out(static_cast<size_t>(c.heads) * d, 0.0);
+    for (int h = 0; h < c.kv_heads; ++h) {
+        const auto& entries = list(layer, h);
+        const size_t visible = entries.size() - rows + row + 1, first = static_cast<size_t>(h) * group;
+        const uint64_t position = contiguous_ ? visible - 1 : seen_ + row;
+        std::vector<Vector> turned;
+        for (size_t g = 0; g < group; ++g) {
+            const auto at = queries.begin() + static_cast<std::ptrdiff_t>((first + g) * d);
+            turned.push_back(rotate(Vector(at, at + static_cast<std::ptrdiff_t>(d)), position));
+        }
+        std::vector<std::vector<int>> ranks;
+        if (retriever) {
+            std::vector<Vector> keys;
+            for (const Entry& entry : entries)
+                keys.push_back(entry.turned);
+            ranks = retriever(layer, turned, keys);
+        }
+        std::vector<Vector> attention;
+        for (size_t g = 0; g < group; ++g)
+            attention.push_back(attend_head(entries, visible, turned[g], retriever ? &ranks[g] : nullptr,
+                                            out.data() + (first + g) * d));
+        if (sink) sink(layer, h, static_cast<int>(row), attention);
+    }
+    return out;
+}
+
+void ReferenceStream::feed_forward(const ReferenceModel::Layer& w, Vector& x) const
+{
+    const Vector normed = rms_norm(x, w.ffn_norm, static_cast<double>(model_.config().rms_epsilon));
+    const Vector up = product(w.up, normed);
+    Vector hidden = product(w.gate, normed);
+    for (size_t i = 0; i < hidden.size(); ++i)
+        hidden[i] = hidden[i] / (1.0 + std::exp(-hidden[i])) * up[i];
+    const Vector out = product(w.down, hidden);
+    for (size_t i = 0; i < x.size(); ++i)
+        x[i] += out[i];
+}
+
+Vector ReferenceStream::feed(std::span<const int32_t> tokens, const RowSink& sink, const Retriever& retriever)
 {
     const engine::ModelConfig& c = model_.config();
     const auto dim = static_cast<size_t>(c.dim);
-    const auto d = static_cast<size_t>(c.head_dim);
+    const auto epsilon = static_cast<double>(c.rms_epsilon);
     const size_t rows = tokens.size();
-    const int group = c.heads / c.kv_heads;
-    Result result;
-    result.attention.resize(lists_.size());
-
-    std::vector<Vector> x(rows);
+    std::vector<Vector> x(rows), queries(rows);
     for (size_t r = 0; r < rows; ++r) {
         const auto at =
             model_.embedding.begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(tokens[r]) * dim);
@@ -145,71 +254,21 @@ ReferenceStream::Result ReferenceStream::feed(std::span<const int32_t> tokens)
     }
     for (int l = 0; l < c.layers; ++l) {
         const ReferenceModel::Layer& w = model_.layers[static_cast<size_t>(l)];
-        std::vector<Vector> queries(rows);
         for (size_t r = 0; r < rows; ++r) {
-            const Vector normed = rms_norm(x[r], w.attention_norm, static_cast<double>(c.rms_epsilon));
+            const Vector normed = rms_norm(x[r], w.attention_norm, epsilon);
             queries[r] = product(w.q, normed, w.q_bias);
-            const Vector keys = product(w.k, normed, w.k_bias);
-            const Vector values = product(w.v, normed, w.v_bias);
-            for (int h = 0; h < c.kv_heads; ++h) {
-                const auto at = static_cast<std::ptrdiff_t>(static_cast<size_t>(h) * d);
-                const auto end = at + static_cast<std::ptrdiff_t>(d);
-                list(l, h).push_back({static_cast<uint32_t>(seen_ + r),
-                                      Vector(keys.begin() + at, keys.begin() + end),
-                                      Vector(values.begin() + at, values.begin() + end)});
-            }
+            append(l, r, product(w.k, normed, w.k_bias), product(w.v, normed, w.v_bias));
         }
+        turn_keys(l);
         for (size_t r = 0; r < rows; ++r) {
-            Vector heads(static_cast<size_t>(c.heads) * d, 0.0);
-            for (int q = 0; q < c.heads; ++q) {
-                const int h = q / group;
-                const auto& entries = list(l, h);
-                const size_t visible = entries.size() - rows + r + 1;
-                const auto at = queries[r].begin() + static_cast<std::ptrdiff_t>(static_cast<size_t>(q) * d);
-                const uint64_t position = contiguous_ ? visible - 1 : seen_ + r;
-                const Vector query = rotate(Vector(at, at + static_cast<std::ptrdiff_t>(d)), position);
-                Vector weights(entries.size(), 0.0);
-                double largest = -INFINITY;
-                for (size_t j = 0; j < visible; ++j) {
-                    const Vector key = rotate(entries[j].key, contiguous_ ? j : entries[j].stream);
-                    double dot = 0;
-                    for (size_t i = 0; i < d; ++i)
-                        dot += query[i] * key[i];
-                    weights[j] = dot / std::sqrt(static_cast<double>(d));
-                    largest = std::max(largest, weights[j]);
-                }
-                double sum = 0;
-                for (size_t j = 0; j < visible; ++j)
-                    sum += weights[j] = std::exp(weights[j] - largest);
-                for (size_t j = 0; j < visible; ++j) {
-                    weights[j] /= sum;
-                    for (size_t i = 0; i < d; ++i)
-                        heads[static_cast<size_t>(q) * d + i] += weights[j] * entries[j].value[i];
-                }
-                auto& kept = result.attention[static_cast<size_t>(l * c.kv_heads + h)];
-                kept.resize(static_cast<size_t>(group));
-                kept[static_cast<size_t>(q % group)].push_back(std::move(weights));
-            }
-            const Vector out = product(w.output, heads);
+            const Vector out = product(w.output, attend(l, r, rows, queries[r], sink, retriever));
             for (size_t i = 0; i < dim; ++i)
                 x[r][i] += out[i];
-        }
-        for (size_t r = 0; r < rows; ++r) {
-            const Vector normed = rms_norm(x[r], w.ffn_norm, static_cast<double>(c.rms_epsilon));
-            const Vector up = product(w.up, normed);
-            Vector hidden = product(w.gate, normed);
-            for (size_t i = 0; i < hidden.size(); ++i)
-                hidden[i] = hidden[i] / (1.0 + std::exp(-hidden[i])) * up[i];
-            const Vector out = product(w.down, hidden);
-            for (size_t i = 0; i < dim; ++i)
-                x[r][i] += out[i];
+            feed_forward(w, x[r]);
         }
     }
-    for (size_t r = 0; r < rows; ++r)
-        result.logits.push_back(
-            product(model_.output, rms_norm(x[r], model_.output_norm, static_cast<double>(c.rms_epsilon))));
     seen_ += rows;
-    return result;
+    return product(model_.output, rms_norm(x.back(), model_.output_norm, epsilon));
 }
 
 } // namespace palimpsest::tests

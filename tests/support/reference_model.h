@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,20 +35,38 @@ public:
     struct Entry {
         uint32_t stream = 0;
         std::vector<double> key, value; // [head_dim], key un-rotated
+        std::vector<double> turned{};   // the key at position `turned_at`
+        uint64_t turned_at = 0;
     };
-    struct Result {
-        std::vector<std::vector<double>> logits; // [rows][vocabulary]
-        std::vector<std::vector<std::vector<std::vector<double>>>>
-            attention; // [layer * kv_heads + head][g][row][rank]
-    };
+    // What one row of the chunk gave the entries of a list: [group][n], entries it does not see are 0. A row at a
+    // time, because all of a long chunk would not fit.
+    using RowSink =
+        std::function<void(int layer, int head, int row, const std::vector<std::vector<double>>& attention)>;
+    // The ranks each query head of a group attends to, ascending; queries [group][d] and keys [n][d] are rotated.
+    using Retriever = std::function<std::vector<std::vector<int>>(
+        int layer, const std::vector<std::vector<double>>& queries, const std::vector<std::vector<double>>& keys)>;
 
     // One chunk: attends to what is kept and to itself, causally; its entries then stand at the end of every list.
-    Result feed(std::span<const int32_t> tokens);
+    // Returns the logits after its last token.
+    std::vector<double> feed(std::span<const int32_t> tokens, const RowSink& sink = {},
+                             const Retriever& retriever = {});
     std::vector<Entry>& list(int layer, int head);
     void drop(int layer, int head, std::span<const uint32_t> ranks); // ascending
+    // Key and value of one become the mean of those of all.
+    void merge(int layer, int head, uint32_t into, std::span<const uint32_t> of);
 
 private:
-    std::vector<double> rotate(const std::vector<double>& x, uint64_t position) const;
+    using Vector = std::vector<double>;
+
+    Vector rotate(const Vector& x, uint64_t position) const;
+    void append(int layer, size_t row, const Vector& keys, const Vector& values);
+    void turn_keys(int layer);
+    Vector attend(int layer, size_t row, size_t rows, const Vector& queries, const RowSink& sink,
+                  const Retriever& retriever);
+    // Adds the head's output, and returns what every entry got.
+    Vector attend_head(const std::vector<Entry>& entries, size_t visible, const Vector& query,
+                       const std::vector<int>* ranks, double* out) const;
+    void feed_forward(const ReferenceModel::Layer& w, Vector& x) const;
 
     const ReferenceModel& model_;
     bool contiguous_;

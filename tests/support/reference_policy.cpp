@@ -1,45 +1,27 @@
 #include "tests/support/reference_policy.h"
 
 #include <algorithm>
-#include <map>
-#include <stdexcept>
+#include <numeric>
+
+#include "tests/support/reference_choices.h"
+#include "tests/support/reference_shaping.h"
+#include "tests/support/reference_trees.h"
 
 namespace palimpsest::tests {
 
-namespace {
-
-int round_up_division(int a, int b)
+ReferencePolicy::ReferencePolicy(const engine::PolicySpec& spec, const ReferenceShape& shape)
+    : spec_(spec), shape_(shape),
+      settings_(spec, shape.layers, shape.budget - static_cast<int>(shape.pinned.size())),
+      lists_(static_cast<size_t>(shape.layers * shape.heads)), cursors_(lists_.size(), 0),
+      weights_(static_cast<size_t>(shape.layers), 1.0), merges_(lists_.size())
 {
-    return a / b + (a % b != 0 ? 1 : 0);
-}
-
-void erase_rank(ReferenceList& list, int rank)
-{
-    list.erase(list.begin() + rank);
-}
-
-} // namespace
-
-ReferencePolicy::ReferencePolicy(const engine::PolicySpec& spec, int layers, int heads, int budget,
-                                 std::set<uint32_t> pinned)
-    : spec_(spec), layers_(layers), heads_(heads), pinned_(std::move(pinned)), budget_(budget),
-      c_(budget - static_cast<int>(pinned_.size())), lists_(static_cast<size_t>(layers * heads)),
-      cursors_(static_cast<size_t>(layers * heads), 0)
-{
-    s_ = number("sinks", 4);
-    const std::string pattern = text("pattern", "stacked");
-    if (spec.name == "lacache") {
-        w_ = number("recent", pattern == "recent" || pattern == "old" ? 1 : layers);
-    } else {
-        w_ = number("recent", std::max(0, c_ / 2 - s_));
-    }
-    const std::string schedule = text("schedule", "chunk");
-    if (schedule.rfind("every:", 0) == 0) excess_ = std::stoi(schedule.substr(6));
 }
 
 ReferencePolicy ReferencePolicy::restarted(const engine::PolicySpec& spec, std::set<uint32_t> pinned) const
 {
-    ReferencePolicy other(spec, layers_, heads_, budget_, std::move(pinned));
+    ReferenceShape shape = shape_;
+    shape.pinned = std::move(pinned);
+    ReferencePolicy other(spec, shape);
     other.tokens_ = tokens_;
     other.lists_ = lists_;
     for (auto& list : other.lists_)
@@ -48,21 +30,14 @@ ReferencePolicy ReferencePolicy::restarted(const engine::PolicySpec& spec, std::
     return other;
 }
 
-std::string ReferencePolicy::text(const std::string& key, const std::string& fallback) const
-{
-    const auto found = spec_.parameters.find(key);
-    return found == spec_.parameters.end() ? fallback : found->second;
-}
-
-int ReferencePolicy::number(const std::string& key, int fallback) const
-{
-    const auto found = spec_.parameters.find(key);
-    return found == spec_.parameters.end() ? fallback : std::stoi(found->second);
-}
-
 ReferenceList& ReferencePolicy::list(int layer, int head)
 {
-    return lists_.at(static_cast<size_t>(layer * heads_ + head));
+    return lists_.at(at(layer, head));
+}
+
+const std::vector<ReferenceMerge>& ReferencePolicy::merges(int layer, int head) const
+{
+    return merges_.at(at(layer, head));
 }
 
 void ReferencePolicy::append(int tokens)
@@ -76,169 +51,225 @@ void ReferencePolicy::append(int tokens)
 void ReferencePolicy::accumulate(int layer, int head, const Attention& attention)
 {
     ReferenceList& entries = list(layer, head);
-    const int b = static_cast<int>(attention.at(0).size());
-    const int n = static_cast<int>(entries.size());
-    const bool last_row = text("score", "mean") == "last"; // a window of one query; otherwise all queries
-    const int first_row = last_row ? b - 1 : 0;
-    for (int j = 0; j < n; ++j) {
-        ReferenceEntry& entry = entries[static_cast<size_t>(j)];
-        if (last_row) entry.sum = entry.count = 0;
-        for (int r = first_row; r < b; ++r) {
-            if (j > n - b + r) continue;
-            double over_heads = 0;
-            for (const auto& rows : attention)
-                over_heads += rows[static_cast<size_t>(r)][static_cast<size_t>(j)];
-            entry.sum += over_heads / static_cast<double>(attention.size());
-            entry.count += 1;
+    ReferenceSignals signals(settings_, entries, static_cast<int>(attention.at(0).size()),
+                             static_cast<int>(attention.size()));
+    signals.add(attention);
+    entries = signals.list();
+}
+
+void ReferencePolicy::observe(int layer, const ReferenceObservation& seen)
+{
+    double& weight = weights_.at(static_cast<size_t>(layer));
+    const bool fills_window = seen.rows >= settings_.window || settings_.window == ReferenceSettings::all_queries;
+    if (seen.rows == 0 || !fills_window) return;
+    if (settings_.budgets == "observed") weight = seen.row_statistic;
+    if (settings_.budgets != "cake" || settings_.window <= 1) return;
+
+    std::vector<ReferenceList> lists(static_cast<size_t>(shape_.heads));
+    std::vector<std::vector<double>> entropies(lists.size());
+    std::vector<const ReferenceList*> pointers;
+    for (size_t h = 0; h < lists.size(); ++h) {
+        const ReferenceList& all = list(layer, static_cast<int>(h));
+        for (size_t j = 0; j < all.size(); ++j) {
+            if (shape_.pinned.count(all[j].stream) > 0) continue;
+            lists[h].push_back(all[j]);
+            entropies[h].push_back(seen.entropies.at(h).at(j));
         }
+        pointers.push_back(&lists[h]);
+    }
+    weight = cake_preference(settings_, pointers, entropies);
+}
+
+void ReferencePolicy::evict()
+{
+    for (auto& merges : merges_)
+        merges.clear();
+    if (settings_.name == "full" || settings_.name == "quest" || settings_.name == "twilight") return;
+    if (settings_.once && (!ended_ || done_)) return;
+    done_ = ended_;
+    split();
+    const std::vector<ReferenceLayer> layers = layers_of(views_);
+    slots_ = slots_of(settings_, layers,
+                      shape_.context - shape_.chunk - static_cast<int>(shape_.pinned.size()) - settings_.s -
+                          settings_.w);
+    if (is_due(layers)) {
+        for (int layer = 0; layer < shape_.layers; ++layer)
+            for (int head = 0; head < shape_.heads; ++head)
+                cut(layers, layer, head);
+    }
+    join();
+}
+
+std::vector<std::vector<int>> ReferencePolicy::slots() const
+{
+    ReferencePolicy scratch = *this;
+    scratch.split();
+    return slots_of(settings_, scratch.layers_of(scratch.views_),
+                    shape_.context - shape_.chunk - static_cast<int>(shape_.pinned.size()) - settings_.s -
+                        settings_.w);
+}
+
+bool ReferencePolicy::decides_by_rule() const
+{
+    return settings_.name == "refreekv" || settings_.name == "twilight-evict";
+}
+
+bool ReferencePolicy::needs_shapes() const
+{
+    if (decides_by_rule() || settings_.budgets == "auto" || settings_.shared_by_heads) return true;
+    const bool thins =
+        settings_.name.rfind("treekv", 0) == 0 || settings_.name == "lacache" || settings_.name == "streaming";
+    return !thins;
+}
+
+void ReferencePolicy::split()
+{
+    views_.assign(lists_.size(), {});
+    for (size_t i = 0; i < lists_.size(); ++i) {
+        for (ReferenceEntry& entry : lists_[i]) {
+            const bool is_pinned = shape_.pinned.count(entry.stream) > 0;
+            (is_pinned ? views_[i].pinned : views_[i].entries).push_back(std::move(entry));
+        }
+        views_[i].unused = static_cast<int>(shape_.pinned.size() - views_[i].pinned.size());
     }
 }
 
-void ReferencePolicy::evict(int layer)
+void ReferencePolicy::join()
 {
-    int budget = c_;
-    if (spec_.name == "lacache" && text("compensate", "false") == "true" && text("pattern", "") != "recent" &&
-        text("pattern", "") != "old") {
-        const int span = number("span", layers_ / 2), step = span - number("overlap", 0);
-        const int tile = 1 + round_up_division(layers_ - span, step);
-        budget += (tile - std::min(round_up_division(span, step), tile)) / 2;
-    }
-    for (int head = 0; head < heads_; ++head) {
-        ReferenceList& all = list(layer, head);
-        int& cursor = cursors_.at(static_cast<size_t>(layer * heads_ + head));
-        if (static_cast<int>(all.size()) < budget + static_cast<int>(pinned_.size()) + excess_) continue;
-        ReferenceList held, entries;
-        for (const ReferenceEntry& entry : all)
-            (pinned_.count(entry.stream) > 0 ? held : entries).push_back(entry);
-        unused_ = static_cast<int>(pinned_.size() - held.size());
-        const int nominal = c_;
-        c_ = budget;
-        if (spec_.name == "streaming" || text("pattern", "") == "recent") {
-            evict_streaming(entries);
-        } else if (text("pattern", "") == "old") {
-            evict_old_first(entries);
-        } else if (spec_.name == "treekv") {
-            evict_treekv(entries, cursor);
-        } else if (spec_.name == "treekv-log") {
-            evict_treekv_log(entries);
-        } else if (spec_.name == "lacache") {
-            evict_lacache(entries, layer, cursor);
-        } else if (spec_.name != "full") {
-            throw std::logic_error("no reference for policy " + spec_.name);
-        }
-        c_ = nominal;
-        all = held;
-        all.insert(all.end(), entries.begin(), entries.end());
-        std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.stream < b.stream; });
+    for (size_t i = 0; i < lists_.size(); ++i) {
+        lists_[i].clear();
+        std::merge(std::make_move_iterator(views_[i].entries.begin()),
+                   std::make_move_iterator(views_[i].entries.end()),
+                   std::make_move_iterator(views_[i].pinned.begin()),
+                   std::make_move_iterator(views_[i].pinned.end()), std::back_inserter(lists_[i]),
+                   [](const ReferenceEntry& a, const ReferenceEntry& b) { return a.stream < b.stream; });
     }
 }
 
-double ReferencePolicy::score(const ReferenceEntry& entry) const
+std::vector<ReferenceLayer> ReferencePolicy::layers_of(const std::vector<View>& views) const
 {
-    return text("score", "mean") == "mean" ? entry.sum / entry.count : entry.sum;
-}
-
-bool ReferencePolicy::keeps_left(const ReferenceEntry& left, const ReferenceEntry& right) const
-{
-    return text("rule", "score") == "left" || score(left) > score(right);
-}
-
-// [0, s) and [n - (c - s), n) stay.
-void ReferencePolicy::evict_streaming(ReferenceList& list) const
-{
-    while (static_cast<int>(list.size()) > c_ + unused_)
-        erase_rank(list, s_);
-}
-
-// The first c - w and the last w stay.
-void ReferencePolicy::evict_old_first(ReferenceList& list) const
-{
-    while (static_cast<int>(list.size()) > c_ + unused_)
-        erase_rank(list, c_ - w_);
-}
-
-void ReferencePolicy::evict_treekv(ReferenceList& list, int& cursor) const
-{
-    const int m = c_ - s_ - w_;
-    const int height = text("height", "none") == "none" ? 0 : number("height", 0); // 0: no limit
-    while (static_cast<int>(list.size()) > c_ + unused_) {
-        int i = cursor;
-        if (height > 0) {
-            int tried = 0;
-            while (tried < m && list[static_cast<size_t>(s_ + i)].level >= height) {
-                i = (i + 1) % m;
-                ++tried;
-            }
-            if (tried == m) i = 0;
-        }
-        const ReferenceEntry left = list[static_cast<size_t>(s_ + i)];
-        const ReferenceEntry right = list[static_cast<size_t>(s_ + i + 1)];
-        erase_rank(list, keeps_left(left, right) ? s_ + i + 1 : s_ + i);
-        list[static_cast<size_t>(s_ + i)].level = std::max(left.level, right.level) + 1;
-        cursor = (i + 1) % m;
+    std::vector<ReferenceLayer> layers(static_cast<size_t>(shape_.layers));
+    for (int l = 0; l < shape_.layers; ++l) {
+        ReferenceLayer& layer = layers[static_cast<size_t>(l)];
+        for (int h = 0; h < shape_.heads; ++h)
+            layer.lists.push_back(&views[at(l, h)].entries);
+        layer.weight = weights_[static_cast<size_t>(l)];
+        if (!needs_shapes()) continue;
+        layer.plain = plain_scores(settings_, layer.lists);
+        layer.shaped = pooled_scores(settings_, layer.plain);
     }
+    return layers;
 }
 
-void ReferencePolicy::evict_treekv_log(ReferenceList& list) const
+bool ReferencePolicy::is_due(const std::vector<ReferenceLayer>& layers) const
 {
-    const int m = c_ - s_ - w_;
-    while (static_cast<int>(list.size()) > c_ + unused_) {
-        std::map<int, int> entries_of; // level -> entries, among ranks s ... s + m
-        for (int rank = s_; rank <= s_ + m; ++rank)
-            ++entries_of[list[static_cast<size_t>(rank)].level];
-        int level = 0, most = 0;
-        for (const auto& [candidate, entries] : entries_of) {
-            if (entries > most) {
-                most = entries;
-                level = candidate;
-            }
-        }
-        int rank = s_;
-        if (most > 1) {
-            while (list[static_cast<size_t>(rank)].level != level)
-                ++rank;
-        }
-        const ReferenceEntry left = list[static_cast<size_t>(rank)];
-        const ReferenceEntry right = list[static_cast<size_t>(rank + 1)];
-        erase_rank(list, keeps_left(left, right) ? rank + 1 : rank);
-        list[static_cast<size_t>(rank)].level = std::max(left.level, right.level) + 1;
-    }
-}
-
-std::vector<int> ReferencePolicy::kept_offsets(int layer, int tile, int kept) const
-{
-    const int step = number("span", layers_ / 2) - number("overlap", 0);
-    const int removed = tile - kept;
-    const std::string pattern = text("pattern", "stacked");
-    std::vector<int> offsets;
-    for (int k = 0; k < kept; ++k) {
-        if (pattern == "even") {
-            offsets.push_back(k * tile / kept);
-        } else if (pattern == "stacked") {
-            offsets.push_back(layer % (removed + 1) + k);
-        } else {
-            const int from_below = pattern == "reverse" ? layers_ - 1 - layer : layer;
-            offsets.push_back(std::min(removed, std::max(0, from_below / step - (kept - 1))) + k);
+    for (int layer = 0; layer < shape_.layers; ++layer) {
+        for (int head = 0; head < shape_.heads; ++head) {
+            const View& view = views_[at(layer, head)];
+            int keeps = settings_.s + settings_.w + slots_[static_cast<size_t>(layer)][static_cast<size_t>(head)] +
+                        view.unused;
+            if (decides_by_rule())
+                keeps = static_cast<int>(stay_by_rule(layers[static_cast<size_t>(layer)], layer, head).size());
+            if (view.n() >= keeps + settings_.excess) return true;
         }
     }
-    return offsets;
+    return false;
 }
 
-void ReferencePolicy::evict_lacache(ReferenceList& list, int layer, int& cursor) const
+void ReferencePolicy::cut(const std::vector<ReferenceLayer>& layers, int layer, int head)
 {
-    const int span = number("span", layers_ / 2);
-    const int step = span - number("overlap", 0);
-    const int tile = 1 + round_up_division(layers_ - span, step);
-    const int kept = std::min(round_up_division(span, step), tile);
-    const std::vector<int> stay = kept_offsets(layer, tile, kept);
-    if (cursor == 0) cursor = s_;
-    while (static_cast<int>(list.size()) > c_ + unused_) {
-        if (cursor + kept > c_ - w_) cursor = s_;
-        for (int offset = tile - 1; offset >= 0; --offset) {
-            if (std::find(stay.begin(), stay.end(), offset) == stay.end()) erase_rank(list, cursor + offset);
-        }
-        cursor += kept;
+    View& view = views_[at(layer, head)];
+    int& cursor = cursors_[at(layer, head)];
+    const int slots = slots_[static_cast<size_t>(layer)][static_cast<size_t>(head)];
+    const int target = settings_.s + settings_.w + slots + view.unused;
+    if (settings_.name == "treekv") return thin_treekv(settings_, view.entries, target, slots, cursor);
+    if (settings_.name == "treekv-log") return thin_treekv_log(settings_, view.entries, target, slots);
+    if (settings_.name == "treekv-block") return thin_treekv_block(settings_, view.entries, target, cursor);
+    if (settings_.is_ladder()) return thin_lacache(settings_, shape_.layers, layer, view.entries, target, cursor);
+    if (settings_.name == "streaming" || settings_.name == "lacache") {
+        const int stays = settings_.pattern == "old" ? settings_.c - settings_.w : settings_.s;
+        while (view.n() > target)
+            view.entries.erase(view.entries.begin() + stays);
+        return;
     }
+    const ReferenceLayer& seen = layers[static_cast<size_t>(layer)];
+    const std::vector<int> stay = decides_by_rule()
+                                      ? stay_by_rule(seen, layer, head)
+                                      : stay_by_choice(seen.shaped[static_cast<size_t>(head)], layer, head);
+    ReferenceList left;
+    for (const int rank : stay)
+        left.push_back(view.entries[static_cast<size_t>(rank)]);
+    view.entries = std::move(left);
+}
+
+std::vector<int> ReferencePolicy::stay_by_rule(const ReferenceLayer& layer, int index, int head) const
+{
+    const int unused = views_[at(index, head)].unused;
+    const std::vector<double>& score = layer.shaped[static_cast<size_t>(head)];
+    if (settings_.name == "refreekv")
+        return choose_by_norm(settings_, score, index < settings_.full_layers, settings_.c, unused);
+    return choose_by_mass(settings_, score, unused);
+}
+
+std::vector<int> ReferencePolicy::stay_by_choice(const std::vector<double>& shaped, int layer, int head)
+{
+    const View& view = views_[at(layer, head)];
+    const int n = view.n(), s = settings_.s, w = settings_.w;
+    int slots = slots_[static_cast<size_t>(layer)][static_cast<size_t>(head)];
+    const bool fits = n <= s + w + slots + view.unused;
+    if (!fits) slots -= std::min(slots, static_cast<int>(settings_.drop * settings_.c + 1e-9));
+
+    std::vector<int> ranks; // of the candidates
+    std::vector<double> scores;
+    std::set<uint32_t> below; // what the same head of the layer below holds
+    const bool funnel = settings_.nested && layer > 0;
+    if (funnel)
+        for (const ReferenceEntry& entry : views_[at(layer - 1, head)].entries)
+            below.insert(entry.stream);
+    for (int j = s; j < n - w; ++j) {
+        if (funnel && below.count(view.entries[static_cast<size_t>(j)].stream) == 0) continue;
+        ranks.push_back(j);
+        scores.push_back(shaped[static_cast<size_t>(j)]);
+    }
+
+    std::vector<int> stay;
+    for (int j = 0; j < std::min(s, n); ++j)
+        stay.push_back(j);
+    for (const int i : choose(scores, fits ? static_cast<int>(scores.size()) : slots + view.unused, layer, head))
+        stay.push_back(ranks[static_cast<size_t>(i)]);
+    for (int j = std::max(s, n - w); j < n; ++j)
+        stay.push_back(j);
+    return stay;
+}
+
+std::vector<int> ReferencePolicy::choose(const std::vector<double>& candidates, int slots, int layer, int head)
+{
+    if (settings_.name != "hbw-kv") return top_k(candidates, slots);
+    if (settings_.representative == "none" || static_cast<int>(candidates.size()) <= slots)
+        return choose_blocks(settings_, candidates, slots);
+    std::vector<int> chosen;
+    for (const Representative& block : choose_representatives(settings_, candidates, slots)) {
+        chosen.push_back(block.stays);
+        if (settings_.representative == "avg" && block.last - block.first > 1)
+            merge(layer, head, settings_.s + block.first, settings_.s + block.last, settings_.s + block.stays);
+    }
+    return chosen;
+}
+
+void ReferencePolicy::merge(int layer, int head, int first, int last, int into)
+{
+    ReferenceList& entries = views_[at(layer, head)].entries;
+    ReferenceEntry mean = entries[static_cast<size_t>(into)];
+    ReferenceMerge& merged = merges_[at(layer, head)].emplace_back();
+    merged.into = mean.stream;
+    mean.sum = mean.count = 0;
+    for (int j = first; j < last; ++j) {
+        const ReferenceEntry& entry = entries[static_cast<size_t>(j)];
+        merged.of.push_back(entry.stream);
+        mean.sum += entry.sum / (last - first);
+        mean.count += entry.count / (last - first);
+    }
+    entries[static_cast<size_t>(into)] = mean;
 }
 
 } // namespace palimpsest::tests

@@ -1,68 +1,105 @@
 // Cache policies as policies.md words them, one entry at a time on plain vectors: slow, obvious, and sharing no
 // code with the engine, which is held against it.
+//
+// Where the text is silent, this reference reads it so:
+//  - Pinned entries are left out of everything but attention. What a list may hold beside them is its own budget
+//    plus the pinned tokens it does not hold.
+//  - n_l of an observed allocation is that of the layer's longest list.
+//  - A layer mean goes by rank; ranks that a head does not have count as 0.
+//  - budget=auto orders every list by its own pooled scores, adds up the squares of the plain ones by place over the
+//    heads, and gives all lists of the layer the same length.
+//  - heads=ada compares hbw-kv's entries, not its blocks.
+//  - A tree without slots (m = 0) drops what leaves the recent window. A cursor at the end of its region starts over
+//    when it is next needed, unless the region has grown by then.
+//  - With omega = infinity an observed allocation is refreshed by every chunk, over all its rows.
+//  - scissorhands drops floor(drop * c) entries more.
+//  - What heads lend one another keeps a list, its pinned tokens included, below context - chunk.
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
 #include <set>
-#include <string>
 #include <vector>
 
 #include "engine/policy/policy_spec.h"
+#include "tests/support/reference_budgets.h"
+#include "tests/support/reference_settings.h"
+#include "tests/support/reference_signals.h"
 
 namespace palimpsest::tests {
 
-struct ReferenceEntry {
-    uint32_t stream = 0;
-    double sum = 0;
-    double count = 0;
-    int level = 0; // height or level in a tree of merges
+struct ReferenceShape {
+    int layers = 1, heads = 1;
+    int budget = 1;              // pinned tokens included
+    std::set<uint32_t> pinned{}; // stream indices that never leave
+    int context = std::numeric_limits<int>::max();
+    int chunk = 0;
 };
 
-using ReferenceList = std::vector<ReferenceEntry>;
+// Stream indices of entries whose mean one of them took.
+struct ReferenceMerge {
+    uint32_t into = 0;
+    std::vector<uint32_t> of;
+    bool operator==(const ReferenceMerge&) const = default;
+};
 
-// A[g][r][j]: attention of query head g of the group, chunk row r, on entry j. Entries a row does not see are 0.
-using Attention = std::vector<std::vector<std::vector<double>>>;
-
-// full, streaming, treekv, treekv-log and lacache with all their parameters.
 class ReferencePolicy {
 public:
-    // REQUIRES: settings that make_policy accepts. `pinned`: stream indices that never leave.
-    ReferencePolicy(const engine::PolicySpec& spec, int layers, int heads, int budget,
-                    std::set<uint32_t> pinned = {});
-    // Another policy over the same lists: levels and cursors start over.
+    // REQUIRES: settings that make_policy accepts.
+    ReferencePolicy(const engine::PolicySpec& spec, const ReferenceShape& shape);
+    // Another policy over the same lists: levels, cursors and weights start over.
     ReferencePolicy restarted(const engine::PolicySpec& spec, std::set<uint32_t> pinned) const;
 
+    const ReferenceSettings& settings() const { return settings_; }
     ReferenceList& list(int layer, int head);
-    // New entries of all lists, behind the others.
+
+    // One chunk: append, then every list's statistics (accumulate, or written by the caller), then observe for
+    // every layer, then evict.
     void append(int tokens);
-    // Policies.md, 3.1, for one list and the chunk just appended. REQUIRES: a policy with signals.
     void accumulate(int layer, int head, const Attention& attention);
-    // Every list of the layer back to its budget, if the schedule says so.
-    void evict(int layer);
+    void observe(int layer, const ReferenceObservation& seen);
+    void evict();
+    // schedule=once: what was read ends here; the next evict is the only one.
+    void end_reading() { ended_ = true; }
+
+    // The blocks of the last evict that became their mean, of more than one entry.
+    const std::vector<ReferenceMerge>& merges(int layer, int head) const;
+    // m of every list as it would be now, [layer][head].
+    std::vector<std::vector<int>> slots() const;
 
 private:
-    std::string text(const std::string& key, const std::string& fallback) const;
-    int number(const std::string& key, int fallback) const;
-    double score(const ReferenceEntry& entry) const;
-    bool keeps_left(const ReferenceEntry& left, const ReferenceEntry& right) const;
-    std::vector<int> kept_offsets(int layer, int tile, int kept) const;
+    struct View { // a list without its pinned entries
+        ReferenceList entries, pinned;
+        int unused = 0; // pinned tokens that the list does not hold: others stay in their slots
+        int n() const { return static_cast<int>(entries.size()); }
+    };
 
-    void evict_streaming(ReferenceList& list) const;
-    void evict_old_first(ReferenceList& list) const;
-    void evict_treekv(ReferenceList& list, int& cursor) const;
-    void evict_treekv_log(ReferenceList& list) const;
-    void evict_lacache(ReferenceList& list, int layer, int& cursor) const;
+    size_t at(int layer, int head) const { return static_cast<size_t>(layer * shape_.heads + head); }
+    bool decides_by_rule() const; // how much stays is the selection's own choice
+    bool needs_shapes() const;
+    void split();
+    void join();
+    std::vector<ReferenceLayer> layers_of(const std::vector<View>& views) const;
+    bool is_due(const std::vector<ReferenceLayer>& layers) const;
+    void cut(const std::vector<ReferenceLayer>& layers, int layer, int head);
+    std::vector<int> stay_by_rule(const ReferenceLayer& layer, int index, int head) const;
+    std::vector<int> stay_by_choice(const std::vector<double>& shaped, int layer, int head);
+    std::vector<int> choose(const std::vector<double>& candidates, int slots, int layer, int head);
+    void merge(int layer, int head, int first, int last, int into);
 
     engine::PolicySpec spec_;
-    int layers_, heads_;
-    std::set<uint32_t> pinned_;
-    int budget_;     // pinned tokens included
-    int c_, s_, w_;  // budget without them, sinks, recent
-    int unused_ = 0; // slots of pinned tokens that the list at hand does not hold: others stay in them
-    int excess_ = 1; // entries over the budget at which a list is cut
+    ReferenceShape shape_;
+    ReferenceSettings settings_;
     uint32_t tokens_ = 0;
-    std::vector<ReferenceList> lists_; // [layers * heads]
-    std::vector<int> cursors_;         // one for each list
+    bool ended_ = false, done_ = false;
+    std::vector<ReferenceList> lists_;                // [layers * heads]
+    std::vector<int> cursors_;                        // one for each list
+    std::vector<double> weights_;                     // of the layers, for observed allocations
+    std::vector<std::vector<ReferenceMerge>> merges_; // [layers * heads], of the last evict
+    std::vector<View> views_;                         // [layers * heads], during evict
+    std::vector<std::vector<int>> slots_;             // [layer][head], during evict
 };
 
 } // namespace palimpsest::tests

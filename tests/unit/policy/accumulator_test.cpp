@@ -156,7 +156,7 @@ TEST_CASE("accumulate: a chunk as long as the window forgets everything before i
 TEST_CASE("accumulate: the reference policy counts the same")
 {
     for (const std::string score : {"mean", "last"}) {
-        ReferencePolicy reference(palimpsest::engine::PolicySpec::parse("treekv:score=" + score), 1, 1, 1000);
+        ReferencePolicy reference(palimpsest::engine::PolicySpec::parse("treekv:score=" + score), {.budget = 1000});
         std::mt19937 random(23);
         std::vector<double> sum, count;
         for (const int chunk : {5, 1, 1, 12}) {

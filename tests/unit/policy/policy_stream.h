@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,19 +22,46 @@ ScoreEntry constant_scores(uint64_t seed, uint64_t values);
 // Sums and counts that grow from chunk to chunk.
 ScoreEntry growing_scores(uint64_t seed, uint64_t values);
 
+// All that a stream without a model shows a policy. What one row of a chunk gives an entry per query head adds up
+// to its moments, and the mean of them to its sum, so that they agree with each other.
+struct SyntheticSignals {
+    static constexpr int group = 2; // query heads per KV head
+
+    ScoreEntry score = no_scores; // sums and counts, for policies that ask for no moments
+    uint64_t seed = 1, values = 1 << 20;
+    // [group] of one row, and the row statistic of a layer; random where empty.
+    std::function<std::vector<double>(int layer, int head, int chunk, uint32_t stream)> given{};
+    std::function<double(int layer, int chunk)> given_statistic{};
+
+    std::vector<double> received(int layer, int head, int chunk, uint32_t stream) const;
+    float entropy(int layer, int head, int chunk, uint32_t stream) const; // of the row, over the group
+    double row_statistic(int layer, int chunk) const;
+};
+
 struct StreamShape {
     int layers = 1;
     int heads = 1;
     int budget = 1;
     engine::Pins pins{};
+    int context = std::numeric_limits<int>::max();
+    int chunk = 0;
 };
+
+engine::PolicyContext context_of(const StreamShape& shape);
 
 class PolicyStream {
 public:
-    PolicyStream(const std::string& spec, StreamShape shape, ScoreEntry score = no_scores);
+    PolicyStream(const std::string& spec, StreamShape shape, SyntheticSignals signals);
+    PolicyStream(const std::string& spec, StreamShape shape, ScoreEntry score = no_scores)
+        : PolicyStream(spec, std::move(shape), SyntheticSignals{.score = std::move(score)})
+    {
+    }
 
-    // One chunk: append, score, evict. Fails the test if the ranks that leave are not ascending and in the list.
+    // One chunk: append, score, observe, evict. Fails the test if the ranks that leave are not ascending and in the
+    // list, or if more stays than the policy says.
     void feed(int tokens);
+    // The last chunk was the reading's last: what schedule=once waited for.
+    void end_reading();
     // `tokens` in chunks of `chunk`, the last may be short.
     void feed_all(int tokens, int chunk);
     // The same lists, going on with another policy.
@@ -44,6 +72,8 @@ public:
     // What left the list in the last chunk.
     const std::vector<uint32_t>& evicted(int layer, int head) const { return list(layer, head).evicted; }
     std::vector<std::vector<uint32_t>> all_kept() const;
+    // Stream indices of entries whose mean one of them, the first, took in the last chunk; of more than one entry.
+    const std::vector<std::vector<uint32_t>>& merged(int layer, int head) const { return list(layer, head).merged; }
     // The words of the policy's state behind version and layers.
     std::vector<uint32_t> state_words() const;
 
@@ -52,7 +82,9 @@ private:
         std::vector<uint32_t> stream;
         std::vector<double> sum;
         std::vector<double> count;
+        std::vector<double> moments; // [n, group, 2]
         std::vector<uint32_t> evicted;
+        std::vector<std::vector<uint32_t>> merged;
     };
 
     PolicyStream() = default;
@@ -60,12 +92,18 @@ private:
     {
         return lists_.at(static_cast<size_t>(layer * shape_.heads + head));
     }
+    List& list(int layer, int head) { return lists_.at(static_cast<size_t>(layer * shape_.heads + head)); }
     void append(int tokens);
+    void score(int layer, int head);
+    std::vector<engine::ListState> states(int layer) const;
+    void observe(int layer, int rows);
     void evict(int layer);
+    void check_budgets() const;
+    static void merge(List& list, const engine::Merge& merge);
     static void drop(List& list, const std::vector<uint32_t>& ranks);
 
     StreamShape shape_;
-    ScoreEntry score_;
+    SyntheticSignals signals_;
     std::shared_ptr<engine::Policy> policy_;
     std::vector<List> lists_; // [layers * heads]
     uint32_t tokens_ = 0;

@@ -1,0 +1,63 @@
+// What a part of a chunk's rows contributes to the signals of one KV head; parts are added in their order.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/backend.h"
+
+namespace palimpsest::kernels {
+
+// Null: not wanted.
+struct SignalPart {
+    float* sums = nullptr;           // [ranks], as all below unless they say otherwise
+    float* low_counts = nullptr;     //
+    float* entropies = nullptr;      //
+    float* head_sums = nullptr;      // [group, ranks]
+    float* head_squares = nullptr;   // [group, ranks]
+    float* row_statistics = nullptr; // [group]
+    int64_t ranks = 0;               // stride of a plane
+};
+
+// Hands out memory from `next` on, or only counts it where that is null.
+class PartMemory {
+public:
+    explicit PartMemory(float* memory = nullptr) : memory_(memory) {}
+    float* take(bool wanted, int64_t floats)
+    {
+        if (!wanted) return nullptr;
+        used_ += floats;
+        return memory_ ? memory_ + used_ - floats : nullptr;
+    }
+    int64_t used() const { return used_; }
+
+private:
+    float* memory_;
+    int64_t used_ = 0;
+};
+
+inline SignalPart lay_out(const SignalRequest& wanted, int64_t group, int64_t ranks, PartMemory& memory)
+{
+    SignalPart part;
+    part.ranks = ranks;
+    part.sums = memory.take(wanted.sums, ranks);
+    part.low_counts = memory.take(wanted.low_counts, ranks);
+    part.entropies = memory.take(wanted.entropies, ranks);
+    part.head_sums = memory.take(wanted.head_sums, group * ranks);
+    part.head_squares = memory.take(wanted.head_squares, group * ranks);
+    part.row_statistics = memory.take(wanted.row_statistic != RowStatistic::None, group);
+    return part;
+}
+
+inline bool wants_anything(const SignalRequest& wanted)
+{
+    return wanted.rows > 0 && (wanted.sums || wanted.low_counts || wanted.entropies || wanted.head_sums ||
+                               wanted.head_squares || wanted.row_statistic != RowStatistic::None);
+}
+
+// Whether the heads of a row must be seen side by side.
+inline bool wants_whole_rows(const SignalRequest& wanted)
+{
+    return wanted.rows > 0 && (wanted.low_counts || wanted.head_sums || wanted.head_squares);
+}
+
+} // namespace palimpsest::kernels

@@ -1,0 +1,62 @@
+// Every key of policies.md, section 7, and of the crossings, with its default.
+#pragma once
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "engine/policy/policy_spec.h"
+
+namespace palimpsest::tests {
+
+struct ReferenceSettings {
+    static constexpr int all_queries = std::numeric_limits<int>::max();
+
+    // REQUIRES: settings that make_policy accepts. `budget`: c without pinned tokens.
+    ReferenceSettings(const engine::PolicySpec& spec, int layers, int budget);
+
+    std::string name;
+    int c = 0, s = 0, w = 0;
+    int selectable() const { return c - s - w; } // m
+
+    int excess = 1;    // schedule=every:N
+    bool once = false; // schedule=once
+
+    int window = 0;          // omega; 0: no signal
+    double rows_percent = 0; // > 0: omega is so much of the list
+    int omega(int list) const;
+    bool low_counts = false;
+    bool moments = false;
+    bool renormalise = false;  // by what is outside the newest w
+    std::string row_statistic; // entropy, gini, sparsity, or empty
+
+    std::string budgets = "uniform"; // uniform, linear, geometric, exponential, observed, cake, auto
+    double beta = 20;
+    double threshold = 0.01;
+    bool shared_by_heads = false;
+    double floor = 0.2;
+
+    std::string score = "mean"; // of an entry: mean, sum, low, spread (mean and variance)
+    bool layer_mean = false;    // of the score, over KV heads
+    std::string pooling = "none";
+    int kernel = 1;
+    double gamma = 200, tau1 = 1, tau2 = 1;
+
+    bool nested = false;                    // pyramidkv
+    double drop = 0;                        // scissorhands
+    bool keep_left = false;                 // trees
+    int height = 0, unit = 16;              // 0: no limit
+    int step = 1, tile = 1, tile_keeps = 1; // lacache: step, T, K
+    std::string pattern = "stacked", survivors = "offsets";
+    int block = 1; // hbw-kv
+    std::vector<int> rounds = {1, 8};
+    std::string representative = "none";
+    int full_layers = 2; // refreekv
+    bool ranked_by_score = false;
+    double p = 0.85;                // twilight, twilight-evict
+    int page = 16, skip_layers = 2; // quest, twilight
+
+    bool is_ladder() const { return name == "lacache" && pattern != "recent" && pattern != "old"; }
+};
+
+} // namespace palimpsest::tests

@@ -1,0 +1,205 @@
+#include "tests/unit/policy/random_settings.h"
+
+#include <algorithm>
+
+#include "kernels/base/error.h"
+#include "tests/support/catch.h"
+
+namespace palimpsest::tests {
+
+namespace {
+
+class SpecText {
+public:
+    SpecText(Dice& dice, std::string name) : dice_(dice), text_(std::move(name)) {}
+
+    void add(const std::string& key, const std::string& value)
+    {
+        text_ += (first_ ? ":" : ",") + key + "=" + value;
+        first_ = false;
+    }
+    void add(const std::string& key, int value) { add(key, std::to_string(value)); }
+    // Two times in three.
+    void maybe(const std::string& key, const std::vector<std::string>& values)
+    {
+        if (dice_.from(0, 2) > 0) add(key, dice_.one_of(values));
+    }
+    const std::string& text() const { return text_; }
+
+private:
+    Dice& dice_;
+    std::string text_;
+    bool first_ = true;
+};
+
+// Sinks and recent tokens that leave something of the budget.
+void add_ends(Dice& dice, SpecText& spec, int budget)
+{
+    const int sinks = dice.from(0, std::clamp(budget - 1, 0, 5));
+    spec.add("sinks", sinks);
+    spec.add("recent", dice.from(0, std::max(0, budget - sinks - 1)));
+}
+
+void add_window(Dice& dice, SpecText& spec, const std::string& name, int budget)
+{
+    add_ends(dice, spec, budget);
+    spec.add("window", dice.one_of({name == "cake" ? "3" : "1", "2", "8", "32"}));
+}
+
+void add_pooling(SpecText& spec)
+{
+    spec.maybe("kernel", {"1", "3", "5", "7"});
+    spec.maybe("pooling", {"avg", "max", "none"});
+}
+
+void add_allocation(Dice& dice, SpecText& spec)
+{
+    spec.maybe("allocation", {"linear", "geometric", "exponential", "entropy", "gini", "sparsity"});
+    spec.maybe("beta", {"1", "2.5", "20", std::to_string(dice.from(1, 40))});
+}
+
+void add_heads(SpecText& spec)
+{
+    spec.maybe("floor", {"0", "0.2", "0.5", "1"});
+}
+
+void add_crossings(Dice& dice, SpecText& spec, bool takes_budget, bool takes_auto, bool takes_heads)
+{
+    if (takes_budget && dice.from(0, 2) == 0) {
+        const std::string budget = takes_auto ? dice.one_of({"pyramid", "auto"}) : "pyramid";
+        spec.add("budget", budget);
+        if (budget == "pyramid") add_allocation(dice, spec);
+        if (budget == "auto") spec.maybe("threshold", {"0.001", "0.01", "0.1", "0.5"});
+    }
+    if (takes_heads && dice.from(0, 2) == 0) {
+        spec.add("heads", "ada");
+        add_heads(spec);
+    }
+}
+
+void add_tree(Dice& dice, SpecText& spec, const std::string& name, int budget)
+{
+    add_ends(dice, spec, budget);
+    const bool left = dice.from(0, 2) == 0;
+    spec.add("rule", left ? "left" : "score");
+    spec.maybe("score", {"mean", "sum", "last"});
+    if (name == "treekv" && dice.from(0, 1) == 1) spec.add("height", dice.from(1, 4));
+    add_crossings(dice, spec, true, !left, !left);
+}
+
+void add_blocks(Dice& dice, SpecText& spec, int budget)
+{
+    const int unit = dice.from(1, 8);
+    spec.add("unit", unit);
+    spec.add("sinks", dice.from(0, 4));
+    spec.add("recent", dice.from(unit - 1, std::max(unit - 1, budget / 2)));
+    spec.maybe("rule", {"score", "left"});
+}
+
+void add_ladder(Dice& dice, SpecText& spec, int layers)
+{
+    const int span = dice.from(1, layers - 1);
+    spec.add("sinks", dice.from(0, 4));
+    spec.add("span", span);
+    spec.add("overlap", dice.from(0, span - 1));
+    const std::string pattern = dice.one_of({"stacked", "ladder", "reverse", "even", "recent", "old"});
+    spec.add("pattern", pattern);
+    const bool is_ladder = pattern != "recent" && pattern != "old";
+    if (is_ladder) spec.maybe("compensate", {"true", "false"});
+    if (is_ladder) spec.maybe("survivors", {"offsets", "score"});
+}
+
+void add_hierarchy(Dice& dice, SpecText& spec, int budget)
+{
+    add_window(dice, spec, "hbw-kv", budget);
+    spec.maybe("block", {"1", "2", "3", "7"});
+    spec.maybe("rounds", {"1", "8", "1+2", "3+1+8"});
+    spec.maybe("renormalise", {"true", "false"});
+    spec.maybe("representative", {"none", "first", "last", "max", "avg"});
+}
+
+void add_norm(Dice& dice, SpecText& spec, int budget, int layers)
+{
+    add_ends(dice, spec, budget);
+    spec.maybe("threshold", {"0.01", "0.05", "0.3"});
+    spec.maybe("rows", {"1", "4", "5%", "0.5%"});
+    spec.add("full_layers", dice.from(0, layers));
+    spec.maybe("ranking", {"position", "score"});
+}
+
+} // namespace
+
+const std::vector<std::string>& evicting_policies()
+{
+    static const std::vector<std::string> names = {"full",       "streaming",    "h2o",       "scissorhands",
+                                                   "tova",       "snapkv",       "pyramidkv", "treekv",
+                                                   "treekv-log", "treekv-block", "lacache",   "hbw-kv",
+                                                   "refreekv",   "cake",         "adakv",     "twilight-evict"};
+    return names;
+}
+
+std::string random_spec(Dice& dice, const std::string& policy, const StreamShape& shape)
+{
+    SpecText spec(dice, policy);
+    const int budget = shape.budget;
+    if (policy == "streaming") {
+        spec.add("sinks", dice.from(0, budget));
+    } else if (policy == "h2o" || policy == "tova") {
+        add_ends(dice, spec, budget);
+        add_crossings(dice, spec, true, true, true);
+    } else if (policy == "scissorhands") {
+        add_ends(dice, spec, budget);
+        spec.maybe("window", {"1", "30", "400"});
+        spec.maybe("drop", {"0", "0.1", "0.5"});
+        add_crossings(dice, spec, true, false, true);
+    } else if (policy == "snapkv" || policy == "pyramidkv" || policy == "cake" || policy == "adakv") {
+        add_window(dice, spec, policy, budget);
+        add_pooling(spec);
+        if (policy == "pyramidkv") add_allocation(dice, spec);
+        if (policy == "pyramidkv") spec.maybe("nested", {"true", "false"});
+        if (policy == "cake") spec.maybe("gamma", {"0", "5", "200"});
+        if (policy == "cake") spec.maybe("tau1", {"1", "0.4", "1.6"});
+        if (policy == "cake") spec.maybe("tau2", {"1", "0.4", "1.6"});
+        if (policy == "adakv") add_heads(spec);
+        add_crossings(dice, spec, policy == "snapkv" || policy == "adakv", true, policy != "adakv");
+    } else if (policy == "treekv" || policy == "treekv-log") {
+        add_tree(dice, spec, policy, budget);
+    } else if (policy == "treekv-block") {
+        add_blocks(dice, spec, budget);
+    } else if (policy == "lacache") {
+        add_ladder(dice, spec, shape.layers);
+    } else if (policy == "hbw-kv") {
+        add_hierarchy(dice, spec, budget);
+        add_crossings(dice, spec, true, true, true);
+    } else if (policy == "refreekv") {
+        add_norm(dice, spec, budget, shape.layers);
+    } else if (policy == "twilight-evict") {
+        add_window(dice, spec, policy, budget);
+        spec.maybe("p", {"0.3", "0.85", "0.99", "1"});
+    }
+    if (dice.from(0, 4) == 0) spec.add("schedule", "every:" + std::to_string(dice.from(1, 20)));
+    return spec.text();
+}
+
+engine::Pins random_pins(Dice& dice, uint32_t stream)
+{
+    std::vector<engine::TokenRange> ranges;
+    for (int i = dice.from(-2, 3); i > 0; --i) {
+        const auto first = static_cast<uint32_t>(dice.from(0, dice.from(0, 2) == 0 ? 9 : static_cast<int>(stream)));
+        ranges.push_back({first, first + static_cast<uint32_t>(dice.from(0, 8))});
+    }
+    return engine::Pins(ranges);
+}
+
+bool is_accepted(const std::string& spec, const StreamShape& shape)
+{
+    try {
+        engine::make_policy(engine::PolicySpec::parse(spec), context_of(shape));
+        return true;
+    } catch (const Error& error) {
+        if (error.code() != "PAL-POLICY-04" && error.code() != "PAL-PIN-01") FAIL(spec << ": " << error.what());
+        return false;
+    }
+}
+
+} // namespace palimpsest::tests

@@ -1,0 +1,37 @@
+// Random settings of every policy, most of them valid.
+#pragma once
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/unit/policy/policy_stream.h"
+
+namespace palimpsest::tests {
+
+class Dice {
+public:
+    explicit Dice(uint32_t seed) : random_(seed) {}
+    int from(int least, int most) { return std::uniform_int_distribution<int>(least, most)(random_); }
+    std::string one_of(const std::vector<std::string>& words)
+    {
+        return words[static_cast<size_t>(from(0, static_cast<int>(words.size()) - 1))];
+    }
+
+private:
+    std::mt19937 random_;
+};
+
+// Every policy that evicts, and full.
+const std::vector<std::string>& evicting_policies();
+
+// A spec of this policy with some of its keys, crossings and schedule included.
+std::string random_spec(Dice& dice, const std::string& policy, const StreamShape& shape);
+
+// Often none; otherwise a few ranges anywhere in the stream, the sinks and what is never read included.
+engine::Pins random_pins(Dice& dice, uint32_t stream);
+
+// False for a combination that is refused; any other refusal is a failure of the test.
+bool is_accepted(const std::string& spec, const StreamShape& shape);
+
+} // namespace palimpsest::tests

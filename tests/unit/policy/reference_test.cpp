@@ -1,0 +1,242 @@
+// The slow reference against the numbers of policies.md and small cases worked out by hand.
+#include <cmath>
+#include <random>
+
+#include "tests/support/catch.h"
+#include "tests/support/reference_choices.h"
+#include "tests/support/reference_policy.h"
+#include "tests/support/reference_retrieval.h"
+#include "tests/support/reference_shaping.h"
+#include "tests/support/reference_trees.h"
+
+using namespace palimpsest::tests;
+using palimpsest::engine::PolicySpec;
+using Ranks = std::vector<int>;
+using Scores = std::vector<double>;
+
+namespace {
+
+constexpr int unlimited = std::numeric_limits<int>::max();
+
+ReferenceSettings settings_of(const std::string& spec, int layers, int budget)
+{
+    return ReferenceSettings(PolicySpec::parse(spec), layers, budget);
+}
+
+Ranks pyramid(const std::string& allocation, int layers, int base, double beta)
+{
+    return allocate(pyramid_profile(allocation, layers, beta), layers * base,
+                    Ranks(static_cast<size_t>(layers), unlimited));
+}
+
+} // namespace
+
+TEST_CASE("reference: allocate's examples")
+{
+    CHECK(allocate({1, 1, 1}, 7, {unlimited, unlimited, unlimited}) == Ranks{3, 2, 2});
+    CHECK(allocate({6, 1, 1}, 12, {5, 9, 9}) == Ranks{5, 4, 3});
+    CHECK(allocate({1, 2}, 10, {3, 7}) == Ranks{3, 7});         // limits hold no more than the total
+    CHECK(allocate({0, 0}, 5, {9, 9}) == Ranks{3, 2});          // equal weights
+    CHECK(allocate({0, 0, 1}, 9, {4, 9, 3}) == Ranks{3, 3, 3}); // 2 is fixed first, then the others share equally
+}
+
+TEST_CASE("reference: top_k and pool")
+{
+    CHECK(top_k({.2, .5, .5, .1, .5}, 2) == Ranks{1, 2});
+    CHECK(top_k({.2, .5}, 7) == Ranks{0, 1});
+    CHECK(top_k({.2, .5}, 0).empty());
+    // Windows of three: (0 + 3 + 6) / 3, (3 + 6 + 0) / 3, (6 + 0 + 0) / 3.
+    CHECK(pool({3, 6, 0}, 3, "avg") == Scores{3, 3, 2});
+    CHECK(pool({-3, -6, -9}, 3, "max") == Scores{-3, -3, -6});
+    CHECK(pool({3, 6, 0}, 3, "none") == Scores{3, 6, 0});
+}
+
+TEST_CASE("reference: the pyramids of the table")
+{
+    CHECK(pyramid("linear", 8, 120, 20) == Ranks{234, 201, 169, 136, 104, 71, 39, 6});
+    CHECK(pyramid("geometric", 8, 120, 20) == Ranks{397, 235, 140, 83, 49, 29, 17, 10});
+    CHECK(pyramid("exponential", 8, 120, 20) == Ranks{334, 220, 146, 97, 65, 45, 31, 22});
+    CHECK(pyramid("linear", 1, 120, 20) == Ranks{120});
+    CHECK(pyramid("linear", 5, 7, 1) == Ranks{7, 7, 7, 7, 7});
+}
+
+TEST_CASE("reference: forgetting")
+{
+    // omega = 2. A chunk of one row keeps half of what was; a chunk of two keeps nothing.
+    const ReferenceSettings settings = settings_of("snapkv:window=2", 1, 64);
+    ReferenceSignals one(settings, {{.stream = 0, .sum = 3, .count = 2}, {.stream = 1}}, 1, 2);
+    one.add({{{.25, .75}}, {{.75, .25}}});
+    CHECK(one.list()[0].sum == Approx(1.5 + .5));
+    CHECK(one.list()[0].count == Approx(1 + 1));
+    CHECK(one.list()[1].sum == Approx(.5));
+    CHECK(one.list()[1].count == Approx(1));
+    ReferenceSignals two(settings, {{.stream = 0, .sum = 3, .count = 2}, {.stream = 1}, {.stream = 2}}, 2, 1);
+    two.add({{{.5, .5, 0}, {.2, .3, .5}}});
+    CHECK(two.list()[0].sum == Approx(.7));
+    CHECK(two.list()[2].sum == Approx(.5));
+    CHECK(two.list()[2].count == Approx(1));
+}
+
+TEST_CASE("reference: low counts compare the mean over heads with the uniform share")
+{
+    // Row 0 sees two entries (share 1/2), row 1 three (1/3): means .4 .6 and .45 .1 .45.
+    const ReferenceSettings settings = settings_of("scissorhands:window=9", 1, 64);
+    ReferenceSignals signals(settings, {{.stream = 0}, {.stream = 1}, {.stream = 2}}, 2, 2);
+    signals.add({{{.3, .7, 0}, {.5, .1, .4}}, {{.5, .5, 0}, {.4, .1, .5}}});
+    CHECK(signals.list()[0].sum == 1);
+    CHECK(signals.list()[1].sum == 1);
+    CHECK(signals.list()[2].sum == 0);
+}
+
+TEST_CASE("reference: renormalised rows hold 1 outside the window")
+{
+    // One newest entry is the window: rows .5 .5 0 -> prefix of two; .2 .3 .5 -> prefix .5.
+    const ReferenceSettings settings = settings_of("hbw-kv:renormalise=true,window=2,recent=1", 1, 64);
+    ReferenceSignals signals(settings, {{.stream = 0}, {.stream = 1}, {.stream = 2}}, 2, 1);
+    signals.add({{{.5, .5, 0}, {.2, .3, .5}}});
+    CHECK(signals.list()[0].sum == Approx(.5 + .4));
+    CHECK(signals.list()[1].sum == Approx(.5 + .6));
+    CHECK(signals.list()[2].sum == Approx(1));
+}
+
+TEST_CASE("reference: moments, their score and the entropy column")
+{
+    // One query head, rows .2 and .4 for entry 0: mean .3, unbiased variance .02; with gamma 10: .3 + .2.
+    const ReferenceSettings settings = settings_of("cake:window=2,gamma=10", 1, 64);
+    ReferenceSignals signals(settings, {{.stream = 0}, {.stream = 1}, {.stream = 2}}, 2, 1);
+    signals.add({{{.2, .8, 0}, {.4, .5, .1}}});
+    CHECK(signals.list()[0].moments[0].sum == Approx(.6));
+    CHECK(signals.list()[0].moments[0].squares == Approx(.04 + .16));
+    CHECK(score_of(settings, signals.list()[0]) == Approx(.5));
+    CHECK(score_of(settings, signals.list()[2]) == Approx(.1)); // one row: no variance
+    CHECK(signals.entropies()[0] == Approx(-.2 * std::log(.2) - .4 * std::log(.4)));
+}
+
+TEST_CASE("reference: row statistics")
+{
+    CHECK(row_statistic("entropy", {.25, .25, .25, .25}) == Approx(1));
+    CHECK(row_statistic("entropy", {1, 0, 0, 0}) == 0);
+    CHECK(row_statistic("entropy", {1}) == 0);
+    CHECK(row_statistic("gini", {.25, .25, .25, .25}) == Approx(0).margin(1e-12));
+    CHECK(row_statistic("gini", {0, 1, 0, 0}) == Approx(.75)); // (v - 1) / v
+    CHECK(row_statistic("gini", {.1, .2, .3, .4}) == Approx((-3 * .1 - .2 + .3 + 3 * .4) / 4));
+    CHECK(row_statistic("sparsity", {.25, .15, .5, .1}) == Approx(.5)); // two of four reach 1/4
+}
+
+TEST_CASE("reference: hbw-kv's example")
+{
+    const Scores score = {.9, .8, .1, .1, .2, .1, .7, .6, .1, .1, .3, .1, .05, .05, .5, .1};
+    CHECK(choose_blocks(settings_of("hbw-kv:block=2,rounds=1+2", 1, 64), score, 8) ==
+          Ranks{0, 1, 4, 5, 6, 7, 14, 15});
+    CHECK(choose_blocks(settings_of("hbw-kv:block=2,rounds=1", 1, 64), score, 8) ==
+          Ranks{0, 1, 6, 7, 10, 11, 14, 15});
+    CHECK(choose_blocks(settings_of("hbw-kv:block=1,rounds=1", 1, 64), score, 8) == top_k(score, 8));
+    CHECK(choose_blocks(settings_of("hbw-kv:block=2", 1, 64), {.1, .2, .3}, 3) == Ranks{0, 1, 2});
+}
+
+TEST_CASE("reference: hbw-kv fills what its rounds leave")
+{
+    // Blocks of three: {0 1 2} .2, {3 4 5} .5, {6} .9; q = 1. Round 1 takes the single-entry block 2 (best of all),
+    // then of 4 slots 3 are left: block 1. m = 5: one more entry, the best of block 0.
+    const Scores score = {.1, .3, .2, .5, .5, .5, .9};
+    CHECK(choose_blocks(settings_of("hbw-kv:block=3,rounds=1", 1, 64), score, 4) == Ranks{3, 4, 5, 6});
+    CHECK(choose_blocks(settings_of("hbw-kv:block=3,rounds=1", 1, 64), score, 5) == Ranks{1, 3, 4, 5, 6});
+}
+
+TEST_CASE("reference: hbw-kv's representatives")
+{
+    // Seven candidates in three blocks: [0, 2), [2, 4), [4, 7).
+    const Scores score = {.1, .4, .5, .5, .2, .6, .3};
+    const auto stays = [&](const std::string& kind) {
+        Ranks out;
+        for (const auto& block :
+             choose_representatives(settings_of("hbw-kv:representative=" + kind, 1, 64), score, 3))
+            out.push_back(block.stays);
+        return out;
+    };
+    CHECK(stays("first") == Ranks{0, 2, 4});
+    CHECK(stays("last") == Ranks{1, 3, 6});
+    CHECK(stays("max") == Ranks{1, 2, 5});
+    CHECK(stays("avg") == Ranks{0, 2, 5});
+}
+
+TEST_CASE("reference: refreekv's row")
+{
+    const Scores row = {.5, .1, .05, .05, .02, .03, .05, .2};
+    const auto keeps = [&](const std::string& keys, int cap) {
+        return choose_by_norm(settings_of("refreekv:sinks=2" + keys, 8, 64), row, false, cap);
+    };
+    CHECK(keeps(",threshold=0.01", 64) == Ranks{0, 1, 5, 6, 7});
+    CHECK(keeps(",threshold=0.05", 64) == Ranks{0, 1, 7});
+    CHECK(keeps(",threshold=0.01", 4) == Ranks{0, 1, 6, 7});
+    CHECK(keeps(",threshold=0.9", 64) == Ranks{0, 1, 7}); // sinks and the newest, at least
+    CHECK(choose_by_norm(settings_of("refreekv:sinks=2", 8, 64), row, true, 6) == Ranks{0, 1, 4, 5, 6, 7});
+    // By score behind sinks and newest: 0 1 7 | 2 3 6 5 4. Missing norms: .014 after three, .012 with entry 2,
+    // .008 with entry 3: five.
+    CHECK(keeps(",threshold=0.01,ranking=score", 64) == Ranks{0, 1, 2, 3, 7});
+    Scores missing;
+    double held = 0, all = 0;
+    for (const double a : row)
+        all += a * a;
+    for (const int rank : {0, 1, 7, 6, 5, 4, 3, 2}) {
+        held += row[static_cast<size_t>(rank)] * row[static_cast<size_t>(rank)];
+        missing.push_back(std::round((1 - std::sqrt(held / all)) * 1000) / 1000);
+    }
+    CHECK(missing == Scores{.100, .082, .014, .010, .009, .008, .004, 0});
+}
+
+TEST_CASE("reference: twilight-evict takes the smallest mass")
+{
+    const ReferenceSettings settings = settings_of("twilight-evict:window=1,recent=1,p=0.75", 1, 64);
+    const Scores score = {.4, .1, .3, .1, .1}; // best first .4 .3 .1: .8 of 1
+    CHECK(choose_by_mass(settings, score) == Ranks{0, 1, 2, 4});
+    CHECK(choose_by_mass(settings, score, 1) == Ranks{0, 1, 2, 3, 4});
+    CHECK(choose_by_mass(settings_of("twilight-evict:window=1,recent=1,p=0.75", 1, 2), score) == Ranks{0, 4});
+    CHECK(choose_by_mass(settings_of("twilight-evict:window=1,recent=0,p=0.4", 1, 64), score) == Ranks{0});
+}
+
+TEST_CASE("reference: quest's pages and twilight's mass")
+{
+    // Pages of two, keys in one dimension: bounds for query 1 are the greatest key, for query -1 the least negated.
+    // Mean over both: (greatest - least) / 2 of the pages {1 2} {5 -5} {0 9} {3 3}: .5 5 4.5 0; the last is read.
+    const ReferenceVectors keys = {{1}, {2}, {5}, {-5}, {0}, {9}, {3}, {3}, {7}};
+    const auto quest = settings_of("quest:page=2", 4, 6);
+    const auto both = retrieved(quest, 2, {{1}, {-1}}, keys);
+    CHECK(both[0] == Ranks{2, 3, 4, 5, 8});
+    CHECK(both[1] == both[0]);
+    CHECK(retrieved(quest, 1, {{1}}, keys)[0].size() == keys.size());
+    CHECK(retrieved(settings_of("quest:page=2", 4, 9), 2, {{1}}, keys)[0].size() == keys.size());
+
+    // Of these ranks query 1 sees logits 5 -5 0 9 7: e^9 alone is .866 of the mass, with e^7 .983.
+    const auto twilight = retrieved(settings_of("twilight:page=2", 4, 6), 2, {{1}, {-1}}, keys);
+    CHECK(twilight[0] == Ranks{5});
+    CHECK(twilight[1] == Ranks{3});
+    CHECK(smallest_mass({2, 3, 4, 5, 8}, {5, -5, 0, 9, 7}, .9) == Ranks{5, 8});
+}
+
+TEST_CASE("reference: lacache's offsets")
+{
+    const auto offsets = [](const std::string& keys) {
+        std::vector<Ranks> out;
+        for (int layer = 0; layer < 8; ++layer)
+            out.push_back(kept_offsets_of(settings_of("lacache:span=4" + keys, 8, 64), 8, layer));
+        return out;
+    };
+    using Offsets = std::vector<Ranks>;
+    CHECK(offsets("") == Offsets{{0}, {1}, {0}, {1}, {0}, {1}, {0}, {1}});
+    CHECK(offsets(",pattern=ladder") == Offsets{{0}, {0}, {0}, {0}, {1}, {1}, {1}, {1}});
+    CHECK(offsets(",pattern=reverse") == Offsets{{1}, {1}, {1}, {1}, {0}, {0}, {0}, {0}});
+    CHECK(offsets(",overlap=2") == Offsets{{0, 1}, {1, 2}, {0, 1}, {1, 2}, {0, 1}, {1, 2}, {0, 1}, {1, 2}});
+}
+
+TEST_CASE("reference: cake's preference")
+{
+    // One head, window of two rows, one recent entry: prefix entries .2 .4 and .8 .5.
+    const ReferenceSettings settings = settings_of("cake:window=2,recent=1,tau1=2,tau2=0.5", 1, 64);
+    ReferenceSignals signals(settings, {{.stream = 0}, {.stream = 1}, {.stream = 2}}, 2, 1);
+    signals.add({{{.2, .8, 0}, {.4, .5, .1}}});
+    const double entropy = -.2 * std::log(.2) - .4 * std::log(.4) - .8 * std::log(.8) - .5 * std::log(.5);
+    const double variance = .02 + .045; // (.2/2)^2 * 2 and (.3/2)^2 * 2
+    CHECK(cake_preference(settings, {&signals.list()}, {signals.entropies()}) ==
+          Approx(std::sqrt(entropy) * variance * variance));
+}

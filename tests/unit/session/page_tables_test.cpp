@@ -1,0 +1,54 @@
+// Pages go to and fro between lists, and none is lost or held twice.
+#include <random>
+
+#include "engine/cache/page_tables.h"
+#include "tests/support/catch.h"
+
+using palimpsest::engine::PageTables;
+
+TEST_CASE("pages that lists take and give back are each held once or free")
+{
+    constexpr int64_t stride = 9, pages = 40;
+    constexpr size_t lists = 7;
+    for (uint64_t seed = 0; seed < 50; ++seed) {
+        CAPTURE(seed);
+        std::mt19937_64 random(seed);
+        PageTables tables(lists, stride, pages);
+        std::vector<int64_t> held(lists, 0);
+        for (int i = 0; i < 300; ++i) {
+            const size_t list = random() % lists;
+            const auto wanted = static_cast<int64_t>(random() % (stride + 1));
+            int64_t free = pages;
+            for (const int64_t h : held)
+                free -= h;
+            if (wanted >= held[list]) {
+                const bool fits = wanted - held[list] <= free;
+                REQUIRE(tables.grow(list, wanted) == fits);
+                if (fits) held[list] = wanted;
+            } else {
+                tables.shrink(list, wanted);
+                held[list] = wanted;
+            }
+            REQUIRE(tables.held(list) == held[list]);
+            REQUIRE(tables.consistent());
+        }
+    }
+}
+
+TEST_CASE("a list that grows keeps the pages it has")
+{
+    PageTables tables(2, 4, 6);
+    REQUIRE(tables.grow(0, 2));
+    const uint32_t first = tables.page(0, 0), second = tables.page(0, 1);
+    REQUIRE(tables.grow(1, 2));
+    REQUIRE(tables.grow(0, 4));
+    CHECK(tables.page(0, 0) == first);
+    CHECK(tables.page(0, 1) == second);
+    CHECK_FALSE(tables.grow(1, 3));
+    CHECK(tables.held(1) == 2);
+    CHECK(tables.grow(1, 1)); // has more already
+    CHECK(tables.held(1) == 2);
+    tables.shrink(0, 3);
+    CHECK(tables.grow(1, 3));
+    CHECK(tables.consistent());
+}

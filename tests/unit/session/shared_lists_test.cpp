@@ -1,0 +1,249 @@
+// Ragged lists that share a pool of pages: no page is lost, no total exceeded, and no bit depends on where a token
+// lies.
+#include <random>
+
+#include "tests/support/catch.h"
+#include "tests/support/reference_model.h"
+#include "tests/unit/session/own_policy.h"
+#include "tests/unit/session/session_fixture.h"
+
+using namespace palimpsest;
+using namespace palimpsest::engine;
+using namespace palimpsest::tests;
+
+namespace {
+
+constexpr int32_t layers = 4, kv_heads = 2, limit = 700, staged = 48;
+constexpr int64_t total = 8 * 130;
+
+CacheShape shape_for(const Model& model, bool every_layer, int64_t slots)
+{
+    return {.layers = layers,
+            .heads = model.head_shape(),
+            .type = kernels::DType::F16,
+            .staged_rows = staged,
+            .stage_every_layer = every_layer,
+            .with_signals = false,
+            .moments_each = 0,
+            .list_budget = std::vector<int32_t>(layers * kv_heads, limit),
+            .total_slots = slots};
+}
+
+// A cache, a forward pass and a policy, without a session around them.
+class Stream final : public LayerStep {
+public:
+    Stream(const Model& model, bool coupled, int64_t slots, uint64_t seed)
+        : policy_(layers, kv_heads, limit, total, coupled, seed),
+          cache(shape_for(model, coupled, slots), model.backend()),
+          forward_(model, {.positions = PositionMode::Contiguous,
+                           .max_rows = staged,
+                           .max_ranks = limit + staged,
+                           .layers_first = coupled,
+                           .couples_layers = coupled})
+    {
+    }
+
+    std::vector<float> prefill(std::span<const TokenId> tokens)
+    {
+        const std::vector<int32_t> rows{static_cast<int32_t>(tokens.size())};
+        forward_.prefill(tokens, rows, seen_, {}, cache, *this);
+        seen_ += tokens.size();
+        return logits();
+    }
+    std::vector<float> decode(TokenId token)
+    {
+        forward_.decode(token, seen_++, cache, *this);
+        return logits();
+    }
+    void attended(int32_t layer, int32_t, int32_t, int32_t, const kernels::SignalRequest&) override
+    {
+        look_at(layer);
+        policy_.observe(layer, lists_, {});
+    }
+    void evict(int32_t layer, int32_t, int32_t, kernels::Phase phase) override
+    {
+        look_at(layer);
+        policy_.select(layer, lists_, dropped_);
+        if (phase == kernels::Phase::Prefill)
+            cache.evict_chunk(layer, dropped_);
+        else
+            cache.evict_token(layer, dropped_);
+    }
+    void check() const
+    {
+        REQUIRE(cache.consistent());
+        REQUIRE(cache.slots_used() <= total);
+    }
+
+private:
+    void look_at(int32_t layer)
+    {
+        lists_.clear();
+        for (int32_t h = 0; h < kv_heads; ++h)
+            lists_.push_back({cache.list(layer, h).stream, {}, {}});
+    }
+    std::vector<float> logits()
+    {
+        std::vector<float> values;
+        forward_.last_logits(values);
+        return values;
+    }
+
+    RandomShares policy_;
+
+public:
+    KvCache cache;
+
+private:
+    Transformer forward_;
+    uint64_t seen_ = 0;
+    std::vector<ListState> lists_;
+    std::vector<std::vector<uint32_t>> dropped_;
+};
+
+} // namespace
+
+TEST_CASE("lists that share a pool give the bits of lists that do not, and no page is lost")
+{
+    const auto model = load_random({.context = 2048});
+    const bool coupled = GENERATE(false, true);
+    for (uint64_t seed = 1; seed <= 6; ++seed) {
+        CAPTURE(coupled, seed);
+        Stream shared(*model, coupled, total, seed);
+        Stream separate(*model, coupled, int64_t{layers} * kv_heads * limit, seed);
+        REQUIRE(shared.cache.allocated_bytes() < separate.cache.allocated_bytes());
+        const size_t allocated = shared.cache.allocated_bytes();
+        std::mt19937_64 random(seed);
+        for (int i = 0; i < 40; ++i) {
+            const auto tokens = random_text(1 + random() % staged, random());
+            if (random() % 3 == 0) {
+                for (const TokenId token : tokens) {
+                    REQUIRE(shared.decode(token) == separate.decode(token));
+                    shared.check();
+                }
+            } else {
+                REQUIRE(shared.prefill(tokens) == separate.prefill(tokens));
+                shared.check();
+            }
+            if (i == 20) {
+                shared.cache = shared.cache.clone();
+                shared.check();
+            }
+        }
+        CHECK(separate.cache.consistent());
+        CHECK(shared.cache.allocated_bytes() <= allocated + 4096); // lists of what leaves, no more
+        for (int32_t l = 0; l < layers; ++l)
+            for (int32_t h = 0; h < kv_heads; ++h)
+                REQUIRE(shared.cache.list(l, h).stream == separate.cache.list(l, h).stream);
+    }
+}
+
+TEST_CASE("the pool of lists that share has the pages of their total and no more")
+{
+    const auto model = load_random({.context = 2048});
+    const auto bytes = [&](int64_t slots) {
+        return KvCache(shape_for(*model, false, slots), model->backend()).allocated_bytes();
+    };
+    const auto row = static_cast<size_t>(2 * kernels::row_bytes(kernels::DType::F16, model->head_shape().head_dim));
+    const size_t own = layers * kv_heads * size_t{(limit + 1 + 63) / 64};
+    const size_t pooled = total / 64 + layers * kv_heads;
+    CHECK(bytes(layers * kv_heads * limit) - bytes(total) == (own - pooled) * (64 * row + sizeof(uint32_t)));
+}
+
+TEST_CASE("tokens keep their bits in a cache of another shape")
+{
+    const auto model = load_random({.context = 2048});
+    Stream stream(*model, true, total, 3), moved(*model, true, total, 3);
+    for (Stream* s : {&stream, &moved}) {
+        for (uint64_t i = 0; i < 30; ++i)
+            s->prefill(random_text(staged, i));
+        for (const TokenId token : random_text(20))
+            s->decode(token);
+    }
+    CacheShape wider = moved.cache.shape();
+    wider.staged_rows += 16;
+    wider.list_budget[3] += 100;
+    moved.cache = moved.cache.reshaped(wider);
+    moved.check();
+    for (const TokenId token : random_text(20, 9))
+        CHECK(stream.decode(token) == moved.decode(token));
+}
+
+TEST_CASE("sessions with shared lists go on from a state, a fork, and whatever way a chunk can be stopped")
+{
+    const auto model = load_random({.context = 2048});
+    const bool coupled = GENERATE(false, true);
+    CAPTURE(coupled);
+    const auto policy = [&] { return std::make_unique<RandomShares>(layers, kv_heads, limit, total, coupled, 11); };
+    SessionOptions options;
+    options.budget = 130;
+    options.chunk = staged;
+    const auto start = [&](bool within) {
+        options.stops_within_chunk = within;
+        return std::make_unique<Session>(model, options, policy());
+    };
+    const auto whole = start(false), within = start(true), cut = start(false);
+    const auto tokens = random_text(700);
+    for (Session* session : {whole.get(), within.get()})
+        session->feed(tokens);
+    const Outcome expected = outcome_of(*whole);
+    CHECK(outcome_of(*within) == expected);
+
+    cut->feed(std::span(tokens).first(400));
+    auto on = Session::restore(model, cut->state(), policy());
+    on->feed(std::span(tokens).subspan(400));
+    CHECK(outcome_of(*on) == expected);
+    const auto again = Session::restore(model, on->state(), policy()); // in the middle of an answer
+    const auto fork = on->fork();
+    const Outcome later = outcome_of(*on, 70);
+    CHECK(outcome_of(*fork, 70) == later);
+    CHECK(outcome_of(*again, 70) == later);
+
+    // A state that says more than its policy may hold.
+    SessionState state = cut->state();
+    ListAtRest longest = state.lists[0];
+    for (const ListAtRest& other : state.lists)
+        if (other.tokens.size() > longest.tokens.size()) longest = other;
+    for (ListAtRest& other : state.lists)
+        other = longest;
+    CHECK_THROWS_WITH(Session::restore(model, state, policy()), Catch::Contains("PAL-SNAP-02"));
+}
+
+TEST_CASE("attention over ragged lists agrees with a slow transformer that dropped the same")
+{
+    const auto model = load_random({.context = 2048});
+    const bool coupled = GENERATE(false, true);
+    const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
+    const ReferenceModel slow(model->files());
+    ReferenceStream reference(slow, positions == PositionMode::Contiguous);
+    SessionOptions options;
+    options.budget = 40;
+    options.chunk = staged;
+    options.rows_at_once = 1;
+    options.positions = positions;
+    options.kv_type = kernels::DType::F32;
+    Session session(model, options, std::make_unique<RandomShares>(layers, kv_heads, 200, 8 * 40, coupled, 17));
+    std::vector<std::vector<std::vector<uint32_t>>> dropped(layers);
+    session.set_observer([&](const Selection& s) { dropped[static_cast<size_t>(s.layer)] = s.dropped; });
+    const auto compare = [&](const ReferenceStream::Result& expected, const std::vector<float>& logits) {
+        double largest = 0, worst = 0;
+        for (size_t i = 0; i < logits.size(); ++i) {
+            largest = std::max(largest, std::abs(expected.logits.back()[i]));
+            worst = std::max(worst, std::abs(static_cast<double>(logits[i]) - expected.logits.back()[i]));
+        }
+        CHECK(worst <= 2e-4 * largest);
+        for (int l = 0; l < layers; ++l)
+            for (int h = 0; h < kv_heads; ++h)
+                reference.drop(l, h, dropped[static_cast<size_t>(l)][static_cast<size_t>(h)]);
+    };
+    for (uint64_t i = 0; i < 8; ++i) {
+        const auto tokens = random_text(i == 5 ? 7 : staged, i);
+        session.feed(tokens);
+        session.finish();
+        compare(reference.feed(tokens), session.logits());
+    }
+    for (int i = 0; i < 30; ++i) {
+        const auto said = say(session, 1);
+        compare(reference.feed(said), session.logits());
+    }
+}
