@@ -2,6 +2,7 @@
 """Every cache policy as a user meets it: explained, read with, inspected, stored and resumed; budgets that the policy
 chooses; reading with a question in mind. Usage: policy_process_test.py PALIMPSEST MODEL_FIXTURES"""
 import json
+import os
 import signal
 
 from session_harness import FULL, MODEL, SMALL, ProgramTest, run, text
@@ -9,7 +10,7 @@ from session_harness import FULL, MODEL, SMALL, ProgramTest, run, text
 CONTEXT = 256  # of the fixture model
 KEEPS_ALL = ("full", "quest", "twilight")
 UNSCORED = ("full", "quest", "twilight", "streaming", "lacache")
-RAGGED = ("pyramidkv", "adakv", "cake:window=16", "refreekv:full_layers=0", "twilight-evict", "treekv:budget=pyramid", "snapkv:heads=ada")
+RAGGED = ("pyramidkv", "adakv", "cake:window=16", "refreekv:full_layers=0,threshold=0.2", "twilight-evict", "treekv:budget=pyramid", "snapkv:heads=ada")
 CHOOSES = ("h2o", "tova", "snapkv", "treekv", "treekv-log", "hbw-kv", "adakv")  # with budget=auto
 LAYERS, HEADS, BUDGET, CHUNK = 2, 2, 64, 16
 
@@ -187,7 +188,12 @@ class PolicyTest(ProgramTest):
         self.fails(2, "PAL-SESSION-06", "read", self.book, "--session", "blind", "--question", "where?")
         self.assertIsNone(self.document("sessions", "show", "blind")["question"])
         self.run_command("sessions", "fork", "s", "copy")
-        self.assertEqual(self.document("read", self.book, "--session", "copy")["question"], "who wrote the book?")
+        moved = os.path.join(self.folder, "s.palimpsest")
+        self.run_command("sessions", "export", "s", moved)
+        self.run_command("sessions", "import", moved, "--name", "moved")
+        for name in ("copy", "moved"):
+            self.assertEqual(self.document("read", self.book, "--session", name)["question"], "who wrote the book?")
+            self.assertEqual(self.state(name), state)
 
     def test_what_is_said_to_a_steered_session_is_taken_in_again_alike(self):
         other = self.file("other.txt", text(60, 2))
