@@ -179,7 +179,8 @@ enum class RowStatistic : uint8_t {
 struct SignalRequest {
     static constexpr int32_t all = INT32_MAX;
     int32_t rows = 0; // 0: nothing
-    // >= 0: every row is first divided by what it gives to all ranks but this many of the newest, unless that is 0.
+    // >= 0: every row is first divided by what it gives to all ranks but this many of the newest, unless that is 0
+    // (not for row statistics).
     int32_t outside_newest = -1;
     float* sums = nullptr;       // [kv_heads, stride] sum of A over rows and the group
     float* low_counts = nullptr; // [kv_heads, stride] rows r that see the rank and give it less than 1/v_r, as the
@@ -238,9 +239,9 @@ struct BoundPagesArgs {
 // largest bound, sum over d of max(q_d least_d, q_d greatest_d), as the mean over the group; ties: the lower page.
 // Then, with top_p > 0, whether the list is long or not, every query head attends only to the smallest set of the
 // best of these ranks that holds this much of their softmax mass (ties: the lower rank; >= top_p - 1e-12).
-// Ranks left out have A = 0.
+// Ranks left out have A = 0, and count as seen. REQUIRES: bounds of every page but the last are fresh.
 struct PageRetrieval {
-    PageBounds pages; // bounds null: everything is read
+    PageBounds pages; // bounds null: everything is read, whatever the rest says
     int32_t tokens = 0;
     int32_t most_pages = 0;
     float top_p = 0;

@@ -120,6 +120,7 @@ void ComposedPolicy::shape(LayerCuts& cuts)
         for (double& score : cuts.shaped[h])
             if (std::isnan(score)) score = -std::numeric_limits<double>::infinity(); // or nothing would be in order
         cuts.lists[h].shaped = cuts.shaped[h];
+        cuts.lists[h].pooled = pooled;
     }
 }
 
@@ -152,7 +153,6 @@ void ComposedPolicy::plan()
         give_slots(layer, cuts);
         due_ = due_ || exceeds(cuts);
     }
-    due_ = due_ || (schedule_.excess == 1 && parts_.selection->cuts_within_budget());
 }
 
 // Cheap, before anything is worked out: no list is longer than it may always be.

@@ -1,6 +1,7 @@
 // Axis D: which entries of the lists of one layer leave (policies.md, 2).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -20,16 +21,16 @@ struct ListCut {
     // The scores as axis C has shaped them, of all entries or, pooled, of those before the recent window; empty for
     // a selection and a budget that read single scores at most.
     std::span<const double> shaped{};
+    bool pooled = false; // shaped scores are those of neighbourhoods
     uint32_t slots = 0;  // m: entries between the protected ends
     uint32_t budget = 0; // entries that may stay: slots, ends, and those in the slots of missing pins
 
     uint32_t size() const { return view.size; }
     uint32_t excess() const { return view.size > budget ? view.size - budget : 0; }
-    uint32_t first() const { return static_cast<uint32_t>(ends.sinks); } // candidate
-    uint32_t end() const                                                 // of the candidates
+    uint32_t first() const { return std::min(static_cast<uint32_t>(ends.sinks), size()); } // candidate
+    uint32_t end() const                                                                   // of the candidates
     {
-        const auto recent = static_cast<uint32_t>(ends.recent);
-        return view.size > recent ? std::max(view.size - recent, first()) : first();
+        return std::max(size() - std::min(static_cast<uint32_t>(ends.recent), size()), first());
     }
     uint32_t candidates() const { return end() - first(); }
     // How many of them stay. REQUIRES: excess() > 0.
@@ -42,8 +43,6 @@ public:
 
     // True if it compares many scores: then ListCut::shaped is there.
     virtual bool reads_shaped() const { return false; }
-    // True if a list within its budget may lose entries, too.
-    virtual bool cuts_within_budget() const { return false; }
     // True if select of a layer needs that of the layer below first.
     virtual bool couples_layers() const { return false; }
 

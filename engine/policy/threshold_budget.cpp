@@ -16,10 +16,10 @@ void sort_by_score(Iterator first, Iterator last, std::span<const double> scores
               [&](uint32_t a, uint32_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
 }
 
-// As entries are compared where that is defined for all of them; pooled scores are not.
+// The entry's own importance.
 double value(const ListCut& list, uint32_t entry)
 {
-    return list.shaped.size() == list.size() ? list.shaped[entry] : list.score(entry);
+    return list.pooled ? list.score(entry) : list.shaped[entry];
 }
 
 } // namespace

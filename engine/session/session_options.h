@@ -12,11 +12,13 @@ namespace palimpsest::engine {
 
 struct SessionOptions {
     PolicySpec policy{"treekv", {}};
-    int32_t budget =
-        0; // tokens kept per (layer, KV head); 0: min(2048, context - chunk), or the context if unbounded
-    int32_t chunk = 512;    // tokens per prefill chunk
-    Pins pins{};            // tokens that no policy evicts; they count in the budget
-    int32_t probe_room = 0; // tokens of the longest probe to come, kept free by lists that others lend slots to
+    // Tokens kept per (layer, KV head), or no_budget. 0: 2048, or as many as fit the context beside a chunk; the
+    // context for a policy that keeps and reads everything.
+    int32_t budget = 0;
+    int32_t chunk = 512; // tokens per prefill chunk
+    Pins pins{};         // tokens that no policy evicts; they count in the budget
+    // Tokens of the longest probe to come (Session::set_probe), kept free by lists that others lend slots to.
+    int32_t probe_room = 0;
     PositionMode positions = PositionMode::Contiguous;
     std::optional<kernels::DType> kv_type; // none: bf16 for models stored in bf16, else f16
     int32_t rows_at_once = 512;            // of a super-chunk, at least one chunk; no effect on results

@@ -22,11 +22,13 @@ double operations(const ModelConfig& m)
     throw Error(ErrorKind::Usage, "PAL-OPTION-03", option, what, remedy);
 }
 
-// Whether a policy keeps everything does not depend on its budget, but the budget's default does on that.
-bool is_bounded(const PolicySpec& spec, const ModelConfig& model)
+// Whether the budget is a capacity does not depend on it, but its default does on that. Policies that read only a
+// part of what they keep have a budget of what they read.
+bool is_limited(const PolicySpec& spec, const ModelConfig& model)
 {
     constexpr int32_t any_budget = 1 << 20;
-    return make_policy({spec.name, {}}, {model.layers, model.kv_heads, any_budget})->bounded();
+    const auto policy = make_policy({spec.name, {}}, {model.layers, model.kv_heads, any_budget});
+    return policy->bounded() || policy->retrieval();
 }
 
 void check_options(const SessionOptions& options)
@@ -48,14 +50,14 @@ void check_options(const SessionOptions& options)
         refuse_option("--kv-type", "q8 is not in this version", "use f32, f16 or bf16");
 }
 
-SessionOptions resolve(SessionOptions options, const ModelConfig& model, bool bounded)
+SessionOptions resolve(SessionOptions options, const ModelConfig& model, bool limited)
 {
     check_options(options);
     if (!options.kv_type)
         options.kv_type = model.stored_type == kernels::DType::BF16 ? kernels::DType::BF16 : kernels::DType::F16;
     const int32_t beside = options.chunk + options.probe_room;
     if (options.budget == 0)
-        options.budget = bounded ? std::min(default_budget, model.context - beside) : model.context;
+        options.budget = limited ? std::min(default_budget, model.context - beside) : model.context;
     if (options.budget < 1)
         throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "--chunk",
                     "a chunk of " + std::to_string(options.chunk) + " leaves no room in the " +
@@ -124,7 +126,7 @@ std::unique_ptr<Policy> policy_of(const SessionOptions& options, const ModelConf
 
 SessionSetup set_up(const SessionOptions& given, const ModelConfig& model)
 {
-    SessionOptions options = resolve(given, model, is_bounded(given.policy, model));
+    SessionOptions options = resolve(given, model, is_limited(given.policy, model));
     if (given.budget == 0) options.budget = largest_fitting_budget(options, model);
     auto policy = policy_of(options, model);
     check_positions(*policy, options, model, 0);

@@ -44,7 +44,7 @@ void check_list(const ListAtRest& list, const KvCache& cache, int32_t layer, int
 bool heads_may_differ(const Policy& policy, const CacheShape& shape)
 {
     const int64_t limits = std::accumulate(shape.list_budget.begin(), shape.list_budget.end(), int64_t{0});
-    return policy.couples_layers() || shape.total_slots < limits;
+    return policy.couples_layers() || shape.total_slots < limits || policy.resolved().name == "twilight-evict";
 }
 
 // Where budgets differ, they differ with the pins; after a change of these a list may be longer than its own until

@@ -48,6 +48,8 @@ enum class ScratchUse {
     PackedValues,
     Scores,
     Sums,
+    PageScores,
+    ReadRanks,
     Count
 };
 

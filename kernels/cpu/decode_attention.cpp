@@ -9,15 +9,18 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <type_traits>
 
 #include "hwy/cache_control.h"
 #include "kernels/cpu/kv_list.h"
+#include "kernels/cpu/page_retrieval.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/decode_attention.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/cpu/decode_signals-inl.h"
 #include "kernels/cpu/exp-inl.h"
 #include "kernels/cpu/kv_convert-inl.h"
 #include "kernels/cpu/rotate-inl.h"
@@ -29,13 +32,18 @@ namespace palimpsest::kernels {
 inline constexpr int64_t segment_ranks = 512;
 inline constexpr int64_t block_ranks = 16;
 
+// Where every head reads another part of the ranks, weights are settled between a pass over keys and one over
+// values.
+enum class DecodePass : uint8_t { Both, Keys, Values };
+
 // What a segment hands to the combination, per head of the group: weights exp(logit - top) are left in `weights`,
 // `total` is their sum and `out` the values so weighted.
 struct DecodeSegment {
     int64_t head = 0;
-    int64_t first = 0, last = 0; // ranks
+    ReadList read;
+    int64_t first = 0, last = 0; // of what is read
     int64_t padded_dim = 0;      // stride of `out`: whole vectors
-    float* weights = nullptr;    // [group, weight_stride], at rank `first`
+    float* weights = nullptr;    // [group, weight_stride], at `first`
     int64_t weight_stride = 0;
     float* tops = nullptr;    // [group]
     float* totals = nullptr;  // [group]
@@ -231,7 +239,8 @@ HWY_INLINE void WidenBlock(const DecodeSegment& segment, int64_t head_dim, Block
     }
 }
 
-// The group's queries as the keys of the block at rank `first` see them, times the scale of the logits.
+// The group's queries as keys see them that are turned by their distance from rank `first`, times the scale of the
+// logits.
 HWY_INLINE void TurnQueries(const DecodeAttendArgs& args, const DecodeSegment& segment, int64_t first)
 {
     const int64_t dim = args.shape.head_dim, group = args.shape.group();
@@ -259,9 +268,9 @@ HWY_INLINE void LogitsOfBlock(const DecodeSegment& segment, const BlockRows& key
 }
 
 template<DType type>
-HWY_INLINE void LogitsOfSegment(const DecodeAttendArgs& args, const DecodeSegment& segment, const KvList& list,
-                                const uint32_t* order)
+HWY_INLINE void LogitsOfSegment(const DecodeAttendArgs& args, const DecodeSegment& segment, const KvList& list)
 {
+    const uint32_t* rows = segment.read.rows;
     const RopeTable& table = args.rotation.table;
     const int64_t dim = args.shape.head_dim, bytes = list.bytes_per_row(), lanes = VectorLanes();
     const bool turn_keys = !args.rotation.keys_rotated;
@@ -270,15 +279,18 @@ HWY_INLINE void LogitsOfSegment(const DecodeAttendArgs& args, const DecodeSegmen
     for (int64_t first = segment.first; first < segment.last; first += block_ranks) {
         const int64_t ahead = std::min(first + 2 * block_ranks, segment.last);
         for (int64_t rank = first + block_ranks; rank < ahead; ++rank)
-            PrefetchRow(list.key(order[rank]), bytes);
+            PrefetchRow(list.key(rows[rank]), bytes);
 
-        if (turn_keys || first == segment.first) TurnQueries(args, segment, first);
+        const int64_t first_rank = segment.read.rank(first);
+        if (turn_keys || first == segment.first) TurnQueries(args, segment, first_rank);
         BlockRows keys;
         keys.count = std::min(block_ranks, segment.last - first);
         for (int64_t v = 0; v < keys.count; ++v) {
-            keys.at[v] = list.key(order[first + v]);
+            keys.at[v] = list.key(rows[first + v]);
             keys.turns[v] = table.cos_sin + v * table.rotary_dim;
         }
+        for (int64_t v = 0; segment.read.ranks && v < keys.count; ++v) // a block may span pages
+            keys.turns[v] = table.cos_sin + (segment.read.rank(first + v) - first_rank) * table.rotary_dim;
         float* logits = segment.weights + first - segment.first;
         if (whole) {
             LogitsOfBlock<type>(segment, keys, half, args.shape.group(), logits);
@@ -286,7 +298,7 @@ HWY_INLINE void LogitsOfSegment(const DecodeAttendArgs& args, const DecodeSegmen
         }
         WidenBlock<type>(segment, dim, keys);
         for (int64_t v = 0; turn_keys && v < keys.count; ++v)
-            RotateRow(table, v, segment.rows + v * segment.padded_dim);
+            RotateRow(table, segment.read.rank(first + v) - first_rank, segment.rows + v * segment.padded_dim);
         LogitsOfBlock<DType::F32>(segment, keys, 0, args.shape.group(), logits);
     }
 }
@@ -324,20 +336,31 @@ HWY_INLINE void ValuesOfBlock(const DecodeSegment& segment, const BlockRows& row
     });
 }
 
+// Whether no head of the group reads any of the block's rows.
+HWY_INLINE bool NobodyReads(const DecodeSegment& segment, const float* weights, int64_t count, int64_t group)
+{
+    for (int64_t g = 0; g < group; ++g)
+        for (int64_t i = 0; i < count; ++i)
+            if (weights[g * segment.weight_stride + i] != 0) return false;
+    return true;
+}
+
 template<DType type>
 HWY_INLINE void ValuesOfSegment(const DecodeAttendArgs& args, const DecodeSegment& segment, const KvList& list,
-                                const uint32_t* order)
+                                bool sparse)
 {
+    const uint32_t* read = segment.read.rows;
     const int64_t dim = args.shape.head_dim, bytes = list.bytes_per_row(), group = args.shape.group();
     for (int64_t first = segment.first; first < segment.last; first += block_ranks) {
         const int64_t ahead = std::min(first + 2 * block_ranks, segment.last);
         for (int64_t rank = first + block_ranks; rank < ahead; ++rank)
-            PrefetchRow(list.value(order[rank]), bytes);
+            PrefetchRow(list.value(read[rank]), bytes);
         BlockRows rows;
         rows.count = std::min(block_ranks, segment.last - first);
         for (int64_t v = 0; v < rows.count; ++v)
-            rows.at[v] = list.value(order[first + v]);
+            rows.at[v] = list.value(read[first + v]);
         const float* weights = segment.weights + first - segment.first;
+        if (sparse && NobodyReads(segment, weights, rows.count, group)) continue;
         if (dim == segment.padded_dim) {
             ValuesOfBlock<type>(segment, rows, group, weights);
         } else {
@@ -365,33 +388,42 @@ HWY_INLINE void WriteToken(const DecodeAttendArgs& args, const DecodeSegment& se
 }
 
 template<DType type>
-HWY_INLINE void AttendSegment(const DecodeAttendArgs& args, const DecodeSegment& segment)
+HWY_INLINE void AttendSegment(const DecodeAttendArgs& args, const DecodeSegment& segment, DecodePass pass)
 {
     const int64_t used = args.lists.used[segment.head], group = args.shape.group();
     const KvList list(args.pool, args.lists, segment.head, args.shape.head_dim);
-    const uint32_t* order = args.lists.order + segment.head * args.lists.order_stride;
     // The padding columns must be zero, and rows that are never written finite.
     std::fill_n(segment.queries, group * segment.padded_dim, 0.0f);
     std::fill_n(segment.rows, block_ranks * segment.padded_dim, 0.0f);
     std::fill_n(segment.out, group * segment.padded_dim, 0.0f);
 
-    if (segment.last == used + 1) WriteToken(args, segment, list, order[used]);
-    LogitsOfSegment<type>(args, segment, list, order);
+    if (pass != DecodePass::Values) {
+        if (segment.last == segment.read.count)
+            WriteToken(args, segment, list, args.lists.order[segment.head * args.lists.order_stride + used]);
+        LogitsOfSegment<type>(args, segment, list);
+    }
     const int64_t count = segment.last - segment.first;
-    for (int64_t g = 0; g < group; ++g)
+    for (int64_t g = 0; pass == DecodePass::Both && g < group; ++g)
         Exponentials(segment.weights + g * segment.weight_stride, count, segment.tops[g], segment.totals[g]);
-    ValuesOfSegment<type>(args, segment, list, order);
+    if (pass != DecodePass::Keys) ValuesOfSegment<type>(args, segment, list, pass == DecodePass::Values);
 }
 
-void AttendDecodeSegment(const DecodeAttendArgs& args, const DecodeSegment& segment)
+void AttendDecodeSegment(const DecodeAttendArgs& args, const DecodeSegment& segment, DecodePass pass)
 {
-    if (args.pool.type == DType::F32) return AttendSegment<DType::F32>(args, segment);
-    if (args.pool.type == DType::F16) return AttendSegment<DType::F16>(args, segment);
-    AttendSegment<DType::BF16>(args, segment);
+    if (args.pool.type == DType::F32) return AttendSegment<DType::F32>(args, segment, pass);
+    if (args.pool.type == DType::F16) return AttendSegment<DType::F16>(args, segment, pass);
+    AttendSegment<DType::BF16>(args, segment, pass);
 }
 
-// y[0, count) = a x, or += with `add`.
-void ScaleInto(const float* HWY_RESTRICT x, float a, int64_t count, bool add, float* HWY_RESTRICT y)
+// The logits of one query to weights exp(logit - top). Padded as Exponentials has it.
+void SettleWeights(float* weights, int64_t count)
+{
+    float top = 0, total = 0;
+    Exponentials(weights, count, top, total);
+}
+
+// y[0, count) = a x, or += with `add`. x may be y.
+void ScaleInto(const float* x, float a, int64_t count, bool add, float* y)
 {
     const F32 d;
     const int64_t lanes = VectorLanes();
@@ -413,7 +445,9 @@ HWY_AFTER_NAMESPACE();
 namespace palimpsest::kernels {
 HWY_EXPORT(VectorLanes);
 HWY_EXPORT(AttendDecodeSegment);
+HWY_EXPORT(SettleWeights);
 HWY_EXPORT(ScaleInto);
+HWY_EXPORT(DecodeSignals);
 
 namespace cpu {
 namespace {
@@ -421,13 +455,14 @@ namespace {
 // Memory of all segments of all heads, cut up the same way for every number of threads.
 class SegmentPlan {
 public:
-    SegmentPlan(const DecodeAttendArgs& args, CpuContext& context) : args_(args), context_(context)
+    SegmentPlan(const DecodeAttendArgs& args, const PageRetrieving& retrieving, CpuContext& context)
+        : args_(args), retrieving_(retrieving), context_(context)
     {
         const HeadShape& shape = args.shape;
         const int64_t lanes = HWY_DYNAMIC_DISPATCH(VectorLanes)();
         padded_dim_ = (shape.head_dim + lanes - 1) / lanes * lanes;
-        const int32_t most = *std::max_element(args.lists.used, args.lists.used + shape.kv_heads);
-        segments_ = most / segment_ranks + 1;
+        for (int64_t head = 0; head < shape.kv_heads; ++head)
+            segments_ = std::max(segments_, segments_of(head));
         const auto parts = static_cast<size_t>(shape.query_heads * segments_);
         weights_ = context.shared_scratch(ScratchUse::Scores).get<float>(parts * segment_ranks);
         outs_ = context.shared_scratch(ScratchUse::Hidden).get<float>(parts * static_cast<size_t>(padded_dim_));
@@ -438,7 +473,10 @@ public:
     }
 
     int64_t tasks() const { return args_.shape.kv_heads * segments_; }
-    int64_t segments_of(int64_t head) const { return args_.lists.used[head] / segment_ranks + 1; }
+    int64_t segments_of(int64_t head) const { return (retrieving_.list(head).count - 1) / segment_ranks + 1; }
+    int64_t weight_stride() const { return segments_ * segment_ranks; }
+    // [group, weight_stride]: all segments of a head side by side.
+    float* weights(int64_t head) const { return weights_ + head * args_.shape.group() * weight_stride(); }
 
     // REQUIRES: index < segments_of(head). Only the worker's own memory is shared between segments.
     DecodeSegment segment(int64_t head, int64_t index, int worker)
@@ -446,11 +484,12 @@ public:
         const int64_t group = args_.shape.group(), part = (head * segments_ + index) * group;
         DecodeSegment s;
         s.head = head;
+        s.read = retrieving_.list(head);
         s.first = index * segment_ranks;
-        s.last = std::min<int64_t>(s.first + segment_ranks, args_.lists.used[head] + 1);
+        s.last = std::min(s.first + segment_ranks, s.read.count);
         s.padded_dim = padded_dim_;
-        s.weights = weights_ + head * group * segments_ * segment_ranks + s.first;
-        s.weight_stride = segments_ * segment_ranks;
+        s.weights = weights(head) + s.first;
+        s.weight_stride = weight_stride();
         s.tops = tops_ + part;
         s.totals = totals_ + part;
         s.out = outs_ + part * padded_dim_;
@@ -461,17 +500,45 @@ public:
 
 private:
     const DecodeAttendArgs& args_;
+    const PageRetrieving& retrieving_;
     CpuContext& context_;
     int64_t padded_dim_ = 0, segments_ = 0;
     size_t row_floats_ = 0; // queries and widened rows of one worker
     float *weights_ = nullptr, *outs_ = nullptr, *tops_ = nullptr, *totals_ = nullptr;
 };
 
-// Puts the segments of one head together, in order: softmax parts are rescaled to the common top.
+// Every query head keeps what holds most of the mass: its logits become weights, zero for what is left out.
+void settle_by_mass(const DecodeAttendArgs& args, SegmentPlan& plan, const PageRetrieving& retrieving,
+                    int64_t query_head, uint32_t* order)
+{
+    const int64_t head = query_head / args.shape.group(), g = query_head % args.shape.group();
+    const int64_t count = retrieving.list(head).count;
+    float* weights = plan.weights(head) + g * plan.weight_stride();
+    HWY_DYNAMIC_DISPATCH(SettleWeights)(weights, count);
+    retrieving.keep_best(weights, count, order);
+    for (int64_t i = 0; i < plan.segments_of(head); ++i) {
+        const DecodeSegment s = plan.segment(head, i, 0);
+        s.tops[g] = 0;
+        s.totals[g] = std::accumulate(weights + s.first, weights + s.last, 0.0f);
+    }
+}
+
+// Sums without more are added up as segments are put together.
+bool only_sums(const DecodeAttendArgs& args)
+{
+    SignalRequest more = args.signals;
+    more.sums = nullptr;
+    return args.signals.outside_newest < 0 && !args.retrieval.pages.bounds && !wants_anything(more);
+}
+
+// Puts the segments of one head together, in order: softmax parts are rescaled to the common top. Weights become
+// probabilities if signals are made of them later.
 void combine_head(const DecodeAttendArgs& args, SegmentPlan& plan, int64_t head, int worker)
 {
     const auto scale_into = HWY_DYNAMIC_DISPATCH(ScaleInto);
     const int64_t dim = args.shape.head_dim, group = args.shape.group(), segments = plan.segments_of(head);
+    const bool sums = wants_anything(args.signals) && only_sums(args);
+    const bool probabilities = wants_anything(args.signals) && !sums;
     for (int64_t g = 0; g < group; ++g) {
         float top = plan.segment(head, 0, worker).tops[g], total = 0;
         for (int64_t i = 1; i < segments; ++i)
@@ -483,26 +550,93 @@ void combine_head(const DecodeAttendArgs& args, SegmentPlan& plan, int64_t head,
         for (int64_t i = 0; i < segments; ++i) {
             const DecodeSegment s = plan.segment(head, i, worker);
             const float share = std::exp(s.tops[g] - top) / total;
+            float* weights = s.weights + g * s.weight_stride;
             scale_into(s.out + g * s.padded_dim, share, dim, i > 0, args.out + (head * group + g) * dim);
-            if (args.signals.rows < 1) continue;
-            scale_into(s.weights + g * s.weight_stride, share, s.last - s.first, g > 0,
+            if (probabilities) scale_into(weights, share, s.last - s.first, false, weights);
+            if (!sums) continue;
+            scale_into(weights, share, s.last - s.first, g > 0,
                        args.signals.sums + head * args.signals.stride + s.first);
         }
     }
 }
 
+// Signals other than mere sums, from the probabilities of what was read.
+class SignalRows {
+public:
+    SignalRows(const DecodeAttendArgs& args, const SegmentPlan& plan, const PageRetrieving& retrieving,
+               CpuContext& context)
+        : args_(args), plan_(plan), retrieving_(retrieving), context_(context)
+    {
+        if (!wants_anything(args.signals) || only_sums(args)) return;
+        wanted_ = true;
+        for (int64_t head = 0; head < args.shape.kv_heads; ++head) {
+            ranks_ = std::max<int64_t>(ranks_, args.lists.used[head] + 1);
+            spread_ |= retrieving.list(head).ranks != nullptr;
+        }
+        context.reserve<float>(ScratchUse::Sums, floats());
+    }
+
+    void signal(int64_t head, int worker) const
+    {
+        if (!wanted_) return;
+        const auto decode_signals = HWY_DYNAMIC_DISPATCH(DecodeSignals);
+        float* sorted = context_.worker_scratch(worker, ScratchUse::Sums).get<float>(floats());
+        const int64_t group = args_.shape.group(), ranks = args_.lists.used[head] + 1;
+        const ReadList read = retrieving_.list(head);
+        float* a = plan_.weights(head);
+        if (!read.ranks)
+            return decode_signals(args_.signals, head, {a, group, plan_.weight_stride(), ranks}, sorted);
+        float* whole = sorted + ranks_;
+        std::fill_n(whole, group * ranks_, 0.0f);
+        for (int64_t g = 0; g < group; ++g)
+            for (int64_t i = 0; i < read.count; ++i)
+                whole[g * ranks_ + read.ranks[i]] = a[g * plan_.weight_stride() + i];
+        decode_signals(args_.signals, head, {whole, group, ranks_, ranks}, sorted);
+    }
+
+private:
+    size_t floats() const { return static_cast<size_t>(ranks_ * (spread_ ? 1 + int64_t{args_.shape.group()} : 1)); }
+
+    const DecodeAttendArgs& args_;
+    const SegmentPlan& plan_;
+    const PageRetrieving& retrieving_;
+    CpuContext& context_;
+    bool wanted_ = false, spread_ = false; // `spread`: some list is read in part
+    int64_t ranks_ = 0;                    // of the longest list
+};
+
 } // namespace
 
 void decode_attend(const DecodeAttendArgs& args, CpuContext& context)
 {
-    SegmentPlan plan(args, context);
+    PageRetrieving retrieving(args, context);
+    SegmentPlan plan(args, retrieving, context);
+    const SignalRows signals(args, plan, retrieving, context);
     const auto attend_segment = HWY_DYNAMIC_DISPATCH(AttendDecodeSegment);
     const int64_t heads = args.shape.kv_heads;
-    context.threads.run(plan.tasks(), [&](int64_t task, int worker) {
-        const int64_t head = task % heads, index = task / heads;
-        if (index < plan.segments_of(head)) attend_segment(args, plan.segment(head, index, worker));
+    const auto attend_all = [&](DecodePass pass) {
+        context.threads.run(plan.tasks(), [&](int64_t task, int worker) {
+            const int64_t head = task % heads, index = task / heads;
+            if (index < plan.segments_of(head)) attend_segment(args, plan.segment(head, index, worker), pass);
+        });
+    };
+    retrieving.choose();
+    if (retrieving.by_mass()) {
+        attend_all(DecodePass::Keys);
+        const auto orders = static_cast<size_t>(plan.weight_stride());
+        context.reserve<uint32_t>(ScratchUse::ReadRanks, orders);
+        context.threads.run(args.shape.query_heads, [&](int64_t query_head, int worker) {
+            uint32_t* order = context.worker_scratch(worker, ScratchUse::ReadRanks).get<uint32_t>(orders);
+            settle_by_mass(args, plan, retrieving, query_head, order);
+        });
+        attend_all(DecodePass::Values);
+    } else {
+        attend_all(DecodePass::Both);
+    }
+    context.threads.run(heads, [&](int64_t head, int worker) {
+        combine_head(args, plan, head, worker);
+        signals.signal(head, worker);
     });
-    context.threads.run(heads, [&](int64_t head, int worker) { combine_head(args, plan, head, worker); });
 }
 
 } // namespace cpu

@@ -60,8 +60,6 @@ namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-inline constexpr float entropy_floor = 1e-10f; // of CAKE's logarithm
-
 // Of the KV head that panels are of.
 struct SignalContext {
     const SignalRequest& wanted;
@@ -260,19 +258,12 @@ HWY_INLINE void AddWideGroup(const SignalContext& context, const Panel& panel, c
     }
 }
 
-// Sum over i = 1 ... v of (2i - v - 1) a_(i) / (v sum a), ascending. `sorted` holds [v].
+// `sorted` holds [v].
 inline float Gini(const Panel& panel, int64_t lane, float* sorted)
 {
-    const int64_t visible = panel.limits[lane];
-    for (int64_t rank = 0; rank < visible; ++rank)
+    for (int64_t rank = 0; rank < panel.limits[lane]; ++rank)
         sorted[rank] = panel.scores[rank * NR + lane];
-    std::sort(sorted, sorted + visible);
-    double weighted = 0, total = 0;
-    for (int64_t i = 0; i < visible; ++i) {
-        weighted += static_cast<double>(2 * i + 1 - visible) * static_cast<double>(sorted[i]);
-        total += static_cast<double>(sorted[i]);
-    }
-    return static_cast<float>(weighted / (static_cast<double>(visible) * total));
+    return gini_of(sorted, panel.limits[lane]);
 }
 
 // -sum a ln a / ln v per lane; 0 where v = 1.

@@ -1,11 +1,26 @@
 // What a part of a chunk's rows contributes to the signals of one KV head; parts are added in their order.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "kernels/backend.h"
 
 namespace palimpsest::kernels {
+
+inline constexpr float entropy_floor = 1e-10f; // of the logarithm in SignalRequest::entropies
+
+// RowStatistic::Gini of a row, which it sorts.
+inline float gini_of(float* a, int64_t visible)
+{
+    std::sort(a, a + visible);
+    double weighted = 0, total = 0;
+    for (int64_t i = 0; i < visible; ++i) {
+        weighted += static_cast<double>(2 * i + 1 - visible) * static_cast<double>(a[i]);
+        total += static_cast<double>(a[i]);
+    }
+    return static_cast<float>(weighted / (static_cast<double>(visible) * total));
+}
 
 // Null: not wanted.
 struct SignalPart {
@@ -47,6 +62,14 @@ inline SignalPart lay_out(const SignalRequest& wanted, int64_t group, int64_t ra
     part.row_statistics = memory.take(wanted.row_statistic != RowStatistic::None, group);
     return part;
 }
+
+// Probabilities of one KV head's group: [group, stride], of which `ranks` count.
+struct DecodedRow {
+    float* a = nullptr;
+    int64_t group = 1, stride = 0, ranks = 0;
+
+    float* head(int64_t g) const { return a + g * stride; }
+};
 
 inline bool wants_anything(const SignalRequest& wanted)
 {

@@ -1,7 +1,9 @@
-// Speed of attention: prefill as a fraction of the f32 peak measured in the same run, what column sums add to it,
-// and decode as a fraction of read bandwidth, with rows in rank order and in any order.
+// Speed of attention: prefill as a fraction of the f32 peak measured in the same run, what signals add to it,
+// decode as a fraction of read bandwidth, with rows in rank order and in any order, and reading a part of a list as
+// a fraction of reading all of it.
 //
-//   attention-bench [--threads N] [--simd NAME] [--repeats N] [--only prefill|decode] [--clock wall|cpu]
+//   attention-bench [--threads N] [--simd NAME] [--repeats N] [--only prefill|signals|decode|retrieval]
+//                   [--clock wall|cpu]
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -9,6 +11,7 @@
 #include <numeric>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/backend.h"
@@ -193,6 +196,140 @@ void measure_decode(const Options& options, Backend& backend, ThreadPool& pool, 
     }
 }
 
+// Outputs of every signal, as long as a layer's lists.
+class SignalOutputs {
+public:
+    SignalOutputs(Backend& backend, const Layer& layer) : layer_(layer)
+    {
+        const auto bytes = static_cast<size_t>(layer.shape.query_heads * layer.stride) * 4;
+        for (Buffer& buffer : planes_)
+            buffer = Buffer(backend, bytes);
+    }
+    SignalRequest sums(int32_t rows) const { return {.rows = rows, .sums = plane(0), .stride = layer_.stride}; }
+    SignalRequest low_counts(int32_t rows) const
+    {
+        return {.rows = rows, .low_counts = plane(1), .stride = layer_.stride};
+    }
+    SignalRequest moments(int32_t rows) const
+    {
+        return {.rows = rows, .head_sums = plane(2), .head_squares = plane(3), .stride = layer_.stride};
+    }
+    SignalRequest moments_and_entropies(int32_t rows) const
+    {
+        SignalRequest request = moments(rows);
+        request.entropies = plane(4);
+        return request;
+    }
+    SignalRequest statistic(int32_t rows, RowStatistic kind) const
+    {
+        SignalRequest request = sums(rows);
+        request.row_statistic = kind;
+        request.row_statistics = plane(5);
+        return request;
+    }
+
+private:
+    float* plane(int i) const { return planes_[i].data<float>(); }
+    const Layer& layer_;
+    Buffer planes_[6];
+};
+
+void measure_signals(const Options& options, Backend& backend, const bench::Clock& clock)
+{
+    constexpr int32_t rows = 512;
+    for (const int32_t dim : {64, 128}) {
+        for (const int32_t used : {1024, 2048}) {
+            const Layer layer(backend, 2, dim, used, rows, false);
+            const SignalOutputs out(backend, layer);
+            const auto run = [&](const SignalRequest& wanted) {
+                backend.attend({.shape = layer.shape,
+                                .qkv = layer.qkv.data<float>(),
+                                .rows = rows,
+                                .pool = layer.pool(),
+                                .lists = layer.lists(),
+                                .staging = {layer.staged_keys.data(), layer.staged_values.data(), layer.stride},
+                                .rotation = layer.rotation(),
+                                .out = layer.out.data<float>(),
+                                .signals = wanted});
+            };
+            const std::pair<const char*, SignalRequest> requests[] = {
+                {"sums of 32 rows", out.sums(32)},
+                {"sums of all rows", out.sums(rows)},
+                {"low counts of 400 rows", out.low_counts(400)},
+                {"moments of 32 rows", out.moments(32)},
+                {"moments and entropies of 32 rows", out.moments_and_entropies(32)},
+                {"sums and entropy of 8 rows", out.statistic(8, RowStatistic::Entropy)},
+                {"sums and density of 8 rows", out.statistic(8, RowStatistic::Density)},
+                {"sums and gini of 8 rows", out.statistic(8, RowStatistic::Gini)}};
+            for (const auto& [name, wanted] : requests) {
+                run(wanted);
+                std::vector<double> ratios;
+                for (int i = 0; i < options.repeats; ++i) {
+                    const double without = seconds_of(clock, 2, [&] { run({}); });
+                    ratios.push_back(seconds_of(clock, 2, [&] { run(wanted); }) / without);
+                }
+                std::printf("signals dim %3d  rows %3d  used %4d  %2d threads  %-32s %.3f of the time without\n",
+                            dim, rows, used, backend.threads(), name, median(ratios));
+                std::fflush(stdout);
+            }
+        }
+    }
+}
+
+// A budget of 1,024 of 16,384 ranks, by pages of 16, over layers that do not fit the caches.
+void measure_retrieval(const Options& options, Backend& backend, const bench::Clock& clock,
+                       const bench::ReadBandwidth& bandwidth)
+{
+    constexpr int32_t used = 16383, page = 16, tokens = 1024;
+    for (const int32_t dim : {64, 128}) {
+        std::vector<Layer> layers;
+        std::vector<Buffer> bounds;
+        const int64_t pages = used / page + 1;
+        for (double bytes = 0; bytes < static_cast<double>(bandwidth.bytes()); bytes += 2.0 * 2 * dim * 4 * used) {
+            layers.emplace_back(backend, 4, dim, used, 1, false);
+            bounds.emplace_back(backend, static_cast<size_t>(4 * pages * 2 * dim) * 4);
+        }
+        const auto bound = [&](int64_t first) {
+            for (size_t i = 0; i < layers.size(); ++i)
+                backend.bound_pages({.shape = layers[i].shape,
+                                     .pool = layers[i].pool(),
+                                     .lists = layers[i].lists(),
+                                     .rotation = layers[i].rotation(),
+                                     .first = first,
+                                     .pages = {bounds[i].data<float>(), pages, page}});
+        };
+        const auto run = [&](bool retrieve, float top_p) {
+            for (size_t i = 0; i < layers.size(); ++i)
+                backend.decode_attend(
+                    {.shape = layers[i].shape,
+                     .qkv = layers[i].qkv.data<float>(),
+                     .pool = layers[i].pool(),
+                     .lists = layers[i].lists(),
+                     .rotation = layers[i].rotation(),
+                     .out = layers[i].out.data<float>(),
+                     .signals = {},
+                     .retrieval = {.pages = {retrieve ? bounds[i].data<float>() : nullptr, pages, page},
+                                   .tokens = tokens,
+                                   .most_pages = tokens / page,
+                                   .top_p = top_p}});
+        };
+        bound(0);
+        run(true, 0.85f);
+        std::vector<double> of_pages, of_mass, refreshed;
+        for (int i = 0; i < options.repeats; ++i) {
+            const double all = seconds_of(clock, 1, [&] { run(false, 0); });
+            of_pages.push_back(seconds_of(clock, 1, [&] { run(true, 0); }) / all);
+            of_mass.push_back(seconds_of(clock, 1, [&] { run(true, 0.85f); }) / all);
+            refreshed.push_back(seconds_of(clock, 1, [&] { bound(used - 1); }) / all);
+        }
+        std::printf(
+            "retrieval dim %3d  %d of %d ranks  %2d threads  pages %.3f, pages then mass %.3f of the time of "
+            "reading everything; refreshing bounds %.4f\n",
+            dim, tokens, used + 1, backend.threads(), median(of_pages), median(of_mass), median(refreshed));
+        std::fflush(stdout);
+    }
+}
+
 Options parse(int argc, char** argv)
 {
     Options options;
@@ -225,9 +362,13 @@ int main(int argc, char** argv)
         ThreadPool pool(backend->threads());
         const bench::Clock clock(pool.threads(), options.cpu_time);
         std::printf("target %s\n", backend->simd_target().c_str());
-        if (options.only != "decode") measure_prefill(options, *backend, pool, clock);
+        const auto measured = [&](const char* what) { return options.only.empty() || options.only == what; };
+        if (measured("prefill")) measure_prefill(options, *backend, pool, clock);
+        if (measured("signals")) measure_signals(options, *backend, clock);
+        if (!measured("decode") && !measured("retrieval")) return 0;
         bench::ReadBandwidth bandwidth;
-        if (options.only != "prefill") measure_decode(options, *backend, pool, clock, bandwidth);
+        if (measured("decode")) measure_decode(options, *backend, pool, clock, bandwidth);
+        if (measured("retrieval")) measure_retrieval(options, *backend, clock, bandwidth);
     } catch (const Error& error) {
         std::fprintf(stderr, "%s\n", error.what());
         return static_cast<int>(error.kind());

@@ -1,197 +1,13 @@
 // Prefill and decode attention against the float64 reference, and the promises about bits.
 
 #include "kernels/cpu/simd_target.h"
-#include "kernels/reference/reference_attention.h"
 #include "tests/support/catch.h"
-#include "tests/unit/kernels/kv_fixture.h"
+#include "tests/unit/kernels/attention_case.h"
 
 namespace palimpsest::kernels {
 namespace {
 
 using namespace test;
-
-struct Case {
-    int32_t group = 1, kv_heads = 2, head_dim = 64, rotary_dim = 64;
-    DType type = DType::F32;
-    bool keys_rotated = false;
-    int32_t rows = 1; // 0: a decoded token
-    std::vector<int32_t> used;
-    int32_t wanted = 0;
-    uint32_t seed = 1;
-
-    HeadShape shape() const
-    {
-        return {.query_heads = group * kv_heads,
-                .kv_heads = kv_heads,
-                .head_dim = head_dim,
-                .scale = 1.0f / std::sqrt(static_cast<float>(head_dim))};
-    }
-    int32_t chunk() const { return std::max(rows, 1); }
-    int32_t most_used() const { return *std::max_element(used.begin(), used.end()); }
-};
-
-std::ostream& operator<<(std::ostream& out, const Case& c)
-{
-    out << "group " << c.group << ", kv heads " << c.kv_heads << ", dim " << c.head_dim << ", rotary "
-        << c.rotary_dim << ", " << info(c.type).name << (c.keys_rotated ? ", original" : ", contiguous")
-        << ", rows " << c.rows << ", wanted " << c.wanted << ", seed " << c.seed << ", used";
-    for (const int32_t u : c.used)
-        out << ' ' << u;
-    return out;
-}
-
-// The numbers of a case, the same for every backend and every physical layout.
-struct Input {
-    explicit Input(const Case& c) : table(rope_table(c.most_used() + c.chunk() + 16, c.rotary_dim))
-    {
-        std::mt19937 random(c.seed);
-        const HeadShape shape = c.shape();
-        qkv = normal_floats(random, static_cast<size_t>(c.chunk() * shape.qkv_width()), 1.5f);
-        for (const int32_t used : c.used) {
-            std::vector<Row> list;
-            for (int32_t rank = 0; rank < used; ++rank) {
-                const auto key = normal_floats(random, static_cast<size_t>(c.head_dim), 1.5f);
-                const auto value = normal_floats(random, static_cast<size_t>(c.head_dim));
-                list.push_back(
-                    {narrowed(c.type, key.data(), c.head_dim), narrowed(c.type, value.data(), c.head_dim)});
-            }
-            lists.push_back(list);
-        }
-    }
-
-    Rotation rotation(const float* where, const Case& c) const
-    {
-        return {{where, static_cast<int64_t>(table.size()) / c.rotary_dim, c.rotary_dim}, c.keys_rotated};
-    }
-
-    std::vector<float> table, qkv;
-    std::vector<std::vector<Row>> lists; // [kv_heads][used]
-};
-
-struct Output {
-    std::vector<float> out;
-    std::vector<std::vector<float>> sums;   // [kv_heads][used + chunk]
-    std::vector<std::vector<Row>> new_rows; // [kv_heads][chunk], as the backend stored them
-    bool operator==(const Output&) const = default;
-};
-
-// Bytes, so that NaN equals itself and -0 differs from 0.
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b)
-{
-    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
-}
-
-bool same_bits(const Output& a, const Output& b)
-{
-    return same_bits(a.out, b.out) && std::equal(a.sums.begin(), a.sums.end(), b.sums.begin(), b.sums.end(),
-                                                 [](const auto& x, const auto& y) { return same_bits(x, y); });
-}
-
-std::vector<Row> staged_rows(const KvFixture& kv, size_t head, int32_t rows)
-{
-    const auto bytes = static_cast<size_t>(row_bytes(kv.type, kv.shape.head_dim));
-    std::vector<Row> result;
-    for (int32_t r = 0; r < rows; ++r) {
-        const size_t at = (head * static_cast<size_t>(kv.order_stride) + static_cast<size_t>(r)) * bytes;
-        Row row{std::vector<std::byte>(bytes), std::vector<std::byte>(bytes)};
-        kv.backend.download(row.key.data(), kv.staged_keys.data() + at, bytes);
-        kv.backend.download(row.value.data(), kv.staged_values.data() + at, bytes);
-        result.push_back(row);
-    }
-    return result;
-}
-
-// `layout` draws the pages and, for decode, the order.
-Output attend(Backend& backend, const Case& c, const Input& in, uint32_t layout)
-{
-    const HeadShape shape = c.shape();
-    const int32_t chunk = c.chunk();
-    KvFixture kv(backend, shape, c.type, c.most_used() + std::max(c.rows, 40), layout);
-    for (size_t h = 0; h < in.lists.size(); ++h)
-        kv.fill(h, in.lists[h], c.rows == 0);
-
-    const Buffer qkv = to_device(backend, in.qkv), table = to_device(backend, in.table);
-    const Rotation rotation = in.rotation(table.data<float>(), c);
-    const int64_t stride = kv.order_stride + 5;
-    const float nan = std::numeric_limits<float>::quiet_NaN();
-    const auto out_floats = static_cast<size_t>(chunk * shape.query_heads * shape.head_dim);
-    const Buffer out = to_device(backend, std::vector<float>(out_floats, nan));
-    const Buffer sums = to_device(backend, std::vector<float>(static_cast<size_t>(c.kv_heads * stride), nan));
-
-    Output result;
-    if (c.rows > 0) {
-        backend.stage({.shape = shape,
-                       .qkv = qkv.data<float>(),
-                       .rows = c.rows,
-                       .type = c.type,
-                       .staging = kv.staging(),
-                       .rotation = rotation});
-        backend.attend({.shape = shape,
-                        .qkv = qkv.data<float>(),
-                        .rows = c.rows,
-                        .pool = kv.pool(),
-                        .lists = kv.view(),
-                        .staging = kv.staging(),
-                        .rotation = rotation,
-                        .out = out.data<float>(),
-                        .signals = {.rows = c.wanted, .sums = sums.data<float>(), .stride = stride}});
-    } else {
-        backend.decode_attend({.shape = shape,
-                               .qkv = qkv.data<float>(),
-                               .pool = kv.pool(),
-                               .lists = kv.view(),
-                               .rotation = rotation,
-                               .out = out.data<float>(),
-                               .signals = {.rows = c.wanted, .sums = sums.data<float>(), .stride = stride},
-                               .retrieval = {}});
-    }
-    result.out = to_host<float>(backend, out, out_floats);
-    const auto all_sums = to_host<float>(backend, sums, static_cast<size_t>(c.kv_heads * stride));
-    for (size_t h = 0; h < in.lists.size(); ++h) {
-        const auto from = all_sums.begin() + static_cast<std::ptrdiff_t>(h) * stride;
-        result.sums.emplace_back(from, from + c.used[h] + chunk);
-        if (c.rows > 0)
-            result.new_rows.push_back(staged_rows(kv, h, c.rows));
-        else
-            result.new_rows.push_back({kv.read(h, kv.order_of(h)[static_cast<size_t>(c.used[h])])});
-    }
-    return result;
-}
-
-ReferenceAttention reference(const Case& c, const Input& in, const Output& stored)
-{
-    ReferenceAttentionArgs args;
-    args.shape = c.shape();
-    args.qkv = in.qkv.data();
-    args.rows = c.chunk();
-    args.used = c.used;
-    for (size_t h = 0; h < in.lists.size(); ++h) {
-        std::vector<double> keys, values;
-        for (const auto* rows : {&in.lists[h], &stored.new_rows[h]}) {
-            for (const Row& row : *rows) {
-                const auto key = widened(c.type, row.key.data(), c.head_dim);
-                const auto value = widened(c.type, row.value.data(), c.head_dim);
-                keys.insert(keys.end(), key.begin(), key.end());
-                values.insert(values.end(), value.begin(), value.end());
-            }
-        }
-        args.keys.push_back(keys);
-        args.values.push_back(values);
-    }
-    args.rotation = in.rotation(in.table.data(), c);
-    args.signals.rows = c.wanted;
-    return reference_attention(args);
-}
-
-double largest_error(const std::vector<float>& got, const std::vector<double>& expected)
-{
-    double worst = got.size() == expected.size() ? 0.0 : 1e30;
-    for (size_t i = 0; i < got.size() && worst < 1e30; ++i) {
-        const double error = std::abs(static_cast<double>(got[i]) - expected[i]) / (1.0 + std::abs(expected[i]));
-        worst = error <= worst ? worst : std::isnan(error) ? 1e30 : error;
-    }
-    return worst;
-}
 
 void check(const Case& c, const Output& got, const ReferenceAttention& expected)
 {
@@ -203,8 +19,38 @@ void check(const Case& c, const Output& got, const ReferenceAttention& expected)
         double total = 0;
         for (const float s : got.sums[h])
             total += static_cast<double>(s);
-        REQUIRE(total == Approx(std::min(c.wanted, c.chunk()) * c.group).epsilon(1e-4));
+        if (c.outside_newest < 0) REQUIRE(total == Approx(std::min(c.wanted, c.chunk()) * c.group).epsilon(1e-4));
     }
+}
+
+// Counts that may differ by as many decisions as were ties.
+void check_counts(const std::vector<float>& got, const std::vector<double>& expected,
+                  const std::vector<double>& ties)
+{
+    REQUIRE(got.size() == expected.size());
+    for (size_t i = 0; i < got.size(); ++i) {
+        CAPTURE(i, ties[i]);
+        REQUIRE(std::abs(static_cast<double>(got[i]) - expected[i]) <= ties[i] + 1e-4);
+    }
+}
+
+void check_every_signal(const Case& c, const Output& got, const ReferenceAttention& expected)
+{
+    // Where a row is divided by the little it gives to old ranks, what it gives to new ones may be large.
+    for (size_t h = 0; h < got.sums.size(); ++h) {
+        CAPTURE(h);
+        check_counts(got.low_counts[h], expected.low_counts[h], expected.low_ties[h]);
+        REQUIRE(largest_error(got.entropies[h], expected.entropies[h]) < 1e-4);
+    }
+    for (size_t h = 0; h < got.head_sums.size(); ++h) {
+        CAPTURE(h);
+        REQUIRE(largest_error(got.head_sums[h], expected.head_sums[h]) < 2e-5);
+        REQUIRE(largest_error(got.head_squares[h], expected.head_squares[h]) < 4e-5);
+    }
+    if (c.statistic == RowStatistic::Density)
+        check_counts(got.row_statistics, expected.row_statistics, expected.density_ties);
+    else if (c.statistic != RowStatistic::None)
+        REQUIRE(largest_error(got.row_statistics, expected.row_statistics) < 2e-5);
 }
 
 // Rows the backend stored for the chunk: exact, except that a rotated key may round the other way.
@@ -227,34 +73,24 @@ void check_stored(const Case& c, const Input& in, const Output& got)
     }
 }
 
-std::vector<Case> random_cases(bool decode, int count, uint32_t seed)
+// Every signal, of groups that fill panels, that do not, and that are wider than a vector.
+std::vector<Case> signal_cases(bool decode, int count, uint32_t seed)
 {
     std::mt19937 random(seed);
     const auto pick = [&](std::initializer_list<int32_t> from) {
         return *(from.begin() + static_cast<std::ptrdiff_t>(random() % from.size()));
     };
-    std::vector<Case> cases;
-    for (int i = 0; i < count; ++i) {
-        Case c;
-        c.group = pick({1, 2, 3, 4, 8});
-        c.kv_heads = pick({1, 2, 3});
-        c.head_dim = pick({8, 24, 32, 64, 80, 128});
-        c.rotary_dim = random() % 3 == 0 ? c.head_dim / 2 : c.head_dim;
-        c.type = static_cast<DType>(i % 3);
-        c.keys_rotated = random() % 3 == 0;
-        c.rows = decode ? 0 : pick({1, 2, 7, 64, 100});
-        c.wanted = pick({0, 1, 5, SignalRequest::all});
-        for (int32_t h = 0; h < c.kv_heads; ++h)
-            c.used.push_back(pick({0, 1, 15, 16, 17, 63, 64, 129, 257, 300}) + (decode ? pick({0, 260, 900}) : 0));
-        c.seed = seed * 1000 + static_cast<uint32_t>(i);
-        cases.push_back(c);
+    std::vector<Case> cases = random_cases(decode, count, seed);
+    for (Case& c : cases) {
+        c.every_signal = true;
+        c.group = pick({1, 2, 3, 4, 5, 7, 8, 12});
+        c.head_dim = c.rotary_dim = pick({16, 32});
+        c.rows = decode ? 0 : pick({1, 5, 33, 64, 100});
+        c.wanted = pick({1, 5, 32, SignalRequest::all});
+        c.outside_newest = pick({-1, -1, 0, 4, 40, 2000});
+        c.statistic = static_cast<RowStatistic>(random() % 4);
     }
     return cases;
-}
-
-std::unique_ptr<Backend> cpu(int threads, const std::string& target = "")
-{
-    return open_backend({.device = "cpu", .threads = threads, .simd = target});
 }
 
 void hold_to_reference(const std::vector<Case>& cases)
@@ -270,6 +106,7 @@ void hold_to_reference(const std::vector<Case>& cases)
             if (expected.out.empty() || c.keys_rotated) expected = reference(c, in, got);
             check_stored(c, in, got);
             check(c, got, expected);
+            if (c.every_signal) check_every_signal(c, got, expected);
         }
     }
     pin_simd_target("");
@@ -283,6 +120,16 @@ TEST_CASE("prefill attention equals the reference on every target")
 TEST_CASE("decode attention equals the reference on every target")
 {
     hold_to_reference(random_cases(true, 60, 2));
+}
+
+TEST_CASE("every signal of prefill equals the reference on every target")
+{
+    hold_to_reference(signal_cases(false, 48, 11));
+}
+
+TEST_CASE("every signal of decode equals the reference on every target")
+{
+    hold_to_reference(signal_cases(true, 48, 12));
 }
 
 TEST_CASE("prefill attention over very long lists equals the reference")
@@ -304,6 +151,8 @@ TEST_CASE("bits depend on neither threads nor the rows tokens lie in")
     auto cases = random_cases(false, 12, 3);
     const auto decode = random_cases(true, 24, 4);
     cases.insert(cases.end(), decode.begin(), decode.end());
+    const auto signals = signal_cases(false, 8, 13);
+    cases.insert(cases.end(), signals.begin(), signals.end());
     for (Case& c : cases) {
         c.wanted = 3;
         const Input in(c);
@@ -317,17 +166,23 @@ TEST_CASE("bits depend on neither threads nor the rows tokens lie in")
     }
 }
 
-TEST_CASE("asking for sums changes no bit of the output")
+TEST_CASE("asking for signals changes no bit of the output")
 {
-    for (Case& c : random_cases(false, 12, 6)) {
-        CAPTURE(c);
+    for (Case& c : signal_cases(false, 16, 6)) {
         const Input in(c);
-        const auto backend = cpu(1);
-        c.wanted = 0;
-        const auto without = attend(*backend, c, in, 1).out;
-        c.wanted = SignalRequest::all;
-        REQUIRE(same_bits(attend(*backend, c, in, 1).out, without));
+        for (const std::string& target : simd_targets()) {
+            CAPTURE(c, target);
+            const auto backend = cpu(1, target);
+            Case none = c, sums = c;
+            none.every_signal = sums.every_signal = false;
+            none.wanted = 0;
+            sums.wanted = SignalRequest::all;
+            const auto without = attend(*backend, none, in, 1).out;
+            REQUIRE(same_bits(attend(*backend, sums, in, 1).out, without));
+            REQUIRE(same_bits(attend(*backend, c, in, 1).out, without));
+        }
     }
+    pin_simd_target("");
 }
 
 // A stream no longer than its budget must give the full cache's bits (architecture.md, 2).

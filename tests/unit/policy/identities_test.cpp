@@ -40,6 +40,99 @@ TEST_CASE("policies: lacache's recent-first is streaming")
     }
 }
 
+TEST_CASE("policies: settings that are the same policy")
+{
+    struct Pair {
+        std::string one, other;
+    };
+    const std::vector<Pair> pairs = {
+        {"hbw-kv:block=1,rounds=1,window=8", "snapkv:pooling=none,window=8"},
+        {"hbw-kv:representative=max,window=8,schedule=every:9", "hbw-kv:representative=max,window=8,block=9,rounds=3,"
+                                                               "schedule=every:9"},
+        {"pyramidkv:beta=1", "snapkv:window=8,kernel=7,pooling=max"},
+        {"pyramidkv:beta=1,allocation=geometric", "snapkv:window=8,kernel=7,pooling=max"},
+        {"pyramidkv:allocation=exponential", "snapkv:window=8,kernel=7,pooling=max,budget=pyramid,"
+                                             "allocation=exponential"},
+        {"pyramidkv:allocation=entropy", "snapkv:window=8,kernel=7,pooling=max,budget=pyramid,allocation=entropy"},
+        {"adakv:floor=1,window=8", "snapkv:window=8,kernel=7,pooling=max"},
+        {"adakv:window=8", "snapkv:window=8,kernel=7,pooling=max,heads=ada"},
+        {"pyramidkv:heads=ada", "adakv:window=8,budget=pyramid"},
+        {"lacache:pattern=recent,sinks=3", "streaming:sinks=3"},
+        {"treekv:score=last,rule=left", "treekv:rule=left"},
+        {"treekv-log:budget=pyramid,beta=1", "treekv-log"},
+        {"twilight-evict:p=1,window=8", "snapkv:pooling=none,window=8"},
+        {"snapkv:window=8,budget=auto,threshold=0.0000000001", "snapkv:window=8"},
+        {"refreekv:threshold=0.0000000001", "streaming"},
+        {"refreekv:full_layers=6", "streaming"},
+        {"h2o:schedule=every:1", "h2o"},
+        {"treekv:budget=pyramid,beta=1", "treekv"},
+    };
+    for (const Pair& pair : pairs) {
+        for (uint32_t seed = 1; seed <= 10; ++seed) {
+            Dice dice(seed);
+            const StreamShape shape{.layers = 6, .heads = 3, .budget = dice.from(24, 70)};
+            const SyntheticSignals signals{.score = growing_scores(seed, 1 << 20), .seed = seed};
+            PolicyStream one(pair.one, shape, signals), other(pair.other, shape, signals);
+            for (int seen = 0; seen < 300;) {
+                const int tokens = dice.from(1, 30);
+                one.feed(tokens);
+                other.feed(tokens);
+                seen += tokens;
+                CAPTURE(pair.one, pair.other, seed, seen);
+                REQUIRE(one.all_kept() == other.all_kept());
+            }
+        }
+    }
+}
+
+TEST_CASE("policies: with one head per layer tova is snapkv with a window of one, and hears no others")
+{
+    // Scores whose count stays 1, as that of a window of one does.
+    const StreamShape shape{.layers = 3, .heads = 1, .budget = 20};
+    PolicyStream tova("tova", shape, constant_scores(3, 1 << 20));
+    PolicyStream window("snapkv:window=1,recent=0,pooling=none", shape, constant_scores(3, 1 << 20));
+    for (const int tokens : {10, 30, 1, 1, 7, 100}) {
+        tova.feed(tokens);
+        window.feed(tokens);
+        CHECK(tova.all_kept() == window.all_kept());
+    }
+}
+
+TEST_CASE("policies: lacache's tiles of two with scored survivors are treekv, but for ties")
+{
+    for (uint32_t seed = 1; seed <= 20; ++seed) {
+        const StreamShape shape{.layers = 4, .heads = 2, .budget = 40};
+        const ScoreEntry score = growing_scores(seed, uint64_t{1} << 40);
+        PolicyStream ladder("lacache:span=2,survivors=score,recent=12", shape, score);
+        PolicyStream tree("treekv:recent=12", shape, score);
+        for (const int tokens : {30, 30, 1, 1, 1, 50, 9, 200}) {
+            ladder.feed(tokens);
+            tree.feed(tokens);
+            CAPTURE(seed);
+            REQUIRE(ladder.all_kept() == tree.all_kept());
+        }
+    }
+}
+
+TEST_CASE("policies: a budget of the whole stream is full attention")
+{
+    // Not pyramidkv, refreekv and twilight-evict, nor an automatic budget: they cut before it is full.
+    const StreamShape shape{.layers = 6, .heads = 2, .budget = 200};
+    for (const std::string spec :
+         {"streaming", "h2o", "scissorhands", "scissorhands:drop=0.25", "tova", "snapkv", "treekv", "treekv-log",
+          "treekv-block", "lacache", "lacache:pattern=old", "lacache:survivors=score", "hbw-kv",
+          "hbw-kv:representative=avg", "cake", "adakv", "adakv:floor=0", "h2o:heads=ada", "treekv:heads=ada",
+          "pyramidkv:allocation=entropy", "pyramidkv:allocation=gini,heads=ada", "quest", "twilight", "full"}) {
+        PolicyStream stream(spec, shape, SyntheticSignals{.score = growing_scores(3, 50)});
+        for (const int tokens : {1, 40, 7, 33, 1, 1, 117}) {
+            stream.feed(tokens);
+        }
+        CAPTURE(spec);
+        for (const auto& kept : stream.all_kept())
+            CHECK(kept.size() == 200);
+    }
+}
+
 TEST_CASE("policies: chunks change nothing where scores do not change")
 {
     const StreamShape shape{.layers = 6, .heads = 2, .budget = 48};
@@ -47,7 +140,9 @@ TEST_CASE("policies: chunks change nothing where scores do not change")
     for (const std::string spec :
          {"streaming", "treekv", "treekv:height=3", "treekv:rule=left", "treekv:rule=left,height=2", "treekv-log",
           "treekv-log:rule=left", "lacache", "lacache:span=3,overlap=1,pattern=ladder", "lacache:pattern=reverse",
-          "lacache:span=2,pattern=even", "lacache:pattern=old", "lacache:span=1,compensate=true"}) {
+          "lacache:span=2,pattern=even", "lacache:pattern=old", "lacache:span=1,compensate=true", "h2o",
+          "h2o:sinks=4,recent=0", "h2o:budget=pyramid", "scissorhands", "snapkv:pooling=none", "treekv:budget=pyramid",
+          "treekv-log:budget=pyramid,allocation=geometric", "tova"}) {
         const ScoreEntry score = constant_scores(11, 1000);
         PolicyStream single(spec, shape, score);
         single.feed_all(tokens, 1);

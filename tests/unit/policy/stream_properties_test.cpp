@@ -4,7 +4,7 @@
 
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
-#include "tests/unit/policy/policy_stream.h"
+#include "tests/unit/policy/random_settings.h"
 
 using namespace palimpsest;
 using namespace palimpsest::tests;
@@ -65,6 +65,47 @@ void check_refused(engine::Policy& policy, const std::vector<std::byte>& bytes, 
         CHECK_THAT(error.what(), Catch::Contains(words));
     }
     CHECK(policy.state() == before);
+}
+
+struct RandomCase {
+    StreamShape shape;
+    std::string spec;
+};
+
+RandomCase random_case(Dice& dice, const std::string& policy)
+{
+    RandomCase out{.shape = {.layers = dice.from(2, 6), .heads = dice.from(1, 3)}, .spec = {}};
+    do {
+        out.shape.budget = dice.from(1, 60);
+        out.spec = random_spec(dice, policy, out.shape);
+    } while (!is_accepted(out.spec, out.shape));
+    return out;
+}
+
+int parameter(PolicyStream& stream, const std::string& key)
+{
+    const auto& given = stream.policy().resolved().parameters;
+    const auto found = given.find(key);
+    return found == given.end() ? 0 : std::stoi(found->second);
+}
+
+// Sinks and recent tokens that no list may lose; tiles and blocks may reach into the recent ones.
+void check_ends(PolicyStream& stream, const StreamShape& wide, const std::string& policy, uint32_t seen)
+{
+    const bool reaches = policy == "lacache" || policy == "treekv-block";
+    const auto sinks = static_cast<uint32_t>(parameter(stream, "sinks"));
+    const auto recent = reaches ? 1u : static_cast<uint32_t>(parameter(stream, "recent"));
+    for (int layer = 0; layer < wide.layers; ++layer) {
+        for (int head = 0; head < wide.heads; ++head) {
+            const auto& kept = stream.kept(layer, head);
+            REQUIRE(std::adjacent_find(kept.begin(), kept.end(), std::greater_equal<>()) == kept.end());
+            for (uint32_t i = 0; i < std::min(seen, sinks); ++i)
+                REQUIRE(kept.at(i) == i);
+            for (uint32_t i = 1; i <= std::min(seen, recent) && i <= kept.size(); ++i)
+                REQUIRE(kept.at(kept.size() - i) == seen - i);
+            REQUIRE(kept.size() >= std::min(seen, sinks + recent));
+        }
+    }
 }
 
 } // namespace
@@ -160,6 +201,81 @@ TEST_CASE("policies: the same stream gives the same lists, and clones and restor
     }
 }
 
+TEST_CASE("policies: whatever the settings, ends stay, and clones and restored states go on alike")
+{
+    for (const std::string& policy : evicting_policies()) {
+        DYNAMIC_SECTION(policy)
+        {
+            for (uint32_t seed = 1; seed <= 60; ++seed) {
+                Dice dice(seed);
+                const RandomCase random = random_case(dice, policy);
+                const SyntheticSignals signals{.score = growing_scores(seed, 1 << 20), .seed = seed};
+                PolicyStream stream(random.spec, random.shape, signals);
+                const int longest = dice.from(0, 1) == 0 ? 2 : 50;
+                uint32_t seen = 0;
+                const auto grow = [&](std::initializer_list<PolicyStream*> streams) {
+                    const int tokens = dice.from(1, longest);
+                    for (PolicyStream* one : streams)
+                        one->feed(tokens);
+                    seen += static_cast<uint32_t>(tokens);
+                };
+                INFO(random.spec << ", seed " << seed << ", budget " << random.shape.budget);
+                while (seen < 150) {
+                    grow({&stream});
+                    check_ends(stream, random.shape, policy, seen);
+                }
+                PolicyStream cloned = stream.with(stream.policy().clone());
+                auto fresh = engine::make_policy(stream.policy().resolved(), context_of(random.shape));
+                fresh->restore(stream.policy().state());
+                PolicyStream restored = stream.with(std::move(fresh));
+                while (seen < 250) {
+                    grow({&stream, &cloned, &restored});
+                    REQUIRE(cloned.all_kept() == stream.all_kept());
+                    REQUIRE(restored.all_kept() == stream.all_kept());
+                }
+                CHECK(restored.policy().state() == stream.policy().state());
+            }
+        }
+    }
+}
+
+TEST_CASE("policies: any setting is taken, or refused with a sentence")
+{
+    const std::vector<std::string> keys = {
+        "sinks",      "recent",   "window",    "kernel", "pooling", "drop",    "allocation", "beta",  "nested",
+        "rule",       "score",    "height",    "unit",   "span",    "overlap", "pattern",    "block", "rounds",
+        "threshold",  "rows",     "ranking",   "gamma",  "tau1",    "tau2",    "floor",      "page",  "skip_layers",
+        "survivors",  "schedule", "budget",    "heads",  "p",       "full_layers", "renormalise", "representative",
+        "compensate"};
+    const std::vector<std::string> values = {
+        "0",    "1",     "2",   "3",    "7",    "16",  "31",  "33",    "-1",   "1000000", "2147483647", "0.5", "1e300",
+        "nan",  "inf",   "0.0", "none", "avg",  "max", "sum", "left",  "true", "false",   "ada",        "auto", "pyramid",
+        "once", "every:5", "1+8", "8+", "5%",   "0%",  "200%", "score", "even", "entropy", "gini",       "old",  "first"};
+    Dice dice(5);
+    int taken = 0, refused = 0;
+    for (int i = 0; i < 20000; ++i) {
+        const auto& names = evicting_policies();
+        std::string spec = names[static_cast<size_t>(dice.from(0, static_cast<int>(names.size()) - 1))];
+        const int count = dice.from(1, 3);
+        for (int k = 0; k < count; ++k)
+            spec += (k == 0 ? ":" : ",") + dice.one_of(keys) + "=" + dice.one_of(values);
+        const StreamShape small{.layers = dice.from(1, 4), .heads = dice.from(1, 2), .budget = dice.from(1, 50)};
+        CAPTURE(spec, small.layers, small.heads, small.budget);
+        try {
+            PolicyStream stream(spec, small, SyntheticSignals{.score = growing_scores(3, 50)});
+            ++taken;
+            for (const int tokens : {5, 1, 60, 1, 2})
+                stream.feed(tokens);
+        } catch (const Error& error) {
+            ++refused;
+            REQUIRE(error.kind() == ErrorKind::Usage);
+            REQUIRE_FALSE(error.remedy().empty());
+        }
+    }
+    CHECK(taken > 90); // most pairs of keys have no meaning together
+    CHECK(refused > 200);
+}
+
 TEST_CASE("policies: states that do not fit are refused and change nothing")
 {
     for (const std::string spec : {"streaming", "treekv", "treekv:height=2", "treekv-log", "lacache"}) {
@@ -177,6 +293,27 @@ TEST_CASE("policies: states that do not fit are refused and change nothing")
         std::vector<std::byte> longer = state;
         longer.push_back(std::byte{0});
         check_refused(policy, longer, "bytes after its end: 1");
+    }
+}
+
+TEST_CASE("policies: damaged states of every policy are refused and change nothing")
+{
+    for (const std::string& policy : evicting_policies()) {
+        const StreamShape wide{.layers = 4, .heads = 2, .budget = 48};
+        for (const std::string more : {"", ":schedule=every:3"}) {
+            PolicyStream stream(policy + more, wide, SyntheticSignals{.score = growing_scores(9, 20)});
+            stream.feed_all(200, 40);
+            engine::Policy& own = stream.policy();
+            const std::vector<std::byte> state = own.state();
+            CAPTURE(policy, more);
+            check_refused(own, changed(state, 0, 99), "version 99");
+            check_refused(own, changed(state, 4, 7), "number of layers 7 where 4 to 4");
+            for (size_t size = 0; size < state.size(); ++size)
+                check_refused(own, {state.begin(), state.begin() + static_cast<std::ptrdiff_t>(size)}, "ends inside");
+            std::vector<std::byte> longer = state;
+            longer.push_back(std::byte{0});
+            check_refused(own, longer, "bytes after its end: 1");
+        }
     }
 }
 

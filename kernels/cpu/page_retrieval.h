@@ -1,0 +1,59 @@
+// The part of a list that a token attends to: pages by the bounds of their keys ("Quest", Tang et al. 2024), then
+// ranks by the mass of attention they hold ("Twilight", Lin et al. 2025).
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/backend.h"
+#include "kernels/cpu/cpu_context.h"
+
+namespace palimpsest::kernels {
+
+// Ranks that are read, ascending, and the rows they lie in.
+struct ReadList {
+    const uint32_t* ranks = nullptr; // [count]; null: 0, 1, ... count - 1
+    const uint32_t* rows = nullptr;  // [count]
+    int64_t count = 0;
+
+    int64_t rank(int64_t i) const { return ranks ? static_cast<int64_t>(ranks[i]) : i; }
+};
+
+namespace cpu {
+
+// The lists of one decode call. Its memory is the context's: one at a time.
+class PageRetrieving {
+public:
+    PageRetrieving(const DecodeAttendArgs& args, CpuContext& context);
+
+    // Scores pages and picks the best, where a list is not read whole.
+    void choose();
+    ReadList list(int64_t head) const; // after choose(); its count holds before, too
+    bool by_mass() const { return retrieves_ && args_.retrieval.top_p > 0; }
+    // Leaves the smallest best-first set of weights that holds top_p of their sum, and zeroes the others. Ties: the
+    // lower index. `order` holds [count].
+    void keep_best(float* weights, int64_t count, uint32_t* order) const;
+
+private:
+    int64_t length(int64_t head) const { return int64_t{args_.lists.used[head]} + 1; }
+    int64_t page() const { return args_.retrieval.pages.page; }
+    int64_t last_page(int64_t head) const { return (length(head) - 1) / page(); }
+    int64_t others() const { return int64_t{args_.retrieval.most_pages} - 1; }
+    bool whole(int64_t head) const
+    {
+        return !retrieves_ || length(head) <= args_.retrieval.tokens || last_page(head) <= others();
+    }
+    void score_pages();
+    void pick_pages(int64_t head);
+
+    const DecodeAttendArgs& args_;
+    CpuContext& context_;
+    bool retrieves_ = false, all_whole_ = true;
+    int64_t most_pages_ = 0, most_ranks_ = 0; // strides
+    float* scores_ = nullptr;                 // [kv_heads, most_pages]
+    uint32_t* pages_ = nullptr;               // the same
+    uint32_t* ranks_ = nullptr;               // [kv_heads, most_ranks]
+    uint32_t* rows_ = nullptr;                // the same
+};
+
+} // namespace cpu
+} // namespace palimpsest::kernels

@@ -1,0 +1,246 @@
+// Attention to a part of a list: bounds of pages, the choice by them, and the choice by mass.
+
+#include "kernels/cpu/simd_target.h"
+#include "tests/support/catch.h"
+#include "tests/unit/kernels/attention_case.h"
+
+namespace palimpsest::kernels {
+namespace {
+
+using namespace test;
+
+std::vector<Case> retrieval_cases(int count, uint32_t seed)
+{
+    std::mt19937 random(seed);
+    const auto pick = [&](std::initializer_list<int32_t> from) {
+        return *(from.begin() + static_cast<std::ptrdiff_t>(random() % from.size()));
+    };
+    std::vector<Case> cases = random_cases(true, count, seed);
+    for (Case& c : cases) {
+        c.retrieve = true;
+        c.group = pick({1, 2, 3, 4, 7, 8});
+        c.head_dim = c.rotary_dim = pick({8, 24, 64});
+        c.retrieval.pages.page = pick({16, 16, 5, 8, 32, 64});
+        c.retrieval.tokens = pick({40, 100, 300});
+        c.retrieval.most_pages = std::max(3, c.retrieval.tokens / c.retrieval.pages.page);
+        for (int32_t& used : c.used)
+            used = pick({0, 1, 39, 40, 99, 100, 128, 250, 511, 512, 900, 1300});
+        c.every_signal = true;
+        c.wanted = 1;
+    }
+    return cases;
+}
+
+// Some queries far from the rest, so that a few ranks hold most of the mass, as in a trained model.
+Input peaked(const Case& c)
+{
+    Input in(c);
+    for (float& x : in.qkv)
+        x *= 1.5f;
+    return in;
+}
+
+void hold_to_reference(std::vector<Case> cases)
+{
+    int decided = 0;
+    for (const Case& c : cases) {
+        const Input in = peaked(c);
+        for (const std::string& target : simd_targets()) {
+            CAPTURE(c, target);
+            const Output got = attend(*cpu(2, target), c, in, c.seed);
+            const ReferenceAttention expected = reference(c, in, got);
+            if (expected.margin < 1e-4) continue;
+            ++decided;
+            REQUIRE(largest_error(got.out, expected.out) < 2e-5);
+            for (size_t h = 0; h < got.sums.size(); ++h) {
+                REQUIRE(largest_error(got.sums[h], expected.sums[h]) < 2e-5);
+                REQUIRE(largest_error(got.entropies[h], expected.entropies[h]) < 1e-4);
+            }
+            for (size_t h = 0; h < got.head_sums.size(); ++h) {
+                REQUIRE(largest_error(got.head_sums[h], expected.head_sums[h]) < 2e-5);
+                for (size_t rank = 0; rank < got.head_sums[h].size(); ++rank)
+                    REQUIRE((got.head_sums[h][rank] == 0 || expected.head_sums[h][rank] > 0));
+            }
+        }
+    }
+    pin_simd_target("");
+    REQUIRE(decided * 2 > static_cast<int>(cases.size() * simd_targets().size()));
+}
+
+TEST_CASE("attention to the best pages equals the reference on every target")
+{
+    hold_to_reference(retrieval_cases(48, 21));
+}
+
+TEST_CASE("attention to what holds most of the mass equals the reference on every target")
+{
+    auto cases = retrieval_cases(48, 22);
+    for (Case& c : cases)
+        c.retrieval.top_p = c.seed % 3 == 0 ? 0.5f : c.seed % 3 == 1 ? 0.85f : 0.97f;
+    hold_to_reference(cases);
+}
+
+TEST_CASE("bits of attention to a part depend on neither threads nor pool pages")
+{
+    for (Case& c : retrieval_cases(12, 23)) {
+        c.retrieval.top_p = c.seed % 2 ? 0.85f : 0.0f;
+        const Input in = peaked(c);
+        const Output first = attend(*cpu(1), c, in, 1);
+        for (const int threads : {2, 3}) {
+            CAPTURE(c, threads);
+            REQUIRE(same_bits(attend(*cpu(threads), c, in, static_cast<uint32_t>(threads)), first));
+        }
+    }
+}
+
+TEST_CASE("a list that fits is read as without retrieval, bit for bit")
+{
+    for (Case& c : retrieval_cases(12, 24)) {
+        const Input in = peaked(c);
+        Case plain = c;
+        plain.retrieve = false;
+        plain.retrieval = {};
+        const Output all = attend(*cpu(2), plain, in, 1);
+        CAPTURE(c);
+        c.retrieval.tokens = c.most_used() + 1;
+        REQUIRE(same_bits(attend(*cpu(2), c, in, 1).out, all.out));
+        c.retrieval.tokens = 1;
+        c.retrieval.most_pages = c.most_used() / c.retrieval.pages.page + 1;
+        REQUIRE(same_bits(attend(*cpu(2), c, in, 1).out, all.out));
+    }
+}
+
+TEST_CASE("pages that are left out are not read")
+{
+    for (const Case& c : retrieval_cases(24, 25)) {
+        const Input in = peaked(c);
+        const auto backend = cpu(2);
+        const Output before = attend(*backend, c, in, 1);
+        const ReferenceAttention expected = reference(c, in, before);
+        if (expected.margin < 1e-4) continue;
+        const Output after = attend(*backend, c, in, 1, [&](KvFixture& kv) {
+            const auto page = static_cast<size_t>(c.retrieval.pages.page);
+            for (size_t head = 0; head < expected.pages.size(); ++head) {
+                const auto& pages = expected.pages[head];
+                std::vector<Row> rows = kv.lists[head];
+                for (size_t rank = 0; rank < rows.size(); ++rank) {
+                    if (std::binary_search(pages.begin(), pages.end(), static_cast<uint32_t>(rank / page)))
+                        continue;
+                    std::fill(rows[rank].key.begin(), rows[rank].key.end(), std::byte{0xFF});
+                    std::fill(rows[rank].value.begin(), rows[rank].value.end(), std::byte{0xFF});
+                }
+                kv.fill(head, rows, false);
+            }
+        });
+        CAPTURE(c);
+        REQUIRE(same_bits(before, after));
+    }
+}
+
+// Equal keys everywhere: all pages and all ranks of a list tie.
+struct Ties {
+    Ties()
+    {
+        c.kv_heads = 1;
+        c.head_dim = c.rotary_dim = 16;
+        c.keys_rotated = true;
+        c.rows = 0;
+        c.used = {159};
+        c.wanted = 1;
+        c.every_signal = true;
+        c.retrieve = true;
+        c.retrieval = {.pages = {.page = 16}, .tokens = 64, .most_pages = 4};
+    }
+    Output attended()
+    {
+        Input in(c);
+        const Row row = in.lists[0][0];
+        std::fill(in.lists[0].begin(), in.lists[0].end(), row);
+        // The token's own key as the list's, turned by row 0 of the table: not at all.
+        const auto key = widened(c.type, row.key.data(), c.head_dim);
+        std::copy(key.begin(), key.end(), in.qkv.begin() + c.shape().query_heads * c.head_dim);
+        return attend(*cpu(1), c, in, 1);
+    }
+    Case c;
+};
+
+TEST_CASE("of pages that tie the lower are read, and the last always")
+{
+    const std::vector<float> sums = Ties().attended().sums[0];
+    for (size_t rank = 0; rank < sums.size(); ++rank) {
+        CAPTURE(rank);
+        CHECK((sums[rank] > 0) == (rank < 48 || rank >= 144));
+    }
+}
+
+TEST_CASE("of ranks that tie the lower are kept until the mass is held")
+{
+    Ties ties;
+    ties.c.retrieval.top_p = 0.5f;
+    const std::vector<float> sums = ties.attended().sums[0];
+    for (size_t rank = 0; rank < sums.size(); ++rank) {
+        CAPTURE(rank);
+        CHECK(sums[rank] == Approx(rank < 32 ? 1.0 / 32 : 0.0).margin(1e-7)); // half of 48 + 16
+    }
+}
+
+std::vector<double> plain_bounds(const Case& c, const Input& in, size_t head, size_t page)
+{
+    const auto dim = static_cast<size_t>(c.head_dim), ranks = static_cast<size_t>(c.retrieval.pages.page);
+    std::vector<double> bounds(2 * dim);
+    for (size_t rank = page * ranks; rank < std::min((page + 1) * ranks, in.lists[head].size()); ++rank) {
+        std::vector<double> key = widened(c.type, in.lists[head][rank].key.data(), c.head_dim);
+        if (!c.keys_rotated)
+            reference_rotate(in.rotation(in.table.data(), c).table, static_cast<int64_t>(rank), key.data());
+        for (size_t i = 0; i < dim; ++i) {
+            const bool begins = rank == page * ranks;
+            bounds[i] = begins ? key[i] : std::min(bounds[i], key[i]);
+            bounds[dim + i] = begins ? key[i] : std::max(bounds[dim + i], key[i]);
+        }
+    }
+    return bounds;
+}
+
+TEST_CASE("bounds of pages are the least and greatest of their keys, refreshed from a rank on")
+{
+    for (const Case& c : retrieval_cases(24, 26)) {
+        const Input in(c);
+        for (const std::string& target : simd_targets()) {
+            CAPTURE(c, target);
+            const auto backend = cpu(2, target);
+            KvFixture kv(*backend, c.shape(), c.type, c.most_used() + 1, c.seed);
+            for (size_t h = 0; h < in.lists.size(); ++h)
+                kv.fill(h, in.lists[h], false);
+            const Buffer table = to_device(*backend, in.table);
+            const int64_t page = c.retrieval.pages.page, stride = c.most_used() / page + 2;
+            const auto row = static_cast<size_t>(2 * c.head_dim);
+            constexpr float untouched = -777.0f;
+            const Buffer bounds =
+                to_device(*backend, std::vector<float>(static_cast<size_t>(c.kv_heads * stride) * row, untouched));
+            const int64_t first = c.seed % 2 ? 0 : 70;
+            backend->bound_pages({.shape = c.shape(),
+                                  .pool = kv.pool(),
+                                  .lists = kv.view(),
+                                  .rotation = in.rotation(table.data<float>(), c),
+                                  .first = first,
+                                  .pages = {bounds.data<float>(), stride, c.retrieval.pages.page}});
+            const auto all = to_host<float>(*backend, bounds, static_cast<size_t>(c.kv_heads * stride) * row);
+            for (int64_t at = 0; at < c.kv_heads * stride; ++at) {
+                const int64_t head = at / stride, p = at % stride;
+                const auto from = all.begin() + static_cast<std::ptrdiff_t>(row) * at;
+                const std::vector<float> got(from, from + static_cast<std::ptrdiff_t>(row));
+                CAPTURE(head, p);
+                const int64_t used = c.used[static_cast<size_t>(head)];
+                if (used <= first || (p + 1) * page <= first || p * page >= used)
+                    REQUIRE(got == std::vector<float>(row, untouched));
+                else
+                    REQUIRE(largest_error(got, plain_bounds(c, in, static_cast<size_t>(head),
+                                                            static_cast<size_t>(p))) < 1e-5);
+            }
+        }
+    }
+    pin_simd_target("");
+}
+
+} // namespace
+} // namespace palimpsest::kernels
