@@ -137,25 +137,36 @@ int32_t budget_for_memory(uint64_t bytes, const engine::ModelConfig& m, const en
     return static_cast<int32_t>(std::min<int64_t>(slots, INT32_MAX));
 }
 
-int32_t parse_budget(const CommonOptions& common, const engine::ModelConfig& model,
-                     const engine::SessionOptions& options, const std::optional<uint64_t>& input_tokens)
+// `text`: `given`, or what of it stands behind "auto:".
+int32_t parse_budget(const std::string& given, const std::string& text, const engine::ModelConfig& model,
+                     const engine::SessionOptions& options, const KnownLength& length)
 {
-    const std::string& text = common.budget;
-    if (text.empty()) return 0;
-    if (text == "none")
-        bad_value("--budget", text,
-                  "only refreekv can go without a budget, and it is not in this version; give a number of tokens");
     if (const auto tokens = parse_number<int32_t>(text); tokens && *tokens > 0) return *tokens;
     if (const auto bytes = parse_bytes(text)) return budget_for_memory(*bytes, model, options);
-    if (text.ends_with('%') && input_tokens) {
+    if (text.ends_with('%') && length.input) {
         const auto percent = parse_number<double>(std::string_view(text).substr(0, text.size() - 1));
         if (percent && *percent > 0 && *percent <= 100)
             return std::max(1,
-                            static_cast<int32_t>(std::floor(*percent / 100 * static_cast<double>(*input_tokens))));
+                            static_cast<int32_t>(std::floor(*percent / 100 * static_cast<double>(*length.input))));
     }
-    if (text.ends_with('%') && !input_tokens)
-        bad_value("--budget", text, "a share needs an input whose length is known: a file, not standard input");
-    bad_value("--budget", text, "give tokens (2048), memory (512MiB) or a share of the input (25%)");
+    if (text.ends_with('%') && !length.input)
+        bad_value("--budget", given, "a share needs an input whose length is known: a file, not standard input");
+    bad_value("--budget", given,
+              "give tokens (2048), memory (512MiB), a share of the input (25%), auto, auto with the most of these "
+              "(auto:2048), or none");
+}
+
+constexpr std::string_view budget_key = "budget", auto_value = "auto", auto_prefix = "auto:";
+
+// A policy's own mode where nothing can go beyond what the model was trained on.
+engine::PositionMode positions_that_fit(const engine::PolicySpec& policy, const engine::ModelConfig& model,
+                                        const KnownLength& length)
+{
+    constexpr int32_t any_budget = 1 << 20;
+    if (!length.stream || *length.stream > static_cast<uint64_t>(model.context))
+        return engine::PositionMode::Contiguous;
+    const engine::PolicyContext context{model.layers, model.kv_heads, any_budget};
+    return engine::make_policy({policy.name, {}}, context)->default_positions();
 }
 
 } // namespace
@@ -181,7 +192,10 @@ void add_backend_options(CLI::App& command, CommonOptions& o)
 void add_cache_options(CLI::App& command, CommonOptions& o)
 {
     add(command, o, "policy", o.policy, "NAME or NAME:key=value,... (see 'policies list')");
-    add(command, o, "budget", o.budget, "tokens kept per layer and KV head, memory (512MiB), or a share (25%)");
+    add(command, o, "budget", o.budget,
+        "tokens kept per layer and KV head, memory (512MiB), a share (25%); auto or auto:2048: as many as "
+        "attention "
+        "needs, up to that; none: as many as the model takes (full, refreekv)");
     add(command, o, "chunk", o.chunk, "tokens per prefill chunk", CLI::Range(1, 1 << 20));
     add(command, o, "positions", o.positions, "auto, contiguous or original");
     add(command, o, "kv-type", o.kv_type, "auto, f32, f16 or bf16");
@@ -218,19 +232,43 @@ bool CommonOptions::given(const std::string& option) const
     return found != defined.end() && found->second->count() > 0;
 }
 
-engine::SessionOptions CommonOptions::session(const engine::ModelConfig& config,
-                                              const std::optional<uint64_t>& input_tokens) const
+bool budget_is_auto(const engine::PolicySpec& policy)
+{
+    const auto given = policy.parameters.find(std::string(budget_key));
+    return given != policy.parameters.end() && given->second == auto_value;
+}
+
+engine::PolicySpec CommonOptions::policy_spec() const
+{
+    engine::PolicySpec spec = engine::PolicySpec::parse(policy);
+    if (!budget_is_auto()) return spec;
+    const auto [given, is_new] = spec.parameters.emplace(budget_key, auto_value);
+    if (!is_new && given->second != auto_value)
+        throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--budget",
+                    "'" + printable(budget) + "' and the policy's budget=" + printable(given->second) +
+                        " exclude each other",
+                    "leave out one of them");
+    return spec;
+}
+
+engine::SessionOptions CommonOptions::session(const engine::ModelConfig& config, const KnownLength& length) const
 {
     engine::SessionOptions result;
-    result.policy = engine::PolicySpec::parse(policy);
+    result.policy = policy_spec();
     result.chunk = chunk;
     result.kv_type = parse_kv_type(kv_type);
     result.sampler = sampler;
-    result.budget = parse_budget(*this, config, result, input_tokens);
-    if (positions == "original")
+    if (positions == "auto")
+        result.positions = positions_that_fit(result.policy, config, length);
+    else if (positions == "original")
         result.positions = engine::PositionMode::Original;
-    else if (positions != "auto" && positions != "contiguous")
+    else if (positions != "contiguous")
         bad_value("--positions", positions, "use auto, contiguous or original");
+    if (budget == "none")
+        result.budget = engine::no_budget;
+    else if (!budget.empty() && budget != auto_value)
+        result.budget = parse_budget(budget, budget_is_auto() ? budget.substr(auto_prefix.size()) : budget, config,
+                                     result, length);
     return result;
 }
 

@@ -15,13 +15,22 @@
 
 namespace palimpsest::app {
 
+// Whether the policy chooses how much it keeps, up to the budget (its key budget=auto).
+bool budget_is_auto(const engine::PolicySpec& policy);
+
+// What is known of the length of a stream before it is begun.
+struct KnownLength {
+    std::optional<uint64_t> input{};  // tokens of the document: of them a budget may be a share
+    std::optional<uint64_t> stream{}; // all that will ever be fed: --positions auto may be a policy's original mode
+};
+
 struct CommonOptions {
     std::string model; // empty: the shipped one
     std::string device = "auto";
     int32_t threads = 0;
     std::string simd;
     std::string policy = "treekv";
-    std::string budget; // "2048", "512MiB", "25%", "none"; empty: the default
+    std::string budget; // "2048", "512MiB", "25%", "auto", "auto:" with one of these, "none"; empty: the default
     int32_t chunk = 512;
     std::string positions = "auto";
     std::string kv_type = "auto";
@@ -38,10 +47,11 @@ struct CommonOptions {
     // On the command line or in the environment; what config.json sets is a default.
     bool given(const std::string& option) const;
     kernels::BackendChoice backend() const { return {device, threads, simd}; }
-    // `input_tokens` is asked for only for a budget that is a share of the input.
-    engine::SessionOptions session(const engine::ModelConfig& config,
-                                   const std::optional<uint64_t>& input_tokens = std::nullopt) const;
-    bool budget_is_share() const { return budget.ends_with('%'); }
+    // With what --budget auto adds to the policy.
+    engine::PolicySpec policy_spec() const;
+    engine::SessionOptions session(const engine::ModelConfig& config, const KnownLength& length = {}) const;
+    bool budget_is_auto() const { return budget == "auto" || budget.starts_with("auto:"); }
+    bool budget_is_share() const { return budget.ends_with('%'); } // KnownLength::input is needed
 };
 
 void add_backend_options(CLI::App& command, CommonOptions& options); // model, device, threads, simd

@@ -5,6 +5,7 @@
 
 #include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
+#include "app/palimpsest/list_lengths.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/pinning.h"
 #include "engine/text/document_encoder.h"
@@ -195,10 +196,11 @@ nlohmann::ordered_json policy_json(const engine::Session& session)
     for (const auto& [key, value] : o.policy.parameters)
         parameters[key] = value;
     return {{"name", o.policy.name},
-            {"budget", o.budget},
+            {"budget", budget_of(session)},
             {"chunk", o.chunk},
             {"positions", o.positions == engine::PositionMode::Contiguous ? "contiguous" : "original"},
-            {"parameters", parameters}};
+            {"parameters", parameters},
+            {"budgets", lengths_json(session)}};
 }
 
 nlohmann::ordered_json reach_json(const engine::RetentionMap& map)
@@ -222,9 +224,12 @@ std::string reach_sentence(const engine::RetentionMap& map)
 std::string memory_sentence(const engine::Session& session)
 {
     const engine::Telemetry t = session.telemetry();
+    const std::string budget = session.options().budget == engine::no_budget
+                                   ? "no budget"
+                                   : "budget " + format_count(static_cast<uint64_t>(session.options().budget)) +
+                                         " tokens per layer and head";
     return "cache " + format_bytes(t.cache_bytes) + " (a full cache would take " +
-           format_bytes(t.full_cache_bytes) + "), " + session.options().policy.name + ", " +
-           format_count(static_cast<uint64_t>(session.options().budget)) + " tokens kept per layer and head";
+           format_bytes(t.full_cache_bytes) + "), " + session.options().policy.name + ", " + budget;
 }
 
 } // namespace
@@ -237,9 +242,12 @@ void write_receipt(Console& console, bool events, const engine::Session& session
                                          {"coverage", coverage.json()},
                                          {"reach", reach_json(map)},
                                          {"memory", memory_json(session.telemetry())},
+                                         {"budgets", lengths_json(session)},
                                          {"pins", pins_json(session)}});
     console.err << "coverage: " << coverage.sentence() << "\nreach:    " << reach_sentence(map)
                 << "\nmemory:   " << memory_sentence(session) << std::endl;
+    if (const std::string lengths = lengths_sentence(session); !lengths.empty())
+        console.err << "kept:     " << lengths << std::endl;
     if (!session.pins().empty()) console.err << "pins:     " << pins_sentence(session) << std::endl;
 }
 

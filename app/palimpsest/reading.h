@@ -59,7 +59,7 @@ const engine::Tokenizer& require_tokenizer(const engine::Model& model);
 // What every result says about how it came to be.
 nlohmann::ordered_json memory_json(const engine::Telemetry& telemetry);
 nlohmann::ordered_json model_json(const engine::Model& model);
-nlohmann::ordered_json policy_json(const engine::Session& session);
+nlohmann::ordered_json policy_json(const engine::Session& session); // with how long its lists are at present
 nlohmann::ordered_json reach_json(const engine::RetentionMap& map);
 
 // The same for people, on standard error: coverage, reach and memory, or one event.

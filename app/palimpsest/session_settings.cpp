@@ -27,6 +27,7 @@ try : all_(ordered_json::parse(info.options)) {
     kv_type = all_.value("kv_type", "auto");
     budget = all_.value("budget", 0);
     chunk = all_.value("chunk", CommonOptions().chunk);
+    question = all_.value("question", "");
     sampling({});
 } catch (const ordered_json::exception&) {
     unreadable(info.name);
@@ -41,17 +42,18 @@ engine::SamplerOptions SessionSettings::sampling(const engine::SamplerOptions& o
     return sampling;
 }
 
-std::string SessionSettings::json(const engine::Session& session, const std::string& policy_given,
-                                  bool with_sampling)
+std::string SessionSettings::json(const engine::Session& session, const engine::PolicySpec& policy_given,
+                                  const std::string& question, bool with_sampling)
 {
     const engine::SessionOptions& o = session.options();
     ordered_json options{{"model", std::filesystem::absolute(session.model().files().path).string()},
                          {"policy", o.policy.text()},
-                         {"policy_given", engine::PolicySpec::parse(policy_given).text()},
+                         {"policy_given", policy_given.text()},
                          {"budget", o.budget},
                          {"chunk", o.chunk},
                          {"positions", name_of(o.positions)},
                          {"kv_type", kernels::info(*o.kv_type).name}};
+    if (!question.empty()) options["question"] = question;
     if (with_sampling)
         each_sampling_option(o.sampler, o.sampler,
                              [&](const char* key, const auto& value, const auto&) { options[key] = value; });

@@ -15,11 +15,13 @@ struct SessionSettings {
     std::string policy, policy_given; // resolved, and as it was asked for: pins change what it resolves to
     std::string positions, kv_type;
     int32_t budget = 0, chunk = 0;
+    std::string question; // that its documents are read with in mind; empty: none
 
     // Throws Error (Failed, PAL-DB-03) if they cannot be read.
     explicit SessionSettings(const storage::SessionInfo& info);
     // `with_sampling`: of a session that is a chat.
-    static std::string json(const engine::Session& session, const std::string& policy_given, bool with_sampling);
+    static std::string json(const engine::Session& session, const engine::PolicySpec& policy_given,
+                            const std::string& question, bool with_sampling);
 
     // Of the chat that began the session, or `own`.
     engine::SamplerOptions sampling(const engine::SamplerOptions& own) const;

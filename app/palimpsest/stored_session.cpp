@@ -6,6 +6,7 @@
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
+#include "app/palimpsest/protocol.h"
 #include "app/palimpsest/session_settings.h"
 #include "kernels/base/error.h"
 
@@ -54,8 +55,10 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
     }
     model_ = load_model(options_.common);
     if (found) check_model();
+    question_ = found ? SessionSettings(info_).question : options_.question.value_or("");
     tokenizer_ = &require_tokenizer(*model_);
     template_ = std::make_unique<engine::ChatTemplate>(model_->files().vocabulary, *tokenizer_);
+    if (!question_.empty()) question_rows_ = question_turn(*template_, question_);
     if (!found && options_.read_only) store_.conversations.get(name); // throws
     for (const std::string& wish : wishes_)
         parse_pin(wish);
@@ -71,7 +74,10 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
     } else {
         found ? resume() : begin(name);
     }
-    if (found) check_cache_options();
+    if (found) {
+        check_cache_options();
+        check_question();
+    }
     watch_fading();
     if (found) catch_up(false);
     opened_at_ = position();
@@ -102,6 +108,42 @@ void StoredSession::check_model() const
     refuse_setting(info_.name, "--model", options_.common.model, SessionSettings(info_).model);
 }
 
+void StoredSession::keep_question_in_mind(bool reads_document)
+{
+    session_->set_probe(reads_document ? question_rows_ : std::vector<engine::TokenId>{});
+}
+
+void StoredSession::check_question() const
+{
+    if (!options_.question || *options_.question == question_) return;
+    const std::string was =
+        question_.empty() ? "without a question in mind" : "with '" + printable(question_) + "' in mind";
+    throw Error(ErrorKind::Usage, "PAL-SESSION-06", "session '" + printable(info_.name) + "'",
+                "it is read " + was + ", and '" + printable(*options_.question) + "' was given now",
+                "leave the question out, or read the document into another --session");
+}
+
+void StoredSession::refuse_budget() const
+{
+    const engine::SessionOptions& has = session_->options();
+    refuse_setting(info_.name, "--budget", options_.common.budget,
+                   (budget_is_auto(has.policy) ? "auto:" : "") + std::to_string(has.budget));
+}
+
+// What was given now, and the session's own where nothing was.
+CommonOptions StoredSession::asked() const
+{
+    const engine::SessionOptions& has = session_->options();
+    CommonOptions asked = options_.common;
+    asked.chunk = has.chunk;
+    asked.kv_type = kernels::info(*has.kv_type).name;
+    const bool has_budget = asked.given("budget"), has_policy = asked.given("policy");
+    if (!has_budget) asked.budget = std::to_string(has.budget);
+    if (!has_policy) asked.policy = has.policy.text();
+    if (has_budget && !has_policy && asked.budget_is_auto() != budget_is_auto(has.policy)) refuse_budget();
+    return asked;
+}
+
 // What a session keeps was chosen under the options it was begun with; others would need the document again.
 void StoredSession::check_cache_options() const
 {
@@ -115,18 +157,17 @@ void StoredSession::check_cache_options() const
     differ("positions", given.positions, name_of(has.positions));
     differ("kv-type", given.kv_type, std::string(kernels::info(*has.kv_type).name));
 
-    CommonOptions asked = given;
-    asked.chunk = has.chunk;
-    asked.kv_type = kernels::info(*has.kv_type).name;
-    if (!given.given("policy")) asked.policy = has.policy.text();
-    if (!given.given("budget")) asked.budget = std::to_string(has.budget);
     const engine::ModelConfig& config = model_->config();
-    const engine::SessionOptions now = asked.session(config);
-    differ("budget", std::to_string(now.budget), std::to_string(has.budget));
+    const engine::SessionOptions now = asked().session(config);
+    const bool is_default = now.budget == 0; // of the policy, or the cap of "auto"
+    if (given.given("budget") &&
+        (budget_is_auto(now.policy) != budget_is_auto(has.policy) || (!is_default && now.budget != has.budget)))
+        refuse_budget();
     const SessionSettings begun(info_);
     const std::string policy = now.policy.text();
     if (policy == begun.policy_given || policy == begun.policy) return;
-    const engine::PolicyContext context{config.layers, config.kv_heads, has.budget, has.pins};
+    const engine::PolicyContext context{config.layers, config.kv_heads, has.budget,
+                                        has.pins,      config.context,  has.chunk + has.probe_room};
     differ("policy", engine::make_policy(now.policy, context)->resolved().text(), has.policy.text());
 }
 
@@ -140,11 +181,14 @@ void StoredSession::watch_fading()
 
 void StoredSession::begin(const std::string& name)
 {
-    session_ = std::make_unique<engine::Session>(model_, options_.common.session(model_->config()));
+    engine::SessionOptions options = options_.common.session(model_->config());
+    if (options_.question) make_room_for(question_rows_, question_, model_->config(), "--question", options);
+    session_ = std::make_unique<engine::Session>(model_, options);
+    if (options_.question) steer(*session_, question_rows_, "--question");
     info_ = {.name = name,
              .model = model_->fingerprint(),
              .model_name = model_->config().name,
-             .options = SessionSettings::json(*session_, options_.common.policy, options_.talks)};
+             .options = SessionSettings::json(*session_, options_.common.policy_spec(), question_, options_.talks)};
     info_.id = store_.conversations.create(info_);
     pins_ = std::make_unique<SessionPins>(store_, info_.id);
     begun_ = true;
@@ -165,7 +209,9 @@ void StoredSession::resume()
     common.positions = begun.positions;
     common.kv_type = begun.kv_type;
     common.sampler = begun.sampling(common.sampler);
-    session_ = std::make_unique<engine::Session>(model_, common.session(model_->config()));
+    engine::SessionOptions options = common.session(model_->config());
+    options.probe_room = static_cast<int32_t>(question_rows_.size());
+    session_ = std::make_unique<engine::Session>(model_, options);
 }
 
 void StoredSession::choose_sampling()
@@ -186,7 +232,9 @@ uint64_t StoredSession::most_bytes(const engine::SessionState& state) const
 {
     const SessionSettings begun(info_);
     if (state.budget != begun.budget || state.chunk != begun.chunk || name_of(state.positions) != begun.positions ||
-        kernels::info(state.kv_type).name != begun.kv_type || state.given.text() != begun.policy_given)
+        kernels::info(state.kv_type).name != begun.kv_type || state.given.text() != begun.policy_given ||
+        state.probe_room != static_cast<int32_t>(question_rows_.size()) ||
+        (!state.probe_tokens.empty() && state.probe_tokens != question_rows_))
         throw Error(ErrorKind::Failed, "PAL-SNAP-02", "saved session", "it has other settings than the session",
                     "its text is safe; read it again");
     return engine::Session::largest_lists(*model_, state);
@@ -274,6 +322,7 @@ void StoredSession::catch_up(bool finish_document)
 
 void StoredSession::feed_part(const StreamPart& part, uint64_t skip)
 {
+    keep_question_in_mind(!part.message);
     if (part.document) return feed_document(*part.document, skip, part.tokens - skip, nullptr);
     if (!part.message) return feed(rest_of(part.ids, skip), nullptr);
     const auto message = store_.conversations.message(*part.message);
@@ -294,6 +343,7 @@ void StoredSession::feed_part(const StreamPart& part, uint64_t skip)
 // The chunk at a document's end is computed as it is: what follows it begins a new one.
 void StoredSession::feed_document(int64_t document, uint64_t first, uint64_t count, Progress* progress)
 {
+    keep_question_in_mind(true);
     const uint64_t total = position() + count, end = first + count;
     const auto sections = store_.library.sections(document);
     auto chapter = sections.begin();

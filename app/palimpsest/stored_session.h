@@ -9,6 +9,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,17 +29,19 @@ namespace palimpsest::app {
 struct StoredOptions {
     CommonOptions common;
     double checkpoint_seconds = 60;
-    bool reread = false;    // a state that is refused is made again from the text
-    bool read_only = false; // the database is only read: what is fed stays in memory
-    bool again = false;     // a file that was read before is read as a further document
-    bool talks = false;     // a session begun now is a chat: its sampling belongs to it
+    bool reread = false;                   // a state that is refused is made again from the text
+    bool read_only = false;                // the database is only read: what is fed stays in memory
+    bool again = false;                    // a file that was read before is read as a further document
+    bool talks = false;                    // a session begun now is a chat: its sampling belongs to it
+    std::optional<std::string> question{}; // to be kept in mind while documents are read
 };
 
 class StoredSession {
 public:
     // Opens the session of this name, or begins it. Throws Error: Failed (PAL-SNAP-02 and 03) with an estimate of
     // what reading again would take, unless options.reread; Usage (PAL-SESSION-06) for a model or cache option that
-    // was given and is not the session's.
+    // was given and is not the session's, or a question that it was not begun with; PAL-OPTION-06 for one that
+    // cannot be.
     StoredSession(Store& store, const std::string& name, const StoredOptions& options, Console& console);
 
     engine::Session& session() { return *session_; }
@@ -48,6 +51,7 @@ public:
     const engine::Tokenizer& tokenizer() const { return *tokenizer_; }
     const std::string& name() const { return info_.name; }
     int64_t id() const { return info_.id; }
+    const std::string& question() const { return question_; } // that documents are read with in mind; empty: none
     bool is_new() const { return parts_.empty(); }
     Coverage coverage();                // of all documents in it
     std::vector<std::string> sources(); // of the documents
@@ -92,6 +96,11 @@ private:
     void resume();
     void check_model() const;
     void check_cache_options() const;
+    CommonOptions asked() const;
+    [[noreturn]] void refuse_budget() const;
+    void check_question() const;
+    // Documents are read with the session's question in mind, what is said is not.
+    void keep_question_in_mind(bool reads_document);
     bool restore_newest();
     void catch_up(bool finish_document);
     void feed_part(const storage::StreamPart& part, uint64_t skip);
@@ -140,6 +149,8 @@ private:
     std::optional<storage::DocumentInfo> went_on_; // a piped document that was read to its end just now
     bool begun_ = false;                           // by this object
     std::vector<engine::TokenId> unread_;          // of a question whose reading was stopped
+    std::string question_;
+    std::vector<engine::TokenId> question_rows_; // as steer makes them
     std::vector<storage::StreamPart> parts_;
     std::unique_ptr<engine::Session> session_;
     std::unique_ptr<SQLite::Transaction> view_; // read_only: of the database, whatever its owner does

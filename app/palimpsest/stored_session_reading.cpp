@@ -170,6 +170,7 @@ std::optional<int64_t> StoredSession::add_document(Document& document, bool more
     }
     parts_.push_back(framing);
     parts_.push_back(part);
+    keep_question_in_mind(true);
     feed(framing.ids, nullptr);
     return id;
 }

@@ -132,6 +132,7 @@ void StoredSession::check_message(const std::string& message) const
 
 bool StoredSession::read_rest(std::stop_token stop)
 {
+    keep_question_in_mind(false);
     const uint64_t begin = position();
     const bool all = try_feed(unread_, std::move(stop));
     unread_.erase(unread_.begin(), unread_.begin() + static_cast<std::ptrdiff_t>(position() - begin));

@@ -25,15 +25,13 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
     const auto representative = read_representative(parameters);
     Signal signal = frame.mean();
     if (parameters.flag("renormalise", false)) signal.outside_newest = frame.ends.recent;
+    const int32_t block = parameters.positive("block", std::max(1, context.budget / 32));
+    auto rounds = parameters.list("rounds", "1+8");
     std::unique_ptr<Selection> selection;
     if (representative) {
-        for (const std::string key : {"block", "rounds"})
-            if (parameters.is_given(key))
-                parameters.refuse(key + " has no effect with a representative", "leave it out");
         selection = std::make_unique<Representatives>(*representative);
     } else {
-        const int32_t block = parameters.positive("block", std::max(1, context.budget / 32));
-        selection = std::make_unique<GroupedBlocks>(block, parameters.list("rounds", "1+8"));
+        selection = std::make_unique<GroupedBlocks>(block, std::move(rounds));
     }
     return {.budget = read_budget(parameters, context, frame.basis()),
             .signal = signal,
@@ -67,10 +65,11 @@ NamedPolicy hbw_kv_policy()
                                .meaning = "normalise attention over all but the recent tokens",
                                .default_text = "false",
                                .range = "true, false"});
-    info.parameters.push_back({.key = "representative",
-                               .meaning = "instead of blocks, one token for each of c - sinks - recent stretches",
-                               .default_text = "none",
-                               .range = "none, first, last, max, avg"});
+    info.parameters.push_back(
+        {.key = "representative",
+         .meaning = "instead of blocks in rounds, one token for each of c - sinks - recent stretches",
+         .default_text = "none",
+         .range = "none, first, last, max, avg"});
     add_budget_infos(info.parameters);
     return {.info = std::move(info), .compose = compose};
 }

@@ -43,8 +43,6 @@ public:
 
     // True if it compares many scores: then ListCut::shaped is there.
     virtual bool reads_shaped() const { return false; }
-    // True if a list within its budget may lose entries, too.
-    virtual bool cuts_within_budget() const { return false; }
     // True if select of a layer needs that of the layer below first.
     virtual bool couples_layers() const { return false; }
 

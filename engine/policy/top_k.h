@@ -22,11 +22,10 @@ private:
 };
 
 // The funnel of PyramidInfer (policies.md, 4.7, "nested"): before its best are chosen, a list loses what the same
-// head of the layer below no longer holds.
+// head of the layer below no longer holds, even if it is within its budget.
 class NestedTopK final : public StatelessSelection<NestedTopK> {
 public:
     bool reads_shaped() const override { return true; }
-    bool cuts_within_budget() const override { return true; }
     bool couples_layers() const override { return true; }
     void select(int32_t layer, std::span<const ListCut> heads,
                 std::vector<std::vector<uint32_t>>& dropped) override;

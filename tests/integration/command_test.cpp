@@ -10,8 +10,10 @@
 #include "app/palimpsest/application.h"
 #include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/common_options.h"
+#include "app/palimpsest/list_lengths.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/progress.h"
+#include "app/palimpsest/reading.h"
 #include "app/palimpsest/retention_picture.h"
 #include "tests/support/catch.h"
 
@@ -190,4 +192,76 @@ TEST_CASE("the picture shows the kept share of every cell")
     // Half of a cell's two tokens kept: a block of half height.
     const engine::RetentionMap half{1, 1, 16, {{0, 2, 4, 6, 8, 10, 12, 14}}};
     CHECK(unicode_picture(half, {}, 15).find("    0 │▄▄▄▄▄▄▄▄\n") != std::string::npos);
+}
+
+namespace {
+
+// Layer 0: one head holds all 20 tokens, the other the first 10; layer 1: the newest token, and nothing.
+engine::RetentionMap ragged_map()
+{
+    engine::RetentionMap map{2, 2, 20, {{}, {}, {19}, {}}};
+    for (uint32_t i = 0; i < 20; ++i)
+        map.tokens[0].push_back(i);
+    for (uint32_t i = 0; i < 10; ++i)
+        map.tokens[1].push_back(i);
+    return map;
+}
+
+} // namespace
+
+TEST_CASE("the picture weighs the heads of a layer alike, however long their lists are")
+{
+    const std::string picture = unicode_picture(ragged_map(), {}, 40);
+    CHECK(picture.find("    1 │                   ▄\n") != std::string::npos);
+    CHECK(picture.find("    0 │██████████▄▄▄▄▄▄▄▄▄▄\n") != std::string::npos);
+    const std::string heads = unicode_picture(ragged_map(), {.layer = 0, .head = {}}, 40);
+    CHECK(heads.find("  0.1 │██████████          \n") != std::string::npos);
+    CHECK(heads.find("  0.0 │████████████████████\n") != std::string::npos);
+    CHECK(heads_json(ragged_map(), {})[3]["tokens"].empty());
+}
+
+TEST_CASE("reach and overlap count slots, so that a long list weighs more than a short one")
+{
+    const auto reach = reach_json(ragged_map());
+    const std::vector<double> tenths = reach["kept_by_tenth_of_the_input"];
+    CHECK(tenths[0] == Approx(4.0 / 31));
+    CHECK(tenths[9] == Approx(3.0 / 31));
+    CHECK(reach["median_age_tokens"] == 12); // ages 0, 0, 1 to 9, then two of each from 10 on; the sixteenth
+    engine::RetentionMap other = ragged_map();
+    std::swap(other.tokens[0], other.tokens[1]);
+    CHECK(engine::overlap(ragged_map(), other) == Approx(21.0 / 41));
+}
+
+TEST_CASE("lengths of lists are told by layer")
+{
+    const ListLengths lengths = ListLengths::of(ragged_map());
+    CHECK(lengths.layers == std::vector<double>{15, 0.5});
+    CHECK_FALSE(lengths.even);
+    CHECK(lengths.least() == 0.5);
+    CHECK(lengths.mean() == 7.75);
+    CHECK(lengths.greatest() == 15);
+    const engine::RetentionMap equal{2, 1, 4, {{0, 3}, {1, 2}}};
+    CHECK(ListLengths::of(equal).even);
+}
+
+TEST_CASE("what is asked of a budget becomes the policy's, or a number of tokens")
+{
+    CommonOptions options;
+    options.policy = "snapkv";
+    options.budget = "auto:25%";
+    options.chunk = 16;
+    CHECK(options.policy_spec().text() == "snapkv:budget=auto");
+    engine::ModelConfig model;
+    model.context = 256;
+    CHECK(options.session(model, {.input = 400}).budget == 100);
+    options.budget = "auto";
+    CHECK(options.session(model).budget == 0); // the default
+    options.policy = "snapkv:budget=pyramid";
+    CHECK_THROWS_WITH(options.policy_spec(), Catch::Contains("exclude each other"));
+    options.policy = "snapkv:budget=auto";
+    CHECK(options.policy_spec().text() == "snapkv:budget=auto");
+
+    options.policy = "refreekv";
+    options.budget = "none";
+    CHECK(options.session(model).budget == engine::no_budget);
 }

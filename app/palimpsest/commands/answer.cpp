@@ -8,6 +8,7 @@
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/pinning.h"
+#include "app/palimpsest/protocol.h"
 #include "app/palimpsest/reading.h"
 #include "app/palimpsest/stored_session.h"
 #include "kernels/base/error.h"
@@ -20,6 +21,13 @@ using nlohmann::ordered_json;
 struct Answer {
     std::string question, text;
     engine::GenerateResult generated;
+    ordered_json reach; // of what was read for it, where each question has its own reading
+};
+
+// A session that has read the documents, and how much of them.
+struct Reading {
+    std::unique_ptr<engine::Session> session;
+    Coverage coverage;
 };
 
 class AnswerCommand : public Command {
@@ -41,6 +49,25 @@ protected:
         command_->add_flag("--reread", reread_, "read again what a state that cannot be used has lost");
     }
 
+    // `asked`: what is asked; `each_reads`: whether several of them make several readings.
+    void define_protocols(const std::string& asked, const std::string& each_reads)
+    {
+        auto* steer = command_->add_flag("--steer", steer_,
+                                         "read with " + asked +
+                                             " in mind: its rows look at every chunk, so that "
+                                             "the policy keeps what they attend to" +
+                                             each_reads);
+        command_
+            ->add_flag("--question-last", question_last_,
+                       "document and " + asked + " are one input, as in the papers that compress prompts" +
+                           each_reads)
+            ->excludes(steer);
+    }
+    Protocol protocol() const
+    {
+        return steer_ ? Protocol::Steered : question_last_ ? Protocol::QuestionLast : Protocol::Blind;
+    }
+
     void load(Console& console)
     {
         model_ = load_model(common_);
@@ -51,10 +78,12 @@ protected:
     }
 
     // The named session; without writing, questions leave it as it is.
-    void open_stored(storage::Database::Access access, Console& console)
+    void open_stored(storage::Database::Access access, Console& console,
+                     const std::optional<std::string>& question = std::nullopt)
     {
         store_ = open_store(database_, access, console.stop);
         StoredOptions options{.common = common_, .reread = reread_};
+        options.question = question;
         options.read_only = access == storage::Database::Access::Read;
         stored_ = std::make_unique<StoredSession>(*store_, session_, options, console);
         model_ = stored_->shared_model();
@@ -70,20 +99,37 @@ protected:
         if (!template_->warning().empty()) write_note(console, common_.events, template_->warning());
     }
 
-    std::unique_ptr<engine::Session> start(const Documents& documents, Console& console) const
+    std::unique_ptr<engine::Session> start(const Documents& documents, const std::string& question,
+                                           Console& console) const
     {
         const auto tokens = common_.budget_is_share() ? count_tokens(documents, console) : std::nullopt;
-        engine::SessionOptions options = common_.session(model_->config(), tokens);
+        engine::SessionOptions options = common_.session(model_->config(), {.input = tokens});
         std::vector<uint64_t> framing;
         for (const auto& document : documents)
             framing.push_back(framing.empty() ? template_->open_user().size()
                                               : template_->next_document(document->title()).size());
         options.pins =
             pins_of(common_.pins, documents, template_->document_is_first_text(), framing, *model_, console);
-        return std::make_unique<engine::Session>(model_, options);
+        if (protocol() != Protocol::Steered) return std::make_unique<engine::Session>(model_, options);
+        const auto rows = question_turn(*template_, question);
+        make_room_for(rows, question, model_->config(), "--steer", options);
+        auto session = std::make_unique<engine::Session>(model_, options);
+        steer(*session, rows, "--steer");
+        return session;
     }
 
-    // Streams the documents one after another into the open user turn.
+    // Streams the documents one after another into the open user turn, as the protocol has it.
+    Reading read(const Documents& documents, const std::string& question, Console& console) const
+    {
+        Reading reading{start(documents, question, console), {}};
+        engine::Session& session = *reading.session;
+        reading.coverage = read(session, documents, console);
+        if (protocol() == Protocol::QuestionLast) session.feed(question_turn(*template_, question));
+        if (!session.finish({.stop = console.stop, .progress = {}, .loss = {}}))
+            throw Interrupted{"stopped while reading; nothing was saved, run it again to start over"};
+        return reading;
+    }
+
     Coverage read(engine::Session& session, const Documents& documents, Console& console) const
     {
         Progress progress(console, Progress::style_for(console, common_.events),
@@ -111,36 +157,33 @@ protected:
         if (all.tokens_in_input == 0)
             throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(documents[0]->name()), "it has no text",
                         "give a document with text");
-        if (!session.finish({.stop = console.stop, .progress = {}, .loss = {}}))
-            throw Interrupted{"stopped while reading; nothing was saved, run it again to start over"};
         return all;
     }
 
     // What is fed for a question about the document before it.
     std::vector<engine::TokenId> turn(const std::string& question) const
     {
-        return stored_ ? stored_->turn(question) : joined(template_->question(question));
+        if (protocol() == Protocol::QuestionLast) return {}; // it was read
+        return stored_ ? stored_->turn(question) : question_turn(*template_, question);
     }
     // What is fed for one that comes after an answer.
     std::vector<engine::TokenId> next_turn(const std::string& question) const
     {
         auto ids = template_->close_assistant_open_user();
         const auto message = template_->message(question, false);
-        ids.insert(ids.end(), message.begin(), message.end());
-        return joined(std::move(ids));
-    }
-    std::vector<engine::TokenId> joined(std::vector<engine::TokenId> ids) const
-    {
         const auto close = template_->close_user_open_assistant();
+        ids.insert(ids.end(), message.begin(), message.end());
         ids.insert(ids.end(), close.begin(), close.end());
         return ids;
     }
 
-    // A copy to answer from, with this run's sampling: a stored session brings that of its last chat.
+    // A copy to answer from, with this run's sampling: a stored session brings that of its last chat. What follows
+    // is no document to be read with the question in mind.
     std::unique_ptr<engine::Session> copy(engine::Session& session) const
     {
         auto fork = session.fork();
         fork->set_sampler(common_.sampler);
+        fork->set_probe({});
         return fork;
     }
 
@@ -148,7 +191,7 @@ protected:
     Answer answer(engine::Session& session, const std::string& question,
                   const std::vector<engine::TokenId>& turn_ids, int32_t default_length, Console& console) const
     {
-        Answer result{question, {}, {}};
+        Answer result{question, {}, {}, {}};
         if (!session.feed(turn_ids, {.stop = console.stop, .progress = {}, .loss = {}}))
             throw Interrupted{"stopped before the answer"};
         AnswerText text(*tokenizer_, common_.stop);
@@ -193,18 +236,28 @@ protected:
             else if (!common_.events && a.generated.end == engine::GenerateEnd::Length)
                 console.err << "answer:   cut after " << a.generated.tokens.size()
                             << " tokens; give a larger --max-tokens for more\n";
+        if (!common_.events && shown_protocol() != Protocol::Blind)
+            console.err << "protocol: " << name_of(shown_protocol()) << '\n';
         write_receipt(console, common_.events, session, coverage);
+    }
+
+    // A stored session was read as it was begun.
+    Protocol shown_protocol() const
+    {
+        return stored_ && !stored_->question().empty() ? Protocol::Steered : protocol();
     }
 
     ordered_json json(const engine::Session& session, const Coverage& coverage,
                       const std::vector<std::string>& files, const std::vector<Answer>& answers) const
     {
         ordered_json list = ordered_json::array();
-        for (const Answer& a : answers)
+        for (const Answer& a : answers) {
             list.push_back({{"question", a.question},
                             {"text", a.text},
                             {"end", end_name(a.generated.end)},
                             {"tokens", a.generated.tokens.size()}});
+            if (!a.reach.is_null()) list.back()["reach"] = a.reach;
+        }
         ordered_json result = {
             {"schema", "palimpsest.answer/1"},
             {"documents", files},
@@ -215,12 +268,13 @@ protected:
             {"model", model_json(*model_)},
             {"policy", policy_json(session)},
             {"pins", pins_json(session)},
-            {"question_awareness", "blind"},
+            {"protocol", name_of(shown_protocol())},
             {"seed", common_.sampler.seed},
             {"temperature", common_.sampler.temperature},
             {"backend", {{"name", model_->backend().name()}, {"simd", model_->backend().simd_target()}}},
             {"version", PALIMPSEST_VERSION}};
         if (stored_) {
+            if (!stored_->question().empty()) result["question"] = stored_->question();
             result["tokens_fed_again"] = stored_->tokens_fed_again();
             result["bytes_written"] = stored_->bytes_written();
         }
@@ -253,7 +307,7 @@ protected:
 
     CLI::App* command_ = nullptr;
     CommonOptions common_;
-    bool raw_ = false;
+    bool raw_ = false, steer_ = false, question_last_ = false;
     std::shared_ptr<const engine::Model> model_;
     const engine::Tokenizer* tokenizer_ = nullptr;
     const engine::ChatTemplate* template_ = nullptr;
@@ -275,6 +329,7 @@ public:
         command_->add_option("--prompt", prompt_, "what to ask for")->capture_default_str();
         command_->add_flag("--each", each_, "a summary of each document instead of one of all");
         define_common();
+        define_protocols("the prompt", "");
     }
 
     void run(Console& console) override
@@ -304,7 +359,10 @@ private:
         if (each_)
             throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--each", "a session holds its documents together",
                         "leave out --session or --each");
-        open_stored(storage::Database::Access::Write, console);
+        if (question_last_)
+            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--question-last",
+                        "a session is read before it is asked about", "leave out --session or --question-last");
+        open_stored(storage::Database::Access::Write, console, steer_ ? std::optional(prompt_) : std::nullopt);
         for (const auto& document : documents)
             stored_->read(*document, document != documents.back());
         const Coverage coverage = stored_->coverage();
@@ -320,8 +378,7 @@ private:
         std::vector<std::string> names;
         for (const auto& document : documents)
             names.push_back(document->name());
-        const auto session = start(documents, console);
-        const Coverage coverage = read(*session, documents, console);
+        const auto [session, coverage] = read(documents, prompt_, console);
         check_complete(coverage, common_.require_complete, names[0]);
         if (each_ && !common_.json) console.out << visible(names[0]) << ":\n";
         const auto fork = copy(*session);
@@ -349,38 +406,90 @@ public:
             ->required();
         command_->add_flag("--continue", continue_, "let each question see the ones before it");
         define_common();
+        define_protocols("the question", "; with several questions, the document is read for each");
     }
 
     void run(Console& console) override
     {
         if (!session_.empty()) {
+            refuse_protocol_of_a_session();
             open_stored(storage::Database::Access::Read, console);
             return ask(stored_->session(), words_, stored_->coverage(), stored_->sources(), console);
         }
         if (words_.size() < 2)
             throw Error(ErrorKind::Usage, "PAL-OPTION-01", "command line", "there is no QUESTION",
                         "give a file and a question, or --session and a question");
-        const Documents documents = open_documents({words_[0]}, console.in, console.stop);
+        Documents documents = open_documents({words_[0]}, console.in, console.stop);
+        const std::vector<std::string> questions(words_.begin() + 1, words_.end());
+        if (protocol() != Protocol::Blind && questions.size() > 1) check_reading_for_each(documents);
         load(console);
-        const auto session = start(documents, console);
-        const Coverage coverage = read(*session, documents, console);
-        ask(*session, {words_.begin() + 1, words_.end()}, coverage, {words_[0]}, console);
+        if (protocol() != Protocol::Blind) return read_for_each(std::move(documents), questions, console);
+        const auto [session, coverage] = read(documents, "", console);
+        ask(*session, questions, coverage, {words_[0]}, console);
     }
 
 private:
+    static constexpr int32_t answer_tokens = 256;
+
+    void refuse_protocol_of_a_session() const
+    {
+        if (protocol() == Protocol::Blind) return;
+        throw Error(ErrorKind::Usage, "PAL-OPTION-01", steer_ ? "--steer" : "--question-last",
+                    "the session's documents were read already",
+                    "read them with the question in mind: palimpsest read FILE --session OTHER --question TEXT");
+    }
+
+    void check_reading_for_each(const Documents& documents) const
+    {
+        const std::string option = steer_ ? "--steer" : "--question-last";
+        if (continue_)
+            throw Error(ErrorKind::Usage, "PAL-OPTION-01", option,
+                        "it reads the document for each question, and with --continue one reading answers all",
+                        "leave out one of the two");
+        if (!total_bytes(documents))
+            throw Error(ErrorKind::Usage, "PAL-OPTION-01", printable(words_[0]),
+                        "it can be read only once, and " + option + " reads it for each question",
+                        "give a file, or one question");
+    }
+
+    void read_for_each(Documents documents, const std::vector<std::string>& questions, Console& console) const
+    {
+        std::vector<Answer> answers;
+        Reading reading;
+        for (const std::string& question : questions) {
+            if (!answers.empty()) documents = open_documents({words_[0]}, console.in, console.stop);
+            reading = read(documents, question, console);
+            check_complete(reading.coverage, common_.require_complete, words_[0]);
+            introduce(question, questions.size(), console);
+            answers.push_back(answer(*copy(*reading.session), question, turn(question), answer_tokens, console));
+            if (questions.size() > 1) answers.back().reach = reach_json(reading.session->retention());
+        }
+        tell(*reading.session, reading.coverage, {words_[0]}, answers, console);
+    }
+
     void ask(engine::Session& session, const std::vector<std::string>& questions, const Coverage& coverage,
              const std::vector<std::string>& sources, Console& console) const
     {
-        constexpr int32_t answer_tokens = 256;
         check_complete(coverage, common_.require_complete, session_.empty() ? words_[0] : session_);
         std::vector<Answer> answers;
         const auto talk = continue_ ? copy(session) : nullptr;
         for (const std::string& question : questions) {
-            if (!common_.json && questions.size() > 1) console.out << "Q: " << visible(question) << "\nA: ";
+            introduce(question, questions.size(), console);
             const auto fresh = continue_ ? nullptr : copy(session);
             const auto ids = continue_ && !answers.empty() ? next_turn(question) : turn(question);
             answers.push_back(answer(fresh ? *fresh : *talk, question, ids, answer_tokens, console));
         }
+        tell(session, coverage, sources, answers, console);
+    }
+
+    void introduce(const std::string& question, size_t of, Console& console) const
+    {
+        if (!common_.json && of > 1) console.out << "Q: " << visible(question) << "\nA: ";
+    }
+
+    void tell(const engine::Session& session, const Coverage& coverage, const std::vector<std::string>& sources,
+              const std::vector<Answer>& answers, Console& console) const
+    {
         if (common_.json)
             write_json(console.out, json(session, coverage, sources, answers));
         else

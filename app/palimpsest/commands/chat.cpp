@@ -12,6 +12,7 @@
 #include "app/palimpsest/line_editor.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/pinning.h"
+#include "app/palimpsest/protocol.h"
 #include "app/palimpsest/retention_picture.h"
 #include "app/palimpsest/stored_session.h"
 #include "engine/policy/registry.h"
@@ -80,13 +81,15 @@ public:
         if (saved && console.stop.stop_requested())
             throw Interrupted{"stopped; the session '" + session.name() + "' is saved"};
         if (options_.common.json)
-            write_json(console.out, {{"schema", "palimpsest.chat/1"},
-                                     {"session", name},
-                                     {"turns", turns_},
-                                     {"seed", session.session().options().sampler.seed},
-                                     {"temperature", session.session().options().sampler.temperature},
-                                     {"coverage", session.coverage().json()},
-                                     {"memory", memory_json(session.session().telemetry())}});
+            write_json(console.out,
+                       {{"schema", "palimpsest.chat/1"},
+                        {"session", name},
+                        {"protocol", name_of(session.question().empty() ? Protocol::Blind : Protocol::Steered)},
+                        {"turns", turns_},
+                        {"seed", session.session().options().sampler.seed},
+                        {"temperature", session.session().options().sampler.temperature},
+                        {"coverage", session.coverage().json()},
+                        {"memory", memory_json(session.session().telemetry())}});
         if (!saved) throw not_saved(session);
     }
 

@@ -6,10 +6,13 @@
 
 #include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
+#include "app/palimpsest/list_lengths.h"
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/pinning.h"
+#include "app/palimpsest/protocol.h"
 #include "app/palimpsest/retention_picture.h"
+#include "app/palimpsest/session_settings.h"
 #include "app/palimpsest/stored_session.h"
 #include "app/palimpsest/token_source.h"
 #include "engine/eval/loss_meter.h"
@@ -24,7 +27,10 @@ using nlohmann::ordered_json;
 struct Contender {
     std::string spec;               // or the stored session's name
     engine::SessionOptions options; // as resolved
+    int32_t budget = 0;             // budget_of
     ordered_json policy;
+    std::string lengths; // of its lists, where they are not the budget
+    Protocol protocol = Protocol::Blind;
     engine::Telemetry telemetry;
     engine::RetentionMap map;
     std::optional<engine::Loss> loss;        // none for a stored session: nothing was computed
@@ -169,7 +175,10 @@ private:
         engine::Session& session = stored.session();
         return {.spec = stored.name(),
                 .options = session.options(),
+                .budget = budget_of(session),
                 .policy = policy_json(session),
+                .lengths = lengths_sentence(session),
+                .protocol = stored.question().empty() ? Protocol::Blind : Protocol::Steered,
                 .telemetry = session.telemetry(),
                 .map = session.retention(),
                 .loss = {},
@@ -196,12 +205,16 @@ private:
         CommonOptions options = common_;
         options.policy = policy;
         options.budget = budget;
-        engine::SessionOptions chosen = options.session(model->config(), tokens.coverage.tokens_in_input);
+        engine::SessionOptions chosen = options.session(
+            model->config(), {.input = tokens.coverage.tokens_in_input, .stream = tokens.ids.size()});
         chosen.pins = pins_in(tokens.ids, options.pins, *model, source_.name());
         engine::Session session(model, chosen);
         Contender c{.spec = policy,
                     .options = session.options(),
-                    .policy = policy_json(session),
+                    .budget = budget_of(session),
+                    .policy = {},
+                    .lengths = {},
+                    .protocol = Protocol::Blind,
                     .telemetry = {},
                     .map = {},
                     .loss = {},
@@ -213,8 +226,9 @@ private:
         feed.progress = [&](const engine::Telemetry& t) { progress.update(t, 0, tokens.ids.size()); };
         feed.loss = [&](uint64_t index, engine::TokenId, double nll) { meter.add(index, nll); };
         std::span<const engine::TokenId> ids(tokens.ids);
-        if (!session.policy().bounded() && ids.size() > static_cast<size_t>(c.options.budget)) {
-            ids = ids.first(static_cast<size_t>(c.options.budget));
+        const auto capacity = static_cast<size_t>(session.policy().list_budget(0, 0));
+        if (!session.policy().bounded() && ids.size() > capacity) {
+            ids = ids.first(capacity);
             c.complete = false;
         }
         const bool read_all = session.feed(ids, feed);
@@ -222,6 +236,8 @@ private:
         if (!read_all || !session.finish(feed)) throw Interrupted{"stopped while comparing; nothing was written"};
         c.telemetry = session.telemetry();
         if (c.tokens_per_second == 0) c.tokens_per_second = c.telemetry.tokens_per_second;
+        c.policy = policy_json(session);
+        c.lengths = lengths_sentence(session);
         c.map = session.retention();
         c.loss = meter.all();
         return c;
@@ -229,7 +245,10 @@ private:
 
     static std::string title(const Contender& c)
     {
-        const std::string settings = c.options.policy.text() + ", budget " + std::to_string(c.options.budget);
+        const std::string settings =
+            c.options.policy.text() + ", budget " + std::to_string(c.budget) + ", " + name_of(c.options.positions) +
+            " positions" + (c.protocol == Protocol::Blind ? "" : std::string(", ") + name_of(c.protocol)) +
+            (c.lengths.empty() ? "" : "\nkept: " + c.lengths);
         return c.loss ? settings : visible(c.spec) + ": " + settings;
     }
 
@@ -253,8 +272,7 @@ private:
         for (const Contender& c : contenders) {
             const engine::Telemetry& t = c.telemetry;
             char line[200];
-            std::snprintf(line, sizeof line, "%-30s %6d  %10s %8s %11s %11s %11s%s\n", shown(c).c_str(),
-                          c.options.budget,
+            std::snprintf(line, sizeof line, "%-30s %6d  %10s %8s %11s %11s %11s%s\n", shown(c).c_str(), c.budget,
                           rounded(c.loss ? std::optional(c.loss->perplexity()) : std::nullopt, 3).c_str(),
                           rounded(c.tokens_per_second, 0).c_str(), format_bytes(t.cache_bytes).c_str(),
                           format_bytes(t.full_cache_bytes).c_str(),
@@ -262,7 +280,7 @@ private:
             out += line;
             cut = cut || !c.complete;
         }
-        if (cut && computed) out += "* keeps everything: read only as far as the model's context\n";
+        if (cut && computed) out += "* grows with what is read: read only as far as the model's context\n";
         if (cut && !computed) out += "* not read to the end\n";
         if (computed) out += "tok/s includes the loss of every token\n";
         if (contenders.size() < 2) return out;
@@ -289,6 +307,7 @@ private:
         for (size_t i = 0; i < contenders.size(); ++i) {
             const Contender& c = contenders[i];
             ordered_json result = {{"policy", c.policy},
+                                   {"protocol", name_of(c.protocol)},
                                    {"tokens_seen", c.map.tokens_seen},
                                    {"complete", c.complete},
                                    {"perplexity", nullptr},

@@ -8,10 +8,12 @@
 
 #include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
+#include "app/palimpsest/list_lengths.h"
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/output_file.h"
 #include "app/palimpsest/pinning.h"
+#include "app/palimpsest/protocol.h"
 #include "app/palimpsest/token_source.h"
 #include "engine/eval/loss_meter.h"
 #include "kernels/base/error.h"
@@ -25,6 +27,7 @@ struct Measurement {
     std::string input;
     std::string policy;
     ordered_json policy_description;
+    std::string kept;     // how long its lists are, where that is not the budget
     bool complete = true; // false: the policy keeps everything and the input is longer than its capacity
     int32_t chunk = 0;
     engine::Loss loss;
@@ -105,12 +108,14 @@ private:
         CommonOptions options = common_;
         options.policy = policy;
         options.budget = budget;
-        engine::SessionOptions chosen = options.session(model->config(), tokens.coverage.tokens_in_input);
+        engine::SessionOptions chosen = options.session(
+            model->config(), {.input = tokens.coverage.tokens_in_input, .stream = tokens.ids.size()});
         chosen.pins = pins_in(tokens.ids, options.pins, *model, source.name());
         engine::Session session(model, chosen);
         Measurement m{.input = source.name(),
                       .policy = policy,
-                      .policy_description = policy_json(session),
+                      .policy_description = {},
+                      .kept = {},
                       .complete = true,
                       .chunk = session.options().chunk,
                       .loss = {},
@@ -120,8 +125,9 @@ private:
                       .words = 0,
                       .telemetry = {}};
         std::span<const engine::TokenId> ids(tokens.ids);
-        if (!session.policy().bounded() && ids.size() > static_cast<size_t>(session.options().budget)) {
-            ids = ids.first(static_cast<size_t>(session.options().budget));
+        const auto capacity = static_cast<size_t>(session.policy().list_budget(0, 0));
+        if (!session.policy().bounded() && ids.size() > capacity) {
+            ids = ids.first(capacity);
             m.complete = false;
         }
         const auto lengths = lengths_.empty() ? std::vector<uint64_t>{} : parse_lengths("--lengths", lengths_);
@@ -148,6 +154,8 @@ private:
         m.coverage.tokens_read = ids.size() - tokens.added;
         if (m.coverage.complete()) m.words = tokens.words;
         m.telemetry = session.telemetry();
+        m.policy_description = policy_json(session);
+        m.kept = lengths_sentence(session);
         return m;
     }
 
@@ -158,11 +166,13 @@ private:
 
     std::string table(const std::vector<Measurement>& all) const
     {
-        std::string out =
-            "chunk " + std::to_string(all[0].chunk) + "; perplexity = exp of the mean loss per token\n";
+        std::string out = "chunk " + std::to_string(all[0].chunk) + ", " + name_of(Protocol::Blind) +
+                          "; perplexity = exp of the mean loss per token\n";
         for (const Measurement& m : all) {
             char line[256];
-            out += m.input + "  " + m.policy + "  budget " + m.policy_description["budget"].dump() + "\n";
+            out += m.input + "  " + m.policy + "  budget " + m.policy_description["budget"].dump() + "  " +
+                   m.policy_description["positions"].get<std::string>() + " positions\n";
+            if (!m.kept.empty()) out += "  kept: " + m.kept + "\n";
             for (const auto& [length, loss] : m.by_length) {
                 std::snprintf(line, sizeof line, "  first %-12s perplexity %10.4f\n", format_count(length).c_str(),
                               loss.perplexity());
@@ -218,7 +228,10 @@ private:
             }
             results.push_back(result);
         }
-        return {{"schema", "palimpsest.perplexity/1"}, {"model", model_json(model)}, {"results", results}};
+        return {{"schema", "palimpsest.perplexity/1"},
+                {"protocol", name_of(Protocol::Blind)},
+                {"model", model_json(model)},
+                {"results", results}};
     }
 
     CLI::App* eval_ = nullptr;

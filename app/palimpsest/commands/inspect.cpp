@@ -10,6 +10,7 @@
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/output_file.h"
 #include "app/palimpsest/pinning.h"
+#include "app/palimpsest/protocol.h"
 #include "app/palimpsest/reading.h"
 #include "app/palimpsest/retention_picture.h"
 #include "app/palimpsest/stored_session.h"
@@ -71,8 +72,9 @@ private:
         options.read_only = true;
         StoredSession stored(*store, session_, options, console);
         check_filter(stored.model().config());
-        stored_counts_ = {{"tokens_fed_again", stored.tokens_fed_again()},
-                          {"bytes_written", stored.bytes_written()}};
+        stored_facts_ = {{"tokens_fed_again", stored.tokens_fed_again()},
+                         {"bytes_written", stored.bytes_written()}};
+        if (!stored.question().empty()) stored_facts_["question"] = stored.question();
         show(stored.session(), stored.coverage(), map_file, console);
     }
 
@@ -112,7 +114,7 @@ private:
         SourceTokens tokens = read_source(source_, *model, UINT64_MAX, console);
         coverage = tokens.coverage;
         coverage.tokens_read = coverage.tokens_in_input;
-        engine::SessionOptions options = common_.session(model->config(), coverage.tokens_in_input);
+        engine::SessionOptions options = common_.session(model->config(), {.input = coverage.tokens_in_input});
         options.pins = pins_in(tokens.ids, common_.pins, *model, source_.name());
         auto session = std::make_unique<engine::Session>(model, options);
         Progress progress(console, style, source_.name(), std::nullopt);
@@ -126,6 +128,8 @@ private:
     {
         if (!session.finish(feed)) throw Interrupted{"stopped while reading; nothing was written"};
     }
+
+    Protocol protocol() const { return stored_facts_.contains("question") ? Protocol::Steered : Protocol::Blind; }
 
     MapFilter filter() const
     {
@@ -165,16 +169,13 @@ private:
     nlohmann::ordered_json json(const engine::Session& session, const engine::RetentionMap& map,
                                 const Coverage& coverage) const
     {
-        nlohmann::ordered_json result = {{"schema", "palimpsest.retention/1"},
-                                         {"model", model_json(session.model())},
-                                         {"policy", policy_json(session)},
-                                         {"tokens_seen", map.tokens_seen},
-                                         {"coverage", coverage.json()},
-                                         {"reach", reach_json(map)},
-                                         {"memory", memory_json(session.telemetry())},
-                                         {"pins", pins_json(session)},
-                                         {"heads", heads_json(map, filter())}};
-        result.update(stored_counts_);
+        nlohmann::ordered_json result = {
+            {"schema", "palimpsest.retention/1"}, {"model", model_json(session.model())},
+            {"policy", policy_json(session)},     {"protocol", name_of(protocol())},
+            {"tokens_seen", map.tokens_seen},     {"coverage", coverage.json()},
+            {"reach", reach_json(map)},           {"memory", memory_json(session.telemetry())},
+            {"pins", pins_json(session)},         {"heads", heads_json(map, filter())}};
+        result.update(stored_facts_);
         return result;
     }
 
@@ -193,7 +194,7 @@ private:
     TokenSource source_;
     std::string map_file_, session_, database_;
     int32_t layer_ = -1, head_ = -1;
-    nlohmann::ordered_json stored_counts_ = nlohmann::ordered_json::object(); // with --session
+    nlohmann::ordered_json stored_facts_ = nlohmann::ordered_json::object(); // with --session
 };
 
 } // namespace

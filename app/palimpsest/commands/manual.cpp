@@ -1,7 +1,12 @@
-// `manual`: the man page, made from the same definitions as --help. Not listed in the help; packaging calls it.
+// `manual`: the man page, made from the same definitions as --help; with --policies the reference of
+// docs/policies.md, made from the registry. Not listed in the help; packaging and docs/update.py call it.
+
+#include <algorithm>
+#include <iterator>
 
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/output.h"
+#include "engine/policy/registry.h"
 
 namespace palimpsest::app {
 namespace {
@@ -39,18 +44,76 @@ void print_command(const CLI::App& command, const std::string& path, std::ostrea
         print_command(*below, name, out);
 }
 
+// Text for a cell of a Markdown table.
+std::string cell(const std::string& text)
+{
+    std::string out;
+    for (const char c : text)
+        out += c == '|' ? std::string("\\|") : std::string(1, c);
+    return out;
+}
+
+void print_parameters(const std::vector<engine::ParameterInfo>& parameters, std::ostream& out)
+{
+    if (parameters.empty()) return;
+    out << "\n| parameter | meaning | default | range |\n|---|---|---|---|\n";
+    for (const engine::ParameterInfo& p : parameters)
+        out << "| `" << p.key << "` | " << cell(p.meaning) << " | " << cell(p.default_text) << " | "
+            << cell(p.range) << " |\n";
+}
+
+bool are_same(const engine::ParameterInfo& a, const engine::ParameterInfo& b)
+{
+    return a.key == b.key && a.meaning == b.meaning && a.default_text == b.default_text && a.range == b.range;
+}
+
+bool is_of_every_policy(const engine::ParameterInfo& parameter)
+{
+    const auto takes_it = [&](const engine::PolicyInfo& policy) {
+        return std::any_of(policy.parameters.begin(), policy.parameters.end(),
+                           [&](const engine::ParameterInfo& p) { return are_same(p, parameter); });
+    };
+    return std::all_of(engine::policies().begin(), engine::policies().end(), takes_it);
+}
+
+void print_policy(const engine::PolicyInfo& policy, std::ostream& out)
+{
+    out << "\n### `" << policy.name << "`\n\n"
+        << policy.keeps << "\n\n- signals: " << policy.signals << "\n- cost: " << policy.cost
+        << "\n- positions: " << policy.positions << '\n';
+    if (!policy.paper.empty()) out << "- paper: " << policy.paper << '\n';
+    std::vector<engine::ParameterInfo> own;
+    std::copy_if(policy.parameters.begin(), policy.parameters.end(), std::back_inserter(own),
+                 [](const engine::ParameterInfo& p) { return !is_of_every_policy(p); });
+    print_parameters(own, out);
+}
+
+void print_policies(std::ostream& out)
+{
+    std::vector<engine::ParameterInfo> common;
+    for (const engine::ParameterInfo& p : engine::policies().front().parameters)
+        if (is_of_every_policy(p)) common.push_back(p);
+    out << "Every policy takes:\n";
+    print_parameters(common, out);
+    for (const engine::PolicyInfo& policy : engine::policies())
+        print_policy(policy, out);
+}
+
 class Manual final : public Command {
 public:
     explicit Manual(CLI::App& parent) : parent_(parent)
     {
         command_ = parent.add_subcommand("manual", "print the manual page");
         command_->group(""); // not in the help
+        command_->add_flag("--policies", policies_, "print the reference of all cache policies, in Markdown");
     }
     bool chosen() const override { return command_->parsed(); }
 
-    void run(Console& console) override
+    void run(Console& console) override { policies_ ? print_policies(console.out) : print_page(console.out); }
+
+private:
+    void print_page(std::ostream& out) const
     {
-        std::ostream& out = console.out;
         out << ".TH PALIMPSEST 1 \"\" \"palimpsest " << PALIMPSEST_VERSION << "\"\n"
             << ".SH NAME\npalimpsest \\- read documents of any length with a language model of fixed memory\n"
             << ".SH SYNOPSIS\n.B palimpsest\n.I SUBCOMMAND\n[\\fIOPTION\\fR...]\n.SH DESCRIPTION\n";
@@ -71,9 +134,9 @@ public:
             << ".TP\n.I $XDG_DATA_HOME/palimpsest/models/\nmodels that \\fB\\-\\-model\\fR finds by name\n";
     }
 
-private:
     CLI::App& parent_;
     CLI::App* command_ = nullptr;
+    bool policies_ = false;
 };
 
 } // namespace

@@ -3,12 +3,15 @@
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/pinning.h"
+#include "app/palimpsest/protocol.h"
 #include "app/palimpsest/reading.h"
 #include "app/palimpsest/stored_session.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::app {
 namespace {
+
+using nlohmann::ordered_json;
 
 class Read final : public Command {
 public:
@@ -22,6 +25,10 @@ public:
                          "save the state at most this often while reading")
             ->check(CLI::Range(0.0, 86400.0))
             ->capture_default_str();
+        command_->add_option(
+            "--question", options_.question,
+            "read with this question in mind: its rows look at every chunk, so that the policy keeps "
+            "what they attend to; it belongs to the session");
         command_->add_flag("--again", options_.again,
                            "read a file that is in the session, as it was or changed, as a further document");
         command_->add_flag("--reread", options_.reread, "read again what a state that cannot be used has lost");
@@ -48,8 +55,11 @@ public:
         check_complete(coverage, options_.common.require_complete, session_);
         if (options_.common.json) {
             const engine::RetentionMap map = session.session().retention();
+            const bool steered = !session.question().empty();
             write_json(console.out, {{"schema", "palimpsest.session/1"},
                                      {"session", session_},
+                                     {"protocol", name_of(steered ? Protocol::Steered : Protocol::Blind)},
+                                     {"question", steered ? ordered_json(session.question()) : ordered_json()},
                                      {"tokens_seen", map.tokens_seen},
                                      {"coverage", coverage.json()},
                                      {"reach", reach_json(map)},
@@ -61,6 +71,9 @@ public:
                                      {"pins", pins_json(session.session())}});
             return;
         }
+        if (!options_.common.events && !session.question().empty())
+            console.err << "protocol: " << name_of(Protocol::Steered) << ", by '" << visible(session.question())
+                        << "'\n";
         write_receipt(console, options_.common.events, session.session(), coverage);
     }
 

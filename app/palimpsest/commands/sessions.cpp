@@ -94,6 +94,13 @@ private:
 
     std::unique_ptr<Store> open(Access access) const { return open_store(database_, access); }
 
+    // That its documents are read with in mind; null without one, or if its settings cannot be read.
+    static ordered_json question(const SessionInfo& info)
+    {
+        const auto options = ordered_json::parse(info.options, nullptr, false);
+        return options.is_object() ? options.value("question", ordered_json()) : ordered_json();
+    }
+
     ordered_json summary(Store& store, const SessionInfo& info) const
     {
         uint64_t bytes = 0, tokens = 0, seen = 0;
@@ -103,8 +110,9 @@ private:
         }
         for (const storage::StreamPart& part : store.conversations.stream(info.id))
             tokens += part.tokens;
-        return {{"name", info.name},    {"model", info.model_name}, {"tokens", tokens},
-                {"tokens_saved", seen}, {"state_bytes", bytes},     {"changed", utc(info.changed_ms)}};
+        return {{"name", info.name},         {"model", info.model_name}, {"tokens", tokens},
+                {"tokens_saved", seen},      {"state_bytes", bytes},     {"changed", utc(info.changed_ms)},
+                {"question", question(info)}};
     }
 
     void list(Console& console)
@@ -153,6 +161,8 @@ private:
         if (json_) return write_json(console.out, result);
         console.out << visible(info.name) << ", " << visible(info.model_name) << ", last used "
                     << utc(info.changed_ms) << '\n';
+        if (result["question"].is_string())
+            console.out << "question  " << visible(result["question"].get<std::string>()) << '\n';
         for (const ordered_json& d : documents)
             console.out << "document  " << visible(d["title"].get<std::string>()) << ", "
                         << format_count(d["tokens"]) << " tokens, " << format_count(d["sections"].size())

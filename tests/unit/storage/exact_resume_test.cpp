@@ -1,5 +1,6 @@
 // Contract 7 of the engine through the store: wherever a session is cut, saved, and opened again from the database
-// file, it goes on bit for bit as the one that was never cut, for every policy, greedy and sampled.
+// file, it goes on bit for bit as the one that was never cut: for every policy, for axes crossed, for readings with
+// a question in mind, greedy and sampled.
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -56,11 +57,35 @@ std::shared_ptr<const Model> random_model(Dice& dice, uint32_t seed)
     return model;
 }
 
-SessionOptions random_options(Dice& dice, const PolicyInfo& policy, bool sampled)
+struct Setting {
+    std::string policy;
+    bool steered = false;
+};
+
+// Every policy as it is, and what else there is to be saved: lists of unequal and changing length, moments,
+// averages in place of entries, choices that wait.
+std::vector<Setting> settings()
+{
+    std::vector<Setting> all;
+    for (const PolicyInfo& policy : policies())
+        all.push_back({policy.name});
+    for (const char* spec : {"treekv:budget=pyramid", "h2o:budget=auto", "snapkv:budget=auto,heads=ada",
+                             "pyramidkv:allocation=entropy", "pyramidkv:nested=true", "hbw-kv:representative=avg",
+                             "treekv-log:schedule=every:8", "cake:schedule=once"})
+        all.push_back({spec});
+    for (const char* spec : {"snapkv", "cake", "treekv"})
+        all.push_back({spec, true});
+    return all;
+}
+
+const std::vector<TokenId> question = {5, 17, 3, 80, 41, 17, 2};
+
+SessionOptions random_options(Dice& dice, const Setting& setting, bool sampled)
 {
     SessionOptions o;
-    o.policy = PolicySpec::parse(policy.name);
-    o.budget = policy.name == "full" ? 1024 : dice.between(40, 96);
+    o.policy = PolicySpec::parse(setting.policy);
+    o.budget = setting.policy == "full" ? 1024 : dice.between(40, 96);
+    if (setting.steered) o.probe_room = static_cast<int32_t>(question.size());
     o.chunk = dice.one_of({8, 16, 24});
     o.positions = dice.one_of({PositionMode::Contiguous, PositionMode::Original});
     o.kv_type = dice.one_of({kernels::DType::F32, kernels::DType::F16, kernels::DType::BF16});
@@ -119,13 +144,13 @@ struct Answer {
 // One session under its options, and where it can be cut.
 class Scenario {
 public:
-    Scenario(const PolicyInfo& policy, bool sampled, uint32_t seed)
-        : dice_(seed), model_(random_model(dice_, seed)), options_(random_options(dice_, policy, sampled)),
-          text_(random_text(dice_))
+    Scenario(const Setting& setting, bool sampled, uint32_t seed)
+        : dice_(seed), model_(random_model(dice_, seed)), options_(random_options(dice_, setting, sampled)),
+          steered_(setting.steered), text_(random_text(dice_))
     {
-        Session session(model_, options_);
-        session.feed(text_);
-        whole_ = Answer::of(session);
+        const auto session = begun();
+        session->feed(text_);
+        whole_ = Answer::of(*session);
         owner_ = Conversations(*database_).create({.name = "s", .model = "m", .model_name = "m", .options = "{}"});
     }
 
@@ -139,10 +164,10 @@ public:
     {
         const int32_t said = dice_.between(0, answer_tokens - 1);
         INFO("after " << said << " tokens of the answer");
-        Session session(model_, options_);
-        session.feed(text_);
-        session.generate({.max_tokens = said, .stop = {}, .token = {}, .is_end = {}});
-        const auto restored = reopened(session);
+        const auto session = begun();
+        session->feed(text_);
+        session->generate({.max_tokens = said, .stop = {}, .token = {}, .is_end = {}});
+        const auto restored = reopened(*session);
         check_rest(*restored, said);
     }
     // A process that died: the state is from before the answer, whose first tokens are known.
@@ -150,23 +175,30 @@ public:
     {
         const int32_t said = dice_.between(0, answer_tokens - 1);
         INFO("after " << said << " stored tokens of an answer");
-        Session session(model_, options_);
-        session.feed(text_);
-        const auto restored = reopened(session);
+        const auto session = begun();
+        session->feed(text_);
+        const auto restored = reopened(*session);
         const std::span<const TokenId> stored(whole_.tokens.data(), static_cast<size_t>(said));
         CHECK(restored->replay(stored, false) == said);
         check_rest(*restored, said);
     }
 
 private:
+    std::unique_ptr<Session> begun() const
+    {
+        auto session = std::make_unique<Session>(model_, options_);
+        if (steered_) session->set_probe(question);
+        return session;
+    }
+
     int32_t text_size() const { return static_cast<int32_t>(text_.size()); }
 
     void cut_text(int32_t read)
     {
         INFO("after " << read << " of " << text_size() << " tokens of the text, chunk " << options_.chunk);
-        Session session(model_, options_);
-        session.feed(std::span(text_).first(static_cast<size_t>(read)));
-        const auto restored = reopened(session);
+        const auto session = begun();
+        session->feed(std::span(text_).first(static_cast<size_t>(read)));
+        const auto restored = reopened(*session);
         CHECK(restored->pending() == read % options_.chunk);
         restored->feed(std::span(text_).subspan(static_cast<size_t>(read)));
         check_rest(*restored, 0);
@@ -190,6 +222,7 @@ private:
     Dice dice_;
     std::shared_ptr<const Model> model_;
     SessionOptions options_;
+    bool steered_;
     std::vector<TokenId> text_;
     Answer whole_;
     ScratchDatabase database_;
@@ -206,13 +239,14 @@ bool full_level()
 
 TEST_CASE("wherever a session is cut, it goes on bit for bit")
 {
-    const int rounds = full_level() ? 7 : 1; // of four cuts, for each policy, greedy and sampled
+    const int rounds = full_level() ? 7 : 1; // of four cuts, for each setting, greedy and sampled
     uint32_t seed = 0;
     for (int round = 0; round < rounds; ++round) {
-        for (const PolicyInfo& policy : policies()) {
+        for (const Setting& setting : settings()) {
             for (const bool sampled : {false, true}) {
-                INFO(policy.name << (sampled ? ", sampled" : ", greedy") << ", seed " << ++seed);
-                Scenario scenario(policy, sampled, seed);
+                INFO(setting.policy << (setting.steered ? ", steered" : "") << (sampled ? ", sampled" : ", greedy")
+                                    << ", seed " << ++seed);
+                Scenario scenario(setting, sampled, seed);
                 scenario.cut_between_chunks();
                 scenario.cut_in_a_chunk();
                 scenario.cut_in_the_answer();

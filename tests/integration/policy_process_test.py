@@ -1,0 +1,296 @@
+#!/usr/bin/env python3
+"""Every cache policy as a user meets it: explained, read with, inspected, stored and resumed; budgets that the policy
+chooses; reading with a question in mind. Usage: policy_process_test.py PALIMPSEST MODEL_FIXTURES"""
+import json
+import os
+import signal
+
+from session_harness import FULL, MODEL, SMALL, ProgramTest, run, text
+
+CONTEXT = 256  # of the fixture model
+KEEPS_ALL = ("full", "quest", "twilight")
+UNSCORED = ("full", "quest", "twilight", "streaming", "lacache")
+RAGGED = ("pyramidkv", "adakv", "cake:window=16", "refreekv:full_layers=0,threshold=0.2", "twilight-evict", "treekv:budget=pyramid", "snapkv:heads=ada")
+CHOOSES = ("h2o", "tova", "snapkv", "treekv", "treekv-log", "hbw-kv", "adakv")  # with budget=auto
+LAYERS, HEADS, BUDGET, CHUNK = 2, 2, 64, 16
+
+
+class PolicyTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.book = self.file("book.txt", text(60, 1))  # fits the context with an answer
+        self.policies = self.document("policies", "list")["policies"]
+
+    def fails(self, status, code, *arguments, **more):
+        errors = [line for line in self.run_command(*arguments, status=status, **more).stderr.decode().splitlines()
+                  if line.startswith("palimpsest: ")]
+        self.assertEqual(len(errors), 1, errors)
+        self.assertTrue(errors[0].endswith("[%s]" % code), errors[0])
+        return errors[0]
+
+    # -- every policy --------------------------------------------------------------------------------------------------
+
+    def test_every_policy_is_explained(self):
+        names = [p["name"] for p in self.policies]
+        self.assertEqual(len(names), len(set(names)))
+        for name in names:
+            with self.subTest(policy=name):
+                shown = self.run_command("policies", "show", name).stdout.decode()
+                described = self.document("policies", "show", name)
+                for field in ("keeps", "signals", "cost", "positions", "paper"):
+                    self.assertTrue(described[field] or (name, field) == ("full", "paper"))
+                    self.assertIn(described[field], shown)
+                for parameter in described["parameters"]:
+                    self.assertEqual(set(parameter), {"key", "meaning", "default", "range"})
+                    self.assertTrue(all(parameter.values()), parameter)
+                    self.assertIn(parameter["key"], shown)
+                    self.assertIn(parameter["range"], shown)
+
+    def test_every_policy_reads_and_shows_what_it_keeps(self):
+        for policy in self.policies:
+            name = policy["name"]
+            with self.subTest(policy=name):
+                budget = [] if name in KEEPS_ALL else ["--budget", str(BUDGET)]
+                settings = ["--model", MODEL, "--chunk", str(CHUNK), "--policy", name, *budget]
+                shown = self.document("inspect", self.book, *settings)
+                self.assertEqual(shown["policy"]["name"], name)
+                lengths = [len(h["tokens"]) for h in shown["heads"]]
+                if name in KEEPS_ALL:
+                    self.assertEqual(set(lengths), {shown["tokens_seen"]})
+                else:
+                    self.assertLess(BUDGET, shown["tokens_seen"])
+                    self.assertLessEqual(sum(lengths), LAYERS * HEADS * BUDGET)
+                    self.assertGreater(min(lengths), 0)
+                for head in shown["heads"]:
+                    self.assertEqual(head["tokens"], sorted(set(head["tokens"])))
+                    self.assertLess(head["tokens"][-1], shown["tokens_seen"])
+                self.assertEqual(shown["policy"]["budgets"]["layers"],
+                                 [sum(lengths[l * HEADS:(l + 1) * HEADS]) / HEADS for l in range(LAYERS)])
+                self.assertAlmostEqual(sum(shown["reach"]["kept_by_tenth_of_the_input"]), 1)
+                again = self.document("inspect", self.book, *settings, "--threads", "1")
+                self.assertEqual(again["heads"], shown["heads"])
+                summary = self.document("summarize", self.book, *settings, "--max-tokens", "6")
+                self.assertEqual(summary["coverage"]["tokens_read"], summary["coverage"]["tokens_in_input"])
+                self.assertEqual(summary["protocol"], "blind")
+                picture = self.run_command("inspect", self.book, *settings)
+                self.assertIn("│".encode(), picture.stdout)
+                uneven = len(set(lengths)) > 1
+                self.assertEqual(b"\nkept: " in b"\n" + picture.stderr, uneven)
+
+    def test_budgets_are_spread_where_a_policy_says_so(self):
+        for name in RAGGED:
+            shown = self.document("inspect", self.book, *SMALL, "--policy", name)
+            self.assertGreater(len({len(h["tokens"]) for h in shown["heads"]}), 1, name)
+
+    def test_memory_and_slots_are_those_of_the_lists(self):
+        for name in [p["name"] for p in self.policies if p["name"] not in KEEPS_ALL]:
+            with self.subTest(policy=name):
+                result = self.run_command("inspect", self.book, *SMALL, "--policy", name, "--events", "--json")
+                kept = sum(len(h["tokens"]) for h in json.loads(result.stdout)["heads"])
+                events = [json.loads(line) for line in result.stderr.decode().splitlines()]
+                last = [e for e in events if e["event"] == "progress"][-1]
+                self.assertLessEqual(last["slots_used"], last["slots_capacity"])
+                self.assertGreaterEqual(last["slots_capacity"], kept)
+
+    # -- budgets that are chosen ---------------------------------------------------------------------------------------
+
+    def test_a_policy_that_scores_chooses_its_budget(self):
+        for name in CHOOSES:
+            with self.subTest(policy=name):
+                read = lambda budget: self.document("inspect", self.book, "--model", MODEL, "--chunk", str(CHUNK),
+                                                    "--policy", name, "--budget", budget)
+                chosen = read("auto:64")
+                budgets = chosen["policy"]["budgets"]
+                self.assertEqual((chosen["policy"]["budget"], budgets["mode"], budgets["cap"]), (64, "auto", 64))
+                self.assertEqual(chosen["policy"]["parameters"]["budget"], "auto")
+                self.assertTrue(all(0 < length <= 64 for length in budgets["layers"]), budgets)
+                self.assertEqual(read("auto:25%")["policy"]["budget"], chosen["coverage"]["tokens_in_input"] // 4)
+
+    def test_what_was_chosen_is_said(self):
+        result = self.run_command("summarize", self.book, "--model", MODEL, "--chunk", "16", "--budget", "auto:64",
+                                  "--policy", "h2o", "--max-tokens", "4")
+        self.assertRegex(result.stderr.decode(), r"\nkept:     [\d.]+ to [\d.]+ tokens per layer and head, [\d.]+ on average; "
+                                                 r"as many as attention needs, at most 64\n")
+        compared = self.document("compare", self.book, "--policies", "h2o,snapkv", "--budgets", "auto:64,64", "--model", MODEL,
+                                 "--chunk", "16")
+        self.assertEqual([r["policy"]["budgets"]["mode"] for r in compared["results"]], ["auto", "given"] * 2)
+        for r in compared["results"]:
+            lengths = [len(h["tokens"]) for h in r["heads"]]
+            self.assertEqual(r["policy"]["budgets"]["layers"], [sum(lengths[:2]) / 2, sum(lengths[2:]) / 2])
+        measured = self.document("eval", "ppl", self.book, "--model", MODEL, "--policy", "snapkv", "--budget", "auto:64")
+        self.assertEqual(measured["results"][0]["policy"]["budgets"]["mode"], "auto")
+        self.assertEqual(measured["protocol"], "blind")
+
+    def test_a_session_keeps_how_its_budget_is_chosen(self):
+        cache = ["--model", MODEL, "--chunk", "16", "--policy", "h2o"]
+        read = self.document("read", self.book, "--session", "s", *cache, "--budget", "auto:64")
+        self.assertEqual(read["policy"]["budgets"]["mode"], "auto")
+        self.assertEqual(self.document("sessions", "show", "s")["options"]["policy_given"], "h2o:budget=auto")
+        for budget in ("auto", "auto:64"):  # the same, and nothing is read again
+            again = self.document("read", self.book, "--session", "s", *cache, "--budget", budget)
+            self.assertEqual((again["policy"], again["tokens_fed_again"]), (read["policy"], 0))
+        for budget in ("64", "auto:48"):
+            self.assertIn("auto:64", self.fails(2, "PAL-SESSION-06", "read", self.book, "--session", "s", *cache, "--budget", budget))
+        self.document("read", self.book, "--session", "fixed", *cache, "--budget", "64")
+        self.fails(2, "PAL-SESSION-06", "read", self.book, "--session", "fixed", "--budget", "auto")
+
+    def test_budgets_that_cannot_be(self):
+        inspect = ["inspect", self.book, "--model", MODEL, "--chunk", "16"]
+        for name in {p["name"] for p in self.policies} - set(CHOOSES):
+            with self.subTest(policy=name):
+                error = json.loads(self.run_command(*inspect, "--policy", name, "--budget", "auto", "--json", status=2).stderr)
+                self.assertRegex(error["code"], r"^PAL-POLICY-0[234]$")
+                self.assertIn("budget", error["text"])
+                self.assertTrue(error["hint"])
+        for policy in self.policies:
+            if policy["name"] not in ("full", "refreekv"):
+                self.assertIn("only full and refreekv",
+                              self.fails(2, "PAL-POLICY-04", *inspect, "--policy", policy["name"], "--budget", "none"))
+        self.fails(2, "PAL-OPTION-03", *inspect, "--budget", "auto:")
+        self.fails(2, "PAL-OPTION-03", *inspect, "--budget", "auto:none")
+        self.assertIn("exclude each other",
+                      self.fails(2, "PAL-OPTION-01", *inspect, "--policy", "snapkv:budget=pyramid", "--budget", "auto"))
+
+    # -- reading with a question in mind -----------------------------------------------------------------------------
+
+    def steered(self, session, question, *more, book=None, policy="snapkv"):
+        return self.document("read", book or self.book, "--session", session, *SMALL, "--policy", policy,
+                             *(["--question", question] if question else []), *more)
+
+    def kept(self, session):
+        return self.document("inspect", "--session", session)["heads"]
+
+    def test_a_question_changes_what_is_kept(self):
+        blind = self.steered("blind", None)
+        self.assertEqual((blind["protocol"], blind["question"]), ("blind", None))
+        who = self.steered("who", "who wrote the book?")
+        self.assertEqual((who["protocol"], who["question"]), ("steered", "who wrote the book?"))
+        self.steered("sea", "was the sea calm?")
+        self.assertEqual(len({json.dumps(self.kept(name)) for name in ("blind", "who", "sea")}), 3)
+        # Its rows are not stored.
+        self.assertEqual(who["tokens_seen"], blind["tokens_seen"])
+        self.assertEqual([len(h["tokens"]) for h in self.kept("who")], [len(h["tokens"]) for h in self.kept("blind")])
+
+    def test_the_question_belongs_to_the_session(self):
+        self.steered("s", "who wrote the book?")
+        state = self.state("s")
+        again = self.document("read", self.book, "--session", "s")
+        self.assertEqual((again["question"], again["tokens_fed_again"]), ("who wrote the book?", 0))
+        self.assertEqual(self.state("s"), state)
+        self.assertEqual(self.document("sessions", "list")["sessions"][0]["question"], "who wrote the book?")
+        self.assertEqual(self.document("sessions", "show", "s")["question"], "who wrote the book?")
+        self.assertIn(b"question  who wrote the book?\n", self.run_command("sessions", "show", "s").stdout)
+        for command in (["ask", "--session", "s", "who?", "--max-tokens", "2"], ["inspect", "--session", "s"]):
+            shown = self.document(*command)
+            self.assertEqual((shown["protocol"], shown["question"]), ("steered", "who wrote the book?"))
+        self.assertIn("who wrote", self.fails(2, "PAL-SESSION-06", "read", self.book, "--session", "s", "--question", "where?"))
+        self.steered("blind", None)
+        self.fails(2, "PAL-SESSION-06", "read", self.book, "--session", "blind", "--question", "where?")
+        self.assertIsNone(self.document("sessions", "show", "blind")["question"])
+        self.run_command("sessions", "fork", "s", "copy")
+        moved = os.path.join(self.folder, "s.palimpsest")
+        self.run_command("sessions", "export", "s", moved)
+        self.run_command("sessions", "import", moved, "--name", "moved")
+        for name in ("copy", "moved"):
+            self.assertEqual(self.document("read", self.book, "--session", name)["question"], "who wrote the book?")
+            self.assertEqual(self.state(name), state)
+
+    def test_what_is_said_to_a_steered_session_is_taken_in_again_alike(self):
+        other = self.file("other.txt", text(60, 2))
+        self.steered("s", "who wrote the book?")
+        self.run_command("chat", "--session", "s", "--max-tokens", "5", "--temperature", "0", stdin=b"who?\nand where was the sea?\n")
+        self.document("read", other, "--session", "s")
+        state, kept = self.state("s"), self.kept("s")
+        self.run_command("sessions", "strip", "s")
+        self.assertGreater(self.document("read", other, "--session", "s")["tokens_fed_again"], 0)
+        self.assertEqual(self.kept("s"), kept)
+        self.assertEqual(self.state("s"), state)
+
+    def test_a_reading_that_was_stopped_goes_on_bit_for_bit(self):
+        book = self.file("long.txt", text(200000 if FULL else 20000, 3))
+        for policy, question in [("snapkv", "who wrote the book?"), ("h2o:budget=auto", "was the sea calm?"),
+                                 *((name, None) for name in RAGGED)]:
+            with self.subTest(policy=policy):
+                self.steered(policy + " whole", question, book=book, policy=policy)
+                name = policy + " cut"
+                arguments = ["read", book, "--session", name, *SMALL, "--policy", policy, "--events",
+                             "--checkpoint-seconds", "0.05", *(["--question", question] if question else [])]
+                process = self.start(*arguments)
+                process.stderr.readline()
+                process.send_signal(signal.SIGINT)
+                process.communicate(timeout=60)
+                self.assertEqual(process.returncode, 130)
+                part = self.document("sessions", "show", name)["states"][0]["tokens_seen"]
+                rest = self.document("read", book, "--session", name)
+                self.assertLess(part, rest["tokens_seen"])
+                self.assertEqual(self.state(name), self.state(policy + " whole"))
+
+    def test_each_question_steers_a_reading_of_its_own(self):
+        ask = lambda *questions: self.document("ask", self.book, *questions, *SMALL, "--policy", "snapkv", "--steer", "--max-tokens", "8")
+        both = ask("who wrote?", "was the sea calm?")
+        alone = [ask(question) for question in ("who wrote?", "was the sea calm?")]
+        self.assertEqual(both["protocol"], "steered")
+        for answer, single in zip(both["answers"], alone):
+            self.assertEqual(answer.pop("reach"), single["reach"])
+            self.assertEqual(answer, single["answers"][0])
+        self.steered("s", "was the sea calm?")
+        stored = self.document("ask", "--session", "s", "was the sea calm?", "--max-tokens", "8")
+        self.assertEqual(stored["answers"], alone[1]["answers"])
+        self.assertIn(b"\nprotocol: steered\n", self.run_command("ask", self.book, "who?", *SMALL, "--steer").stderr)
+
+    def test_a_summary_is_steered_by_its_instruction(self):
+        arguments = ["summarize", self.book, *SMALL, "--policy", "snapkv", "--prompt", "Say who wrote it.", "--max-tokens", "8"]
+        steered = self.document(*arguments, "--steer")
+        self.assertEqual(steered["protocol"], "steered")
+        asked = self.document("ask", self.book, "Say who wrote it.", *SMALL, "--policy", "snapkv", "--steer", "--max-tokens", "8")
+        self.assertEqual(steered["answers"], asked["answers"])
+        stored = self.document(*arguments, "--steer", "--session", "s")
+        self.assertEqual(stored["answers"], steered["answers"])
+        self.assertEqual(self.document("sessions", "show", "s")["question"], "Say who wrote it.")
+        self.fails(2, "PAL-OPTION-01", *arguments, "--question-last", "--session", "t")
+
+    def test_document_and_question_as_one_input(self):
+        for policy in ("snapkv", "snapkv:schedule=once"):
+            last = self.document("ask", self.book, "who wrote?", *SMALL, "--policy", policy, "--question-last", "--max-tokens", "8")
+            self.assertEqual(last["protocol"], "question-last")
+            self.assertEqual(last["coverage"]["tokens_read"], last["coverage"]["tokens_in_input"])
+        everything = ["ask", self.book, "who wrote?", "--model", MODEL, "--chunk", "16", "--policy", "full", "--max-tokens", "8"]
+        # Where everything is kept it makes no difference when the question is known.
+        self.assertEqual(self.document(*everything, "--question-last")["answers"], self.document(*everything)["answers"])
+
+    def test_questions_that_cannot_be_kept_in_mind(self):
+        for name in UNSCORED:
+            with self.subTest(policy=name):
+                budget = [] if name in KEEPS_ALL else ["--budget", "64"]
+                arguments = ["--model", MODEL, "--chunk", "16", "--policy", name, *budget]
+                self.assertIn("such as", self.fails(2, "PAL-OPTION-06", "read", self.book, "--session", "s", *arguments, "--question", "who?"))
+                self.fails(2, "PAL-OPTION-06", "ask", self.book, "who?", *arguments, "--steer")
+        self.fails(2, "PAL-OPTION-06", "read", self.book, "--session", "s", *SMALL, "--question", " ")
+        self.fails(2, "PAL-OPTION-06", "read", self.book, "--session", "s", *SMALL, "--question", "who? " * 200)
+        self.assertEqual(self.document("sessions", "list")["sessions"], [])
+        self.steered("s", "who?")
+        self.assertIn("read", self.fails(2, "PAL-OPTION-01", "ask", "--session", "s", "where?", "--steer"))
+        self.fails(2, "PAL-OPTION-01", "ask", "--session", "s", "where?", "--question-last")
+        self.fails(2, "PAL-OPTION-01", "ask", self.book, "where?", *SMALL, "--steer", "--question-last")
+        self.fails(2, "PAL-OPTION-01", "ask", self.book, "a?", "b?", *SMALL, "--steer", "--continue")
+        self.fails(2, "PAL-OPTION-01", "ask", "-", "a?", "b?", *SMALL, "--steer", stdin=b"the sea")
+
+    # -- positions -----------------------------------------------------------------------------------------------------
+
+    def test_original_positions_only_where_the_whole_stream_fits(self):
+        long_book = self.file("long.txt", text(600, 4))
+        measure = lambda book, *more: self.document("eval", "ppl", book, *SMALL, "--policies", "snapkv,h2o", *more)["results"]
+        compare = lambda book: self.document("compare", book, *SMALL, "--policies", "snapkv,h2o")["results"]
+        modes = lambda results: [r["policy"]["positions"] for r in results]
+        self.assertEqual(modes(measure(self.book)), ["original", "contiguous"])
+        self.assertEqual(modes(compare(self.book)), ["original", "contiguous"])
+        self.assertEqual(modes(measure(long_book)), ["contiguous", "contiguous"])
+        self.assertEqual(modes(compare(long_book)), ["contiguous", "contiguous"])
+        self.assertEqual(modes(measure(long_book, "--first", "200")), ["original", "contiguous"])
+        self.assertEqual(modes(measure(self.book, "--positions", "contiguous")), ["contiguous", "contiguous"])
+        self.assertIn(b"original positions", self.run_command("eval", "ppl", self.book, *SMALL, "--policy", "snapkv").stdout)
+        self.assertEqual(self.steered("s", None)["policy"]["positions"], "contiguous")
+
+
+if __name__ == "__main__":
+    run(__name__)
