@@ -43,8 +43,10 @@ bool ComposedPolicy::couples_layers() const
 
 int32_t ComposedPolicy::list_budget(int32_t layer, int32_t) const
 {
-    if (!bounded())
-        return parts_.budget || parts_.retrieval ? context_.context : std::min(context_.budget, context_.context);
+    if (!bounded()) {
+        const bool by_context = parts_.budget || parts_.retrieval || context_.budget == no_budget;
+        return by_context ? context_.context : context_.budget;
+    }
     const int64_t size = int64_t{parts_.budget->most(layer)} + parts_.ends.sinks + parts_.ends.recent +
                          static_cast<int64_t>(context_.pins.tokens()) + schedule_.excess - 1;
     return static_cast<int32_t>(std::min<int64_t>(size, std::numeric_limits<int32_t>::max()));

@@ -276,6 +276,9 @@ HWY_INLINE void LogitsOfSegment(const DecodeAttendArgs& args, const DecodeSegmen
     const bool turn_keys = !args.rotation.keys_rotated;
     const int64_t half = turn_keys ? table.rotary_dim / 2 : 0;
     const bool whole = dim % lanes == 0 && half % lanes == 0;
+    BlockRows keys;
+    for (int64_t v = 0; v < block_ranks; ++v)
+        keys.turns[v] = table.cos_sin + v * table.rotary_dim;
     for (int64_t first = segment.first; first < segment.last; first += block_ranks) {
         const int64_t ahead = std::min(first + 2 * block_ranks, segment.last);
         for (int64_t rank = first + block_ranks; rank < ahead; ++rank)
@@ -283,12 +286,9 @@ HWY_INLINE void LogitsOfSegment(const DecodeAttendArgs& args, const DecodeSegmen
 
         const int64_t first_rank = segment.read.rank(first);
         if (turn_keys || first == segment.first) TurnQueries(args, segment, first_rank);
-        BlockRows keys;
         keys.count = std::min(block_ranks, segment.last - first);
-        for (int64_t v = 0; v < keys.count; ++v) {
+        for (int64_t v = 0; v < keys.count; ++v)
             keys.at[v] = list.key(rows[first + v]);
-            keys.turns[v] = table.cos_sin + v * table.rotary_dim;
-        }
         for (int64_t v = 0; segment.read.ranks && v < keys.count; ++v) // a block may span pages
             keys.turns[v] = table.cos_sin + (segment.read.rank(first + v) - first_rank) * table.rotary_dim;
         float* logits = segment.weights + first - segment.first;

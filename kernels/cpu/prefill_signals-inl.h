@@ -369,15 +369,39 @@ HWY_INLINE void FoldLanes(const float* HWY_RESTRICT lanes, int64_t ranks, float*
         to[rank] = hn::GetLane(hn::SumOfLanes(d, hn::Load(d, lanes + rank * half_panel)));
 }
 
-// Lanes of one head are `group` apart.
+// Lanes of one head are `group` apart. Here for groups that halve the lanes down to themselves.
+template<int64_t group>
+HWY_INLINE void FoldHeads(const float* HWY_RESTRICT lanes, int64_t ranks, int64_t stride, float* HWY_RESTRICT to)
+{
+    const F32 d;
+    HWY_ALIGN float heads[half_panel];
+    for (int64_t rank = 0; rank < ranks; ++rank, lanes += NR) {
+        hn::Store(hn::Add(hn::Load(d, lanes), hn::Load(d, lanes + half_panel)), d, heads);
+#pragma GCC unroll 4
+        for (int64_t width = half_panel / 2; width >= group; width /= 2)
+#pragma GCC unroll 8
+            for (int64_t i = 0; i < width; ++i)
+                heads[i] += heads[i + width];
+        for (int64_t g = 0; g < group; ++g)
+            to[g * stride + rank] = heads[g];
+    }
+}
+
 HWY_INLINE void FoldHeads(const float* HWY_RESTRICT lanes, int64_t ranks, int64_t group, int64_t stride,
                           float* HWY_RESTRICT to)
 {
-    for (int64_t rank = 0; rank < ranks; ++rank)
+    if constexpr (half_panel >= 4) {
+        if (group == 1) return FoldHeads<1>(lanes, ranks, stride, to);
+        if (group == 2) return FoldHeads<2>(lanes, ranks, stride, to);
+        if (group == 4) return FoldHeads<4>(lanes, ranks, stride, to);
+    }
+    if constexpr (half_panel >= 8)
+        if (group == 8) return FoldHeads<8>(lanes, ranks, stride, to);
+    for (int64_t rank = 0; rank < ranks; ++rank, lanes += NR)
         for (int64_t g = 0; g < group; ++g) {
             float sum = 0;
-            for (int64_t lane = g; lane < NR / group * group; lane += group)
-                sum += lanes[rank * NR + lane];
+            for (int64_t lane = g; lane + group - g <= NR; lane += group)
+                sum += lanes[lane];
             to[g * stride + rank] = sum;
         }
 }

@@ -76,7 +76,9 @@ public:
         const auto qkv_host = random_floats(static_cast<size_t>(rows * shape.qkv_width()));
         qkv = Buffer(backend, qkv_host.size() * 4);
         backend.upload(qkv.data(), qkv_host.data(), qkv_host.size() * 4);
-        table = Buffer(backend, static_cast<size_t>((used_ranks + rows + 1) * head_dim) * 4);
+        const auto table_host = random_floats(static_cast<size_t>((used_ranks + rows + 1) * head_dim));
+        table = Buffer(backend, table_host.size() * 4);
+        backend.upload(table.data(), table_host.data(), table_host.size() * 4);
         out = Buffer(backend, static_cast<size_t>(rows * shape.query_heads * head_dim) * 4);
         sums = Buffer(backend, static_cast<size_t>(kv_heads * stride) * 4);
         fill_lists(backend, shuffled);

@@ -48,8 +48,8 @@ std::set<uint32_t> tokens_of(const Pins& pins)
     return tokens;
 }
 
-// What the session's observer saw of one layer, kept until the step has ended: a policy that looks at several layers
-// can only be followed then.
+// What the session's observer saw of one layer, kept until the step has ended: a policy that looks at several
+// layers can only be followed then.
 struct Dump {
     struct List {
         std::vector<uint32_t> stream;
@@ -166,8 +166,10 @@ private:
         run();
         REQUIRE(dumps_.size() % static_cast<size_t>(c_.layers) == 0);
         for (size_t first = 0; first < dumps_.size(); first += static_cast<size_t>(c_.layers))
-            follow(std::span(dumps_).subspan(first, static_cast<size_t>(c_.layers)), static_cast<int>(tokens.size()));
-        compare_logits(logits);
+            follow(std::span(dumps_).subspan(first, static_cast<size_t>(c_.layers)),
+                   static_cast<int>(tokens.size()));
+        // Asking for logits ends a reading that a policy may be waiting for.
+        if (!session_.policy().waits_for_end()) compare_logits(logits);
     }
 
     // The reference's own accumulation starts from the engine's statistics before this step.
@@ -239,8 +241,7 @@ private:
         }
         if (policy_.settings().row_statistic.empty()) return;
         const ReferenceObservation expected = observation_of(heads, dump.rows, static_cast<int>(group));
-        worst_statistic =
-            std::max(worst_statistic, std::abs(dump.seen.row_statistic - expected.row_statistic));
+        worst_statistic = std::max(worst_statistic, std::abs(dump.seen.row_statistic - expected.row_statistic));
     }
 
     // `close_calls`: rows in which rounding decides whether the entry was low.
@@ -255,7 +256,8 @@ private:
         const Dump::List& list = dump.lists[static_cast<size_t>(head)];
         std::vector<uint32_t> kept, expected;
         for (uint32_t rank = 0; rank < list.stream.size(); ++rank)
-            if (!std::binary_search(list.dropped.begin(), list.dropped.end(), rank)) kept.push_back(list.stream[rank]);
+            if (!std::binary_search(list.dropped.begin(), list.dropped.end(), rank))
+                kept.push_back(list.stream[rank]);
         for (const ReferenceEntry& entry : policy_.list(dump.layer, head))
             expected.push_back(entry.stream);
         std::vector<ReferenceMerge> merges;
@@ -320,6 +322,7 @@ void replay_once(const Setting& setting, size_t length)
     replay.generate(20);
     check(replay, setting);
     const std::string name = setting.policy.substr(0, setting.policy.find(':'));
+    INFO(setting.policy);
     if (name != "full" && name != "quest" && name != "twilight") CHECK(replay.evicted > 0);
 }
 
@@ -342,12 +345,12 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& settings()
         {"pyramidkv",
          {"", "allocation=geometric,beta=5", "allocation=exponential,beta=2", "allocation=entropy",
           "allocation=gini,window=4,kernel=3", "allocation=sparsity,window=16", "nested=true",
-          "nested=true,allocation=entropy,window=1", "sinks=4,recent=2,pooling=avg", "sinks=1,recent=12,pooling=none",
-          "heads=ada"}},
+          "nested=true,allocation=entropy,window=1", "sinks=4,recent=2,pooling=avg",
+          "sinks=1,recent=12,pooling=none", "heads=ada"}},
         {"treekv",
          {"", "sinks=0,recent=0", "sinks=1,recent=30", "rule=left", "score=sum", "score=last,recent=8", "height=1",
-          "height=3", "budget=pyramid", "budget=auto", "heads=ada,floor=0.4", "budget=pyramid,allocation=exponential",
-          "schedule=every:20"}},
+          "height=3", "budget=pyramid", "budget=auto", "heads=ada,floor=0.4",
+          "budget=pyramid,allocation=exponential", "schedule=every:20"}},
         {"treekv-log",
          {"", "sinks=2,recent=10", "sinks=0,recent=0", "rule=left", "score=sum", "score=last", "budget=pyramid",
           "budget=auto,threshold=0.1", "heads=ada"}},
@@ -355,7 +358,7 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& settings()
         {"lacache",
          {"", "pattern=ladder,span=4,overlap=2", "pattern=even,span=3", "pattern=reverse,span=2,sinks=0",
           "pattern=recent,sinks=9", "pattern=old,recent=7", "span=2,compensate=true,recent=12", "survivors=score",
-          "survivors=score,span=5,overlap=3"}},
+          "survivors=score,span=4,overlap=2"}},
         {"hbw-kv",
          {"", "window=8,block=2", "window=1,recent=4,block=5,rounds=8", "rounds=1,sinks=4", "rounds=2+3+1,window=8",
           "renormalise=true,window=8", "representative=first,window=8", "representative=last,window=4",
@@ -373,7 +376,8 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& settings()
           "window=4,recent=8,sinks=4,pooling=none,kernel=9", "recent=20,sinks=1", "budget=pyramid,window=8"}},
         {"quest", {"", "page=4", "page=7,skip_layers=0", "skip_layers=5"}},
         {"twilight", {"", "page=4,p=0.5", "page=7,skip_layers=0", "skip_layers=5,p=0.99"}},
-        {"twilight-evict", {"", "p=0.5,window=8", "p=0.99,window=1,recent=8", "sinks=4,recent=0", "sinks=1,recent=20"}},
+        {"twilight-evict",
+         {"", "p=0.5,window=8", "p=0.99,window=1,recent=8", "sinks=4,recent=0", "sinks=1,recent=20"}},
     };
     return all;
 }

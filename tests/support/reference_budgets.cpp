@@ -38,12 +38,11 @@ std::vector<double> pooled_prefix(const ReferenceSettings& settings, const std::
     return out;
 }
 
-// budget=auto: as few entries as hold 1 - threshold of the norm of the layer's attention, every list in the order in
-// which its own entries would be chosen.
+// budget=auto: as few entries as hold 1 - threshold of the norm of the layer's attention, every list in the order
+// in which its own entries would be chosen.
 int slots_by_norm(const ReferenceSettings& settings, const ReferenceLayer& layer)
 {
-    std::vector<double> norm; // of all lists, by place in the order
-    const auto& scores = layer.plain;
+    std::vector<double> norm;                                          // of all lists, by place in the order
     for (size_t h = 0; h < layer.lists.size(); ++h) {
         const ReferenceList& list = *layer.lists[h];
         const int n = static_cast<int>(list.size());
@@ -56,7 +55,7 @@ int slots_by_norm(const ReferenceSettings& settings, const ReferenceLayer& layer
         order.insert(order.end(), rest.begin(), rest.end());
         norm.resize(std::max(norm.size(), list.size()), 0.0);
         for (size_t i = 0; i < order.size(); ++i) {
-            const double a = scores[h][static_cast<size_t>(order[i])];
+            const double a = layer.plain[h][static_cast<size_t>(order[i])];
             norm[i] += a * a;
         }
     }

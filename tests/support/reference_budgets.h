@@ -9,9 +9,9 @@ namespace palimpsest::tests {
 
 // Lists of one layer as a policy sees them, pinned entries left out, and their scores in its own shape.
 struct ReferenceLayer {
-    std::vector<const ReferenceList*> lists; // per KV head
+    std::vector<const ReferenceList*> lists;        // per KV head
     std::vector<std::vector<double>> plain, shaped; // [KV head][n] before and after pooling; empty where not needed
-    double weight = 1;                       // of an observed allocation
+    double weight = 1;                              // of an observed allocation
     int longest() const;
 };
 

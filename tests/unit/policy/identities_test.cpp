@@ -47,8 +47,9 @@ TEST_CASE("policies: settings that are the same policy")
     };
     const std::vector<Pair> pairs = {
         {"hbw-kv:block=1,rounds=1,window=8", "snapkv:pooling=none,window=8"},
-        {"hbw-kv:representative=max,window=8,schedule=every:9", "hbw-kv:representative=max,window=8,block=9,rounds=3,"
-                                                               "schedule=every:9"},
+        {"hbw-kv:representative=max,window=8,schedule=every:9",
+         "hbw-kv:representative=max,window=8,block=9,rounds=3,"
+         "schedule=every:9"},
         {"pyramidkv:beta=1", "snapkv:window=8,kernel=7,pooling=max"},
         {"pyramidkv:beta=1,allocation=geometric", "snapkv:window=8,kernel=7,pooling=max"},
         {"pyramidkv:allocation=exponential", "snapkv:window=8,kernel=7,pooling=max,budget=pyramid,"
@@ -118,11 +119,30 @@ TEST_CASE("policies: a budget of the whole stream is full attention")
 {
     // Not pyramidkv, refreekv and twilight-evict, nor an automatic budget: they cut before it is full.
     const StreamShape shape{.layers = 6, .heads = 2, .budget = 200};
-    for (const std::string spec :
-         {"streaming", "h2o", "scissorhands", "scissorhands:drop=0.25", "tova", "snapkv", "treekv", "treekv-log",
-          "treekv-block", "lacache", "lacache:pattern=old", "lacache:survivors=score", "hbw-kv",
-          "hbw-kv:representative=avg", "cake", "adakv", "adakv:floor=0", "h2o:heads=ada", "treekv:heads=ada",
-          "pyramidkv:allocation=entropy", "pyramidkv:allocation=gini,heads=ada", "quest", "twilight", "full"}) {
+    for (const std::string spec : {"streaming",
+                                   "h2o",
+                                   "scissorhands",
+                                   "scissorhands:drop=0.25",
+                                   "tova",
+                                   "snapkv",
+                                   "treekv",
+                                   "treekv-log",
+                                   "treekv-block",
+                                   "lacache",
+                                   "lacache:pattern=old",
+                                   "lacache:survivors=score",
+                                   "hbw-kv",
+                                   "hbw-kv:representative=avg",
+                                   "cake",
+                                   "adakv",
+                                   "adakv:floor=0",
+                                   "h2o:heads=ada",
+                                   "treekv:heads=ada",
+                                   "pyramidkv:allocation=entropy",
+                                   "pyramidkv:allocation=gini,heads=ada",
+                                   "quest",
+                                   "twilight",
+                                   "full"}) {
         PolicyStream stream(spec, shape, SyntheticSignals{.score = growing_scores(3, 50)});
         for (const int tokens : {1, 40, 7, 33, 1, 1, 117}) {
             stream.feed(tokens);
@@ -137,12 +157,27 @@ TEST_CASE("policies: chunks change nothing where scores do not change")
 {
     const StreamShape shape{.layers = 6, .heads = 2, .budget = 48};
     const int tokens = 64 * 7 * 3; // so that every length below ends full chunks here
-    for (const std::string spec :
-         {"streaming", "treekv", "treekv:height=3", "treekv:rule=left", "treekv:rule=left,height=2", "treekv-log",
-          "treekv-log:rule=left", "lacache", "lacache:span=3,overlap=1,pattern=ladder", "lacache:pattern=reverse",
-          "lacache:span=2,pattern=even", "lacache:pattern=old", "lacache:span=1,compensate=true", "h2o",
-          "h2o:sinks=4,recent=0", "h2o:budget=pyramid", "scissorhands", "snapkv:pooling=none", "treekv:budget=pyramid",
-          "treekv-log:budget=pyramid,allocation=geometric", "tova"}) {
+    for (const std::string spec : {"streaming",
+                                   "treekv",
+                                   "treekv:height=3",
+                                   "treekv:rule=left",
+                                   "treekv:rule=left,height=2",
+                                   "treekv-log",
+                                   "treekv-log:rule=left",
+                                   "lacache",
+                                   "lacache:span=3,overlap=1,pattern=ladder",
+                                   "lacache:pattern=reverse",
+                                   "lacache:span=2,pattern=even",
+                                   "lacache:pattern=old",
+                                   "lacache:span=1,compensate=true",
+                                   "h2o",
+                                   "h2o:sinks=4,recent=0",
+                                   "h2o:budget=pyramid",
+                                   "scissorhands",
+                                   "snapkv:pooling=none",
+                                   "treekv:budget=pyramid",
+                                   "treekv-log:budget=pyramid,allocation=geometric",
+                                   "tova"}) {
         const ScoreEntry score = constant_scores(11, 1000);
         PolicyStream single(spec, shape, score);
         single.feed_all(tokens, 1);
