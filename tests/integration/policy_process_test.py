@@ -267,7 +267,11 @@ class PolicyTest(ProgramTest):
                 self.fails(2, "PAL-OPTION-06", "ask", self.book, "who?", *arguments, "--steer")
         self.fails(2, "PAL-OPTION-06", "read", self.book, "--session", "s", *SMALL, "--question", " ")
         self.fails(2, "PAL-OPTION-06", "read", self.book, "--session", "s", *SMALL, "--question", "who? " * 200)
+        self.assertIn("a question", self.fails(2, "PAL-BUDGET-01", "read", self.book, "--session", "s", "--model", MODEL, "--chunk", "16",
+                                               "--budget", "235", "--question", "who wrote the book?"))
         self.assertEqual(self.document("sessions", "list")["sessions"], [])
+        # The default budget leaves room for it.
+        self.document("read", self.book, "--session", "default", "--model", MODEL, "--chunk", "16", "--question", "who?")
         self.steered("s", "who?")
         self.assertIn("read", self.fails(2, "PAL-OPTION-01", "ask", "--session", "s", "where?", "--steer"))
         self.fails(2, "PAL-OPTION-01", "ask", "--session", "s", "where?", "--question-last")
