@@ -66,7 +66,7 @@ Options parse(int argc, char** argv)
     if (o.model.empty()) usage();
     if (o.policies.empty())
         for (const PolicyInfo& info : policies())
-            if (info.name != "streaming") o.policies.push_back(info.name);
+            if (info.name != "streaming" && info.name != "full") o.policies.push_back(info.name);
     return o;
 }
 
