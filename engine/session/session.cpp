@@ -177,7 +177,9 @@ void Session::set_pins(const Pins& pins)
     auto policy = policy_beside(pins);
     const auto probe_rows = static_cast<int32_t>(probe_tokens_.size());
     const CacheShape shape = cache_shape(*model_, options_, *policy, probe_rows);
-    if (shape.list_budget != cache_.shape().list_budget || shape.total_slots != cache_.shape().total_slots)
+    // What a retrieving policy reads is less by the pinned tokens, too.
+    if (shape.list_budget != cache_.shape().list_budget || shape.total_slots != cache_.shape().total_slots ||
+        policy->retrieval())
         rebuild(*policy, probe_rows, list_lengths());
     policy_ = std::move(policy);
     options_.policy = policy_->resolved();
