@@ -85,7 +85,10 @@ int32_t longest_list(const Policy& policy, const ModelConfig& model)
 int64_t positions_of(const Policy& policy, const SessionOptions& options, const ModelConfig& model,
                      int64_t probe_rows)
 {
-    const int64_t longest = longest_list(policy, model), rows = options.chunk + probe_rows;
+    // Of a policy that keeps everything the budget is a capacity.
+    const bool capacity = !policy.bounded() && options.budget != no_budget;
+    const int64_t longest = std::max(longest_list(policy, model), capacity ? options.budget : 0);
+    const int64_t rows = options.chunk + probe_rows;
     const bool beside = policy.bounded() && options.positions == PositionMode::Contiguous;
     return beside ? longest + rows : std::max(longest, rows);
 }

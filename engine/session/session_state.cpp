@@ -203,7 +203,8 @@ void Session::restore_lists(const SessionState& state)
     for (const ListAtRest& list : state.lists)
         lengths.push_back(static_cast<int32_t>(std::min<size_t>(list.tokens.size(), INT32_MAX)));
     check_lengths(lengths, *policy_, cache_.shape());
-    const int64_t positions = model_->config().context - (policy_->bounded() ? cache_.shape().staged_rows : 0);
+    const bool beside = policy_->bounded() && options_.positions == PositionMode::Contiguous;
+    const int64_t positions = model_->config().context - (beside ? cache_.shape().staged_rows : 0);
     if (may_exceed_limits(cache_.shape()) && *std::max_element(lengths.begin(), lengths.end()) <= positions)
         rebuild(*policy_, static_cast<int32_t>(probe_tokens_.size()), lengths);
     for (int32_t l = 0; l < cache_.shape().layers; ++l)

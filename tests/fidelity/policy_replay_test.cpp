@@ -392,6 +392,13 @@ Setting placed(const std::string& name, const std::string& keys, int32_t chunk, 
     return out;
 }
 
+// All four places; of a single chunk, which costs the square of its length, the two that differ in both; one in CI.
+bool is_taken(size_t place, int32_t chunk, size_t length)
+{
+    if (is_quick()) return place == static_cast<size_t>(chunk) % 4;
+    return static_cast<size_t>(chunk) < length || place == 0 || place == 3;
+}
+
 } // namespace
 
 TEST_CASE("policies: defaults agree with the slow references over long streams")
@@ -402,8 +409,7 @@ TEST_CASE("policies: defaults agree with the slow references over long streams")
         DYNAMIC_SECTION(name << ", chunk " << chunk)
         {
             for (size_t place = 0; place < 4; ++place)
-                if (!is_quick() || place == static_cast<size_t>(chunk) % 4)
-                    replay_once(placed(name, "", chunk, place), length);
+                if (is_taken(place, chunk, length)) replay_once(placed(name, "", chunk, place), length);
         }
     }
 }

@@ -266,9 +266,11 @@ void ReferencePolicy::merge(int layer, int head, int first, int last, int into)
     for (int j = first; j < last; ++j) {
         const ReferenceEntry& entry = entries[static_cast<size_t>(j)];
         merged.of.push_back(entry.stream);
-        mean.sum += entry.sum / (last - first);
-        mean.count += entry.count / (last - first);
+        mean.sum += entry.sum;
+        mean.count += entry.count;
     }
+    mean.sum /= last - first;
+    mean.count /= last - first;
     entries[static_cast<size_t>(into)] = mean;
 }
 

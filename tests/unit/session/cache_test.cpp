@@ -23,6 +23,25 @@ TEST_CASE("dropping ranks keeps order and moves what was accumulated along")
     CHECK(list.size() == 5);
 }
 
+TEST_CASE("moments leave and come with their tokens")
+{
+    TokenList list;
+    list.append(10, 4, true, 2);
+    REQUIRE(list.moments.size() == 8);
+    for (size_t i = 0; i < 8; ++i)
+        list.moments[i] = static_cast<double>(i);
+    list.drop(std::vector<uint32_t>{1, 3});
+    CHECK(list.moments == std::vector<double>{0, 1, 4, 5});
+    list.append(14, 2, true, 2);
+    CHECK(list.moments == std::vector<double>{0, 1, 4, 5, 0, 0, 0, 0});
+    list.truncate(1);
+    CHECK(list.moments == std::vector<double>{0, 1});
+    CHECK(list.stream == std::vector<uint32_t>{10});
+    list.truncate(0);
+    list.append(20, 1, true, 2);
+    CHECK(list.moments == std::vector<double>{0, 0});
+}
+
 TEST_CASE("a token fades when no head will hold it")
 {
     TokenList a, b;

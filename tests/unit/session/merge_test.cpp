@@ -91,17 +91,9 @@ TEST_CASE("merged entries are the means of un-rotated keys, of values and of wha
     std::map<std::pair<int32_t, size_t>, std::vector<double>> sums;
     session.set_observer([&](const Selection& s) {
         for (size_t h = 0; h < s.lists.size(); ++h) {
-            auto& list = reference.list(s.layer, static_cast<int>(h));
             std::vector<double> sum(s.lists[h].sum.begin(), s.lists[h].sum.end());
             for (const Merge& merge : s.merges[h]) {
-                ReferenceStream::Entry mean = list[merge.into];
-                for (size_t i = 0; i < mean.key.size(); ++i) {
-                    mean.key[i] =
-                        (list[merge.of[0]].key[i] + list[merge.of[1]].key[i] + list[merge.of[2]].key[i]) / 3;
-                    mean.value[i] =
-                        (list[merge.of[0]].value[i] + list[merge.of[1]].value[i] + list[merge.of[2]].value[i]) / 3;
-                }
-                list[merge.into] = mean;
+                reference.merge(s.layer, static_cast<int>(h), merge.into, merge.of);
                 sum[merge.into] = (sum[merge.of[0]] + sum[merge.of[1]] + sum[merge.of[2]]) / 3;
             }
             reference.drop(s.layer, static_cast<int>(h), s.dropped[h]);

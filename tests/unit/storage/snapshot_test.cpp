@@ -1,4 +1,5 @@
 // Snapshots: exact, and refused when a single bit is not what was saved (reliability.md, K).
+#include <cmath>
 #include <random>
 
 #include "engine/session/session.h"
@@ -209,6 +210,88 @@ TEST_CASE("K3: nothing is allocated for more than a live session can hold")
     SessionState impossible = state;
     impossible.budget = 1 << 29;
     CHECK(refusal([&] { Session::largest_lists(*model, impossible); }) == "PAL-SNAP-02");
+}
+
+namespace {
+
+// A session whose state has all there is: moments, and the tokens of a question.
+std::unique_ptr<Session> reading_with_a_question(const std::shared_ptr<const Model>& model)
+{
+    SessionOptions o = options("cake:window=4", 24);
+    o.probe_room = 12;
+    auto session = std::make_unique<Session>(model, o);
+    session->set_probe({3, 1, 4, 1, 5});
+    session->feed(text(100));
+    return session;
+}
+
+} // namespace
+
+TEST_CASE("moments and the tokens of a question are in a snapshot")
+{
+    const auto model = load(tiny);
+    const auto session = reading_with_a_question(model);
+    const Encoded encoded(session->state());
+    const SessionState state = encoded.decoded();
+    CHECK(state.probe_tokens == std::vector<TokenId>{3, 1, 4, 1, 5});
+    CHECK(state.probe_room == 12);
+    CHECK(state.lists[1].tokens.moments.size() == state.lists[1].tokens.size() * 2 * 2);
+    CHECK(state.lists[1].tokens.moments == session->state().lists[1].tokens.moments);
+    const auto restored = Session::restore(model, state);
+    CHECK(restored->options().probe_room == 12);
+    for (Session* s : {session.get(), restored.get()})
+        s->feed(text(90));
+    CHECK(answer(*restored) == answer(*session));
+    CHECK(restored->retention().tokens == session->retention().tokens);
+
+    // All it may hold is what it may hold at most; a question or a moment that is damaged is refused.
+    const SessionState full = session->state();
+    uint64_t bytes = full.logits.size() * sizeof(float);
+    for (const ListAtRest& list : full.lists)
+        bytes += list.tokens.size() * (sizeof(uint32_t) + 6 * sizeof(double)) + 2 * list.keys.size();
+    CHECK(session->telemetry().slots_used == 2 * 24);
+    CHECK(Session::largest_lists(*model, full) == bytes);
+    const auto refused = [&](auto change) {
+        SessionState bad = full;
+        change(bad);
+        CHECK_THROWS_AS(Session::restore(model, bad), Error);
+    };
+    refused([](SessionState& s) { s.probe_tokens[0] = 96; });
+    refused([](SessionState& s) { s.probe_tokens[0] = -1; });
+    refused([](SessionState& s) { s.probe_tokens.resize(5000, 1); });
+    refused([](SessionState& s) { s.probe_room = -1; });
+    refused([](SessionState& s) { s.probe_room = INT32_MAX; });
+    refused([](SessionState& s) { s.lists[0].tokens.moments.pop_back(); });
+    refused([](SessionState& s) { s.lists[0].tokens.moments.clear(); });
+    refused([](SessionState& s) { s.lists[1].tokens.moments[2] = std::nan(""); });
+    for (size_t i = 0; i < encoded.header.size(); ++i) {
+        Encoded bad = encoded;
+        bad.header[i] ^= std::byte{0xFF};
+        refusal([&] { Session::restore(model, bad.decoded()); });
+    }
+}
+
+TEST_CASE("a snapshot of format 2, which had no moments and no question, is read")
+{
+    const auto model = load(tiny);
+    Session session(model, options("treekv", 24));
+    session.feed(text(100));
+    Encoded old(session.state());
+    REQUIRE(old.header[8] == std::byte{3});
+    SessionState asked = session.state();
+    asked.probe_tokens = {7};
+    const Encoded other(asked);
+    const auto question = std::mismatch(old.header.begin(), old.header.end(), other.header.begin()).first;
+    const auto at = question - old.header.begin();
+    const auto blocks = static_cast<std::ptrdiff_t>(sizeof(uint32_t) + old.blocks.size() * sizeof(BlockName));
+    old.header.erase(old.header.end() - blocks - 4, old.header.end() - blocks); // moments of a token
+    old.header.erase(old.header.begin() + at, old.header.begin() + at + 8);     // the question and its room
+    old.header[8] = std::byte{2};
+    const auto restored = Session::restore(model, old.decoded());
+    CHECK(restored->probe().empty());
+    for (Session* s : {&session, restored.get()})
+        s->feed(text(50));
+    CHECK(answer(*restored) == answer(session));
 }
 
 TEST_CASE("blocks that are swapped or missing are noticed")

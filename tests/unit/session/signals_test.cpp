@@ -1,0 +1,172 @@
+// What a policy is shown of attention, as far as a session puts it together: the numbers themselves are held
+// against a slow reference by the fidelity tests.
+#include <cmath>
+
+#include "tests/support/catch.h"
+#include "tests/unit/session/own_policy.h"
+#include "tests/unit/session/session_fixture.h"
+
+using namespace palimpsest;
+using namespace palimpsest::engine;
+using namespace palimpsest::tests;
+
+namespace {
+
+// Keeps the newest of every list, looks at everything, and counts what it looked at.
+class Curious final : public OwnPolicy {
+public:
+    using Look = std::function<void(int32_t, std::span<const ListState>, const LayerObservation&)>;
+    Curious(SignalNeeds needs, int32_t limit, bool coupled, Look look)
+        : OwnPolicy(4, 2, limit), needs_(needs), coupled_(coupled), look_(std::move(look))
+    {
+    }
+    SignalNeeds signals() const override { return needs_; }
+    bool couples_layers() const override { return coupled_; }
+    void observe(int32_t layer, std::span<const ListState> heads, const LayerObservation& seen) override
+    {
+        look_(layer, heads, seen);
+        ++observed_;
+    }
+    void select(int32_t layer, std::span<const ListState> heads,
+                std::vector<std::vector<uint32_t>>& dropped) override
+    {
+        CHECK(observed_ == (coupled_ ? 4 : 1)); // all layers come first, or this one
+        if (!coupled_ || layer == 3) observed_ = 0;
+        dropped.assign(heads.size(), {});
+        for (size_t h = 0; h < heads.size(); ++h)
+            for (uint32_t rank = 0; rank + static_cast<uint32_t>(limit_) < heads[h].size(); ++rank)
+                dropped[h].push_back(rank);
+    }
+    std::unique_ptr<Policy> clone() const override { return std::make_unique<Curious>(*this); }
+
+private:
+    SignalNeeds needs_;
+    bool coupled_;
+    Look look_;
+    int32_t observed_ = 0;
+};
+
+SessionOptions options_for(int32_t chunk)
+{
+    SessionOptions options;
+    options.budget = 40;
+    options.chunk = chunk;
+    return options;
+}
+
+} // namespace
+
+TEST_CASE("every layer is observed before it is selected from, and all of them where they are coupled")
+{
+    const auto model = load_random();
+    const bool coupled = GENERATE(false, true);
+    for (const bool within : {false, true}) {
+        SessionOptions options = options_for(16);
+        options.stops_within_chunk = within;
+        if (within && !coupled) continue; // then all are observed first, too
+        int32_t looks = 0;
+        std::vector<int32_t> rows;
+        Session session(model, options,
+                        std::make_unique<Curious>(SignalNeeds{}, 40, coupled, [&](auto, auto, auto& seen) {
+                            ++looks;
+                            rows.push_back(seen.rows);
+                        }));
+        session.feed(random_text(70));
+        say(session, 3);
+        CHECK(looks == 4 * (5 + 3));
+        CHECK(rows.front() == 16);
+        CHECK(rows.back() == 1);
+        CHECK(std::count(rows.begin(), rows.end(), 6) == 4);
+    }
+}
+
+TEST_CASE("moments belong to their entries: with a single row, squares are squares, and heads add up to the sum")
+{
+    const auto model = load_random();
+    for (const int32_t window : {1, 8}) {
+        const auto look = [&](int32_t, std::span<const ListState> heads, const LayerObservation&) {
+            for (const ListState& list : heads) {
+                REQUIRE(list.moments.size() == list.size() * 4);
+                double total = 0;
+                for (size_t j = 0; j < list.size(); ++j) {
+                    const auto own = list.moments.subspan(j * 4, 4);
+                    REQUIRE((own[0] + own[2]) / 2 == Approx(list.sum[j]).epsilon(1e-5).margin(1e-7));
+                    for (size_t g = 0; g < 2; ++g) {
+                        const double sum = own[2 * g], squares = own[2 * g + 1];
+                        if (window == 1) REQUIRE(squares == Approx(sum * sum).epsilon(1e-5).margin(1e-12));
+                        REQUIRE(squares <= Approx(sum).margin(1e-9)); // of numbers up to 1
+                        total += sum;
+                    }
+                }
+                if (window == 1) REQUIRE(total == Approx(2).epsilon(1e-4)); // a row of every head, and no other
+            }
+        };
+        Session session(
+            model, options_for(16),
+            std::make_unique<Curious>(SignalNeeds{.window = window, .head_moments = true}, 40, window == 8, look));
+        session.feed(random_text(150));
+        say(session, 20);
+    }
+}
+
+TEST_CASE("low rows are counted once for a group")
+{
+    const auto model = load_random();
+    bool some = false;
+    const auto look = [&](int32_t, std::span<const ListState> heads, const LayerObservation& seen) {
+        for (const ListState& list : heads) {
+            const double most = std::min(seen.rows, 4);
+            for (size_t j = 0; j < list.size(); ++j) {
+                REQUIRE(list.sum[j] >= 0);
+                REQUIRE(list.sum[j] <= Approx(list.count[j]));
+                if (seen.rows >= 4) REQUIRE(list.sum[j] <= most);
+                if (seen.rows >= 4) REQUIRE(list.sum[j] == std::round(list.sum[j]));
+                some = some || list.sum[j] > 0;
+            }
+        }
+    };
+    Session session(model, options_for(16),
+                    std::make_unique<Curious>(SignalNeeds{.window = 4, .low_counts = true}, 40, false, look));
+    session.feed(random_text(150));
+    say(session, 20);
+    CHECK(some);
+}
+
+TEST_CASE("row statistics are means over rows and heads, entropies stand beside their lists")
+{
+    const auto model = load_random();
+    for (const auto statistic :
+         {kernels::RowStatistic::Entropy, kernels::RowStatistic::Gini, kernels::RowStatistic::Density}) {
+        const auto look = [&](int32_t, std::span<const ListState> heads, const LayerObservation& seen) {
+            REQUIRE(seen.row_statistic > 0);
+            REQUIRE(seen.row_statistic < 1);
+            REQUIRE(seen.entropies.size() == heads.size());
+            for (size_t h = 0; h < heads.size(); ++h) {
+                REQUIRE(seen.entropies[h].size() == heads[h].size());
+                for (const float e : seen.entropies[h])
+                    REQUIRE((e >= -1e-6f && e <= 8 * 2 * 0.37f)); // rows, heads, and -a ln a at most 1/e
+            }
+        };
+        Session session(
+            model, options_for(16),
+            std::make_unique<Curious>(SignalNeeds{.window = 8, .entropies = true, .row_statistic = statistic}, 40,
+                                      true, look));
+        session.set_probe(random_text(5, 1));
+        session.feed(random_text(150));
+        session.finish();
+    }
+}
+
+TEST_CASE("a window that is a percentage follows the list")
+{
+    const auto model = load_random();
+    std::vector<double> counts;
+    const auto look = [&](int32_t layer, std::span<const ListState> heads, const LayerObservation&) {
+        if (layer == 0) counts.push_back(heads[0].count[0]);
+    };
+    Session session(model, options_for(16),
+                    std::make_unique<Curious>(SignalNeeds{.window_percent = 25}, 400, false, look));
+    session.feed(random_text(48));
+    // 25 % of 16, 32 and 48 tokens; with at most 16 rows of them the older ones are forgotten.
+    CHECK(counts == std::vector<double>{4, 8, 12});
+}
