@@ -165,10 +165,11 @@ void StoredSession::check_cache_options() const
         refuse_budget();
     const SessionSettings begun(info_);
     const std::string policy = now.policy.text();
-    if (policy == begun.policy_given || policy == begun.policy) return;
+    if (!given.given("policy") || policy == begun.policy_given || policy == begun.policy) return;
     const engine::PolicyContext context{config.layers, config.kv_heads, has.budget,
                                         has.pins,      config.context,  has.chunk + has.probe_room};
-    differ("policy", engine::make_policy(now.policy, context)->resolved().text(), has.policy.text());
+    if (engine::make_policy(now.policy, context)->resolved() != has.policy) // spelled out they may be long
+        refuse_setting(info_.name, "--policy", policy, begun.policy_given);
 }
 
 void StoredSession::watch_fading()
