@@ -41,6 +41,11 @@ bool ComposedPolicy::couples_layers() const
            (schedule_.excess > 1 && !parts_.budget->is_uniform());
 }
 
+bool ComposedPolicy::heads_alike() const
+{
+    return !parts_.budget || (parts_.budget->heads_alike() && parts_.selection->heads_alike());
+}
+
 int32_t ComposedPolicy::list_budget(int32_t layer, int32_t) const
 {
     if (!bounded()) {

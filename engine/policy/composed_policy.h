@@ -36,6 +36,7 @@ public:
     PositionMode default_positions() const override { return parts_.positions; }
     bool bounded() const override;
     bool couples_layers() const override;
+    bool heads_alike() const override;
     int32_t list_budget(int32_t layer, int32_t head) const override;
     int64_t total_budget() const override;
     std::optional<Retrieval> retrieval() const override { return parts_.retrieval; }

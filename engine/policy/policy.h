@@ -102,6 +102,8 @@ public:
     virtual bool bounded() const = 0; // false: lists grow up to list_budget, and then nothing more can be read
     // True if eviction in one layer looks at other layers; prefill then runs chunk by chunk through all layers.
     virtual bool couples_layers() const = 0;
+    // True if the lists of a layer are always equally long, pinned entries included; the policy may rely on it.
+    virtual bool heads_alike() const { return true; }
     // Most entries the list may hold after select, at least 1.
     virtual int32_t list_budget(int32_t layer, int32_t head) const = 0;
     // Most entries all lists together may hold after select: less than the sum of the above where they share.

@@ -43,6 +43,8 @@ public:
 
     // True if it compares many scores: then ListCut::shaped is there.
     virtual bool reads_shaped() const { return false; }
+    // True if lists of equal length and slots always lose equally many.
+    virtual bool heads_alike() const { return true; }
     // True if select of a layer needs that of the layer below first.
     virtual bool couples_layers() const { return false; }
 

@@ -26,6 +26,7 @@ private:
 class NestedTopK final : public StatelessSelection<NestedTopK> {
 public:
     bool reads_shaped() const override { return true; }
+    bool heads_alike() const override { return false; }
     bool couples_layers() const override { return true; }
     void select(int32_t layer, std::span<const ListCut> heads,
                 std::vector<std::vector<uint32_t>>& dropped) override;

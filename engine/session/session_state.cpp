@@ -40,13 +40,6 @@ void check_list(const ListAtRest& list, const KvCache& cache, int32_t layer, int
                "read the document again");
 }
 
-// Whether lists of one layer may differ in length: those of the other policies never do, and they rely on it.
-bool heads_may_differ(const Policy& policy, const CacheShape& shape)
-{
-    const int64_t limits = std::accumulate(shape.list_budget.begin(), shape.list_budget.end(), int64_t{0});
-    return policy.couples_layers() || shape.total_slots < limits || policy.resolved().name == "twilight-evict";
-}
-
 // Where budgets differ, they differ with the pins; after a change of these a list may be longer than its own until
 // the next chunk, but never longer than positions allow.
 bool may_exceed_limits(const CacheShape& shape)
@@ -63,7 +56,7 @@ void check_lengths(std::span<const int32_t> lengths, const Policy& policy, const
     if (held > shape.total_slots) refuse("it holds more tokens than its budget", "read the document again");
     const auto heads = static_cast<size_t>(shape.heads.kv_heads);
     for (size_t i = 0; i < lengths.size(); ++i)
-        if (!heads_may_differ(policy, shape) && lengths[i] != lengths[i - i % heads])
+        if (policy.heads_alike() && lengths[i] != lengths[i - i % heads])
             refuse("the lists of layer " + std::to_string(i / heads) + " differ in length",
                    "read the document again");
 }

@@ -48,6 +48,7 @@ public:
     {
     }
     bool couples_layers() const override { return coupled_; }
+    bool heads_alike() const override { return false; }
     int64_t total_budget() const override { return total_; }
     void observe(int32_t layer, std::span<const engine::ListState> heads, const engine::LayerObservation&) override;
     void select(int32_t layer, std::span<const engine::ListState> heads,
