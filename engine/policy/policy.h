@@ -125,6 +125,8 @@ public:
     // select per layer without a chunk; then nothing leaves any more.
     virtual bool waits_for_end() const { return false; }
     virtual void end_reading() {}
+    // A policy that takes the place of one whose reading has ended: nothing leaves any more, and no eviction is due.
+    virtual void resume_ended() {}
 
     // Cursors and levels. restore throws Error (Failed) if the bytes do not fit this policy.
     virtual std::vector<std::byte> state() const = 0;
