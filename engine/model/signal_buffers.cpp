@@ -16,13 +16,12 @@ SignalBuffers::SignalBuffers(const SignalNeeds& needs, const kernels::HeadShape&
     memory_ = kernels::Buffer(backend, static_cast<size_t>(layers_ * layer_floats_) * sizeof(float));
 }
 
-kernels::SignalRequest SignalBuffers::request(int32_t layer, int64_t ranks) const
+kernels::SignalRequest SignalBuffers::request(int32_t layer, int64_t ranks, int32_t rows) const
 {
     if (!needs_.any()) return {};
     kernels::SignalRequest wanted{.rows = needs_.window_of(static_cast<size_t>(ranks)),
                                   .outside_newest = needs_.outside_newest,
-                                  .stride = stride_,
-                                  .row_statistic = needs_.row_statistic};
+                                  .stride = stride_};
     float* next = memory_.data<float>() + layer % layers_ * layer_floats_;
     const auto take = [&next](int64_t floats) {
         float* taken = next;
@@ -34,8 +33,12 @@ kernels::SignalRequest SignalBuffers::request(int32_t layer, int64_t ranks) cons
         wanted.head_sums = take(query_heads_ * stride_);
         wanted.head_squares = take(query_heads_ * stride_);
     }
+    if (rows < needs_.statistics_rows) return wanted;
     if (needs_.entropies) wanted.entropies = take(kv_heads_ * stride_);
-    if (needs_.row_statistic != kernels::RowStatistic::None) wanted.row_statistics = take(query_heads_);
+    if (needs_.row_statistic != kernels::RowStatistic::None) {
+        wanted.row_statistic = needs_.row_statistic;
+        wanted.row_statistics = take(query_heads_);
+    }
     return wanted;
 }
 

@@ -14,7 +14,7 @@ public:
                   kernels::Backend& backend);
 
     // For a layer whose first list has so many ranks, the chunk included; no outputs if nothing is needed.
-    kernels::SignalRequest request(int32_t layer, int64_t ranks) const;
+    kernels::SignalRequest request(int32_t layer, int64_t ranks, int32_t rows) const;
     size_t allocated_bytes() const { return memory_.bytes(); }
 
 private:

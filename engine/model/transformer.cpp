@@ -144,7 +144,7 @@ kernels::SignalRequest Transformer::attend_chunk(int32_t layer, const Chunk& chu
     const float* qkv = qkv_.data<float>() + chunk.row * shape_.qkv_width();
     const kernels::Rotation turn = rotation(chunk.token);
     const int32_t rows = chunk.tokens + probe_rows_;
-    const kernels::SignalRequest wanted = signals_.request(layer, int64_t{cache.used(layer, 0)} + rows);
+    const kernels::SignalRequest wanted = signals_.request(layer, int64_t{cache.used(layer, 0)} + rows, rows);
     backend.stage({.shape = shape_,
                    .qkv = qkv,
                    .rows = rows,
@@ -166,7 +166,7 @@ kernels::SignalRequest Transformer::attend_chunk(int32_t layer, const Chunk& chu
 
 kernels::SignalRequest Transformer::attend_token(int32_t layer, uint64_t index, KvCache& cache)
 {
-    const kernels::SignalRequest wanted = signals_.request(layer, int64_t{cache.used(layer, 0)} + 1);
+    const kernels::SignalRequest wanted = signals_.request(layer, int64_t{cache.used(layer, 0)} + 1, 1);
     model_->backend().decode_attend({.shape = shape_,
                                      .qkv = qkv_.data<float>(),
                                      .pool = cache.pool(),

@@ -12,11 +12,15 @@
 
 namespace palimpsest::engine {
 
+// For signals over all queries, whose omega no chunk reaches: as in PyramidKV.
+inline constexpr int32_t statistics_window = 8;
+
 // What slots a policy starts from.
 struct BudgetBasis {
     ProtectedEnds ends;
-    int64_t slots = 0;  // m of the uniform budget
-    int32_t window = 1; // omega of the signal; statistics need at least as many queries
+    int64_t slots = 0; // m of the uniform budget
+    // Tokens of a chunk whose attention is enough for an observed allocation: omega of the signal.
+    int32_t window = statistics_window;
     // Whether heads of a layer may hold different entries: not where they share a mean score.
     bool heads_differ = true;
     bool is_attention = true; // whether scores are attention, whose norm has a meaning

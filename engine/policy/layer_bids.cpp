@@ -40,6 +40,12 @@ LayerBids::LayerBids(Sizes sizes, std::shared_ptr<const LayerWeight> weight)
 {
 }
 
+void LayerBids::add_needs(SignalNeeds& needs) const
+{
+    weight_->add_needs(needs);
+    needs.statistics_rows = sizes_.window;
+}
+
 void LayerBids::observe(int32_t layer, std::span<const ListCut> heads, const LayerObservation& seen)
 {
     int64_t longest = 0;

@@ -57,7 +57,7 @@ public:
     int64_t total() const override { return sizes_.mean * sizes_.layers * sizes_.kv_heads; }
     bool couples_layers() const override { return true; }
     bool needs_signals() const override { return true; }
-    void add_needs(SignalNeeds& needs) const override { weight_->add_needs(needs); }
+    void add_needs(SignalNeeds& needs) const override;
     void observe(int32_t layer, std::span<const ListCut> heads, const LayerObservation& seen) override;
     void slots(int32_t layer, std::span<const ListCut> heads, std::span<int32_t> result) override;
     void save(StateWriter& out) const override;

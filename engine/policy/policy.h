@@ -49,6 +49,7 @@ struct SignalNeeds {
     int32_t outside_newest =
         -1; // >= 0: rows are divided by what they give to all but so many of the newest entries
     kernels::RowStatistic row_statistic = kernels::RowStatistic::None; // LayerObservation::row_statistic
+    int32_t statistics_rows = 1; // chunks of fewer tokens need no entropies and no row statistic
 
     bool any() const { return window != none || window_percent > 0; }
     int32_t window_of(size_t list) const // omega for a list of this size, the chunk included

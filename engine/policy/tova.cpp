@@ -10,7 +10,8 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 {
     const ProtectedEnds ends{.sinks = parameters.whole("sinks", 0), .recent = parameters.whole("recent", 0)};
     const int64_t slots = require_slots(parameters, context, ends);
-    return {.budget = read_budget(parameters, context, {.ends = ends, .slots = slots, .heads_differ = false}),
+    return {.budget = read_budget(parameters, context,
+                                  {.ends = ends, .slots = slots, .window = 1, .heads_differ = false}),
             .signal = {.kind = ScoreKind::Total, .window = 1},
             .shaping = {.layer_mean = true},
             .selection = std::make_unique<TopK>(),

@@ -83,7 +83,9 @@ TreeParameters read_tree_parameters(PolicyParameters& parameters, const PolicyCo
     } else {
         tree.survivors = std::make_shared<HigherScore>();
     }
-    tree.budget = read_budget(parameters, context, {.ends = tree.ends, .slots = slots});
+    tree.budget =
+        read_budget(parameters, context,
+                    {.ends = tree.ends, .slots = slots, .window = std::min(tree.signal.window, statistics_window)});
     return tree;
 }
 

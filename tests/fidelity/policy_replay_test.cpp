@@ -239,7 +239,8 @@ private:
                     note(dump.seen.entropies[static_cast<size_t>(h)][j], expected.entropies()[j], 0);
             }
         }
-        if (policy_.settings().row_statistic.empty()) return;
+        const auto looked_at = static_cast<int32_t>(dump.rows) >= session_.policy().signals().statistics_rows;
+        if (policy_.settings().row_statistic.empty() || !looked_at) return;
         const ReferenceObservation expected = observation_of(heads, dump.rows, static_cast<int>(group));
         worst_statistic = std::max(worst_statistic, std::abs(dump.seen.row_statistic - expected.row_statistic));
     }
@@ -310,7 +311,9 @@ void check(const Replay& replay, const Setting& setting)
     CHECK(replay.selections > 0);
     CHECK(replay.wrong_selections == 0);
     CHECK(replay.worst_signal < 1e-5);
-    CHECK(replay.worst_statistic < 1e-5);
+    // Density counts entries, and rounding decides for those on the edge: two of the shortest list's.
+    const bool counts = setting.policy.find("sparsity") != std::string::npos;
+    CHECK(replay.worst_statistic < (counts ? 3e-3 : 1e-5));
     CHECK(replay.worst_logit < 5e-5); // f32 against f64, after 8 layers of random weights
 }
 

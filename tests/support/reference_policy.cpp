@@ -60,7 +60,7 @@ void ReferencePolicy::accumulate(int layer, int head, const Attention& attention
 void ReferencePolicy::observe(int layer, const ReferenceObservation& seen)
 {
     double& weight = weights_.at(static_cast<size_t>(layer));
-    const bool fills_window = seen.rows >= settings_.window || settings_.window == ReferenceSettings::all_queries;
+    const bool fills_window = seen.rows >= (settings_.window == ReferenceSettings::all_queries ? 8 : settings_.window);
     if (seen.rows == 0 || !fills_window) return;
     if (settings_.budgets == "observed") weight = seen.row_statistic;
     if (settings_.budgets != "cake" || settings_.window <= 1) return;

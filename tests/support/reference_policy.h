@@ -11,7 +11,7 @@
 //  - heads=ada compares hbw-kv's entries, not its blocks.
 //  - A tree without slots (m = 0) drops what leaves the recent window. A cursor at the end of its region starts
 //    over when it is next needed, unless the region has grown by then.
-//  - With omega = infinity an observed allocation is refreshed by every chunk, over all its rows.
+//  - With omega = infinity an observed allocation is refreshed by chunks of at least 8 tokens, over all their rows.
 //  - scissorhands drops floor(drop * c) entries more.
 //  - What heads lend one another keeps a list, its pinned tokens included, below context - chunk.
 #pragma once
