@@ -46,6 +46,7 @@ public:
         if (options_.common.no_save)
             throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--no-save", "nothing would remain of the reading",
                         "use summarize or ask, which save nothing without --session");
+        if (options_.question) require_question("--question", *options_.question);
         const Documents documents = open_documents(files_, console.in, console.stop);
         const auto store = open_store(database_, storage::Database::Access::Write, console.stop);
         StoredSession session(*store, session_, options_, console);
