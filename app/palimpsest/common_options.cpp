@@ -252,8 +252,8 @@ engine::PolicySpec CommonOptions::policy_spec() const
     const engine::PolicyInfo* info = engine::find_policy(spec.name); // none: refused where it is made
     if (info && !chooses_budget(*info))
         throw Error(ErrorKind::Usage, "PAL-OPTION-03", "--budget",
-                    "'" + printable(budget) + "' needs a policy that chooses by attention, and " + spec.name +
-                        " is none",
+                    "a budget of '" + printable(budget) + "' needs a policy that chooses by attention, and " +
+                        spec.name + " is none",
                     "use one such as snapkv, or give tokens (2048)");
     const auto [given, is_new] = spec.parameters.emplace(budget_key, auto_value);
     if (!is_new && given->second != auto_value)
