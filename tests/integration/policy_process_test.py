@@ -166,6 +166,7 @@ class PolicyTest(ProgramTest):
         for budget in ("64", "auto:48"):
             self.assertIn("auto:64", self.fails(2, "PAL-SESSION-06", "read", self.book, "--session", "s", *cache, "--budget", budget))
         self.document("read", self.book, "--session", "open", *cache[:4], "--policy", "refreekv", "--budget", "none")
+        self.assertEqual(self.document("sessions", "show", "open")["options"]["budget"], "none")
         self.assertIn("--budget none", self.fails(2, "PAL-SESSION-06", "read", self.book, "--session", "open", "--budget", "64"))
         self.run_command("ask", "--session", "open", "who?", "--max-tokens", "2")
         self.document("read", self.book, "--session", "fixed", *cache, "--budget", "64")
