@@ -46,6 +46,7 @@ public:
     std::span<const std::vector<Merge>> merges() const override { return merges_; }
     bool waits_for_end() const override { return schedule_.once && !ended_; }
     void end_reading() override;
+    void resume_ended() override { ended_ = true; }
     std::vector<std::byte> state() const override;
     void restore(std::span<const std::byte> state) override;
     std::unique_ptr<Policy> clone() const override;
