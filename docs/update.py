@@ -23,9 +23,17 @@ def generated(what, program):
     return "```cpp\n" + read(os.path.join(ROOT, what)) + "```\n"
 
 
+def check_marks(text, name):
+    parts, begins, ends = len(PART.findall(text)), text.count("<!-- begin:"), text.count("<!-- end -->")
+    if parts == 0 or not parts == begins == ends:
+        sys.exit("%s has %d marks that begin a part and %d that end one, and %d parts between them"
+                 % (name, begins, ends, parts))
+
+
 def main():
     program, document = os.path.abspath(sys.argv[1]), sys.argv[2]
     before = read(document)
+    check_marks(before, document)
     after = PART.sub(lambda part: part[1] + generated(part[2], program) + part[3], before)
     if "--check" not in sys.argv:
         with open(document, "w", encoding="utf-8") as file:

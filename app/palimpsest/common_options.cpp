@@ -1,5 +1,6 @@
 #include "app/palimpsest/common_options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -162,11 +163,17 @@ constexpr std::string_view budget_key = "budget", auto_value = "auto", auto_pref
 engine::PositionMode positions_that_fit(const engine::PolicySpec& policy, const engine::ModelConfig& model,
                                         const KnownLength& length)
 {
-    constexpr int32_t any_budget = 1 << 20;
-    if (!length.stream || *length.stream > static_cast<uint64_t>(model.context))
-        return engine::PositionMode::Contiguous;
-    const engine::PolicyContext context{model.layers, model.kv_heads, any_budget};
-    return engine::make_policy({policy.name, {}}, context)->default_positions();
+    const bool fits = length.stream && *length.stream <= static_cast<uint64_t>(model.context);
+    const engine::PolicyInfo* info = engine::find_policy(policy.name); // none: refused where it is made
+    return fits && info && info->positions.starts_with("original") ? engine::PositionMode::Original
+                                                                   : engine::PositionMode::Contiguous;
+}
+
+bool chooses_budget(const engine::PolicyInfo& info)
+{
+    return std::any_of(info.parameters.begin(), info.parameters.end(), [](const engine::ParameterInfo& p) {
+        return p.key == budget_key && p.range.find(auto_value) != std::string::npos;
+    });
 }
 
 } // namespace
@@ -242,6 +249,12 @@ engine::PolicySpec CommonOptions::policy_spec() const
 {
     engine::PolicySpec spec = engine::PolicySpec::parse(policy);
     if (!budget_is_auto()) return spec;
+    const engine::PolicyInfo* info = engine::find_policy(spec.name); // none: refused where it is made
+    if (info && !chooses_budget(*info))
+        throw Error(ErrorKind::Usage, "PAL-OPTION-03", "--budget",
+                    "a budget of '" + printable(budget) + "' needs a policy that chooses by attention, and " +
+                        spec.name + " is none",
+                    "use one such as snapkv, or give tokens (2048)");
     const auto [given, is_new] = spec.parameters.emplace(budget_key, auto_value);
     if (!is_new && given->second != auto_value)
         throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--budget",

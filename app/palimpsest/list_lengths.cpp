@@ -24,30 +24,23 @@ std::string count(double tokens)
 ListLengths ListLengths::of(const engine::RetentionMap& map)
 {
     ListLengths lengths;
+    lengths.least = lengths.greatest = map.of(0, 0).size();
     for (int32_t l = 0; l < map.layers; ++l) {
-        size_t tokens = 0;
+        uint64_t tokens = 0;
         for (int32_t h = 0; h < map.kv_heads; ++h) {
-            tokens += map.of(l, h).size();
-            lengths.even = lengths.even && map.of(l, h).size() == map.of(0, 0).size();
+            const uint64_t length = map.of(l, h).size();
+            tokens += length;
+            lengths.least = std::min(lengths.least, length);
+            lengths.greatest = std::max(lengths.greatest, length);
         }
         lengths.layers.push_back(static_cast<double>(tokens) / map.kv_heads);
     }
     return lengths;
 }
 
-double ListLengths::least() const
-{
-    return *std::min_element(layers.begin(), layers.end());
-}
-
 double ListLengths::mean() const
 {
     return std::accumulate(layers.begin(), layers.end(), 0.0) / static_cast<double>(layers.size());
-}
-
-double ListLengths::greatest() const
-{
-    return *std::max_element(layers.begin(), layers.end());
 }
 
 int32_t budget_of(const engine::Session& session)
@@ -56,21 +49,31 @@ int32_t budget_of(const engine::Session& session)
     return budget == engine::no_budget ? session.policy().list_budget(0, 0) : budget;
 }
 
+int32_t capacity_of(const engine::Session& session)
+{
+    return session.policy().retrieval() ? session.policy().list_budget(0, 0) : budget_of(session);
+}
+
+std::string budget_text(int32_t budget)
+{
+    return budget == engine::no_budget ? "none" : std::to_string(budget);
+}
+
 nlohmann::ordered_json lengths_json(const engine::Session& session)
 {
     const engine::SessionOptions& o = session.options();
     return {{"mode", budget_is_auto(o.policy)        ? "auto"
                      : o.budget == engine::no_budget ? "none"
                                                      : "given"},
-            {"cap", budget_of(session)},
+            {"cap", capacity_of(session)},
             {"layers", ListLengths::of(session.retention()).layers}};
 }
 
 std::string lengths_sentence(const engine::Session& session)
 {
     const ListLengths lengths = ListLengths::of(session.retention());
-    if (lengths.even && !budget_is_auto(session.options().policy)) return "";
-    std::string sentence = count(lengths.least()) + " to " + count(lengths.greatest()) +
+    if (lengths.even() && !budget_is_auto(session.options().policy)) return "";
+    std::string sentence = format_count(lengths.least) + " to " + format_count(lengths.greatest) +
                            " tokens per layer and head, " + count(lengths.mean()) + " on average";
     if (budget_is_auto(session.options().policy))
         sentence +=

@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "app/palimpsest/byte_quantity.h"
+#include "app/palimpsest/list_lengths.h"
 #include "app/palimpsest/reading.h"
 #include "kernels/base/error.h"
 
@@ -152,12 +153,13 @@ engine::Pins pins_in(std::span<const engine::TokenId> stream, const std::vector<
 
 std::string pins_sentence(const engine::Session& session)
 {
-    char text[160];
+    char text[192];
     std::snprintf(text, sizeof text,
-                  "%s tokens take %.1f %% of the budget in every layer and head (%s); %.0f %% of what was read of "
+                  "%s tokens take %.1f %% of the %s in every layer and head (%s); %.0f %% of what was read of "
                   "them is held",
                   format_count(session.pins().tokens()).c_str(),
-                  100.0 * static_cast<double>(session.pins().tokens()) / session.options().budget,
+                  100.0 * static_cast<double>(session.pins().tokens()) / capacity_of(session),
+                  capacity_of(session) == session.options().budget ? "budget" : "room for everything",
                   format_bytes(price(session)).c_str(), 100 * held(session));
     return text;
 }
@@ -168,7 +170,7 @@ nlohmann::ordered_json pins_json(const engine::Session& session)
     for (const TokenRange& range : session.pins().ranges())
         ranges.push_back({{"first", range.first}, {"last", range.last - 1}, {"held", session.held(range)}});
     return {{"tokens", session.pins().tokens()},
-            {"budget", session.options().budget},
+            {"budget", capacity_of(session)},
             {"cache_bytes", price(session)},
             {"ranges", ranges}};
 }

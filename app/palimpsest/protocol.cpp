@@ -34,10 +34,14 @@ std::vector<engine::TokenId> question_turn(const engine::ChatTemplate& chat_temp
     return ids;
 }
 
-void make_room_for(const std::vector<engine::TokenId>& question_rows, const std::string& question,
-                   const engine::ModelConfig& model, const std::string& option, engine::SessionOptions& options)
+void require_question(const std::string& option, const std::string& question)
 {
     if (is_blank(question)) refuse(option, "the question is empty", "give a question, or leave it out");
+}
+
+void make_room_for(const std::vector<engine::TokenId>& question_rows, const engine::ModelConfig& model,
+                   const std::string& option, engine::SessionOptions& options)
+{
     if (std::ssize(question_rows) >= model.context - options.chunk)
         refuse(option,
                "the question has " + format_count(question_rows.size()) + " tokens, and the model was trained on " +

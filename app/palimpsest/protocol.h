@@ -20,10 +20,13 @@ const char* name_of(Protocol protocol); // "blind", "steered", "question-last", 
 // What is fed for a question about the document before it, up to where the answer begins.
 std::vector<engine::TokenId> question_turn(const engine::ChatTemplate& chat_template, const std::string& question);
 
+// Throws Error (Usage, PAL-OPTION-06, of `option`) if there is nothing in the question.
+void require_question(const std::string& option, const std::string& question);
+
 // Of a session that is made to read with such rows in mind (Session::set_probe). Throws Error (Usage,
-// PAL-OPTION-06, of `option`) if there is nothing in the question, or if it leaves no room beside a chunk.
-void make_room_for(const std::vector<engine::TokenId>& question_rows, const std::string& question,
-                   const engine::ModelConfig& model, const std::string& option, engine::SessionOptions& options);
+// PAL-OPTION-06, of `option`) if the question leaves no room beside a chunk.
+void make_room_for(const std::vector<engine::TokenId>& question_rows, const engine::ModelConfig& model,
+                   const std::string& option, engine::SessionOptions& options);
 // From now on it does. Throws Error: Usage (PAL-OPTION-06) for a policy that would keep the same without a
 // question, and as set_probe does.
 void steer(engine::Session& session, const std::vector<engine::TokenId>& question_rows, const std::string& option);

@@ -221,15 +221,20 @@ std::string reach_sentence(const engine::RetentionMap& map)
            std::to_string(static_cast<int>(std::lround(older * 100))) + " % come from the first nine tenths";
 }
 
+std::string budget_sentence(const engine::Session& session)
+{
+    if (session.options().budget == engine::no_budget) return "no budget";
+    const std::string tokens = format_count(static_cast<uint64_t>(session.options().budget)) + " tokens per ";
+    if (session.policy().retrieval()) return "keeps everything, reads " + tokens + "step";
+    return "budget " + tokens + "layer and head";
+}
+
 std::string memory_sentence(const engine::Session& session)
 {
     const engine::Telemetry t = session.telemetry();
-    const std::string budget = session.options().budget == engine::no_budget
-                                   ? "no budget"
-                                   : "budget " + format_count(static_cast<uint64_t>(session.options().budget)) +
-                                         " tokens per layer and head";
     return "cache " + format_bytes(t.cache_bytes) + " (a full cache would take " +
-           format_bytes(t.full_cache_bytes) + "), " + session.options().policy.name + ", " + budget;
+           format_bytes(t.full_cache_bytes) + "), " + session.options().policy.name + ", " +
+           budget_sentence(session);
 }
 
 } // namespace

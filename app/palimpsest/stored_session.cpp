@@ -4,6 +4,7 @@
 
 #include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
+#include "app/palimpsest/list_lengths.h"
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/protocol.h"
@@ -79,7 +80,8 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
         check_question();
     }
     watch_fading();
-    if (found) catch_up(false);
+    // What is only read cannot go on later: a question wants the whole of what was lost.
+    if (found) catch_up(options_.read_only && options_.reread && position() == 0);
     opened_at_ = position();
     written_at_open_ = store_.database.bytes_written();
 }
@@ -127,7 +129,7 @@ void StoredSession::refuse_budget() const
 {
     const engine::SessionOptions& has = session_->options();
     refuse_setting(info_.name, "--budget", options_.common.budget,
-                   (budget_is_auto(has.policy) ? "auto:" : "") + std::to_string(has.budget));
+                   (budget_is_auto(has.policy) ? "auto:" : "") + budget_text(has.budget));
 }
 
 // What was given now, and the session's own where nothing was.
@@ -138,7 +140,7 @@ CommonOptions StoredSession::asked() const
     asked.chunk = has.chunk;
     asked.kv_type = kernels::info(*has.kv_type).name;
     const bool has_budget = asked.given("budget"), has_policy = asked.given("policy");
-    if (!has_budget) asked.budget = std::to_string(has.budget);
+    if (!has_budget) asked.budget = budget_text(has.budget);
     if (!has_policy) asked.policy = has.policy.text();
     if (has_budget && !has_policy && asked.budget_is_auto() != budget_is_auto(has.policy)) refuse_budget();
     return asked;
@@ -183,9 +185,9 @@ void StoredSession::watch_fading()
 void StoredSession::begin(const std::string& name)
 {
     engine::SessionOptions options = options_.common.session(model_->config());
-    if (options_.question) make_room_for(question_rows_, question_, model_->config(), "--question", options);
+    if (options_.question) make_room_for(question_rows_, model_->config(), options_.question_option, options);
     session_ = std::make_unique<engine::Session>(model_, options);
-    if (options_.question) steer(*session_, question_rows_, "--question");
+    if (options_.question) steer(*session_, question_rows_, options_.question_option);
     info_ = {.name = name,
              .model = model_->fingerprint(),
              .model_name = model_->config().name,
@@ -205,7 +207,7 @@ void StoredSession::resume()
     const SessionSettings begun(info_);
     CommonOptions common = options_.common;
     common.policy = begun.policy_given; // pins change what it resolves to
-    common.budget = std::to_string(begun.budget);
+    common.budget = budget_text(begun.budget);
     common.chunk = begun.chunk;
     common.positions = begun.positions;
     common.kv_type = begun.kv_type;

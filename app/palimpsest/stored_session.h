@@ -29,11 +29,12 @@ namespace palimpsest::app {
 struct StoredOptions {
     CommonOptions common;
     double checkpoint_seconds = 60;
-    bool reread = false;                   // a state that is refused is made again from the text
-    bool read_only = false;                // the database is only read: what is fed stays in memory
-    bool again = false;                    // a file that was read before is read as a further document
-    bool talks = false;                    // a session begun now is a chat: its sampling belongs to it
-    std::optional<std::string> question{}; // to be kept in mind while documents are read
+    bool reread = false;                        // a state that is refused is made again from the text
+    bool read_only = false;                     // the database is only read: what is fed stays in memory
+    bool again = false;                         // a file that was read before is read as a further document
+    bool talks = false;                         // a session begun now is a chat: its sampling belongs to it
+    std::optional<std::string> question{};      // to be kept in mind while documents are read
+    std::string question_option = "--question"; // that gave it
 };
 
 class StoredSession {

@@ -26,7 +26,7 @@ struct Options {
     int threads = 1;
     int32_t budget = 1024;
     int32_t chunk = 512;
-    int64_t tokens = 3072;
+    int64_t tokens = 0; // 0: 3072, or what the model takes beside what is generated
     int pairs = 5;
 };
 
@@ -82,8 +82,10 @@ public:
         : o_(o), clock_(o.threads, true),
           model_(Model::load(o.model, kernels::open_backend({.device = "cpu", .threads = o.threads, .simd = ""})))
     {
+        constexpr int64_t usual = 3072, room_to_generate = 128;
+        if (o_.tokens == 0) o_.tokens = std::min(usual, model_->config().context - room_to_generate);
         std::mt19937_64 random(1);
-        tokens_.resize(static_cast<size_t>(o.tokens));
+        tokens_.resize(static_cast<size_t>(o_.tokens));
         for (TokenId& token : tokens_)
             token = static_cast<TokenId>(random() % static_cast<uint64_t>(model_->config().vocabulary));
     }
@@ -94,8 +96,13 @@ public:
                     model_->config().name.c_str(), o_.threads, model_->backend().simd_target().c_str(), o_.budget,
                     o_.chunk, static_cast<long long>(o_.tokens), o_.pairs);
         std::printf("%-40s prefill / streaming   decode / streaming\n", "");
-        for (const std::string& policy : o_.policies)
-            compare(policy);
+        for (const std::string& policy : o_.policies) {
+            try {
+                compare(policy);
+            } catch (const Error& error) {
+                std::printf("%-40s %s\n", policy.c_str(), error.what());
+            }
+        }
     }
 
 private:
@@ -123,18 +130,25 @@ private:
         return clock_.now() - start;
     }
 
+    // The cost of `other` over that of `plain`; which comes first changes from pair to pair, so that what drifts
+    // with time favours neither.
+    template<class Measure>
+    static double ratio(Session& plain, Session& other, bool plain_first, const Measure& measure)
+    {
+        const double first = measure(plain_first ? plain : other), second = measure(plain_first ? other : plain);
+        return plain_first ? second / first : first / second;
+    }
+
     void compare(const std::string& policy) const
     {
         std::vector<double> prefills, decodes;
         for (int i = 0; i < o_.pairs; ++i) {
             const auto streaming = session("streaming"), other = session(policy);
-            const double plain = prefill(*streaming);
-            prefills.push_back(prefill(*other) / plain);
+            prefills.push_back(ratio(*streaming, *other, i % 2 == 0, [&](Session& s) { return prefill(s); }));
             decode(*streaming), decode(*other); // warm
-            for (int j = 0; j < 3; ++j) {
-                const double token = decode(*streaming);
-                decodes.push_back(decode(*other) / token);
-            }
+            for (int j = 0; j < 3; ++j)
+                decodes.push_back(
+                    ratio(*streaming, *other, (i + j) % 2 == 0, [&](Session& s) { return decode(s); }));
         }
         const auto [least, most] = std::minmax_element(prefills.begin(), prefills.end());
         const auto [fastest, slowest] = std::minmax_element(decodes.begin(), decodes.end());

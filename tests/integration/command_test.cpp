@@ -236,12 +236,12 @@ TEST_CASE("lengths of lists are told by layer")
 {
     const ListLengths lengths = ListLengths::of(ragged_map());
     CHECK(lengths.layers == std::vector<double>{15, 0.5});
-    CHECK_FALSE(lengths.even);
-    CHECK(lengths.least() == 0.5);
+    CHECK_FALSE(lengths.even());
+    CHECK(lengths.least == 0); // of the lists, not of what their layers hold on average
     CHECK(lengths.mean() == 7.75);
-    CHECK(lengths.greatest() == 15);
+    CHECK(lengths.greatest == 20);
     const engine::RetentionMap equal{2, 1, 4, {{0, 3}, {1, 2}}};
-    CHECK(ListLengths::of(equal).even);
+    CHECK(ListLengths::of(equal).even());
 }
 
 TEST_CASE("what is asked of a budget becomes the policy's, or a number of tokens")
@@ -260,6 +260,8 @@ TEST_CASE("what is asked of a budget becomes the policy's, or a number of tokens
     CHECK_THROWS_WITH(options.policy_spec(), Catch::Contains("exclude each other"));
     options.policy = "snapkv:budget=auto";
     CHECK(options.policy_spec().text() == "snapkv:budget=auto");
+    options.policy = "streaming";
+    CHECK_THROWS_WITH(options.policy_spec(), Catch::Contains("--budget") && Catch::Contains("by attention"));
 
     options.policy = "refreekv";
     options.budget = "none";

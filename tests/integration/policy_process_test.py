@@ -92,6 +92,40 @@ class PolicyTest(ProgramTest):
                 self.assertLessEqual(last["slots_used"], last["slots_capacity"])
                 self.assertGreaterEqual(last["slots_capacity"], kept)
 
+    def test_a_policy_that_reads_only_a_part_is_measured_by_that(self):
+        settings = ["--model", MODEL, "--chunk", "16"]
+        # A p of 1 within a budget for everything reads all: measured token by token it is full attention.
+        policies = {"full": [], "twilight:p=1,skip_layers=0": [], "twilight:p=0.05,skip_layers=0": ["--budgets", "32"],
+                    "quest:page=4,skip_layers=0": ["--budgets", "32"]}
+        loss = {}
+        for arguments in (["eval", "ppl"], ["compare"]):
+            for policy, budget in policies.items():
+                result = self.document(*arguments, self.book, *settings, "--policies", policy, *budget)["results"][0]
+                self.assertTrue(result["complete"])
+                self.assertEqual(result["policy"]["chunk"], 16 if policy == "full" else 1)
+                loss[arguments[0], policy] = result["mean_loss"]
+            full, everything, *others = (loss[arguments[0], policy] for policy in policies)
+            self.assertAlmostEqual(everything, full, delta=1e-3)
+            for other in others:
+                self.assertGreater(abs(other - full), 5e-3)
+        for policy in policies:
+            self.assertAlmostEqual(loss["eval", policy], loss["compare", policy], delta=1e-3)
+
+    def test_a_policy_that_reads_only_a_part_says_so(self):
+        arguments = ["summarize", self.book, "--model", MODEL, "--chunk", "16", "--max-tokens", "24"]
+        full = self.document(*arguments, "--policy", "full")
+        for policy in ("quest:page=4,skip_layers=0", "twilight:page=4,skip_layers=0,p=0.05"):
+            with self.subTest(policy=policy):
+                part = [*arguments, "--policy", policy, "--budget", "32", "--pin", "0-9"]
+                answer = self.document(*part)
+                self.assertNotEqual(answer["answers"][0]["text"], full["answers"][0]["text"])
+                self.assertEqual(answer["policy"]["budget"], 32)
+                self.assertEqual(answer["policy"]["budgets"]["cap"], CONTEXT)
+                self.assertEqual(answer["policy"]["budgets"]["layers"], full["policy"]["budgets"]["layers"])
+                shown = self.run_command(*part).stderr.decode()
+                self.assertIn("keeps everything, reads 32 tokens per step", shown)
+                self.assertIn("take %.1f %% of the room for everything" % (100 * 10 / CONTEXT), shown)
+
     # -- budgets that are chosen ---------------------------------------------------------------------------------------
 
     def test_a_policy_that_scores_chooses_its_budget(self):
@@ -131,6 +165,10 @@ class PolicyTest(ProgramTest):
             self.assertEqual((again["policy"], again["tokens_fed_again"]), (read["policy"], 0))
         for budget in ("64", "auto:48"):
             self.assertIn("auto:64", self.fails(2, "PAL-SESSION-06", "read", self.book, "--session", "s", *cache, "--budget", budget))
+        self.document("read", self.book, "--session", "open", *cache[:4], "--policy", "refreekv", "--budget", "none")
+        self.assertEqual(self.document("sessions", "show", "open")["options"]["budget"], "none")
+        self.assertIn("--budget none", self.fails(2, "PAL-SESSION-06", "read", self.book, "--session", "open", "--budget", "64"))
+        self.run_command("ask", "--session", "open", "who?", "--max-tokens", "2")
         self.document("read", self.book, "--session", "fixed", *cache, "--budget", "64")
         self.fails(2, "PAL-SESSION-06", "read", self.book, "--session", "fixed", "--budget", "auto")
 
@@ -139,7 +177,7 @@ class PolicyTest(ProgramTest):
         for name in {p["name"] for p in self.policies} - set(CHOOSES):
             with self.subTest(policy=name):
                 error = json.loads(self.run_command(*inspect, "--policy", name, "--budget", "auto", "--json", status=2).stderr)
-                self.assertRegex(error["code"], r"^PAL-POLICY-0[234]$")
+                self.assertRegex(error["code"], r"^PAL-(OPTION-03|POLICY-04)$")
                 self.assertIn("budget", error["text"])
                 self.assertTrue(error["hint"])
         for policy in self.policies:
@@ -186,6 +224,7 @@ class PolicyTest(ProgramTest):
         self.assertIn("who wrote", self.fails(2, "PAL-SESSION-06", "read", self.book, "--session", "s", "--question", "where?"))
         self.steered("blind", None)
         self.fails(2, "PAL-SESSION-06", "read", self.book, "--session", "blind", "--question", "where?")
+        self.fails(2, "PAL-OPTION-06", "read", self.book, "--session", "blind", "--question", "")
         self.assertIsNone(self.document("sessions", "show", "blind")["question"])
         self.run_command("sessions", "fork", "s", "copy")
         moved = os.path.join(self.folder, "s.palimpsest")
@@ -265,7 +304,12 @@ class PolicyTest(ProgramTest):
                 arguments = ["--model", MODEL, "--chunk", "16", "--policy", name, *budget]
                 self.assertIn("such as", self.fails(2, "PAL-OPTION-06", "read", self.book, "--session", "s", *arguments, "--question", "who?"))
                 self.fails(2, "PAL-OPTION-06", "ask", self.book, "who?", *arguments, "--steer")
-        self.fails(2, "PAL-OPTION-06", "read", self.book, "--session", "s", *SMALL, "--question", " ")
+        for blank in ("", " "):
+            self.fails(2, "PAL-OPTION-06", "read", self.book, "--session", "s", *SMALL, "--question", blank)
+            self.fails(2, "PAL-OPTION-06", "summarize", self.book, *SMALL, "--prompt", blank)
+            self.assertIn("--steer", self.fails(2, "PAL-OPTION-06", "ask", self.book, "who?", blank, *SMALL, "--steer"))
+            self.assertIn("--question-last", self.fails(2, "PAL-OPTION-06", "ask", self.book, blank, *SMALL, "--question-last"))
+        self.assertIn("--steer", self.fails(2, "PAL-OPTION-06", "summarize", self.book, *SMALL, "--session", "s", "--policy", "streaming", "--steer"))
         self.fails(2, "PAL-OPTION-06", "read", self.book, "--session", "s", *SMALL, "--question", "who? " * 200)
         self.assertIn("a question", self.fails(2, "PAL-BUDGET-01", "read", self.book, "--session", "s", "--model", MODEL, "--chunk", "16",
                                                "--budget", "235", "--question", "who wrote the book?"))

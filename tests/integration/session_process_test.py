@@ -725,6 +725,16 @@ class SessionTest(ProgramTest):
         self.assertEqual([s["name"] for s in self.document("sessions", "list")["sessions"]], ["one"])
         self.run_command("sessions", "verify", "one")
 
+    def test_a_question_to_a_stripped_session_reads_its_document_again(self):
+        self.run_command("read", self.book, "--session", "one", *SMALL)
+        ask = lambda *more: self.document("ask", "--session", "one", "who?", "--max-tokens", "8", *more)
+        before = ask()
+        self.run_command("sessions", "strip", "one")
+        again = ask("--reread")
+        self.assertEqual(again["answers"], before["answers"])
+        self.assertEqual(again["coverage"], before["coverage"])
+        self.assertGreaterEqual(again["tokens_fed_again"], before["coverage"]["tokens_read"])
+
     def test_a_state_of_another_model_is_refused_and_its_text_can_be_read_again(self):
         model = os.path.join(self.folder, "model.gguf")
         shutil.copy(MODEL, model)

@@ -84,6 +84,7 @@ protected:
         store_ = open_store(database_, access, console.stop);
         StoredOptions options{.common = common_, .reread = reread_};
         options.question = question;
+        options.question_option = "--steer";
         options.read_only = access == storage::Database::Access::Read;
         stored_ = std::make_unique<StoredSession>(*store_, session_, options, console);
         model_ = stored_->shared_model();
@@ -112,7 +113,7 @@ protected:
             pins_of(common_.pins, documents, template_->document_is_first_text(), framing, *model_, console);
         if (protocol() != Protocol::Steered) return std::make_unique<engine::Session>(model_, options);
         const auto rows = question_turn(*template_, question);
-        make_room_for(rows, question, model_->config(), "--steer", options);
+        make_room_for(rows, model_->config(), "--steer", options);
         auto session = std::make_unique<engine::Session>(model_, options);
         steer(*session, rows, "--steer");
         return session;
@@ -124,8 +125,9 @@ protected:
         Reading reading{start(documents, question, console), {}};
         engine::Session& session = *reading.session;
         reading.coverage = read(session, documents, console);
-        if (protocol() == Protocol::QuestionLast) session.feed(question_turn(*template_, question));
-        if (!session.finish({.stop = console.stop, .progress = {}, .loss = {}}))
+        const engine::FeedOptions feed{.stop = console.stop, .progress = {}, .loss = {}};
+        const bool last = protocol() == Protocol::QuestionLast;
+        if ((last && !session.feed(question_turn(*template_, question), feed)) || !session.finish(feed))
             throw Interrupted{"stopped while reading; nothing was saved, run it again to start over"};
         return reading;
     }
@@ -337,6 +339,7 @@ public:
         if (common_.no_save && !session_.empty())
             throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--no-save", "a session is there to be saved",
                         "leave out --no-save or --session");
+        require_question("--prompt", prompt_);
         Documents documents = open_documents(files_, console.in, console.stop);
         if (!session_.empty()) return summarize_stored(documents, console);
         load(console);
@@ -419,8 +422,11 @@ public:
         if (words_.size() < 2)
             throw Error(ErrorKind::Usage, "PAL-OPTION-01", "command line", "there is no QUESTION",
                         "give a file and a question, or --session and a question");
-        Documents documents = open_documents({words_[0]}, console.in, console.stop);
         const std::vector<std::string> questions(words_.begin() + 1, words_.end());
+        if (protocol() != Protocol::Blind)
+            for (const std::string& question : questions)
+                require_question(steer_ ? "--steer" : "--question-last", question);
+        Documents documents = open_documents({words_[0]}, console.in, console.stop);
         if (protocol() != Protocol::Blind && questions.size() > 1) check_reading_for_each(documents);
         load(console);
         if (protocol() != Protocol::Blind) return read_for_each(std::move(documents), questions, console);

@@ -131,6 +131,21 @@ private:
         return std::find(codes.begin(), codes.end(), error.code()) != codes.end();
     }
 
+    static std::string why_full(const engine::Session& session)
+    {
+        const engine::SessionOptions& o = session.options();
+        if (session.policy().bounded())
+            return "with --positions original the session is as long as what the model was trained on";
+        const auto schedule = o.policy.parameters.find("schedule");
+        const bool once = schedule != o.policy.parameters.end() && schedule->second == "once";
+        const bool chooses = o.budget == engine::no_budget && o.policy.name != "full";
+        return "--policy " + o.policy.name +
+               (once      ? " with schedule=once evicts nothing while it answers"
+                : chooses ? " without a budget keeps all that attention needs"
+                          : " keeps every token") +
+               ", and its cache is full";
+    }
+
     static Error not_saved(const StoredSession& session)
     {
         const Error& why = *session.why_waiting();
@@ -176,9 +191,7 @@ private:
             write_note(console, options_.common.events, "all turns are saved now");
         if (options_.common.json) return;
         if (result.end == engine::GenerateEnd::Full)
-            write_note(console, options_.common.events,
-                       "the answer was cut: --policy " + session.session().options().policy.name +
-                           " keeps every token, and its cache is full");
+            write_note(console, options_.common.events, "the answer was cut: " + why_full(session.session()));
         if (result.end == engine::GenerateEnd::Length)
             write_note(console, options_.common.events,
                        "the answer was cut after " + std::to_string(result.tokens.size()) +

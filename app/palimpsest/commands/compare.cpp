@@ -7,6 +7,7 @@
 #include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/list_lengths.h"
+#include "app/palimpsest/measured_reading.h"
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/pinning.h"
@@ -208,7 +209,8 @@ private:
         engine::SessionOptions chosen = options.session(
             model->config(), {.input = tokens.coverage.tokens_in_input, .stream = tokens.ids.size()});
         chosen.pins = pins_in(tokens.ids, options.pins, *model, source_.name());
-        engine::Session session(model, chosen);
+        const auto measured = session_to_measure(model, chosen);
+        engine::Session& session = *measured;
         Contender c{.spec = policy,
                     .options = session.options(),
                     .budget = budget_of(session),
@@ -231,11 +233,9 @@ private:
             ids = ids.first(capacity);
             c.complete = false;
         }
-        const bool read_all = session.feed(ids, feed);
-        c.tokens_per_second = session.telemetry().tokens_per_second;
-        if (!read_all || !session.finish(feed)) throw Interrupted{"stopped while comparing; nothing was written"};
+        c.tokens_per_second = read_measured(session, ids, feed);
+        if (!c.tokens_per_second) throw Interrupted{"stopped while comparing; nothing was written"};
         c.telemetry = session.telemetry();
-        if (c.tokens_per_second == 0) c.tokens_per_second = c.telemetry.tokens_per_second;
         c.policy = policy_json(session);
         c.lengths = lengths_sentence(session);
         c.map = session.retention();
@@ -246,8 +246,9 @@ private:
     static std::string title(const Contender& c)
     {
         const std::string settings =
-            c.options.policy.text() + ", budget " + std::to_string(c.budget) + ", " + name_of(c.options.positions) +
-            " positions" + (c.protocol == Protocol::Blind ? "" : std::string(", ") + name_of(c.protocol)) +
+            c.options.policy.text() + ", budget " + std::to_string(c.budget) + ", chunk " +
+            std::to_string(c.options.chunk) + ", " + name_of(c.options.positions) + " positions" +
+            (c.protocol == Protocol::Blind ? "" : std::string(", ") + name_of(c.protocol)) +
             (c.lengths.empty() ? "" : "\nkept: " + c.lengths);
         return c.loss ? settings : visible(c.spec) + ": " + settings;
     }

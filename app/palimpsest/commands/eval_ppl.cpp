@@ -9,6 +9,7 @@
 #include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/list_lengths.h"
+#include "app/palimpsest/measured_reading.h"
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/output_file.h"
@@ -111,7 +112,8 @@ private:
         engine::SessionOptions chosen = options.session(
             model->config(), {.input = tokens.coverage.tokens_in_input, .stream = tokens.ids.size()});
         chosen.pins = pins_in(tokens.ids, options.pins, *model, source.name());
-        engine::Session session(model, chosen);
+        const auto measured = session_to_measure(model, chosen);
+        engine::Session& session = *measured;
         Measurement m{.input = source.name(),
                       .policy = policy,
                       .policy_description = {},
@@ -145,7 +147,7 @@ private:
             std::snprintf(line, sizeof line, "%llu,%d,%.9g\n", static_cast<unsigned long long>(index), token, nll);
             *csv << line;
         };
-        if (!session.feed(ids, feed) || !session.finish(feed))
+        if (!read_measured(session, ids, feed))
             throw Interrupted{"stopped while measuring " + source.name() + "; no result was printed"};
         m.loss = meter.all();
         m.by_length = meter.by_length();
@@ -166,12 +168,12 @@ private:
 
     std::string table(const std::vector<Measurement>& all) const
     {
-        std::string out = "chunk " + std::to_string(all[0].chunk) + ", " + name_of(Protocol::Blind) +
-                          "; perplexity = exp of the mean loss per token\n";
+        std::string out = std::string(name_of(Protocol::Blind)) + "; perplexity = exp of the mean loss per token\n";
         for (const Measurement& m : all) {
             char line[256];
-            out += m.input + "  " + m.policy + "  budget " + m.policy_description["budget"].dump() + "  " +
-                   m.policy_description["positions"].get<std::string>() + " positions\n";
+            out += m.input + "  " + m.policy + "  budget " + m.policy_description["budget"].dump() + "  chunk " +
+                   std::to_string(m.chunk) + "  " + m.policy_description["positions"].get<std::string>() +
+                   " positions\n";
             if (!m.kept.empty()) out += "  kept: " + m.kept + "\n";
             for (const auto& [length, loss] : m.by_length) {
                 std::snprintf(line, sizeof line, "  first %-12s perplexity %10.4f\n", format_count(length).c_str(),

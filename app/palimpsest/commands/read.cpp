@@ -25,7 +25,7 @@ public:
                          "save the state at most this often while reading")
             ->check(CLI::Range(0.0, 86400.0))
             ->capture_default_str();
-        command_->add_option(
+        question_ = command_->add_option(
             "--question", options_.question,
             "read with this question in mind: its rows look at every chunk, so that the policy keeps "
             "what they attend to; it belongs to the session");
@@ -46,6 +46,8 @@ public:
         if (options_.common.no_save)
             throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--no-save", "nothing would remain of the reading",
                         "use summarize or ask, which save nothing without --session");
+        if (question_->count() > 0) // CLI11 takes an empty text for none
+            require_question("--question", options_.question.value_or(""));
         const Documents documents = open_documents(files_, console.in, console.stop);
         const auto store = open_store(database_, storage::Database::Access::Write, console.stop);
         StoredSession session(*store, session_, options_, console);
@@ -79,6 +81,7 @@ public:
 
 private:
     CLI::App* command_ = nullptr;
+    CLI::Option* question_ = nullptr;
     StoredOptions options_;
     std::vector<std::string> files_;
     std::string session_, database_;

@@ -5,6 +5,7 @@
 
 #include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
+#include "app/palimpsest/list_lengths.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/reading.h"
 #include "app/palimpsest/store.h"
@@ -134,7 +135,9 @@ private:
         const SessionInfo info = store->conversations.get(name_);
         ordered_json result = {{"schema", "palimpsest.session-details/1"}};
         result.update(summary(*store, info));
-        const auto options = ordered_json::parse(info.options, nullptr, false);
+        auto options = ordered_json::parse(info.options, nullptr, false);
+        if (options.is_object() && options.value("budget", ordered_json()) == engine::no_budget)
+            options["budget"] = budget_text(engine::no_budget);
         result["options"] = options.is_discarded() ? ordered_json(info.options) : options;
         auto& documents = result["documents"] = ordered_json::array();
         for (const storage::StreamPart& part : store->conversations.stream(info.id)) {

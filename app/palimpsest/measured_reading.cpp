@@ -1,0 +1,65 @@
+#include "app/palimpsest/measured_reading.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+#include "kernels/base/error.h"
+
+namespace palimpsest::app {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// -log softmax(logits)[token]
+double negative_log_likelihood(std::span<const float> logits, engine::TokenId token)
+{
+    const double largest = *std::max_element(logits.begin(), logits.end());
+    double sum = 0;
+    for (const float x : logits)
+        sum += std::exp(x - largest);
+    const double nll = largest + std::log(sum) - logits[static_cast<size_t>(token)];
+    if (!std::isfinite(nll))
+        throw Error(ErrorKind::Failed, "PAL-MODEL-15", "model", "its output is not a finite number",
+                    "the weights are damaged; download the model again");
+    return nll;
+}
+
+std::optional<double> read_by_decoding(engine::Session& session, std::span<const engine::TokenId> ids,
+                                       const engine::FeedOptions& options)
+{
+    constexpr size_t tokens_between_reports = 64;
+    const auto begin = Clock::now();
+    if (!session.feed(ids.first(1), options) || !session.finish(options)) return std::nullopt;
+    for (size_t i = 1; i < ids.size(); ++i) {
+        if (options.loss) options.loss(i, ids[i], negative_log_likelihood(session.logits(), ids[i]));
+        if (session.replay(ids.subspan(i, 1), false, options.stop) != 1) return std::nullopt;
+        if (options.progress && (i + 1) % tokens_between_reports == 0) options.progress(session.telemetry());
+    }
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    return static_cast<double>(ids.size()) / std::max(seconds, 1e-9);
+}
+
+} // namespace
+
+std::unique_ptr<engine::Session> session_to_measure(const std::shared_ptr<const engine::Model>& model,
+                                                    engine::SessionOptions options)
+{
+    auto session = std::make_unique<engine::Session>(model, options);
+    if (!session->policy().retrieval() || options.chunk == 1) return session;
+    session.reset(); // or memory would hold both
+    options.chunk = 1;
+    return std::make_unique<engine::Session>(model, options);
+}
+
+std::optional<double> read_measured(engine::Session& session, std::span<const engine::TokenId> ids,
+                                    const engine::FeedOptions& options)
+{
+    if (session.policy().retrieval()) return read_by_decoding(session, ids, options);
+    if (!session.feed(ids, options)) return std::nullopt;
+    const double whole_chunks = session.telemetry().tokens_per_second;
+    if (!session.finish(options)) return std::nullopt;
+    return whole_chunks > 0 ? whole_chunks : session.telemetry().tokens_per_second;
+}
+
+} // namespace palimpsest::app
