@@ -270,7 +270,7 @@ TEST_CASE("a policy whose lists are full says why, and what to do about it")
 TEST_CASE("what does not fit the positions is named: a question, or how many entries are waited for")
 {
     const auto model = load_random({.context = 128});
-    SessionOptions options = options_for("treekv", PositionMode::Contiguous);
+    SessionOptions options = options_for("tova", PositionMode::Contiguous);
     options.budget = 0;
     options.probe_room = 104;
     CHECK_THROWS_WITH(Session(model, options), Catch::Contains("PAL-BUDGET-01") &&
