@@ -244,7 +244,7 @@ struct PageRetrieval {
     PageBounds pages; // bounds null: everything is read, whatever the rest says
     int32_t tokens = 0;
     int32_t most_pages = 0;
-    float top_p = 0;
+    double top_p = 0;
 };
 
 // Attention of one token: its key and value go to row order[used] of each list, then it attends to used + 1 ranks.

@@ -126,7 +126,12 @@ std::unique_ptr<Budget> share_heads(PolicyParameters& parameters, const PolicyCo
     const double floor = parameters.number("floor", 0.2, 0, 1);
     const int64_t most = int64_t{context.context} - context.chunk - static_cast<int64_t>(context.pins.tokens()) -
                          basis.ends.sinks - basis.ends.recent;
-    return std::make_unique<HeadShares>(std::move(layers), context.kv_heads, floor, std::max<int64_t>(most, 0));
+    if (basis.slots > most)
+        parameters.refuse("a budget of " + std::to_string(context.budget) + " and a chunk of " +
+                              std::to_string(context.chunk) + " need more positions than the " +
+                              std::to_string(context.context) + " the model was trained on",
+                          "give a smaller --budget or --chunk");
+    return std::make_unique<HeadShares>(std::move(layers), context.kv_heads, floor, most);
 }
 
 std::unique_ptr<Budget> read_heads(PolicyParameters& parameters, const PolicyContext& context,

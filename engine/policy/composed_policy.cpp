@@ -117,7 +117,7 @@ void ComposedPolicy::shape(LayerCuts& cuts)
         auto& mean = cuts.shaped.front();
         for (size_t entry = 0; entry < mean.size(); ++entry) {
             for (size_t h = 1; h < cuts.shaped.size(); ++h)
-                mean[entry] += cuts.shaped[h][entry];
+                mean[entry] += cuts.shaped[h].at(entry);
             mean[entry] /= static_cast<double>(cuts.shaped.size());
         }
         for (size_t h = 1; h < cuts.shaped.size(); ++h)
@@ -125,7 +125,7 @@ void ComposedPolicy::shape(LayerCuts& cuts)
     }
     for (size_t h = 0; h < cuts.lists.size(); ++h) {
         for (double& score : cuts.shaped[h])
-            if (std::isnan(score)) score = -std::numeric_limits<double>::infinity(); // or nothing would be in order
+            score = ordered(score);
         cuts.lists[h].shaped = cuts.shaped[h];
         cuts.lists[h].pooled = pooled;
     }

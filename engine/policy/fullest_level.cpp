@@ -5,6 +5,7 @@
 namespace palimpsest::engine {
 namespace {
 
+constexpr uint32_t highest_level = 1u << 31; // no stream is long enough to reach it, or to wrap from there
 constexpr size_t most_runs = 40; // a level takes twice the stream of the one below, and a stream has 2^32 tokens
 
 } // namespace
@@ -125,7 +126,7 @@ void FullestLevel::load(StateReader& in)
     for (Runs& runs : lists_) {
         runs.clear();
         const uint32_t size = in.word_within("number of levels", 0, most_slots_);
-        uint32_t above = std::numeric_limits<uint32_t>::max(); // levels are below the run before, and cannot wrap
+        uint32_t above = highest_level + 1; // levels are below the run before
         uint32_t left = most_slots_;
         for (uint32_t i = 0; i < size; ++i) {
             if (above == 0 || left == 0) StateReader::refuse("has levels that increase or exceed the budget");

@@ -41,7 +41,8 @@ void GroupedBlocks::take_rounds(uint32_t quota)
     for (uint32_t r = 0; r < rounds; ++r) {
         const uint32_t of_round = quota / rounds + (r < quota % rounds ? 1 : 0);
         const auto groups = static_cast<uint32_t>(rounds_[r]);
-        for (uint32_t g = 0; g < groups; ++g) {
+        // Groups without a quota take nothing; those with one come first.
+        for (uint32_t g = 0; g < std::min(groups, of_round); ++g) {
             take_best(static_cast<uint32_t>(g * blocks / groups), static_cast<uint32_t>((g + 1) * blocks / groups),
                       of_round / groups + (g < of_round % groups ? 1 : 0));
         }

@@ -32,6 +32,8 @@ private:
         double score;
         uint32_t head, entry;
     };
+    void collect_worst(std::span<const ListCut> heads, size_t count);
+    void collect_best(std::span<const ListCut> heads, size_t count);
     void count_best(std::span<const ListCut> heads, size_t best, std::vector<double>& counts);
 
     std::unique_ptr<Budget> layers_;

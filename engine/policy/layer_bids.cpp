@@ -2,10 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "engine/policy/allocate.h"
 
 namespace palimpsest::engine {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+} // namespace
 
 void Preference::add_needs(SignalNeeds& needs) const
 {
@@ -13,7 +20,7 @@ void Preference::add_needs(SignalNeeds& needs) const
     needs.entropies = true;
 }
 
-double Preference::operator()(std::span<const ListCut> heads, const LayerObservation& seen) const
+double Preference::log_weight(std::span<const ListCut> heads, const LayerObservation& seen) const
 {
     double entropy = 0, shift = 0;
     for (size_t h = 0; h < heads.size(); ++h) {
@@ -24,11 +31,11 @@ double Preference::operator()(std::span<const ListCut> heads, const LayerObserva
             shift += list.score.variances(rank);
         }
     }
-    return std::pow(std::max(0.0, entropy), 1 / tau1_) * std::pow(shift, 1 / tau2_);
+    return std::log(std::max(0.0, entropy)) / tau1_ + std::log(shift) / tau2_;
 }
 
 LayerBids::LayerBids(Sizes sizes, std::shared_ptr<const LayerWeight> weight)
-    : sizes_(sizes), weight_(std::move(weight)), weights_(static_cast<size_t>(sizes.layers), 1.0),
+    : sizes_(sizes), weight_(std::move(weight)), log_weights_(static_cast<size_t>(sizes.layers), 0.0),
       limits_(static_cast<size_t>(sizes.layers), 0)
 {
 }
@@ -39,29 +46,37 @@ void LayerBids::observe(int32_t layer, std::span<const ListCut> heads, const Lay
     for (const ListCut& list : heads)
         longest = std::max<int64_t>(longest, list.candidates());
     limits_[static_cast<size_t>(layer)] = std::min(longest, sizes_.most);
+    shares_.clear();
     if (seen.rows < sizes_.window) return;
-    const double weight = (*weight_)(heads, seen);
-    weights_[static_cast<size_t>(layer)] = std::isfinite(weight) ? weight : 0.0;
+    const double weight = weight_->log_weight(heads, seen);
+    log_weights_[static_cast<size_t>(layer)] = weight < infinity ? weight : -infinity;
 }
 
 void LayerBids::slots(int32_t layer, std::span<const ListCut>, std::span<int32_t> result)
 {
-    const auto shares = allocate(weights_, sizes_.mean * sizes_.layers, limits_);
-    std::fill(result.begin(), result.end(), static_cast<int32_t>(shares[static_cast<size_t>(layer)]));
+    if (shares_.empty()) {
+        const double largest = *std::max_element(log_weights_.begin(), log_weights_.end());
+        std::vector<double> weights;
+        for (const double weight : log_weights_)
+            weights.push_back(weight == -infinity ? 0.0 : std::exp(weight - largest));
+        shares_ = allocate(weights, sizes_.mean * sizes_.layers, limits_);
+    }
+    std::fill(result.begin(), result.end(), static_cast<int32_t>(shares_[static_cast<size_t>(layer)]));
 }
 
 void LayerBids::save(StateWriter& out) const
 {
-    for (const double weight : weights_)
+    for (const double weight : log_weights_)
         out.number(weight);
 }
 
 void LayerBids::load(StateReader& in)
 {
-    for (double& weight : weights_) {
+    for (double& weight : log_weights_) {
         weight = in.number("weight of a layer");
-        if (!std::isfinite(weight) || weight < 0) StateReader::refuse("has a layer whose weight is no number");
+        if (!(weight < infinity)) StateReader::refuse("has a layer whose weight is no number");
     }
+    shares_.clear();
 }
 
 } // namespace palimpsest::engine

@@ -1,6 +1,7 @@
 // Layers bid for slots with a weight that is observed while reading (policies.md, 4.7 and 4.13).
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 #include "engine/policy/budget.h"
@@ -12,7 +13,8 @@ class LayerWeight {
 public:
     virtual ~LayerWeight() = default;
     virtual void add_needs(SignalNeeds& needs) const = 0;
-    virtual double operator()(std::span<const ListCut> heads, const LayerObservation& seen) const = 0;
+    // Its natural logarithm, so that no temperature overflows it; minus infinity for a weight of 0.
+    virtual double log_weight(std::span<const ListCut> heads, const LayerObservation& seen) const = 0;
 };
 
 // PyramidKV's adaptive variants: a statistic of the attention rows, as the backend gives it.
@@ -20,9 +22,9 @@ class RowWeight final : public LayerWeight {
 public:
     explicit RowWeight(kernels::RowStatistic statistic) : statistic_(statistic) {}
     void add_needs(SignalNeeds& needs) const override { needs.row_statistic = statistic_; }
-    double operator()(std::span<const ListCut>, const LayerObservation& seen) const override
+    double log_weight(std::span<const ListCut>, const LayerObservation& seen) const override
     {
-        return seen.row_statistic;
+        return std::log(seen.row_statistic);
     }
 
 private:
@@ -34,7 +36,7 @@ class Preference final : public LayerWeight {
 public:
     Preference(double tau1, double tau2) : tau1_(tau1), tau2_(tau2) {}
     void add_needs(SignalNeeds& needs) const override;
-    double operator()(std::span<const ListCut> heads, const LayerObservation& seen) const override;
+    double log_weight(std::span<const ListCut> heads, const LayerObservation& seen) const override;
 
 private:
     double tau1_, tau2_;
@@ -65,8 +67,9 @@ public:
 private:
     Sizes sizes_;
     std::shared_ptr<const LayerWeight> weight_;
-    std::vector<double> weights_; // [layers]
-    std::vector<int64_t> limits_; // [layers], of the step at hand
+    std::vector<double> log_weights_; // [layers]
+    std::vector<int64_t> limits_;     // [layers], of the step at hand
+    std::vector<int64_t> shares_;     // [layers], of the step at hand; empty: not worked out yet
 };
 
 } // namespace palimpsest::engine

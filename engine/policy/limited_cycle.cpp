@@ -86,9 +86,9 @@ void LimitedCycle::load(StateReader& in)
     for (HeightsOf& list : lists_) {
         const auto slots = static_cast<uint32_t>(list.heights.size());
         list.cursor = in.word_within("cursor", 0, std::max(slots, 1u) - 1);
-        // A height grows by one per merge: the largest number cannot be reached, and would wrap.
+        constexpr uint32_t highest = 1u << 31; // a height grows by one per merge: no stream reaches it, or wraps
         for (uint32_t& height : list.heights) {
-            height = in.word_within("height", 0, std::numeric_limits<uint32_t>::max() - 1);
+            height = in.word_within("height", 0, highest);
         }
     }
 }

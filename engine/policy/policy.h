@@ -87,7 +87,7 @@ struct Retrieval {
     int32_t page = 16;       // ranks
     int32_t tokens = 0;      // c: longer lists are read in part
     int32_t skip_layers = 2; // the first layers read everything
-    float top_p = 0;         // 0: pages only
+    double top_p = 0;        // 0: pages only
     int32_t most_pages() const { return std::max(3, tokens / page); }
 };
 
@@ -125,7 +125,8 @@ public:
     // select per layer without a chunk; then nothing leaves any more.
     virtual bool waits_for_end() const { return false; }
     virtual void end_reading() {}
-    // A policy that takes the place of one whose reading has ended: nothing leaves any more, and no eviction is due.
+    // A policy that takes the place of one whose reading has ended: nothing leaves any more, and no eviction is
+    // due.
     virtual void resume_ended() {}
 
     // Cursors and levels. restore throws Error (Failed) if the bytes do not fit this policy.

@@ -6,7 +6,7 @@ namespace palimpsest::engine {
 
 std::vector<ParameterInfo> retrieval_infos()
 {
-    return {{.key = "page", .meaning = "tokens of a page", .default_text = "16", .range = "1 and more"},
+    return {{.key = "page", .meaning = "tokens of a page", .default_text = "16", .range = "1 to 65536"},
             {.key = "skip_layers",
              .meaning = "lowest layers that read everything",
              .default_text = "2",
@@ -22,9 +22,11 @@ ParameterInfo mass_info()
 Retrieval read_retrieval(PolicyParameters& parameters, const PolicyContext& context)
 {
     require_budget(parameters, context);
-    return {.page = parameters.positive("page", 16),
-            .tokens = context.budget,
-            .skip_layers = parameters.whole("skip_layers", 2)};
+    constexpr int32_t longest_page = 1 << 16;
+    const int32_t page = parameters.positive("page", 16);
+    if (page > longest_page)
+        parameters.refuse_value("page", "is too long for a page", "give at most " + std::to_string(longest_page));
+    return {.page = page, .tokens = context.budget, .skip_layers = parameters.whole("skip_layers", 2)};
 }
 
 double read_mass(PolicyParameters& parameters)

@@ -1,8 +1,10 @@
 // Axis B: which attention a policy wants counted, and the importance it reads from it (policies.md, 3.1).
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "engine/policy/list_view.h"
 #include "engine/policy/policy.h"
@@ -26,6 +28,12 @@ struct Signal {
 
     SignalNeeds needs() const;
 };
+
+// What is not a number is the least of all, or nothing would be in order.
+inline double ordered(double score)
+{
+    return std::isnan(score) ? -std::numeric_limits<double>::infinity() : score;
+}
 
 // Reads the importance of single entries, so that a selection pays only for those it compares.
 struct ScoreView {

@@ -19,7 +19,7 @@ void BestOfTile::thin(int32_t, std::span<const uint32_t> tile, const ScoreView& 
 {
     std::vector<std::pair<double, size_t>> ranked;
     for (size_t offset = 0; offset < tile.size(); ++offset)
-        ranked.emplace_back(-score(entries[tile[offset]]), offset);
+        ranked.emplace_back(-ordered(score(entries[tile[offset]])), offset);
     std::sort(ranked.begin(), ranked.end());
     std::sort(ranked.begin(), ranked.begin() + kept_,
               [](const auto& a, const auto& b) { return a.second < b.second; });

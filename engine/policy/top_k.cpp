@@ -17,9 +17,15 @@ namespace {
 // The one that leaves if all others stay: of the lowest scores the highest entry.
 uint32_t worst(const ListCut& list)
 {
+    const double* scores = list.shaped.data();
+    const uint32_t end = list.end();
     uint32_t found = list.first();
-    for (uint32_t entry = found + 1; entry < list.end(); ++entry)
-        if (list.shaped[entry] <= list.shaped[found]) found = entry;
+    double lowest = scores[found];
+    for (uint32_t entry = found + 1; entry < end; ++entry) {
+        if (scores[entry] > lowest) continue;
+        lowest = scores[entry];
+        found = entry;
+    }
     return found;
 }
 

@@ -8,7 +8,7 @@ namespace {
 PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 {
     Retrieval retrieval = read_retrieval(parameters, context);
-    retrieval.top_p = static_cast<float>(read_mass(parameters));
+    retrieval.top_p = read_mass(parameters);
     return {.budget = nullptr, .positions = PositionMode::Original, .retrieval = retrieval};
 }
 

@@ -151,7 +151,7 @@ void PageRetrieving::keep_best(float* weights, int64_t count, uint32_t* order) c
         return weights[a] > weights[b] || (weights[a] == weights[b] && a < b);
     };
     const double total = std::accumulate(weights, weights + count, 0.0);
-    double wanted = (static_cast<double>(args_.retrieval.top_p) - 1e-12) * total;
+    double wanted = (args_.retrieval.top_p - 1e-12) * total;
     std::iota(order, order + count, 0u);
     int64_t first = 0, last = count; // the best `first` are not enough, the best `last` are
     while (last - first > 1) {

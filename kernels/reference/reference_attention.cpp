@@ -252,7 +252,7 @@ ReferenceAttention reference_attention(const ReferenceAttentionArgs& args)
                 read = ranks_of(result.pages[kv_head], static_cast<size_t>(args.retrieval.pages.page), used + 1);
             std::vector<double> p = softmax(read);
             if (args.retrieve && args.retrieval.top_p > 0)
-                p = softmax(best_of(p, read, static_cast<double>(args.retrieval.top_p), result.margin));
+                p = softmax(best_of(p, read, args.retrieval.top_p, result.margin));
             for (size_t rank = 0; rank < p.size(); ++rank)
                 for (size_t i = 0; i < dim; ++i)
                     result.out[(row * heads + head) * dim + i] += p[rank] * args.values[kv_head][rank * dim + i];

@@ -76,14 +76,14 @@ TEST_CASE("attention to what holds most of the mass equals the reference on ever
 {
     auto cases = retrieval_cases(48, 22);
     for (Case& c : cases)
-        c.retrieval.top_p = c.seed % 3 == 0 ? 0.5f : c.seed % 3 == 1 ? 0.85f : 0.97f;
+        c.retrieval.top_p = c.seed % 3 == 0 ? 0.5 : c.seed % 3 == 1 ? 0.85 : 0.97;
     hold_to_reference(cases);
 }
 
 TEST_CASE("bits of attention to a part depend on neither threads nor pool pages")
 {
     for (Case& c : retrieval_cases(12, 23)) {
-        c.retrieval.top_p = c.seed % 2 ? 0.85f : 0.0f;
+        c.retrieval.top_p = c.seed % 2 ? 0.85 : 0.0;
         const Input in = peaked(c);
         const Output first = attend(*cpu(1), c, in, 1);
         for (const int threads : {2, 3}) {
@@ -176,7 +176,7 @@ TEST_CASE("of pages that tie the lower are read, and the last always")
 TEST_CASE("of ranks that tie the lower are kept until the mass is held")
 {
     Ties ties;
-    ties.c.retrieval.top_p = 0.5f;
+    ties.c.retrieval.top_p = 0.5;
     const std::vector<float> sums = ties.attended().sums[0];
     for (size_t rank = 0; rank < sums.size(); ++rank) {
         CAPTURE(rank);
