@@ -17,7 +17,8 @@ constexpr std::string_view magic{"PALSNAP\1", 8};
 constexpr uint32_t format_version = 3;
 constexpr uint32_t most_blocks = 65536; // L17
 constexpr uint32_t most_lists = 1024 * 1024;
-constexpr uint32_t most_row_bytes = 1 << 16; // so that no sum of sizes can wrap
+constexpr uint64_t most_payload = uint64_t{most_blocks} * block_bytes;
+constexpr uint32_t most_row_bytes = 1 << 16;
 constexpr uint32_t most_moments = 1 << 12;
 
 [[noreturn]] void damaged(const std::string& what)
@@ -128,11 +129,12 @@ struct Layout {
         return uint64_t{length} * (sizeof(uint32_t) + (with_sums ? 2 * sizeof(double) : 0) +
                                    moments * sizeof(double) + 2 * uint64_t{row_bytes});
     }
+    // Stops beyond what blocks can hold: the lists a header may name come to more than 2^64 bytes.
     uint64_t payload_bytes() const
     {
         uint64_t total = uint64_t{logits} * sizeof(float);
-        for (const uint32_t length : lengths)
-            total += list_bytes(length);
+        for (size_t i = 0; i < lengths.size() && total <= most_payload; ++i)
+            total += list_bytes(lengths[i]);
         return total;
     }
 };

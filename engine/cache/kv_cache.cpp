@@ -68,6 +68,7 @@ KvCache::KvCache(CacheShape shape, kernels::Backend& backend)
     kept_stride_ = *std::max_element(shape_.list_budget.begin(), shape_.list_budget.end()) + shape_.staged_rows;
     kept_ = std::make_unique_for_overwrite<uint32_t[]>(heads * static_cast<size_t>(kept_stride_));
     counts_.resize(heads);
+    displaced_.resize(static_cast<size_t>(shape_.layers));
 }
 
 kernels::KvPool KvCache::pool() const
@@ -244,7 +245,7 @@ void KvCache::evict_token(int32_t layer, const std::vector<std::vector<uint32_t>
                         .dropped_stride = static_cast<int64_t>(most),
                         .dropped_count = counts_.data()});
         scattered_ = true;
-        if (layer == 0) displaced_ += static_cast<int32_t>(most);
+        displaced_[static_cast<size_t>(layer)] += static_cast<int32_t>(most);
     }
     for (size_t h = 0; h < heads; ++h) {
         lists_[index(layer, 0) + h].drop(dropped[h]);
@@ -254,7 +255,7 @@ void KvCache::evict_token(int32_t layer, const std::vector<std::vector<uint32_t>
 
 void KvCache::straighten()
 {
-    displaced_ = 0;
+    std::fill(displaced_.begin(), displaced_.end(), 0);
     if (scattered_) {
         for (int32_t layer = 0; layer < shape_.layers; ++layer)
             backend_->straighten({.shape = shape_.heads, .pool = pool(), .lists = lists(layer)});
@@ -393,7 +394,7 @@ size_t KvCache::allocated_bytes() const
         bytes += list.allocated_bytes();
     const size_t kept = static_cast<size_t>(shape_.heads.kv_heads * kept_stride_);
     return bytes + tables_.allocated_bytes() +
-           (used_.capacity() + touched_.capacity() + counts_.capacity()) * sizeof(int32_t) +
+           (used_.capacity() + touched_.capacity() + counts_.capacity() + displaced_.capacity()) * sizeof(int32_t) +
            (kept + flat_.capacity()) * sizeof(uint32_t);
 }
 

@@ -12,6 +12,7 @@
 // Not thread-safe: one owner feeds and evicts.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -76,7 +77,7 @@ public:
     // Makes row = rank everywhere, which prefill requires and decode is faster for.
     void straighten();
     // Decode evictions since the last straighten, most over layers.
-    int32_t displaced() const { return displaced_; }
+    int32_t displaced() const { return *std::max_element(displaced_.begin(), displaced_.end()); }
 
     // One entry as numbers, [head_dim] each, between append and eviction; keys as they lie, rotated or not.
     void load_entry(int32_t layer, int32_t head, uint32_t rank, kernels::Phase phase, std::span<float> key,
@@ -136,10 +137,10 @@ private:
     uint32_t chunk_first_ = 0;         // stream index of the newest chunk's first token
     std::unique_ptr<uint32_t[]> kept_; // [kv_heads, longest list + staged rows], scratch of evict_chunk
     int64_t kept_stride_ = 0;
-    std::vector<uint32_t> flat_;  // [kv_heads, most dropped], scratch of evict_token
-    std::vector<int32_t> counts_; // [kv_heads], scratch of both
-    int32_t displaced_ = 0;
-    bool scattered_ = false; // some order list may differ from the identity
+    std::vector<uint32_t> flat_;     // [kv_heads, most dropped], scratch of evict_token
+    std::vector<int32_t> counts_;    // [kv_heads], scratch of both
+    std::vector<int32_t> displaced_; // [layers]
+    bool scattered_ = false;         // some order list may differ from the identity
 };
 
 } // namespace palimpsest::engine

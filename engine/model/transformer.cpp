@@ -202,7 +202,7 @@ void Transformer::end_layers(int32_t rows, KvCache& cache, LayerStep& step)
 
 int64_t Transformer::pages_of_bounds() const
 {
-    const int32_t page = made_for_.retrieval->page;
+    const int64_t page = made_for_.retrieval->page;
     return (made_for_.max_ranks + page - 1) / page;
 }
 
@@ -230,9 +230,16 @@ kernels::PageRetrieval Transformer::retrieval_of(int32_t layer) const
     return {.pages = bounds_of(layer), .tokens = how.tokens, .most_pages = how.most_pages(), .top_p = how.top_p};
 }
 
+// A generated token's page is the last one, whose bounds nobody reads, until its last rank arrives.
 void Transformer::bound_new_pages(int32_t layer, int64_t first, KvCache& cache)
 {
     if (!retrieves(layer)) return;
+    const bool finished = cache.used(layer, 0) % made_for_.retrieval->page == 0;
+    if (phase_ == kernels::Phase::Prefill || finished) bound_pages_from(layer, first, cache);
+}
+
+void Transformer::bound_pages_from(int32_t layer, int64_t first, KvCache& cache)
+{
     model_->backend().bound_pages({.shape = shape_,
                                    .pool = cache.pool(),
                                    .lists = cache.lists(layer),
@@ -245,7 +252,7 @@ void Transformer::bound_pages(KvCache& cache)
 {
     cache.straighten();
     for (int32_t l = 0; l < model_->config().layers; ++l)
-        bound_new_pages(l, 0, cache);
+        if (retrieves(l)) bound_pages_from(l, 0, cache);
 }
 
 void Transformer::project_qkv(int32_t layer)

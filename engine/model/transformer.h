@@ -79,8 +79,9 @@ private:
     kernels::SignalRequest attend_token(int32_t layer, uint64_t index, KvCache& cache);
     void end_layer(int32_t layer, int32_t chunk, int32_t rows, KvCache& cache, LayerStep& step);
     void end_layers(int32_t rows, KvCache& cache, LayerStep& step);
-    void bound_new_pages(int32_t layer, int64_t first, KvCache& cache);
-    void finish_layer(int32_t layer); // output projection and feed-forward
+    void bound_new_pages(int32_t layer, int64_t first, KvCache& cache);  // after ranks from `first` on came
+    void bound_pages_from(int32_t layer, int64_t first, KvCache& cache); // REQUIRES: the layer retrieves
+    void finish_layer(int32_t layer);                                    // output projection and feed-forward
     void prepare_angles(uint64_t first, int64_t positions);
     kernels::Rotation rotation(int64_t token) const; // of a chunk that starts at this token of the input
     bool retrieves(int32_t layer) const;

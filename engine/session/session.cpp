@@ -168,6 +168,7 @@ std::unique_ptr<Policy> Session::policy_beside(const Pins& pins) const
     changed.pins = pins;
     auto policy = policy_of(changed, model_->config());
     check_positions(*policy, changed, model_->config(), std::ssize(probe_tokens_));
+    if (policy->waits_for_end() && !policy_->waits_for_end()) policy->resume_ended();
     return policy;
 }
 
@@ -259,11 +260,11 @@ void Session::check_room(int64_t tokens, int64_t probe_rows) const
                     "use --positions contiguous");
     const int64_t capacity = policy_->list_budget(0, 0);
     const int64_t needed = capacity - slots_left() + tokens + probe_rows;
+    const Unbounded why = why_unbounded(*policy_, options_);
     throw Error(ErrorKind::Resources, "PAL-BUDGET-02", "--policy " + options_.policy.name,
-                (policy_->waits_for_end() ? "it evicts nothing before the end of the text, its capacity is "
-                                          : "it keeps every token, its capacity is ") +
-                    std::to_string(capacity) + " tokens and " + std::to_string(needed) + " are needed",
-                "use a policy with a budget, such as treekv");
+                why.reason + ", its capacity is " + std::to_string(capacity) + " tokens and " +
+                    std::to_string(needed) + " are needed",
+                why.remedy);
 }
 
 void Session::report_losses(std::span<const TokenId> tokens, const FeedOptions& options)

@@ -31,6 +31,13 @@ bool is_limited(const PolicySpec& spec, const ModelConfig& model)
     return policy->bounded() || policy->retrieval();
 }
 
+std::string schedule_of(const Policy& policy)
+{
+    const auto& parameters = policy.resolved().parameters;
+    const auto found = parameters.find("schedule");
+    return found == parameters.end() ? std::string() : found->second;
+}
+
 void check_options(const SessionOptions& options)
 {
     if (options.chunk < 1)
@@ -50,6 +57,20 @@ void check_options(const SessionOptions& options)
         refuse_option("--kv-type", "q8 is not in this version", "use f32, f16 or bf16");
 }
 
+[[noreturn]] void refuse_without_room(const SessionOptions& options, const ModelConfig& model)
+{
+    const std::string chunk = "a chunk of " + std::to_string(options.chunk);
+    const std::string positions =
+        " in the " + std::to_string(model.context) + " positions the model was trained on";
+    if (options.chunk >= model.context)
+        throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "--chunk", chunk + " leaves no room" + positions,
+                    "give a smaller --chunk");
+    throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "--question",
+                "a question of " + std::to_string(options.probe_room) + " tokens leaves no room beside " + chunk +
+                    positions,
+                "ask a shorter question, or give a smaller --chunk");
+}
+
 SessionOptions resolve(SessionOptions options, const ModelConfig& model, bool limited)
 {
     check_options(options);
@@ -58,11 +79,7 @@ SessionOptions resolve(SessionOptions options, const ModelConfig& model, bool li
     const int32_t beside = options.chunk + options.probe_room;
     if (options.budget == 0)
         options.budget = limited ? std::min(default_budget, model.context - beside) : model.context;
-    if (options.budget < 1)
-        throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "--chunk",
-                    "a chunk of " + std::to_string(options.chunk) + " leaves no room in the " +
-                        std::to_string(model.context) + " positions the model was trained on",
-                    "give a smaller --chunk");
+    if (options.budget < 1) refuse_without_room(options, model);
     // So many that stopping between super-chunks takes effect in time (P14).
     constexpr double operations_at_once = 5e10;
     const auto rows = static_cast<int64_t>(operations_at_once / operations(model));
@@ -148,14 +165,26 @@ void check_positions(const Policy& policy, const SessionOptions& options, const 
 {
     const int64_t positions = positions_of(policy, options, model, probe_rows);
     if (positions <= model.context) return;
+    const std::string schedule = schedule_of(policy);
+    const bool waits = schedule.starts_with("every:") && schedule != "every:1"; // lists grow by N - 1
     const std::string probe =
         probe_rows > 0 ? " with " + std::to_string(probe_rows) + " tokens of a question" : std::string();
-    throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "--budget",
+    throw Error(ErrorKind::Usage, "PAL-BUDGET-01", waits ? "--policy " + policy.resolved().name : "--budget",
                 "a budget of " + std::to_string(options.budget) + " and a chunk of " +
-                    std::to_string(options.chunk) + probe + " need " + std::to_string(positions) +
-                    " positions, but the model was trained on " + std::to_string(model.context),
-                probe_rows > 0 ? "give a smaller --budget or --chunk, or a shorter question"
-                               : "give a smaller --budget or --chunk");
+                    std::to_string(options.chunk) + probe + (waits ? " under schedule=" + schedule : "") +
+                    " need " + std::to_string(positions) + " positions, but the model was trained on " +
+                    std::to_string(model.context),
+                std::string("give ") + (waits ? "a smaller N in schedule=every:N, or " : "") +
+                    "a smaller --budget or --chunk" + (probe_rows > 0 ? ", or a shorter question" : ""));
+}
+
+Unbounded why_unbounded(const Policy& policy, const SessionOptions& options)
+{
+    if (policy.waits_for_end() || schedule_of(policy) == "once")
+        return {"with schedule=once it evicts nothing but at the end of the text", "leave schedule=once out"};
+    if (options.budget == no_budget && policy.resolved().name != "full")
+        return {"without a budget its lists are not cut", "give a --budget"};
+    return {"it keeps every token", "use a policy with a budget, such as treekv"};
 }
 
 CacheShape cache_shape(const Model& model, const SessionOptions& options, const Policy& policy, int32_t probe_rows)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "engine/cache/kv_cache.h"
 #include "engine/model/model.h"
@@ -29,6 +30,12 @@ std::unique_ptr<Policy> policy_of(const SessionOptions& options, const ModelConf
 // them. Throws Error (Usage, PAL-BUDGET-01).
 void check_positions(const Policy& policy, const SessionOptions& options, const ModelConfig& model,
                      int64_t probe_rows);
+
+// Why lists of a policy that is not bounded grow until the context is full, and what would keep them shorter.
+struct Unbounded {
+    std::string reason, remedy;
+};
+Unbounded why_unbounded(const Policy& policy, const SessionOptions& options);
 
 // For lists of the policy's limits, and chunks that are followed by so many rows of a probe.
 CacheShape cache_shape(const Model& model, const SessionOptions& options, const Policy& policy, int32_t probe_rows);

@@ -76,15 +76,16 @@ void check_stream(const SessionState& state, const ModelConfig& model)
 {
     const bool fed = state.tokens_seen > 0;
     const auto finite = [](float x) { return std::isfinite(x); };
+    const auto all_known = [&](const std::vector<TokenId>& ids) {
+        return std::all_of(ids.begin(), ids.end(), [&](TokenId id) { return id >= 0 && id < model.vocabulary; });
+    };
     const bool token_fits =
         fed ? state.last_token >= 0 && state.last_token < model.vocabulary : state.last_token == -1;
     if (state.lists.size() != static_cast<size_t>(model.layers * model.kv_heads) ||
         state.logits.size() != (fed ? static_cast<size_t>(model.vocabulary) : 0) || !token_fits ||
         !std::all_of(state.logits.begin(), state.logits.end(), finite) || state.tokens_seen > UINT32_MAX ||
         state.steps_seen > state.tokens_seen || (fed && state.steps_seen == 0) ||
-        std::ssize(state.pending) >= state.chunk ||
-        !std::all_of(state.pending.begin(), state.pending.end(),
-                     [&](TokenId id) { return id >= 0 && id < model.vocabulary; }))
+        std::ssize(state.pending) >= state.chunk || !all_known(state.pending) || !all_known(state.probe_tokens))
         refuse("its parts do not fit the model", "read the document again");
 }
 

@@ -28,6 +28,7 @@ std::vector<std::string> policies_and_settings()
                                     "adakv:schedule=every:30",
                                     "snapkv:schedule=once",
                                     "cake:schedule=once",
+                                    "adakv:schedule=once",
                                     "quest:page=4",
                                     "twilight:page=4,skip_layers=1"};
     for (const PolicyInfo& info : policies())
@@ -43,6 +44,14 @@ SessionOptions options_for(const std::string& policy, PositionMode positions)
     options.chunk = chunk;
     options.positions = positions;
     return options;
+}
+
+void shorten(ListAtRest& list)
+{
+    const size_t n = list.tokens.size();
+    list.keys.resize(list.keys.size() / n * (n - 1));
+    list.values.resize(list.values.size() / n * (n - 1));
+    list.tokens.truncate(n - 1);
 }
 
 int64_t held(const Session& session)
@@ -185,6 +194,99 @@ TEST_CASE("pins may come, go and be saved under every policy")
         CHECK(outcome_of(*later) == expected);
         if (whole->policy().bounded()) CHECK(held(*whole) <= whole->policy().total_budget());
     }
+}
+
+TEST_CASE("lists that a policy takes for alike are refused if one is shorter")
+{
+    const auto model = load_random({.context = context});
+    for (const std::string policy : {"treekv:budget=pyramid,schedule=every:2", "refreekv", "tova", "h2o"}) {
+        CAPTURE(policy);
+        Session session(model, options_for(policy, PositionMode::Contiguous));
+        session.feed(random_text(200));
+        const SessionState good = session.state();
+        CHECK_NOTHROW(Session::restore(model, good));
+        for (const size_t list : {0, 1, 5}) {
+            SessionState bad = good;
+            shorten(bad.lists[list]);
+            CHECK_THROWS_WITH(Session::restore(model, bad),
+                              Catch::Contains("PAL-SNAP-02") && Catch::Contains("differ in length"));
+        }
+    }
+    Session ragged(model, options_for("adakv", PositionMode::Contiguous)); // which takes them for nothing
+    ragged.feed(random_text(200));
+    const SessionState state = ragged.state();
+    CHECK(state.lists[2].tokens.size() != state.lists[3].tokens.size());
+    CHECK_NOTHROW(Session::restore(model, state));
+}
+
+TEST_CASE("pins that change after a reading has ended bring no second eviction")
+{
+    const auto model = load_random({.context = context});
+    for (const std::string policy : {"snapkv:schedule=once", "adakv:schedule=once"}) {
+        CAPTURE(policy);
+        Session session(model, options_for(policy, PositionMode::Contiguous));
+        session.feed(random_text(200));
+        session.finish();
+        REQUIRE(held(session) == 8 * budget);
+        session.set_pins(Pins({{180, 190}}));
+        CHECK_FALSE(session.policy().waits_for_end());
+        session.feed(random_text(50));
+        say(session, 20);
+        CHECK(held(session) == 8 * (budget + 70));
+        const auto restored = Session::restore(model, session.state());
+        restored->feed(random_text(10));
+        restored->finish();
+        CHECK(held(*restored) == 8 * (budget + 80));
+
+        Session reading(model, options_for(policy, PositionMode::Contiguous));
+        reading.feed(random_text(200));
+        reading.set_pins(Pins({{180, 190}})); // the end is still to come
+        CHECK(reading.policy().waits_for_end());
+        reading.finish();
+        CHECK(held(reading) == 8 * budget);
+    }
+}
+
+TEST_CASE("a policy whose lists are full says why, and what to do about it")
+{
+    const auto model = load_random({.context = 128});
+    const auto says = [&](const std::string& policy, int32_t tokens, const std::string& reason,
+                          const std::string& remedy) {
+        CAPTURE(policy);
+        SessionOptions options = options_for(policy, PositionMode::Contiguous);
+        options.budget = tokens;
+        Session session(model, options);
+        session.feed(random_text(120));
+        CHECK_THROWS_WITH(session.feed(random_text(24)),
+                          Catch::Contains("PAL-BUDGET-02") && Catch::Contains(reason) && Catch::Contains(remedy));
+    };
+    says("snapkv:schedule=once", 40, "at the end of the text", "leave schedule=once out");
+    says("refreekv", no_budget, "without a budget", "give a --budget");
+    says("full", 0, "it keeps every token", "use a policy with a budget");
+    says("full", no_budget, "it keeps every token", "use a policy with a budget");
+    says("quest", 40, "it keeps every token", "use a policy with a budget");
+}
+
+TEST_CASE("what does not fit the positions is named: a question, or how many entries are waited for")
+{
+    const auto model = load_random({.context = 128});
+    SessionOptions options = options_for("tova", PositionMode::Contiguous);
+    options.budget = 0;
+    options.probe_room = 104;
+    CHECK_THROWS_WITH(Session(model, options), Catch::Contains("PAL-BUDGET-01") &&
+                                                   Catch::Contains("a question of 104 tokens") &&
+                                                   Catch::Contains("ask a shorter question"));
+    options.probe_room = 103;
+    CHECK_NOTHROW(Session(model, options));
+    options.chunk = 128;
+    CHECK_THROWS_WITH(Session(model, options),
+                      Catch::Contains("a chunk of 128 leaves no room") && !Catch::Contains("question"));
+    options = options_for("streaming:schedule=every:40", PositionMode::Contiguous);
+    CHECK_THROWS_WITH(Session(model, options), Catch::Contains("PAL-BUDGET-01") &&
+                                                   Catch::Contains("under schedule=every:40 need 135") &&
+                                                   Catch::Contains("a smaller N in schedule=every:N"));
+    options.policy = PolicySpec::parse("streaming:schedule=every:33");
+    CHECK_NOTHROW(Session(model, options));
 }
 
 TEST_CASE("a default budget is one whose longest list fits beside a chunk")

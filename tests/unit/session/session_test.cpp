@@ -672,6 +672,11 @@ TEST_CASE("a state that does not fit is refused and changes nothing")
     refused([](SessionState& s) { s.steps_seen = s.tokens_seen + 1; });
     refused([](SessionState& s) { s.tokens_seen = uint64_t{1} << 32; });
     refused([](SessionState& s) { s.pending = {96}; });
+    for (const TokenId unknown : {-1, 96}) {
+        SessionState bad = good;
+        bad.probe_tokens = {3, unknown};
+        CHECK_THROWS_WITH(Session::restore(model, bad), Catch::Contains("PAL-SNAP-02"));
+    }
     refused([](SessionState& s) { s.pending.assign(32, 1); });
     refused([](SessionState& s) { s.probe.ids[0] ^= 1; });
     refused([](SessionState& s) { s.probe.logits[7] = std::nextafter(s.probe.logits[7], 1e9f); });

@@ -150,6 +150,26 @@ TEST_CASE("the pool of lists that share has the pages of their total and no more
     CHECK(bytes(layers * kv_heads * limit) - bytes(total) == (own - pooled) * (64 * row + sizeof(uint32_t)));
 }
 
+TEST_CASE("the layer that has evicted most says how far a cache is out of order")
+{
+    const auto model = load_random({.context = 2048});
+    KvCache cache(shape_for(*model, false, total), model->backend());
+    const std::vector<std::vector<uint32_t>> none(kv_heads), oldest(kv_heads, {0});
+    for (uint32_t token = 0; token < 6; ++token) {
+        cache.reserve_token();
+        for (int32_t l = 0; l < layers; ++l) {
+            cache.append(l, token, 1);
+            cache.evict_token(l, l == 2 || (l == 1 && token == 0) ? oldest : none);
+        }
+    }
+    CHECK(cache.displaced() == 6);
+    CHECK(cache.clone().displaced() == 6);
+    cache.straighten();
+    CHECK(cache.displaced() == 0);
+    CHECK(cache.used(0, 1) == 6);
+    CHECK(cache.used(2, 1) == 0);
+}
+
 TEST_CASE("tokens keep their bits in a cache of another shape")
 {
     const auto model = load_random({.context = 2048});

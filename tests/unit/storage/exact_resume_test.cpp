@@ -41,9 +41,9 @@ private:
     std::mt19937 random_;
 };
 
-std::shared_ptr<const Model> random_model(Dice& dice, uint32_t seed)
+std::shared_ptr<const Model> random_model(Dice& dice, uint32_t seed, int32_t least_heads)
 {
-    const int32_t kv_heads = dice.between(1, 2), head_dim = dice.one_of({8, 16});
+    const int32_t kv_heads = dice.between(least_heads, 2), head_dim = dice.one_of({8, 16});
     const tests::RandomModelShape shape{.layers = dice.between(2, 4),
                                         .dim = 32,
                                         .heads = kv_heads * dice.between(1, 2),
@@ -60,6 +60,7 @@ std::shared_ptr<const Model> random_model(Dice& dice, uint32_t seed)
 struct Setting {
     std::string policy;
     bool steered = false;
+    int32_t least_heads = 1; // KV heads of a layer
 };
 
 // Every policy as it is, and what else there is to be saved: lists of unequal and changing length, moments,
@@ -75,6 +76,7 @@ std::vector<Setting> settings()
         all.push_back({spec});
     for (const char* spec : {"snapkv", "cake", "treekv"})
         all.push_back({spec, true});
+    all.push_back({.policy = "adakv:schedule=once", .least_heads = 2});
     return all;
 }
 
@@ -145,8 +147,8 @@ struct Answer {
 class Scenario {
 public:
     Scenario(const Setting& setting, bool sampled, uint32_t seed)
-        : dice_(seed), model_(random_model(dice_, seed)), options_(random_options(dice_, setting, sampled)),
-          steered_(setting.steered), text_(random_text(dice_))
+        : dice_(seed), model_(random_model(dice_, seed, setting.least_heads)),
+          options_(random_options(dice_, setting, sampled)), steered_(setting.steered), text_(random_text(dice_))
     {
         const auto session = begun();
         session->feed(text_);

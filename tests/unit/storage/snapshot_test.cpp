@@ -294,6 +294,32 @@ TEST_CASE("a snapshot of format 2, which had no moments and no question, is read
     CHECK(answer(*restored) == answer(session));
 }
 
+TEST_CASE("K3: lists whose sizes wrap around to what the blocks hold are noticed")
+{
+    const auto model = load(tiny);
+    const Encoded empty(Session(model, options("treekv", 24)).state());
+    REQUIRE(empty.blocks.empty());
+    // Nothing was fed: the header ends in two lengths, logits, the bytes of a key, sums, moments, and no blocks.
+    constexpr size_t lists = 2, tail = (1 + lists + 2) * sizeof(uint32_t) + 1 + 2 * sizeof(uint32_t);
+    const auto header = [&](uint32_t length) {
+        constexpr uint32_t count = 1 << 20, row_bytes = 49150, moments = 4096;
+        static_assert(sizeof(uint32_t) + 2 * row_bytes + moments * sizeof(double) == 1 << 17);
+        std::vector<std::byte> bytes(empty.header.begin(), empty.header.end() - tail);
+        const auto put = [&](const auto& value) {
+            const auto raw = std::as_bytes(std::span(&value, 1));
+            bytes.insert(bytes.end(), raw.begin(), raw.end());
+        };
+        put(count);
+        for (uint32_t i = 0; i < count; ++i)
+            put(length);
+        put(uint32_t{0}), put(row_bytes), put(uint8_t{0}), put(moments), put(uint32_t{0});
+        return bytes;
+    };
+    CHECK(blocks_of(header(0)).empty());
+    CHECK(refusal([&] { blocks_of(header(1 << 27)); }) == "PAL-SNAP-03"); // 2^20 * 2^27 * 2^17 bytes
+    CHECK(refusal([&] { blocks_of(header(1)); }) == "PAL-SNAP-03");
+}
+
 TEST_CASE("blocks that are swapped or missing are noticed")
 {
     const auto model = load({.layers = 6, .dim = 64, .heads = 4, .kv_heads = 4, .head_dim = 64, .ffn = 64});
