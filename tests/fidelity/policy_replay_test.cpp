@@ -157,7 +157,7 @@ private:
         };
         const bool retrieves = is_decoding && session_.policy().retrieval();
         const auto retriever = [&](int layer, const auto& queries, const auto& keys) {
-            return retrieved(policy_.settings(), layer, queries, keys);
+            return retrieved(policy_.settings(), layer, queries, keys, margin_);
         };
         const std::vector<double> logits =
             stream_.feed(tokens, has_signals ? ReferenceStream::RowSink(sink) : ReferenceStream::RowSink(),
@@ -169,7 +169,8 @@ private:
             follow(std::span(dumps_).subspan(first, static_cast<size_t>(c_.layers)),
                    static_cast<int>(tokens.size()));
         // Asking for logits ends a reading that a policy may be waiting for.
-        if (!session_.policy().waits_for_end()) compare_logits(logits);
+        // Where rounding chose what is read, two right answers part for good.
+        if (!session_.policy().waits_for_end() && margin_ > 3e-6) compare_logits(logits);
     }
 
     // The reference's own accumulation starts from the engine's statistics before this step.
@@ -294,6 +295,7 @@ private:
     ReferencePolicy policy_;
     std::vector<ReferenceSignals> expected_; // [layers * kv_heads], empty for policies without signals
     std::vector<Dump> dumps_;
+    double margin_ = 1; // of the closest choice of what to read
 };
 
 bool is_quick()

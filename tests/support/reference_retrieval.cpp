@@ -31,7 +31,7 @@ double page_bound(const std::vector<double>& query, const ReferenceVectors& keys
 }
 
 std::vector<int> ranks_of_best_pages(const ReferenceSettings& settings, const ReferenceVectors& queries,
-                                     const ReferenceVectors& keys)
+                                     const ReferenceVectors& keys, double& margin)
 {
     const auto page = static_cast<size_t>(settings.page);
     const size_t pages = (keys.size() + page - 1) / page;
@@ -42,7 +42,14 @@ std::vector<int> ranks_of_best_pages(const ReferenceSettings& settings, const Re
             mean += page_bound(query, keys, p * page, (p + 1) * page) / static_cast<double>(queries.size());
         bounds.push_back(mean);
     }
-    std::vector<int> chosen = top_k(bounds, std::max(3, settings.c / settings.page) - 1);
+    const auto others = static_cast<size_t>(std::max(3, settings.c / settings.page) - 1);
+    if (others < bounds.size()) {
+        std::vector<double> ordered = bounds;
+        std::sort(ordered.begin(), ordered.end(), std::greater<>());
+        const double largest = std::max(std::abs(ordered.front()), std::abs(ordered.back()));
+        margin = std::min(margin, (ordered[others - 1] - ordered[others]) / largest);
+    }
+    std::vector<int> chosen = top_k(bounds, static_cast<int>(others));
     chosen.push_back(static_cast<int>(pages) - 1);
     std::vector<int> ranks;
     for (const int p : chosen)
@@ -53,7 +60,8 @@ std::vector<int> ranks_of_best_pages(const ReferenceSettings& settings, const Re
 
 } // namespace
 
-std::vector<int> smallest_mass(const std::vector<int>& ranks, const std::vector<double>& logits, double p)
+std::vector<int> smallest_mass(const std::vector<int>& ranks, const std::vector<double>& logits, double p,
+                               double& margin)
 {
     const double largest = *std::max_element(logits.begin(), logits.end());
     double total = 0;
@@ -62,6 +70,7 @@ std::vector<int> smallest_mass(const std::vector<int>& ranks, const std::vector<
     std::vector<int> out;
     double mass = 0;
     for (const int i : best_first(logits)) {
+        margin = std::min(margin, std::abs(mass / total - p));
         if (mass / total >= p - 1e-12) break;
         mass += std::exp(logits[static_cast<size_t>(i)] - largest);
         out.push_back(ranks[static_cast<size_t>(i)]);
@@ -71,12 +80,14 @@ std::vector<int> smallest_mass(const std::vector<int>& ranks, const std::vector<
 }
 
 std::vector<std::vector<int>> retrieved(const ReferenceSettings& settings, int layer,
-                                        const ReferenceVectors& queries, const ReferenceVectors& keys)
+                                        const ReferenceVectors& queries, const ReferenceVectors& keys,
+                                        double& margin)
 {
     std::vector<int> ranks(keys.size());
     std::iota(ranks.begin(), ranks.end(), 0);
     const bool all = layer < settings.skip_layers;
-    if (!all && static_cast<int>(keys.size()) > settings.c) ranks = ranks_of_best_pages(settings, queries, keys);
+    if (!all && static_cast<int>(keys.size()) > settings.c)
+        ranks = ranks_of_best_pages(settings, queries, keys, margin);
     std::vector<std::vector<int>> out(queries.size(), ranks);
     if (all || settings.name != "twilight") return out;
     for (size_t g = 0; g < queries.size(); ++g) {
@@ -84,7 +95,7 @@ std::vector<std::vector<int>> retrieved(const ReferenceSettings& settings, int l
         for (const int rank : ranks)
             logits.push_back(dot(queries[g], keys[static_cast<size_t>(rank)]) /
                              std::sqrt(static_cast<double>(queries[g].size())));
-        out[g] = smallest_mass(ranks, logits, settings.p);
+        out[g] = smallest_mass(ranks, logits, settings.p, margin);
     }
     return out;
 }

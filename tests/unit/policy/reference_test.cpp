@@ -201,17 +201,18 @@ TEST_CASE("reference: quest's pages and twilight's mass")
     // Mean over both: (greatest - least) / 2 of the pages {1 2} {5 -5} {0 9} {3 3}: .5 5 4.5 0; the last is read.
     const ReferenceVectors keys = {{1}, {2}, {5}, {-5}, {0}, {9}, {3}, {3}, {7}};
     const auto quest = settings_of("quest:page=2", 4, 6);
-    const auto both = retrieved(quest, 2, {{1}, {-1}}, keys);
+    double margin = 1;
+    const auto both = retrieved(quest, 2, {{1}, {-1}}, keys, margin);
     CHECK(both[0] == Ranks{2, 3, 4, 5, 8});
     CHECK(both[1] == both[0]);
-    CHECK(retrieved(quest, 1, {{1}}, keys)[0].size() == keys.size());
-    CHECK(retrieved(settings_of("quest:page=2", 4, 9), 2, {{1}}, keys)[0].size() == keys.size());
+    CHECK(retrieved(quest, 1, {{1}}, keys, margin)[0].size() == keys.size());
+    CHECK(retrieved(settings_of("quest:page=2", 4, 9), 2, {{1}}, keys, margin)[0].size() == keys.size());
 
     // Of these ranks query 1 sees logits 5 -5 0 9 7: e^9 alone is .866 of the mass, with e^7 .983.
-    const auto twilight = retrieved(settings_of("twilight:page=2", 4, 6), 2, {{1}, {-1}}, keys);
+    const auto twilight = retrieved(settings_of("twilight:page=2", 4, 6), 2, {{1}, {-1}}, keys, margin);
     CHECK(twilight[0] == Ranks{5});
     CHECK(twilight[1] == Ranks{3});
-    CHECK(smallest_mass({2, 3, 4, 5, 8}, {5, -5, 0, 9, 7}, .9) == Ranks{5, 8});
+    CHECK(smallest_mass({2, 3, 4, 5, 8}, {5, -5, 0, 9, 7}, .9, margin) == Ranks{5, 8});
 }
 
 TEST_CASE("reference: lacache's offsets")
