@@ -29,6 +29,7 @@ using Attention = std::vector<std::vector<std::vector<double>>>;
 struct ReferenceObservation {
     int rows = 0;                                 // b
     double row_statistic = 0;                     // mean over the counted rows and all query heads
+    double rounding = 0;                          // how much of it entries on the edge of being counted may change
     std::vector<std::vector<double>> entropies{}; // per KV head and entry: sum of -A ln(A + 1e-10)
 };
 
@@ -43,6 +44,7 @@ public:
 
     const ReferenceList& list() const { return list_; }
     double row_statistics() const { return row_statistics_; } // sum over counted rows and the group
+    double edges() const { return edges_; } // of density: what entries at 1/v but for rounding are worth in it
     int counted_rows() const { return counted_; }
     const std::vector<double>& entropies() const { return entropies_; }
     // Rows in which the entry received its uniform share but for rounding, so that f32 may count it otherwise.
@@ -55,7 +57,7 @@ private:
     ReferenceSettings settings_;
     ReferenceList list_;
     int rows_, group_, counted_;
-    double row_statistics_ = 0;
+    double row_statistics_ = 0, edges_ = 0;
     std::vector<double> entropies_;
     std::vector<int> close_calls_;
 };
