@@ -31,11 +31,15 @@ private:
         return list * static_cast<size_t>(stride_) + static_cast<size_t>(at);
     }
 
+    uint32_t nearest_free(size_t list) const; // REQUIRES: free_count_ > 0
+
     int64_t stride_;
     int64_t pages_;
+    int64_t home_pages_; // of each list, in the order of lists: where it takes pages first
+    int64_t free_count_;
     std::vector<uint32_t> table_; // [lists, stride]
     std::vector<int64_t> held_;   // [lists]
-    std::vector<uint32_t> free_;  // the next one last
+    std::vector<bool> free_;      // [pages]
 };
 
 } // namespace palimpsest::engine

@@ -120,7 +120,7 @@ std::span<const TokenId> Transformer::lay_out(std::span<const TokenId> tokens, s
 
 void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerStep& step)
 {
-    constexpr int32_t displaced_rows_worth_a_sweep = 256; // performance.md, 1.2
+    constexpr int32_t displaced_rows_worth_a_sweep = 64; // performance.md, 1.2
     if (cache.displaced() >= displaced_rows_worth_a_sweep) cache.straighten();
     cache.reserve_token();
     rows_ = 1;

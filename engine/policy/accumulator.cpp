@@ -4,6 +4,7 @@
 #include <cassert>
 
 #include "engine/policy/policy.h"
+#include "engine/policy/score_loops.h"
 
 namespace palimpsest::engine {
 
@@ -28,15 +29,11 @@ void accumulate(int32_t window, int32_t chunk_rows, int32_t group, std::span<con
     const int32_t rows = std::min(chunk_rows, window);
     const double kept = fading(window, chunk_rows);
     const size_t n = columns.size(), old = n - static_cast<size_t>(chunk_rows);
-    const float* column = columns.data();
-    double *sums = sum.data(), *counts = count.data();
-    for (size_t j = 0; j < n; ++j)
-        sums[j] = kept * sums[j] + static_cast<double>(column[j]) / group;
-    for (size_t j = 0; j < old; ++j)
-        counts[j] = kept * counts[j] + rows;
+    decay_and_add(kept, columns, group, sum);
+    decay_and_add(kept, rows, count.first(old));
     // Row r of the chunk sees its own entries up to r, so the i-th of them is seen by chunk_rows - i rows.
     for (size_t j = old; j < n; ++j)
-        counts[j] = kept * counts[j] + std::min(rows, chunk_rows - static_cast<int32_t>(j - old));
+        count[j] = kept * count[j] + std::min(rows, chunk_rows - static_cast<int32_t>(j - old));
 }
 
 void accumulate_moments(int32_t window, int32_t chunk_rows, int32_t group, std::span<const float> sums,
@@ -45,14 +42,12 @@ void accumulate_moments(int32_t window, int32_t chunk_rows, int32_t group, std::
     assert(sums.size() == squares.size() && moments.size() == 2 * sums.size());
     const double kept = fading(window, chunk_rows);
     const auto heads = static_cast<size_t>(group), n = sums.size() / heads;
-    for (size_t g = 0; g < heads; ++g) {
-        const float *sum = sums.data() + g * n, *square = squares.data() + g * n;
-        double* moment = moments.data() + 2 * g;
-        for (size_t j = 0; j < n; ++j, moment += 2 * heads) {
-            moment[0] = kept * moment[0] + static_cast<double>(sum[j]);
-            moment[1] = kept * moment[1] + static_cast<double>(square[j]);
+    double* moment = moments.data();
+    for (size_t j = 0; j < n; ++j)
+        for (size_t at = j; at < heads * n; at += n, moment += 2) {
+            moment[0] = kept * moment[0] + static_cast<double>(sums.data()[at]);
+            moment[1] = kept * moment[1] + static_cast<double>(squares.data()[at]);
         }
-    }
 }
 
 } // namespace palimpsest::engine

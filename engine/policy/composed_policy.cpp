@@ -97,6 +97,17 @@ void ComposedPolicy::view(std::span<const ListState> heads, LayerCuts& cuts) con
     }
 }
 
+// All heads get the mean of their scores, rank by rank. REQUIRES: lists hold the same tokens.
+void ComposedPolicy::average(std::vector<std::vector<double>>& scores)
+{
+    auto& mean = scores.front();
+    for (size_t h = 1; h < scores.size(); ++h)
+        std::transform(mean.begin(), mean.end(), scores[h].begin(), mean.begin(), std::plus());
+    for (double& score : mean)
+        score /= static_cast<double>(scores.size());
+    std::fill(scores.begin() + 1, scores.end(), mean);
+}
+
 // Pooled scores end where the recent window begins; others go on to the newest entry.
 void ComposedPolicy::shape(LayerCuts& cuts)
 {
@@ -105,24 +116,13 @@ void ComposedPolicy::shape(LayerCuts& cuts)
     cuts.shaped.resize(cuts.lists.size());
     for (size_t h = 0; h < cuts.lists.size(); ++h) {
         const ListCut& list = cuts.lists[h];
-        const size_t entries = pooled ? list.end() : list.size();
         auto& shaped = cuts.shaped[h];
-        shaped.resize(entries);
-        list.score.read(shaped);
-        if (!pooled) continue;
-        raw_ = shaped;
-        pool(shaping.pooling, shaping.kernel, raw_, shaped);
+        shaped.resize(pooled ? list.end() : list.size());
+        raw_.resize(shaped.size());
+        list.score.read(pooled ? raw_ : shaped);
+        if (pooled) pool(shaping.pooling, shaping.kernel, raw_, shaped);
     }
-    if (shaping.layer_mean) {
-        auto& mean = cuts.shaped.front();
-        for (size_t entry = 0; entry < mean.size(); ++entry) {
-            for (size_t h = 1; h < cuts.shaped.size(); ++h)
-                mean[entry] += cuts.shaped[h].at(entry);
-            mean[entry] /= static_cast<double>(cuts.shaped.size());
-        }
-        for (size_t h = 1; h < cuts.shaped.size(); ++h)
-            cuts.shaped[h] = mean;
-    }
+    if (shaping.layer_mean) average(cuts.shaped);
     for (size_t h = 0; h < cuts.lists.size(); ++h) {
         for (double& score : cuts.shaped[h])
             score = ordered(score);

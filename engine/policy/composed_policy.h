@@ -62,6 +62,7 @@ private:
 
     bool evicts_now() const;
     void view(std::span<const ListState> heads, LayerCuts& cuts) const;
+    static void average(std::vector<std::vector<double>>& scores);
     void shape(LayerCuts& cuts);
     void give_slots(int32_t layer, LayerCuts& cuts);
     bool exceeds(const LayerCuts& cuts) const;

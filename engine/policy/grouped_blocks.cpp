@@ -53,19 +53,21 @@ void GroupedBlocks::take_rounds(uint32_t quota)
 void GroupedBlocks::fill_up(const ListCut& list, uint32_t left, std::vector<uint32_t>& dropped)
 {
     auto& order = blocks_.order;
-    order.resize(blocks_.scores.size());
-    std::iota(order.begin(), order.end(), 0u);
+    order.clear();
+    for (uint32_t block = 0; block < blocks_.scores.size(); ++block)
+        if (!blocks_.taken[block]) order.push_back(block);
     std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
         return blocks_.scores[a] != blocks_.scores[b] ? blocks_.scores[a] > blocks_.scores[b] : a < b;
     });
     for (const uint32_t block : order) {
-        if (blocks_.taken[block] || size_of(list, block) > left) continue;
+        if (size_of(list, block) > left) continue;
         blocks_.taken[block] = true;
         left -= size_of(list, block);
     }
     order.clear();
-    for (uint32_t entry = 0; entry < list.candidates(); ++entry)
-        if (!blocks_.taken[entry / block_]) order.push_back(list.first() + entry);
+    for (uint32_t block = 0; block < blocks_.scores.size(); ++block)
+        for (uint32_t i = 0; i < size_of(list, block) && !blocks_.taken[block]; ++i)
+            order.push_back(list.first() + block * block_ + i);
     best_first(order, left, list.shaped);
     if (left < order.size()) dropped.assign(order.begin() + left, order.end());
     std::sort(dropped.begin(), dropped.end());

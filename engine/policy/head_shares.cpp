@@ -22,50 +22,16 @@ int32_t HeadShares::most(int32_t layer) const
     return static_cast<int32_t>(std::min(int64_t{layers_->most(layer)} * kv_heads_, most_));
 }
 
-namespace {
-
-// Order: score, head, entry.
-struct Better {
-    template<class Candidate>
-    bool operator()(const Candidate& a, const Candidate& b) const
-    {
-        if (a.score != b.score) return a.score > b.score;
-        return a.head != b.head ? a.head < b.head : a.entry < b.entry;
-    }
-};
-
-constexpr auto worse = [](const auto& a, const auto& b) { return Better()(b, a); };
-
-} // namespace
-
-// The `count` last of all candidates, in a heap with the best of them on top: few, and most entries are passed
-// over.
-void HeadShares::collect_worst(std::span<const ListCut> heads, size_t count)
-{
-    candidates_.clear();
-    for (uint32_t h = 0; h < heads.size(); ++h) {
-        const double* scores = heads[h].shaped.data();
-        for (uint32_t entry = heads[h].first(); entry < heads[h].end(); ++entry) {
-            if (candidates_.size() == count && scores[entry] > candidates_.front().score) continue;
-            candidates_.push_back({scores[entry], h, entry});
-            std::push_heap(candidates_.begin(), candidates_.end(), worse);
-            if (candidates_.size() <= count) continue;
-            std::pop_heap(candidates_.begin(), candidates_.end(), worse);
-            candidates_.pop_back();
-        }
-    }
-}
-
-void HeadShares::collect_best(std::span<const ListCut> heads, size_t count)
+std::span<const Candidate> HeadShares::best_of(std::span<const ListCut> heads, size_t count)
 {
     candidates_.clear();
     for (uint32_t h = 0; h < heads.size(); ++h)
         for (uint32_t entry = heads[h].first(); entry < heads[h].end(); ++entry)
             candidates_.push_back({heads[h].shaped[entry], h, entry});
-    if (count >= candidates_.size()) return;
-    const auto cut = candidates_.begin() + static_cast<std::ptrdiff_t>(count);
-    std::nth_element(candidates_.begin(), cut, candidates_.end(), Better());
-    candidates_.erase(cut, candidates_.end());
+    count = std::min(count, candidates_.size());
+    std::nth_element(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(count),
+                     candidates_.end());
+    return std::span(candidates_).first(count);
 }
 
 // D_h: how many of the best candidates of all heads are this head's.
@@ -79,13 +45,8 @@ void HeadShares::count_best(std::span<const ListCut> heads, size_t best, std::ve
     if (all <= best) return;
     constexpr size_t few = 4; // per head: more than a generated token adds
     const bool from_below = all - best <= few * heads.size();
-    if (from_below) {
-        collect_worst(heads, all - best);
-    } else {
-        collect_best(heads, best);
-        std::fill(counts.begin(), counts.end(), 0.0);
-    }
-    for (const Candidate& candidate : candidates_)
+    if (!from_below) std::fill(counts.begin(), counts.end(), 0.0);
+    for (const Candidate& candidate : from_below ? worst_.collect(heads, all - best) : best_of(heads, best))
         counts[candidate.head] += from_below ? -1 : 1;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "engine/policy/budget.h"
+#include "engine/policy/worst_candidates.h"
 
 namespace palimpsest::engine {
 
@@ -28,18 +29,14 @@ public:
     std::unique_ptr<Budget> clone() const override { return std::make_unique<HeadShares>(*this); }
 
 private:
-    struct Candidate {
-        double score;
-        uint32_t head, entry;
-    };
-    void collect_worst(std::span<const ListCut> heads, size_t count);
-    void collect_best(std::span<const ListCut> heads, size_t count);
+    std::span<const Candidate> best_of(std::span<const ListCut> heads, size_t count);
     void count_best(std::span<const ListCut> heads, size_t best, std::vector<double>& counts);
 
     std::unique_ptr<Budget> layers_;
     int32_t kv_heads_;
     double floor_;
     int64_t most_;
+    WorstCandidates worst_;             // scratch
     std::vector<Candidate> candidates_; // scratch
 };
 

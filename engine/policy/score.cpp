@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/policy/score_loops.h"
+
 namespace palimpsest::engine {
 
 namespace {
@@ -39,33 +41,18 @@ SignalNeeds Signal::needs() const
 
 void ScoreView::read(std::span<double> to) const
 {
+    if (to.empty()) return;
+    const ListState& list = view.list;
     if (signal.kind == ScoreKind::Mean && view.ranks.empty()) {
-        const double *sum = view.list.sum.data(), *count = view.list.count.data();
-        double* score = to.data();
-        for (size_t i = 0, n = to.size(); i < n; ++i)
-            score[i] = sum[i] / count[i];
-        return;
+        divide(list.sum.data(), list.count.data(), to);
+    } else if (signal.kind == ScoreKind::MeanVariance && view.ranks.empty()) {
+        mean_and_variance(list.moments.data(), list.count.data(), group_of(list), signal.gamma, to);
+    } else if (signal.kind == ScoreKind::Total && view.ranks.empty()) {
+        std::copy_n(list.sum.data(), to.size(), to.data());
+    } else {
+        for (size_t i = 0; i < to.size(); ++i)
+            to[i] = (*this)(i);
     }
-    if (signal.kind == ScoreKind::MeanVariance && view.ranks.empty()) return read_mean_variance(to);
-    for (size_t i = 0; i < to.size(); ++i)
-        to[i] = (*this)(i);
-}
-
-void ScoreView::read_mean_variance(std::span<double> to) const
-{
-    const size_t group = group_of(view.list), n = to.size();
-    const double* count = view.list.count.data();
-    double* score = to.data();
-    std::fill(to.begin(), to.end(), 0.0);
-    for (size_t g = 0; g < group; ++g) {
-        const double* moments = view.list.moments.data() + 2 * g;
-        for (size_t i = 0; i < n; ++i, moments += 2 * group) {
-            const Moments m{moments[0], moments[1], count[i]};
-            score[i] += m.sum / m.count + signal.gamma * m.variance();
-        }
-    }
-    for (size_t i = 0; i < n; ++i)
-        score[i] /= static_cast<double>(group);
 }
 
 double ScoreView::mean_variance(size_t rank) const

@@ -62,7 +62,6 @@ struct ScoreView {
 
 private:
     double mean_variance(size_t rank) const;
-    void read_mean_variance(std::span<double> to) const;
 };
 
 } // namespace palimpsest::engine

@@ -31,6 +31,7 @@ set(POLICY_SOURCES
     policy/schedule.cpp
     policy/scissorhands.cpp
     policy/score.cpp
+    policy/score_loops.cpp
     policy/shaping.cpp
     policy/snapkv.cpp
     policy/state_bytes.cpp
@@ -46,4 +47,5 @@ set(POLICY_SOURCES
     policy/treekv_log.cpp
     policy/twilight.cpp
     policy/twilight_evict.cpp
-    policy/window_parameters.cpp)
+    policy/window_parameters.cpp
+    policy/worst_candidates.cpp)

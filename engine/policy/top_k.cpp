@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include "engine/policy/score_loops.h"
+
 namespace palimpsest::engine {
 
 void best_first(std::vector<uint32_t>& entries, size_t k, std::span<const double> scores)
@@ -12,40 +14,28 @@ void best_first(std::vector<uint32_t>& entries, size_t k, std::span<const double
         [&](uint32_t a, uint32_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
 }
 
-namespace {
-
-// The one that leaves if all others stay: of the lowest scores the highest entry.
-uint32_t worst(const ListCut& list)
+void TopK::drop_worst(const ListCut& list, std::vector<uint32_t>& dropped)
 {
-    const double* scores = list.shaped.data();
-    const uint32_t end = list.end();
-    uint32_t found = list.first();
-    double lowest = scores[found];
-    for (uint32_t entry = found + 1; entry < end; ++entry) {
-        if (scores[entry] > lowest) continue;
-        lowest = scores[entry];
-        found = entry;
-    }
-    return found;
-}
-
-} // namespace
-
-void TopK::select(int32_t, std::span<const ListCut> heads, std::vector<std::vector<uint32_t>>& dropped)
-{
-    for (size_t h = 0; h < heads.size(); ++h) {
-        const ListCut& list = heads[h];
-        if (list.excess() == 0) continue;
-        if (list.excess() == 1) { // a generated token
-            dropped[h] = {worst(list)};
-            continue;
-        }
+    constexpr uint32_t few = 8; // more than a generated token adds
+    const uint32_t excess = list.excess();
+    if (excess == 1) {
+        dropped.push_back(static_cast<uint32_t>(last_lowest(list.shaped.data(), list.first(), list.end())));
+    } else if (excess <= few) {
+        for (const Candidate& candidate : worst_.collect({&list, 1}, excess))
+            dropped.push_back(candidate.entry);
+    } else {
         entries_.resize(list.candidates());
         std::iota(entries_.begin(), entries_.end(), list.first());
         best_first(entries_, list.chosen(), list.shaped);
-        dropped[h].assign(entries_.begin() + list.chosen(), entries_.end());
-        std::sort(dropped[h].begin(), dropped[h].end());
+        dropped.assign(entries_.begin() + list.chosen(), entries_.end());
     }
+    std::sort(dropped.begin(), dropped.end());
+}
+
+void TopK::select(int32_t, std::span<const ListCut> heads, std::vector<std::vector<uint32_t>>& dropped)
+{
+    for (size_t h = 0; h < heads.size(); ++h)
+        if (heads[h].excess() > 0) drop_worst(heads[h], dropped[h]);
 }
 
 void NestedTopK::select(int32_t layer, std::span<const ListCut> heads, std::vector<std::vector<uint32_t>>& dropped)

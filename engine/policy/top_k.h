@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "engine/policy/selection.h"
+#include "engine/policy/worst_candidates.h"
 
 namespace palimpsest::engine {
 
@@ -18,6 +19,9 @@ public:
                 std::vector<std::vector<uint32_t>>& dropped) override;
 
 private:
+    void drop_worst(const ListCut& list, std::vector<uint32_t>& dropped);
+
+    WorstCandidates worst_;         // scratch
     std::vector<uint32_t> entries_; // scratch
 };
 

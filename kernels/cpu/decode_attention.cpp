@@ -9,12 +9,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <numeric>
 #include <type_traits>
 
 #include "hwy/cache_control.h"
 #include "kernels/cpu/kv_list.h"
 #include "kernels/cpu/page_retrieval.h"
+#include "kernels/cpu/top_mass.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/decode_attention.cpp"
@@ -422,6 +422,18 @@ void SettleWeights(float* weights, int64_t count)
     Exponentials(weights, count, top, total);
 }
 
+// Padded in the same way.
+float SumOfWeights(const float* weights, int64_t count)
+{
+    const F32 d;
+    auto sum = hn::Zero(d);
+    for (int64_t i = 0; i < count; i += VectorLanes()) {
+        const auto within = hn::FirstN(d, static_cast<size_t>(count - i));
+        sum = hn::Add(sum, hn::IfThenElseZero(within, hn::LoadU(d, weights + i)));
+    }
+    return hn::GetLane(hn::SumOfLanes(d, sum));
+}
+
 // y[0, count) = a x, or += with `add`. x may be y.
 void ScaleInto(const float* x, float a, int64_t count, bool add, float* y)
 {
@@ -446,6 +458,7 @@ namespace palimpsest::kernels {
 HWY_EXPORT(VectorLanes);
 HWY_EXPORT(AttendDecodeSegment);
 HWY_EXPORT(SettleWeights);
+HWY_EXPORT(SumOfWeights);
 HWY_EXPORT(ScaleInto);
 HWY_EXPORT(DecodeSignals);
 
@@ -515,11 +528,11 @@ void settle_by_mass(const DecodeAttendArgs& args, SegmentPlan& plan, const PageR
     const int64_t count = retrieving.list(head).count;
     float* weights = plan.weights(head) + g * plan.weight_stride();
     HWY_DYNAMIC_DISPATCH(SettleWeights)(weights, count);
-    retrieving.keep_best(weights, count, order);
+    keep_top_mass(weights, count, args.retrieval.top_p, order);
     for (int64_t i = 0; i < plan.segments_of(head); ++i) {
         const DecodeSegment s = plan.segment(head, i, 0);
         s.tops[g] = 0;
-        s.totals[g] = std::accumulate(weights + s.first, weights + s.last, 0.0f);
+        s.totals[g] = HWY_DYNAMIC_DISPATCH(SumOfWeights)(weights + s.first, s.last - s.first);
     }
 }
 

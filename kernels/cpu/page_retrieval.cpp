@@ -134,41 +134,15 @@ void PageRetrieving::pick_pages(int64_t head)
     uint32_t *ranks = ranks_ + head * most_ranks_, *rows = rows_ + head * most_ranks_;
     const uint32_t* order = args_.lists.order + head * args_.lists.order_stride;
     const auto take = [&](int64_t taken) {
-        for (int64_t rank = taken * page(); rank < std::min((taken + 1) * page(), length(head)); ++rank) {
-            *ranks++ = static_cast<uint32_t>(rank);
-            *rows++ = order[rank];
-        }
+        const int64_t first = taken * page(), count = std::min(page(), length(head) - first);
+        std::iota(ranks, ranks + count, static_cast<uint32_t>(first));
+        std::copy_n(order + first, count, rows);
+        ranks += count;
+        rows += count;
     };
     for (int64_t i = 0; i < others(); ++i)
         take(pages[i]);
     take(last_page(head));
-}
-
-// By halving: the better half either holds the mass, and is looked at alone, or is kept whole.
-void PageRetrieving::keep_best(float* weights, int64_t count, uint32_t* order) const
-{
-    const auto better = [&](uint32_t a, uint32_t b) {
-        return weights[a] > weights[b] || (weights[a] == weights[b] && a < b);
-    };
-    const double total = std::accumulate(weights, weights + count, 0.0);
-    double wanted = (args_.retrieval.top_p - 1e-12) * total;
-    std::iota(order, order + count, 0u);
-    int64_t first = 0, last = count; // the best `first` are not enough, the best `last` are
-    while (last - first > 1) {
-        const int64_t middle = first + (last - first) / 2;
-        std::nth_element(order + first, order + middle, order + last, better);
-        double mass = 0;
-        for (int64_t i = first; i < middle; ++i)
-            mass += static_cast<double>(weights[order[i]]);
-        if (mass >= wanted) {
-            last = middle;
-        } else {
-            first = middle;
-            wanted -= mass;
-        }
-    }
-    for (int64_t i = last; i < count; ++i)
-        weights[order[i]] = 0.0f;
 }
 
 } // namespace cpu

@@ -29,9 +29,6 @@ public:
     void choose();
     ReadList list(int64_t head) const; // after choose(); its count holds before, too
     bool by_mass() const { return retrieves_ && args_.retrieval.top_p > 0; }
-    // Leaves the smallest best-first set of weights that holds top_p of their sum, and zeroes the others. Ties: the
-    // lower index. `order` holds [count].
-    void keep_best(float* weights, int64_t count, uint32_t* order) const;
 
 private:
     int64_t length(int64_t head) const { return int64_t{args_.lists.used[head]} + 1; }

@@ -1,0 +1,127 @@
+#include "kernels/cpu/top_mass.h"
+
+#include <algorithm>
+#include <bit>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/top_mass.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace palimpsest::kernels {
+namespace HWY_NAMESPACE {
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using F32 = hn::ScalableTag<float>;
+
+// The sum of the weights above the threshold.
+double MassAbove(const float* weights, int64_t count, float threshold)
+{
+    const F32 d;
+    const hn::Half<F32> half;
+    const hn::Repartition<double, F32> wide;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    const auto thresholds = hn::Set(d, threshold);
+    auto lower = hn::Zero(wide), upper = hn::Zero(wide);
+    int64_t i = 0;
+    for (; i + lanes <= count; i += lanes) {
+        const auto x = hn::LoadU(d, weights + i);
+        const auto above = hn::IfThenElseZero(hn::Gt(x, thresholds), x);
+        lower = hn::Add(lower, hn::PromoteTo(wide, hn::LowerHalf(half, above)));
+#if HWY_TARGET != HWY_SCALAR
+        upper = hn::Add(upper, hn::PromoteTo(wide, hn::UpperHalf(half, above)));
+#endif
+    }
+    double mass = hn::GetLane(hn::SumOfLanes(wide, hn::Add(lower, upper)));
+    for (; i < count; ++i)
+        if (weights[i] > threshold) mass += static_cast<double>(weights[i]);
+    return mass;
+}
+
+// Zeroes what is not above `least`, and lists in `order` what is above it and not above `most`.
+int64_t ListBetween(float* weights, int64_t count, float least, float most, uint32_t* order)
+{
+    const F32 d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    int64_t listed = 0, i = 0;
+    for (; i + lanes <= count; i += lanes) {
+        const auto x = hn::LoadU(d, weights + i);
+        const auto above = hn::Gt(x, hn::Set(d, least));
+        hn::StoreU(hn::IfThenElseZero(above, x), d, weights + i);
+        uint64_t between = 0;
+        hn::StoreMaskBits(d, hn::And(above, hn::Le(x, hn::Set(d, most))), reinterpret_cast<uint8_t*>(&between));
+        for (; between != 0; between &= between - 1) // few
+            order[listed++] = static_cast<uint32_t>(i + std::countr_zero(between));
+    }
+    for (; i < count; ++i) {
+        if (weights[i] <= least) weights[i] = 0.0f;
+        if (weights[i] > least && weights[i] <= most) order[listed++] = static_cast<uint32_t>(i);
+    }
+    return listed;
+}
+
+} // namespace
+} // namespace HWY_NAMESPACE
+} // namespace palimpsest::kernels
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace palimpsest::kernels {
+HWY_EXPORT(MassAbove);
+HWY_EXPORT(ListBetween);
+
+namespace cpu {
+
+namespace {
+
+// Of the `count` weights in `order`, by halving: the better half either holds the mass, and is looked at alone, or
+// is kept whole. Returns how many, the best of them first in `order`.
+int64_t fewest(const float* weights, uint32_t* order, int64_t count, double mass)
+{
+    const auto better = [&](uint32_t a, uint32_t b) {
+        return weights[a] > weights[b] || (weights[a] == weights[b] && a < b);
+    };
+    int64_t first = 0, last = count; // the best `first` are not enough, the best `last` are
+    while (last - first > 1) {
+        const int64_t middle = first + (last - first) / 2;
+        std::nth_element(order + first, order + middle, order + last, better);
+        double half = 0;
+        for (int64_t i = first; i < middle; ++i)
+            half += static_cast<double>(weights[order[i]]);
+        if (half >= mass) {
+            last = middle;
+        } else {
+            first = middle;
+            mass -= half;
+        }
+    }
+    return last;
+}
+
+} // namespace
+
+// The edge is first enclosed between two thresholds, whose order is that of their bits; few weights lie there.
+void keep_top_mass(float* weights, int64_t count, double share, uint32_t* order)
+{
+    constexpr int32_t bits_of_one = 0x3f800000, narrow = 1 << 18; // a thirty-second of what halves a weight
+    const auto mass_above = HWY_DYNAMIC_DISPATCH(MassAbove);
+    double wanted = (share - 1e-12) * mass_above(weights, count, 0.0f), beyond = 0;
+    int32_t least = 0, most = bits_of_one;
+    while (most - least > narrow) {
+        const int32_t middle = least + (most - least) / 2;
+        const double mass = mass_above(weights, count, std::bit_cast<float>(middle));
+        (mass >= wanted ? least : most) = middle;
+        if (mass < wanted) beyond = mass;
+    }
+    wanted -= beyond;
+    const int64_t between = HWY_DYNAMIC_DISPATCH(ListBetween)(weights, count, std::bit_cast<float>(least),
+                                                              std::bit_cast<float>(most), order);
+    for (int64_t i = fewest(weights, order, between, wanted); i < between; ++i)
+        weights[order[i]] = 0.0f;
+}
+
+} // namespace cpu
+} // namespace palimpsest::kernels
+#endif
