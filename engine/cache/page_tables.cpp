@@ -35,7 +35,7 @@ uint32_t PageTables::nearest_free(size_t list) const
 {
     const int64_t at = held_[list], home = static_cast<int64_t>(list) * home_pages_ + at;
     if (at < home_pages_ && free_[static_cast<size_t>(home)]) return static_cast<uint32_t>(home);
-    const auto from = free_.begin() + (at > 0 ? page(list, at - 1) : 0);
+    const auto from = free_.begin() + (at > 0 ? page(list, at - 1) : home);
     auto found = std::find(from, free_.end(), true);
     if (found == free_.end()) found = std::find(free_.begin(), from, true);
     return static_cast<uint32_t>(found - free_.begin());

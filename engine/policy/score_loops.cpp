@@ -44,9 +44,8 @@ void decay_and_add_same(double kept, double add, double* y, size_t n)
 
 void divide_each(const double* x, const double* by, double* to, size_t n)
 {
-    for_entries(0, n, [&](auto d, size_t i) {
-        hn::StoreU(hn::Div(hn::LoadU(d, x + i), hn::LoadU(d, by + i)), d, to + i);
-    });
+    for_entries(
+        0, n, [&](auto d, size_t i) { hn::StoreU(hn::Div(hn::LoadU(d, x + i), hn::LoadU(d, by + i)), d, to + i); });
 }
 
 template<class D>
@@ -62,8 +61,7 @@ template<class D, class V>
 HWY_INLINE V mean_and_gamma_variance(D d, V sum, V squares, V count, double gamma)
 {
     const auto zero = hn::Zero(d), one = hn::Set(d, 1.0);
-    const auto variance =
-        hn::Div(hn::Sub(squares, hn::Div(hn::Mul(sum, sum), count)), hn::Sub(count, one));
+    const auto variance = hn::Div(hn::Sub(squares, hn::Div(hn::Mul(sum, sum), count)), hn::Sub(count, one));
     const auto counts = hn::And(hn::Gt(count, one), hn::Gt(variance, zero));
     return hn::Add(hn::Div(sum, count), hn::Mul(hn::Set(d, gamma), hn::IfThenElseZero(counts, variance)));
 }
@@ -91,8 +89,8 @@ void pool_entries(Pooling kind, int32_t kernel, const double* from, size_t first
         auto pooled = hn::LoadU(d, from + i - reach);
         for (size_t k = 1; k < neighbours; ++k) {
             const auto next = hn::LoadU(d, from + i - reach + k);
-            pooled = kind == Pooling::Max ? hn::IfThenElse(hn::Lt(pooled, next), next, pooled)
-                                          : hn::Add(pooled, next);
+            pooled =
+                kind == Pooling::Max ? hn::IfThenElse(hn::Lt(pooled, next), next, pooled) : hn::Add(pooled, next);
         }
         if (kind != Pooling::Max) pooled = hn::Div(pooled, hn::Set(d, static_cast<double>(kernel)));
         hn::StoreU(pooled, d, to + i);
@@ -163,8 +161,7 @@ void divide(const double* x, const double* by, std::span<double> to)
     HWY_DYNAMIC_DISPATCH(divide_each)(x, by, to.data(), to.size());
 }
 
-void mean_and_variance(const double* moments, const double* count, size_t group, double gamma,
-                       std::span<double> to)
+void mean_and_variance(const double* moments, const double* count, size_t group, double gamma, std::span<double> to)
 {
     HWY_DYNAMIC_DISPATCH(mean_and_variance_each)(moments, count, group, gamma, to.data(), to.size());
 }

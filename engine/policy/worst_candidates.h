@@ -24,8 +24,8 @@ struct Candidate {
 
 class WorstCandidates {
 public:
-    // The `count` last of all candidates of the lists, in no order; all, if there are fewer. REQUIRES: shaped scores
-    // are there. Cost: one pass over the scores, and little for each of the count.
+    // The `count` last of all candidates of the lists, in no order; all, if there are fewer. REQUIRES: shaped
+    // scores are there. Cost: one pass over the scores, and little for each of the count.
     std::span<const Candidate> collect(std::span<const ListCut> heads, size_t count);
 
 private:

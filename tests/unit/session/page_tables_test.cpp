@@ -52,3 +52,20 @@ TEST_CASE("a list that grows keeps the pages it has")
     CHECK(tables.grow(1, 3));
     CHECK(tables.consistent());
 }
+
+TEST_CASE("what a list holds lies in a row, in its home if that is free")
+{
+    PageTables tables(3, 8, 12); // homes: 0 to 3, 4 to 7, 8 to 11
+    REQUIRE(tables.grow(1, 6));
+    for (uint32_t at = 0; at < 6; ++at)
+        CHECK(tables.page(1, at) == 4 + at); // goes on into the next one's home
+    REQUIRE(tables.grow(2, 3));
+    CHECK(tables.page(2, 0) == 10);
+    CHECK(tables.page(2, 1) == 11);
+    CHECK(tables.page(2, 2) == 0);
+    tables.shrink(2, 0);
+    tables.shrink(1, 2);
+    REQUIRE(tables.grow(2, 2));
+    CHECK(tables.page(2, 0) == 8);
+    CHECK(tables.page(2, 1) == 9);
+}

@@ -147,7 +147,8 @@ TEST_CASE("the pool of lists that share has the pages of their total and no more
     const auto row = static_cast<size_t>(2 * kernels::row_bytes(kernels::DType::F16, model->head_shape().head_dim));
     const size_t own = layers * kv_heads * size_t{(limit + 1 + 63) / 64};
     const size_t pooled = total / 64 + layers * kv_heads;
-    CHECK(bytes(layers * kv_heads * limit) - bytes(total) == (own - pooled) * (64 * row + sizeof(uint32_t)));
+    const auto of_pool = [&](size_t pages) { return pages * 64 * row + (pages + 63) / 64 * sizeof(uint64_t); };
+    CHECK(bytes(layers * kv_heads * limit) - bytes(total) == of_pool(own) - of_pool(pooled));
 }
 
 TEST_CASE("the layer that has evicted most says how far a cache is out of order")

@@ -1,0 +1,108 @@
+// Loops over the entries of a list, beside the same loop written plainly: the same bits.
+#include <algorithm>
+#include <random>
+#include <vector>
+
+#include "engine/policy/score_loops.h"
+#include "engine/policy/worst_candidates.h"
+#include "tests/support/catch.h"
+
+using namespace palimpsest::engine;
+
+namespace {
+
+// Few different values, so that there are ties.
+std::vector<double> random_numbers(size_t n, std::mt19937_64& random, bool ties = false)
+{
+    std::uniform_real_distribution<double> uniform(0.1, 2);
+    std::vector<double> x(n);
+    for (double& value : x)
+        value = ties ? static_cast<double>(random() % 5) : uniform(random);
+    return x;
+}
+
+} // namespace
+
+TEST_CASE("decayed sums, quotients and means with variances are those of a plain loop, bit for bit")
+{
+    std::mt19937_64 random(1);
+    for (size_t n = 0; n < 70; ++n) {
+        CAPTURE(n);
+        const auto x = random_numbers(n, random), by = random_numbers(n, random);
+        const std::vector<float> columns(x.begin(), x.end());
+        auto sums = by, counts = by;
+        decay_and_add(0.75, columns, 3, sums);
+        decay_and_add(0.75, 2, counts);
+        std::vector<double> quotients(n);
+        divide(x.data(), by.data(), quotients);
+        for (size_t i = 0; i < n; ++i) {
+            CHECK(sums[i] == 0.75 * by[i] + static_cast<double>(columns[i]) / 3);
+            CHECK(counts[i] == 0.75 * by[i] + 2);
+            CHECK(quotients[i] == x[i] / by[i]);
+        }
+        for (const size_t group : {size_t{1}, size_t{3}}) {
+            const auto moments = random_numbers(2 * n * group, random), count = random_numbers(n, random);
+            std::vector<double> scores(n);
+            mean_and_variance(moments.data(), count.data(), group, 200, scores);
+            for (size_t i = 0; i < n; ++i) {
+                double total = 0;
+                for (size_t g = 0; g < group; ++g) {
+                    const double sum = moments[2 * (i * group + g)], squares = moments[2 * (i * group + g) + 1];
+                    const double variance =
+                        count[i] <= 1 ? 0 : std::max(0.0, (squares - sum * sum / count[i]) / (count[i] - 1));
+                    total += sum / count[i] + 200 * variance;
+                }
+                CHECK(scores[i] == total / static_cast<double>(group));
+            }
+        }
+    }
+}
+
+TEST_CASE("the lowest entries are found wherever they are, and of equal ones the last")
+{
+    std::mt19937_64 random(2);
+    for (size_t n = 1; n < 80; ++n) {
+        const auto x = random_numbers(n, random, true);
+        for (size_t first = 0; first < n; first += 3) {
+            CAPTURE(n, first);
+            size_t lowest = first, low = n;
+            for (size_t i = first; i < n; ++i)
+                lowest = x[i] <= x[lowest] ? i : lowest;
+            for (size_t i = n; i-- > first;)
+                low = x[i] <= 1 ? i : low;
+            CHECK(last_lowest(x.data(), first, n) == lowest);
+            CHECK(next_not_above(x.data(), first, n, 1) == low);
+        }
+    }
+}
+
+TEST_CASE("the worst candidates of several lists are the last of all in order")
+{
+    std::mt19937_64 random(3);
+    WorstCandidates worst;
+    for (int round = 0; round < 200; ++round) {
+        std::vector<std::vector<double>> scores;
+        std::vector<ListCut> lists;
+        std::vector<Candidate> all;
+        for (uint32_t h = 0; h < 3; ++h)
+            scores.push_back(random_numbers(1 + random() % 60, random, round % 2 == 0));
+        for (uint32_t h = 0; h < 3; ++h) {
+            lists.push_back({.view = {.list = {}, .size = static_cast<uint32_t>(scores[h].size())},
+                             .ends = {.sinks = 2, .recent = 3},
+                             .score = {},
+                             .shaped = scores[h]});
+            for (uint32_t entry = lists[h].first(); entry < lists[h].end(); ++entry)
+                all.push_back({scores[h][entry], h, entry});
+        }
+        const size_t count = random() % (all.size() + 3);
+        CAPTURE(round, count);
+        std::sort(all.begin(), all.end());
+        all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(std::min(count, all.size())));
+        const auto found = worst.collect(lists, count);
+        std::vector<Candidate> sorted(found.begin(), found.end());
+        std::sort(sorted.begin(), sorted.end());
+        REQUIRE(sorted.size() == all.size());
+        for (size_t i = 0; i < all.size(); ++i)
+            CHECK((!(sorted[i] < all[i]) && !(all[i] < sorted[i])));
+    }
+}
