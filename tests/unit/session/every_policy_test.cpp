@@ -279,7 +279,7 @@ TEST_CASE("a policy whose lists are full says why, and what to do about it")
         CHECK_THROWS_WITH(session.feed(random_text(24)),
                           Catch::Contains("PAL-BUDGET-02") && Catch::Contains(reason) && Catch::Contains(remedy));
     };
-    says("snapkv:schedule=once", 40, "at the end of the text", "leave schedule=once out");
+    says("snapkv:schedule=once", 40, "before the end of the text", "leave schedule=once out");
     says("refreekv", no_budget, "without a budget", "give a --budget");
     says("full", 0, "it keeps every token", "use a policy with a budget");
     says("full", no_budget, "it keeps every token", "use a policy with a budget");
