@@ -78,9 +78,9 @@ void compare_once(const std::string& policy, uint32_t seed, bool with_pins)
             const Pins before = shape.pins;
             shape.pins = random_pins(dice, static_cast<uint32_t>(seen) + 40);
             if (is_accepted(setting.spec, shape)) {
-                auto policy = make_policy(PolicySpec::parse(setting.spec), context_of(shape));
-                if (policy->waits_for_end() && !fast.policy().waits_for_end()) policy->resume_ended();
-                fast = fast.with(std::move(policy));
+                auto next = make_policy(PolicySpec::parse(setting.spec), context_of(shape));
+                if (next->waits_for_end() && !fast.policy().waits_for_end()) next->resume_ended();
+                fast = fast.with(std::move(next));
                 slow.restart(setting.spec, shape.pins);
             } else {
                 shape.pins = before;
