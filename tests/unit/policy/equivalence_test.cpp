@@ -100,11 +100,12 @@ void compare_once(const std::string& policy, uint32_t seed, bool with_pins)
     }
 }
 
-// Fewer where every step is slow, under sanitizers.
+// Fewer where every step is slow, under sanitizers; more before a release.
 uint32_t seeds()
 {
-    const char* level = std::getenv("PALIMPSEST_TEST_LEVEL");
-    return level && std::string(level) == "ci" ? 40 : 150;
+    const char* given = std::getenv("PALIMPSEST_TEST_LEVEL");
+    const std::string level = given ? given : "";
+    return level == "ci" ? 40 : level == "full" ? 1000 : 150;
 }
 
 } // namespace
