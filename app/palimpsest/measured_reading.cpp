@@ -2,28 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
-#include "kernels/base/error.h"
+#include "engine/eval/token_loss.h"
 
 namespace palimpsest::app {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-// -log softmax(logits)[token]
-double negative_log_likelihood(std::span<const float> logits, engine::TokenId token)
-{
-    const double largest = *std::max_element(logits.begin(), logits.end());
-    double sum = 0;
-    for (const float x : logits)
-        sum += std::exp(x - largest);
-    const double nll = largest + std::log(sum) - logits[static_cast<size_t>(token)];
-    if (!std::isfinite(nll))
-        throw Error(ErrorKind::Failed, "PAL-MODEL-15", "model", "its output is not a finite number",
-                    "the weights are damaged; download the model again");
-    return nll;
-}
 
 std::optional<double> read_by_decoding(engine::Session& session, std::span<const engine::TokenId> ids,
                                        const engine::FeedOptions& options)
@@ -32,7 +17,7 @@ std::optional<double> read_by_decoding(engine::Session& session, std::span<const
     const auto begin = Clock::now();
     if (!session.feed(ids.first(1), options) || !session.finish(options)) return std::nullopt;
     for (size_t i = 1; i < ids.size(); ++i) {
-        if (options.loss) options.loss(i, ids[i], negative_log_likelihood(session.logits(), ids[i]));
+        if (options.loss) options.loss(i, ids[i], engine::negative_log_likelihood(session.logits(), ids[i]));
         if (session.replay(ids.subspan(i, 1), false, options.stop) != 1) return std::nullopt;
         if (options.progress && (i + 1) % tokens_between_reports == 0) options.progress(session.telemetry());
     }

@@ -1,2 +1,3 @@
 set(EVAL_SOURCES
-    eval/loss_meter.cpp)
+    eval/loss_meter.cpp
+    eval/token_loss.cpp)

@@ -16,6 +16,29 @@ enum class Allocation : uint8_t { Linear, Geometric, Exponential, Entropy, Gini,
 
 constexpr double beta_limit = 1e6;
 
+// One list for what is described and what is taken.
+Choices<Spread> spreads(const BudgetAxis& axis)
+{
+    Choices<Spread> all = {{"uniform", Spread::Uniform}, {"pyramid", Spread::Pyramid}};
+    if (axis.by_norm) all.emplace_back("auto", Spread::Auto);
+    return all;
+}
+
+Choices<Heads> head_choices()
+{
+    return {{"uniform", Heads::Uniform}, {"ada", Heads::Ada}};
+}
+
+Choices<Allocation> allocations()
+{
+    return {{"linear", Allocation::Linear},
+            {"geometric", Allocation::Geometric},
+            {"exponential", Allocation::Exponential},
+            {"entropy", Allocation::Entropy},
+            {"gini", Allocation::Gini},
+            {"sparsity", Allocation::Sparsity}};
+}
+
 Profile profile_of(Allocation allocation)
 {
     if (allocation == Allocation::Linear) return Profile::Linear;
@@ -31,8 +54,6 @@ kernels::RowStatistic statistic_of(Allocation allocation)
 std::unique_ptr<Budget> read_threshold(PolicyParameters& parameters, const PolicyContext& context,
                                        const BudgetBasis& basis)
 {
-    if (!basis.is_attention)
-        parameters.refuse("budget=auto needs scores that are attention", "use it with h2o, snapkv or treekv");
     const double threshold = parameters.number("threshold", 0.01, 0, 1);
     return std::make_unique<NormThreshold>(
         NormThreshold::Rule{.threshold = threshold, .ranking = Ranking::Score, .full_layers = 0, .least = 1},
@@ -56,7 +77,7 @@ void add_allocation_infos(std::vector<ParameterInfo>& infos)
                          "how layers share their slots: a fixed profile, or by how spread out their attention "
                          "is seen to be",
                      .default_text = "linear",
-                     .range = "linear, geometric, exponential, entropy, gini, sparsity"});
+                     .range = names_of(allocations())});
     infos.push_back({.key = "beta",
                      .meaning = "steepness of a fixed profile: the top layer gets 1/beta of the mean",
                      .default_text = "20",
@@ -69,43 +90,41 @@ void add_head_infos(std::vector<ParameterInfo>& infos)
         {.key = "heads",
          .meaning = "whether heads of a layer get equal slots or as many as they have of its best tokens",
          .default_text = "uniform",
-         .range = "uniform, ada"});
+         .range = names_of(head_choices())});
     infos.push_back({.key = "floor",
                      .meaning = "with heads=ada: the share of its slots that no head gives away",
                      .default_text = "0.2",
                      .range = "0 to 1"});
 }
 
-void add_layer_infos(std::vector<ParameterInfo>& infos)
+void add_layer_infos(std::vector<ParameterInfo>& infos, const BudgetAxis& axis)
 {
+    const std::string equally = "how layers share the budget: equally", as_pyramid = "as in pyramidkv";
     infos.push_back({.key = "budget",
-                     .meaning =
-                         "how layers share the budget: equally, as in pyramidkv, or as many tokens as hold the "
-                         "norm of a layer's scores, the budget being the most",
+                     .meaning = axis.by_norm ? equally + ", " + as_pyramid +
+                                                   ", or as many tokens as hold the norm of a layer's scores, the "
+                                                   "budget being the most"
+                                             : equally + " or " + as_pyramid,
                      .default_text = "uniform",
-                     .range = "uniform, pyramid, auto"});
+                     .range = names_of(spreads(axis))});
     add_allocation_infos(infos);
+    if (!axis.by_norm) return;
     infos.push_back({.key = "threshold",
                      .meaning = "with budget=auto: the share of the norm that may be missing",
                      .default_text = "0.01",
                      .range = "0 to 1"});
 }
 
-void add_budget_infos(std::vector<ParameterInfo>& infos)
+void add_budget_infos(std::vector<ParameterInfo>& infos, const BudgetAxis& axis)
 {
-    add_layer_infos(infos);
-    add_head_infos(infos);
+    add_layer_infos(infos, axis);
+    if (axis.by_head) add_head_infos(infos);
 }
 
 std::unique_ptr<Budget> read_allocation(PolicyParameters& parameters, const PolicyContext& context,
                                         const BudgetBasis& basis)
 {
-    const auto allocation = parameters.choice<Allocation>("allocation", {{"linear", Allocation::Linear},
-                                                                         {"geometric", Allocation::Geometric},
-                                                                         {"exponential", Allocation::Exponential},
-                                                                         {"entropy", Allocation::Entropy},
-                                                                         {"gini", Allocation::Gini},
-                                                                         {"sparsity", Allocation::Sparsity}});
+    const auto allocation = parameters.choice("allocation", allocations());
     if (allocation <= Allocation::Exponential) {
         const double beta = parameters.number("beta", 20, 1, beta_limit);
         return std::make_unique<FixedBudget>(
@@ -137,22 +156,19 @@ std::unique_ptr<Budget> share_heads(PolicyParameters& parameters, const PolicyCo
 std::unique_ptr<Budget> read_heads(PolicyParameters& parameters, const PolicyContext& context,
                                    const BudgetBasis& basis, std::unique_ptr<Budget> layers)
 {
-    const auto heads = parameters.choice<Heads>("heads", {{"uniform", Heads::Uniform}, {"ada", Heads::Ada}});
+    if (!basis.axis.by_head) return layers;
+    const auto heads = parameters.choice("heads", head_choices());
     if (heads == Heads::Uniform) {
         refuse_idle(parameters, "without heads=ada", {"floor"});
         return layers;
     }
-    if (!basis.heads_differ)
-        parameters.refuse("heads=ada needs scores of single heads, and all heads of a layer share one here",
-                          "leave heads out or use snapkv:heads=ada");
     return share_heads(parameters, context, basis, std::move(layers));
 }
 
 std::unique_ptr<Budget> read_layers(PolicyParameters& parameters, const PolicyContext& context,
                                     const BudgetBasis& basis)
 {
-    const auto spread = parameters.choice<Spread>(
-        "budget", {{"uniform", Spread::Uniform}, {"pyramid", Spread::Pyramid}, {"auto", Spread::Auto}});
+    const auto spread = parameters.choice("budget", spreads(basis.axis));
     std::unique_ptr<Budget> layers;
     if (spread == Spread::Pyramid) {
         layers = read_allocation(parameters, context, basis);

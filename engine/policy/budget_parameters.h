@@ -15,20 +15,24 @@ namespace palimpsest::engine {
 // For signals over all queries, whose omega no chunk reaches: as in PyramidKV.
 inline constexpr int32_t statistics_window = 8;
 
+// What of axis A a policy's scores allow.
+struct BudgetAxis {
+    bool by_norm = true; // budget=auto: not where scores are no attention, whose norm has a meaning
+    bool by_head = true; // heads=ada: not where heads of a layer share a mean score
+};
+
 // What slots a policy starts from.
 struct BudgetBasis {
     ProtectedEnds ends;
     int64_t slots = 0; // m of the uniform budget
     // Tokens of a chunk whose attention is enough for an observed allocation: omega of the signal.
     int32_t window = statistics_window;
-    // Whether heads of a layer may hold different entries: not where they share a mean score.
-    bool heads_differ = true;
-    bool is_attention = true; // whether scores are attention, whose norm has a meaning
+    BudgetAxis axis = {}; // that of the infos: what is not described is not taken
 };
 
 // Adds the infos of the keys.
-void add_budget_infos(std::vector<ParameterInfo>& infos);
-void add_layer_infos(std::vector<ParameterInfo>& infos); // all but heads and floor
+void add_budget_infos(std::vector<ParameterInfo>& infos, const BudgetAxis& axis = {});
+void add_layer_infos(std::vector<ParameterInfo>& infos, const BudgetAxis& axis = {}); // all but heads and floor
 void add_head_infos(std::vector<ParameterInfo>& infos);
 void add_allocation_infos(std::vector<ParameterInfo>& infos);
 
@@ -41,7 +45,7 @@ std::unique_ptr<Budget> read_layers(PolicyParameters& parameters, const PolicyCo
 // PyramidKV's allocation over layers by `allocation` and `beta`.
 std::unique_ptr<Budget> read_allocation(PolicyParameters& parameters, const PolicyContext& context,
                                         const BudgetBasis& basis);
-// heads=uniform (default) or ada over the slots that `layers` gives.
+// heads=uniform (default) or ada over the slots that `layers` gives; those where heads have no scores of their own.
 std::unique_ptr<Budget> read_heads(PolicyParameters& parameters, const PolicyContext& context,
                                    const BudgetBasis& basis, std::unique_ptr<Budget> layers);
 // With a floor, as read_heads with heads=ada.

@@ -9,19 +9,34 @@ namespace {
 
 constexpr PoolingDefault pooling{.pooling = Pooling::Average, .kernel = 5};
 
+// P = 1: a single query shows no variance.
+class EqualWeights final : public LayerWeight {
+public:
+    void add_needs(SignalNeeds&) const override {}
+    double log_weight(std::span<const ListCut>, const LayerObservation&) const override { return 0; }
+};
+
+std::shared_ptr<const LayerWeight> read_preference(PolicyParameters& parameters, int32_t window)
+{
+    const double tau1 = parameters.number("tau1", 1, 0.01, 100), tau2 = parameters.number("tau2", 1, 0.01, 100);
+    if (window > 1) return std::make_shared<Preference>(tau1, tau2);
+    for (const char* key : {"tau1", "tau2"})
+        parameters.refuse_idle(key, "1", "window=1");
+    return std::make_shared<EqualWeights>();
+}
+
 PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 {
     const WindowFrame frame = read_window(parameters, context, 32);
-    if (frame.window < 2) parameters.refuse_value("window", "is too short for a variance", "give 2 or more");
     const Shaping shaping = read_pooling(parameters, pooling);
     const double gamma = parameters.number("gamma", 200, 0, 1e9);
-    const double tau1 = parameters.number("tau1", 1, 0.01, 100), tau2 = parameters.number("tau2", 1, 0.01, 100);
+    if (frame.window == 1) parameters.refuse_idle("gamma", "200", "window=1");
     auto layers = std::make_unique<LayerBids>(LayerBids::Sizes{.layers = context.layers,
                                                                .kv_heads = context.kv_heads,
                                                                .mean = frame.slots,
                                                                .most = 2 * frame.slots,
                                                                .window = frame.window},
-                                              std::make_shared<Preference>(tau1, tau2));
+                                              read_preference(parameters, frame.window));
     return {.budget = read_heads(parameters, context, frame.basis(), std::move(layers)),
             .signal = {.kind = ScoreKind::MeanVariance, .window = frame.window, .gamma = gamma},
             .shaping = shaping,

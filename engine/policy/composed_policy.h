@@ -37,6 +37,7 @@ public:
     bool bounded() const override;
     bool couples_layers() const override;
     bool heads_alike() const override;
+    bool heads_hold_same() const override { return parts_.shaping.layer_mean; }
     int32_t list_budget(int32_t layer, int32_t head) const override;
     int64_t total_budget() const override;
     std::optional<Retrieval> retrieval() const override { return parts_.retrieval; }

@@ -43,8 +43,10 @@ std::vector<int64_t> profile_slots(Profile profile, double beta, int32_t layers,
 
 std::unique_ptr<FixedBudget> FixedBudget::uniform(const PolicyContext& context, int64_t slots)
 {
-    return std::make_unique<FixedBudget>(std::vector<int64_t>(static_cast<size_t>(context.layers), slots),
-                                         context.kv_heads);
+    auto budget = std::make_unique<FixedBudget>(std::vector<int64_t>(static_cast<size_t>(context.layers), slots),
+                                                context.kv_heads);
+    budget->is_uniform_ = true;
+    return budget;
 }
 
 FixedBudget::FixedBudget(std::vector<int64_t> layer_slots, int32_t kv_heads)
@@ -55,11 +57,6 @@ FixedBudget::FixedBudget(std::vector<int64_t> layer_slots, int32_t kv_heads)
 int64_t FixedBudget::total() const
 {
     return std::accumulate(slots_.begin(), slots_.end(), int64_t{0}) * kv_heads_;
-}
-
-bool FixedBudget::is_uniform() const
-{
-    return std::all_of(slots_.begin(), slots_.end(), [&](int32_t slots) { return slots == slots_.front(); });
 }
 
 void FixedBudget::slots(int32_t layer, std::span<const ListCut>, std::span<int32_t> result)

@@ -23,7 +23,9 @@ public:
 
     int32_t most(int32_t layer) const override { return slots_[static_cast<size_t>(layer)]; }
     int64_t total() const override;
-    bool is_uniform() const override;
+    // Not of a profile that happens to be flat: beside other pins it was not, and lists are still as they were
+    // then.
+    bool is_uniform() const override { return is_uniform_; }
     bool is_constant() const override { return true; }
     void slots(int32_t layer, std::span<const ListCut> heads, std::span<int32_t> result) override;
     std::unique_ptr<Budget> clone() const override { return std::make_unique<FixedBudget>(*this); }
@@ -31,6 +33,7 @@ public:
 private:
     std::vector<int32_t> slots_; // [layers]
     int32_t kv_heads_;
+    bool is_uniform_ = false;
 };
 
 } // namespace palimpsest::engine

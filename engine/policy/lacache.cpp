@@ -42,6 +42,7 @@ Settings read(PolicyParameters& parameters, const PolicyContext& context)
     if (read.scored && !read.is_ladder())
         parameters.refuse("survivors=score needs tiles, and the patterns recent and old have none",
                           "leave survivors out, or choose another pattern");
+    if (read.scored) parameters.refuse_idle("pattern", "stacked", "survivors=score");
     return read;
 }
 
@@ -104,12 +105,18 @@ LadderPattern ladder_pattern(Pattern pattern)
 PolicyParts compose_ends(PolicyParameters& parameters, const Settings& settings, const PolicyContext& context)
 {
     const int32_t budget = context.budget;
+    const bool old = settings.pattern == Pattern::Old;
+    const std::string pattern = old ? "pattern=old" : "pattern=recent";
+    parameters.refuse_idle("span", std::to_string(context.layers / 2), pattern);
+    parameters.refuse_idle("overlap", "0", pattern);
+    parameters.refuse_idle("compensate", "false", pattern);
+    // The newest tokens fill what the sinks leave; the oldest, what the recent ones leave.
+    parameters.refuse_idle(old ? "sinks" : "recent", old ? "4" : "1", pattern);
     if (settings.ends.slots(budget) < 0) {
         parameters.refuse(ends_text(settings.ends) + " do not fit a budget of " + std::to_string(budget) +
                               " tokens",
                           "raise the budget, or lower sinks or recent");
     }
-    const bool old = settings.pattern == Pattern::Old;
     return {.budget = FixedBudget::uniform(context, settings.ends.slots(budget)),
             .selection = std::make_unique<PrefixSuffix>(old ? budget - settings.ends.recent : settings.ends.sinks),
             .ends = settings.ends};

@@ -149,6 +149,14 @@ void PolicyParameters::refuse(const std::string& what, const std::string& remedy
     throw Error(ErrorKind::Usage, "PAL-POLICY-04", "policy '" + given_.name + "'", what, remedy);
 }
 
+void PolicyParameters::refuse_idle(const std::string& key, const std::string& fallback,
+                                   const std::string& other) const
+{
+    const std::string& value = resolved_.parameters.at(key);
+    if (value != fallback)
+        refuse(key + "=" + printable(value) + " has no effect with " + other, "leave out one of them");
+}
+
 void PolicyParameters::refuse_choice(const std::string& key, const std::vector<std::string>& names) const
 {
     const std::string near = nearest(resolved_.parameters.at(key), names);

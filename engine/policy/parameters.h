@@ -20,6 +20,20 @@ std::optional<int32_t> parse_whole(std::string_view text);
 std::optional<double> parse_number(std::string_view text);
 std::string number_text(double value); // REQUIRES: 0 <= value < 1e15
 
+// The values of a key that takes one of several, by name.
+template<typename T>
+using Choices = std::vector<std::pair<std::string, T>>;
+
+// The names as ParameterInfo::range has them.
+template<typename T>
+std::string names_of(const Choices<T>& choices)
+{
+    std::string out;
+    for (const auto& [name, value] : choices)
+        out += (out.empty() ? "" : ", ") + name;
+    return out;
+}
+
 // Every reader notes the value in resolved(). All throw Error (Usage): PAL-POLICY-03 for a bad value,
 // PAL-POLICY-04 for values that do not fit together.
 class PolicyParameters {
@@ -39,11 +53,14 @@ public:
     std::vector<int32_t> list(const std::string& key, const std::string& fallback);
     // The first choice is the default.
     template<typename T>
-    T choice(const std::string& key, const std::vector<std::pair<std::string, T>>& choices);
+    T choice(const std::string& key, const Choices<T>& choices);
 
     [[noreturn]] void refuse_value(const std::string& key, const std::string& what,
                                    const std::string& remedy) const;
     [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const;
+    // Refuses another value than the default for a key that was read and has no effect beside `other` (rule=left).
+    // The default may stand there: resolved() spells it out, and is read again.
+    void refuse_idle(const std::string& key, const std::string& fallback, const std::string& other) const;
 
     bool is_given(const std::string& key) const { return given_.parameters.contains(key); }
     const PolicySpec& resolved() const { return resolved_; }
@@ -56,7 +73,7 @@ private:
 };
 
 template<typename T>
-T PolicyParameters::choice(const std::string& key, const std::vector<std::pair<std::string, T>>& choices)
+T PolicyParameters::choice(const std::string& key, const Choices<T>& choices)
 {
     const std::string chosen = text(key, choices.front().first);
     std::vector<std::string> names;

@@ -105,6 +105,8 @@ public:
     virtual bool couples_layers() const = 0;
     // True if the lists of a layer are always equally long, pinned entries included; the policy may rely on it.
     virtual bool heads_alike() const { return true; }
+    // True if the lists of a layer always hold the same tokens; the policy may rely on it.
+    virtual bool heads_hold_same() const { return false; }
     // Most entries the list may hold after select, at least 1.
     virtual int32_t list_budget(int32_t layer, int32_t head) const = 0;
     // Most entries all lists together may hold after select: less than the sum of the above where they share.

@@ -69,6 +69,7 @@ PolicyParts compose_beside_pins(const NamedPolicy& named, PolicyParameters& para
         return named.compose(parameters, rest);
     } catch (const Error& error) {
         if (error.code() != "PAL-POLICY-04") throw;
+        named.compose(parameters, context); // or it is not because of the pins
         refuse_pins(context, ": " + error.text());
     }
 }

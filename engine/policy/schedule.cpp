@@ -12,8 +12,8 @@ constexpr std::string_view every = "every:";
 ParameterInfo schedule_info()
 {
     return {.key = "schedule",
-            .meaning = "when lists are cut back: after every chunk, when one holds N entries too many, or once "
-                       "after all that is read (memory then grows with the text)",
+            .meaning = "when lists are cut back: after every chunk, when one holds N entries too many, or once, at "
+                       "the end of the first text (memory grows with it, and with all that comes after it)",
             .default_text = "chunk",
             .range = "chunk, once, every:N with N from 1 to " + std::to_string(excess_limit)};
 }

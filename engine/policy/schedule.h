@@ -11,7 +11,7 @@ namespace palimpsest::engine {
 // excess evicts in fewer, larger steps and needs that much more storage.
 struct EvictionSchedule {
     int32_t excess = 1;
-    bool once = false; // one eviction after the last chunk of a reading, and none before or after
+    bool once = false; // one eviction after the last chunk of the first reading, and none before or after
 };
 
 ParameterInfo schedule_info();

@@ -8,6 +8,8 @@ namespace palimpsest::engine {
 
 namespace {
 
+constexpr BudgetAxis axis{.by_norm = false};
+
 // Falls to this many entries less than the budget when it cuts, and refills: hysteresis.
 class DropTo final : public StatelessSelection<DropTo> {
 public:
@@ -38,8 +40,7 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
         parameters.refuse("drop=" + number_text(drop) + " gives up " + std::to_string(less) + " tokens, and only " +
                               std::to_string(slots) + " are not protected",
                           "lower drop, sinks or recent");
-    auto budget =
-        read_budget(parameters, context, {.ends = ends, .slots = slots, .window = window, .is_attention = false});
+    auto budget = read_budget(parameters, context, {.ends = ends, .slots = slots, .window = window, .axis = axis});
     if (less > 0 && !budget->is_uniform())
         parameters.refuse("drop=" + number_text(drop) + " needs a budget that all lists share equally",
                           "leave drop out, or budget and heads");
@@ -74,7 +75,7 @@ NamedPolicy scissorhands_policy()
                                     .meaning = "share of the budget given up at once when it is exceeded",
                                     .default_text = "0",
                                     .range = "0 to 1, at most the slots between sinks and recent"}}};
-    add_budget_infos(info.parameters);
+    add_budget_infos(info.parameters, axis);
     return {.info = std::move(info), .compose = compose};
 }
 

@@ -6,12 +6,13 @@ namespace palimpsest::engine {
 
 namespace {
 
+constexpr BudgetAxis axis{.by_head = false};
+
 PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 {
     const ProtectedEnds ends{.sinks = parameters.whole("sinks", 0), .recent = parameters.whole("recent", 0)};
     const int64_t slots = require_slots(parameters, context, ends);
-    return {.budget = read_budget(parameters, context,
-                                  {.ends = ends, .slots = slots, .window = 1, .heads_differ = false}),
+    return {.budget = read_budget(parameters, context, {.ends = ends, .slots = slots, .window = 1, .axis = axis}),
             .signal = {.kind = ScoreKind::Total, .window = 1},
             .shaping = {.layer_mean = true},
             .selection = std::make_unique<TopK>(),
@@ -34,7 +35,7 @@ NamedPolicy tova_policy()
                                     .meaning = "newest tokens, always kept",
                                     .default_text = "0",
                                     .range = "0 to c - sinks - 1"}}};
-    add_budget_infos(info.parameters);
+    add_budget_infos(info.parameters, axis);
     return {.info = std::move(info), .compose = compose};
 }
 

@@ -3,29 +3,13 @@
 #include <algorithm>
 #include <cassert>
 #include <chrono>
-#include <cmath>
 
+#include "engine/eval/token_loss.h"
 #include "engine/session/session_step.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {
 namespace {
-
-// -log softmax(logits)[token], in double. Throws Error if the model has produced something that is not a number.
-double negative_log_likelihood(std::span<const float> logits, TokenId token)
-{
-    double largest = -INFINITY;
-    for (const float x : logits)
-        largest = std::max(largest, static_cast<double>(x));
-    double sum = 0;
-    for (const float x : logits)
-        sum += std::exp(static_cast<double>(x) - largest);
-    const double nll = largest + std::log(sum) - static_cast<double>(logits[static_cast<size_t>(token)]);
-    if (!std::isfinite(nll))
-        throw Error(ErrorKind::Failed, "PAL-MODEL-15", "model", "its output is not a finite number",
-                    "the weights are damaged; download the model again");
-    return nll;
-}
 
 class Stopwatch {
 public:

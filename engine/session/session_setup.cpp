@@ -180,8 +180,10 @@ void check_positions(const Policy& policy, const SessionOptions& options, const 
 
 Unbounded why_unbounded(const Policy& policy, const SessionOptions& options)
 {
-    if (policy.waits_for_end() || schedule_of(policy) == "once")
-        return {"with schedule=once it evicts nothing but at the end of the text", "leave schedule=once out"};
+    if (policy.waits_for_end())
+        return {"with schedule=once it evicts nothing before the end of the text", "leave schedule=once out"};
+    if (schedule_of(policy) == "once")
+        return {"with schedule=once it evicts nothing after the first text", "leave schedule=once out"};
     if (options.budget == no_budget && policy.resolved().name != "full")
         return {"without a budget its lists are not cut", "give a --budget"};
     return {"it keeps every token", "use a policy with a budget, such as treekv"};

@@ -61,6 +61,18 @@ void check_lengths(std::span<const int32_t> lengths, const Policy& policy, const
                    "read the document again");
 }
 
+// What averages over heads rank by rank would average over different tokens, and beyond a list that holds more of
+// the pinned ones.
+void check_same_tokens(const SessionState& state, const Policy& policy, const CacheShape& shape)
+{
+    if (!policy.heads_hold_same()) return;
+    const auto heads = static_cast<size_t>(shape.heads.kv_heads);
+    for (size_t i = 0; i < state.lists.size(); ++i)
+        if (state.lists[i].tokens.stream != state.lists[i - i % heads].tokens.stream)
+            refuse("the lists of layer " + std::to_string(i / heads) + " hold different tokens",
+                   "read the document again");
+}
+
 // What the options of a state are made of may be impossible here.
 template<class Make>
 auto with_settings(Make&& make)
@@ -197,6 +209,7 @@ void Session::restore_lists(const SessionState& state)
     for (const ListAtRest& list : state.lists)
         lengths.push_back(static_cast<int32_t>(std::min<size_t>(list.tokens.size(), INT32_MAX)));
     check_lengths(lengths, *policy_, cache_.shape());
+    check_same_tokens(state, *policy_, cache_.shape());
     const bool beside = policy_->bounded() && options_.positions == PositionMode::Contiguous;
     const int64_t positions = model_->config().context - (beside ? cache_.shape().staged_rows : 0);
     if (may_exceed_limits(cache_.shape()) && *std::max_element(lengths.begin(), lengths.end()) <= positions)

@@ -86,6 +86,7 @@ struct Setting {
     int32_t chunk = 64;
     int32_t budget = 48;
     Pins pins{};
+    std::vector<TokenId> probe{}; // a question's rows after every chunk that is read
 };
 
 // One engine session and the two references beside it.
@@ -107,8 +108,10 @@ public:
                                               .budget = setting.budget,
                                               .pinned = tokens_of(setting.pins),
                                               .context = c_.context,
-                                              .chunk = setting.chunk})
+                                              .chunk = setting.chunk}),
+          probe_(setting.probe)
     {
+        session_.set_probe(probe_);
         session_.set_observer([this](const Selection& s) { dumps_.emplace_back(s); });
     }
 
@@ -144,14 +147,16 @@ public:
 
     double worst_signal = 0, worst_statistic = 0, worst_logit = 0;
     int selections = 0, wrong_selections = 0, evicted = 0;
+    int steered_chunks = 0;
     int partial_reads = 0; // decoded tokens of a retrieving policy whose logits were compared
 
 private:
     template<class Run>
     void step(std::span<const TokenId> tokens, bool is_decoding, Run run)
     {
+        const std::span<const TokenId> probe = is_decoding ? std::span<const TokenId>() : probe_;
         policy_.append(static_cast<int>(tokens.size()));
-        expect_signals(static_cast<int>(tokens.size()));
+        expect_signals(static_cast<int>(tokens.size()), static_cast<int>(probe.size()));
         const bool has_signals = !expected_.empty();
         const auto sink = [&](int layer, int head, int row, const std::vector<std::vector<double>>& attention) {
             expected_[at(layer, head)].add_row(row, attention);
@@ -160,9 +165,10 @@ private:
         const auto retriever = [&](int layer, const auto& queries, const auto& keys) {
             return retrieved(policy_.settings(), layer, queries, keys, margin_);
         };
-        const std::vector<double> logits =
-            stream_.feed(tokens, has_signals ? ReferenceStream::RowSink(sink) : ReferenceStream::RowSink(),
-                         retrieves ? ReferenceStream::Retriever(retriever) : ReferenceStream::Retriever());
+        if (!probe.empty()) look_back(tokens, probe, sink);
+        const std::vector<double> logits = stream_.feed(
+            tokens, has_signals && probe.empty() ? ReferenceStream::RowSink(sink) : ReferenceStream::RowSink(),
+            retrieves ? ReferenceStream::Retriever(retriever) : ReferenceStream::Retriever());
         dumps_.clear();
         run();
         REQUIRE(dumps_.size() % static_cast<size_t>(c_.layers) == 0);
@@ -177,14 +183,29 @@ private:
         }
     }
 
-    // The reference's own accumulation starts from the engine's statistics before this step.
-    void expect_signals(int rows)
+    // The reference's own accumulation starts from the engine's statistics before this step. To it a probe is more
+    // of the chunk.
+    void expect_signals(int rows, int probe_rows)
     {
         expected_.clear();
         if (!session_.policy().signals().any()) return;
         for (int l = 0; l < c_.layers; ++l)
-            for (int h = 0; h < c_.kv_heads; ++h)
-                expected_.emplace_back(policy_.settings(), policy_.list(l, h), rows, c_.heads / c_.kv_heads);
+            for (int h = 0; h < c_.kv_heads; ++h) {
+                ReferenceList list = policy_.list(l, h);
+                list.resize(list.size() + static_cast<size_t>(probe_rows));
+                expected_.emplace_back(policy_.settings(), std::move(list), rows + probe_rows,
+                                       c_.heads / c_.kv_heads);
+            }
+    }
+
+    // The chunk and the probe as one chunk, on a stream that is then forgotten.
+    void look_back(std::span<const TokenId> chunk, std::span<const TokenId> probe,
+                   const ReferenceStream::RowSink& sink)
+    {
+        std::vector<TokenId> both(chunk.begin(), chunk.end());
+        both.insert(both.end(), probe.begin(), probe.end());
+        ReferenceStream(stream_).feed(both, sink);
+        ++steered_chunks;
     }
 
     // One eviction: of a chunk, or of the end of a reading.
@@ -231,7 +252,8 @@ private:
         for (int h = 0; h < c_.kv_heads; ++h) {
             const ReferenceSignals& expected = heads.emplace_back(expected_[at(dump.layer, h)]);
             const Dump::List& seen = dump.lists[static_cast<size_t>(h)];
-            REQUIRE(seen.sum.size() == expected.list().size());
+            const auto probe_rows = static_cast<size_t>(dump.seen.rows - dump.rows);
+            REQUIRE(seen.sum.size() + probe_rows == expected.list().size());
             for (size_t j = 0; j < seen.sum.size(); ++j) {
                 const ReferenceEntry& entry = expected.list()[j];
                 note(seen.sum[j], entry.sum, expected.close_calls(j));
@@ -244,9 +266,9 @@ private:
                     note(dump.seen.entropies[static_cast<size_t>(h)][j], expected.entropies()[j], 0);
             }
         }
-        const auto looked_at = static_cast<int32_t>(dump.rows) >= session_.policy().signals().statistics_rows;
+        const bool looked_at = dump.seen.rows >= session_.policy().signals().statistics_rows;
         if (policy_.settings().row_statistic.empty() || !looked_at) return;
-        const ReferenceObservation expected = observation_of(heads, dump.rows, static_cast<int>(group));
+        const ReferenceObservation expected = observation_of(heads, dump.seen.rows, static_cast<int>(group));
         const double error = std::abs(dump.seen.row_statistic - expected.row_statistic) - expected.rounding;
         worst_statistic = std::max(worst_statistic, error);
     }
@@ -298,6 +320,7 @@ private:
     ReferenceStream stream_;
     Session session_;
     ReferencePolicy policy_;
+    std::vector<TokenId> probe_;
     std::vector<ReferenceSignals> expected_; // [layers * kv_heads], empty for policies without signals
     std::vector<Dump> dumps_;
     double margin_ = 1; // of the closest choice of what to read
@@ -378,11 +401,11 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& settings()
           "rows=0.5%,full_layers=0", "full_layers=7", "ranking=score", "ranking=score,rows=8,threshold=0.2"}},
         {"cake",
          {"", "window=8", "window=2,recent=8,gamma=5", "gamma=0,window=8", "tau1=1.6,tau2=0.4,window=8",
-          "tau1=0.5,tau2=2,window=8", "kernel=3,pooling=max,window=8", "kernel=7,pooling=none,window=8,sinks=4",
-          "sinks=1,window=8,heads=ada"}},
+          "tau1=0.5,tau2=2,window=8", "kernel=3,pooling=max,window=8", "pooling=none,window=8,sinks=4",
+          "window=1,recent=8", "sinks=1,window=8,heads=ada"}},
         {"adakv",
          {"", "floor=0,window=8", "floor=0.6,window=8", "floor=1,window=8", "window=8,kernel=3,pooling=avg",
-          "window=4,recent=8,sinks=4,pooling=none,kernel=9", "recent=20,sinks=1", "budget=pyramid,window=8"}},
+          "window=4,recent=8,sinks=4,pooling=none", "recent=20,sinks=1", "budget=pyramid,window=8"}},
         {"quest", {"", "page=4", "page=7,skip_layers=0", "skip_layers=5"}},
         {"twilight", {"", "page=4,p=0.5", "page=7,skip_layers=0", "skip_layers=5,p=0.99"}},
         {"twilight-evict",
@@ -459,6 +482,25 @@ TEST_CASE("policies: beside pins they agree with the slow references")
             check(replay, setting);
         }
     }
+}
+
+TEST_CASE("policies: steered by a question they agree with the slow references")
+{
+    // Windows of the question alone, of some of its rows, and of rows of the chunk, too; all that was ever seen.
+    const auto policy = GENERATE("snapkv:window=3,recent=8", "snapkv:window=9", "cake:window=9",
+                                 "pyramidkv:allocation=entropy", "treekv", "scissorhands:window=40,recent=8");
+    const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
+    const auto model = load({.layers = 4, .kv_heads = 2, .seed = 3});
+    const Setting setting{.policy = policy,
+                          .positions = positions,
+                          .chunk = 16,
+                          .probe = random_tokens(5, model->config().vocabulary, 23)};
+    Replay replay(model, setting);
+    replay.feed(random_tokens(170, model->config().vocabulary, 11)); // the last chunk is short
+    replay.generate(10);                                             // unsteered
+    check(replay, setting);
+    CHECK(replay.steered_chunks == 11);
+    CHECK(replay.evicted > 0);
 }
 
 TEST_CASE("the shipped model's summary is the model's")

@@ -297,6 +297,16 @@ class PolicyTest(ProgramTest):
         # Where everything is kept it makes no difference when the question is known.
         self.assertEqual(self.document(*everything, "--question-last")["answers"], self.document(*everything)["answers"])
 
+    def test_evicting_once_is_at_the_end_of_the_first_text_of_a_session(self):
+        settings = ["--session", "s", *SMALL, "--policy", "snapkv:window=8,schedule=once"]
+        kept = lambda: {len(head["tokens"]) for head in self.document("inspect", "--session", "s")["heads"]}
+        first = self.document("read", self.file("first.txt", text(40, 1)), *settings)["tokens_seen"]
+        self.assertGreater(first, BUDGET)
+        self.assertEqual(kept(), {BUDGET})
+        both = self.document("read", self.file("second.txt", text(30, 2)), *settings)["tokens_seen"]
+        self.assertEqual(kept(), {BUDGET + both - first})
+        self.assertIn("after the first text", self.fails(4, "PAL-BUDGET-02", "read", self.file("third.txt", text(80, 3)), *settings))
+
     def test_questions_that_cannot_be_kept_in_mind(self):
         for name in UNSCORED:
             with self.subTest(policy=name):

@@ -42,7 +42,7 @@ std::vector<double> pooled_prefix(const ReferenceSettings& settings, const std::
 // in which its own entries would be chosen.
 int slots_by_norm(const ReferenceSettings& settings, const ReferenceLayer& layer)
 {
-    std::vector<double> norm;                                          // of all lists, by place in the order
+    std::vector<double> norm; // of all lists, by place in the order
     for (size_t h = 0; h < layer.lists.size(); ++h) {
         const ReferenceList& list = *layer.lists[h];
         const int n = static_cast<int>(list.size());
@@ -67,10 +67,13 @@ std::vector<int> slots_of_layers(const ReferenceSettings& settings, const std::v
 {
     const int count = static_cast<int>(layers.size()), m = settings.selectable();
     if (settings.budgets == "uniform") return std::vector<int>(layers.size(), m);
+    long double largest = 0;
+    for (const ReferenceLayer& layer : layers)
+        largest = std::max(largest, layer.weight);
     std::vector<double> weights;
     std::vector<int> limits, slots;
     for (const ReferenceLayer& layer : layers) {
-        weights.push_back(layer.weight);
+        weights.push_back(largest > 0 ? static_cast<double>(layer.weight / largest) : 0.0);
         limits.push_back(std::min(candidates_in(settings, layer.longest()), 2 * m));
         if (settings.budgets == "auto") slots.push_back(slots_by_norm(settings, layer));
     }
@@ -145,10 +148,10 @@ std::vector<std::vector<double>> pooled_scores(const ReferenceSettings& settings
     return scores;
 }
 
-double cake_preference(const ReferenceSettings& settings, const std::vector<const ReferenceList*>& lists,
-                       const std::vector<std::vector<double>>& entropies)
+long double cake_preference(const ReferenceSettings& settings, const std::vector<const ReferenceList*>& lists,
+                            const std::vector<std::vector<double>>& entropies)
 {
-    double entropy = 0, variance = 0;
+    long double entropy = 0, variance = 0;
     for (size_t h = 0; h < lists.size(); ++h) {
         for (size_t j = 0; j + static_cast<size_t>(settings.w) < lists[h]->size(); ++j) {
             const ReferenceEntry& entry = (*lists[h])[j];
@@ -157,8 +160,9 @@ double cake_preference(const ReferenceSettings& settings, const std::vector<cons
                 variance += variance_over_rows(moments, entry.count);
         }
     }
-    entropy = std::max(0.0, entropy); // an entry that holds everything has -ln(1 + 1e-10)
-    return std::pow(entropy, 1 / settings.tau1) * std::pow(variance, 1 / settings.tau2);
+    entropy = std::max(0.0L, entropy); // an entry that holds everything has -ln(1 + 1e-10)
+    return std::pow(entropy, 1 / static_cast<long double>(settings.tau1)) *
+           std::pow(variance, 1 / static_cast<long double>(settings.tau2));
 }
 
 std::vector<std::vector<int>> slots_of(const ReferenceSettings& settings, const std::vector<ReferenceLayer>& layers,

@@ -11,7 +11,7 @@ namespace palimpsest::tests {
 struct ReferenceLayer {
     std::vector<const ReferenceList*> lists;        // per KV head
     std::vector<std::vector<double>> plain, shaped; // [KV head][n] before and after pooling; empty where not needed
-    double weight = 1;                              // of an observed allocation
+    long double weight = 1;                         // of an observed allocation
     int longest() const;
 };
 
@@ -21,9 +21,10 @@ std::vector<std::vector<double>> plain_scores(const ReferenceSettings& settings,
 std::vector<std::vector<double>> pooled_scores(const ReferenceSettings& settings,
                                                std::vector<std::vector<double>> scores);
 
-// What a layer asks of the others (4.13), right after a chunk that filled the window.
-double cake_preference(const ReferenceSettings& settings, const std::vector<const ReferenceList*>& lists,
-                       const std::vector<std::vector<double>>& entropies);
+// What a layer asks of the others (4.13), right after a chunk that filled the window. In a type whose range no
+// temperature leaves.
+long double cake_preference(const ReferenceSettings& settings, const std::vector<const ReferenceList*>& lists,
+                            const std::vector<std::vector<double>>& entropies);
 
 // m of every list: [layer][head]. `most`: of one list, whatever it is lent.
 std::vector<std::vector<int>> slots_of(const ReferenceSettings& settings, const std::vector<ReferenceLayer>& layers,

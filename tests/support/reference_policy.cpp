@@ -23,6 +23,7 @@ ReferencePolicy ReferencePolicy::restarted(const engine::PolicySpec& spec, std::
     shape.pinned = std::move(pinned);
     ReferencePolicy other(spec, shape);
     other.tokens_ = tokens_;
+    other.ended_ = other.done_ = done_;
     other.lists_ = lists_;
     for (auto& list : other.lists_)
         for (auto& entry : list)
@@ -59,8 +60,9 @@ void ReferencePolicy::accumulate(int layer, int head, const Attention& attention
 
 void ReferencePolicy::observe(int layer, const ReferenceObservation& seen)
 {
-    double& weight = weights_.at(static_cast<size_t>(layer));
-    const bool fills_window = seen.rows >= (settings_.window == ReferenceSettings::all_queries ? 8 : settings_.window);
+    long double& weight = weights_.at(static_cast<size_t>(layer));
+    const bool fills_window =
+        seen.rows >= (settings_.window == ReferenceSettings::all_queries ? 8 : settings_.window);
     if (seen.rows == 0 || !fills_window) return;
     if (settings_.budgets == "observed") weight = seen.row_statistic;
     if (settings_.budgets != "cake" || settings_.window <= 1) return;

@@ -47,9 +47,6 @@ TEST_CASE("policies: settings that are the same policy")
     };
     const std::vector<Pair> pairs = {
         {"hbw-kv:block=1,rounds=1,window=8", "snapkv:pooling=none,window=8"},
-        {"hbw-kv:representative=max,window=8,schedule=every:9",
-         "hbw-kv:representative=max,window=8,block=9,rounds=3,"
-         "schedule=every:9"},
         {"pyramidkv:beta=1", "snapkv:window=8,kernel=7,pooling=max"},
         {"pyramidkv:beta=1,allocation=geometric", "snapkv:window=8,kernel=7,pooling=max"},
         {"pyramidkv:allocation=exponential", "snapkv:window=8,kernel=7,pooling=max,budget=pyramid,"
@@ -59,7 +56,6 @@ TEST_CASE("policies: settings that are the same policy")
         {"adakv:window=8", "snapkv:window=8,kernel=7,pooling=max,heads=ada"},
         {"pyramidkv:heads=ada", "adakv:window=8,budget=pyramid"},
         {"lacache:pattern=recent,sinks=3", "streaming:sinks=3"},
-        {"treekv:score=last,rule=left", "treekv:rule=left"},
         {"treekv-log:budget=pyramid,beta=1", "treekv-log"},
         {"twilight-evict:p=1,window=8", "snapkv:pooling=none,window=8"},
         {"snapkv:window=8,budget=auto,threshold=0.0000000001", "snapkv:window=8"},

@@ -88,6 +88,26 @@ TEST_CASE("pins: those that never come change nothing but the policy's own slots
     }
 }
 
+TEST_CASE("pins: where they leave a profile nothing to tell layers apart by, lists are still cut together")
+{
+    // Slots of 9 on average, and then of 1 in every layer.
+    const std::string spec =
+        "pyramidkv:sinks=3,recent=8,window=8,allocation=exponential,beta=2.5,schedule=every:10";
+    StreamShape shape{.layers = 3, .heads = 1, .budget = 20};
+    const SyntheticSignals signals{.score = growing_scores(4, 1 << 20)};
+    PolicyStream before(spec, shape, signals);
+    before.feed(60);
+    const auto longest = static_cast<int>(before.kept(0, 0).size());
+    REQUIRE(before.kept(2, 0).size() < before.kept(0, 0).size());
+    shape.pins = Pins({{9000, 9008}});
+    PolicyStream stream = before.with(engine::make_policy(engine::PolicySpec::parse(spec), context_of(shape)));
+    stream.feed(29 - longest);
+    CHECK(stream.kept(0, 0).size() == 29);
+    stream.feed(1); // ten entries too many in the first layer, fewer in the others
+    for (int layer = 0; layer < shape.layers; ++layer)
+        CHECK(stream.kept(layer, 0).size() == 20);
+}
+
 TEST_CASE("pins: what leaves too little of the budget is refused")
 {
     check_refused("streaming", {.layers = 2, .heads = 1, .budget = 16, .pins = Pins({{0, 16}})},

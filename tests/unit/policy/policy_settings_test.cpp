@@ -1,7 +1,10 @@
 // What a user writes after --policy: accepted, spelled out, or refused with a sentence.
 
+#include <algorithm>
 #include <set>
+#include <sstream>
 
+#include "engine/policy/parameters.h"
 #include "engine/policy/policy.h"
 #include "engine/policy/registry.h"
 #include "kernels/base/error.h"
@@ -83,6 +86,32 @@ const std::vector<Refusal> refusals = {
     {"lacache:span=1,recent=5", "PAL-POLICY-04", "recent=5 is less than the 6 tokens"},
     {"lacache:pattern=old,recent=61", "PAL-POLICY-04", "sinks=4 and recent=61 do not fit a budget of 64"},
     {"full", "PAL-POLICY-04", "a budget of 0 tokens", {.layers = 8, .kv_heads = 2, .budget = 0}},
+    // what the scores of a policy do not allow
+    {"scissorhands:budget=auto", "PAL-POLICY-03", "budget=auto is not one of its values; use uniform, pyramid"},
+    {"scissorhands:threshold=0.1", "PAL-POLICY-02", "has no parameter 'threshold'"},
+    {"tova:heads=ada", "PAL-POLICY-02", "has no parameter 'heads'"},
+    {"tova:floor=0.5", "PAL-POLICY-02", "has no parameter 'floor'"},
+    // keys without effect
+    {"treekv:rule=left,score=sum", "PAL-POLICY-04", "score=sum has no effect with rule=left"},
+    {"treekv-log:rule=left,score=last", "PAL-POLICY-04", "score=last has no effect with rule=left"},
+    {"lacache:pattern=recent,span=3", "PAL-POLICY-04", "span=3 has no effect with pattern=recent"},
+    {"lacache:pattern=recent,overlap=1", "PAL-POLICY-04", "overlap=1 has no effect with pattern=recent"},
+    {"lacache:pattern=old,compensate=true", "PAL-POLICY-04", "compensate=true has no effect with pattern=old"},
+    {"lacache:pattern=recent,recent=9", "PAL-POLICY-04", "recent=9 has no effect with pattern=recent"},
+    {"lacache:pattern=old,sinks=9", "PAL-POLICY-04", "sinks=9 has no effect with pattern=old"},
+    {"lacache:survivors=score,pattern=even", "PAL-POLICY-04", "pattern=even has no effect with survivors=score"},
+    {"hbw-kv:representative=max,block=3", "PAL-POLICY-04", "block=3 has no effect with representative=max"},
+    {"hbw-kv:representative=avg,rounds=8", "PAL-POLICY-04", "rounds=8 has no effect with representative=avg"},
+    {"hbw-kv:representative=first,renormalise=true", "PAL-POLICY-04",
+     "renormalise=true has no effect with representative=first"},
+    {"snapkv:pooling=none,kernel=3", "PAL-POLICY-04", "kernel=3 has no effect with pooling=none"},
+    {"cake:window=1,gamma=5", "PAL-POLICY-04", "gamma=5 has no effect with window=1"},
+    {"cake:window=1,tau1=2", "PAL-POLICY-04", "tau1=2 has no effect with window=1"},
+    {"cake:window=1,tau2=0.5", "PAL-POLICY-04", "tau2=0.5 has no effect with window=1"},
+    {"treekv:rule=left,score=sum",
+     "PAL-POLICY-04",
+     "score=sum has no effect",
+     {.layers = 8, .kv_heads = 2, .budget = 64, .pins = Pins({{3, 9}})}}, // not because of the pins
 };
 
 } // namespace
@@ -127,7 +156,7 @@ TEST_CASE("policies: signals and budgets")
     CHECK(needs("treekv") == SignalNeeds::all);
     CHECK(needs("treekv:score=sum") == SignalNeeds::all);
     CHECK(needs("treekv:score=last") == 1);
-    CHECK(needs("treekv:rule=left,score=last") == SignalNeeds::none);
+    CHECK(needs("treekv:rule=left") == SignalNeeds::none);
     CHECK(needs("treekv-log") == SignalNeeds::all);
     CHECK(needs("h2o") == SignalNeeds::all);
     CHECK(needs("scissorhands") == 400);
@@ -160,6 +189,20 @@ TEST_CASE("policies: the largest and smallest settings that fit are accepted")
     CHECK_NOTHROW(resolved("lacache:pattern=recent", {.layers = 1, .kv_heads = 1, .budget = 5}));
     CHECK_NOTHROW(resolved("treekv:sinks=0,recent=0", {.layers = 1, .kv_heads = 1, .budget = 1}));
     CHECK_NOTHROW(resolved("treekv:schedule=every:16777216"));
+    CHECK_NOTHROW(resolved("cake:window=1"));
+}
+
+TEST_CASE("policies: a key that has no effect may stand at its default, as spelled out settings have it")
+{
+    for (const std::string spec :
+         {"treekv:rule=left", "lacache:pattern=old", "lacache:pattern=recent", "lacache:survivors=score",
+          "hbw-kv:representative=avg", "snapkv:pooling=none", "adakv:pooling=none", "cake:window=1"}) {
+        CAPTURE(spec);
+        CHECK(resolved(resolved(spec)) == resolved(spec));
+    }
+    // Where it has an effect after all, it is taken.
+    CHECK_NOTHROW(resolved("hbw-kv:representative=max,renormalise=true"));
+    CHECK_NOTHROW(resolved("hbw-kv:window=8,representative=first,renormalise=true,heads=ada"));
 }
 
 TEST_CASE("policies: every wrong setting is refused with its sentence")
@@ -205,6 +248,70 @@ TEST_CASE("registry: every policy is described, with every key it takes")
             if (!conditional.contains(key)) CHECK_THAT(taken, Catch::VectorContains(key));
     }
     CHECK(find_policy("h3o") == nullptr);
+}
+
+namespace {
+
+std::vector<std::string> words_of(const std::string& range)
+{
+    std::vector<std::string> words;
+    std::istringstream in(range);
+    for (std::string word; std::getline(in >> std::ws, word, ',');)
+        words.push_back(word);
+    return words;
+}
+
+bool is_word(const std::string& text)
+{
+    return std::all_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+// By itself, or beside the key that it belongs to.
+bool is_taken(const std::string& name, const std::string& key, const std::string& value)
+{
+    for (const std::string beside : {"", ",budget=pyramid", ",budget=auto", ",heads=ada"}) {
+        try {
+            resolved(name + ":" + key + "=" + value + beside);
+            return true;
+        } catch (const Error&) {
+        }
+    }
+    return false;
+}
+
+} // namespace
+
+TEST_CASE("registry: what a policy describes works, value by value, and nothing else")
+{
+    for (const auto& info : policies()) {
+        for (const auto& parameter : info.parameters) {
+            CAPTURE(info.name, parameter.key, parameter.range);
+            const auto words = words_of(parameter.range);
+            const bool by_name = std::all_of(words.begin(), words.end(), is_word);
+            if (!by_name) {
+                const bool said = parse_number(parameter.default_text).has_value(); // others depend on the budget
+                if (said) CHECK(is_taken(info.name, parameter.key, parameter.default_text));
+                continue;
+            }
+            CHECK_THAT(words, Catch::VectorContains(parameter.default_text));
+            for (const std::string& word : words) {
+                CAPTURE(word);
+                CHECK(is_taken(info.name, parameter.key, word));
+            }
+            // What is refused names the same values, in the order in which they are read.
+            try {
+                const bool beside = parameter.key == "allocation" && info.name != "pyramidkv";
+                resolved(info.name + ":" + parameter.key + "=nonesuch" + (beside ? ",budget=pyramid" : ""));
+                FAIL("accepted");
+            } catch (const Error& error) {
+                auto named = words_of(error.remedy().substr(error.remedy().find("use ") + 4)), listed = words;
+                std::sort(named.begin(), named.end());
+                std::sort(listed.begin(), listed.end());
+                CHECK(error.code() == "PAL-POLICY-03");
+                CHECK(named == listed);
+            }
+        }
+    }
 }
 
 TEST_CASE("nearest: close words only")

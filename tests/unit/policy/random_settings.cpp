@@ -24,6 +24,9 @@ public:
     {
         if (dice_.from(0, 2) > 0) add(key, dice_.one_of(values));
     }
+    // What says nothing beside another setting is left out, mostly: where it does not stand at its default, it is
+    // refused.
+    bool leaves_out() { return dice_.from(0, 9) > 0; }
     const std::string& text() const { return text_; }
 
 private:
@@ -40,16 +43,27 @@ void add_ends(Dice& dice, SpecText& spec, int budget)
     spec.add("recent", dice.from(0, std::max(0, budget - sinks - 1)));
 }
 
-void add_window(Dice& dice, SpecText& spec, const std::string& name, int budget)
+std::string add_window(Dice& dice, SpecText& spec, int budget)
 {
     add_ends(dice, spec, budget);
-    spec.add("window", dice.one_of({name == "cake" ? "3" : "1", "2", "8", "32"}));
+    std::string window = dice.one_of({"1", "2", "8", "32"});
+    spec.add("window", window);
+    return window;
 }
 
-void add_pooling(SpecText& spec)
+void add_pooling(Dice& dice, SpecText& spec)
 {
-    spec.maybe("kernel", {"1", "3", "5", "7"});
-    spec.maybe("pooling", {"avg", "max", "none"});
+    const std::string pooling = dice.one_of({"", "avg", "max", "none"});
+    if (!pooling.empty()) spec.add("pooling", pooling);
+    if (pooling != "none" || !spec.leaves_out()) spec.maybe("kernel", {"1", "3", "5", "7"});
+}
+
+void add_bids(SpecText& spec, const std::string& window)
+{
+    if (window == "1" && spec.leaves_out()) return;
+    spec.maybe("gamma", {"0", "5", "200", "1000000000"});
+    spec.maybe("tau1", {"1", "0.4", "1.6", "0.01", "100"});
+    spec.maybe("tau2", {"1", "0.4", "1.6", "0.01", "100"});
 }
 
 void add_allocation(Dice& dice, SpecText& spec)
@@ -82,7 +96,7 @@ void add_tree(Dice& dice, SpecText& spec, const std::string& name, int budget)
     add_ends(dice, spec, budget);
     const bool left = dice.from(0, 2) == 0;
     spec.add("rule", left ? "left" : "score");
-    spec.maybe("score", {"mean", "sum", "last"});
+    if (!left || !spec.leaves_out()) spec.maybe("score", {"mean", "sum", "last"});
     if (name == "treekv" && dice.from(0, 1) == 1) spec.add("height", dice.from(1, 4));
     add_crossings(dice, spec, true, !left, !left);
 }
@@ -96,26 +110,30 @@ void add_blocks(Dice& dice, SpecText& spec, int budget)
     spec.maybe("rule", {"score", "left"});
 }
 
-void add_ladder(Dice& dice, SpecText& spec, int layers)
+void add_ladder(Dice& dice, SpecText& spec, int layers, int budget)
 {
-    const int span = dice.from(1, layers - 1);
-    spec.add("sinks", dice.from(0, 4));
-    spec.add("span", span);
-    spec.add("overlap", dice.from(0, span - 1));
     const std::string pattern = dice.one_of({"stacked", "ladder", "reverse", "even", "recent", "old"});
     spec.add("pattern", pattern);
     const bool is_ladder = pattern != "recent" && pattern != "old";
-    if (is_ladder) spec.maybe("compensate", {"true", "false"});
-    if (is_ladder) spec.maybe("survivors", {"offsets", "score"});
+    if (pattern != "old" || !spec.leaves_out()) spec.add("sinks", dice.from(0, 4));
+    if (pattern == "old" || !spec.leaves_out()) spec.add("recent", dice.from(1, std::max(1, budget - 4)));
+    if (!is_ladder && spec.leaves_out()) return;
+    const int span = dice.from(1, layers - 1);
+    spec.add("span", span);
+    spec.add("overlap", dice.from(0, span - 1));
+    spec.maybe("compensate", {"true", "false"});
+    if (pattern == "stacked" || !spec.leaves_out()) spec.maybe("survivors", {"offsets", "score"});
 }
 
 void add_hierarchy(Dice& dice, SpecText& spec, int budget)
 {
-    add_window(dice, spec, "hbw-kv", budget);
+    add_window(dice, spec, budget);
+    const std::string representative = dice.one_of({"", "none", "first", "last", "max", "avg"});
+    if (!representative.empty()) spec.add("representative", representative);
+    spec.maybe("renormalise", {"true", "false"});
+    if (!representative.empty() && representative != "none" && spec.leaves_out()) return;
     spec.maybe("block", {"1", "2", "3", "7"});
     spec.maybe("rounds", {"1", "8", "1+2", "3+1+8"});
-    spec.maybe("renormalise", {"true", "false"});
-    spec.maybe("representative", {"none", "first", "last", "max", "avg"});
 }
 
 void add_norm(Dice& dice, SpecText& spec, int budget, int layers)
@@ -146,20 +164,18 @@ std::string random_spec(Dice& dice, const std::string& policy, const StreamShape
         spec.add("sinks", dice.from(0, budget));
     } else if (policy == "h2o" || policy == "tova") {
         add_ends(dice, spec, budget);
-        add_crossings(dice, spec, true, true, true);
+        add_crossings(dice, spec, true, true, policy == "h2o");
     } else if (policy == "scissorhands") {
         add_ends(dice, spec, budget);
         spec.maybe("window", {"1", "30", "400"});
         spec.maybe("drop", {"0", "0.1", "0.5"});
         add_crossings(dice, spec, true, false, true);
     } else if (policy == "snapkv" || policy == "pyramidkv" || policy == "cake" || policy == "adakv") {
-        add_window(dice, spec, policy, budget);
-        add_pooling(spec);
+        const std::string window = add_window(dice, spec, budget);
+        add_pooling(dice, spec);
         if (policy == "pyramidkv") add_allocation(dice, spec);
         if (policy == "pyramidkv") spec.maybe("nested", {"true", "false"});
-        if (policy == "cake") spec.maybe("gamma", {"0", "5", "200"});
-        if (policy == "cake") spec.maybe("tau1", {"1", "0.4", "1.6"});
-        if (policy == "cake") spec.maybe("tau2", {"1", "0.4", "1.6"});
+        if (policy == "cake") add_bids(spec, window);
         if (policy == "adakv") add_heads(spec);
         add_crossings(dice, spec, policy == "snapkv" || policy == "adakv", true, policy != "adakv");
     } else if (policy == "treekv" || policy == "treekv-log") {
@@ -167,17 +183,19 @@ std::string random_spec(Dice& dice, const std::string& policy, const StreamShape
     } else if (policy == "treekv-block") {
         add_blocks(dice, spec, budget);
     } else if (policy == "lacache") {
-        add_ladder(dice, spec, shape.layers);
+        add_ladder(dice, spec, shape.layers, budget);
     } else if (policy == "hbw-kv") {
         add_hierarchy(dice, spec, budget);
         add_crossings(dice, spec, true, true, true);
     } else if (policy == "refreekv") {
         add_norm(dice, spec, budget, shape.layers);
     } else if (policy == "twilight-evict") {
-        add_window(dice, spec, policy, budget);
+        add_window(dice, spec, budget);
         spec.maybe("p", {"0.3", "0.85", "0.99", "1"});
     }
-    if (dice.from(0, 4) == 0) spec.add("schedule", "every:" + std::to_string(dice.from(1, 20)));
+    const int schedule = dice.from(0, 9);
+    if (schedule < 2) spec.add("schedule", "every:" + std::to_string(dice.from(1, 20)));
+    if (schedule == 2) spec.add("schedule", "once");
     return spec.text();
 }
 

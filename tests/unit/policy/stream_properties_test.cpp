@@ -224,6 +224,8 @@ TEST_CASE("policies: whatever the settings, ends stay, and clones and restored s
                     grow({&stream});
                     check_ends(stream, random.shape, policy, seen);
                 }
+                if (stream.policy().waits_for_end() && dice.from(0, 1) == 0) stream.end_reading();
+                check_ends(stream, random.shape, policy, seen);
                 PolicyStream cloned = stream.with(stream.policy().clone());
                 auto fresh = engine::make_policy(stream.policy().resolved(), context_of(random.shape));
                 fresh->restore(stream.policy().state());
@@ -233,6 +235,11 @@ TEST_CASE("policies: whatever the settings, ends stay, and clones and restored s
                     REQUIRE(cloned.all_kept() == stream.all_kept());
                     REQUIRE(restored.all_kept() == stream.all_kept());
                 }
+                for (PolicyStream* one : {&stream, &cloned, &restored})
+                    if (one->policy().waits_for_end()) one->end_reading();
+                check_ends(stream, random.shape, policy, seen);
+                REQUIRE(cloned.all_kept() == stream.all_kept());
+                REQUIRE(restored.all_kept() == stream.all_kept());
                 CHECK(restored.policy().state() == stream.policy().state());
             }
         }

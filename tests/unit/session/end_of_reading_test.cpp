@@ -109,6 +109,37 @@ TEST_CASE("a reading that ends later goes on from its state, bit for bit")
     }
 }
 
+TEST_CASE("schedule=once: the first text is cut at its end, and what is read later stays whole")
+{
+    const auto model = load_random({.context = 300});
+    SessionOptions options = options_for(32);
+    options.policy = PolicySpec::parse("snapkv:window=8,schedule=once");
+    Session session(model, options);
+    const auto held = [&] { return session.retention().of(0, 0).size(); };
+    session.feed(random_text(150));
+    CHECK(held() == 128); // whole chunks of it
+    session.finish();
+    CHECK(held() == 60);
+    const auto kept = session.retention().tokens;
+    session.feed(random_text(100, 1));
+    session.finish();
+    CHECK(held() == 160);
+    say(session, 20);
+    session.feed(random_text(50, 2));
+    session.finish();
+    CHECK(held() == 230);
+    const RetentionMap map = session.retention();
+    for (int32_t l = 0; l < 4; ++l)
+        for (int32_t h = 0; h < 2; ++h) { // of the first text what was left of it, then every token
+            auto expected = kept[static_cast<size_t>(l * 2 + h)];
+            for (uint32_t token = 150; token < 320; ++token)
+                expected.push_back(token);
+            CHECK(map.of(l, h) == expected);
+        }
+    CHECK_THROWS_WITH(session.feed(random_text(96)),
+                      Catch::Contains("PAL-BUDGET-02") && Catch::Contains("evicts nothing after the first text"));
+}
+
 TEST_CASE("nothing was read, so nothing ends")
 {
     const auto model = load_random();

@@ -219,6 +219,25 @@ TEST_CASE("lists that a policy takes for alike are refused if one is shorter")
     CHECK_NOTHROW(Session::restore(model, state));
 }
 
+TEST_CASE("lists that a policy takes for the same are refused if one holds other tokens")
+{
+    const auto model = load_random({.context = context});
+    for (const std::string policy : {"tova", "refreekv", "h2o"}) {
+        CAPTURE(policy);
+        Session session(model, options_for(policy, PositionMode::Contiguous));
+        session.feed(random_text(200));
+        session.set_pins(Pins({{150, 190}}));
+        SessionState state = session.state();
+        CHECK_NOTHROW(Session::restore(model, state)); // of h2o, heads may hold different pins
+        if (policy == "h2o") continue;
+        auto& stream = state.lists[1].tokens.stream;
+        for (size_t i = 0; i < stream.size(); ++i)
+            stream[i] = static_cast<uint32_t>(i);
+        CHECK_THROWS_WITH(Session::restore(model, state),
+                          Catch::Contains("PAL-SNAP-02") && Catch::Contains("hold different tokens"));
+    }
+}
+
 TEST_CASE("pins that change after a reading has ended bring no second eviction")
 {
     const auto model = load_random({.context = context});
@@ -260,7 +279,7 @@ TEST_CASE("a policy whose lists are full says why, and what to do about it")
         CHECK_THROWS_WITH(session.feed(random_text(24)),
                           Catch::Contains("PAL-BUDGET-02") && Catch::Contains(reason) && Catch::Contains(remedy));
     };
-    says("snapkv:schedule=once", 40, "at the end of the text", "leave schedule=once out");
+    says("snapkv:schedule=once", 40, "before the end of the text", "leave schedule=once out");
     says("refreekv", no_budget, "without a budget", "give a --budget");
     says("full", 0, "it keeps every token", "use a policy with a budget");
     says("full", no_budget, "it keeps every token", "use a policy with a budget");

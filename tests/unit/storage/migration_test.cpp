@@ -3,6 +3,7 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <set>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -102,6 +103,19 @@ void check_rows(Database& database)
     REQUIRE(Library(database).verify(Library(database).list().at(0).id) == 1442);
 }
 
+// Versions of the states' format, which stay what they were written in.
+std::set<uint8_t> state_formats(Database& database)
+{
+    std::set<uint8_t> formats;
+    auto query = database.statement("SELECT header FROM snapshots");
+    while (query.executeStep()) {
+        const auto column = query.getColumn(0);
+        REQUIRE(column.getBytes() > 12);
+        formats.insert(static_cast<const uint8_t*>(column.getBlob())[8]);
+    }
+    return formats;
+}
+
 // What the sample holds, whichever version it has by now.
 void check_content(Database& database)
 {
@@ -109,6 +123,7 @@ void check_content(Database& database)
     check_session(database, "book", 2, 1480);
     check_session(database, "a copy", 2, 1480);
     check_session(database, "talk", 4, 67);
+    CHECK(state_formats(database) == std::set<uint8_t>{1});
     Library library(database);
     REQUIRE(library.list().size() == 1);
     const DocumentInfo book = library.list()[0];

@@ -271,27 +271,88 @@ TEST_CASE("moments and the tokens of a question are in a snapshot")
     }
 }
 
+namespace {
+
+// The bytes of an older version, which had less: no moments and no question (2), and no pins and no policy as asked
+// for (1).
+Encoded in_format(uint8_t version, const SessionState& state)
+{
+    Encoded old(state);
+    auto& bytes = old.header;
+    REQUIRE(bytes[8] == std::byte{3});
+    REQUIRE(state.probe_tokens.empty());
+    const auto list = [](size_t count) { return static_cast<std::ptrdiff_t>(sizeof(uint32_t) + count); };
+    const auto given = 12 + list(state.model_fingerprint.size()) + list(state.simd_target.size()) +
+                       list(state.policy.text().size());
+    const auto question = given + list(state.given.text().size()) + list(state.pins.size() * sizeof(TokenRange));
+    const auto moments = std::ssize(bytes) - list(old.blocks.size() * sizeof(BlockName)) - list(0);
+    const auto erase = [&](std::ptrdiff_t first, std::ptrdiff_t last) {
+        bytes.erase(bytes.begin() + first, bytes.begin() + last);
+    };
+    erase(moments, moments + list(0));
+    erase(question, question + 2 * list(0)); // and the room for it
+    if (version == 1) erase(given, question);
+    bytes[8] = std::byte{version};
+    return old;
+}
+
+} // namespace
+
 TEST_CASE("a snapshot of format 2, which had no moments and no question, is read")
+{
+    const auto model = load(tiny);
+    SessionOptions o = options("treekv:sinks=2", 24);
+    o.pins = Pins({{40, 44}});
+    Session session(model, o);
+    session.feed(text(100));
+    const Encoded old = in_format(2, session.state());
+    const SessionState state = old.decoded();
+    CHECK(state.given == PolicySpec::parse("treekv:sinks=2"));
+    CHECK(state.pins == o.pins.ranges());
+    CHECK(position_of(old.header) == 100);
+    const auto restored = Session::restore(model, state);
+    CHECK(restored->probe().empty());
+    CHECK(restored->pins() == o.pins);
+    for (Session* s : {&session, restored.get()})
+        s->feed(text(50));
+    CHECK(answer(*restored) == answer(session));
+}
+
+TEST_CASE("a snapshot of format 1, which had no pins either, is read")
+{
+    const auto model = load(tiny);
+    Session session(model, options("treekv:sinks=2", 24));
+    session.feed(text(100));
+    const Encoded old = in_format(1, session.state());
+    const SessionState state = old.decoded();
+    CHECK(state.given == session.options().policy); // all that was known: spelled out
+    CHECK(state.pins.empty());
+    CHECK(position_of(old.header) == 100);
+    const auto restored = Session::restore(model, state);
+    for (Session* s : {&session, restored.get()})
+        s->feed(text(50));
+    CHECK(answer(*restored) == answer(session));
+}
+
+TEST_CASE("a damaged snapshot of an older format is refused, too")
 {
     const auto model = load(tiny);
     Session session(model, options("treekv", 24));
     session.feed(text(100));
-    Encoded old(session.state());
-    REQUIRE(old.header[8] == std::byte{3});
-    SessionState asked = session.state();
-    asked.probe_tokens = {7};
-    const Encoded other(asked);
-    const auto question = std::mismatch(old.header.begin(), old.header.end(), other.header.begin()).first;
-    const auto at = question - old.header.begin();
-    const auto blocks = static_cast<std::ptrdiff_t>(sizeof(uint32_t) + old.blocks.size() * sizeof(BlockName));
-    old.header.erase(old.header.end() - blocks - 4, old.header.end() - blocks); // moments of a token
-    old.header.erase(old.header.begin() + at, old.header.begin() + at + 8);     // the question and its room
-    old.header[8] = std::byte{2};
-    const auto restored = Session::restore(model, old.decoded());
-    CHECK(restored->probe().empty());
-    for (Session* s : {&session, restored.get()})
-        s->feed(text(50));
-    CHECK(answer(*restored) == answer(session));
+    for (const uint8_t version : {uint8_t{1}, uint8_t{2}}) {
+        const Encoded old = in_format(version, session.state());
+        REQUIRE_NOTHROW(old.decoded());
+        for (size_t length = 0; length < old.header.size(); ++length) {
+            Encoded bad = old;
+            bad.header.resize(length);
+            CHECK(refusal([&] { bad.decoded(); }) == "PAL-SNAP-03");
+        }
+        for (const uint8_t other : {uint8_t{1}, uint8_t{2}, uint8_t{3}}) { // read as what it is not
+            Encoded bad = old;
+            bad.header[8] = std::byte{other};
+            if (other != version) CHECK(refusal([&] { bad.decoded(); }) == "PAL-SNAP-03");
+        }
+    }
 }
 
 TEST_CASE("K3: lists whose sizes wrap around to what the blocks hold are noticed")
