@@ -1,5 +1,6 @@
 // `summarize` and `ask`: a document streams into the open user turn; then a question, and the model's answer.
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "app/palimpsest/answer_text.h"

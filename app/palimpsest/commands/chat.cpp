@@ -1,6 +1,7 @@
 // `chat`: turn after turn without end, saved after each. At a terminal with editing and slash commands, in a pipe a
 // turn per line.
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <ctime>
 #include <optional>

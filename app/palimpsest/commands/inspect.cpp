@@ -1,5 +1,6 @@
 // `inspect`: which tokens each layer and head keeps of a document.
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <optional>
 #include <sys/ioctl.h>

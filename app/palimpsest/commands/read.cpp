@@ -1,5 +1,7 @@
 // `read`: streams a document into a named session; goes on where it stopped.
 
+#include <CLI/CLI.hpp>
+
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/pinning.h"
