@@ -1,6 +1,7 @@
 #include "tests/unit/policy/random_settings.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
@@ -128,6 +129,12 @@ void add_norm(Dice& dice, SpecText& spec, int budget, int layers)
 }
 
 } // namespace
+
+uint32_t draws(uint32_t usual)
+{
+    const char* level = std::getenv("PALIMPSEST_TEST_LEVEL");
+    return level && std::string(level) == "ci" ? std::min(usual, 30u) : usual;
+}
 
 const std::vector<std::string>& evicting_policies()
 {

@@ -22,6 +22,10 @@ private:
     std::mt19937 random_;
 };
 
+// How many settings of each policy are drawn: `usual`, or 30 where every step is slow, under sanitizers
+// (PALIMPSEST_TEST_LEVEL=ci): a value with a chance of one in eight is then missed once in fifty.
+uint32_t draws(uint32_t usual);
+
 // Every policy that evicts, and full.
 const std::vector<std::string>& evicting_policies();
 
