@@ -1,5 +1,6 @@
 #include "app/palimpsest/application.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <new>
 #include <nlohmann/json.hpp>

@@ -1,10 +1,14 @@
 // One subcommand: its options are defined on construction, read by CLI11, and used by run.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <memory>
+#include <string>
 
 #include "app/palimpsest/console.h"
+
+namespace CLI {
+class App;
+}
 
 namespace palimpsest::app {
 

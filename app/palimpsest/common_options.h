@@ -2,7 +2,6 @@
 // An option beats its environment variable, which beats the configuration file, which beats the default.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -12,6 +11,11 @@
 #include "engine/model/model_config.h"
 #include "engine/session/session_options.h"
 #include "kernels/backend.h"
+
+namespace CLI {
+class App;
+class Option;
+} // namespace CLI
 
 namespace palimpsest::app {
 

@@ -26,6 +26,11 @@ const char* name_of(Protocol protocol)
     return names[static_cast<size_t>(protocol)];
 }
 
+Protocol protocol_of_session(const std::string& question)
+{
+    return question.empty() ? Protocol::Blind : Protocol::Steered;
+}
+
 std::vector<engine::TokenId> question_turn(const engine::ChatTemplate& chat_template, const std::string& question)
 {
     auto ids = chat_template.question(question);

@@ -17,6 +17,8 @@ enum class Protocol {
 
 const char* name_of(Protocol protocol); // "blind", "steered", "question-last", as the JSON documents have it
 
+Protocol protocol_of_session(const std::string& question); // that its documents are read with in mind; empty: none
+
 // What is fed for a question about the document before it, up to where the answer begins.
 std::vector<engine::TokenId> question_turn(const engine::ChatTemplate& chat_template, const std::string& question);
 

@@ -239,11 +239,13 @@ std::string memory_sentence(const engine::Session& session)
 
 } // namespace
 
-void write_receipt(Console& console, bool events, const engine::Session& session, const Coverage& coverage)
+void write_receipt(Console& console, bool events, const engine::Session& session, const Coverage& coverage,
+                   Protocol protocol)
 {
     const engine::RetentionMap map = session.retention();
     if (events)
         return write_event(console.err, {{"event", "receipt"},
+                                         {"protocol", name_of(protocol)},
                                          {"coverage", coverage.json()},
                                          {"reach", reach_json(map)},
                                          {"memory", memory_json(session.telemetry())},

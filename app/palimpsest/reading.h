@@ -9,6 +9,7 @@
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/document.h"
 #include "app/palimpsest/progress.h"
+#include "app/palimpsest/protocol.h"
 #include "engine/session/session.h"
 #include "engine/text/chat_template.h"
 
@@ -62,8 +63,9 @@ nlohmann::ordered_json model_json(const engine::Model& model);
 nlohmann::ordered_json policy_json(const engine::Session& session); // with how long its lists are at present
 nlohmann::ordered_json reach_json(const engine::RetentionMap& map);
 
-// The same for people, on standard error: coverage, reach and memory, or one event.
-void write_receipt(Console& console, bool events, const engine::Session& session, const Coverage& coverage);
+// The same for people, on standard error: coverage, reach and memory; or one event, which says the protocol too.
+void write_receipt(Console& console, bool events, const engine::Session& session, const Coverage& coverage,
+                   Protocol protocol);
 void write_note(Console& console, bool events, const std::string& text);
 
 } // namespace palimpsest::app

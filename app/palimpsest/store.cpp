@@ -1,5 +1,7 @@
 #include "app/palimpsest/store.h"
 
+#include <CLI/CLI.hpp>
+
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/common_options.h"
 #include "kernels/base/error.h"

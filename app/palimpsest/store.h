@@ -1,7 +1,6 @@
 // The user's database as the commands use it.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <memory>
 #include <stop_token>
@@ -12,6 +11,11 @@
 #include "storage/library.h"
 #include "storage/settings.h"
 #include "storage/snapshots.h"
+
+namespace CLI {
+class App;
+class Option;
+} // namespace CLI
 
 namespace palimpsest::app {
 

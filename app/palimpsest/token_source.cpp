@@ -1,5 +1,7 @@
 #include "app/palimpsest/token_source.h"
 
+#include <CLI/CLI.hpp>
+
 #include "kernels/base/error.h"
 
 namespace palimpsest::app {

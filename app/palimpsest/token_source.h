@@ -7,6 +7,10 @@
 #include "app/palimpsest/console.h"
 #include "app/palimpsest/reading.h"
 
+namespace CLI {
+class App;
+}
+
 namespace palimpsest::app {
 
 struct TokenSource {

@@ -17,6 +17,7 @@
 #include "kernels/backend.h"
 #include "kernels/base/error.h"
 #include "tests/bench/ceilings.h"
+#include "tests/bench/median.h"
 
 using namespace palimpsest;
 using namespace palimpsest::kernels;
@@ -29,12 +30,6 @@ struct Options {
     std::string simd, only;
     bool cpu_time = false; // for machines that are busy with something else
 };
-
-double median(std::vector<double> values)
-{
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
-}
 
 template<class Body>
 double seconds_of(const bench::Clock& clock, int calls, Body&& body)
@@ -149,8 +144,8 @@ void measure_prefill(const Options& options, Backend& backend, ThreadPool& pool,
                 }
                 std::printf("prefill dim %3d  rows %3d  used %4d  %2d threads  %7.1f GFLOP/s  %.2f of peak  "
                             "all sums: %.3f of the time\n",
-                            dim, rows, used, pool.threads(), median(speeds) / 1e9, median(fractions),
-                            median(extra));
+                            dim, rows, used, pool.threads(), bench::median(speeds) / 1e9, bench::median(fractions),
+                            bench::median(extra));
                 std::fflush(stdout);
             }
         }
@@ -192,7 +187,8 @@ void measure_decode(const Options& options, Backend& backend, ThreadPool& pool, 
             std::printf(
                 "decode  dim %3d  used %4d  %2d threads  in rank order %5.1f GB/s (%.2f of bandwidth), in any "
                 "order %5.1f GB/s\n",
-                dim, used, pool.threads(), median(in_order) / 1e9, median(fractions), median(any_order) / 1e9);
+                dim, used, pool.threads(), bench::median(in_order) / 1e9, bench::median(fractions),
+                bench::median(any_order) / 1e9);
             std::fflush(stdout);
         }
     }
@@ -271,7 +267,7 @@ void measure_signals(const Options& options, Backend& backend, const bench::Cloc
                     ratios.push_back(seconds_of(clock, 2, [&] { run(wanted); }) / without);
                 }
                 std::printf("signals dim %3d  rows %3d  used %4d  %2d threads  %-32s %.3f of the time without\n",
-                            dim, rows, used, backend.threads(), name, median(ratios));
+                            dim, rows, used, backend.threads(), name, bench::median(ratios));
                 std::fflush(stdout);
             }
         }
@@ -327,7 +323,8 @@ void measure_retrieval(const Options& options, Backend& backend, const bench::Cl
         std::printf(
             "retrieval dim %3d  %d of %d ranks  %2d threads  pages %.3f, pages then mass %.3f of the time of "
             "reading everything; refreshing bounds %.4f\n",
-            dim, tokens, used + 1, backend.threads(), median(of_pages), median(of_mass), median(refreshed));
+            dim, tokens, used + 1, backend.threads(), bench::median(of_pages), bench::median(of_mass),
+            bench::median(refreshed));
         std::fflush(stdout);
     }
 }

@@ -15,61 +15,31 @@
 #include "engine/session/session.h"
 #include "kernels/base/error.h"
 #include "tests/bench/ceilings.h"
+#include "tests/bench/engine_options.h"
+#include "tests/bench/median.h"
 
 using namespace palimpsest;
 using namespace palimpsest::engine;
 
 namespace {
 
-struct Options {
-    std::string model;
-    int threads = 2;
-    int32_t budget = 1024;
-    int32_t chunk = 512;
-    int64_t tokens = 4096;
-    int pairs = 7;
+struct Options : bench::EngineOptions {
+    Options() : EngineOptions{.model = {}, .threads = 2, .tokens = 4096, .pairs = 7} {}
     bool processor_time = false;
 };
 
 Options parse(int argc, char** argv)
 {
     Options o;
-    for (int i = 1; i < argc; ++i) {
-        const std::string word = argv[i];
-        const char* value = i + 1 < argc ? argv[i + 1] : "";
-        if (!word.starts_with("--")) {
-            o.model = word;
-            continue;
-        }
-        ++i;
-        if (word == "--threads")
-            o.threads = std::atoi(value);
-        else if (word == "--budget")
-            o.budget = std::atoi(value);
-        else if (word == "--chunk")
-            o.chunk = std::atoi(value);
-        else if (word == "--tokens")
-            o.tokens = std::atoll(value);
-        else if (word == "--pairs")
-            o.pairs = std::atoi(value);
-        else if (word == "--clock")
-            o.processor_time = std::string(value) == "cpu";
-        else
-            o.model.clear(), i = argc;
-    }
-    if (o.model.empty()) {
-        std::fprintf(stderr,
-                     "usage: engine-bench MODEL [--threads N] [--budget N] [--chunk N] [--tokens N] [--pairs N] "
-                     "[--clock wall|cpu]\n");
-        std::exit(2);
-    }
-    return o;
-}
-
-double median(std::vector<double> values)
-{
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
+    const bool fits = bench::parse_line(argc, argv, o, [&](const std::string& option, const char* value) {
+        if (option == "--clock") o.processor_time = std::string(value) == "cpu";
+        return option == "--clock";
+    });
+    if (fits) return o;
+    std::fprintf(stderr,
+                 "usage: engine-bench MODEL [--threads N] [--budget N] [--chunk N] [--tokens N] [--pairs N] "
+                 "[--clock wall|cpu]\n");
+    std::exit(2);
 }
 
 class Bench {
@@ -122,7 +92,7 @@ private:
         }
         std::printf(
             "prefill   treekv %.0f tokens/s; with signals / without: median %.3f (%.3f to %.3f, %d pairs)\n",
-            static_cast<double>(o_.tokens) / median(seconds), median(ratios),
+            static_cast<double>(o_.tokens) / bench::median(seconds), bench::median(ratios),
             *std::min_element(ratios.begin(), ratios.end()), *std::max_element(ratios.begin(), ratios.end()),
             o_.pairs);
     }
@@ -147,7 +117,7 @@ private:
         }
         std::printf("decode    %.2f GB/s of weights and cache (%.1f MB a token); of read bandwidth: median %.3f "
                     "(%.3f to %.3f)\n",
-                    median(speeds) / 1e9, bytes_per_token() / 1e6, median(fractions),
+                    bench::median(speeds) / 1e9, bytes_per_token() / 1e6, bench::median(fractions),
                     *std::min_element(fractions.begin(), fractions.end()),
                     *std::max_element(fractions.begin(), fractions.end()));
     }
@@ -174,8 +144,8 @@ private:
             seconds.push_back(clock_.now() - start);
         }
         const auto half = static_cast<std::ptrdiff_t>(seconds.size() / 2);
-        const double begin = median({seconds.begin() + 1, seconds.begin() + half});
-        const double end = median({seconds.begin() + half, seconds.end()});
+        const double begin = bench::median({seconds.begin() + 1, seconds.begin() + half});
+        const double end = bench::median({seconds.begin() + half, seconds.end()});
         std::printf("flatness  time per token, second half of %lld tokens / first: %.3f\n",
                     static_cast<long long>(s->tokens_seen()), end / begin);
     }

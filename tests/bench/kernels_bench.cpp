@@ -17,6 +17,7 @@
 #include "kernels/backend.h"
 #include "kernels/base/error.h"
 #include "tests/bench/ceilings.h"
+#include "tests/bench/median.h"
 
 using namespace palimpsest;
 using namespace palimpsest::kernels;
@@ -40,12 +41,6 @@ struct Result {
     double fraction = 0;
     double bar = 0; // 0: none
 };
-
-double median(std::vector<double> values)
-{
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
-}
 
 // `work` operations or bytes are done by one call of `body`.
 Result against_ceiling(const Options& options, const bench::Clock& clock, double work,
@@ -74,9 +69,9 @@ Result against_ceiling(const Options& options, const bench::Clock& clock, double
             .type = {},
             .shape = {},
             .threads = 0,
-            .speed = median(speeds),
-            .ceiling = median(ceilings),
-            .fraction = median(fractions),
+            .speed = bench::median(speeds),
+            .ceiling = bench::median(ceilings),
+            .fraction = bench::median(fractions),
             .bar = 0};
 }
 

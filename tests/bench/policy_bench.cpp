@@ -14,66 +14,35 @@
 #include "engine/session/session.h"
 #include "kernels/base/error.h"
 #include "tests/bench/ceilings.h"
+#include "tests/bench/engine_options.h"
+#include "tests/bench/median.h"
 
 using namespace palimpsest;
 using namespace palimpsest::engine;
 
 namespace {
 
-struct Options {
-    std::string model;
+struct Options : bench::EngineOptions { // tokens 0: 3072, or what the model takes beside what is generated
     std::vector<std::string> policies;
-    int threads = 1;
-    int32_t budget = 1024;
-    int32_t chunk = 512;
-    int64_t tokens = 0; // 0: 3072, or what the model takes beside what is generated
-    int pairs = 5;
 };
-
-[[noreturn]] void usage()
-{
-    std::fprintf(stderr,
-                 "usage: policy-bench MODEL [--threads N] [--budget N] [--chunk N] [--tokens N] [--pairs N] "
-                 "[--policy SPEC]\n");
-    std::exit(2);
-}
 
 Options parse(int argc, char** argv)
 {
     Options o;
-    for (int i = 1; i < argc; ++i) {
-        const std::string word = argv[i];
-        if (!word.starts_with("--")) {
-            o.model = word;
-            continue;
-        }
-        if (++i == argc) usage();
-        if (word == "--threads")
-            o.threads = std::atoi(argv[i]);
-        else if (word == "--budget")
-            o.budget = std::atoi(argv[i]);
-        else if (word == "--chunk")
-            o.chunk = std::atoi(argv[i]);
-        else if (word == "--tokens")
-            o.tokens = std::atoll(argv[i]);
-        else if (word == "--pairs")
-            o.pairs = std::atoi(argv[i]);
-        else if (word == "--policy")
-            o.policies.emplace_back(argv[i]);
-        else
-            usage();
+    const bool fits = bench::parse_line(argc, argv, o, [&](const std::string& option, const char* value) {
+        if (option == "--policy") o.policies.emplace_back(value);
+        return option == "--policy";
+    });
+    if (!fits) {
+        std::fprintf(stderr,
+                     "usage: policy-bench MODEL [--threads N] [--budget N] [--chunk N] [--tokens N] [--pairs N] "
+                     "[--policy SPEC]\n");
+        std::exit(2);
     }
-    if (o.model.empty()) usage();
     if (o.policies.empty())
         for (const PolicyInfo& info : policies())
             if (info.name != "streaming" && info.name != "full") o.policies.push_back(info.name);
     return o;
-}
-
-double median(std::vector<double> values)
-{
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
 }
 
 class Costs {
@@ -152,8 +121,8 @@ private:
         }
         const auto [least, most] = std::minmax_element(prefills.begin(), prefills.end());
         const auto [fastest, slowest] = std::minmax_element(decodes.begin(), decodes.end());
-        std::printf("%-40s %.3f (%.3f-%.3f)   %.3f (%.3f-%.3f)\n", policy.c_str(), median(prefills), *least, *most,
-                    median(decodes), *fastest, *slowest);
+        std::printf("%-40s %.3f (%.3f-%.3f)   %.3f (%.3f-%.3f)\n", policy.c_str(), bench::median(prefills), *least,
+                    *most, bench::median(decodes), *fastest, *slowest);
         std::fflush(stdout);
     }
 

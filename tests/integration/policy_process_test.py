@@ -209,6 +209,38 @@ class PolicyTest(ProgramTest):
         self.assertEqual(who["tokens_seen"], blind["tokens_seen"])
         self.assertEqual([len(h["tokens"]) for h in self.kept("who")], [len(h["tokens"]) for h in self.kept("blind")])
 
+    def test_inspect_reads_with_a_question_in_mind(self):
+        inspect = lambda *more: self.document("inspect", self.book, *SMALL, "--policy", "snapkv", *more)
+        blind, who, sea = inspect(), inspect("--question", "who wrote the book?"), inspect("--question", "was the sea calm?")
+        self.assertEqual((blind["protocol"], "question" in blind), ("blind", False))
+        self.assertEqual((who["protocol"], who["question"]), ("steered", "who wrote the book?"))
+        self.assertEqual(len({json.dumps(one["heads"]) for one in (blind, who, sea)}), 3)
+        self.assertEqual(who["tokens_seen"], blind["tokens_seen"])  # its rows are not stored
+        shared = inspect("--budget", "50%", "--question", "who wrote the book?")
+        self.assertNotEqual(shared["heads"], inspect("--budget", "50%")["heads"])
+        for blank in ("", " "):
+            self.assertIn("--question", self.fails(2, "PAL-OPTION-06", "inspect", self.book, *SMALL, "--question", blank))
+        self.fails(2, "PAL-OPTION-06", "inspect", self.book, *SMALL, "--policy", "streaming", "--question", "who?")
+        self.steered("s", None)
+        self.fails(2, "PAL-OPTION-01", "inspect", "--session", "s", "--question", "who?")
+
+    def test_receipts_of_events_say_the_protocol(self):
+        def receipt(*arguments):
+            result = self.run_command(*arguments, "--events")
+            self.assertEqual(result.returncode, 0, result.stderr)
+            return [e for e in map(json.loads, result.stderr.decode().splitlines()) if e["event"] == "receipt"][0]
+        snapkv = [*SMALL, "--policy", "snapkv"]
+        ask = ["ask", self.book, "who?", *snapkv, "--max-tokens", "2"]
+        self.assertEqual(receipt(*ask)["protocol"], "blind")
+        self.assertEqual(receipt(*ask, "--steer")["protocol"], "steered")
+        self.assertEqual(receipt(*ask, "--question-last")["protocol"], "question-last")
+        self.assertEqual(receipt("inspect", self.book, *snapkv)["protocol"], "blind")
+        self.assertEqual(receipt("inspect", self.book, *snapkv, "--question", "who?")["protocol"], "steered")
+        self.assertEqual(receipt("read", self.book, "--session", "blind", *snapkv)["protocol"], "blind")
+        self.assertEqual(receipt("read", self.book, "--session", "s", *snapkv, "--question", "who?")["protocol"], "steered")
+        self.assertEqual(receipt("inspect", "--session", "s")["protocol"], "steered")
+        self.assertEqual(receipt("ask", "--session", "s", "who?", "--max-tokens", "2")["protocol"], "steered")
+
     def test_the_question_belongs_to_the_session(self):
         self.steered("s", "who wrote the book?")
         state = self.state("s")
@@ -319,6 +351,8 @@ class PolicyTest(ProgramTest):
             self.fails(2, "PAL-OPTION-06", "summarize", self.book, *SMALL, "--prompt", blank)
             self.assertIn("--steer", self.fails(2, "PAL-OPTION-06", "ask", self.book, "who?", blank, *SMALL, "--steer"))
             self.assertIn("--question-last", self.fails(2, "PAL-OPTION-06", "ask", self.book, blank, *SMALL, "--question-last"))
+            self.assertIn("QUESTION", self.fails(2, "PAL-OPTION-06", "ask", self.book, blank, *SMALL))
+            self.assertIn("QUESTION", self.fails(2, "PAL-OPTION-06", "ask", self.book, "who?", blank, *SMALL))
         self.assertIn("--steer", self.fails(2, "PAL-OPTION-06", "summarize", self.book, *SMALL, "--session", "s", "--policy", "streaming", "--steer"))
         self.fails(2, "PAL-OPTION-06", "read", self.book, "--session", "s", *SMALL, "--question", "who? " * 200)
         self.assertIn("a question", self.fails(2, "PAL-BUDGET-01", "read", self.book, "--session", "s", "--model", MODEL, "--chunk", "16",
@@ -327,6 +361,7 @@ class PolicyTest(ProgramTest):
         # The default budget leaves room for it.
         self.document("read", self.book, "--session", "default", "--model", MODEL, "--chunk", "16", "--question", "who?")
         self.steered("s", "who?")
+        self.assertIn("QUESTION", self.fails(2, "PAL-OPTION-06", "ask", "--session", "s", " "))
         self.assertIn("read", self.fails(2, "PAL-OPTION-01", "ask", "--session", "s", "where?", "--steer"))
         self.fails(2, "PAL-OPTION-01", "ask", "--session", "s", "where?", "--question-last")
         self.fails(2, "PAL-OPTION-01", "ask", self.book, "where?", *SMALL, "--steer", "--question-last")

@@ -1,5 +1,6 @@
 // `summarize` and `ask`: a document streams into the open user turn; then a question, and the model's answer.
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "app/palimpsest/answer_text.h"
@@ -240,7 +241,7 @@ protected:
                             << " tokens; give a larger --max-tokens for more\n";
         if (!common_.events && shown_protocol() != Protocol::Blind)
             console.err << "protocol: " << name_of(shown_protocol()) << '\n';
-        write_receipt(console, common_.events, session, coverage);
+        write_receipt(console, common_.events, session, coverage, shown_protocol());
     }
 
     // A stored session was read as it was begun.
@@ -416,6 +417,7 @@ public:
     {
         if (!session_.empty()) {
             refuse_protocol_of_a_session();
+            require_questions(words_);
             open_stored(storage::Database::Access::Read, console);
             return ask(stored_->session(), words_, stored_->coverage(), stored_->sources(), console);
         }
@@ -423,9 +425,7 @@ public:
             throw Error(ErrorKind::Usage, "PAL-OPTION-01", "command line", "there is no QUESTION",
                         "give a file and a question, or --session and a question");
         const std::vector<std::string> questions(words_.begin() + 1, words_.end());
-        if (protocol() != Protocol::Blind)
-            for (const std::string& question : questions)
-                require_question(steer_ ? "--steer" : "--question-last", question);
+        require_questions(questions);
         Documents documents = open_documents({words_[0]}, console.in, console.stop);
         if (protocol() != Protocol::Blind && questions.size() > 1) check_reading_for_each(documents);
         load(console);
@@ -443,6 +443,12 @@ private:
         throw Error(ErrorKind::Usage, "PAL-OPTION-01", steer_ ? "--steer" : "--question-last",
                     "the session's documents were read already",
                     "read them with the question in mind: palimpsest read FILE --session OTHER --question TEXT");
+    }
+
+    void require_questions(const std::vector<std::string>& questions) const
+    {
+        for (const std::string& question : questions)
+            require_question(steer_ ? "--steer" : question_last_ ? "--question-last" : "QUESTION", question);
     }
 
     void check_reading_for_each(const Documents& documents) const

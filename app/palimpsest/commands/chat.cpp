@@ -1,6 +1,7 @@
 // `chat`: turn after turn without end, saved after each. At a terminal with editing and slash commands, in a pipe a
 // turn per line.
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <ctime>
 #include <optional>
@@ -229,7 +230,8 @@ private:
             else if (word == "/map")
                 console.err << unicode_picture(session.session().retention(), {}, 80);
             else if (word == "/memory")
-                write_receipt(console, options_.common.events, session.session(), session.coverage());
+                write_receipt(console, options_.common.events, session.session(), session.coverage(),
+                              protocol_of_session(session.question()));
             else if (word == "/policy")
                 console.err << session.session().options().policy.text() << '\n';
             else if (word == "/pin")

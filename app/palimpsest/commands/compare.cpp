@@ -1,6 +1,7 @@
 // `compare`: the same document under several policies and budgets: kept sets, overlap, perplexity, speed, memory.
 // Or, without computing anything, what stored sessions keep of the same documents.
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 

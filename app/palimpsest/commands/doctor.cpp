@@ -1,6 +1,7 @@
 // `doctor`: what this installation found, which options are in force and why, and what to do where something is
 // wrong.
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <unistd.h>
 

@@ -1,5 +1,6 @@
 // `eval ppl`: perplexity of documents under a policy, by length; the loss of every token with --per-token.
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -1,5 +1,6 @@
 // `inspect`: which tokens each layer and head keeps of a document.
 
+#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <optional>
 #include <sys/ioctl.h>
@@ -37,6 +38,9 @@ public:
         add_token_source(*command_, source_);
         add_session_option(*command_, session_);
         add_database_option(*command_, database_);
+        question_option_ = command_->add_option("--question", question_,
+                                                "read with this question in mind: its rows look at every chunk, so "
+                                                "that the policy keeps what they attend to");
         command_->add_option("--map", map_file_, "write the map to FILE.json or FILE.csv");
         command_->add_option("--layer", layer_, "only this layer, a row per head");
         command_->add_option("--head", head_, "only this KV head");
@@ -51,6 +55,7 @@ public:
     void run(Console& console) override
     {
         if (session_.empty()) check_token_source(source_);
+        check_question();
         std::optional<OutputFile> map_file = open_map_file();
         if (!session_.empty()) return show_stored(map_file, console);
         const auto model = load_model(common_);
@@ -62,6 +67,16 @@ public:
     }
 
 private:
+    void check_question()
+    {
+        if (question_option_->count() == 0) return; // CLI11 takes an empty text for none
+        if (!session_.empty())
+            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--question",
+                        "the session's documents were read already", "leave it out, or give a FILE");
+        require_question("--question", question_);
+        facts_["question"] = question_;
+    }
+
     void show_stored(std::optional<OutputFile>& map_file, Console& console)
     {
         if (!source_.file.empty() || !source_.token_ids.empty())
@@ -72,9 +87,8 @@ private:
         options.read_only = true;
         StoredSession stored(*store, session_, options, console);
         check_filter(stored.model().config());
-        stored_facts_ = {{"tokens_fed_again", stored.tokens_fed_again()},
-                         {"bytes_written", stored.bytes_written()}};
-        if (!stored.question().empty()) stored_facts_["question"] = stored.question();
+        facts_ = {{"tokens_fed_again", stored.tokens_fed_again()}, {"bytes_written", stored.bytes_written()}};
+        if (!stored.question().empty()) facts_["question"] = stored.question();
         show(stored.session(), stored.coverage(), map_file, console);
     }
 
@@ -86,7 +100,20 @@ private:
         if (common_.json) return write_json(console.out, json(session, map, coverage));
         if (map_file_.empty())
             console.out << unicode_picture(map, filter(), console.out_is_terminal ? terminal_columns() : 80);
-        write_receipt(console, common_.events, session, coverage);
+        write_receipt(console, common_.events, session, coverage, protocol());
+    }
+
+    // Ready to read, with the question in mind if there is one.
+    std::unique_ptr<engine::Session> start(const std::shared_ptr<const engine::Model>& model,
+                                           engine::SessionOptions options) const
+    {
+        if (question_.empty()) return std::make_unique<engine::Session>(model, options);
+        const engine::ChatTemplate chat_template(model->files().vocabulary, require_tokenizer(*model));
+        const auto rows = question_turn(chat_template, question_);
+        make_room_for(rows, model->config(), "--question", options);
+        auto session = std::make_unique<engine::Session>(model, options);
+        steer(*session, rows, "--question");
+        return session;
     }
 
     std::unique_ptr<engine::Session> read(const std::shared_ptr<const engine::Model>& model, Coverage& coverage,
@@ -102,7 +129,7 @@ private:
             engine::SessionOptions options = common_.session(model->config());
             options.pins =
                 pins_of(common_.pins, documents, true, {tokenizer.adds_bos() ? 1u : 0u}, *model, console);
-            auto session = std::make_unique<engine::Session>(model, options);
+            auto session = start(model, options);
             if (tokenizer.adds_bos()) session->feed(std::vector{tokenizer.bos()});
             coverage = read_document(document, tokenizer, *session, {.feed = feed, .progress = &progress});
             if (coverage.tokens_in_input == 0)
@@ -116,7 +143,7 @@ private:
         coverage.tokens_read = coverage.tokens_in_input;
         engine::SessionOptions options = common_.session(model->config(), {.input = coverage.tokens_in_input});
         options.pins = pins_in(tokens.ids, common_.pins, *model, source_.name());
-        auto session = std::make_unique<engine::Session>(model, options);
+        auto session = start(model, options);
         Progress progress(console, style, source_.name(), std::nullopt);
         feed.progress = [&](const engine::Telemetry& t) { progress.update(t, 0, tokens.ids.size()); };
         if (!session->feed(tokens.ids, feed)) throw Interrupted{"stopped while reading; nothing was written"};
@@ -129,7 +156,7 @@ private:
         if (!session.finish(feed)) throw Interrupted{"stopped while reading; nothing was written"};
     }
 
-    Protocol protocol() const { return stored_facts_.contains("question") ? Protocol::Steered : Protocol::Blind; }
+    Protocol protocol() const { return facts_.contains("question") ? Protocol::Steered : Protocol::Blind; }
 
     MapFilter filter() const
     {
@@ -175,7 +202,7 @@ private:
             {"tokens_seen", map.tokens_seen},     {"coverage", coverage.json()},
             {"reach", reach_json(map)},           {"memory", memory_json(session.telemetry())},
             {"pins", pins_json(session)},         {"heads", heads_json(map, filter())}};
-        result.update(stored_facts_);
+        result.update(facts_);
         return result;
     }
 
@@ -192,9 +219,10 @@ private:
     CLI::App* command_ = nullptr;
     CommonOptions common_;
     TokenSource source_;
-    std::string map_file_, session_, database_;
+    CLI::Option* question_option_ = nullptr;
+    std::string map_file_, session_, database_, question_;
     int32_t layer_ = -1, head_ = -1;
-    nlohmann::ordered_json stored_facts_ = nlohmann::ordered_json::object(); // with --session
+    nlohmann::ordered_json facts_ = nlohmann::ordered_json::object(); // of a question, and of a session
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 // `manual`: the man page, made from the same definitions as --help; with --policies the reference of
 // docs/policies.md, made from the registry. Not listed in the help; packaging and docs/update.py call it.
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iterator>
 

@@ -1,5 +1,7 @@
 // `models list`, `models show`, `models verify`.
 
+#include <CLI/CLI.hpp>
+
 #include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/model_choice.h"

@@ -1,5 +1,7 @@
 // `policies list`, `policies show NAME`.
 
+#include <CLI/CLI.hpp>
+
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/output.h"
 #include "engine/policy/registry.h"

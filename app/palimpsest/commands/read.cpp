@@ -1,5 +1,7 @@
 // `read`: streams a document into a named session; goes on where it stopped.
 
+#include <CLI/CLI.hpp>
+
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/pinning.h"
@@ -55,12 +57,13 @@ public:
             session.read(*document, document != documents.back());
         const Coverage coverage = session.coverage();
         check_complete(coverage, options_.common.require_complete, session_);
+        const Protocol protocol = protocol_of_session(session.question());
         if (options_.common.json) {
             const engine::RetentionMap map = session.session().retention();
-            const bool steered = !session.question().empty();
+            const bool steered = protocol == Protocol::Steered;
             write_json(console.out, {{"schema", "palimpsest.session/1"},
                                      {"session", session_},
-                                     {"protocol", name_of(steered ? Protocol::Steered : Protocol::Blind)},
+                                     {"protocol", name_of(protocol)},
                                      {"question", steered ? ordered_json(session.question()) : ordered_json()},
                                      {"tokens_seen", map.tokens_seen},
                                      {"coverage", coverage.json()},
@@ -73,10 +76,9 @@ public:
                                      {"pins", pins_json(session.session())}});
             return;
         }
-        if (!options_.common.events && !session.question().empty())
-            console.err << "protocol: " << name_of(Protocol::Steered) << ", by '" << visible(session.question())
-                        << "'\n";
-        write_receipt(console, options_.common.events, session.session(), coverage);
+        if (!options_.common.events && protocol == Protocol::Steered)
+            console.err << "protocol: " << name_of(protocol) << ", by '" << visible(session.question()) << "'\n";
+        write_receipt(console, options_.common.events, session.session(), coverage, protocol);
     }
 
 private:

@@ -1,5 +1,6 @@
 // `sessions`: what is stored, and what to do with it.
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <ctime>
 

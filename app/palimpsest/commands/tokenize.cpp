@@ -1,5 +1,7 @@
 // `tokenize`: a document as ids, pieces, or their number.
 
+#include <CLI/CLI.hpp>
+
 #include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/model_choice.h"

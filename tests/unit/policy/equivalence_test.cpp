@@ -1,6 +1,5 @@
 // The engine's policies beside the slow reference: random settings over random streams, compared after every chunk.
 #include <algorithm>
-#include <cstdlib>
 
 #include "tests/support/catch.h"
 #include "tests/unit/policy/random_settings.h"
@@ -100,14 +99,6 @@ void compare_once(const std::string& policy, uint32_t seed, bool with_pins)
     }
 }
 
-// Fewer where every step is slow, under sanitizers; more before a release.
-uint32_t seeds()
-{
-    const char* given = std::getenv("PALIMPSEST_TEST_LEVEL");
-    const std::string level = given ? given : "";
-    return level == "ci" ? 40 : level == "full" ? 1000 : 150;
-}
-
 } // namespace
 
 TEST_CASE("policies: the engine keeps what the slow reference keeps")
@@ -115,7 +106,7 @@ TEST_CASE("policies: the engine keeps what the slow reference keeps")
     for (const std::string& policy : evicting_policies()) {
         DYNAMIC_SECTION(policy)
         {
-            for (uint32_t seed = 1; seed <= seeds(); ++seed)
+            for (uint32_t seed = 1; seed <= draws(150); ++seed)
                 compare_once(policy, seed, false);
         }
     }
@@ -126,7 +117,7 @@ TEST_CASE("policies: beside pins the engine keeps what the slow reference keeps"
     for (const std::string& policy : evicting_policies()) {
         DYNAMIC_SECTION(policy)
         {
-            for (uint32_t seed = 1; seed <= seeds(); ++seed)
+            for (uint32_t seed = 1; seed <= draws(150); ++seed)
                 compare_once(policy, seed, true);
         }
     }

@@ -325,7 +325,7 @@ TEMPLATE_TEST_CASE("examples: cake gives slots to the layer that shifts more", "
         double a = stream == 3 ? .5 : .01 * stream;
         if (stream == 0) a = chunk == 1 ? .4 : layer == 0 ? .2 : .3;
         if (stream == 1) a = .1;
-        return std::vector<double>{a, a};
+        return SyntheticSignals::Received{a, a};
     };
     const StreamShape shape{.layers = 2, .heads = 1, .budget = 4};
     TestType stream("cake:window=2,recent=1,pooling=none", shape, signals);

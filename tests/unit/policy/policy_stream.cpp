@@ -47,12 +47,12 @@ ScoreEntry growing_scores(uint64_t seed, uint64_t values)
     };
 }
 
-std::vector<double> SyntheticSignals::received(int layer, int head, int chunk, uint32_t stream) const
+SyntheticSignals::Received SyntheticSignals::received(int layer, int head, int chunk, uint32_t stream) const
 {
     if (given) return given(layer, head, chunk, stream);
-    std::vector<double> out;
-    for (int g = 0; g < group; ++g)
-        out.push_back(random_score(seed + static_cast<uint64_t>(g), values, layer, head, chunk + 1, stream));
+    Received out{};
+    for (size_t g = 0; g < out.size(); ++g)
+        out[g] = random_score(seed + g, values, layer, head, chunk + 1, stream);
     return out;
 }
 
@@ -144,7 +144,7 @@ void PolicyStream::score(int layer, int head)
             signals_.score(layer, head, chunks_, to.stream[j], to.sum[j], to.count[j]);
             continue;
         }
-        const std::vector<double> received = signals_.received(layer, head, chunks_, to.stream[j]);
+        const SyntheticSignals::Received received = signals_.received(layer, head, chunks_, to.stream[j]);
         for (size_t g = 0; g < received.size(); ++g) {
             to.moments[(j * received.size() + g) * 2] += received[g];
             to.moments[(j * received.size() + g) * 2 + 1] += received[g] * received[g];
@@ -245,6 +245,8 @@ void PolicyStream::merge(List& list, const engine::Merge& merge)
 void PolicyStream::drop(List& list, const std::vector<uint32_t>& ranks)
 {
     constexpr size_t moments = 2 * SyntheticSignals::group;
+    list.evicted.clear();
+    if (ranks.empty()) return;
     List left;
     left.merged = std::move(list.merged);
     size_t next = 0;

@@ -1,6 +1,7 @@
 // Lists of stream indices, sums and counts, fed through an engine policy without a model.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -26,14 +27,15 @@ ScoreEntry growing_scores(uint64_t seed, uint64_t values);
 // to its moments, and the mean of them to its sum, so that they agree with each other.
 struct SyntheticSignals {
     static constexpr int group = 2; // query heads per KV head
+    using Received = std::array<double, group>;
 
     ScoreEntry score = no_scores; // sums and counts, for policies that ask for no moments
     uint64_t seed = 1, values = 1 << 20;
-    // [group] of one row, and the row statistic of a layer; random where empty.
-    std::function<std::vector<double>(int layer, int head, int chunk, uint32_t stream)> given{};
+    // Of one row, and the row statistic of a layer; random where empty.
+    std::function<Received(int layer, int head, int chunk, uint32_t stream)> given{};
     std::function<double(int layer, int chunk)> given_statistic{};
 
-    std::vector<double> received(int layer, int head, int chunk, uint32_t stream) const;
+    Received received(int layer, int head, int chunk, uint32_t stream) const;
     float entropy(int layer, int head, int chunk, uint32_t stream) const; // of the row, over the group
     double row_statistic(int layer, int chunk) const;
 };

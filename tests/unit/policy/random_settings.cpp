@@ -1,6 +1,7 @@
 #include "tests/unit/policy/random_settings.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
@@ -146,6 +147,13 @@ void add_norm(Dice& dice, SpecText& spec, int budget, int layers)
 }
 
 } // namespace
+
+uint32_t draws(uint32_t usual)
+{
+    const char* given = std::getenv("PALIMPSEST_TEST_LEVEL");
+    const std::string level = given ? given : "";
+    return level == "ci" ? std::min(usual, 30u) : level == "full" ? 7 * usual : usual;
+}
 
 const std::vector<std::string>& evicting_policies()
 {

@@ -22,6 +22,11 @@ private:
     std::mt19937 random_;
 };
 
+// How many settings of each policy are drawn: `usual`, or 30 where every step is slow, under sanitizers
+// (PALIMPSEST_TEST_LEVEL=ci): a value with a chance of one in eight is then missed once in fifty. Seven times as many
+// before a release (full).
+uint32_t draws(uint32_t usual);
+
 // Every policy that evicts, and full.
 const std::vector<std::string>& evicting_policies();
 

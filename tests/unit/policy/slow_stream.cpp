@@ -68,7 +68,7 @@ void SlowStream::score(int layer, int head)
             signals_.score(layer, head, chunks_, entry.stream, entry.sum, entry.count);
             continue;
         }
-        const std::vector<double> received = signals_.received(layer, head, chunks_, entry.stream);
+        const SyntheticSignals::Received received = signals_.received(layer, head, chunks_, entry.stream);
         entry.moments.resize(received.size());
         for (size_t g = 0; g < received.size(); ++g) {
             entry.moments[g].sum += received[g];
@@ -81,6 +81,7 @@ void SlowStream::score(int layer, int head)
 ReferenceObservation SlowStream::observation(int layer, int rows)
 {
     ReferenceObservation seen{.rows = rows, .row_statistic = signals_.row_statistic(layer, chunks_)};
+    if (policy_.settings().budgets != "cake") return seen;
     for (int head = 0; head < shape_.heads; ++head) {
         auto& own = seen.entropies.emplace_back();
         for (const ReferenceEntry& entry : policy_.list(layer, head))
