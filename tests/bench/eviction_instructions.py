@@ -1,43 +1,65 @@
 #!/usr/bin/env python3
-"""What eviction costs in instructions, under callgrind: the share of a reading that is spent in selecting and compacting.
+"""What eviction costs in instructions, under callgrind: shares of a reading, for every policy.
 
-    eviction_instructions.py PALIMPSEST MODEL FILE [COMMON OPTIONS...]
+    eviction_instructions.py PALIMPSEST MODEL FILE [--policies SPEC SPEC ...] [-- COMMON OPTIONS...]
 
-Reads FILE once per policy. A policy without signals whose share is s costs 1 / (1 - s) of the same attention without
-eviction."""
+Reads FILE once per policy. `select + compact` is what leaves, and closing the lists up; `signals` is what is added up
+after attention has shown it. A policy without signals whose share is s costs 1 / (1 - s) of the same attention
+without eviction; `streaming` is beside each."""
+import argparse
 import os
 import re
 import subprocess
 import sys
 import tempfile
 
-PROGRAM, MODEL, FILE = sys.argv[1:4]
-OPTIONS = sys.argv[4:] or ["--budget", "512", "--chunk", "256"]
-STEP = re.compile(r"^\s*([\d,]+) \(\s*[\d.]+%\).*Session::Step::attended")
-TOTAL = re.compile(r"^\s*([\d,]+) \(100\.0%\)\s+PROGRAM TOTALS")
+POLICIES = ["streaming", "h2o", "scissorhands", "tova", "snapkv", "pyramidkv", "pyramidkv:allocation=entropy",
+            "treekv", "treekv:rule=left", "treekv-log", "treekv-block", "lacache", "hbw-kv", "refreekv", "cake",
+            "adakv", "snapkv:budget=auto", "twilight-evict"]
+LINE = re.compile(r"^\s*([\d,]+) \(\s*[\d.]+%\)\s+(.*)$")
+PARTS = {"reading": "palimpsest::engine::Session::feed(", "signals": "palimpsest::engine::Session::Step::attended(",
+         "eviction": "palimpsest::engine::Session::Step::evict("}
 
 
-def number(text):
-    return int(text.replace(",", ""))
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("program")
+    parser.add_argument("model")
+    parser.add_argument("file")
+    parser.add_argument("--policies", nargs="+", default=POLICIES)
+    parser.add_argument("options", nargs="*")
+    return parser.parse_args()
 
 
-def share(policy, folder):
-    out = os.path.join(folder, policy.replace(":", "_"))
-    subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + out, PROGRAM, "inspect", FILE, "--model",
-                    MODEL, "--policy", policy, "--threads", "1", "--layer", "0", "--head", "0", *OPTIONS],
-                   check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    text = subprocess.run(["callgrind_annotate", "--inclusive=yes", "--threshold=100", out], check=True,
-                          capture_output=True, text=True).stdout
-    total = next(number(m.group(1)) for m in map(TOTAL.match, text.splitlines()) if m)
-    step = next(number(m.group(1)) for m in map(STEP.match, text.splitlines()) if m)
-    return total, step / total
+def counts(text):
+    """Instructions of every part, callees included."""
+    found = dict.fromkeys(PARTS, 0)
+    for line in map(LINE.match, text.splitlines()):
+        for name, function in PARTS.items():
+            if line and function in line.group(2):
+                found[name] = max(found[name], int(line.group(1).replace(",", "")))
+    return found
+
+
+def read(given, policy, folder):
+    out = os.path.join(folder, "callgrind.out")
+    options = given.options or ["--budget", "256", "--chunk", "128"]
+    command = [given.program, "inspect", given.file, "--model", given.model, "--policy", policy, "--threads", "1",
+               "--layer", "0", "--head", "0", *options]
+    subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + out, *command], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return counts(subprocess.run(["callgrind_annotate", "--inclusive=yes", "--threshold=100", out], check=True,
+                                 capture_output=True, text=True).stdout)
 
 
 def main():
+    given = arguments()
+    print("%-32s %16s %18s %10s" % ("", "instructions", "select + compact", "signals"))
     with tempfile.TemporaryDirectory() as folder:
-        for policy in ("streaming", "lacache", "treekv", "treekv-log"):
-            total, part = share(policy, folder)
-            print("%-12s %15d instructions, select + compact %.3f %%, ratio %.4f" % (policy, total, 100 * part, 1 / (1 - part)))
+        for policy in given.policies:
+            of = read(given, policy, folder)
+            print("%-32s %16d %16.3f %% %8.3f %%" % (policy, of["reading"], 100 * of["eviction"] / of["reading"],
+                                                     100 * of["signals"] / of["reading"]), flush=True)
 
 
 sys.exit(main())

@@ -210,14 +210,16 @@ class PolicyTest(ProgramTest):
         self.assertEqual([len(h["tokens"]) for h in self.kept("who")], [len(h["tokens"]) for h in self.kept("blind")])
 
     def test_inspect_reads_with_a_question_in_mind(self):
-        inspect = lambda *more: self.document("inspect", self.book, *SMALL, "--policy", "snapkv", *more)
+        def inspect(*more, budget="64"):
+            return self.document("inspect", self.book, "--model", MODEL, "--chunk", "16", "--budget", budget, "--policy",
+                                 "snapkv", *more)
         blind, who, sea = inspect(), inspect("--question", "who wrote the book?"), inspect("--question", "was the sea calm?")
         self.assertEqual((blind["protocol"], "question" in blind), ("blind", False))
         self.assertEqual((who["protocol"], who["question"]), ("steered", "who wrote the book?"))
         self.assertEqual(len({json.dumps(one["heads"]) for one in (blind, who, sea)}), 3)
         self.assertEqual(who["tokens_seen"], blind["tokens_seen"])  # its rows are not stored
-        shared = inspect("--budget", "50%", "--question", "who wrote the book?")
-        self.assertNotEqual(shared["heads"], inspect("--budget", "50%")["heads"])
+        half = inspect("--question", "who wrote the book?", budget="50%")
+        self.assertNotEqual(half["heads"], inspect(budget="50%")["heads"])
         for blank in ("", " "):
             self.assertIn("--question", self.fails(2, "PAL-OPTION-06", "inspect", self.book, *SMALL, "--question", blank))
         self.fails(2, "PAL-OPTION-06", "inspect", self.book, *SMALL, "--policy", "streaming", "--question", "who?")
