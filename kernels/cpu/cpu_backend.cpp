@@ -98,7 +98,6 @@ void* CpuBackend::allocate(size_t bytes)
         throw Error(ErrorKind::Resources, "PAL-MEM-01", "memory",
                     "the system refused " + std::to_string(bytes) + " bytes",
                     "choose a smaller budget or chunk, or close other programs");
-    madvise(data, bytes, MADV_HUGEPAGE); // where the system has none, small pages serve
     return data;
 }
 
