@@ -14,6 +14,7 @@
 
 #include "hwy/highway.h"
 #include "kernels/backend.h"
+#include "kernels/cpu/gini.h"
 #include "kernels/cpu/log-inl.h"
 #include "kernels/cpu/signal_part.h"
 

@@ -17,6 +17,7 @@
 #include <cstdint>
 
 #include "hwy/highway.h"
+#include "kernels/cpu/gini.h"
 #include "kernels/cpu/log-inl.h"
 #include "kernels/cpu/prefill_panel-inl.h"
 #include "kernels/cpu/signal_part.h"

@@ -10,18 +10,6 @@ namespace palimpsest::kernels {
 
 inline constexpr float entropy_floor = 1e-10f; // of the logarithm in SignalRequest::entropies
 
-// RowStatistic::Gini of a row, which it sorts.
-inline float gini_of(float* a, int64_t visible)
-{
-    std::sort(a, a + visible);
-    double weighted = 0, total = 0;
-    for (int64_t i = 0; i < visible; ++i) {
-        weighted += static_cast<double>(2 * i + 1 - visible) * static_cast<double>(a[i]);
-        total += static_cast<double>(a[i]);
-    }
-    return static_cast<float>(weighted / (static_cast<double>(visible) * total));
-}
-
 // Null: not wanted.
 struct SignalPart {
     float* sums = nullptr;           // [ranks], as all below unless they say otherwise

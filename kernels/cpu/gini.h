@@ -1,0 +1,11 @@
+// RowStatistic::Gini of one row of attention.
+#pragma once
+
+#include <cstdint>
+
+namespace palimpsest::kernels {
+
+// Sorts the row. REQUIRES: visible > 0.
+float gini_of(float* row, int64_t visible);
+
+} // namespace palimpsest::kernels
