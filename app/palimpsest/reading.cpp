@@ -251,6 +251,7 @@ void write_receipt(Console& console, bool events, const engine::Session& session
                                          {"memory", memory_json(session.telemetry())},
                                          {"budgets", lengths_json(session)},
                                          {"pins", pins_json(session)}});
+    if (protocol != Protocol::Blind) console.err << "protocol: " << name_of(protocol) << '\n';
     console.err << "coverage: " << coverage.sentence() << "\nreach:    " << reach_sentence(map)
                 << "\nmemory:   " << memory_sentence(session) << std::endl;
     if (const std::string lengths = lengths_sentence(session); !lengths.empty())

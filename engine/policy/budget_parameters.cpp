@@ -60,14 +60,6 @@ std::unique_ptr<Budget> read_threshold(PolicyParameters& parameters, const Polic
         context, basis.slots);
 }
 
-// Keys that say nothing where the key before them was left at its default.
-void refuse_idle(const PolicyParameters& parameters, const std::string& chosen,
-                 const std::vector<std::string>& idle)
-{
-    for (const std::string& key : idle)
-        if (parameters.is_given(key)) parameters.refuse(key + " has no effect " + chosen, "leave it out");
-}
-
 } // namespace
 
 void add_allocation_infos(std::vector<ParameterInfo>& infos)
@@ -130,7 +122,7 @@ std::unique_ptr<Budget> read_allocation(PolicyParameters& parameters, const Poli
         return std::make_unique<FixedBudget>(
             profile_slots(profile_of(allocation), beta, context.layers, basis.slots), context.kv_heads);
     }
-    refuse_idle(parameters, "on an allocation by observed weights", {"beta"});
+    parameters.refuse_idle({"beta"}, "on an allocation by observed weights");
     return std::make_unique<LayerBids>(LayerBids::Sizes{.layers = context.layers,
                                                         .kv_heads = context.kv_heads,
                                                         .mean = basis.slots,
@@ -159,7 +151,7 @@ std::unique_ptr<Budget> read_heads(PolicyParameters& parameters, const PolicyCon
     if (!basis.axis.by_head) return layers;
     const auto heads = parameters.choice("heads", head_choices());
     if (heads == Heads::Uniform) {
-        refuse_idle(parameters, "without heads=ada", {"floor"});
+        parameters.refuse_idle({"floor"}, "without heads=ada");
         return layers;
     }
     return share_heads(parameters, context, basis, std::move(layers));
@@ -173,11 +165,11 @@ std::unique_ptr<Budget> read_layers(PolicyParameters& parameters, const PolicyCo
     if (spread == Spread::Pyramid) {
         layers = read_allocation(parameters, context, basis);
     } else {
-        refuse_idle(parameters, "without budget=pyramid", {"allocation", "beta"});
+        parameters.refuse_idle({"allocation", "beta"}, "without budget=pyramid");
         layers = spread == Spread::Auto ? read_threshold(parameters, context, basis)
                                         : FixedBudget::uniform(context, basis.slots);
     }
-    if (spread != Spread::Auto) refuse_idle(parameters, "without budget=auto", {"threshold"});
+    if (spread != Spread::Auto) parameters.refuse_idle({"threshold"}, "without budget=auto");
     return layers;
 }
 

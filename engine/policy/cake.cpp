@@ -20,8 +20,7 @@ std::shared_ptr<const LayerWeight> read_preference(PolicyParameters& parameters,
 {
     const double tau1 = parameters.number("tau1", 1, 0.01, 100), tau2 = parameters.number("tau2", 1, 0.01, 100);
     if (window > 1) return std::make_shared<Preference>(tau1, tau2);
-    for (const char* key : {"tau1", "tau2"})
-        parameters.refuse_idle(key, "1", "window=1");
+    parameters.refuse_idle({"tau1", "tau2"}, "with window=1");
     return std::make_shared<EqualWeights>();
 }
 
@@ -30,7 +29,7 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
     const WindowFrame frame = read_window(parameters, context, 32);
     const Shaping shaping = read_pooling(parameters, pooling);
     const double gamma = parameters.number("gamma", 200, 0, 1e9);
-    if (frame.window == 1) parameters.refuse_idle("gamma", "200", "window=1");
+    if (frame.window == 1) parameters.refuse_idle({"gamma"}, "with window=1");
     auto layers = std::make_unique<LayerBids>(LayerBids::Sizes{.layers = context.layers,
                                                                .kv_heads = context.kv_heads,
                                                                .mean = frame.slots,

@@ -9,8 +9,6 @@ namespace palimpsest::engine {
 
 namespace {
 
-constexpr const char* default_rounds = "1+8";
-
 std::optional<Representative> read_representative(PolicyParameters& parameters)
 {
     using Choice = std::optional<Representative>;
@@ -27,17 +25,15 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
     const auto representative = read_representative(parameters);
     Signal signal = frame.mean();
     if (parameters.flag("renormalise", false)) signal.outside_newest = frame.ends.recent;
-    const int32_t default_block = std::max(1, context.budget / 32);
-    const int32_t block = parameters.positive("block", default_block);
-    auto rounds = parameters.list("rounds", default_rounds);
+    const int32_t block = parameters.positive("block", std::max(1, context.budget / 32));
+    auto rounds = parameters.list("rounds", "1+8");
     auto budget = read_budget(parameters, context, frame.basis());
     std::unique_ptr<Selection> selection;
     if (representative) {
-        const std::string chosen = "representative=" + parameters.resolved().parameters.at("representative");
-        parameters.refuse_idle("block", std::to_string(default_block), chosen);
-        parameters.refuse_idle("rounds", default_rounds, chosen);
+        const std::string chosen = "with representative=" + parameters.resolved().parameters.at("representative");
+        parameters.refuse_idle({"block", "rounds"}, chosen);
         if (*representative != Representative::Max && !budget->needs_signals())
-            parameters.refuse_idle("renormalise", "false", chosen); // which entry stays depends on its place alone
+            parameters.refuse_idle({"renormalise"}, chosen); // which entry stays depends on its place alone
         selection = std::make_unique<Representatives>(*representative);
     } else {
         selection = std::make_unique<GroupedBlocks>(block, std::move(rounds));
@@ -68,7 +64,7 @@ NamedPolicy hbw_kv_policy()
                                .meaning =
                                    "rounds of choosing, and into how many stretches each of them divides the "
                                    "text",
-                               .default_text = default_rounds,
+                               .default_text = "1+8",
                                .range = "numbers of at least 1 with + between them"});
     info.parameters.push_back({.key = "renormalise",
                                .meaning = "normalise attention over all but the recent tokens",

@@ -42,7 +42,7 @@ Settings read(PolicyParameters& parameters, const PolicyContext& context)
     if (read.scored && !read.is_ladder())
         parameters.refuse("survivors=score needs tiles, and the patterns recent and old have none",
                           "leave survivors out, or choose another pattern");
-    if (read.scored) parameters.refuse_idle("pattern", "stacked", "survivors=score");
+    if (read.scored) parameters.refuse_idle({"pattern"}, "with survivors=score");
     return read;
 }
 
@@ -106,20 +106,20 @@ PolicyParts compose_ends(PolicyParameters& parameters, const Settings& settings,
 {
     const int32_t budget = context.budget;
     const bool old = settings.pattern == Pattern::Old;
-    const std::string pattern = old ? "pattern=old" : "pattern=recent";
-    parameters.refuse_idle("span", std::to_string(context.layers / 2), pattern);
-    parameters.refuse_idle("overlap", "0", pattern);
-    parameters.refuse_idle("compensate", "false", pattern);
     // The newest tokens fill what the sinks leave; the oldest, what the recent ones leave.
-    parameters.refuse_idle(old ? "sinks" : "recent", old ? "4" : "1", pattern);
-    if (settings.ends.slots(budget) < 0) {
-        parameters.refuse(ends_text(settings.ends) + " do not fit a budget of " + std::to_string(budget) +
-                              " tokens",
-                          "raise the budget, or lower sinks or recent");
+    const std::string filled = old ? "sinks" : "recent", named = old ? "recent" : "sinks";
+    parameters.refuse_idle({"span", "overlap", "compensate", "survivors", filled},
+                           old ? "with pattern=old" : "with pattern=recent");
+    const int32_t end = old ? settings.ends.recent : settings.ends.sinks;
+    if (end > budget) {
+        parameters.refuse(named + "=" + std::to_string(end) + " does not fit a budget of " +
+                              std::to_string(budget) + " tokens",
+                          "raise the budget or lower " + named);
     }
-    return {.budget = FixedBudget::uniform(context, settings.ends.slots(budget)),
-            .selection = std::make_unique<PrefixSuffix>(old ? budget - settings.ends.recent : settings.ends.sinks),
-            .ends = settings.ends};
+    const ProtectedEnds ends{.sinks = old ? 0 : end, .recent = old ? end : 0};
+    return {.budget = FixedBudget::uniform(context, budget - end),
+            .selection = std::make_unique<PrefixSuffix>(old ? budget - end : end),
+            .ends = ends};
 }
 
 // Cyclic tiles; of each the same offsets stay, or the best.

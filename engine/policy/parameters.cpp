@@ -64,7 +64,8 @@ PolicyParameters::PolicyParameters(const PolicySpec& given, const PolicyInfo& in
     for (const auto& parameter : info.parameters)
         keys.push_back(parameter.key);
     for (const auto& [key, value] : given.parameters) {
-        if (std::find(keys.begin(), keys.end(), key) == keys.end()) refuse_key(given.name, key, keys);
+        if (!given.stored && std::find(keys.begin(), keys.end(), key) == keys.end())
+            refuse_key(given.name, key, keys);
     }
 }
 
@@ -149,12 +150,14 @@ void PolicyParameters::refuse(const std::string& what, const std::string& remedy
     throw Error(ErrorKind::Usage, "PAL-POLICY-04", "policy '" + given_.name + "'", what, remedy);
 }
 
-void PolicyParameters::refuse_idle(const std::string& key, const std::string& fallback,
-                                   const std::string& other) const
+void PolicyParameters::refuse_idle(const std::vector<std::string>& keys, const std::string& where)
 {
-    const std::string& value = resolved_.parameters.at(key);
-    if (value != fallback)
-        refuse(key + "=" + printable(value) + " has no effect with " + other, "leave out one of them");
+    for (const std::string& key : keys) {
+        const auto given = given_.parameters.find(key);
+        if (given != given_.parameters.end() && !given_.stored)
+            refuse(key + "=" + printable(given->second) + " has no effect " + where, "leave it out");
+        resolved_.parameters.erase(key);
+    }
 }
 
 void PolicyParameters::refuse_choice(const std::string& key, const std::vector<std::string>& names) const

@@ -38,7 +38,7 @@ std::string names_of(const Choices<T>& choices)
 // PAL-POLICY-04 for values that do not fit together.
 class PolicyParameters {
 public:
-    // Throws PAL-POLICY-02 for a key that `info` does not list.
+    // Throws PAL-POLICY-02 for a key that `info` does not list, unless the spec is a stored one.
     PolicyParameters(const PolicySpec& given, const PolicyInfo& info);
 
     std::string text(const std::string& key, const std::string& fallback);
@@ -58,11 +58,9 @@ public:
     [[noreturn]] void refuse_value(const std::string& key, const std::string& what,
                                    const std::string& remedy) const;
     [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const;
-    // Refuses another value than the default for a key that was read and has no effect beside `other` (rule=left).
-    // The default may stand there: resolved() spells it out, and is read again.
-    void refuse_idle(const std::string& key, const std::string& fallback, const std::string& other) const;
+    // Refuses keys that are given and have no effect `where` ("with rule=left"). resolved() leaves them out.
+    void refuse_idle(const std::vector<std::string>& keys, const std::string& where);
 
-    bool is_given(const std::string& key) const { return given_.parameters.contains(key); }
     const PolicySpec& resolved() const { return resolved_; }
 
 private:

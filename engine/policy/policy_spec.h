@@ -10,11 +10,13 @@ namespace palimpsest::engine {
 struct PolicySpec {
     std::string name;
     std::map<std::string, std::string> parameters;
+    // From a snapshot: keys that its policy no longer takes, or that have no effect, are passed over, not refused.
+    bool stored = false;
 
     // Throws Error (Usage) for a malformed text; names are checked by make_policy.
     static PolicySpec parse(std::string_view text);
     std::string text() const; // parses back to an equal spec
-    bool operator==(const PolicySpec&) const = default;
+    bool operator==(const PolicySpec& other) const { return name == other.name && parameters == other.parameters; }
 };
 
 } // namespace palimpsest::engine

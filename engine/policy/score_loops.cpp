@@ -28,7 +28,7 @@ HWY_INLINE void for_entries(size_t first, size_t last, Step&& step)
 
 void decay_and_add_each(double kept, const float* x, double divisor, double* y, size_t n)
 {
-    for_entries(0, n, [&](auto d, size_t i) {
+    for_entries(0, n, [&](auto d, size_t i) HWY_ATTR {
         const hn::Rebind<float, decltype(d)> narrow;
         const auto added = hn::Div(hn::PromoteTo(d, hn::LoadU(narrow, x + i)), hn::Set(d, divisor));
         hn::StoreU(hn::Add(hn::Mul(hn::Set(d, kept), hn::LoadU(d, y + i)), added), d, y + i);
@@ -37,15 +37,16 @@ void decay_and_add_each(double kept, const float* x, double divisor, double* y, 
 
 void decay_and_add_same(double kept, double add, double* y, size_t n)
 {
-    for_entries(0, n, [&](auto d, size_t i) {
+    for_entries(0, n, [&](auto d, size_t i) HWY_ATTR {
         hn::StoreU(hn::Add(hn::Mul(hn::Set(d, kept), hn::LoadU(d, y + i)), hn::Set(d, add)), d, y + i);
     });
 }
 
 void divide_each(const double* x, const double* by, double* to, size_t n)
 {
-    for_entries(
-        0, n, [&](auto d, size_t i) { hn::StoreU(hn::Div(hn::LoadU(d, x + i), hn::LoadU(d, by + i)), d, to + i); });
+    for_entries(0, n, [&](auto d, size_t i) HWY_ATTR {
+        hn::StoreU(hn::Div(hn::LoadU(d, x + i), hn::LoadU(d, by + i)), d, to + i);
+    });
 }
 
 template<class D>
@@ -70,7 +71,7 @@ void mean_and_variance_each(const double* moments, const double* count, size_t g
                             size_t n)
 {
     const auto heads = static_cast<double>(group);
-    for_entries(0, n, [&](auto d, size_t i) {
+    for_entries(0, n, [&](auto d, size_t i) HWY_ATTR {
         const auto counts = hn::LoadU(d, count + i);
         auto total = hn::Zero(d);
         for (size_t g = 0; g < group; ++g) {
@@ -85,7 +86,7 @@ void mean_and_variance_each(const double* moments, const double* count, size_t g
 void pool_entries(Pooling kind, int32_t kernel, const double* from, size_t first, size_t last, double* to)
 {
     const auto neighbours = static_cast<size_t>(kernel), reach = neighbours / 2;
-    for_entries(first, last, [&](auto d, size_t i) {
+    for_entries(first, last, [&](auto d, size_t i) HWY_ATTR {
         auto pooled = hn::LoadU(d, from + i - reach);
         for (size_t k = 1; k < neighbours; ++k) {
             const auto next = hn::LoadU(d, from + i - reach + k);

@@ -78,7 +78,7 @@ TreeParameters read_tree_parameters(PolicyParameters& parameters, const PolicyCo
         "score", {{"mean", TreeScore::Mean}, {"sum", TreeScore::Sum}, {"last", TreeScore::Last}}));
     const int64_t slots = require_slots(parameters, context, tree.ends);
     if (rule == Rule::Left) {
-        parameters.refuse_idle("score", "mean", "rule=left");
+        parameters.refuse_idle({"score"}, "with rule=left");
         tree.signal = {};
         tree.survivors = always_left(context.layers);
     } else {

@@ -55,8 +55,7 @@ Shaping read_pooling(PolicyParameters& parameters, PoolingDefault otherwise)
     const bool is_max = otherwise.pooling == Pooling::Max;
     shaping.pooling = parameters.choice<Pooling>(
         "pooling", {is_max ? max : average, is_max ? average : max, {"none", Pooling::None}});
-    if (shaping.pooling == Pooling::None)
-        parameters.refuse_idle("kernel", std::to_string(otherwise.kernel), "pooling=none");
+    if (shaping.pooling == Pooling::None) parameters.refuse_idle({"kernel"}, "with pooling=none");
     return shaping;
 }
 

@@ -105,7 +105,9 @@ void check_stream(const SessionState& state, const ModelConfig& model)
 
 SessionOptions options_of(const SessionState& state)
 {
-    return {.policy = state.policy,
+    PolicySpec policy = state.policy;
+    policy.stored = true;
+    return {.policy = std::move(policy),
             .budget = state.budget,
             .chunk = state.chunk,
             .pins = Pins(state.pins),
@@ -259,6 +261,7 @@ std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, co
 void Session::take_over(const SessionState& state)
 {
     given_ = state.given;
+    given_.stored = true;
     check_stream(state, model_->config());
     with_settings([&] { set_probe(state.probe_tokens); });
     restore_lists(state);

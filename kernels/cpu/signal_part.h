@@ -1,7 +1,6 @@
 // What a part of a chunk's rows contributes to the signals of one KV head; parts are added in their order.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 
 #include "kernels/backend.h"

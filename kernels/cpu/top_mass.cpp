@@ -48,10 +48,12 @@ int64_t ListBetween(float* weights, int64_t count, float least, float most, uint
     int64_t listed = 0, i = 0;
     for (; i + lanes <= count; i += lanes) {
         const auto x = hn::LoadU(d, weights + i);
-        const auto above = hn::Gt(x, hn::Set(d, least));
-        hn::StoreU(hn::IfThenElseZero(above, x), d, weights + i);
+        const auto below = hn::Le(x, hn::Set(d, least));
+        hn::StoreU(hn::IfThenZeroElse(below, x), d, weights + i); // NaN stays, and is seen in the result
+        static_assert(hn::MaxLanes(F32()) <= 64);
         uint64_t between = 0;
-        hn::StoreMaskBits(d, hn::And(above, hn::Le(x, hn::Set(d, most))), reinterpret_cast<uint8_t*>(&between));
+        const auto edge = hn::AndNot(below, hn::Le(x, hn::Set(d, most)));
+        hn::StoreMaskBits(d, edge, reinterpret_cast<uint8_t*>(&between));
         for (; between != 0; between &= between - 1) // few
             order[listed++] = static_cast<uint32_t>(i + std::countr_zero(between));
     }

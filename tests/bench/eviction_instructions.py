@@ -17,18 +17,22 @@ POLICIES = ["streaming", "h2o", "scissorhands", "tova", "snapkv", "pyramidkv", "
             "treekv", "treekv:rule=left", "treekv-log", "treekv-block", "lacache", "hbw-kv", "refreekv", "cake",
             "adakv", "snapkv:budget=auto", "twilight-evict"]
 LINE = re.compile(r"^\s*([\d,]+) \(\s*[\d.]+%\)\s+(.*)$")
-PARTS = {"reading": "palimpsest::engine::Session::feed(", "signals": "palimpsest::engine::Session::Step::attended(",
-         "eviction": "palimpsest::engine::Session::Step::evict("}
+SESSION = "palimpsest::engine::Session::"
+PARTS = {"feed": SESSION + "feed(", "finish": SESSION + "finish(", "signals": SESSION + "Step::attended(",
+         "eviction": SESSION + "Step::evict("}
 
 
 def arguments():
+    words = sys.argv[1:]
+    own = words[:words.index("--")] if "--" in words else words
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program")
     parser.add_argument("model")
     parser.add_argument("file")
     parser.add_argument("--policies", nargs="+", default=POLICIES)
-    parser.add_argument("options", nargs="*")
-    return parser.parse_args()
+    given = parser.parse_args(own)
+    given.options = words[len(own) + 1:]
+    return given
 
 
 def counts(text):
@@ -58,8 +62,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         for policy in given.policies:
             of = read(given, policy, folder)
-            print("%-32s %16d %16.3f %% %8.3f %%" % (policy, of["reading"], 100 * of["eviction"] / of["reading"],
-                                                     100 * of["signals"] / of["reading"]), flush=True)
+            reading = of["feed"] + of["finish"]
+            print("%-32s %16d %16.3f %% %8.3f %%" % (policy, reading, 100 * of["eviction"] / reading,
+                                                     100 * of["signals"] / reading), flush=True)
 
 
 sys.exit(main())

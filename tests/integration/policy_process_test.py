@@ -218,6 +218,8 @@ class PolicyTest(ProgramTest):
         self.assertEqual((who["protocol"], who["question"]), ("steered", "who wrote the book?"))
         self.assertEqual(len({json.dumps(one["heads"]) for one in (blind, who, sea)}), 3)
         self.assertEqual(who["tokens_seen"], blind["tokens_seen"])  # its rows are not stored
+        shown = self.run_command("inspect", self.book, *SMALL, "--policy", "snapkv", "--question", "who?")
+        self.assertIn(b"protocol: steered\n", shown.stderr)
         half = inspect("--question", "who wrote the book?", budget="50%")
         self.assertNotEqual(half["heads"], inspect(budget="50%")["heads"])
         for blank in ("", " "):

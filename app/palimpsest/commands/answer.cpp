@@ -239,8 +239,6 @@ protected:
             else if (!common_.events && a.generated.end == engine::GenerateEnd::Length)
                 console.err << "answer:   cut after " << a.generated.tokens.size()
                             << " tokens; give a larger --max-tokens for more\n";
-        if (!common_.events && shown_protocol() != Protocol::Blind)
-            console.err << "protocol: " << name_of(shown_protocol()) << '\n';
         write_receipt(console, common_.events, session, coverage, shown_protocol());
     }
 

@@ -77,7 +77,7 @@ public:
             return;
         }
         if (!options_.common.events && protocol == Protocol::Steered)
-            console.err << "protocol: " << name_of(protocol) << ", by '" << visible(session.question()) << "'\n";
+            console.err << "question: " << visible(session.question()) << '\n';
         write_receipt(console, options_.common.events, session.session(), coverage, protocol);
     }
 

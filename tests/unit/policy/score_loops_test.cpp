@@ -6,8 +6,10 @@
 #include "engine/policy/score_loops.h"
 #include "engine/policy/worst_candidates.h"
 #include "tests/support/catch.h"
+#include "tests/support/every_target.h"
 
 using namespace palimpsest::engine;
+using palimpsest::tests::on_every_target;
 
 namespace {
 
@@ -21,9 +23,31 @@ std::vector<double> random_numbers(size_t n, std::mt19937_64& random, bool ties 
     return x;
 }
 
-} // namespace
+void check_pooling()
+{
+    std::mt19937_64 random(4);
+    for (const Pooling kind : {Pooling::Average, Pooling::Max})
+        for (int32_t kernel = 1; kernel <= 9; kernel += 2)
+            for (size_t n = 0; n < 50; n += 7) {
+                CAPTURE(n, kernel);
+                const auto reach = static_cast<size_t>(kernel) / 2;
+                const auto from = random_numbers(n + 2 * reach, random);
+                std::vector<double> to(from.size(), -1);
+                pool_inner(kind, kernel, from.data(), reach, reach + n, to.data());
+                for (size_t i = 0; i < from.size(); ++i) {
+                    if (i < reach || i >= reach + n) {
+                        CHECK(to[i] == -1);
+                        continue;
+                    }
+                    double pooled = from[i - reach];
+                    for (size_t k = i - reach + 1; k <= i + reach; ++k)
+                        pooled = kind == Pooling::Max ? std::max(pooled, from[k]) : pooled + from[k];
+                    CHECK(to[i] == (kind == Pooling::Max ? pooled : pooled / kernel));
+                }
+            }
+}
 
-TEST_CASE("decayed sums, quotients and means with variances are those of a plain loop, bit for bit")
+void check_sums_and_means()
 {
     std::mt19937_64 random(1);
     for (size_t n = 0; n < 70; ++n) {
@@ -58,7 +82,7 @@ TEST_CASE("decayed sums, quotients and means with variances are those of a plain
     }
 }
 
-TEST_CASE("the lowest entries are found wherever they are, and of equal ones the last")
+void check_lowest()
 {
     std::mt19937_64 random(2);
     for (size_t n = 1; n < 80; ++n) {
@@ -74,6 +98,15 @@ TEST_CASE("the lowest entries are found wherever they are, and of equal ones the
             CHECK(next_not_above(x.data(), first, n, 1) == low);
         }
     }
+}
+
+} // namespace
+
+TEST_CASE("loops over entries give the bits of plain loops on every target")
+{
+    on_every_target(check_sums_and_means);
+    on_every_target(check_lowest);
+    on_every_target(check_pooling);
 }
 
 TEST_CASE("the worst candidates of several lists are the last of all in order")
