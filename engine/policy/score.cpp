@@ -1,6 +1,7 @@
 #include "engine/policy/score.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "engine/policy/score_loops.h"
 
@@ -49,6 +50,8 @@ void ScoreView::read(std::span<double> to) const
         mean_and_variance(list.moments.data(), list.count.data(), group_of(list), signal.gamma, to);
     } else if (signal.kind == ScoreKind::Total && view.ranks.empty()) {
         std::copy_n(list.sum.data(), to.size(), to.data());
+    } else if (signal.kind == ScoreKind::FewLow && view.ranks.empty()) {
+        std::transform(list.sum.begin(), list.sum.begin() + std::ssize(to), to.begin(), std::negate());
     } else {
         for (size_t i = 0; i < to.size(); ++i)
             to[i] = (*this)(i);
