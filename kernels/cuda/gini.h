@@ -3,7 +3,7 @@
 
 #include <bit>
 
-#include "kernels/cuda/block_reduce.h"
+#include "kernels/cuda/block_select.h"
 
 namespace palimpsest::kernels::cuda {
 

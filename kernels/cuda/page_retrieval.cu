@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/block_reduce.h"
+#include "kernels/cuda/block_select.h"
 #include "kernels/cuda/rotate.h"
 
 namespace palimpsest::kernels::cuda {

@@ -1,4 +1,5 @@
-// Reductions over a whole block, in a fixed order. Every thread of the block must take part, and gets the result.
+// Reductions and selection by a whole block, in a fixed order. Every thread of the block must take part, and gets
+// the result.
 #pragma once
 
 #include "kernels/cuda/device.h"
