@@ -124,7 +124,6 @@ void exchange(Fill&& fill, Use&& use)
 {
     __shared__ Exchange exchanges[Exchange::most_warps];
     Exchange& mine = exchanges[thread_of_block() / warp_lanes];
-    __syncwarp(all_lanes);
     fill(mine.words[thread_of_block() % warp_lanes]);
     __syncwarp(all_lanes);
     use(mine.words);
