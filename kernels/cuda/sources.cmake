@@ -18,5 +18,6 @@ set(CUDA_BACKEND_SOURCES
     prefill_signals.cu
     send_ring.cpp
     stage.cu
-    swiglu.cu)
+    swiglu.cu
+    tensor_attention.cu)
 list(TRANSFORM CUDA_BACKEND_SOURCES PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
