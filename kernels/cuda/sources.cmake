@@ -19,5 +19,6 @@ set(CUDA_BACKEND_SOURCES
     send_ring.cpp
     stage.cu
     swiglu.cu
-    tensor_attention.cu)
+    tensor_attention.cu
+    tensor_signals.cu)
 list(TRANSFORM CUDA_BACKEND_SOURCES PREPEND ${CMAKE_CURRENT_LIST_DIR}/)
