@@ -1,0 +1,15 @@
+// Errors of the CUDA runtime as ours (reliability.md, P12 and P13).
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace palimpsest::kernels::cuda {
+
+// Throws Error (Resources): PAL-GPU-02 where memory is short, PAL-GPU-03 where the device has failed and cannot be
+// used any more in this process ("sticky"), PAL-GPU-04 otherwise.
+void check(cudaError_t status);
+
+// True once a sticky error was seen: every later call of this process would fail, too.
+bool device_failed();
+
+} // namespace palimpsest::kernels::cuda

@@ -1,0 +1,27 @@
+// The CUDA kernels behind CudaBackend: one function per operation of backend.h. All are asynchronous on the
+// context's stream, except those that write host memory.
+#pragma once
+
+#include <memory>
+
+#include "kernels/backend.h"
+#include "kernels/cuda/cuda_context.h"
+
+namespace palimpsest::kernels::cuda {
+
+std::unique_ptr<Weight> load(std::span<const HostMatrix> parts, CudaContext& context); // cuda_weight.cu
+void embed(const EmbedArgs& args, CudaContext& context);                               // embed.cu
+void linear(const LinearArgs& args, CudaContext& context);                             // linear.cu
+void feed_forward(const FeedForwardArgs& args, CudaContext& context);                  // swiglu.cu
+
+void stage(const StageArgs& args, CudaContext& context);                // stage.cu
+void attend(const AttendArgs& args, CudaContext& context);              // prefill_attention.cu
+void decode_attend(const DecodeAttendArgs& args, CudaContext& context); // decode_attention.cu
+void bound_pages(const BoundPagesArgs& args, CudaContext& context);     // page_bounds.cu
+
+void compact(const CompactArgs& args, CudaContext& context); // kv_rows.cu, as all below
+void drop(const DropArgs& args, CudaContext& context);
+void straighten(const StraightenArgs& args, CudaContext& context);
+void gather(const GatherArgs& args, CudaContext& context);
+
+} // namespace palimpsest::kernels::cuda
