@@ -46,13 +46,15 @@ std::string line_of(const CudaDevice& device, int number)
            format_bytes(device.memory_bytes) + usable;
 }
 
-std::string driver_line(const CudaSurvey& survey)
+std::string software_line(const CudaSurvey& survey, const std::string& plugin)
 {
-    const std::string release = *survey.driver_release ? std::string(" ") + survey.driver_release : "";
+    const std::string release = *survey.driver_release ? std::string(survey.driver_release) + " " : "";
+    const std::string driver = survey.driver_version == 0
+                                   ? ""
+                                   : "driver " + release + "for CUDA " + cuda_version(survey.driver_version) + ", ";
     const std::string library =
         *survey.matrix_library ? "cuBLASLt " + std::string(survey.matrix_library) : "no cuBLASLt";
-    return "; driver" + release + " for CUDA " + cuda_version(survey.driver_version) + ", runtime " +
-           cuda_version(survey.runtime_version) + ", " + library;
+    return driver + "runtime " + cuda_version(survey.runtime_version) + ", " + library + ", plugin " + plugin;
 }
 
 int described(const CudaSurvey& survey)
@@ -74,12 +76,14 @@ ordered_json facts_of(const CudaSurvey& survey)
             {"devices", devices}};
 }
 
-std::string line_of(const CudaSurvey& survey)
+// What there is, in one line; empty without a plugin that can look.
+std::string line_of(const CudaSurvey& survey, const std::string& plugin)
 {
+    if (survey.runtime_version == 0) return "";
     std::string line;
     for (int i = 0; i < described(survey); ++i)
-        line += (i > 0 ? "; " : "") + line_of(survey.devices[i], i);
-    return line + driver_line(survey);
+        line += line_of(survey.devices[i], i) + "; ";
+    return line + software_line(survey, plugin);
 }
 
 // The first thing that stands in the way, if any: the plugin, the driver, or the card that `auto` takes.
@@ -104,9 +108,9 @@ GpuReport gpu_report()
                        {"problem", text_or_null(problem.problem)},
                        {"remedy", text_or_null(problem.remedy)}};
     facts.update(facts_of(survey));
-    std::string found = used ? "" : "not used: " + problem.problem;
-    if (survey.device_count > 0) found += (used ? "" : "; ") + line_of(survey);
-    return {found, problem.remedy, facts};
+    const std::string line = line_of(survey, plugin.file());
+    if (used) return {line, "", facts};
+    return {"not used: " + problem.problem + (line.empty() ? "" : "; " + line), problem.remedy, facts};
 }
 
 } // namespace palimpsest::app

@@ -113,7 +113,8 @@ class GpuPluginTest(unittest.TestCase):
         text = self.run_command("doctor", plugins=plugins).stdout
         line = next(line for line in text.splitlines() if "cuda backend" in line)
         for part in ("cuda:0 A card", "compute capability 12.0", "1.5 GB free of 2.0 GB", "cuda:1 Another",
-                     "not used: its compute capability is 6.1", "driver 123.45 for CUDA 13.2", "no cuBLASLt"):
+                     "not used: its compute capability is 6.1", "driver 123.45 for CUDA 13.2, runtime 13.0", "no cuBLASLt",
+                     "plugin " + plugins):
             self.assertIn(part, line)
 
     # -- the plugin of this build --------------------------------------------------------------------------------
