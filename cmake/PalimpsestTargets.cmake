@@ -6,21 +6,29 @@ if(CCACHE_PROGRAM)
 endif()
 
 add_library(palimpsest-flags INTERFACE)
-target_compile_options(palimpsest-flags INTERFACE
+# Options of C++ sources; PalimpsestCuda.cmake has those of CUDA sources.
+function(palimpsest_compile_options)
+    target_compile_options(palimpsest-flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${ARGV}>")
+endfunction()
+
+palimpsest_compile_options(
     -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-align -Woverloaded-virtual
     -Werror -ffp-contract=off
     # GCC 12 sees overlaps and overflows in std::string and std::vector that are not there (GCC bug 105651).
-    $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict -Wno-stringop-overflow -Wno-array-bounds>)
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>)
 if(PALIMPSEST_SANITIZE)
-    target_compile_options(palimpsest-flags INTERFACE -fsanitize=${PALIMPSEST_SANITIZE} -fno-omit-frame-pointer
+    palimpsest_compile_options(-fsanitize=${PALIMPSEST_SANITIZE} -fno-omit-frame-pointer
         -fno-sanitize-recover=all
         # GCC 12 sees uninitialised members of std::regex where sanitizers change its inlining.
         $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_link_options(palimpsest-flags INTERFACE -fsanitize=${PALIMPSEST_SANITIZE})
 else()
     target_compile_definitions(palimpsest-flags INTERFACE _GLIBCXX_ASSERTIONS)
-    target_compile_options(palimpsest-flags INTERFACE -fstack-protector-strong
-        $<$<CONFIG:Release>:-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2>)
+    palimpsest_compile_options(-fstack-protector-strong
+        $<$<CONFIG:Release>:-U_FORTIFY_SOURCE>
+        $<$<CONFIG:Release>:-D_FORTIFY_SOURCE=2>)
     target_link_options(palimpsest-flags INTERFACE -Wl,-z,relro,-z,now)
 endif()
 

@@ -347,12 +347,13 @@ inline Buffer::~Buffer()
 }
 
 struct BackendChoice {
-    std::string device = "auto"; // auto, cpu, cuda[:N]
-    int threads = 0;             // 0: physical cores
-    std::string simd;            // empty: best found; else a target's name
+    std::string device = "auto"; // auto, cpu, cuda[:N]; auto: cuda:0 where it can be used, else cpu
+    int threads = 0;             // of the CPU; 0: physical cores
+    std::string simd;            // empty: best found; else a target's name, and auto is cpu
 };
 
-// Throws Error (Usage) for a device or target that is not there, with the list of what is.
+// Throws Error: Usage for what is no device or target, with the list of what is; NotFound for a GPU that is not
+// there or cannot be used; Resources if its memory is short.
 std::unique_ptr<Backend> open_backend(const BackendChoice& choice = {});
 
 } // namespace palimpsest::kernels

@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <charconv>
 #include <fstream>
+#include <optional>
 #include <sched.h>
 #include <set>
 #include <thread>
@@ -7,6 +9,7 @@
 #include "kernels/backend.h"
 #include "kernels/base/error.h"
 #include "kernels/cpu/cpu_backend.h"
+#include "kernels/device_plugin.h"
 
 namespace palimpsest::kernels {
 namespace {
@@ -39,18 +42,46 @@ int checked_threads(int wanted)
     return wanted == 0 ? physical_cores() : wanted;
 }
 
+// N of cuda[:N]; nothing if it is no such name.
+std::optional<int> cuda_device(std::string_view name)
+{
+    if (name == "cuda") return 0;
+    if (!name.starts_with("cuda:")) return std::nullopt;
+    name.remove_prefix(5);
+    int number = 0;
+    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if (error != std::errc() || end != name.data() + name.size() || number < 0) return std::nullopt;
+    return number;
+}
+
+std::unique_ptr<Backend> open_cuda(int device, const std::string& name)
+{
+    PluginProblem problem;
+    auto backend = DevicePlugin::find().open(device, problem);
+    if (backend) return backend;
+    const bool missing = problem.code == "PAL-GPU-01";
+    throw Error(missing ? ErrorKind::NotFound : ErrorKind::Resources, problem.code, "device '" + name + "'",
+                problem.problem, problem.remedy);
+}
+
+// Null where no card can be used: that is no error, and doctor says why.
+std::unique_ptr<Backend> any_cuda()
+{
+    PluginProblem unread;
+    return DevicePlugin::find().open(0, unread);
+}
+
 } // namespace
 
 std::unique_ptr<Backend> open_backend(const BackendChoice& choice)
 {
-    const std::string& device = choice.device;
-    if (device == "cuda" || device.starts_with("cuda:"))
-        throw Error(ErrorKind::Resources, "PAL-GPU-01", "device '" + printable(device) + "'",
-                    "this build has no GPU backend", "choose cpu");
-    if (device != "auto" && device != "cpu")
-        throw Error(ErrorKind::Usage, "PAL-OPTION-10", "device '" + printable(device) + "'",
-                    "there is no such device", "choose one of auto, cpu");
     const int threads = checked_threads(choice.threads);
+    if (const auto device = cuda_device(choice.device)) return open_cuda(*device, choice.device);
+    if (choice.device != "auto" && choice.device != "cpu")
+        throw Error(ErrorKind::Usage, "PAL-OPTION-10", "device '" + printable(choice.device) + "'",
+                    "there is no such device", "choose one of auto, cpu, cuda, cuda:N");
+    if (choice.device == "auto" && choice.simd.empty()) // a SIMD target is the CPU's
+        if (auto backend = any_cuda()) return backend;
     return std::make_unique<cpu::CpuBackend>(threads, choice.simd);
 }
 

@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <span>
 
+#include "kernels/cuda/send_ring.h"
+
 namespace palimpsest::kernels::cuda {
 
 // Device memory that only grows. Contents do not survive growth.
@@ -68,21 +70,20 @@ public:
     template<class T>
     const T* send(std::span<const T> host)
     {
-        return static_cast<const T*>(send_bytes(host.data(), host.size_bytes()));
+        return static_cast<const T*>(ring_.send(host.data(), host.size_bytes(), stream_));
     }
+    // The same into device memory of the caller's; `host` may go at once.
+    void send_to(void* to, const void* host, size_t bytes) { ring_.send_to(to, host, bytes, stream_); }
     void finish(); // waits for the stream; throws Error if something failed
     uint64_t scratch_bytes() const;
 
 private:
-    const void* send_bytes(const void* host, size_t bytes);
-
-    int device_ = 0, capability_ = 0, multiprocessors_ = 0;
+    int device_ = 0; // first: what follows is made on it
+    int capability_ = 0, multiprocessors_ = 0;
     size_t most_shared_ = 0;
+    SendRing ring_;
     cudaStream_t stream_ = nullptr;
     std::array<Scratch, static_cast<size_t>(ScratchUse::Count)> scratch_;
-    std::byte* pinned_ = nullptr; // ring, and its copy on the device
-    std::byte* ring_ = nullptr;
-    size_t ring_used_ = 0;
 };
 
 } // namespace palimpsest::kernels::cuda

@@ -1,0 +1,45 @@
+# Finds nvcc where the CUDA plugin is to be built; sets PALIMPSEST_BUILD_CUDA. A build without it is whole: the command
+# looks for the plugin at run time.
+
+set(PALIMPSEST_BUILD_CUDA OFF)
+if(PALIMPSEST_CUDA STREQUAL "AUTO" AND (PALIMPSEST_SANITIZE OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU"))
+    return()
+endif()
+if(PALIMPSEST_CUDA STREQUAL "OFF" OR NOT PALIMPSEST_CUDA)
+    return()
+endif()
+
+find_program(PALIMPSEST_NVCC nvcc HINTS ENV CUDA_PATH /usr/local/cuda PATH_SUFFIXES bin)
+if(NOT PALIMPSEST_NVCC)
+    if(NOT PALIMPSEST_CUDA STREQUAL "AUTO")
+        message(FATAL_ERROR "PALIMPSEST_CUDA is ${PALIMPSEST_CUDA} but there is no nvcc: install CUDA or add it to PATH")
+    endif()
+    return()
+endif()
+
+set(CMAKE_CUDA_COMPILER ${PALIMPSEST_NVCC})
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    set(CMAKE_CUDA_HOST_COMPILER ${CMAKE_CXX_COMPILER})
+endif()
+set(CMAKE_CUDA_ARCHITECTURES OFF) # named below, with PTX of the newest only
+enable_language(CUDA)
+if(CCACHE_PROGRAM)
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+endif()
+set(PALIMPSEST_BUILD_CUDA ON)
+
+# What palimpsest-flags is for C++. What nvcc writes itself would fall under -Wpedantic and -Wold-style-cast, and CMake
+# 3.25 knows no C++20 for it.
+add_library(palimpsest-cuda-flags INTERFACE)
+function(palimpsest_cuda_options)
+    target_compile_options(palimpsest-cuda-flags INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:${ARGV}>")
+endfunction()
+
+foreach(architecture ${PALIMPSEST_CUDA_ARCHITECTURES})
+    palimpsest_cuda_options(--generate-code=arch=compute_${architecture},code=sm_${architecture})
+    set(newest ${architecture})
+endforeach()
+palimpsest_cuda_options(--generate-code=arch=compute_${newest},code=compute_${newest}
+    -std=c++20 --expt-relaxed-constexpr --Werror=all-warnings
+    -Xcompiler=-Wall,-Wextra,-Wshadow,-Wnon-virtual-dtor,-Woverloaded-virtual,-Werror,-ffp-contract=off
+    -Xcompiler=-fstack-protector-strong)

@@ -1,0 +1,149 @@
+#include "kernels/cuda/cuda_backend.h"
+
+#include <algorithm>
+
+#include "kernels/base/error.h"
+#include "kernels/cuda/cuda_error.h"
+#include "kernels/cuda/device_memory.h"
+#include "kernels/cuda/kernels.h"
+
+namespace palimpsest::kernels::cuda {
+namespace {
+
+constexpr size_t small_upload = size_t{64} << 10; // goes through pinned memory, so that nobody waits
+constexpr size_t most_moved = size_t{4} << 20;    // bytes at once where ranges overlap
+
+bool overlap(const std::byte* a, const std::byte* b, size_t bytes)
+{
+    return a < b + bytes && b < a + bytes;
+}
+
+void copy_apart(std::byte* to, const std::byte* from, size_t bytes, CudaContext& context)
+{
+    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, context.stream()));
+}
+
+// Piece by piece through scratch memory, from the end that no later piece reads.
+void copy_overlapping(std::byte* to, const std::byte* from, size_t bytes, CudaContext& context)
+{
+    const size_t most = std::min(bytes, most_moved), pieces = (bytes + most - 1) / most;
+    std::byte* between = context.scratch<std::byte>(ScratchUse::MovedRows, most);
+    for (size_t i = 0; i < pieces; ++i) {
+        const size_t first = (to < from ? i : pieces - 1 - i) * most, count = std::min(most, bytes - first);
+        copy_apart(between, from + first, count, context);
+        copy_apart(to + first, between, count, context);
+    }
+}
+
+} // namespace
+
+CudaBackend::CudaBackend(int device) : context_(device) {}
+
+CudaContext& CudaBackend::context()
+{
+    if (device_failed())
+        throw Error(ErrorKind::Resources, "PAL-GPU-03", "graphics card", "it stopped responding earlier",
+                    "start the program again to use it again, or choose --device cpu");
+    check(cudaSetDevice(context_.device()));
+    return context_;
+}
+
+std::string CudaBackend::name() const
+{
+    return "cuda:" + std::to_string(context_.device());
+}
+std::string CudaBackend::simd_target() const
+{
+    return "sm_" + std::to_string(context_.compute_capability());
+}
+
+void CudaBackend::upload(void* to, const void* from_host, size_t bytes)
+{
+    CudaContext& on = context();
+    if (bytes <= small_upload) return on.send_to(to, from_host, bytes);
+    check(cudaMemcpyAsync(to, from_host, bytes, cudaMemcpyHostToDevice, on.stream()));
+    on.finish();
+}
+
+void CudaBackend::download(void* to_host, const void* from, size_t bytes)
+{
+    if (bytes == 0) return;
+    CudaContext& on = context();
+    check(cudaMemcpyAsync(to_host, from, bytes, cudaMemcpyDeviceToHost, on.stream()));
+    on.finish();
+}
+
+void CudaBackend::copy(void* to, const void* from, size_t bytes)
+{
+    if (bytes == 0 || to == from) return;
+    auto* target = static_cast<std::byte*>(to);
+    const auto* source = static_cast<const std::byte*>(from);
+    (overlap(target, source, bytes) ? copy_overlapping : copy_apart)(target, source, bytes, context());
+}
+
+std::unique_ptr<Weight> CudaBackend::load(std::span<const HostMatrix> parts)
+{
+    return cuda::load(parts, context());
+}
+
+void CudaBackend::embed(const EmbedArgs& args)
+{
+    cuda::embed(args, context());
+}
+void CudaBackend::linear(const LinearArgs& args)
+{
+    cuda::linear(args, context());
+}
+void CudaBackend::feed_forward(const FeedForwardArgs& args)
+{
+    cuda::feed_forward(args, context());
+}
+void CudaBackend::stage(const StageArgs& args)
+{
+    cuda::stage(args, context());
+}
+void CudaBackend::attend(const AttendArgs& args)
+{
+    cuda::attend(args, context());
+}
+void CudaBackend::decode_attend(const DecodeAttendArgs& args)
+{
+    cuda::decode_attend(args, context());
+}
+void CudaBackend::bound_pages(const BoundPagesArgs& args)
+{
+    cuda::bound_pages(args, context());
+}
+void CudaBackend::compact(const CompactArgs& args)
+{
+    cuda::compact(args, context());
+}
+void CudaBackend::drop(const DropArgs& args)
+{
+    cuda::drop(args, context());
+}
+void CudaBackend::straighten(const StraightenArgs& args)
+{
+    cuda::straighten(args, context());
+}
+void CudaBackend::gather(const GatherArgs& args)
+{
+    cuda::gather(args, context());
+}
+
+void* CudaBackend::allocate(size_t bytes)
+{
+    CudaContext& on = context();
+    void* data = take_device_memory(bytes);
+    const cudaError_t zeroed = cudaMemsetAsync(data, 0, bytes, on.stream());
+    if (zeroed != cudaSuccess) give_device_memory(data);
+    check(zeroed);
+    return data;
+}
+
+void CudaBackend::release(void* data, size_t) noexcept
+{
+    give_device_memory(data);
+}
+
+} // namespace palimpsest::kernels::cuda

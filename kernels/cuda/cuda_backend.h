@@ -1,0 +1,48 @@
+// Backend on one NVIDIA GPU: backend memory is device memory, operations are queued on one stream.
+#pragma once
+
+#include "kernels/backend.h"
+#include "kernels/cuda/cuda_context.h"
+
+namespace palimpsest::kernels::cuda {
+
+class CudaBackend final : public Backend {
+public:
+    // REQUIRES: the device is there and can be used (cuda_survey.h). Throws Error (Resources).
+    explicit CudaBackend(int device);
+
+    std::string name() const override;
+    std::string simd_target() const override;
+    int threads() const override { return 1; }
+    uint64_t scratch_bytes() const override { return context_.scratch_bytes(); }
+
+    void upload(void* to, const void* from_host, size_t bytes) override;
+    void download(void* to_host, const void* from, size_t bytes) override;
+    void copy(void* to, const void* from, size_t bytes) override; // ranges may overlap
+
+    void set_stop(std::stop_token) override {} // operations are short
+
+    std::unique_ptr<Weight> load(std::span<const HostMatrix> parts) override;
+
+    void embed(const EmbedArgs& args) override;
+    void linear(const LinearArgs& args) override;
+    void feed_forward(const FeedForwardArgs& args) override;
+    void stage(const StageArgs& args) override;
+    void attend(const AttendArgs& args) override;
+    void decode_attend(const DecodeAttendArgs& args) override;
+    void bound_pages(const BoundPagesArgs& args) override;
+    void compact(const CompactArgs& args) override;
+    void drop(const DropArgs& args) override;
+    void straighten(const StraightenArgs& args) override;
+    void gather(const GatherArgs& args) override;
+
+private:
+    // The context, with its device current on the caller's thread. Throws Error once the device has failed.
+    CudaContext& context();
+    void* allocate(size_t bytes) override;
+    void release(void* data, size_t bytes) noexcept override;
+
+    CudaContext context_;
+};
+
+} // namespace palimpsest::kernels::cuda

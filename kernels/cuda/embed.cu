@@ -1,0 +1,56 @@
+#include <cassert>
+
+#include "kernels/cuda/cuda_weight.h"
+#include "kernels/cuda/device.h"
+#include "kernels/cuda/kernels.h"
+
+namespace palimpsest::kernels::cuda {
+namespace {
+
+constexpr unsigned threads = 256;
+
+// Element c of a row of the planes, widened as to_f32 does.
+template<DType type>
+__device__ inline float element(const WeightPlanes& planes, int64_t row, int64_t c)
+{
+    if constexpr (type == DType::Q8_0) {
+        const float scale = widen_f16(planes.scales[row * (planes.stride / 32) + c / 32]);
+        return scale * static_cast<float>(static_cast<const int8_t*>(planes.values)[row * planes.stride + c]);
+    } else {
+        return load<type>(planes.values, row * planes.stride + c);
+    }
+}
+
+// A block widens the row of one id, if the part has it. first_row: where the part begins.
+template<DType type>
+__global__ void embed_rows(WeightPlanes planes, int64_t first_row, const int32_t* ids, float* y)
+{
+    const int64_t row = ids[blockIdx.x] - first_row;
+    if (row < 0 || row >= planes.rows) return;
+    float* to = y + static_cast<int64_t>(blockIdx.x) * planes.cols;
+    for (int64_t c = threadIdx.x; c < planes.cols; c += blockDim.x)
+        to[c] = element<type>(planes, row, c);
+}
+
+} // namespace
+
+void embed(const EmbedArgs& args, CudaContext& context)
+{
+    if (args.ids.empty()) return;
+    for ([[maybe_unused]] const int32_t id : args.ids)
+        assert(id >= 0 && id < args.table->rows());
+    const int32_t* ids = context.send(args.ids);
+    const Launch shape{.grid = dim3(static_cast<unsigned>(args.ids.size())), .block = dim3(threads)};
+    int64_t first_row = 0;
+    for (const WeightPlanes& planes : static_cast<const CudaWeight&>(*args.table).parts()) {
+        if (planes.type == DType::Q8_0)
+            launch(context, shape, embed_rows<DType::Q8_0>, planes, first_row, ids, args.y);
+        else
+            with_type(planes.type, [&](auto type) {
+                launch(context, shape, embed_rows<decltype(type)::value>, planes, first_row, ids, args.y);
+            });
+        first_row += planes.rows;
+    }
+}
+
+} // namespace palimpsest::kernels::cuda

@@ -1,0 +1,100 @@
+// The plugin's two functions. Nothing is thrown out of them.
+
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/cuda/cublaslt_library.h"
+#include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/cuda_survey.h"
+#include "kernels/cuda_plugin.h"
+
+using namespace palimpsest;
+using namespace palimpsest::kernels;
+
+namespace {
+
+template<size_t room>
+void write(char (&to)[room], std::string_view text)
+{
+    const size_t count = std::min(text.size(), room - 1);
+    std::memcpy(to, text.data(), count);
+    to[count] = '\0';
+}
+
+void refuse(CudaOpening& opening, std::string_view code, std::string_view problem, std::string_view remedy)
+{
+    write(opening.code, code);
+    write(opening.problem, problem);
+    write(opening.remedy, remedy);
+}
+
+void open(int device, CudaOpening& opening)
+{
+    const cuda::Driver driver = cuda::find_driver();
+    const auto refusal = driver.refusal ? driver.refusal : cuda::refusal_of(device, driver);
+    if (refusal) return refuse(opening, "PAL-GPU-01", refusal->problem, refusal->remedy);
+    opening.backend = std::make_unique<cuda::CudaBackend>(device).release();
+}
+
+void describe(int device, const cuda::Driver& driver, CudaDevice& to)
+{
+    const cuda::DeviceFacts facts = cuda::facts_of(device);
+    write(to.name, facts.name);
+    to.compute_capability = facts.capability;
+    to.multiprocessors = facts.multiprocessors;
+    to.memory_bytes = facts.memory_bytes;
+    to.free_bytes = facts.free_bytes;
+    if (const auto refusal = cuda::refusal_of(device, driver)) write(to.problem, refusal->problem);
+}
+
+void survey(CudaSurvey& to)
+{
+    const cuda::Driver driver = cuda::find_driver();
+    to.driver_version = driver.version;
+    to.runtime_version = driver.runtime_version;
+    to.device_count = driver.devices;
+    if (driver.refusal) {
+        write(to.problem, driver.refusal->problem);
+        write(to.remedy, driver.refusal->remedy);
+    }
+    for (int i = 0; i < std::min(driver.devices, CudaSurvey::most_devices); ++i)
+        describe(i, driver, to.devices[i]);
+    const cuda::CublasLtLibrary& library = cuda::cublaslt_library();
+    write(to.matrix_library, library.file);
+    write(to.matrix_library_problem, library.problem);
+}
+
+} // namespace
+
+extern "C" {
+
+[[gnu::visibility("default")]] CudaAnswer palimpsest_cuda_open_1(uint64_t layout, int32_t device,
+                                                                 CudaOpening* opening) noexcept
+{
+    if (layout != cuda_plugin_layout()) return CudaAnswer::OtherLayout;
+    try {
+        open(device, *opening);
+    } catch (const Error& error) {
+        refuse(*opening, error.code(), error.text(), error.remedy());
+    } catch (const std::exception&) {
+        refuse(*opening, "PAL-MEM-01", "there is not enough memory to open it",
+               "close other programs, or choose cpu");
+    }
+    return CudaAnswer::Written;
+}
+
+[[gnu::visibility("default")]] CudaAnswer palimpsest_cuda_survey_1(uint64_t layout, CudaSurvey* to) noexcept
+{
+    if (layout != cuda_plugin_layout()) return CudaAnswer::OtherLayout;
+    try {
+        survey(*to);
+    } catch (const std::exception&) {
+        write(to->problem, "there is not enough memory to look");
+        write(to->remedy, "close other programs");
+    }
+    return CudaAnswer::Written;
+}
+
+static_assert(std::is_same_v<decltype(palimpsest_cuda_open_1), OpenCuda>);
+static_assert(std::is_same_v<decltype(palimpsest_cuda_survey_1), SurveyCuda>);
+}

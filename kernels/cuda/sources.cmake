@@ -1,0 +1,18 @@
+# Everything of the CUDA backend but the plugin's edge: the plugin and the tests that run kernels on the CPU share it.
+set(CUDA_BACKEND_SOURCES
+    cublaslt_library.cpp
+    cuda_backend.cpp
+    cuda_context.cpp
+    cuda_error.cpp
+    cuda_weight.cu
+    decode_attention.cu
+    device_memory.cpp
+    embed.cu
+    kv_rows.cu
+    linear.cu
+    page_bounds.cu
+    prefill_attention.cu
+    send_ring.cpp
+    stage.cu
+    swiglu.cu)
+list(TRANSFORM CUDA_BACKEND_SOURCES PREPEND ${CMAKE_CURRENT_LIST_DIR}/)

@@ -1,0 +1,71 @@
+// The border between the command and libpalimpsest-cuda.so, the only file that knows CUDA: two C functions that
+// report in plain data. The number in their names covers this header, backend.h, base/dtype.h and base/error.h:
+// raise it with every change that a compiled caller would notice. Sizes that changed without it are found by the
+// layout.
+//
+// A backend throws Error like any other; the library must stay loaded for as long as one of these can be held.
+#pragma once
+
+#include <initializer_list>
+
+#include "kernels/backend.h"
+#include "kernels/base/error.h"
+
+namespace palimpsest::kernels {
+
+inline constexpr const char* cuda_open_symbol = "palimpsest_cuda_open_1";
+inline constexpr const char* cuda_survey_symbol = "palimpsest_cuda_survey_1";
+
+// Text is UTF-8, ends with 0 and is cut where it does not fit; empty: nothing to say.
+struct CudaOpening {
+    Backend* backend = nullptr; // the caller's; null: refused, and why
+    char code[16] = "";         // PAL-GPU-01
+    char problem[256] = "";
+    char remedy[256] = "";
+};
+
+struct CudaDevice {
+    char name[128] = "";
+    int32_t compute_capability = 0; // 90: 9.0
+    int32_t multiprocessors = 0;
+    uint64_t memory_bytes = 0;
+    uint64_t free_bytes = 0; // of them; 0 where it cannot be asked
+    char problem[256] = "";  // why it cannot be used
+};
+
+struct CudaSurvey {
+    static constexpr int most_devices = 16;
+    int32_t driver_version = 0; // newest CUDA it can run, 13000: 13.0; 0: no driver
+    int32_t runtime_version = 0;
+    int32_t device_count = 0; // may be more than are described
+    CudaDevice devices[most_devices];
+    char problem[256] = ""; // why no device can be used
+    char remedy[256] = "";
+    char matrix_library[512] = "";         // the file of cuBLASLt
+    char matrix_library_problem[256] = ""; // why there is none
+};
+
+enum class CudaAnswer : int32_t {
+    Written = 0,
+    OtherLayout = 1, // nothing was written: caller and library were built from different headers
+};
+
+using OpenCuda = CudaAnswer(uint64_t layout, int32_t device, CudaOpening* opening) noexcept;
+using SurveyCuda = CudaAnswer(uint64_t layout, CudaSurvey* survey) noexcept;
+
+// A number that differs, most likely, where a struct that crosses the border has another size.
+constexpr uint64_t cuda_plugin_layout()
+{
+    uint64_t hash = 0xcbf29ce484222325; // FNV-1a
+    for (const size_t bytes :
+         {sizeof(Error),          sizeof(Weight),           sizeof(HostMatrix),  sizeof(EmbedArgs),
+          sizeof(LinearArgs),     sizeof(FeedForwardArgs),  sizeof(RopeTable),   sizeof(HeadShape),
+          sizeof(KvPool),         sizeof(KvLists),          sizeof(Staging),     sizeof(SignalRequest),
+          sizeof(StageArgs),      sizeof(AttendArgs),       sizeof(PageBounds),  sizeof(BoundPagesArgs),
+          sizeof(PageRetrieval),  sizeof(DecodeAttendArgs), sizeof(CompactArgs), sizeof(DropArgs),
+          sizeof(StraightenArgs), sizeof(GatherArgs),       sizeof(CudaOpening), sizeof(CudaSurvey)})
+        hash = (hash ^ bytes) * 0x100000001b3;
+    return hash;
+}
+
+} // namespace palimpsest::kernels
