@@ -18,8 +18,8 @@ inline double decode_bytes(const engine::Model& model, int64_t tokens)
     return static_cast<double>(bytes + int64_t{c.layers} * c.kv_heads * tokens * 2 * row);
 }
 
-// Two for each weight of the layers, four for each element of a query and rank; the output matrix is left out, since
-// it takes one row of a chunk. A token of a chunk sees `tokens` ranks and half of its chunk.
+// Two for each weight of the layers, four for each element of a query and rank; the output matrix is left out,
+// since it takes one row of a chunk. A token of a chunk sees `tokens` ranks and half of its chunk.
 inline double prefill_operations(const engine::Model& model, int64_t tokens, int64_t chunk)
 {
     const engine::ModelConfig& c = model.config();

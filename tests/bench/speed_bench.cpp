@@ -1,11 +1,12 @@
 // Tokens per second of one session per policy and budget, prefill and decode, on any device; a JSON line for each,
 // with what a token costs at least, so that the reader can divide by ceilings measured in the same run.
 //
-//   speed-bench MODEL [--device NAME] [--threads N] [--budgets N,N] [--policies SPEC;SPEC] [--tokens N] [--decode N]
+//   speed-bench MODEL [--device NAME] [--threads N] [--budgets N,N] [--policies SPEC;SPEC] [--tokens N] [--decode
+//   N]
 //               [--chunk N] [--rows N]
 //
-// The reading comes twice, the first time to warm up and to fill the lists; `windows` are tokens per second of every
-// 4,096 tokens of the second. `ids` identifies what was generated: equal on one device from run to run.
+// The reading comes twice, the first time to warm up and to fill the lists; `windows` are tokens per second of
+// every 4,096 tokens of the second. `ids` identifies what was generated: equal on one device from run to run.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -97,8 +98,8 @@ uint64_t mixed(uint64_t hash, TokenId id)
 class Speeds {
 public:
     explicit Speeds(const Options& o)
-        : o_(o), model_(Model::load(o.model, kernels::open_backend(
-                                                 {.device = o.device, .threads = o.threads, .simd = ""})))
+        : o_(o), model_(Model::load(o.model,
+                                    kernels::open_backend({.device = o.device, .threads = o.threads, .simd = ""})))
     {
         std::mt19937_64 random(1);
         tokens_.resize(static_cast<size_t>(o.tokens));
@@ -177,16 +178,16 @@ private:
         std::string windows_text;
         for (const double speed : windows)
             windows_text += (windows_text.empty() ? "" : ",") + std::to_string(static_cast<int64_t>(speed));
-        std::printf("{\"bench\":\"speed\",\"device\":\"%s\",\"target\":\"%s\",\"policy\":\"%s\",\"budget\":%d,"
-                    "\"chunk\":%d,\"rows\":%d,\"tokens\":%lld,\"prefill_tokens_per_second\":%.2f,"
-                    "\"prefill_flops_per_token\":%.0f,\"decode_tokens_per_second\":%.3f,"
-                    "\"decode_bytes_per_token\":%.0f,\"scratch_bytes\":%llu,\"ids\":\"%016llx\",\"windows\":[%s]}\n",
-                    model_->backend().name().c_str(), model_->backend().simd_target().c_str(), policy.c_str(), budget,
-                    o_.chunk, o_.rows, static_cast<long long>(o_.tokens), prefill,
-                    bench::prefill_operations(*model_, budget, o_.chunk), 1 / decode,
-                    bench::decode_bytes(*model_, budget),
-                    static_cast<unsigned long long>(model_->backend().scratch_bytes()),
-                    static_cast<unsigned long long>(ids), windows_text.c_str());
+        std::printf(
+            "{\"bench\":\"speed\",\"device\":\"%s\",\"target\":\"%s\",\"policy\":\"%s\",\"budget\":%d,"
+            "\"chunk\":%d,\"rows\":%d,\"tokens\":%lld,\"prefill_tokens_per_second\":%.2f,"
+            "\"prefill_flops_per_token\":%.0f,\"decode_tokens_per_second\":%.3f,"
+            "\"decode_bytes_per_token\":%.0f,\"scratch_bytes\":%llu,\"ids\":\"%016llx\",\"windows\":[%s]}\n",
+            model_->backend().name().c_str(), model_->backend().simd_target().c_str(), policy.c_str(), budget,
+            o_.chunk, o_.rows, static_cast<long long>(o_.tokens), prefill,
+            bench::prefill_operations(*model_, budget, o_.chunk), 1 / decode, bench::decode_bytes(*model_, budget),
+            static_cast<unsigned long long>(model_->backend().scratch_bytes()),
+            static_cast<unsigned long long>(ids), windows_text.c_str());
     }
 
     Options o_;
