@@ -2,10 +2,9 @@
 // events only have to be made and destroyed in pairs.
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <map>
 #include <tuple>
+#include <utility>
 
 #include "tests/support/simt/grid.h"
 
@@ -145,6 +144,14 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value);
 
 namespace simt {
+
+// What the one device says of itself.
+struct DeviceShape {
+    int capability = 90; // 90: sm_90
+    int multiprocessors = 4;
+    int most_shared = 227 * 1024; // bytes of a block, opted in
+};
+void set_device(const DeviceShape& shape);
 
 // Refuses what a device would refuse; runs the grid.
 cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*body)(const void*),
