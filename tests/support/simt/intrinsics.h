@@ -113,6 +113,11 @@ inline int __all_sync(unsigned mask, int yes, const simt::Where& where = simt::W
     return simt::ballot(mask, yes != 0, where) == 0xffffffffu;
 }
 
+[[noreturn]] inline void __trap(const simt::Where& where = simt::Where::current())
+{
+    simt::misuse("a kernel stopped itself", where);
+}
+
 inline void __threadfence() {}
 inline void __threadfence_block() {}
 
