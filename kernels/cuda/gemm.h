@@ -1,0 +1,19 @@
+// Matrix product of many rows (prefill), on tensor cores but for F32 weights. Bits of a row do not depend on the
+// other rows.
+//
+// Sums are f32. F32 weights are multiplied in f32: the only error is rounding. Others are multiplied with 16-bit
+// operands, so that every product x w is off by at most
+//     2^-8 |x w|    BF16 weights from sm_80 on: x rounded to bf16
+//     2^-10 |x w|   F16, Q8_0, and BF16 on sm_75: x, and of Q8_0 w, rounded to f16
+// plus 2^-23 of the largest |x w| of the row for what f16 cannot hold beside it. A sum over k has at most that,
+// summed; of random signs about a square root of the squares. Tests allow
+//     |y - reference| <= bound * sum_k |x_k w_k| + 1e-5 (1 + |reference|).
+#pragma once
+
+#include "kernels/cuda/product.h"
+
+namespace palimpsest::kernels::cuda {
+
+void gemm(const Product& product, CudaContext& context);
+
+} // namespace palimpsest::kernels::cuda

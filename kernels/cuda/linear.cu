@@ -1,0 +1,21 @@
+#include "kernels/cuda/gemm.h"
+#include "kernels/cuda/gemv.h"
+#include "kernels/cuda/kernels.h"
+
+namespace palimpsest::kernels::cuda {
+
+void linear(const LinearArgs& args, CudaContext& context)
+{
+    if (args.rows == 0) return;
+    const Product product{.x = {.x = args.x, .rows = args.rows, .cols = args.weight->cols(), .norm = args.norm},
+                          .weight = &on_cuda(args.weight),
+                          .bias = args.bias,
+                          .y = args.y,
+                          .accumulate = args.accumulate};
+    if (args.phase == Phase::Decode)
+        gemv(product, context);
+    else
+        gemm(product, context);
+}
+
+} // namespace palimpsest::kernels::cuda

@@ -1,0 +1,74 @@
+// What both forms of a matrix product, gemm and gemv, are asked to do, and how they see rows.
+#pragma once
+
+#include "kernels/backend.h"
+#include "kernels/cuda/cuda_weight.h"
+#include "kernels/cuda/device.h"
+
+namespace palimpsest::kernels::cuda {
+
+// The rows of the left operand, made from activations in memory.
+struct RowSource {
+    const float* x = nullptr; // [rows, cols], or [rows, 2 * cols] if gated
+    int64_t rows = 0;
+    int64_t cols = 0;
+    RmsNorm norm{};     // of the row; not together with `gated`
+    bool gated = false; // the row is silu(first half of x) * second half
+};
+
+// y = rows W^T + bias, or y += with `accumulate`.
+struct Product {
+    RowSource x;
+    const CudaWeight* weight = nullptr;
+    const float* bias = nullptr; // [W.rows] or null
+    float* y = nullptr;          // [rows, W.rows]
+    bool accumulate = false;
+};
+
+inline const CudaWeight& on_cuda(const Weight* weight)
+{
+    return static_cast<const CudaWeight&>(*weight);
+}
+
+// True if float4 loads of every row of `cols` elements are aligned.
+inline bool in_fours(const float* rows, int64_t cols)
+{
+    return reinterpret_cast<uintptr_t>(rows) % sizeof(float4) == 0 && cols % 4 == 0;
+}
+
+// Elements k to k + 3 of a row; zero from `cols` on.
+__device__ inline float4 four_of(const float* row, int64_t k, int64_t cols, bool aligned)
+{
+    if (aligned && k + 4 <= cols) return *reinterpret_cast<const float4*>(row + k);
+    return {k < cols ? row[k] : 0.0f, k + 1 < cols ? row[k + 1] : 0.0f, k + 2 < cols ? row[k + 2] : 0.0f,
+            k + 3 < cols ? row[k + 3] : 0.0f};
+}
+
+__device__ inline float4 times(float4 x, float4 y)
+{
+    return {x.x * y.x, x.y * y.y, x.z * y.z, x.w * y.w};
+}
+
+__device__ inline float4 times(float4 x, float factor)
+{
+    return {x.x * factor, x.y * factor, x.z * factor, x.w * factor};
+}
+
+__device__ inline float sum_of_squares(float4 x)
+{
+    return (x.x * x.x + x.y * x.y) + (x.z * x.z + x.w * x.w);
+}
+
+// Root mean square normalisation (Zhang, Sennrich 2019, eq. 4), but for the weight.
+__device__ inline float norm_factor(float squares, int64_t cols, float epsilon)
+{
+    return 1.0f / sqrtf(squares / static_cast<float>(cols) + epsilon);
+}
+
+// Far below zero the exponential is infinite and the quotient -0.
+__device__ inline float silu(float g)
+{
+    return g / (1.0f + expf(-g));
+}
+
+} // namespace palimpsest::kernels::cuda

@@ -1,0 +1,376 @@
+#include "tests/support/simt/runtime_api.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <new>
+#include <utility>
+
+struct SimtStream {};
+struct SimtEvent {};
+
+namespace {
+
+constexpr size_t device_bytes = size_t{8} << 30;
+constexpr int usual_shared = 48 * 1024;
+
+// The one device, and what was allocated on it.
+struct Device {
+    simt::DeviceShape shape;
+    std::map<void*, size_t> memory, pinned;
+    size_t used = 0;
+    std::map<const void*, int> most_shared; // by kernel, opted in
+    cudaError_t last = cudaSuccess;
+};
+
+Device& device()
+{
+    static Device one;
+    return one;
+}
+
+cudaError_t remember(cudaError_t status)
+{
+    if (status != cudaSuccess) device().last = status;
+    return status;
+}
+
+cudaError_t allocate(std::map<void*, size_t>& owner, void** data, size_t bytes)
+{
+    *data = nullptr;
+    if (bytes == 0) return cudaSuccess;
+    if (bytes > device_bytes - device().used) return remember(cudaErrorMemoryAllocation);
+    *data = ::operator new (bytes, std::align_val_t{256}, std::nothrow);
+    if (!*data) return remember(cudaErrorMemoryAllocation);
+    std::memset(*data, 0xff, bytes);
+    owner[*data] = bytes;
+    device().used += bytes;
+    return cudaSuccess;
+}
+
+cudaError_t release(std::map<void*, size_t>& owner, void* data)
+{
+    if (!data) return cudaSuccess;
+    const auto found = owner.find(data);
+    if (found == owner.end()) return remember(cudaErrorInvalidValue);
+    device().used -= found->second;
+    owner.erase(found);
+    ::operator delete (data, std::align_val_t{256});
+    return cudaSuccess;
+}
+
+template<class Handle>
+cudaError_t make(Handle** handle)
+{
+    *handle = new Handle;
+    return cudaSuccess;
+}
+
+template<class Handle>
+cudaError_t destroy(Handle* handle)
+{
+    if (!handle) return remember(cudaErrorInvalidValue);
+    delete handle;
+    return cudaSuccess;
+}
+
+cudaError_t attribute_of(cudaDeviceAttr attribute, int& value)
+{
+    const simt::DeviceShape& shape = device().shape;
+    switch (attribute) {
+    case cudaDevAttrMaxThreadsPerBlock:
+        value = 1024;
+        break;
+    case cudaDevAttrMaxSharedMemoryPerBlock:
+        value = usual_shared;
+        break;
+    case cudaDevAttrMultiProcessorCount:
+        value = shape.multiprocessors;
+        break;
+    case cudaDevAttrComputeCapabilityMajor:
+        value = shape.capability / 10;
+        break;
+    case cudaDevAttrComputeCapabilityMinor:
+        value = shape.capability % 10;
+        break;
+    case cudaDevAttrL2CacheSize:
+        value = 1 << 22;
+        break;
+    case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
+        value = shape.most_shared + 1024;
+        break;
+    case cudaDevAttrMaxSharedMemoryPerBlockOptin:
+        value = shape.most_shared;
+        break;
+    default:
+        return remember(cudaErrorInvalidValue);
+    }
+    return cudaSuccess;
+}
+
+bool fits(const dim3& blocks, const dim3& threads)
+{
+    const auto within = [](const dim3& size, unsigned x, unsigned y, unsigned z) {
+        return size.x >= 1 && size.x <= x && size.y >= 1 && size.y <= y && size.z >= 1 && size.z <= z;
+    };
+    return within(blocks, 0x7fffffff, 65535, 65535) && within(threads, 1024, 1024, 64) &&
+           threads.x * threads.y * threads.z <= 1024;
+}
+
+} // namespace
+
+namespace simt {
+
+void set_device(const DeviceShape& shape)
+{
+    device().shape = shape;
+}
+
+cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*body)(const void*),
+                   const void* arguments)
+{
+    if (!fits(config.gridDim, config.blockDim)) return remember(cudaErrorInvalidConfiguration);
+    const auto opted_in = device().most_shared.find(kernel);
+    const int most = opted_in == device().most_shared.end() ? usual_shared : opted_in->second;
+    if (config.dynamicSmemBytes > static_cast<size_t>(most)) return remember(cudaErrorInvalidValue);
+    run({config.gridDim, config.blockDim, config.dynamicSmemBytes}, body, arguments);
+    return cudaSuccess;
+}
+
+} // namespace simt
+
+const char* cudaGetErrorName(cudaError_t error)
+{
+    return error == cudaSuccess ? "cudaSuccess" : "cudaError";
+}
+
+const char* cudaGetErrorString(cudaError_t error)
+{
+    switch (error) {
+    case cudaSuccess:
+        return "no error";
+    case cudaErrorInvalidValue:
+        return "invalid argument";
+    case cudaErrorMemoryAllocation:
+        return "out of memory";
+    case cudaErrorInvalidConfiguration:
+        return "invalid configuration argument";
+    case cudaErrorInvalidDevice:
+        return "invalid device ordinal";
+    default:
+        return "unknown error";
+    }
+}
+
+cudaError_t cudaGetLastError()
+{
+    return std::exchange(device().last, cudaSuccess);
+}
+
+cudaError_t cudaPeekAtLastError()
+{
+    return device().last;
+}
+
+cudaError_t cudaGetDeviceCount(int* count)
+{
+    *count = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int number)
+{
+    return number == 0 ? cudaSuccess : remember(cudaErrorInvalidDevice);
+}
+
+cudaError_t cudaGetDevice(int* number)
+{
+    *number = 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int number)
+{
+    if (number != 0) return remember(cudaErrorInvalidDevice);
+    const simt::DeviceShape& shape = device().shape;
+    *properties = {};
+    std::snprintf(properties->name, sizeof properties->name, "emulated device");
+    properties->totalGlobalMem = device_bytes;
+    properties->sharedMemPerBlock = static_cast<size_t>(usual_shared);
+    properties->sharedMemPerBlockOptin = static_cast<size_t>(shape.most_shared);
+    properties->sharedMemPerMultiprocessor = static_cast<size_t>(shape.most_shared) + 1024;
+    properties->major = shape.capability / 10;
+    properties->minor = shape.capability % 10;
+    properties->multiProcessorCount = shape.multiprocessors;
+    properties->warpSize = warpSize;
+    properties->maxThreadsPerBlock = 1024;
+    return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int number)
+{
+    return number == 0 ? attribute_of(attribute, *value) : remember(cudaErrorInvalidDevice);
+}
+
+cudaError_t cudaDeviceSynchronize()
+{
+    return cudaSuccess;
+}
+
+cudaError_t cudaDriverGetVersion(int* version)
+{
+    *version = 12000;
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int* version)
+{
+    *version = 12000;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total)
+{
+    *total = device_bytes;
+    *free = device_bytes - device().used;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMalloc(void** data, size_t bytes)
+{
+    return allocate(device().memory, data, bytes);
+}
+
+cudaError_t cudaFree(void* data)
+{
+    return release(device().memory, data);
+}
+
+cudaError_t cudaMallocHost(void** data, size_t bytes)
+{
+    return allocate(device().pinned, data, bytes);
+}
+
+cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned)
+{
+    return cudaMallocHost(data, bytes);
+}
+
+cudaError_t cudaFreeHost(void* data)
+{
+    return release(device().pinned, data);
+}
+
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind)
+{
+    if (bytes) std::memmove(to, from, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t)
+{
+    return cudaMemcpy(to, from, bytes, kind);
+}
+
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                         size_t height, cudaMemcpyKind kind)
+{
+    if (width > to_pitch || width > from_pitch) return remember(cudaErrorInvalidValue);
+    for (size_t row = 0; row < height; ++row)
+        cudaMemcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch,
+                   width, kind);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                              size_t height, cudaMemcpyKind kind, cudaStream_t)
+{
+    return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+}
+
+cudaError_t cudaMemset(void* data, int value, size_t bytes)
+{
+    if (bytes) std::memset(data, value, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t)
+{
+    return cudaMemset(data, value, bytes);
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream)
+{
+    return make(stream);
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned)
+{
+    return make(stream);
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    return destroy(stream);
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t)
+{
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t)
+{
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned)
+{
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventCreate(cudaEvent_t* event)
+{
+    return make(event);
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned)
+{
+    return make(event);
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    return destroy(event);
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t)
+{
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t)
+{
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t)
+{
+    return cudaSuccess;
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t)
+{
+    *milliseconds = 0;
+    return cudaSuccess;
+}
+
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value)
+{
+    if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+    if (value > device().shape.most_shared) return remember(cudaErrorInvalidValue);
+    device().most_shared[kernel] = value;
+    return cudaSuccess;
+}

@@ -1,0 +1,180 @@
+// The part of the CUDA runtime that the backend uses, on host memory. All is done when a call returns: streams and
+// events only have to be made and destroyed in pairs.
+#pragma once
+
+#include <cstddef>
+#include <tuple>
+#include <utility>
+
+#include "tests/support/simt/grid.h"
+
+enum cudaError_t {
+    cudaSuccess = 0,
+    cudaErrorInvalidValue = 1,
+    cudaErrorMemoryAllocation = 2,
+    cudaErrorInitializationError = 3,
+    cudaErrorCudartUnloading = 4,
+    cudaErrorInvalidConfiguration = 9,
+    cudaErrorInsufficientDriver = 35,
+    cudaErrorNoDevice = 100,
+    cudaErrorInvalidDevice = 101,
+    cudaErrorInvalidKernelImage = 200,
+    cudaErrorNoKernelImageForDevice = 209,
+    cudaErrorECCUncorrectable = 214,
+    cudaErrorInvalidPtx = 218,
+    cudaErrorUnsupportedPtxVersion = 222,
+    cudaErrorNotReady = 600,
+    cudaErrorIllegalAddress = 700,
+    cudaErrorLaunchOutOfResources = 701,
+    cudaErrorLaunchTimeout = 702,
+    cudaErrorAssert = 710,
+    cudaErrorHardwareStackError = 714,
+    cudaErrorIllegalInstruction = 715,
+    cudaErrorMisalignedAddress = 716,
+    cudaErrorInvalidAddressSpace = 717,
+    cudaErrorInvalidPc = 718,
+    cudaErrorLaunchFailure = 719,
+    cudaErrorSystemNotReady = 802,
+    cudaErrorSystemDriverMismatch = 803,
+    cudaErrorUnknown = 999,
+};
+
+enum cudaMemcpyKind {
+    cudaMemcpyHostToHost,
+    cudaMemcpyHostToDevice,
+    cudaMemcpyDeviceToHost,
+    cudaMemcpyDeviceToDevice,
+    cudaMemcpyDefault
+};
+
+enum cudaFuncAttribute {
+    cudaFuncAttributeMaxDynamicSharedMemorySize,
+    cudaFuncAttributePreferredSharedMemoryCarveout
+};
+
+enum cudaDeviceAttr {
+    cudaDevAttrMaxThreadsPerBlock,
+    cudaDevAttrMaxSharedMemoryPerBlock,
+    cudaDevAttrMultiProcessorCount,
+    cudaDevAttrComputeCapabilityMajor,
+    cudaDevAttrComputeCapabilityMinor,
+    cudaDevAttrL2CacheSize,
+    cudaDevAttrMaxSharedMemoryPerMultiprocessor,
+    cudaDevAttrMaxSharedMemoryPerBlockOptin
+};
+
+struct cudaDeviceProp {
+    char name[256];
+    size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin, sharedMemPerMultiprocessor;
+    int major, minor, multiProcessorCount, warpSize, l2CacheSize, regsPerBlock, maxThreadsPerBlock;
+    int memoryClockRate, memoryBusWidth, clockRate, integrated, ECCEnabled;
+};
+
+struct cudaLaunchAttribute;
+using cudaStream_t = struct SimtStream*;
+using cudaEvent_t = struct SimtEvent*;
+
+struct cudaLaunchConfig_t {
+    dim3 gridDim, blockDim;
+    size_t dynamicSmemBytes = 0;
+    cudaStream_t stream = nullptr;
+    cudaLaunchAttribute* attrs = nullptr;
+    unsigned int numAttrs = 0;
+};
+
+inline constexpr unsigned cudaStreamDefault = 0, cudaStreamNonBlocking = 1;
+inline constexpr unsigned cudaEventDefault = 0, cudaEventBlockingSync = 1, cudaEventDisableTiming = 2;
+inline constexpr unsigned cudaHostAllocDefault = 0, cudaHostAllocPortable = 1;
+
+const char* cudaGetErrorName(cudaError_t error);
+const char* cudaGetErrorString(cudaError_t error);
+cudaError_t cudaGetLastError();
+cudaError_t cudaPeekAtLastError();
+
+cudaError_t cudaGetDeviceCount(int* count);
+cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDevice(int* device);
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
+cudaError_t cudaDeviceSynchronize();
+cudaError_t cudaDriverGetVersion(int* version);
+cudaError_t cudaRuntimeGetVersion(int* version);
+cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
+
+cudaError_t cudaMalloc(void** data, size_t bytes); // filled with ones
+cudaError_t cudaFree(void* data);
+cudaError_t cudaMallocHost(void** data, size_t bytes);
+cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned flags);
+cudaError_t cudaFreeHost(void* data);
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind);
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream = nullptr);
+cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                         size_t height, cudaMemcpyKind kind);
+cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
+                              size_t height, cudaMemcpyKind kind, cudaStream_t stream = nullptr);
+cudaError_t cudaMemset(void* data, int value, size_t bytes);
+cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t stream = nullptr);
+
+template<class T>
+cudaError_t cudaMalloc(T** data, size_t bytes)
+{
+    return cudaMalloc(reinterpret_cast<void**>(data), bytes);
+}
+template<class T>
+cudaError_t cudaMallocHost(T** data, size_t bytes)
+{
+    return cudaMallocHost(reinterpret_cast<void**>(data), bytes);
+}
+
+cudaError_t cudaStreamCreate(cudaStream_t* stream);
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags);
+cudaError_t cudaStreamDestroy(cudaStream_t stream);
+cudaError_t cudaStreamSynchronize(cudaStream_t stream);
+cudaError_t cudaStreamQuery(cudaStream_t stream);
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags = 0);
+cudaError_t cudaEventCreate(cudaEvent_t* event);
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags);
+cudaError_t cudaEventDestroy(cudaEvent_t event);
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
+cudaError_t cudaEventSynchronize(cudaEvent_t event);
+cudaError_t cudaEventQuery(cudaEvent_t event);
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end);
+
+cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value);
+
+namespace simt {
+
+// What the one device says of itself.
+struct DeviceShape {
+    int capability = 90; // 90: sm_90
+    int multiprocessors = 4;
+    int most_shared = 227 * 1024; // bytes of a block, opted in
+};
+void set_device(const DeviceShape& shape);
+
+// Refuses what a device would refuse; runs the grid.
+cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*body)(const void*),
+                   const void* arguments);
+
+template<class... Parameters>
+struct Call {
+    void (*kernel)(Parameters...);
+    std::tuple<Parameters...> arguments;
+    static void make(const void* call)
+    {
+        const Call& self = *static_cast<const Call*>(call);
+        std::apply(self.kernel, self.arguments);
+    }
+};
+
+} // namespace simt
+
+template<class... Parameters, class... Arguments>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
+                               Arguments&&... arguments)
+{
+    static_assert((sizeof(Parameters) + ... + 0) <= 4096, "a kernel's parameters have 4 KiB");
+    const simt::Call<Parameters...> call{kernel, {static_cast<Parameters>(arguments)...}};
+    return simt::launch(*config, reinterpret_cast<const void*>(kernel), simt::Call<Parameters...>::make, &call);
+}

@@ -1,0 +1,307 @@
+// The emulator that the CUDA kernels are tested with: what it runs must come out right, what CUDA forbids must end
+// in a sentence.
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "tests/support/catch.h"
+
+namespace {
+
+constexpr unsigned all_lanes = 0xffffffffu;
+
+template<class... Parameters, class... Arguments>
+cudaError_t launch(dim3 grid, dim3 block, size_t shared, void (*kernel)(Parameters...), Arguments... arguments)
+{
+    cudaLaunchConfig_t config{};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.dynamicSmemBytes = shared;
+    return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
+void in_both_orders(const std::function<void()>& body)
+{
+    for (const simt::Order order : {simt::Order::Ascending, simt::Order::Descending}) {
+        INFO("order " << static_cast<int>(order));
+        simt::set_order(order);
+        body();
+    }
+    simt::set_order(simt::Order::Ascending);
+}
+
+std::string misuse_of(const std::function<void()>& body)
+{
+    try {
+        body();
+    } catch (const simt::Misuse& misuse) {
+        return misuse.what();
+    }
+    return "nothing was wrong";
+}
+
+__device__ float warp_sum(float x)
+{
+    for (int reach = 16; reach > 0; reach /= 2)
+        x += __shfl_xor_sync(all_lanes, x, reach);
+    return x;
+}
+
+__global__ void block_sums(const float* x, float* sums, int count)
+{
+    __shared__ float parts[32];
+    const int at = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+    const float sum = warp_sum(at < count ? x[at] : 0.0f);
+    if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = sum;
+    __syncthreads();
+    if (threadIdx.x >= 32) return;
+    const float total = warp_sum(threadIdx.x < blockDim.x / 32 ? parts[threadIdx.x] : 0.0f);
+    if (threadIdx.x == 0) sums[blockIdx.x] = total;
+}
+
+TEST_CASE("blocks sum with barriers and shuffles")
+{
+    in_both_orders([] {
+        for (const unsigned threads : {32u, 96u, 256u, 1024u}) {
+            const unsigned blocks = 5, count = blocks * threads - 7;
+            std::vector<float> x(count), sums(blocks, std::nanf(""));
+            std::mt19937 random(threads);
+            for (float& v : x)
+                v = static_cast<float>(random() % 1000);
+            REQUIRE(launch(blocks, threads, 0, block_sums, x.data(), sums.data(), static_cast<int>(count)) ==
+                    cudaSuccess);
+            for (unsigned b = 0; b < blocks; ++b) {
+                const auto from = x.begin() + b * threads, to = b + 1 < blocks ? from + threads : x.end();
+                CHECK(sums[b] == std::accumulate(from, to, 0.0f));
+            }
+        }
+    });
+}
+
+__global__ void shuffles(int* out)
+{
+    const int x = static_cast<int>(threadIdx.x) * 10;
+    int* const mine = out + threadIdx.x * 8;
+    mine[0] = __shfl_sync(all_lanes, x, 7);
+    mine[1] = __shfl_sync(all_lanes, x, 3, 8);
+    mine[2] = __shfl_up_sync(all_lanes, x, 2);
+    mine[3] = __shfl_down_sync(all_lanes, x, 5);
+    mine[4] = __shfl_xor_sync(all_lanes, x, 9);
+    mine[5] = static_cast<int>(__ballot_sync(all_lanes, threadIdx.x % 5 == 0));
+    mine[6] = __any_sync(all_lanes, threadIdx.x == 31) + 2 * __all_sync(all_lanes, threadIdx.x != 31);
+    mine[7] = static_cast<int>(__shfl_down_sync(all_lanes, static_cast<int64_t>(x) << 33, 1, 4) >> 33);
+}
+
+TEST_CASE("shuffles and votes give each lane what CUDA gives it")
+{
+    in_both_orders([] {
+        std::vector<int> out(32 * 8, -1);
+        REQUIRE(launch(1, 32, 0, shuffles, out.data()) == cudaSuccess);
+        unsigned fives = 0;
+        for (unsigned lane = 0; lane < 32; lane += 5)
+            fives |= 1u << lane;
+        for (int lane = 0; lane < 32; ++lane) {
+            CAPTURE(lane);
+            const std::vector<int> got(out.begin() + lane * 8, out.begin() + lane * 8 + 8);
+            CHECK(got == std::vector<int>{70, (lane / 8 * 8 + 3) * 10, (lane < 2 ? lane : lane - 2) * 10,
+                                          (lane < 27 ? lane + 5 : lane) * 10, (lane ^ 9) * 10,
+                                          static_cast<int>(fives), 1, (lane % 4 == 3 ? lane : lane + 1) * 10});
+        }
+    });
+}
+
+// Warp w does w rounds of shuffles, so that warps come to the barrier at very different times.
+__global__ void diverging_warps(int* out)
+{
+    __shared__ int rounds[4];
+    const int warp = static_cast<int>(threadIdx.x / 32);
+    int x = static_cast<int>(threadIdx.x % 32);
+    for (int round = 0; round < warp * 3; ++round)
+        x = __shfl_sync(all_lanes, x, x + 1 & 31);
+    if (warp % 2 == 0) {
+        __syncwarp();
+        x += 1000 * static_cast<int>(__ballot_sync(all_lanes, x == 0) != 0);
+    }
+    if (threadIdx.x % 32 == 31) rounds[warp] = x;
+    __syncthreads();
+    out[threadIdx.x] = rounds[3 - warp];
+}
+
+TEST_CASE("warps of a block go their own ways between barriers")
+{
+    in_both_orders([] {
+        std::vector<int> out(128, -1);
+        REQUIRE(launch(1, 128, 0, diverging_warps, out.data()) == cudaSuccess);
+        const auto last_lane = [](int warp) {
+            std::vector<int> x(32);
+            std::iota(x.begin(), x.end(), 0);
+            for (int round = 0; round < warp * 3; ++round) {
+                const std::vector<int> before = x;
+                for (int& v : x)
+                    v = before[static_cast<size_t>((v + 1) & 31)];
+            }
+            return x[31] + (warp % 2 == 0 && std::count(x.begin(), x.end(), 0) ? 1000 : 0);
+        };
+        for (int t = 0; t < 128; ++t)
+            CHECK(out[static_cast<size_t>(t)] == last_lane(3 - t / 32));
+    });
+}
+
+// Reverses the block's part of x through dynamic shared memory.
+__global__ void reverse(uint32_t* x, uint32_t* not_written)
+{
+    auto* const shared = static_cast<uint32_t*>(simt::block_shared());
+    const unsigned n = blockDim.x * blockDim.y, t = threadIdx.y * blockDim.x + threadIdx.x;
+    const unsigned block = blockIdx.z * gridDim.y + blockIdx.y;
+    not_written[block * n + t] = shared[t];
+    __syncthreads();
+    shared[t] = x[block * n + t];
+    __syncthreads();
+    x[block * n + t] = shared[n - 1 - t];
+}
+
+TEST_CASE("dynamic shared memory belongs to a block and begins as ones")
+{
+    in_both_orders([] {
+        const unsigned n = 24 * 3, blocks = 6;
+        std::vector<uint32_t> x(n * blocks), ones(n * blocks);
+        std::iota(x.begin(), x.end(), 0u);
+        REQUIRE(launch(dim3(1, 2, 3), dim3(24, 3), n * 4, reverse, x.data(), ones.data()) == cudaSuccess);
+        for (unsigned i = 0; i < n * blocks; ++i)
+            CHECK(x[i] == i / n * n + (n - 1 - i % n));
+        CHECK(ones == std::vector<uint32_t>(n * blocks, all_lanes));
+    });
+}
+
+__global__ void count_up(uint32_t* counter, uint32_t* most)
+{
+    atomicAdd(counter, threadIdx.x);
+    atomicMax(most, blockIdx.x * 7);
+}
+
+TEST_CASE("atomics count every thread of every block")
+{
+    uint32_t counter = 5, most = 0;
+    REQUIRE(launch(9, 33, 0, count_up, &counter, &most) == cudaSuccess);
+    CHECK(counter == 5 + 9 * 32 * 33 / 2);
+    CHECK(most == 56);
+}
+
+// In this order, a thread that reads what its neighbour writes without a barrier between finds something else.
+__global__ void neighbours(int* out, bool wait)
+{
+    auto* const shared = static_cast<int*>(simt::block_shared());
+    shared[threadIdx.x] = static_cast<int>(threadIdx.x);
+    if (wait) __syncthreads();
+    out[threadIdx.x] = shared[(threadIdx.x + 1) % blockDim.x];
+}
+
+TEST_CASE("a missing barrier shows as a difference between orders")
+{
+    for (const bool wait : {true, false}) {
+        std::vector<std::vector<int>> results;
+        in_both_orders([&] {
+            std::vector<int> out(64);
+            REQUIRE(launch(1, 64, 64 * 4, neighbours, out.data(), wait) == cudaSuccess);
+            results.push_back(out);
+        });
+        CHECK((results[0] == results[1]) == wait);
+    }
+}
+
+enum class Wrong { LeavesEarly, OtherBarrier, LaneLeaves, OtherExchange, Mask, Throws };
+
+__global__ void breaks_a_rule(Wrong wrong, unsigned who)
+{
+    const bool me = threadIdx.x == who;
+    if (wrong == Wrong::LeavesEarly && me) return;
+    if (wrong == Wrong::Throws && me) throw 17;
+    if (wrong == Wrong::OtherBarrier && me)
+        __syncthreads();
+    else
+        __syncthreads();
+    if (wrong == Wrong::LaneLeaves && me) return;
+    if (wrong == Wrong::OtherExchange && me)
+        __syncwarp();
+    else
+        warp_sum(1.0f);
+    if (wrong == Wrong::Mask) __shfl_sync(me ? 1u : all_lanes, 0, 0);
+}
+
+TEST_CASE("barriers that not all threads reach end in a sentence")
+{
+    using Catch::Contains;
+    for (const unsigned who : {0u, 5u, 40u, 95u}) {
+        const auto message = [&](Wrong wrong) {
+            return misuse_of([&] { launch(2, 96, 0, breaks_a_rule, wrong, who); });
+        };
+        const std::string thread = "thread " + std::to_string(who);
+        CHECK_THAT(message(Wrong::LeavesEarly), Contains("block (0, 0, 0) cannot go on") &&
+                                                    Contains("waits at the barrier of simt_test.cpp:") &&
+                                                    Contains(thread + " has ended"));
+        CHECK_THAT(message(Wrong::OtherBarrier), Contains("is at the barrier of simt_test.cpp:") &&
+                                                     Contains("while others of its block wait at the one of"));
+        CHECK_THAT(message(Wrong::LaneLeaves),
+                   Contains("waits at the warp operation of") && Contains(thread + " has ended"));
+        CHECK_THAT(message(Wrong::OtherExchange), Contains("while others of its warp wait at the one of"));
+        CHECK_THAT(message(Wrong::Mask), Contains("a mask that is not full"));
+        CHECK_THROWS_AS(launch(2, 96, 0, breaks_a_rule, Wrong::Throws, who), int);
+    }
+    // Nothing of a block that could not go on is left for the next one.
+    std::vector<float> x(64, 1.0f), sums(1);
+    REQUIRE(launch(1, 64, 0, block_sums, x.data(), sums.data(), 64) == cudaSuccess);
+    CHECK(sums[0] == 64);
+}
+
+TEST_CASE("a warp that is not full cannot exchange")
+{
+    std::vector<float> x(40, 1.0f), sums(1);
+    CHECK_THAT(misuse_of([&] { launch(1, 40, 0, block_sums, x.data(), sums.data(), 40); }),
+               Catch::Contains("whose warp is not full"));
+}
+
+__global__ void nothing() {}
+
+TEST_CASE("what a device would refuse is refused")
+{
+    CHECK(launch(0, 32, 0, nothing) == cudaErrorInvalidConfiguration);
+    CHECK(launch(1, 1025, 0, nothing) == cudaErrorInvalidConfiguration);
+    CHECK(launch(dim3(1, 65536), 32, 0, nothing) == cudaErrorInvalidConfiguration);
+    CHECK(launch(1, 32, 49 * 1024, nothing) == cudaErrorInvalidValue);
+    const auto* kernel = reinterpret_cast<const void*>(&nothing);
+    CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20) ==
+          cudaErrorInvalidValue);
+    CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 64 * 1024) == cudaSuccess);
+    CHECK(launch(1, 32, 49 * 1024, nothing) == cudaSuccess);
+    CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+    CHECK(cudaGetLastError() == cudaSuccess);
+}
+
+TEST_CASE("device memory is accounted for, begins as ones and is freed once")
+{
+    size_t before = 0, during = 0, total = 0;
+    REQUIRE(cudaMemGetInfo(&before, &total) == cudaSuccess);
+    uint32_t* data = nullptr;
+    REQUIRE(cudaMalloc(&data, 1000) == cudaSuccess);
+    REQUIRE(cudaMemGetInfo(&during, &total) == cudaSuccess);
+    CHECK(before - during == 1000);
+    CHECK(reinterpret_cast<uintptr_t>(data) % 256 == 0);
+    std::vector<uint32_t> host(250);
+    REQUIRE(cudaMemcpy(host.data(), data, 1000, cudaMemcpyDeviceToHost) == cudaSuccess);
+    CHECK(host == std::vector<uint32_t>(250, all_lanes));
+    CHECK(cudaFree(data) == cudaSuccess);
+    CHECK(cudaFree(data) == cudaErrorInvalidValue);
+    CHECK(cudaMalloc(&data, size_t{1} << 60) == cudaErrorMemoryAllocation);
+    CHECK(data == nullptr);
+    cudaGetLastError();
+}
+
+} // namespace
