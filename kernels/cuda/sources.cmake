@@ -6,12 +6,17 @@ set(CUDA_BACKEND_SOURCES
     cuda_error.cpp
     cuda_weight.cu
     decode_attention.cu
+    dequantise.cu
     device_memory.cpp
     embed.cu
+    gemm.cu
+    gemv.cu
     kv_rows.cu
     linear.cu
+    multiply.cu
     page_bounds.cu
     prefill_attention.cu
+    rms_norm.cu
     send_ring.cpp
     stage.cu
     swiglu.cu)
