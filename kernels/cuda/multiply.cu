@@ -134,10 +134,12 @@ __global__ void __launch_bounds__(Shape::threads) multiply_kernel(Multiply args)
     products.store(args, block_m, block_n);
 }
 
-// F32: 64 x 64 per block, 4 x 4 per thread, in ascending k.
+// F32: 64 x 64 per block, 4 x 4 per thread, in ascending k. Sums are cut every 256 columns: rounding errors grow
+// with their length.
 struct Exact {
     static constexpr int side = 64, depth = 16, per_thread = 4;
     static constexpr int threads = (side / per_thread) * (side / per_thread);
+    static constexpr int sum_columns = 256;
     static constexpr int row = side + 4; // floats of one k, with room against bank conflicts
 };
 
@@ -158,7 +160,7 @@ __global__ void __launch_bounds__(Exact::threads) multiply_exact_kernel(Multiply
     const int64_t block_m = blockIdx.x * static_cast<int64_t>(Exact::side);
     const int64_t block_n = blockIdx.y * static_cast<int64_t>(Exact::side);
     const int m = static_cast<int>(threadIdx.x) / across * per, n = static_cast<int>(threadIdx.x) % across * per;
-    float sums[per][per] = {};
+    float totals[per][per] = {}, sums[per][per] = {};
     for (int64_t k = 0; k < args.a.cols; k += Exact::depth) {
         __syncthreads();
         fetch_exact(a, args.a, block_m, k);
@@ -168,10 +170,15 @@ __global__ void __launch_bounds__(Exact::threads) multiply_exact_kernel(Multiply
             for (int i = 0; i < per; ++i)
                 for (int j = 0; j < per; ++j)
                     sums[i][j] += a[d][m + i] * b[d][n + j];
+        if (k % Exact::sum_columns == Exact::sum_columns - Exact::depth || k + Exact::depth >= args.a.cols)
+            unrolled<per * per>([&](int e) {
+                totals[e / per][e % per] += sums[e / per][e % per];
+                sums[e / per][e % per] = 0;
+            });
     }
     unrolled<per * per>([&](int e) {
         const int64_t r = block_m + m + e / per, c = block_n + n + e % per;
-        if (r < args.a.rows && c < args.b.rows) finish_element(args, r, c, sums[e / per][e % per]);
+        if (r < args.a.rows && c < args.b.rows) finish_element(args, r, c, totals[e / per][e % per]);
     });
 }
 
