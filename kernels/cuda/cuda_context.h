@@ -39,6 +39,7 @@ enum class ScratchUse {
     RotatedKeys,
     Scores,     // weights of decode attention, log-sum-exp of prefill
     Partials,   // of splits
+    Tickets,    // of splits that are done; zero between calls
     PageScores, // of retrieval
     ReadRanks,
     RowStatistics,

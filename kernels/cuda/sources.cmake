@@ -6,6 +6,7 @@ set(CUDA_BACKEND_SOURCES
     cuda_error.cpp
     cuda_weight.cu
     decode_attention.cu
+    decode_signals.cu
     dequantise.cu
     device_memory.cpp
     embed.cu
@@ -15,7 +16,10 @@ set(CUDA_BACKEND_SOURCES
     linear.cu
     multiply.cu
     page_bounds.cu
+    page_retrieval.cu
     prefill_attention.cu
+    prefill_rows.cu
+    prefill_signals.cu
     rms_norm.cu
     send_ring.cpp
     stage.cu

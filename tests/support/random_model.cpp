@@ -3,12 +3,17 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <random>
+#include <stdexcept>
 #include <unistd.h>
 #include <vector>
 
 namespace palimpsest::tests {
 namespace {
+
+using kernels::DType;
+using kernels::row_bytes;
 
 class Bytes {
 public:
@@ -56,6 +61,14 @@ struct Tensor {
     uint64_t cols, rows; // rows 0: a vector
 };
 
+// As GGUF numbers them.
+uint32_t gguf_type(DType type)
+{
+    if (type == DType::F16) return 1;
+    if (type == DType::Q8_0) return 8;
+    return type == DType::BF16 ? 30 : 0;
+}
+
 std::vector<Tensor> tensors_of(const RandomModelShape& s)
 {
     const auto u = [](int32_t x) { return static_cast<uint64_t>(x); };
@@ -73,7 +86,7 @@ std::vector<Tensor> tensors_of(const RandomModelShape& s)
         tensors.push_back({b + "ffn_down.weight", u(s.ffn), u(s.dim)});
     }
     tensors.push_back({"output_norm.weight", u(s.dim), 0});
-    tensors.push_back({"output.weight", u(s.dim), u(s.vocabulary)});
+    if (!s.tied) tensors.push_back({"output.weight", u(s.dim), u(s.vocabulary)});
     return tensors;
 }
 
@@ -82,9 +95,18 @@ uint64_t padded(uint64_t bytes)
     return (bytes + 31) / 32 * 32;
 }
 
-} // namespace
+DType type_of(const Tensor& t, const RandomModelShape& s)
+{
+    return t.rows ? s.type : DType::F32; // norms
+}
 
-std::filesystem::path random_model(const RandomModelShape& s)
+uint64_t bytes_of(const Tensor& t, const RandomModelShape& s)
+{
+    const int64_t row = row_bytes(type_of(t, s), static_cast<int64_t>(t.cols));
+    return static_cast<uint64_t>(row) * std::max<uint64_t>(t.rows, 1);
+}
+
+Bytes keys_of(const RandomModelShape& s)
 {
     const auto u = [](int32_t x) { return static_cast<uint32_t>(x); };
     Bytes meta;
@@ -102,8 +124,11 @@ std::filesystem::path random_model(const RandomModelShape& s)
     meta.key_u32("llama.rope.dimension_count", u(s.head_dim));
     meta.key_f32("llama.rope.freq_base", 10000.0f);
     meta.key_u32("llama.vocab_size", u(s.vocabulary));
+    return meta;
+}
 
-    const std::vector<Tensor> tensors = tensors_of(s);
+std::string header_of(const RandomModelShape& s, const std::vector<Tensor>& tensors)
+{
     Bytes table;
     uint64_t offset = 0;
     for (const Tensor& t : tensors) {
@@ -111,37 +136,131 @@ std::filesystem::path random_model(const RandomModelShape& s)
         table.number<uint32_t>(t.rows ? 2 : 1);
         table.number(t.cols);
         if (t.rows) table.number(t.rows);
-        table.number<uint32_t>(0); // f32
+        table.number<uint32_t>(gguf_type(type_of(t, s)));
         table.number(offset);
-        offset += padded(t.cols * std::max<uint64_t>(t.rows, 1) * 4);
+        offset += padded(bytes_of(t, s));
     }
-
+    const Bytes meta = keys_of(s);
     Bytes head;
     head.number<uint32_t>(0x46554747);
     head.number<uint32_t>(3);
     head.number<uint64_t>(tensors.size());
     head.number<uint64_t>(meta.keys);
+    std::string text = head.bytes() + meta.bytes() + table.bytes();
+    text.resize(padded(text.size()), '\0');
+    return text;
+}
 
+float deviation(const Tensor& t, const RandomModelShape& s)
+{
+    return s.weight_scale * 2.0f / std::sqrt(static_cast<float>(t.cols));
+}
+
+// Every value drawn on its own.
+class DrawnValues {
+public:
+    explicit DrawnValues(const RandomModelShape& shape) : shape_(shape), random_(shape.seed) {}
+    void write(std::ofstream& file, const Tensor& t)
+    {
+        const float scale = t.rows ? deviation(t, shape_) : 0.1f;
+        std::vector<float> values(t.cols * std::max<uint64_t>(t.rows, 1));
+        for (float& x : values)
+            x = (t.rows ? 0.0f : 1.0f) + scale * normal_(random_);
+        file.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * 4));
+    }
+
+private:
+    const RandomModelShape& shape_;
+    std::mt19937_64 random_;
+    std::normal_distribution<float> normal_;
+};
+
+// Rows of a matrix lie one after the other in a pool of a few megabytes, from a random element of it on.
+class PooledValues {
+public:
+    explicit PooledValues(const RandomModelShape& shape) : shape_(shape), random_(shape.seed) {}
+    void write(std::ofstream& file, const Tensor& t)
+    {
+        const std::string& pool = pool_of(t);
+        const uint64_t block = static_cast<uint64_t>(row_bytes(shape_.type, 32)); // of 32 elements, in every type
+        uint64_t at = random_() % (pool.size() / block) * block;
+        for (uint64_t left = bytes_of(t, shape_); left > 0; at = 0) {
+            const uint64_t count = std::min<uint64_t>(left, pool.size() - at);
+            file.write(pool.data() + at, static_cast<std::streamsize>(count));
+            left -= count;
+        }
+    }
+
+private:
+    // One pool for each width, since the width decides the size of the values.
+    const std::string& pool_of(const Tensor& t)
+    {
+        std::string& pool = pools_[t.cols];
+        if (!pool.empty()) return pool;
+        constexpr int64_t blocks = 65521; // a prime: rows do not repeat in step with it
+        constexpr int64_t count = 32 * blocks;
+        pool.resize(static_cast<size_t>(row_bytes(shape_.type, count)));
+        if (shape_.type == DType::Q8_0)
+            fill_blocks(pool, deviation(t, shape_));
+        else
+            fill_values(pool, count, deviation(t, shape_));
+        return pool;
+    }
+    void fill_values(std::string& pool, int64_t count, float scale)
+    {
+        std::normal_distribution<float> normal(0.0f, scale);
+        std::vector<float> values(static_cast<size_t>(count));
+        for (float& x : values)
+            x = normal(random_);
+        kernels::from_f32(shape_.type, values.data(), reinterpret_cast<std::byte*>(pool.data()), count);
+    }
+    void fill_blocks(std::string& pool, float scale)
+    {
+        constexpr float deviation_of_bytes = 73.3f; // uniform in [-127, 127]
+        for (size_t at = 0; at < pool.size(); at += sizeof(kernels::BlockQ8_0)) {
+            kernels::BlockQ8_0 block;
+            const float u = 0.8f + 0.4f * static_cast<float>(random_() % 1000) / 1000.0f;
+            block.scale = kernels::f32_to_f16(scale / deviation_of_bytes * u);
+            for (int8_t& q : block.q)
+                q = static_cast<int8_t>(static_cast<int>(random_() % 255) - 127);
+            std::memcpy(pool.data() + at, &block, sizeof block);
+        }
+    }
+
+    const RandomModelShape& shape_;
+    std::mt19937_64 random_;
+    std::map<uint64_t, std::string> pools_;
+};
+
+} // namespace
+
+void write_random_model(const RandomModelShape& s, const std::filesystem::path& path)
+{
+    std::ofstream file(path, std::ios::binary);
+    const std::vector<Tensor> tensors = tensors_of(s);
+    file << header_of(s, tensors);
+    DrawnValues drawn(s);
+    PooledValues pooled(s);
+    for (const Tensor& t : tensors) {
+        if (type_of(t, s) == DType::F32)
+            drawn.write(file, t);
+        else
+            pooled.write(file, t);
+        const uint64_t bytes = bytes_of(t, s);
+        file << std::string(padded(bytes) - bytes, '\0');
+    }
+    file.flush();
+    if (!file) throw std::runtime_error("cannot write " + path.string());
+}
+
+std::filesystem::path random_model(const RandomModelShape& s)
+{
     const auto path =
         std::filesystem::temp_directory_path() /
         ("palimpsest-random-" + std::to_string(getpid()) + "-" + std::to_string(s.layers) + "-" +
          std::to_string(s.dim) + "-" + std::to_string(s.heads) + "-" + std::to_string(s.kv_heads) + "-" +
          std::to_string(s.head_dim) + "-" + std::to_string(s.context) + "-" + std::to_string(s.seed) + ".gguf");
-    std::ofstream file(path, std::ios::binary);
-    const std::string text = head.bytes() + meta.bytes() + table.bytes();
-    file << text << std::string(padded(text.size()) - text.size(), '\0');
-    std::mt19937_64 random(s.seed);
-    std::normal_distribution<float> normal;
-    for (const Tensor& t : tensors) {
-        const uint64_t count = t.cols * std::max<uint64_t>(t.rows, 1);
-        const float scale = t.rows ? s.weight_scale * 2.0f / std::sqrt(static_cast<float>(t.cols)) : 0.1f;
-        std::vector<float> values(count);
-        for (float& x : values)
-            x = (t.rows ? 0.0f : 1.0f) + scale * normal(random);
-        std::string bytes(padded(count * 4), '\0');
-        std::memcpy(bytes.data(), values.data(), count * 4);
-        file << bytes;
-    }
+    write_random_model(s, path);
     return path;
 }
 

@@ -1,9 +1,11 @@
-// A GGUF file of random f32 weights, for tests that need a shape and not a meaning.
+// A GGUF file of random weights, for tests and measurements that need a shape and not a meaning.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
+
+#include "kernels/base/dtype.h"
 
 namespace palimpsest::tests {
 
@@ -18,9 +20,16 @@ struct RandomModelShape {
     int32_t context = 4096;
     float weight_scale = 0.5f; // large enough that attention is far from uniform
     uint64_t seed = 1;
+    // Other types than f32: of the matrices, which are then filled from one pool of random rows, so that a file of
+    // gigabytes takes seconds.
+    kernels::DType type = kernels::DType::F32;
+    bool tied = false; // no output matrix of its own
 };
 
-// Writes the file into the temporary folder (one name per shape) and returns its path. No tokenizer, untied.
+// Throws std::runtime_error if the file cannot be written. No tokenizer.
+void write_random_model(const RandomModelShape& shape, const std::filesystem::path& path);
+
+// Writes the file into the temporary folder (one name per shape) and returns its path.
 std::filesystem::path random_model(const RandomModelShape& shape);
 
 } // namespace palimpsest::tests

@@ -1,0 +1,70 @@
+// Reductions and selection by a whole block, in a fixed order. Every thread of the block must take part, and gets
+// the result.
+#pragma once
+
+#include "kernels/cuda/device.h"
+
+namespace palimpsest::kernels::cuda {
+
+// combine(a, b) of all threads' values. REQUIRES: a block of `threads`, a power of two.
+template<int threads, class T, class Combine>
+__device__ inline T block_reduce(T x, Combine&& combine)
+{
+    __shared__ T parts[threads];
+    const auto self = static_cast<int>(threadIdx.x);
+    parts[self] = x;
+    __syncthreads();
+    for (int reach = threads / 2; reach > 0; reach /= 2) {
+        if (self < reach) parts[self] = combine(parts[self], parts[self + reach]);
+        __syncthreads();
+    }
+    const T all = parts[0];
+    __syncthreads(); // before another call writes
+    return all;
+}
+
+template<int threads, class T>
+__device__ inline T block_sum(T x)
+{
+    return block_reduce<threads>(x, [](T a, T b) { return a + b; });
+}
+
+template<int threads>
+__device__ inline float block_max(float x)
+{
+    return block_reduce<threads>(x, [](float a, float b) { return fmaxf(a, b); });
+}
+
+// What the threads before this one brought, summed.
+template<int threads>
+__device__ inline uint32_t block_sum_before(uint32_t x)
+{
+    __shared__ uint32_t sums[threads];
+    const auto self = static_cast<int>(threadIdx.x);
+    sums[self] = x;
+    __syncthreads();
+    for (int reach = 1; reach < threads; reach *= 2) {
+        const uint32_t before = self >= reach ? sums[self - reach] : 0;
+        __syncthreads();
+        sums[self] += before;
+        __syncthreads();
+    }
+    const uint32_t upto = sums[self];
+    __syncthreads();
+    return upto - x;
+}
+
+// The largest t with holds(t), bit by bit from `top_bit` down; 0 if there is none. REQUIRES: what holds for t holds
+// for all below it, and every thread gets the same answers.
+template<class Holds>
+__device__ inline uint32_t largest(int top_bit, Holds&& holds)
+{
+    uint32_t t = 0;
+    for (int bit = top_bit; bit >= 0; --bit) {
+        const uint32_t next = t | (1u << bit);
+        if (holds(next)) t = next;
+    }
+    return t;
+}
+
+} // namespace palimpsest::kernels::cuda

@@ -1,0 +1,424 @@
+// Everything that moves rows of keys and values within lists and out of them, and takes ranks out of order lists.
+//
+// Rows are cut into columns of 32 bytes, and where a kernel moves rows in place one block moves one column of one
+// list's keys or values: no block reads what another writes. Rows then move down in ascending tiles, and a block
+// loads all of a tile before it stores any of it.
+#include "kernels/cuda/kernels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "kernels/cuda/device.h"
+
+namespace palimpsest::kernels::cuda {
+namespace {
+
+constexpr int block_threads = 256;
+constexpr int column_bytes = 32; // what memory is read in
+constexpr int tile_moves = 4;    // moves that one thread has in flight
+constexpr size_t most_scratch = size_t{32} << 20;
+
+// The vectors of 16 bytes, or less where rows do not divide by that.
+template<class Use>
+void with_vector(int64_t bytes, Use&& use)
+{
+    if (bytes % 16 == 0) return use(uint4());
+    if (bytes % 8 == 0) return use(uint2());
+    if (bytes % 4 == 0) return use(uint32_t());
+    use(uint16_t());
+}
+
+// Keys and values of the lists of one layer, in vectors.
+template<class Vector>
+struct PagedRows {
+    Vector *keys, *values;
+    const uint32_t* pages; // [heads, page_stride]
+    int64_t page_stride;
+    int32_t vectors; // of one row
+
+    __device__ Vector* row(bool of_values, int64_t head, int64_t row) const
+    {
+        const int64_t page = pages[head * page_stride + row / page_rows];
+        return (of_values ? values : keys) + (page * page_rows + row % page_rows) * vectors;
+    }
+};
+
+template<class Vector>
+PagedRows<Vector> paged_rows(const HeadShape& shape, const KvPool& pool, const KvLists& lists)
+{
+    return {reinterpret_cast<Vector*>(pool.keys), reinterpret_cast<Vector*>(pool.values), lists.pages,
+            lists.page_stride,
+            static_cast<int32_t>(row_bytes(pool.type, shape.head_dim) / static_cast<int64_t>(sizeof(Vector)))};
+}
+
+template<class Vector>
+constexpr int column_vectors()
+{
+    return column_bytes / static_cast<int>(sizeof(Vector));
+}
+
+// A block's vectors of a tile: thread t moves vector t % column of rows t / column, t / column + block / column,
+// ...
+template<class Vector>
+struct ColumnPart {
+    static constexpr int column = column_vectors<Vector>();
+    static constexpr int rows_at_once = block_threads / column;
+    static constexpr int tile = rows_at_once * tile_moves;
+    static_assert(block_threads % column == 0);
+
+    __device__ static int vector() { return static_cast<int>(blockIdx.x * column + threadIdx.x % column); }
+    __device__ static int row(int move) { return static_cast<int>(threadIdx.x / column) + move * rows_at_once; }
+};
+
+// What is done with one list: ranks[begin + i], i < count, and what the kernel says of `first` and `used`.
+struct ListRanks {
+    int32_t begin, first, count, used;
+};
+
+struct SentRanks {
+    const ListRanks* lists; // [heads]
+    const uint32_t* ranks;
+};
+
+// Ranks of all lists of a layer, sent in one piece. Kept between calls, so that a decoded token allocates nothing.
+class RankPacker {
+public:
+    void start(int64_t heads)
+    {
+        lists_ = heads;
+        words_.assign(static_cast<size_t>(heads) * header_words, 0);
+    }
+    void add(int64_t head, int32_t first, int32_t used, std::span<const uint32_t> ranks)
+    {
+        const ListRanks list{static_cast<int32_t>(count()), first, static_cast<int32_t>(ranks.size()), used};
+        std::memcpy(words_.data() + static_cast<size_t>(head) * header_words, &list, sizeof list);
+        words_.insert(words_.end(), ranks.begin(), ranks.end());
+    }
+    size_t count() const { return words_.size() - static_cast<size_t>(lists_) * header_words; }
+
+    // Small blocks go through the context's ring, others through scratch.
+    SentRanks send(CudaContext& context, ScratchUse use) const
+    {
+        constexpr size_t most_in_ring = size_t{256} << 10;
+        const size_t bytes = words_.size() * sizeof(uint32_t);
+        if (bytes <= most_in_ring) return parts(context.send(std::span<const uint32_t>(words_)));
+        uint32_t* device = context.scratch<uint32_t>(use, words_.size());
+        check(cudaMemcpyAsync(device, words_.data(), bytes, cudaMemcpyHostToDevice, context.stream()));
+        context.finish(); // the next call overwrites the words
+        return parts(device);
+    }
+
+private:
+    static constexpr size_t header_words = sizeof(ListRanks) / sizeof(uint32_t);
+
+    SentRanks parts(const uint32_t* words) const
+    {
+        return {reinterpret_cast<const ListRanks*>(words), words + static_cast<size_t>(lists_) * header_words};
+    }
+
+    int64_t lists_ = 0;
+    std::vector<uint32_t> words_;
+};
+
+// ---- compact
+
+template<class Vector>
+struct Staged {
+    const Vector *keys, *values;
+    int64_t capacity;
+};
+
+// Ranks[begin + i] of `kept` ++ chunk become rank first + i. A block per column, keys or values, list.
+template<class Vector>
+__global__ void __launch_bounds__(block_threads)
+    compact_kernel(PagedRows<Vector> rows, Staged<Vector> staged, SentRanks kept)
+{
+    using Part = ColumnPart<Vector>;
+    const bool of_values = blockIdx.y == 1;
+    const int vector = Part::vector();
+    const int64_t head = blockIdx.z;
+    const ListRanks moved = kept.lists[head];
+    const Vector* chunk = (of_values ? staged.values : staged.keys) + head * staged.capacity * rows.vectors;
+    for (int tile = 0; tile < moved.count; tile += Part::tile) {
+        Vector held[tile_moves];
+#pragma unroll
+        for (int move = 0; move < tile_moves; ++move) {
+            const int i = tile + Part::row(move);
+            if (i >= moved.count || vector >= rows.vectors) continue;
+            const int64_t from = kept.ranks[moved.begin + i];
+            const Vector* row =
+                from < moved.used ? rows.row(of_values, head, from) : chunk + (from - moved.used) * rows.vectors;
+            held[move] = row[vector];
+        }
+        __syncthreads();
+#pragma unroll
+        for (int move = 0; move < tile_moves; ++move) {
+            const int i = tile + Part::row(move);
+            if (i >= moved.count || vector >= rows.vectors) continue;
+            rows.row(of_values, head, moved.first + i)[vector] = held[move];
+        }
+    }
+}
+
+// How many of the kept ranks are in place: they ascend, so those are a prefix.
+int32_t in_place(const uint32_t* kept, int32_t count)
+{
+    int32_t low = 0, high = count;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (kept[middle] == static_cast<uint32_t>(middle))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// ---- drop
+
+// The rank of the survivor that has `survivor` others below it.
+__device__ int64_t survivor_rank(const uint32_t* dropped, int32_t count, int64_t survivor)
+{
+    int32_t low = 0, high = count; // dropped ranks below it
+    while (low < high) {
+        const int32_t middle = (low + high) / 2;
+        if (dropped[middle] <= survivor + middle)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return survivor + low;
+}
+
+// Where dropping one rank after the other would leave the row of dropped[i]. Survivors go before the rows dropped
+// so far by changing places with the first of these: while j + 1 are dropped, a row that survivor p takes the place
+// of goes to p + j + 1.
+__device__ int64_t place_behind(const uint32_t* dropped, int32_t count, int32_t used, int32_t i)
+{
+    int64_t place = dropped[i];
+    for (int64_t j = i; j < count; ++j) {
+        const int64_t end = (j + 1 < count ? static_cast<int64_t>(dropped[j + 1]) : used) - (j + 1);
+        if (place < end) place += (end - place + j) / (j + 1) * (j + 1);
+    }
+    return place;
+}
+
+// One block takes ranks out of one list. `rows` holds the rows of the dropped ranks meanwhile.
+__global__ void __launch_bounds__(block_threads)
+    drop_kernel(uint32_t* orders, int64_t order_stride, SentRanks sent, uint32_t* all_rows)
+{
+    const ListRanks drop = sent.lists[blockIdx.x];
+    if (drop.count == 0) return;
+    const int thread = static_cast<int>(threadIdx.x);
+    uint32_t* order = orders + blockIdx.x * order_stride;
+    const uint32_t* dropped = sent.ranks + drop.begin;
+    uint32_t* rows = all_rows + drop.begin;
+    for (int i = thread; i < drop.count; i += block_threads)
+        rows[i] = order[dropped[i]];
+    __syncthreads();
+    const int survivors = drop.used - drop.count;
+    for (int tile = drop.first; tile < survivors; tile += block_threads * tile_moves) {
+        uint32_t held[tile_moves];
+#pragma unroll
+        for (int move = 0; move < tile_moves; ++move) {
+            const int survivor = tile + thread + move * block_threads;
+            if (survivor < survivors) held[move] = order[survivor_rank(dropped, drop.count, survivor)];
+        }
+        __syncthreads();
+#pragma unroll
+        for (int move = 0; move < tile_moves; ++move) {
+            const int survivor = tile + thread + move * block_threads;
+            if (survivor < survivors) order[survivor] = held[move];
+        }
+    }
+    __syncthreads();
+    for (int i = thread; i < drop.count; i += block_threads)
+        order[place_behind(dropped, drop.count, drop.used, i)] = rows[i];
+}
+
+// ---- straighten and gather
+
+// The first rank of each list that is not in the row of its number; `used` if there is none. One block per list.
+__global__ void __launch_bounds__(block_threads)
+    first_displaced_kernel(const uint32_t* orders, int64_t order_stride, const int32_t* used, int32_t* first)
+{
+    __shared__ int32_t least[block_threads];
+    const int thread = static_cast<int>(threadIdx.x);
+    const uint32_t* order = orders + blockIdx.x * order_stride;
+    int32_t found = used[blockIdx.x];
+    for (int32_t rank = thread; rank < found; rank += block_threads)
+        if (order[rank] != static_cast<uint32_t>(rank)) found = rank;
+    least[thread] = found;
+    __syncthreads();
+    for (int reach = block_threads / 2; reach > 0; reach /= 2) {
+        if (thread < reach && least[thread + reach] < least[thread]) least[thread] = least[thread + reach];
+        __syncthreads();
+    }
+    if (thread == 0) first[blockIdx.x] = least[0];
+}
+
+constexpr int gathered_rows_per_block = 64;
+
+// A block's part of ranks [first, used) of a list; end <= first: none.
+struct RankTile {
+    int32_t first, end;
+};
+
+__device__ RankTile rank_tile(int32_t used, int32_t first_displaced)
+{
+    const int32_t first = static_cast<int32_t>(blockIdx.x) * gathered_rows_per_block;
+    const int32_t end = first + gathered_rows_per_block;
+    return {first > first_displaced ? first : first_displaced, end < used ? end : used};
+}
+
+// gathered [heads, 2, stride] rows: those of the ranks of lists head_from + blockIdx.z, in rank order; `first`
+// null: of all ranks.
+template<class Vector>
+__global__ void __launch_bounds__(block_threads)
+    gather_kernel(PagedRows<Vector> rows, const uint32_t* orders, int64_t order_stride, const int32_t* used,
+                  const int32_t* first, int64_t head_from, Vector* gathered, int64_t stride)
+{
+    const bool of_values = blockIdx.y == 1;
+    const int64_t head = head_from + blockIdx.z;
+    const RankTile tile = rank_tile(used[head], first ? first[head] : 0);
+    const uint32_t* order = orders + head * order_stride + tile.first;
+    Vector* to = gathered + ((blockIdx.z * 2 + blockIdx.y) * stride + tile.first) * rows.vectors;
+    const int count = (tile.end - tile.first) * rows.vectors;
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += block_threads)
+        to[i] = rows.row(of_values, head, order[i / rows.vectors])[i % rows.vectors];
+}
+
+// Rows as gather_kernel left them become rows [first, used).
+template<class Vector>
+__global__ void __launch_bounds__(block_threads)
+    put_kernel(PagedRows<Vector> rows, const int32_t* used, const int32_t* first, int64_t head_from,
+               const Vector* gathered, int64_t stride)
+{
+    const bool of_values = blockIdx.y == 1;
+    const int64_t head = head_from + blockIdx.z;
+    const RankTile tile = rank_tile(used[head], first[head]);
+    const Vector* from = gathered + ((blockIdx.z * 2 + blockIdx.y) * stride + tile.first) * rows.vectors;
+    const int count = (tile.end - tile.first) * rows.vectors;
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += block_threads)
+        rows.row(of_values, head, tile.first + i / rows.vectors)[i % rows.vectors] = from[i];
+}
+
+__global__ void __launch_bounds__(block_threads)
+    identity_kernel(uint32_t* orders, int64_t order_stride, const int32_t* first)
+{
+    uint32_t* order = orders + blockIdx.y * order_stride;
+    for (int64_t rank = first[blockIdx.y] + static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x;
+         rank < order_stride; rank += static_cast<int64_t>(gridDim.x) * block_threads)
+        order[rank] = static_cast<uint32_t>(rank);
+}
+
+unsigned blocks_of(int64_t count, int64_t per_block)
+{
+    return static_cast<unsigned>((count + per_block - 1) / per_block);
+}
+
+// Lists [from, from + count) of a layer that is straightened.
+template<class Vector>
+void straighten_lists(const StraightenArgs& args, CudaContext& context, const int32_t* used, const int32_t* first,
+                      std::byte* scratch, int64_t most_used, int64_t from, int64_t count)
+{
+    const auto rows = paged_rows<Vector>(args.shape, args.pool, args.lists);
+    const Launch shape{dim3(blocks_of(most_used, gathered_rows_per_block), 2, static_cast<unsigned>(count)),
+                       dim3(block_threads)};
+    auto* gathered = reinterpret_cast<Vector*>(scratch);
+    launch(context, shape, gather_kernel<Vector>, rows, args.lists.order, args.lists.order_stride, used, first,
+           from, gathered, most_used);
+    launch(context, shape, put_kernel<Vector>, rows, used, first, from, gathered, most_used);
+}
+
+} // namespace
+
+void compact(const CompactArgs& args, CudaContext& context)
+{
+    static thread_local RankPacker packer;
+    const int64_t heads = args.shape.kv_heads;
+    packer.start(heads);
+    for (int64_t head = 0; head < heads; ++head) {
+        const uint32_t* kept = args.kept + head * args.kept_stride;
+        const int32_t count = args.kept_count[head], used = args.lists.used[head];
+        const int32_t first = in_place(kept, std::min(count, used)); // staged rows never are
+        packer.add(head, first, used, {kept + first, kept + count});
+    }
+    if (packer.count() == 0) return;
+    const SentRanks kept = packer.send(context, ScratchUse::MovedRows);
+    with_vector(row_bytes(args.pool.type, args.shape.head_dim), [&]<class Vector>(Vector) {
+        const auto rows = paged_rows<Vector>(args.shape, args.pool, args.lists);
+        const Staged<Vector> staged{reinterpret_cast<const Vector*>(args.staging.keys),
+                                    reinterpret_cast<const Vector*>(args.staging.values), args.staging.capacity};
+        const dim3 grid(blocks_of(rows.vectors, column_vectors<Vector>()), 2, static_cast<unsigned>(heads));
+        launch(context, {grid, dim3(block_threads)}, compact_kernel<Vector>, rows, staged, kept);
+    });
+}
+
+void drop(const DropArgs& args, CudaContext& context)
+{
+    static thread_local RankPacker packer;
+    const int64_t heads = args.kv_heads;
+    packer.start(heads);
+    for (int64_t head = 0; head < heads; ++head) {
+        const uint32_t* dropped = args.dropped + head * args.dropped_stride;
+        const int32_t count = args.dropped_count[head];
+        const int32_t first = count > 0 ? static_cast<int32_t>(dropped[0]) : 0;
+        packer.add(head, first, args.lists.used[head], {dropped, dropped + count});
+    }
+    if (packer.count() == 0) return;
+    const SentRanks sent = packer.send(context, ScratchUse::ReadRanks);
+    uint32_t* rows = context.scratch<uint32_t>(ScratchUse::MovedRows, packer.count());
+    launch(context, {dim3(static_cast<unsigned>(heads)), dim3(block_threads)}, drop_kernel, args.lists.order,
+           args.lists.order_stride, sent, rows);
+}
+
+void straighten(const StraightenArgs& args, CudaContext& context)
+{
+    const int64_t heads = args.shape.kv_heads, bytes = row_bytes(args.pool.type, args.shape.head_dim);
+    const int64_t most_used = *std::max_element(args.lists.used, args.lists.used + heads);
+    const int32_t* used = context.send(std::span<const int32_t>(args.lists.used, static_cast<size_t>(heads)));
+    int32_t* first = context.scratch<int32_t>(ScratchUse::ReadRanks, static_cast<size_t>(heads));
+    const dim3 threads(block_threads);
+    launch(context, {dim3(static_cast<unsigned>(heads)), threads}, first_displaced_kernel, args.lists.order,
+           args.lists.order_stride, used, first);
+    if (most_used > 0) {
+        const auto list_bytes = static_cast<size_t>(2 * most_used * bytes);
+        const int64_t at_once = std::clamp(static_cast<int64_t>(most_scratch / list_bytes), int64_t{1}, heads);
+        auto* scratch =
+            context.scratch<std::byte>(ScratchUse::MovedRows, static_cast<size_t>(at_once) * list_bytes);
+        for (int64_t from = 0; from < heads; from += at_once)
+            with_vector(bytes, [&]<class Vector>(Vector) {
+                straighten_lists<Vector>(args, context, used, first, scratch, most_used, from,
+                                         std::min(at_once, heads - from));
+            });
+    }
+    constexpr int64_t ranks_per_block = 8 * block_threads;
+    const dim3 grid(blocks_of(args.lists.order_stride, ranks_per_block), static_cast<unsigned>(heads));
+    launch(context, {grid, threads}, identity_kernel, args.lists.order, args.lists.order_stride, first);
+}
+
+void gather(const GatherArgs& args, CudaContext& context)
+{
+    const int64_t count = args.lists.used[args.head];
+    const auto bytes = static_cast<size_t>(count * row_bytes(args.pool.type, args.shape.head_dim));
+    if (count == 0) return;
+    const int32_t* used =
+        context.send(std::span<const int32_t>(args.lists.used, static_cast<size_t>(args.shape.kv_heads)));
+    auto* gathered = context.scratch<std::byte>(ScratchUse::MovedRows, 2 * bytes);
+    with_vector(row_bytes(args.pool.type, args.shape.head_dim), [&]<class Vector>(Vector) {
+        const auto rows = paged_rows<Vector>(args.shape, args.pool, args.lists);
+        const Launch shape{dim3(blocks_of(count, gathered_rows_per_block), 2, 1), dim3(block_threads)};
+        const int32_t* from_start = nullptr;
+        launch(context, shape, gather_kernel<Vector>, rows, args.lists.order, args.lists.order_stride, used,
+               from_start, int64_t{args.head}, reinterpret_cast<Vector*>(gathered), count);
+    });
+    // Straight into the caller's memory where it is pinned; the driver goes through pinned blocks of its own
+    // otherwise.
+    check(cudaMemcpyAsync(args.keys, gathered, bytes, cudaMemcpyDeviceToHost, context.stream()));
+    check(cudaMemcpyAsync(args.values, gathered + bytes, bytes, cudaMemcpyDeviceToHost, context.stream()));
+    context.finish();
+}
+
+} // namespace palimpsest::kernels::cuda

@@ -1,0 +1,179 @@
+// Attention of a chunk (performance.md, 4.2): queries and keys are turned once, then tiles of stacked query rows
+// walk all keys with a running softmax and leave their log-sum-exps, from which signals are a second pass.
+#include <algorithm>
+
+#include "kernels/cuda/attention_tile.h"
+#include "kernels/cuda/decode_signals.h"
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/kv_list.h"
+#include "kernels/cuda/prefill_signals.h"
+
+namespace palimpsest::kernels::cuda {
+namespace {
+
+struct Forward {
+    AttendArgs args; // lists.used: device memory
+    TurnedRows turned;
+    float* lse = nullptr; // [kv_heads, query_stride], in log 2
+};
+
+// Output rows are summed up in shared memory if they fit, else where they go.
+constexpr int32_t most_shared_dim = 256;
+
+// Four lanes share a row; both of its numbers are in each of them.
+struct RunningSoftmax {
+    float top = __builtin_huge_valf() * -1, total = 0;
+};
+
+__device__ inline float quad_max(float x)
+{
+    x = fmaxf(x, __shfl_xor_sync(all_lanes, x, 1));
+    return fmaxf(x, __shfl_xor_sync(all_lanes, x, 2));
+}
+
+__device__ inline float quad_sum(float x)
+{
+    x += __shfl_xor_sync(all_lanes, x, 1);
+    return x + __shfl_xor_sync(all_lanes, x, 2);
+}
+
+// Scores of the quad's row become exp2(score - top), zero for ranks it does not attend to. Returns what earlier
+// sums are multiplied with.
+__device__ inline float take_in(AttentionTile& tile, int row, int lane, int32_t attended, RunningSoftmax& softmax)
+{
+    constexpr float nothing = -__builtin_huge_valf();
+    float top = nothing;
+    for (int i = lane; i < tile_ranks; i += 4)
+        top = i < attended ? fmaxf(top, tile.scores[row][i]) : top;
+    top = fmaxf(softmax.top, quad_max(top));
+    float total = 0;
+    for (int i = lane; i < tile_ranks; i += 4) {
+        const float weight = i < attended ? exp2f(tile.scores[row][i] - top) : 0.0f;
+        tile.scores[row][i] = weight;
+        total += weight;
+    }
+    const float share = softmax.top == nothing ? 0.0f : exp2f(softmax.top - top);
+    softmax.total = fmaf(softmax.total, share, quad_sum(total));
+    softmax.top = top;
+    return share;
+}
+
+// Values of 64 ranks, dimensions [first, first + tile_dims), to tile.keys; zero beyond the last rank or dimension.
+template<DType type>
+__device__ inline void load_values(const Forward& forward, const KvList& list, int64_t head, int64_t first_rank,
+                                   int32_t first, AttentionTile& tile)
+{
+    const AttendArgs& args = forward.args;
+    const int64_t used = args.lists.used[head], ranks = used + args.rows;
+    for (int x = static_cast<int>(threadIdx.x); x < tile_ranks * tile_dims; x += tile_threads) {
+        const int64_t rank = first_rank + x / tile_dims;
+        const int32_t d = first + x % tile_dims;
+        float value = 0;
+        if (rank < ranks && d < args.shape.head_dim)
+            value = load<type>(rank < used ? list.value(rank)
+                                           : args.staging.values +
+                                                 (head * args.staging.capacity + rank - used) * list.row_bytes,
+                               d);
+        tile.keys[x / tile_dims][x % tile_dims] = value;
+    }
+}
+
+// sums[row] = sums[row] * shares[row] + weights x values. A warp takes eight rows, a lane one dimension.
+template<DType type>
+__device__ inline void weigh_values(const Forward& forward, const KvList& list, int64_t head, int64_t first_rank,
+                                    AttentionTile& tile, const float* shares, float* const* sums, bool begins)
+{
+    constexpr int each = tile_rows / (tile_threads / warp_lanes);
+    const int first_row = static_cast<int>(threadIdx.x) / warp_lanes * each;
+    const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+    const int32_t dim = forward.args.shape.head_dim;
+    for (int32_t first = 0; first < dim; first += tile_dims) {
+        __syncthreads();
+        load_values<type>(forward, list, head, first_rank, first, tile);
+        __syncthreads();
+        float added[each] = {};
+#pragma unroll 8
+        for (int i = 0; i < tile_ranks; ++i) {
+            const float value = tile.keys[i][lane];
+#pragma unroll
+            for (int row = 0; row < each; ++row)
+                added[row] = fmaf(tile.scores[first_row + row][i], value, added[row]);
+        }
+#pragma unroll
+        for (int row = 0; row < each; ++row) {
+            float* sum = sums[first_row + row];
+            if (!sum || first + lane >= dim) continue;
+            sum[first + lane] = begins ? added[row] : fmaf(sum[first + lane], shares[first_row + row], added[row]);
+        }
+    }
+}
+
+__device__ inline float* out_row(const Forward& forward, int64_t head, int64_t x)
+{
+    const HeadShape& shape = forward.args.shape;
+    const int64_t group = forward.turned.group;
+    return forward.args.out + (x / group * shape.query_heads + head * group + x % group) * shape.head_dim;
+}
+
+// A block takes 32 stacked rows of one KV head.
+template<DType type>
+__global__ void __launch_bounds__(tile_threads) attend_tile(Forward forward)
+{
+    __shared__ AttentionTile tile;
+    __shared__ float shares[tile_rows], totals[tile_rows];
+    __shared__ float* sums[tile_rows]; // null: no such row
+    const TurnedRows& turned = forward.turned;
+    const int32_t dim = turned.dim;
+    const int64_t head = blockIdx.y, first_row = static_cast<int64_t>(blockIdx.x) * tile_rows;
+    const int64_t stacked = int64_t{turned.rows} * turned.group;
+    const KvList list = list_of<type>(forward.args.pool, forward.args.lists, head, dim);
+    const auto self = static_cast<int>(threadIdx.x), row = self / 4;
+    const int64_t x = first_row + row, last = first_row + tile_rows < stacked ? first_row + tile_rows : stacked;
+    if (self < tile_rows) {
+        float* in_shared = dynamic_shared<float>() + self * dim;
+        float* out = dim <= most_shared_dim ? in_shared : out_row(forward, head, first_row + self);
+        sums[self] = first_row + self < stacked ? out : nullptr;
+    }
+    RunningSoftmax softmax;
+    const int32_t visible = visible_ranks(turned, head, x), most = visible_ranks(turned, head, last - 1);
+    for (int32_t first_rank = 0; first_rank < most; first_rank += tile_ranks) {
+        tile_scores<DType::F32>(turned, head, first_row, first_rank, tile);
+        const float share = take_in(tile, row, self % 4, visible - first_rank, softmax);
+        if (self % 4 == 0) shares[row] = share;
+        weigh_values<type>(forward, list, head, first_rank, tile, shares, sums, first_rank == 0);
+    }
+    if (self % 4 == 0) {
+        totals[row] = softmax.total;
+        if (x < stacked) forward.lse[head * turned.query_stride + x] = softmax.top + log2f(softmax.total);
+    }
+    __syncthreads();
+    for (int64_t i = self; i < (last - first_row) * dim; i += tile_threads)
+        out_row(forward, head, first_row + i / dim)[i % dim] = sums[i / dim][i % dim] / totals[i / dim];
+}
+
+void attend_on_plain_cores(const Forward& forward, CudaContext& context)
+{
+    const TurnedRows& turned = forward.turned;
+    const int64_t tiles = (int64_t{turned.rows} * turned.group + tile_rows - 1) / tile_rows;
+    const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(forward.args.shape.kv_heads));
+    const size_t shared =
+        turned.dim <= most_shared_dim ? sizeof(float) * tile_rows * static_cast<size_t>(turned.dim) : 0;
+    with_type(forward.args.pool.type, [&](auto type) {
+        launch(context, {grid, dim3(tile_threads), shared}, attend_tile<decltype(type)::value>, forward);
+    });
+}
+
+} // namespace
+
+void attend(const AttendArgs& args, CudaContext& context)
+{
+    if (args.rows == 0) return;
+    Forward forward{.args = args, .turned = turn_rows(args, DType::F32, context)};
+    forward.args.lists.used = forward.turned.used;
+    forward.lse = context.scratch<float>(ScratchUse::Scores,
+                                         static_cast<size_t>(args.shape.kv_heads * forward.turned.query_stride));
+    attend_on_plain_cores(forward, context);
+    if (wants_anything(args.signals)) prefill_signals(args, forward.turned, forward.lse, context);
+}
+
+} // namespace palimpsest::kernels::cuda

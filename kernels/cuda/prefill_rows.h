@@ -1,0 +1,26 @@
+// What the passes of prefill attention read: the chunk's queries and all keys, turned to their positions once and
+// dense (performance.md, 4.2).
+#pragma once
+
+#include "kernels/backend.h"
+#include "kernels/cuda/cuda_context.h"
+
+namespace palimpsest::kernels::cuda {
+
+// Query rows of a KV head are stacked: row x is chunk row x / group of head x % group of the group; it attends to
+// ranks [0, used + x / group]. Rows beyond the last, up to the stride, are zero.
+struct TurnedRows {
+    DType type = DType::F32;       // of both
+    const void* queries = nullptr; // [kv_heads, query_stride, head_dim]; products with keys are logits over log 2
+    const void* keys = nullptr;    // [kv_heads, key_stride, head_dim], by rank
+    int64_t query_stride = 0, key_stride = 0;
+    const int32_t* used = nullptr; // device [kv_heads]
+    int32_t dim = 0, group = 1, rows = 0;
+};
+
+inline constexpr int row_padding = 64; // strides are multiples of this
+
+// Device memory, good until the next call. `type`: F32, or that of the pool.
+TurnedRows turn_rows(const AttendArgs& args, DType type, CudaContext& context);
+
+} // namespace palimpsest::kernels::cuda

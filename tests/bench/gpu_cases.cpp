@@ -1,0 +1,458 @@
+#include "tests/bench/gpu_cases.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <random>
+#include <vector>
+
+#include "kernels/cuda/cuda_error.h"
+#include "kernels/cuda/device_memory.h"
+#include "kernels/cuda/kernels.h"
+
+namespace palimpsest::bench {
+namespace {
+
+using namespace kernels;
+using kernels::cuda::check;
+using kernels::cuda::CudaContext;
+
+template<class T>
+class DeviceArray {
+public:
+    DeviceArray() = default;
+    DeviceArray(CudaContext& context, const std::vector<T>& host) : DeviceArray(host.size())
+    {
+        if (host.empty()) return;
+        check(cudaMemcpyAsync(data(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice,
+                              context.stream()));
+        context.finish();
+    }
+    explicit DeviceArray(size_t count)
+        : data_(cuda::take_device_memory(std::max<size_t>(1, count) * sizeof(T)), cuda::give_device_memory)
+    {
+    }
+    T* data() const { return static_cast<T*>(data_.get()); }
+
+private:
+    std::shared_ptr<void> data_;
+};
+
+std::vector<float> random_floats(size_t count, float scale = 1.0f)
+{
+    std::mt19937 random(1);
+    std::normal_distribution<float> normal(0.0f, scale);
+    std::vector<float> pool(std::min<size_t>(count, 1000003));
+    for (float& x : pool)
+        x = normal(random);
+    std::vector<float> values(count);
+    for (size_t i = 0; i < count; ++i)
+        values[i] = pool[i % pool.size()];
+    return values;
+}
+
+std::vector<std::byte> random_elements(DType type, size_t count)
+{
+    const auto floats = random_floats(count);
+    std::vector<std::byte> bytes(static_cast<size_t>(row_bytes(type, static_cast<int64_t>(count))));
+    from_f32(type, floats.data(), bytes.data(), static_cast<int64_t>(count));
+    return bytes;
+}
+
+// ---- weights
+
+std::vector<std::byte> random_blocks(int64_t bytes)
+{
+    std::mt19937 random(1);
+    std::vector<std::byte> blocks(static_cast<size_t>(bytes));
+    for (size_t at = 0; at < blocks.size(); at += sizeof(BlockQ8_0)) {
+        BlockQ8_0 block;
+        block.scale = f32_to_f16(0.0003f);
+        for (int8_t& q : block.q)
+            q = static_cast<int8_t>(static_cast<int>(random() % 255) - 127);
+        std::memcpy(blocks.data() + at, &block, sizeof block);
+    }
+    return blocks;
+}
+
+// A weight of random rows, some of which are repeated.
+std::unique_ptr<Weight> random_weight(CudaContext& context, DType type, int64_t rows, int64_t cols)
+{
+    const int64_t distinct = std::min<int64_t>(rows, 67), bytes = row_bytes(type, cols);
+    std::vector<std::byte> some;
+    if (type == DType::Q8_0) {
+        some = random_blocks(distinct * bytes);
+    } else {
+        some.resize(static_cast<size_t>(distinct * bytes));
+        const auto floats = random_floats(static_cast<size_t>(distinct * cols), 0.02f);
+        from_f32(type, floats.data(), some.data(), distinct * cols);
+    }
+    std::vector<std::byte> all(static_cast<size_t>(rows * bytes));
+    for (size_t at = 0; at < all.size(); at += some.size())
+        std::memcpy(all.data() + at, some.data(), std::min(some.size(), all.size() - at));
+    const HostMatrix matrix{type, all.data(), rows, cols, 0};
+    auto weight = cuda::load({&matrix, 1}, context);
+    context.finish(); // the host's rows go away
+    return weight;
+}
+
+using Weights = std::vector<std::shared_ptr<Weight>>;
+
+// As many as hold more than so many bytes together.
+Weights random_weights(CudaContext& context, DType type, int64_t rows, int64_t cols, size_t bytes)
+{
+    Weights weights;
+    for (size_t held = 0; weights.empty() || held <= bytes; held += static_cast<size_t>(weights.back()->bytes()))
+        weights.push_back(random_weight(context, type, rows, cols));
+    return weights;
+}
+
+constexpr float epsilon = 1e-5f;
+
+} // namespace
+
+GpuWork linear_work(CudaContext& context, const LinearCase& shape, size_t cache_bytes)
+{
+    const auto inputs = static_cast<size_t>(shape.inputs);
+    const Weights weights = random_weights(context, shape.type, shape.rows, shape.cols, cache_bytes);
+    const DeviceArray<float> x(context, random_floats(inputs * static_cast<size_t>(shape.cols)));
+    const DeviceArray<float> norm(context, random_floats(static_cast<size_t>(shape.cols)));
+    const DeviceArray<float> y(inputs * static_cast<size_t>(shape.rows));
+    const auto body = [=, &context](int i) {
+        LinearArgs args;
+        args.x = x.data();
+        args.rows = shape.inputs;
+        if (shape.norm) args.norm = {norm.data(), epsilon};
+        args.weight = weights[static_cast<size_t>(i)].get();
+        args.y = y.data();
+        args.phase = shape.phase;
+        cuda::linear(args, context);
+    };
+    const double operations =
+        2.0 * static_cast<double>(shape.inputs) * static_cast<double>(shape.rows * shape.cols);
+    return {body, static_cast<int>(weights.size()),
+            shape.inputs == 1 ? static_cast<double>(weights.front()->bytes()) : operations};
+}
+
+GpuWork feed_forward_work(CudaContext& context, const LinearCase& shape, size_t cache_bytes)
+{
+    const Weights gate_up = random_weights(context, shape.type, 2 * shape.rows, shape.cols, cache_bytes * 2 / 3);
+    Weights down;
+    for (size_t i = 0; i < gate_up.size(); ++i)
+        down.push_back(random_weight(context, shape.type, shape.cols, shape.rows));
+    const DeviceArray<float> norm(context, random_floats(static_cast<size_t>(shape.cols)));
+    const DeviceArray<float> x(context, random_floats(static_cast<size_t>(shape.inputs * shape.cols)));
+    const auto body = [=, &context](int i) {
+        const auto at = static_cast<size_t>(i);
+        cuda::feed_forward({.x = x.data(),
+                            .rows = shape.inputs,
+                            .norm = {norm.data(), epsilon},
+                            .gate_up = gate_up[at].get(),
+                            .down = down[at].get(),
+                            .phase = shape.phase},
+                           context);
+    };
+    const double operations =
+        6.0 * static_cast<double>(shape.inputs) * static_cast<double>(shape.rows * shape.cols);
+    const double bytes = static_cast<double>(gate_up.front()->bytes() + down.front()->bytes());
+    return {body, static_cast<int>(gate_up.size()), shape.inputs == 1 ? bytes : operations};
+}
+
+GpuWork embed_work(CudaContext& context, DType type, int64_t rows, int64_t cols, int64_t count)
+{
+    const std::shared_ptr<Weight> table = random_weight(context, type, rows, cols);
+    std::vector<int32_t> ids(static_cast<size_t>(count));
+    for (size_t i = 0; i < ids.size(); ++i)
+        ids[i] = static_cast<int32_t>(i * 7919 % static_cast<size_t>(rows));
+    const DeviceArray<float> y(static_cast<size_t>(count * cols));
+    const auto body = [=, &context](int) {
+        cuda::embed({.table = table.get(), .ids = ids, .y = y.data()}, context);
+    };
+    return {body, 1, static_cast<double>(count) * static_cast<double>(row_bytes(type, cols) + 4 * cols)};
+}
+
+// ---- lists
+
+namespace {
+
+// Lists of several layers in one pool, with a chunk in staging.
+class Lists {
+public:
+    Lists(CudaContext& context, const AttentionCase& wanted, int layers)
+        : shape{.query_heads = wanted.kv_heads * wanted.group,
+                .kv_heads = wanted.kv_heads,
+                .head_dim = wanted.head_dim,
+                .scale = 1.0f / std::sqrt(static_cast<float>(wanted.head_dim))},
+          type(wanted.type), rows(wanted.rows), keys_rotated(wanted.keys_rotated),
+          pages_per_list((wanted.used + wanted.rows + page_rows) / page_rows), stride(pages_per_list * page_rows)
+    {
+        for (int32_t head = 0; head < shape.kv_heads; ++head)
+            used.push_back(wanted.ragged ? std::max(0, wanted.used - 37 * head) : wanted.used);
+        const size_t list_rows = static_cast<size_t>(layers) * static_cast<size_t>(shape.kv_heads * stride);
+        const auto dim = static_cast<size_t>(shape.head_dim);
+        const auto rows_host = random_elements(type, list_rows * dim);
+        keys = DeviceArray<std::byte>(context, rows_host);
+        values = DeviceArray<std::byte>(context, rows_host);
+        const auto chunk = random_elements(type, static_cast<size_t>(shape.kv_heads * stride) * dim);
+        staged_keys = DeviceArray<std::byte>(context, chunk);
+        staged_values = DeviceArray<std::byte>(context, chunk);
+        qkv = DeviceArray<float>(context, random_floats(static_cast<size_t>(rows * shape.qkv_width())));
+        table = DeviceArray<float>(context, angles(stride + 1));
+        out = DeviceArray<float>(static_cast<size_t>(rows * shape.query_heads) * dim);
+        fill_orders(context, layers, wanted.shuffled);
+        const auto planes = static_cast<size_t>(shape.query_heads * stride);
+        for (DeviceArray<float>& plane : outputs)
+            plane = DeviceArray<float>(planes);
+    }
+
+    KvPool pool() const { return {type, keys.data(), values.data()}; }
+    Staging staging() const { return {staged_keys.data(), staged_values.data(), stride}; }
+    Rotation rotation() const { return {{table.data(), stride + 1, shape.head_dim / 2 * 2}, keys_rotated}; }
+    KvLists lists(int layer) const
+    {
+        const int64_t list = int64_t{layer} * shape.kv_heads;
+        return {pages.data() + list * pages_per_list, pages_per_list, used.data(), order.data() + list * stride,
+                stride};
+    }
+    SignalRequest signals(Signals wanted) const
+    {
+        SignalRequest request;
+        if (wanted == Signals::None) return request;
+        request.rows = wanted == Signals::LastRows ? std::min(rows, 32) : SignalRequest::all;
+        request.stride = stride;
+        request.sums = outputs[0].data();
+        if (wanted != Signals::Every) return request;
+        request.low_counts = outputs[1].data();
+        request.head_sums = outputs[2].data();
+        request.head_squares = outputs[3].data();
+        request.entropies = outputs[4].data();
+        request.row_statistic = RowStatistic::Entropy;
+        request.row_statistics = outputs[5].data();
+        return request;
+    }
+
+    HeadShape shape;
+    DType type;
+    int32_t rows;
+    bool keys_rotated;
+    int64_t pages_per_list, stride;
+    std::vector<int32_t> used;
+    DeviceArray<std::byte> keys, values, staged_keys, staged_values;
+    DeviceArray<float> qkv, table, out, outputs[6];
+    DeviceArray<uint32_t> pages, order;
+
+private:
+    std::vector<float> angles(int64_t positions) const
+    {
+        const int32_t half = shape.head_dim / 2;
+        std::vector<float> all;
+        for (int64_t p = 0; p < positions; ++p)
+            for (int part = 0; part < 2; ++part)
+                for (int32_t i = 0; i < half; ++i) {
+                    const double angle = static_cast<double>(p) * std::pow(10000.0, -1.0 * i / half);
+                    all.push_back(static_cast<float>(part ? std::sin(angle) : std::cos(angle)));
+                }
+        return all;
+    }
+    void fill_orders(CudaContext& context, int layers, bool shuffled)
+    {
+        const size_t lists = static_cast<size_t>(layers) * static_cast<size_t>(shape.kv_heads);
+        std::vector<uint32_t> page_ids(lists * static_cast<size_t>(pages_per_list));
+        std::iota(page_ids.begin(), page_ids.end(), 0u);
+        std::mt19937 random(2);
+        std::shuffle(page_ids.begin(), page_ids.end(), random);
+        std::vector<uint32_t> ranks;
+        for (size_t list = 0; list < lists; ++list) {
+            std::vector<uint32_t> own(static_cast<size_t>(stride));
+            std::iota(own.begin(), own.end(), 0u);
+            if (shuffled) std::shuffle(own.begin(), own.end(), random);
+            ranks.insert(ranks.end(), own.begin(), own.end());
+        }
+        pages = DeviceArray<uint32_t>(context, page_ids);
+        order = DeviceArray<uint32_t>(context, ranks);
+    }
+};
+
+double list_bytes(const Lists& lists)
+{
+    return 2.0 * static_cast<double>(row_bytes(lists.type, lists.shape.head_dim)) *
+           std::accumulate(lists.used.begin(), lists.used.end(), 0.0);
+}
+
+DecodeAttendArgs decode_args(const Lists& lists, int layer, Signals signals)
+{
+    return {.shape = lists.shape,
+            .qkv = lists.qkv.data(),
+            .pool = lists.pool(),
+            .lists = lists.lists(layer),
+            .rotation = lists.rotation(),
+            .out = lists.out.data(),
+            .signals = lists.signals(signals),
+            .retrieval = {}};
+}
+
+} // namespace
+
+GpuWork prefill_work(CudaContext& context, const AttentionCase& shape)
+{
+    const auto lists = std::make_shared<const Lists>(context, shape, 1);
+    const auto body = [=, &context](int) {
+        cuda::attend({.shape = lists->shape,
+                      .qkv = lists->qkv.data(),
+                      .rows = lists->rows,
+                      .pool = lists->pool(),
+                      .lists = lists->lists(0),
+                      .staging = lists->staging(),
+                      .rotation = lists->rotation(),
+                      .out = lists->out.data(),
+                      .signals = lists->signals(shape.signals)},
+                     context);
+    };
+    double ranks = 0; // that all rows of all query heads see
+    for (const int32_t used : lists->used)
+        ranks += shape.group * (static_cast<double>(used) + (shape.rows + 1) / 2.0) * shape.rows;
+    return {body, 1, 4.0 * ranks * shape.head_dim};
+}
+
+GpuWork decode_work(CudaContext& context, const AttentionCase& shape, size_t cache_bytes)
+{
+    AttentionCase one = shape;
+    one.rows = 1;
+    const double bytes =
+        2.0 * static_cast<double>(row_bytes(shape.type, shape.head_dim)) * shape.used * shape.kv_heads;
+    const int layers = 1 + static_cast<int>(static_cast<double>(cache_bytes) / std::max(bytes, 1.0));
+    const auto lists = std::make_shared<const Lists>(context, one, layers);
+    const auto body = [=, &context](int layer) {
+        cuda::decode_attend(decode_args(*lists, layer, shape.signals), context);
+    };
+    return {body, layers, list_bytes(*lists)};
+}
+
+GpuWork compact_work(CudaContext& context, const AttentionCase& shape)
+{
+    const auto lists = std::make_shared<const Lists>(context, shape, 1);
+    std::vector<uint32_t> kept;
+    std::vector<int32_t> counts;
+    const auto stride = static_cast<int64_t>(shape.used);
+    double moved = 0;
+    for (int32_t head = 0; head < shape.kv_heads; ++head) {
+        const int32_t used = lists->used[static_cast<size_t>(head)], ranks = used + shape.rows;
+        std::vector<uint32_t> own;
+        const int32_t out = std::max(0, ranks - shape.used);
+        for (int32_t rank = 0, left = out; rank < ranks; ++rank) {
+            const bool leaves = left > 0 && (rank % 5 == 4 || ranks - rank <= left);
+            if (leaves)
+                --left;
+            else
+                own.push_back(static_cast<uint32_t>(rank));
+        }
+        for (size_t i = 0; i < own.size(); ++i)
+            moved += own[i] != i || own[i] >= static_cast<uint32_t>(used) ? 1 : 0;
+        counts.push_back(static_cast<int32_t>(own.size()));
+        own.resize(static_cast<size_t>(stride));
+        kept.insert(kept.end(), own.begin(), own.end());
+    }
+    const auto body = [=, &context](int) {
+        cuda::compact({.shape = lists->shape,
+                       .pool = lists->pool(),
+                       .lists = lists->lists(0),
+                       .staging = lists->staging(),
+                       .kept = kept.data(),
+                       .kept_stride = stride,
+                       .kept_count = counts.data()},
+                      context);
+    };
+    return {body, 1, 4.0 * moved * static_cast<double>(row_bytes(shape.type, shape.head_dim))};
+}
+
+GpuWork drop_work(CudaContext& context, const AttentionCase& shape, int32_t count)
+{
+    const auto lists = std::make_shared<const Lists>(context, shape, 1);
+    std::vector<uint32_t> dropped;
+    double ranks = 0;
+    for (const int32_t used : lists->used) {
+        for (int32_t i = 0; i < count; ++i)
+            dropped.push_back(static_cast<uint32_t>(int64_t{i} * used / count));
+        ranks += used;
+    }
+    const std::vector<int32_t> counts(lists->used.size(), count);
+    const auto body = [=, &context](int) {
+        cuda::drop({.kv_heads = lists->shape.kv_heads,
+                    .lists = lists->lists(0),
+                    .dropped = dropped.data(),
+                    .dropped_stride = count,
+                    .dropped_count = counts.data()},
+                   context);
+    };
+    return {body, 1, 8.0 * ranks};
+}
+
+GpuWork straighten_work(CudaContext& context, const AttentionCase& shape)
+{
+    const auto lists = std::make_shared<const Lists>(context, shape, 1);
+    const auto body = [=, &context](int) {
+        cuda::straighten({.shape = lists->shape, .pool = lists->pool(), .lists = lists->lists(0)}, context);
+    };
+    return {body, 1, 4.0 * std::accumulate(lists->used.begin(), lists->used.end(), 0.0)};
+}
+
+GpuWork stage_work(CudaContext& context, const AttentionCase& shape)
+{
+    const auto lists = std::make_shared<const Lists>(context, shape, 1);
+    const auto body = [=, &context](int) {
+        cuda::stage({.shape = lists->shape,
+                     .qkv = lists->qkv.data(),
+                     .rows = lists->rows,
+                     .type = lists->type,
+                     .staging = lists->staging(),
+                     .rotation = lists->rotation()},
+                    context);
+    };
+    const double row = static_cast<double>(4 * shape.head_dim + row_bytes(shape.type, shape.head_dim));
+    return {body, 1, 2.0 * row * shape.rows * shape.kv_heads};
+}
+
+GpuWork retrieval_work(CudaContext& context, const AttentionCase& shape, double top_p)
+{
+    constexpr int32_t page = 16;
+    AttentionCase one = shape;
+    one.rows = 1;
+    const auto lists = std::make_shared<const Lists>(context, one, 1);
+    const int64_t pages = shape.used / page + 1;
+    const DeviceArray<float> bounds(static_cast<size_t>(shape.kv_heads * pages * 2 * shape.head_dim));
+    const auto body = [=, &context](int) {
+        const PageBounds of{bounds.data(), pages, page};
+        cuda::bound_pages({.shape = lists->shape,
+                           .pool = lists->pool(),
+                           .lists = lists->lists(0),
+                           .rotation = lists->rotation(),
+                           .first = 0,
+                           .pages = of},
+                          context);
+        DecodeAttendArgs args = decode_args(*lists, 0, shape.signals);
+        args.retrieval = {of, shape.used / 4, std::max(1, shape.used / 4 / page), top_p};
+        cuda::decode_attend(args, context);
+    };
+    return {body, 1, list_bytes(*lists)};
+}
+
+GpuWork gather_work(CudaContext& context, const AttentionCase& shape)
+{
+    const auto lists = std::make_shared<const Lists>(context, shape, 1);
+    const auto bytes = static_cast<size_t>(shape.used * row_bytes(shape.type, shape.head_dim));
+    const auto host = std::make_shared<std::vector<std::byte>>(2 * bytes);
+    const auto body = [=, &context](int) {
+        for (int32_t head = 0; head < lists->shape.kv_heads; ++head)
+            cuda::gather({.shape = lists->shape,
+                          .pool = lists->pool(),
+                          .lists = lists->lists(0),
+                          .head = head,
+                          .keys = host->data(),
+                          .values = host->data() + bytes},
+                         context);
+    };
+    return {body, 1, list_bytes(*lists)};
+}
+
+} // namespace palimpsest::bench
