@@ -1,5 +1,10 @@
 #include "kernels/cuda/dequantise.h"
 
+#include <algorithm>
+
+#include "kernels/cuda/device.h"
+#include "kernels/cuda/f16_scale.h"
+
 namespace palimpsest::kernels::cuda {
 namespace {
 
@@ -81,6 +86,14 @@ DType operand_type(DType weight, const CudaContext& context)
     constexpr int first_with_bf16 = 80;
     if (weight == DType::F32) return DType::F32;
     return weight == DType::BF16 && context.compute_capability() >= first_with_bf16 ? DType::BF16 : DType::F16;
+}
+
+int64_t rows_at_once(const WeightPlanes& part, const CudaContext& context)
+{
+    constexpr int64_t most_elements = int64_t{16} << 20, whole_tiles = 128;
+    if (operand_type(part.type, context) == part.type) return part.rows;
+    return std::clamp(most_elements / part.stride / whole_tiles * whole_tiles, whole_tiles,
+                      std::max(part.rows, whole_tiles));
 }
 
 Operand weight_operand(const WeightPlanes& part, CudaContext& context)

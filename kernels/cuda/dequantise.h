@@ -1,6 +1,7 @@
 // Rows of a weight as an operand of the tensor cores.
 #pragma once
 
+#include "kernels/cuda/cuda_context.h"
 #include "kernels/cuda/cuda_weight.h"
 #include "kernels/cuda/operand.h"
 
@@ -10,7 +11,12 @@ namespace palimpsest::kernels::cuda {
 // rounding is an eighth of bf16's. F32 weights stay F32.
 DType operand_type(DType weight, const CudaContext& context);
 
-// Whole part in operand_type(part.type): its own plane where that is it already, else scratch, until the next call.
+// Rows of a part that are converted at a time, so that they are still in the second-level cache when they are
+// multiplied; all where nothing has to be converted.
+int64_t rows_at_once(const WeightPlanes& part, const CudaContext& context);
+
+// Rows of a weight in operand_type(part.type): their own plane where that is it already, else scratch, until the
+// next call.
 Operand weight_operand(const WeightPlanes& part, CudaContext& context);
 
 } // namespace palimpsest::kernels::cuda

@@ -1,26 +1,63 @@
 #include "kernels/cuda/gemm.h"
 
+#include <algorithm>
+
 #include "kernels/cuda/dequantise.h"
 #include "kernels/cuda/multiply.h"
 #include "kernels/cuda/rms_norm.h"
 
+#ifdef __CUDACC__
+#include "kernels/cuda/cublaslt.h"
+#endif
+
 namespace palimpsest::kernels::cuda {
+namespace {
+
+void multiply_by_best(const Operand& a, const Operand& b, const ProductRows& to, CudaContext& context)
+{
+#ifdef __CUDACC__
+    if (a.type != DType::F32 && multiply_by_library(a, b, to, context)) return;
+#endif
+    multiply(a, b, to, context);
+}
+
+WeightPlanes rows_of(const WeightPlanes& part, int64_t first, int64_t rows)
+{
+    const int64_t element = part.type == DType::Q8_0 ? 1 : info(part.type).bytes;
+    WeightPlanes slice = part;
+    slice.values = static_cast<const std::byte*>(part.values) + first * part.stride * element;
+    if (part.scales != nullptr) slice.scales = part.scales + first * (part.stride / info(DType::Q8_0).block);
+    slice.rows = rows;
+    return slice;
+}
+
+// `first`: the number of the part's first row in the weight.
+void multiply_part(const Operand& x, const WeightPlanes& part, const Product& product, int64_t first,
+                   CudaContext& context)
+{
+    const int64_t most = rows_at_once(part, context);
+    for (int64_t r = 0; r < part.rows; r += most) {
+        const WeightPlanes slice = rows_of(part, r, std::min(most, part.rows - r));
+        multiply_by_best(x, weight_operand(slice, context),
+                         {.y = product.y + first + r,
+                          .stride = product.weight->rows(),
+                          .bias = product.bias != nullptr ? product.bias + first + r : nullptr,
+                          .accumulate = product.accumulate},
+                         context);
+    }
+}
+
+} // namespace
 
 void gemm(const Product& product, CudaContext& context)
 {
-    Operand rows{};
-    bool made = false;
+    Operand x{};
     int64_t done = 0;
     for (const WeightPlanes& part : product.weight->parts()) {
         const DType type = operand_type(part.type, context);
-        if (!made || rows.type != type) rows = make_rows(product.x, type, ScratchUse::NarrowedRows, context);
-        made = true;
-        multiply(rows, weight_operand(part, context),
-                 {.y = product.y + done,
-                  .stride = product.weight->rows(),
-                  .bias = product.bias != nullptr ? product.bias + done : nullptr,
-                  .accumulate = product.accumulate},
-                 context);
+        if (x.values == nullptr || x.type != type)
+            x = make_rows(product.x, type, ScratchUse::NarrowedRows, context);
+        multiply_part(x, part, product, done, context);
         done += part.rows;
     }
 }

@@ -5,9 +5,8 @@
 // operands, so that every product x w is off by at most
 //     2^-8 |x w|    BF16 weights from sm_80 on: x rounded to bf16
 //     2^-10 |x w|   F16, Q8_0, and BF16 on sm_75: x, and of Q8_0 w, rounded to f16
-// plus 2^-23 of the largest |x w| of the row for what f16 cannot hold beside it. A sum over k has at most that,
-// summed; of random signs about a square root of the squares. Tests allow
-//     |y - reference| <= bound * sum_k |x_k w_k| + 1e-5 (1 + |reference|).
+// and a sum over k by at most bound * sum_k |x_k w_k|. Signs are mixed, so that the largest error of a row is
+// usually a few times bound / 4 of the root mean square of its results.
 #pragma once
 
 #include "kernels/cuda/product.h"

@@ -133,9 +133,10 @@ __device__ void add_products(float (&sums)[4], const Load<type>& w, const float4
 template<DType type>
 __device__ float stage(float4* staged, const RowSource& source, const float* x, int64_t begin, bool aligned)
 {
-    constexpr int quarters = elements_of_load<type> / 4, plane = tile_cols / elements_of_load<type>;
+    constexpr int elements = elements_of_load<type>, quarters = elements / 4, plane = tile_cols / elements;
+    const int64_t left = source.cols - begin, loaded = (left + elements - 1) / elements * elements;
     float squares = 0;
-    for (int i = static_cast<int>(threadIdx.x); i < tile_cols / 4 && begin + 4 * i < source.cols; i += threads) {
+    for (int i = static_cast<int>(threadIdx.x); i < tile_cols / 4 && 4 * i < loaded; i += threads) {
         float4 v = four_of(x, begin + 4 * i, source.cols, aligned);
         if (source.norm.weight != nullptr) {
             squares += sum_of_squares(v);
