@@ -8,6 +8,7 @@
 #include "kernels/cuda/attention_tile.h"
 #include "kernels/cuda/decode_signals.h"
 #include "kernels/cuda/gini.h"
+#include "kernels/cuda/tensor_signals.h"
 
 namespace palimpsest::kernels::cuda {
 namespace {
@@ -417,18 +418,33 @@ void finish_plane(const SignalWork& work, const float* plane, int32_t heads_per_
     launch(context, {grid, dim3(finish_threads)}, add_splits, finish);
 }
 
+void sum_planes(const SignalWork& work, CudaContext& context)
+{
+    const SignalPlanes& planes = work.planes;
+    const bool by_head = planes.head_sums || planes.head_squares;
+    if (work.turned.type != DType::F32 && !by_head && !planes.low_counts && !planes.entropies)
+        return sum_ranks_on_tensor_cores({.turned = work.turned,
+                                          .lse = work.lse,
+                                          .kv_heads = work.kv_heads,
+                                          .first_row = work.first_row,
+                                          .split_rows = work.split_rows,
+                                          .splits = work.splits,
+                                          .sums = planes.sums},
+                                         context);
+    const dim3 grid(static_cast<unsigned>(work.turned.key_stride / tile_ranks),
+                    static_cast<unsigned>(work.kv_heads), static_cast<unsigned>(work.splits));
+    const size_t shared = by_head ? sizeof(float) * 2 * tile_ranks * static_cast<size_t>(work.turned.group) : 0;
+    with_type(work.turned.type, [&](auto type) {
+        launch(context, {grid, dim3(tile_threads), shared}, sum_columns<decltype(type)::value>, work);
+    });
+}
+
 void column_signals(SignalWork work, CudaContext& context)
 {
     const int64_t floats = lay_out(work, nullptr);
     if (floats == 0) return;
     lay_out(work, context.scratch<float>(ScratchUse::Partials, static_cast<size_t>(floats)));
-    const dim3 grid(static_cast<unsigned>(work.turned.key_stride / tile_ranks),
-                    static_cast<unsigned>(work.kv_heads), static_cast<unsigned>(work.splits));
-    const bool by_head = work.planes.head_sums || work.planes.head_squares;
-    const size_t shared = by_head ? sizeof(float) * 2 * tile_ranks * static_cast<size_t>(work.turned.group) : 0;
-    with_type(work.turned.type, [&](auto type) {
-        launch(context, {grid, dim3(tile_threads), shared}, sum_columns<decltype(type)::value>, work);
-    });
+    sum_planes(work, context);
     const int32_t group = work.turned.group;
     finish_plane(work, work.planes.sums, 1, work.wanted.sums, context);
     finish_plane(work, work.planes.low_counts, 1, work.wanted.low_counts, context);

@@ -23,5 +23,7 @@ set(CUDA_BACKEND_SOURCES
     rms_norm.cu
     send_ring.cpp
     stage.cu
-    swiglu.cu)
+    swiglu.cu
+    tensor_attention.cu
+    tensor_signals.cu)
 list(TRANSFORM CUDA_BACKEND_SOURCES PREPEND ${CMAKE_CURRENT_LIST_DIR}/)

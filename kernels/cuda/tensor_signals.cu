@@ -1,0 +1,158 @@
+// A block takes 64 ranks of a KV head, a warp 16 of them, whose keys stay in registers as the left operand; tiles
+// of 64 query rows stream by. So a rank's sum over rows stays with the four lanes that hold it, until the end.
+#include "kernels/cuda/tensor_signals.h"
+
+#include "kernels/cuda/async_copy.h"
+#include "kernels/cuda/device.h"
+#include "kernels/cuda/mma.h"
+
+namespace palimpsest::kernels::cuda {
+namespace {
+
+constexpr int threads = 128;
+constexpr int block_ranks = 64, tile_queries = 64;
+constexpr int vector = 8; // elements in 16 bytes
+static_assert(block_ranks == threads / warp_lanes * mma_m && row_padding % block_ranks == 0);
+
+template<int dim>
+struct QueryTile {
+    uint16_t queries[tile_queries * dim];
+    float lse[tile_queries]; // infinite for rows that do not count
+    int32_t visible[tile_queries];
+};
+
+// Eight rows below one another are in different banks.
+template<int dim>
+__device__ inline int place(int row, int column)
+{
+    return row * dim + (column / vector ^ (row & 7)) * vector;
+}
+
+// Stacked rows [first, first + tile_queries), as far as they lie before `last`.
+template<int dim>
+__device__ inline void copy_queries(const RankSums& work, int64_t head, int64_t first, int64_t last,
+                                    QueryTile<dim>& tile)
+{
+    constexpr int vectors = dim / vector;
+    const TurnedRows& turned = work.turned;
+    const auto* queries = static_cast<const uint16_t*>(turned.queries);
+    for (int i = static_cast<int>(threadIdx.x); i < tile_queries * vectors; i += threads) {
+        const int row = i / vectors, column = i % vectors * vector;
+        const bool exists = first + row < last;
+        const int64_t from = (head * turned.query_stride + (exists ? first + row : 0)) * dim + column;
+        copy16_or_zero(tile.queries + place<dim>(row, column), queries + from, exists);
+    }
+    commit();
+    const auto row = static_cast<int>(threadIdx.x);
+    if (row >= tile_queries) return;
+    const bool exists = first + row < last;
+    tile.lse[row] = exists ? work.lse[head * turned.query_stride + first + row] : __builtin_huge_valf();
+    tile.visible[row] = exists ? turned.used[head] + static_cast<int32_t>((first + row) / turned.group) + 1 : 0;
+}
+
+// Adds what the tile's rows give to ranks `rank` and `rank` + 8.
+template<DType type, int dim>
+__device__ inline void add_tile(const uint32_t (&keys)[dim / mma_k][4], int32_t rank, const QueryTile<dim>& tile,
+                                float (&sums)[2])
+{
+    const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+#pragma unroll 1
+    for (int n = 0; n < tile_queries; n += 2 * mma_n) {
+        float scores[2][4] = {};
+#pragma unroll
+        for (int k = 0; k < dim / mma_k; ++k) {
+            const int query = n + lane / 16 * 8 + lane % 8, column = k * mma_k + lane / 8 % 2 * 8;
+            uint32_t matrices[4];
+            load_matrices(matrices, tile.queries + place<dim>(query, column));
+            const uint32_t first[2] = {matrices[0], matrices[1]}, second[2] = {matrices[2], matrices[3]};
+            add_product<type>(scores[0], keys[k], first);
+            add_product<type>(scores[1], keys[k], second);
+        }
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+            const int query = n + i / 4 * mma_n + lane % 4 * 2 + i % 2, half = i % 4 / 2;
+            const float a = exp2f(scores[i / 4][i % 4] - tile.lse[query]);
+            sums[half] += rank + 8 * half < tile.visible[query] ? a : 0.0f;
+        }
+    }
+}
+
+__device__ inline float quad_sum(float x)
+{
+    x += __shfl_xor_sync(all_lanes, x, 1);
+    return x + __shfl_xor_sync(all_lanes, x, 2);
+}
+
+template<DType type, int dim>
+__global__ void __launch_bounds__(threads) sum_ranks(RankSums work)
+{
+    auto* tiles = dynamic_shared<QueryTile<dim>>();
+    const TurnedRows& turned = work.turned;
+    const auto lane = static_cast<int>(threadIdx.x) % warp_lanes, warp = static_cast<int>(threadIdx.x) / warp_lanes;
+    const int64_t head = blockIdx.y;
+    const auto first_rank = static_cast<int32_t>(blockIdx.x) * block_ranks;
+    const int32_t used = turned.used[head], ranks = used + turned.rows;
+    const int32_t rank = first_rank + warp * mma_m + lane / 4;
+    if (first_rank >= ranks) return;
+
+    uint32_t keys[dim / mma_k][4];
+    const auto* own =
+        static_cast<const uint16_t*>(turned.keys) + (head * turned.key_stride + rank) * dim + lane % 4 * 2;
+#pragma unroll
+    for (int k = 0; k < dim / mma_k; ++k)
+#pragma unroll
+        for (int i = 0; i < 4; ++i) // (row, column), (row + 8, column), (row, column + 8), (row + 8, column + 8)
+            keys[k][i] = *reinterpret_cast<const uint32_t*>(own + i % 2 * 8 * dim + k * mma_k + i / 2 * 8);
+
+    const int32_t begin = work.first_row + static_cast<int32_t>(blockIdx.z) * work.split_rows;
+    const int32_t end = begin + work.split_rows < turned.rows ? begin + work.split_rows : turned.rows;
+    const int32_t first_seeing = first_rank - used; // chunk row
+    const int64_t last = int64_t{end} * turned.group;
+    const int64_t first = int64_t{begin > first_seeing ? begin : first_seeing} * turned.group;
+    float sums[2] = {};
+    if (first < last) copy_queries<dim>(work, head, first, last, tiles[0]);
+    int at = 0;
+    for (int64_t x = first; x < last; x += tile_queries, at ^= 1) {
+        const bool more = x + tile_queries < last;
+        if (more) {
+            copy_queries<dim>(work, head, x + tile_queries, last, tiles[at ^ 1]);
+            wait<1>();
+        } else {
+            wait<0>();
+        }
+        __syncthreads();
+        add_tile<type, dim>(keys, rank, tiles[at], sums);
+        __syncthreads();
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        const float sum = quad_sum(sums[half]);
+        const int64_t to = (blockIdx.z * int64_t{work.kv_heads} + head) * turned.key_stride + rank + 8 * half;
+        if (lane % 4 == 0 && rank + 8 * half < ranks) work.sums[to] = sum;
+    }
+}
+
+template<DType type, int dim>
+void launch_sums(const RankSums& work, CudaContext& context)
+{
+    const dim3 grid(static_cast<unsigned>(work.turned.key_stride / block_ranks),
+                    static_cast<unsigned>(work.kv_heads), static_cast<unsigned>(work.splits));
+    launch(context, {grid, dim3(threads), 2 * sizeof(QueryTile<dim>)}, sum_ranks<type, dim>, work);
+}
+
+template<DType type>
+void launch_for_dim(const RankSums& work, CudaContext& context)
+{
+    if (work.turned.dim == 64) return launch_sums<type, 64>(work, context);
+    launch_sums<type, 128>(work, context);
+}
+
+} // namespace
+
+void sum_ranks_on_tensor_cores(const RankSums& work, CudaContext& context)
+{
+    if (work.turned.type == DType::F16) return launch_for_dim<DType::F16>(work, context);
+    launch_for_dim<DType::BF16>(work, context);
+}
+
+} // namespace palimpsest::kernels::cuda
