@@ -30,7 +30,7 @@ struct DecodeWork {
     int32_t group = 1;
     float scale = 1; // of the logits, in units of log 2
     ReadPlan plan;
-    ReadRanks read;
+    ReadRanks read{};
     float* weights = nullptr; // [query_heads, weight_stride], by what is read; null: not wanted
     int64_t weight_stride = 0;
     int32_t splits = 0;          // of the longest list

@@ -6,16 +6,11 @@
 #include "kernels/cuda/decode_signals.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/kv_list.h"
+#include "kernels/cuda/prefill_forward.h"
 #include "kernels/cuda/prefill_signals.h"
 
 namespace palimpsest::kernels::cuda {
 namespace {
-
-struct Forward {
-    AttendArgs args; // lists.used: device memory
-    TurnedRows turned;
-    float* lse = nullptr; // [kv_heads, query_stride], in log 2
-};
 
 // Output rows are summed up in shared memory if they fit, else where they go.
 constexpr int32_t most_shared_dim = 256;
@@ -168,11 +163,15 @@ void attend_on_plain_cores(const Forward& forward, CudaContext& context)
 void attend(const AttendArgs& args, CudaContext& context)
 {
     if (args.rows == 0) return;
-    Forward forward{.args = args, .turned = turn_rows(args, DType::F32, context)};
+    const bool tensor_cores = suits_tensor_cores(args, context);
+    Forward forward{.args = args, .turned = turn_rows(args, tensor_cores ? args.pool.type : DType::F32, context)};
     forward.args.lists.used = forward.turned.used;
     forward.lse = context.scratch<float>(ScratchUse::Scores,
                                          static_cast<size_t>(args.shape.kv_heads * forward.turned.query_stride));
-    attend_on_plain_cores(forward, context);
+    if (tensor_cores)
+        attend_on_tensor_cores(forward, context);
+    else
+        attend_on_plain_cores(forward, context);
     if (wants_anything(args.signals)) prefill_signals(args, forward.turned, forward.lse, context);
 }
 

@@ -35,7 +35,7 @@ struct SignalWork {
     int32_t first_row = 0;  // of the chunk, from which on rows count
     int32_t split_rows = 1; // of the chunk
     int32_t splits = 1;
-    SignalPlanes planes;
+    SignalPlanes planes{};
 };
 
 // tile.scores become A, zero where a row does not attend and in rows from `last` on.

@@ -6,13 +6,18 @@ set(CUDA_BACKEND_SOURCES
     cuda_error.cpp
     cuda_weight.cu
     decode_attention.cu
+    decode_signals.cu
     device_memory.cpp
     embed.cu
     kv_rows.cu
     linear.cu
     page_bounds.cu
+    page_retrieval.cu
     prefill_attention.cu
+    prefill_rows.cu
+    prefill_signals.cu
     send_ring.cpp
     stage.cu
-    swiglu.cu)
+    swiglu.cu
+    tensor_attention.cu)
 list(TRANSFORM CUDA_BACKEND_SOURCES PREPEND ${CMAKE_CURRENT_LIST_DIR}/)

@@ -1,0 +1,270 @@
+// The forward pass of prefill attention on tensor cores: a block takes 64 stacked rows of a KV head, a warp 16 of
+// them, and walks the keys in tiles of 64 with a running softmax, while the next tile is copied. Queries, scores
+// and output sums stay in registers; the fragments of a score tile are those of the weights that the values are
+// multiplied with.
+#include "kernels/cuda/kv_list.h"
+#include "kernels/cuda/mma.h"
+#include "kernels/cuda/prefill_forward.h"
+
+namespace palimpsest::kernels::cuda {
+namespace {
+
+constexpr int threads = 128;
+constexpr int block_rows = 64, block_ranks = 64;
+constexpr int stages = 2;
+constexpr int vector = 8; // elements in 16 bytes
+constexpr float nothing = -__builtin_huge_valf();
+static_assert(block_rows == threads / warp_lanes * mma_m && block_ranks == page_rows);
+static_assert(row_padding % block_rows == 0 && row_padding % block_ranks == 0);
+
+template<int dim>
+struct Stage {
+    uint16_t keys[block_ranks * dim];
+    uint16_t values[block_ranks * dim];
+};
+
+// Where the vector at `column` of a row lies: eight rows below one another are in different banks.
+template<int dim>
+__device__ inline int place(int row, int column)
+{
+    return row * dim + (column / vector ^ (row & 7)) * vector;
+}
+
+// What a warp holds of its 16 rows: lane l has rows l / 4 and l / 4 + 8, and of those two columns in every eight.
+template<int dim>
+struct WarpRows {
+    uint32_t queries[dim / mma_k][4];
+    float scores[block_ranks / mma_n][4]; // then weights
+    float sums[dim / mma_n][4];
+    float tops[2] = {nothing, nothing}, totals[2] = {};
+    int32_t visible[2];
+};
+
+template<DType type, int dim>
+__device__ inline void copy_tile(const Forward& forward, const KvList& list, int64_t head, int64_t used,
+                                 int64_t first_rank, Stage<dim>& stage)
+{
+    constexpr int vectors = dim / vector;
+    const AttendArgs& args = forward.args;
+    const auto* keys =
+        static_cast<const uint16_t*>(forward.turned.keys) + (head * forward.turned.key_stride + first_rank) * dim;
+    for (int x = static_cast<int>(threadIdx.x); x < block_ranks * vectors; x += threads) {
+        const int row = x / vectors, column = x % vectors * vector, to = place<dim>(row, column);
+        const int64_t rank = first_rank + row;
+        copy16(stage.keys + to, keys + row * dim + column);
+        const bool exists = rank < used + args.rows;
+        const std::byte* value = args.staging.values;
+        if (rank < used)
+            value = list.value(rank);
+        else if (exists)
+            value += (head * args.staging.capacity + rank - used) * list.row_bytes;
+        copy16_or_zero(stage.values + to, value + column * 2, exists);
+    }
+    commit();
+}
+
+template<int dim>
+__device__ inline void load_queries(const Forward& forward, int64_t head, int64_t first_row, WarpRows<dim>& rows)
+{
+    const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+    const int64_t first = head * forward.turned.query_stride + first_row + lane / 4;
+    const auto* queries = static_cast<const uint16_t*>(forward.turned.queries) + first * dim + lane % 4 * 2;
+#pragma unroll
+    for (int k = 0; k < dim / mma_k; ++k) {
+#pragma unroll
+        for (int i = 0; i < 4; ++i) // (row, column), (row + 8, column), (row, column + 8), (row + 8, column + 8)
+            rows.queries[k][i] =
+                *reinterpret_cast<const uint32_t*>(queries + i % 2 * 8 * dim + k * mma_k + i / 2 * 8);
+    }
+}
+
+template<DType type, int dim>
+__device__ inline void multiply_keys(const uint16_t* keys, WarpRows<dim>& rows)
+{
+    const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+#pragma unroll
+    for (int n = 0; n < block_ranks / mma_n; ++n)
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+            rows.scores[n][i] = 0;
+#pragma unroll
+    for (int k = 0; k < dim / mma_k; ++k) {
+#pragma unroll
+        for (int n = 0; n < block_ranks / mma_n; n += 2) {
+            const int key = n * mma_n + lane / 16 * 8 + lane % 8, column = k * mma_k + lane / 8 % 2 * 8;
+            uint32_t matrices[4];
+            load_matrices(matrices, keys + place<dim>(key, column));
+            const uint32_t first[2] = {matrices[0], matrices[1]}, second[2] = {matrices[2], matrices[3]};
+            add_product<type>(rows.scores[n], rows.queries[k], first);
+            add_product<type>(rows.scores[n + 1], rows.queries[k], second);
+        }
+    }
+}
+
+__device__ inline float quad_max(float x)
+{
+    x = fmaxf(x, __shfl_xor_sync(all_lanes, x, 1));
+    return fmaxf(x, __shfl_xor_sync(all_lanes, x, 2));
+}
+
+__device__ inline float quad_sum(float x)
+{
+    x += __shfl_xor_sync(all_lanes, x, 1);
+    return x + __shfl_xor_sync(all_lanes, x, 2);
+}
+
+// Scores of one of the lane's two rows become exp2(score - top), zero for ranks it does not attend to; what was
+// summed up before is rescaled.
+template<int dim>
+__device__ inline void take_in(int32_t first_rank, int half, WarpRows<dim>& rows)
+{
+    const int column = static_cast<int>(threadIdx.x) % 4 * 2;
+    const int32_t attended = rows.visible[half] - first_rank;
+    float top = nothing;
+#pragma unroll
+    for (int n = 0; n < block_ranks / mma_n; ++n)
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            float& score = rows.scores[n][2 * half + i];
+            if (n * mma_n + column + i >= attended) score = nothing;
+            top = fmaxf(top, score);
+        }
+    top = fmaxf(rows.tops[half], quad_max(top));
+    const float share = rows.tops[half] == nothing ? 0.0f : exp2f(rows.tops[half] - top);
+    float total = 0;
+#pragma unroll
+    for (int n = 0; n < block_ranks / mma_n; ++n)
+#pragma unroll
+        for (int i = 0; i < 2; ++i) {
+            float& score = rows.scores[n][2 * half + i];
+            score = exp2f(score - top);
+            total += score;
+        }
+    rows.totals[half] = fmaf(rows.totals[half], share, quad_sum(total));
+    rows.tops[half] = top;
+#pragma unroll
+    for (int n = 0; n < dim / mma_n; ++n)
+#pragma unroll
+        for (int i = 0; i < 2; ++i)
+            rows.sums[n][2 * half + i] *= share;
+}
+
+template<DType type, int dim>
+__device__ inline void multiply_values(const uint16_t* values, WarpRows<dim>& rows)
+{
+    const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+#pragma unroll
+    for (int k = 0; k < block_ranks / mma_k; ++k) {
+        const float(&left)[4] = rows.scores[2 * k];
+        const float(&right)[4] = rows.scores[2 * k + 1];
+        const uint32_t weights[4] = {pack<type>(left[0], left[1]), pack<type>(left[2], left[3]),
+                                     pack<type>(right[0], right[1]), pack<type>(right[2], right[3])};
+#pragma unroll
+        for (int n = 0; n < dim / mma_n; n += 2) {
+            const int rank = k * mma_k + lane / 8 % 2 * 8 + lane % 8, column = n * mma_n + lane / 16 * 8;
+            uint32_t matrices[4];
+            load_transposed_matrices(matrices, values + place<dim>(rank, column));
+            const uint32_t first[2] = {matrices[0], matrices[1]}, second[2] = {matrices[2], matrices[3]};
+            add_product<type>(rows.sums[n], weights, first);
+            add_product<type>(rows.sums[n + 1], weights, second);
+        }
+    }
+}
+
+// One of the lane's two rows, stacked row `x`.
+template<int dim>
+__device__ inline void save_row(const Forward& forward, int64_t head, int64_t x, int half,
+                                const WarpRows<dim>& rows)
+{
+    const int64_t group = forward.turned.group;
+    if (x >= forward.turned.rows * group) return;
+    const int lane = static_cast<int>(threadIdx.x) % 4;
+    float* out =
+        forward.args.out + (x / group * forward.args.shape.query_heads + head * group + x % group) * dim + lane * 2;
+    const float share = 1.0f / rows.totals[half];
+#pragma unroll
+    for (int n = 0; n < dim / mma_n; ++n)
+#pragma unroll
+        for (int i = 0; i < 2; ++i)
+            out[n * mma_n + i] = rows.sums[n][2 * half + i] * share;
+    if (lane == 0) forward.lse[head * forward.turned.query_stride + x] = rows.tops[half] + log2f(rows.totals[half]);
+}
+
+template<DType type, int dim>
+__global__ void __launch_bounds__(threads) attend_rows(Forward forward)
+{
+    auto* pipeline = dynamic_shared<Stage<dim>>();
+    const TurnedRows& turned = forward.turned;
+    const int64_t head = blockIdx.y, block_first = static_cast<int64_t>(blockIdx.x) * block_rows;
+    const int64_t stacked = int64_t{turned.rows} * turned.group;
+    const int32_t used = turned.used[head];
+    const auto lane = static_cast<int>(threadIdx.x) % warp_lanes, warp = static_cast<int>(threadIdx.x) / warp_lanes;
+    const int64_t first_row = block_first + warp * mma_m, own = first_row + lane / 4;
+    const KvList list = list_of<type>(forward.args.pool, forward.args.lists, head, dim);
+    const auto visible = [&](int64_t x) { return used + static_cast<int32_t>(x / turned.group) + 1; };
+    const int64_t last = block_first + block_rows < stacked ? block_first + block_rows : stacked;
+    const int32_t most = visible(last - 1);
+
+    WarpRows<dim> rows;
+#pragma unroll
+    for (int n = 0; n < dim / mma_n; ++n)
+#pragma unroll
+        for (int i = 0; i < 4; ++i)
+            rows.sums[n][i] = 0;
+    rows.visible[0] = visible(own);
+    rows.visible[1] = visible(own + 8);
+    load_queries<dim>(forward, head, first_row, rows);
+
+    copy_tile<type, dim>(forward, list, head, used, 0, pipeline[0]);
+    for (int32_t tile = 0; tile * block_ranks < most; ++tile) {
+        const int32_t first_rank = tile * block_ranks, next = first_rank + block_ranks;
+        if (next < most) {
+            copy_tile<type, dim>(forward, list, head, used, next, pipeline[(tile + 1) % stages]);
+            wait<1>();
+        } else {
+            wait<0>();
+        }
+        __syncthreads();
+        const Stage<dim>& stage = pipeline[tile % stages];
+        multiply_keys<type, dim>(stage.keys, rows);
+        take_in<dim>(first_rank, 0, rows);
+        take_in<dim>(first_rank, 1, rows);
+        multiply_values<type, dim>(stage.values, rows);
+        __syncthreads();
+    }
+    save_row<dim>(forward, head, own, 0, rows);
+    save_row<dim>(forward, head, own + 8, 1, rows);
+}
+
+template<DType type, int dim>
+void launch_rows(const Forward& forward, CudaContext& context)
+{
+    const int64_t blocks = (int64_t{forward.turned.rows} * forward.turned.group + block_rows - 1) / block_rows;
+    const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(forward.args.shape.kv_heads));
+    launch(context, {grid, dim3(threads), stages * sizeof(Stage<dim>)}, attend_rows<type, dim>, forward);
+}
+
+template<DType type>
+void launch_for_dim(const Forward& forward, CudaContext& context)
+{
+    if (forward.turned.dim == 64) return launch_rows<type, 64>(forward, context);
+    launch_rows<type, 128>(forward, context);
+}
+
+} // namespace
+
+bool suits_tensor_cores(const AttendArgs& args, const CudaContext& context)
+{
+    constexpr int with_f16 = 75, with_bf16 = 80;
+    if (args.shape.head_dim != 64 && args.shape.head_dim != 128) return false;
+    if (args.pool.type == DType::F32) return false;
+    return context.compute_capability() >= (args.pool.type == DType::F16 ? with_f16 : with_bf16);
+}
+
+void attend_on_tensor_cores(const Forward& forward, CudaContext& context)
+{
+    if (forward.turned.type == DType::F16) return launch_for_dim<DType::F16>(forward, context);
+    launch_for_dim<DType::BF16>(forward, context);
+}
+
+} // namespace palimpsest::kernels::cuda
