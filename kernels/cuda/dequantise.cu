@@ -1,5 +1,8 @@
 #include "kernels/cuda/dequantise.h"
 
+#include "kernels/cuda/device.h"
+#include "kernels/cuda/f16_scale.h"
+
 namespace palimpsest::kernels::cuda {
 namespace {
 

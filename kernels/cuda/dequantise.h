@@ -1,6 +1,7 @@
 // Rows of a weight as an operand of the tensor cores.
 #pragma once
 
+#include "kernels/cuda/cuda_context.h"
 #include "kernels/cuda/cuda_weight.h"
 #include "kernels/cuda/operand.h"
 

@@ -12,6 +12,15 @@ struct Multiply {
     ProductRows to;
 };
 
+__device__ void finish_element(const Multiply& args, int64_t r, int64_t n, float product)
+{
+    if (args.a.scales != nullptr) product *= args.a.scales[r];
+    if (args.b.scales != nullptr) product *= args.b.scales[n];
+    if (args.to.bias != nullptr) product += args.to.bias[n];
+    float& y = args.to.y[r * args.to.stride + n];
+    y = args.to.accumulate ? y + product : product;
+}
+
 // A block's tile of the product, `m` by `n`, by warps of (m / warps_m) by (n / warps_n). Every element is summed in
 // the same order whatever the tile, so the choice does not show in the bits.
 template<int m_, int n_, int warps_m_, int warps_n_>
@@ -89,8 +98,7 @@ struct WarpTile {
             unrolled<4>([&](int e) {
                 const int64_t r = block_m + first_m + i * mma_m + lane / 4 + e / 2 * 8;
                 const int64_t n = block_n + first_n + j * mma_n + lane % 4 * 2 + e % 2;
-                if (r < args.a.rows && n < args.b.rows)
-                    finish_element(args.a, args.b, args.to, r, n, sums[i][j][e]);
+                if (r < args.a.rows && n < args.b.rows) finish_element(args, r, n, sums[i][j][e]);
             });
         });
     }
@@ -163,9 +171,17 @@ __global__ void __launch_bounds__(Exact::threads) multiply_exact_kernel(Multiply
     }
     unrolled<per * per>([&](int e) {
         const int64_t r = block_m + m + e / per, c = block_n + n + e % per;
-        if (r < args.a.rows && c < args.b.rows)
-            finish_element(args.a, args.b, args.to, r, c, sums[e / per][e % per]);
+        if (r < args.a.rows && c < args.b.rows) finish_element(args, r, c, sums[e / per][e % per]);
     });
+}
+
+constexpr int finish_threads = 256;
+
+__global__ void __launch_bounds__(finish_threads) finish_kernel(Multiply args, PlainProduct product)
+{
+    const int64_t n = blockIdx.x * static_cast<int64_t>(finish_threads) + threadIdx.x;
+    for (int64_t r = blockIdx.y; n < args.b.rows && r < args.a.rows; r += gridDim.y)
+        finish_element(args, r, n, product.values[r * product.stride + n]);
 }
 
 dim3 tiles(const Multiply& args, int64_t m, int64_t n)
@@ -206,6 +222,15 @@ void multiply(const Operand& a, const Operand& b, const ProductRows& to, CudaCon
         multiply_narrow<DType::F16>(args, context);
     else
         multiply_narrow<DType::BF16>(args, context);
+}
+
+void finish(const Operand& a, const Operand& b, const ProductRows& to, const PlainProduct& product,
+            CudaContext& context)
+{
+    constexpr int64_t most_grid_rows = 32768;
+    const dim3 grid(static_cast<unsigned>((b.rows + finish_threads - 1) / finish_threads),
+                    static_cast<unsigned>(a.rows < most_grid_rows ? a.rows : most_grid_rows));
+    launch(context, {.grid = grid, .block = dim3(finish_threads)}, finish_kernel, Multiply{a, b, to}, product);
 }
 
 } // namespace palimpsest::kernels::cuda

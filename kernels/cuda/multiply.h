@@ -1,6 +1,7 @@
 // The product of two operands: the own kernels behind gemm.
 #pragma once
 
+#include "kernels/cuda/cuda_context.h"
 #include "kernels/cuda/operand.h"
 
 namespace palimpsest::kernels::cuda {
@@ -16,16 +17,15 @@ struct ProductRows {
 // y = a b^T + bias, or y +=. REQUIRES: the operands have one type and one width.
 void multiply(const Operand& a, const Operand& b, const ProductRows& to, CudaContext& context);
 
-// The last step of multiply, for a product made elsewhere: y = product[r][n] * a.scales[r] * b.scales[n] + bias[n],
-// or y +=; product is [a.rows, b.rows] and may be y where nothing accumulates.
-__device__ inline void finish_element(const Operand& a, const Operand& b, const ProductRows& to, int64_t r,
-                                      int64_t n, float product)
-{
-    if (a.scales != nullptr) product *= a.scales[r];
-    if (b.scales != nullptr) product *= b.scales[n];
-    if (to.bias != nullptr) product += to.bias[n];
-    float& y = to.y[r * to.stride + n];
-    y = to.accumulate ? y + product : product;
-}
+// A product of the operands' values, made elsewhere.
+struct PlainProduct {
+    const float* values = nullptr; // [a.rows, stride]
+    int64_t stride = 0;
+};
+
+// The last step of multiply: y = product times the operands' scales + bias, or y +=. The product may lie in y where
+// nothing accumulates.
+void finish(const Operand& a, const Operand& b, const ProductRows& to, const PlainProduct& product,
+            CudaContext& context);
 
 } // namespace palimpsest::kernels::cuda

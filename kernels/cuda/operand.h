@@ -5,7 +5,9 @@
 // neither outliers overflow nor small rows lose bits, and a row's numbers depend on the row alone.
 #pragma once
 
-#include "kernels/cuda/device.h"
+#include <cstdint>
+
+#include "kernels/base/dtype.h"
 
 namespace palimpsest::kernels::cuda {
 
@@ -24,19 +26,6 @@ inline constexpr int64_t operand_step = 32;
 inline int64_t operand_stride(int64_t cols)
 {
     return (cols + operand_step - 1) / operand_step * operand_step;
-}
-
-struct PowerOfTwo {
-    float factor, inverse;
-};
-
-// The one that brings `largest` into [2^14, 2^15), as far as float reaches.
-__device__ inline PowerOfTwo f16_scale(float largest)
-{
-    const int exponent = static_cast<int>(__float_as_uint(largest) >> 23 & 0xff) - 127;
-    const int shift = 14 - (exponent < -100 ? -100 : exponent);
-    return {__uint_as_float(static_cast<uint32_t>(127 + shift) << 23),
-            __uint_as_float(static_cast<uint32_t>(127 - shift) << 23)};
 }
 
 } // namespace palimpsest::kernels::cuda

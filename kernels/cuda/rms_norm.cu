@@ -1,6 +1,7 @@
 #include "kernels/cuda/rms_norm.h"
 
 #include "kernels/cuda/block_reduce.h"
+#include "kernels/cuda/f16_scale.h"
 #include "kernels/cuda/mma.h"
 
 namespace palimpsest::kernels::cuda {

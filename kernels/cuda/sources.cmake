@@ -7,15 +7,20 @@ set(CUDA_BACKEND_SOURCES
     cuda_weight.cu
     decode_attention.cu
     decode_signals.cu
+    dequantise.cu
     device_memory.cpp
     embed.cu
+    gemm.cu
+    gemv.cu
     kv_rows.cu
     linear.cu
+    multiply.cu
     page_bounds.cu
     page_retrieval.cu
     prefill_attention.cu
     prefill_rows.cu
     prefill_signals.cu
+    rms_norm.cu
     send_ring.cpp
     stage.cu
     swiglu.cu
