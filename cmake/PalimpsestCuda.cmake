@@ -5,7 +5,7 @@ set(PALIMPSEST_BUILD_CUDA OFF)
 if(PALIMPSEST_CUDA STREQUAL "AUTO" AND (PALIMPSEST_SANITIZE OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU"))
     return()
 endif()
-if(PALIMPSEST_CUDA STREQUAL "OFF" OR NOT PALIMPSEST_CUDA)
+if(NOT PALIMPSEST_CUDA)
     return()
 endif()
 
@@ -26,10 +26,13 @@ enable_language(CUDA)
 if(CCACHE_PROGRAM)
     set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
 endif()
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # CMake 3.25 knows no C++20 for nvcc
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+endif()
 set(PALIMPSEST_BUILD_CUDA ON)
 
-# What palimpsest-flags is for C++. What nvcc writes itself would fall under -Wpedantic and -Wold-style-cast, and CMake
-# 3.25 knows no C++20 for it.
+# What palimpsest-flags is for C++; what nvcc writes itself would fall under -Wpedantic and -Wold-style-cast.
 add_library(palimpsest-cuda-flags INTERFACE)
 function(palimpsest_cuda_options)
     target_compile_options(palimpsest-cuda-flags INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:${ARGV}>")
@@ -40,6 +43,6 @@ foreach(architecture ${PALIMPSEST_CUDA_ARCHITECTURES})
     set(newest ${architecture})
 endforeach()
 palimpsest_cuda_options(--generate-code=arch=compute_${newest},code=compute_${newest}
-    -std=c++20 --expt-relaxed-constexpr --Werror=all-warnings
+    --expt-relaxed-constexpr --Werror=all-warnings
     -Xcompiler=-Wall,-Wextra,-Wshadow,-Wnon-virtual-dtor,-Woverloaded-virtual,-Werror,-ffp-contract=off
     -Xcompiler=-fstack-protector-strong)

@@ -352,8 +352,7 @@ struct BackendChoice {
     std::string simd;            // empty: best found; else a target's name, and auto is cpu
 };
 
-// Throws Error: Usage for what is no device or target, with the list of what is; NotFound for a GPU that is not
-// there or cannot be used; Resources if its memory is short.
+// Throws Error: Usage for no device or target, with the list of what is; NotFound or Resources for a GPU.
 std::unique_ptr<Backend> open_backend(const BackendChoice& choice = {});
 
 } // namespace palimpsest::kernels

@@ -35,7 +35,8 @@ struct CudaDevice {
 
 struct CudaSurvey {
     static constexpr int most_devices = 16;
-    int32_t driver_version = 0; // newest CUDA it can run, 13000: 13.0; 0: no driver
+    char driver_release[64] = ""; // 580.65.06, where the system says it
+    int32_t driver_version = 0;   // newest CUDA it can run, 13000: 13.0; 0: no driver
     int32_t runtime_version = 0;
     int32_t device_count = 0; // may be more than are described
     CudaDevice devices[most_devices];

@@ -1,6 +1,7 @@
 #include "kernels/cuda/cuda_survey.h"
 
 #include <cuda_runtime.h>
+#include <fstream>
 
 namespace palimpsest::kernels::cuda {
 namespace {
@@ -39,6 +40,13 @@ int capability_of(int device)
            attribute(cudaDevAttrComputeCapabilityMinor, device);
 }
 
+std::string driver_release()
+{
+    std::string line;
+    std::getline(std::ifstream("/sys/module/nvidia/version") >> std::ws, line);
+    return line;
+}
+
 Refusal without_devices(cudaError_t status, const Driver& driver)
 {
     if (driver.version == 0)
@@ -59,6 +67,7 @@ Refusal without_devices(cudaError_t status, const Driver& driver)
 Driver find_driver()
 {
     Driver driver;
+    driver.release = driver_release();
     succeeded(cudaDriverGetVersion(&driver.version));
     succeeded(cudaRuntimeGetVersion(&driver.runtime_version));
     const cudaError_t status = cudaGetDeviceCount(&driver.devices);

@@ -15,7 +15,8 @@ struct Refusal {
 };
 
 struct Driver {
-    int version = 0; // newest CUDA it can run, 13000: 13.0; 0: there is none
+    std::string release; // 580.65.06, where the system says it
+    int version = 0;     // newest CUDA it can run, 13000: 13.0; 0: there is none
     int runtime_version = 0;
     int devices = 0;
     std::optional<Refusal> refusal; // why none can be used

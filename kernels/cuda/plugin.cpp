@@ -50,6 +50,7 @@ void describe(int device, const cuda::Driver& driver, CudaDevice& to)
 void survey(CudaSurvey& to)
 {
     const cuda::Driver driver = cuda::find_driver();
+    write(to.driver_release, driver.release);
     to.driver_version = driver.version;
     to.runtime_version = driver.runtime_version;
     to.device_count = driver.devices;

@@ -7,6 +7,7 @@
 
 #include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
+#include "app/palimpsest/gpu_report.h"
 #include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/store.h"
@@ -34,14 +35,10 @@ Check check_backend()
     }
 }
 
-Check check_gpu()
+// No card is no fault: the CPU does the work.
+Check check_gpu(const GpuReport& gpu)
 {
-    try {
-        return {"cuda backend", true, kernels::open_backend({.device = "cuda", .threads = 0, .simd = ""})->name(),
-                ""};
-    } catch (const Error& error) {
-        return {"cuda backend", true, "not used: " + error.text(), ""};
-    }
+    return {"cuda backend", true, gpu.found, gpu.remedy};
 }
 
 Check check_model()
@@ -94,10 +91,11 @@ public:
 
     void run(Console& console) override
     {
-        const std::vector<Check> checks = {check_backend(), check_gpu(), check_model(), check_memory(),
+        const GpuReport gpu = gpu_report();
+        const std::vector<Check> checks = {check_backend(), check_gpu(gpu), check_model(), check_memory(),
                                            check_database(database_, console.stop)};
         const std::vector<OptionOrigin> options = option_origins();
-        json_ ? print_json(checks, options, console) : print(checks, options, console);
+        json_ ? print_json(checks, gpu.facts, options, console) : print(checks, options, console);
         for (const Check& check : checks)
             if (!check.good) throw Error(ErrorKind::Failed, "PAL-RUN-02", check.name, check.found, check.remedy);
     }
@@ -119,8 +117,8 @@ private:
                         << visible(option.value) << "  (" << option.origin << ")\n";
     }
 
-    static void print_json(const std::vector<Check>& checks, const std::vector<OptionOrigin>& options,
-                           Console& console)
+    static void print_json(const std::vector<Check>& checks, const ordered_json& gpu,
+                           const std::vector<OptionOrigin>& options, Console& console)
     {
         ordered_json found = ordered_json::array();
         for (const Check& check : checks)
@@ -132,6 +130,7 @@ private:
         write_json(console.out, {{"schema", "palimpsest.doctor/1"},
                                  {"version", PALIMPSEST_VERSION},
                                  {"checks", found},
+                                 {"cuda", gpu},
                                  {"options", in_force}});
     }
 

@@ -126,11 +126,13 @@ private:
         out << ".SH EXIT STATUS\n"
             << ".TP\n.B 0\ndone\n.TP\n.B 1\nthe work failed: a document or model cannot be used\n"
             << ".TP\n.B 2\nthe command line is wrong\n.TP\n.B 3\nasked for something that is not there\n"
-            << ".TP\n.B 4\nnot enough memory or disk space\n.TP\n.B 70\ninternal error: always a bug\n"
+            << ".TP\n.B 4\nnot enough memory, disk space or GPU memory\n.TP\n.B 70\ninternal error: always a bug\n"
             << ".TP\n.B 130, 143\ninterrupted, terminated\n"
             << ".SH ENVIRONMENT\nEvery common option has a variable, named in its description; an option beats its "
                "variable, which beats config.json, which beats the default. \\fBpalimpsest doctor\\fR prints which "
                "won.\n"
+               ".TP\n.B PALIMPSEST_PLUGINS\nfolder of the GPU plugin, \\fIlibpalimpsest-cuda.so\\fR, in place of "
+               "that of the program and \\fI../lib/palimpsest\\fR beside it\n"
             << ".SH FILES\n.TP\n.I $XDG_CONFIG_HOME/palimpsest/config.json\noptions, as a JSON object\n"
             << ".TP\n.I $XDG_DATA_HOME/palimpsest/models/\nmodels that \\fB\\-\\-model\\fR finds by name\n";
     }

@@ -52,7 +52,11 @@ T shuffle(unsigned mask, T value, int width, const Where& where, const Source& s
 inline unsigned ballot(unsigned mask, bool yes, const Where& where)
 {
     require_full(mask, where);
+<<<<<<< HEAD
     const uint64_t* brought = simt::exchange(yes, where);
+=======
+    const uint64_t* brought = simt::exchange(static_cast<uint64_t>(yes), where);
+>>>>>>> g2
     unsigned all = 0;
     for (unsigned i = 0; i < 32; ++i)
         all |= static_cast<unsigned>(brought[i]) << i;
@@ -111,6 +115,11 @@ inline int __any_sync(unsigned mask, int yes, const simt::Where& where = simt::W
 inline int __all_sync(unsigned mask, int yes, const simt::Where& where = simt::Where::current())
 {
     return simt::ballot(mask, yes != 0, where) == 0xffffffffu;
+}
+
+[[noreturn]] inline void __trap(const simt::Where& where = simt::Where::current())
+{
+    simt::misuse("a kernel stopped itself", where);
 }
 
 inline void __threadfence() {}

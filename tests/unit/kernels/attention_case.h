@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/reference/reference_attention.h"
+#include "tests/unit/kernels/backends.h"
 #include "tests/unit/kernels/kv_fixture.h"
 
 namespace palimpsest::kernels::test {
@@ -337,9 +338,35 @@ inline std::vector<Case> random_cases(bool decode, int count, uint32_t seed)
     return cases;
 }
 
-inline std::unique_ptr<Backend> cpu(int threads, const std::string& target = "")
+// Few and small, but with every type under both rotations, widths with and without a path of their own, groups
+// that divide tiles and that do not, and ragged lists: for the emulator, and for everyone.
+inline std::vector<Case> chosen_cases(bool decode)
 {
-    return open_backend({.device = "cpu", .threads = threads, .simd = target});
+    std::vector<Case> cases;
+    for (uint32_t i = 0; i < 12; ++i) {
+        Case c;
+        c.type = static_cast<DType>(i % 3);
+        c.keys_rotated = i / 3 % 2 == 1;
+        c.head_dim = std::initializer_list<int32_t>{64, 128, 24, 80}.begin()[i / 3];
+        c.rotary_dim = i % 4 == 1 ? c.head_dim / 2 : c.head_dim;
+        c.group = std::initializer_list<int32_t>{1, 4, 3, 7}.begin()[(i + i / 4) % 4];
+        c.kv_heads = c.group > 4 ? 1 : 2;
+        c.rows = decode ? 0 : std::initializer_list<int32_t>{1, 17, 5}.begin()[i % 3];
+        c.wanted = std::initializer_list<int32_t>{SignalRequest::all, 1, 5}.begin()[i / 2 % 3];
+        c.used = {i % 5 == 0 ? 0 : static_cast<int32_t>(20 + 13 * i)};
+        if (c.kv_heads == 2) c.used.push_back(static_cast<int32_t>(i % 2 ? 64 : 7 + i));
+        c.every_signal = true;
+        c.outside_newest = std::initializer_list<int32_t>{-1, 4, 0, 2000}.begin()[i % 4];
+        c.statistic = static_cast<RowStatistic>((i + i / 4) % 4);
+        c.seed = 7000 + i;
+        cases.push_back(c);
+    }
+    return cases;
+}
+
+inline std::unique_ptr<Backend> cpu(int threads)
+{
+    return open_backend({.device = "cpu", .threads = threads, .simd = ""});
 }
 
 } // namespace palimpsest::kernels::test

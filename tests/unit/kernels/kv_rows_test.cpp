@@ -2,9 +2,9 @@
 
 #include <set>
 
-#include "kernels/cpu/simd_target.h"
 #include "kernels/reference/reference_attention.h"
 #include "tests/support/catch.h"
+#include "tests/unit/kernels/backends.h"
 #include "tests/unit/kernels/kv_fixture.h"
 
 namespace palimpsest::kernels {
@@ -221,38 +221,43 @@ private:
 
 TEST_CASE("values follow their tokens through any sequence of operations")
 {
-    const auto backend = open_backend({.device = "cpu", .threads = 2, .simd = ""});
-    for (const DType type : pool_types) {
-        for (uint32_t seed = 1; seed <= 6; ++seed) {
-            CAPTURE(info(type).name, seed);
-            Machine(*backend, type, seed).run(60);
+    for (const TestBackend& on : every_backend()) {
+        const auto backend = on.open();
+        for (const DType type : pool_types) {
+            for (uint32_t seed = 1; seed <= (on.emulated() ? 1u : 6u); ++seed) {
+                CAPTURE(on, info(type).name, seed);
+                Machine(*backend, type, seed).run(60);
+            }
         }
     }
 }
 
 TEST_CASE("compaction leaves a prefix that is in place alone")
 {
-    const auto backend = open_backend({.device = "cpu", .threads = 1, .simd = ""});
-    HeadShape shape = small_shape();
-    KvFixture kv(*backend, shape, DType::F16, 128, 3);
-    // Nothing was ever written: keeping ranks 0..9 of 10 must not even look at staging.
-    kv.used.assign(3, 10);
+    const HeadShape shape = small_shape();
     const std::vector<int32_t> counts(3, 10);
     std::vector<uint32_t> kept;
     for (int h = 0; h < 3; ++h)
         for (uint32_t rank = 0; rank < 10; ++rank)
             kept.push_back(rank);
-    backend->compact({.shape = shape,
-                      .pool = kv.pool(),
-                      .lists = kv.view(),
-                      .staging = {},
-                      .kept = kept.data(),
-                      .kept_stride = 10,
-                      .kept_count = counts.data()});
-    REQUIRE(kv.read(0, 0).key == std::vector<std::byte>(32, std::byte{0xFF}));
+    for (const TestBackend& on : every_backend()) {
+        CAPTURE(on);
+        const auto backend = on.open(1);
+        KvFixture kv(*backend, shape, DType::F16, 128, 3);
+        // Nothing was ever written: keeping ranks 0..9 of 10 must not even look at staging.
+        kv.used.assign(3, 10);
+        backend->compact({.shape = shape,
+                          .pool = kv.pool(),
+                          .lists = kv.view(),
+                          .staging = {},
+                          .kept = kept.data(),
+                          .kept_stride = 10,
+                          .kept_count = counts.data()});
+        REQUIRE(kv.read(0, 0).key == std::vector<std::byte>(32, std::byte{0xFF}));
+    }
 }
 
-TEST_CASE("staging rounds as the scalar conversion does, on every target")
+TEST_CASE("staging rounds as the scalar conversion does, on every backend")
 {
     const std::vector<float> special = {0.0f,
                                         -0.0f,
@@ -275,13 +280,13 @@ TEST_CASE("staging rounds as the scalar conversion does, on every target")
                                         std::numeric_limits<float>::quiet_NaN(),
                                         1.00390625f,
                                         1.01171875f};
-    for (const std::string& target : simd_targets()) {
-        const auto backend = open_backend({.device = "cpu", .threads = 2, .simd = target});
+    for (const TestBackend& on : every_backend()) {
+        const auto backend = on.open();
         for (const DType type : pool_types) {
             for (const int32_t dim : {8, 24, 64, 80}) {
-                CAPTURE(target, info(type).name, dim);
+                CAPTURE(on, info(type).name, dim);
                 const HeadShape shape{.query_heads = 2, .kv_heads = 2, .head_dim = dim, .scale = 1};
-                constexpr int32_t rows = 150;
+                const int32_t rows = on.emulated() ? 70 : 150;
                 KvFixture kv(*backend, shape, type, rows, 1);
                 std::mt19937 random(7);
                 auto qkv = normal_floats(random, static_cast<size_t>(rows * shape.qkv_width()), 1e-4f);
@@ -311,15 +316,14 @@ TEST_CASE("staging rounds as the scalar conversion does, on every target")
             }
         }
     }
-    pin_simd_target("");
 }
 
 TEST_CASE("staging rotates keys where they are stored rotated")
 {
-    for (const std::string& target : simd_targets()) {
-        const auto backend = open_backend({.device = "cpu", .threads = 1, .simd = target});
+    for (const TestBackend& on : every_backend()) {
+        const auto backend = on.open(1);
         for (const int32_t rotary_dim : {8, 16, 40, 48, 80}) {
-            CAPTURE(target, rotary_dim);
+            CAPTURE(on, rotary_dim);
             const HeadShape shape{.query_heads = 1, .kv_heads = 1, .head_dim = 80, .scale = 1};
             KvFixture kv(*backend, shape, DType::F32, 64, 1);
             std::mt19937 random(11);
@@ -343,7 +347,6 @@ TEST_CASE("staging rotates keys where they are stored rotated")
             }
         }
     }
-    pin_simd_target("");
 }
 
 } // namespace

@@ -1,21 +1,27 @@
-// linear, feed_forward, embed and the norm against plain float64 loops, over types, shapes, phases and SIMD
-// targets.
+// linear, feed_forward, embed and the norm against plain float64 loops, over types, shapes, phases and backends.
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "kernels/backend.h"
 #include "kernels/base/error.h"
-#include "kernels/cpu/simd_target.h"
+#include "kernels/cpu/kernels.h"
 #include "kernels/reference/reference_linear.h"
 #include "tests/support/catch.h"
+#include "tests/unit/kernels/backends.h"
+#include "tests/unit/kernels/kv_fixture.h"
 
 using namespace palimpsest;
 using namespace palimpsest::kernels;
+using test::every_backend;
+using test::TestBackend;
+using test::to_device;
+using test::to_host;
 
 namespace {
 
@@ -55,18 +61,21 @@ struct Stored {
     std::vector<std::byte> bytes;
 };
 
-std::unique_ptr<Weight> load(Backend& backend, std::initializer_list<const Stored*> parts)
-{
-    std::vector<HostMatrix> matrices;
-    for (const Stored* part : parts)
-        matrices.push_back(part->matrix);
-    return backend.load(matrices);
-}
-
-std::unique_ptr<Backend> cpu(int threads = 2, const std::string& simd = "")
-{
-    return open_backend({.device = "cpu", .threads = threads, .simd = simd});
-}
+// Rows on a backend, and the same rows as the reference reads them.
+struct Weights {
+    Weights(Backend& backend, std::initializer_list<const Stored*> parts)
+    {
+        std::vector<HostMatrix> matrices;
+        for (const Stored* part : parts)
+            matrices.push_back(part->matrix);
+        placed = backend.load(matrices);
+        plain = cpu::load(matrices);
+        for (const HostMatrix& matrix : matrices)
+            if (matrix.type != DType::F32 && type != DType::BF16) type = matrix.type;
+    }
+    std::unique_ptr<Weight> placed, plain;
+    DType type = DType::F32; // of the parts, what a product may be off most with
+};
 
 // |got - expected| over the size of the expected row: f32 sums of some thousand terms stay well below 1e-6.
 double largest_error(const std::vector<float>& got, const std::vector<double>& expected)
@@ -81,15 +90,58 @@ double largest_error(const std::vector<float>& got, const std::vector<double>& e
     return worst / std::sqrt(squares / static_cast<double>(got.size()));
 }
 
-// f32 rounding of sums of up to a few thousand terms; without lanes to share them, one sum takes them all.
-double tolerance(std::string_view target)
-{
-    return target == "SCALAR" ? 1.2e-5 : 4e-6;
-}
-
 std::vector<float> poisoned(int64_t count)
 {
     return std::vector<float>(static_cast<size_t>(count), std::numeric_limits<float>::quiet_NaN());
+}
+
+// Host floats in backend memory; nothing for null. `before`: floats in front, so that rows begin anywhere.
+class Placed {
+public:
+    Placed(Backend& backend, const float* host, int64_t count, int64_t before = 0) : before_(before)
+    {
+        if (!host) return;
+        std::vector<float> all(static_cast<size_t>(before), std::numeric_limits<float>::quiet_NaN());
+        all.insert(all.end(), host, host + count);
+        buffer_ = to_device(backend, all);
+    }
+    float* data() const { return buffer_.data() ? buffer_.data<float>() + before_ : nullptr; }
+
+private:
+    Buffer buffer_;
+    int64_t before_;
+};
+
+// A call whose pointers are host memory, on a backend. Gives y.
+std::vector<float> linear_on(Backend& backend, LinearArgs args, const Weight& weight, int64_t before = 0)
+{
+    const int64_t floats = args.rows * weight.rows();
+    const Placed x(backend, args.x, args.rows * weight.cols(), before), y(backend, args.y, floats, before),
+        norm(backend, args.norm.weight, weight.cols()), bias(backend, args.bias, weight.rows());
+    args.x = x.data();
+    args.y = y.data();
+    args.norm.weight = norm.data();
+    args.bias = bias.data();
+    args.weight = &weight;
+    backend.linear(args);
+    std::vector<float> got(static_cast<size_t>(floats));
+    backend.download(got.data(), y.data(), got.size() * sizeof(float));
+    return got;
+}
+
+std::vector<float> feed_forward_on(Backend& backend, FeedForwardArgs args, const Weight& gate_up,
+                                   const Weight& down)
+{
+    const int64_t floats = args.rows * down.rows();
+    const Placed x(backend, args.x, floats), norm(backend, args.norm.weight, down.rows());
+    args.x = x.data();
+    args.norm.weight = norm.data();
+    args.gate_up = &gate_up;
+    args.down = &down;
+    backend.feed_forward(args);
+    std::vector<float> got(static_cast<size_t>(floats));
+    backend.download(got.data(), x.data(), got.size() * sizeof(float));
+    return got;
 }
 
 struct Variant {
@@ -106,64 +158,87 @@ std::vector<Variant> variants()
     return all;
 }
 
-void check_linear(Backend& backend, const Weight& weight, int64_t rows, const Variant& v)
+// The emulator has each switch in each phase, but not all together.
+std::vector<Variant> variants(const TestBackend& on)
+{
+    if (!on.emulated()) return variants();
+    return {{true, true, false, Phase::Prefill},
+            {false, false, true, Phase::Prefill},
+            {true, true, true, Phase::Decode},
+            {false, false, false, Phase::Decode}};
+}
+
+void check_linear(const TestBackend& on, Backend& backend, const Weights& weights, int64_t rows, const Variant& v)
 {
     std::mt19937 random(seed);
-    const auto x = random_floats(random, rows * weight.cols());
-    const auto norm = random_floats(random, weight.cols());
-    const auto bias = random_floats(random, weight.rows());
-    auto y = v.accumulate ? random_floats(random, rows * weight.rows()) : poisoned(rows * weight.rows());
+    const int64_t cols = weights.plain->cols(), rows_out = weights.plain->rows();
+    const auto x = random_floats(random, rows * cols);
+    const auto norm = random_floats(random, cols);
+    const auto bias = random_floats(random, rows_out);
+    auto y = v.accumulate ? random_floats(random, rows * rows_out) : poisoned(rows * rows_out);
     const LinearArgs args{.x = x.data(),
                           .rows = rows,
                           .norm = {v.norm ? norm.data() : nullptr, 1e-5f},
-                          .weight = &weight,
+                          .weight = weights.plain.get(),
                           .bias = v.bias ? bias.data() : nullptr,
                           .y = y.data(),
                           .accumulate = v.accumulate,
                           .phase = v.phase};
     const auto expected = reference::linear(args);
-    backend.linear(args);
-    INFO("rows " << rows << ", " << weight.cols() << " -> " << weight.rows() << ", norm " << v.norm << ", bias "
-                 << v.bias << ", accumulate " << v.accumulate << ", phase " << static_cast<int>(v.phase)
-                 << ", target " << backend.simd_target() << ", seed " << seed);
-    CHECK(largest_error(y, expected) < tolerance(backend.simd_target()));
+    const auto got = linear_on(backend, args, *weights.placed, v.bias ? 1 : 0);
+    INFO("rows " << rows << ", " << cols << " -> " << rows_out << ", norm " << v.norm << ", bias " << v.bias
+                 << ", accumulate " << v.accumulate << ", phase " << static_cast<int>(v.phase) << ", on " << on
+                 << ", seed " << seed);
+    CHECK(largest_error(got, expected) < on.product_error(weights.type, v.phase));
 }
 
-std::vector<float> prefill(Backend& backend, const Weight& weight, const std::vector<float>& x, int64_t first,
-                           int64_t rows, const float* norm)
+// Rows `first` to `first` + `rows` of x, which lies in backend memory whole.
+std::vector<float> product_of(Backend& backend, const Weight& weight, const Buffer& x, int64_t first, int64_t rows,
+                              const Buffer& norm, Phase phase)
 {
-    auto y = poisoned(rows * weight.rows());
-    backend.linear({.x = x.data() + first * weight.cols(),
+    const Buffer y = to_device(backend, poisoned(rows * weight.rows()));
+    backend.linear({.x = x.data<float>() + first * weight.cols(),
                     .rows = rows,
-                    .norm = {norm, 1e-5f},
+                    .norm = {norm.data<float>(), 1e-5f},
                     .weight = &weight,
                     .bias = nullptr,
-                    .y = y.data(),
+                    .y = y.data<float>(),
                     .accumulate = false,
-                    .phase = Phase::Prefill});
-    return y;
+                    .phase = phase});
+    return to_host<float>(backend, y, static_cast<size_t>(rows * weight.rows()));
+}
+
+std::vector<float> embedded(Backend& backend, const Weight& table, const std::vector<int32_t>& ids)
+{
+    const int64_t floats = static_cast<int64_t>(ids.size()) * table.cols();
+    const Buffer y = to_device(backend, poisoned(floats));
+    backend.embed({.table = &table, .ids = ids, .y = y.data<float>()});
+    return to_host<float>(backend, y, static_cast<size_t>(floats));
 }
 
 } // namespace
 
-TEST_CASE("linear agrees with float64 for every type, shape, phase and target", "[linear]")
+TEST_CASE("linear agrees with float64 for every type, shape, phase and backend", "[linear]")
 {
-    for (const auto& target : simd_targets()) {
-        const auto backend = cpu(2, target);
+    for (const TestBackend& on : every_backend()) {
+        const auto backend = on.open();
         std::mt19937 random(seed);
         for (const DType type : all_types) {
             // Widths below, at and across the block depth of 256; heights that end inside a tile and inside a
             // block. Above 4096, decode takes rows abreast.
             std::vector<std::pair<int64_t, int64_t>> shapes{{1, 32}, {37, 96}, {150, 288}, {64, 1056}, {27, 4160}};
-            if (type != DType::Q8_0)
+            if (on.emulated()) shapes = {{1, 32}, {37, 96}, {150, 288}};
+            if (type != DType::Q8_0 && on.emulated())
+                shapes.insert(shapes.end(), {{5, 1}, {33, 33}, {9, 300}});
+            else if (type != DType::Q8_0)
                 shapes.insert(shapes.end(), {{5, 1}, {33, 33}, {129, 300}, {40, 48}, {9, 4111}});
             for (const auto& [rows_out, cols] : shapes) {
                 const Stored stored(random, type, rows_out, cols);
-                const auto weight = load(*backend, {&stored});
+                const Weights weights(*backend, {&stored});
                 INFO("type " << info(type).name);
-                for (const Variant& v : variants())
-                    check_linear(*backend, *weight, 3, v);
-                check_linear(*backend, *weight, 29, {true, false, false, Phase::Prefill});
+                for (const Variant& v : variants(on))
+                    check_linear(on, *backend, weights, 3, v);
+                check_linear(on, *backend, weights, 29, {true, false, false, Phase::Prefill});
             }
         }
     }
@@ -171,67 +246,63 @@ TEST_CASE("linear agrees with float64 for every type, shape, phase and target", 
 
 TEST_CASE("a concatenation of types, with rotary rows stored in pairs, reads as its parts", "[linear]")
 {
-    for (const auto& target : simd_targets()) {
-        const auto backend = cpu(2, target);
+    for (const TestBackend& on : every_backend()) {
+        const auto backend = on.open();
         std::mt19937 random(seed);
         const Stored q(random, DType::Q8_0, 48, 64, 16), k(random, DType::F16, 32, 64, 16),
             v(random, DType::F32, 19, 64);
-        const auto weight = load(*backend, {&q, &k, &v});
-        REQUIRE(weight->rows() == 99);
-        REQUIRE(weight->bytes() == 48 * 68 + 32 * 128 + 19 * 256);
-        for (const Variant& variant : variants())
-            check_linear(*backend, *weight, 5, variant);
+        const Weights weights(*backend, {&q, &k, &v});
+        REQUIRE(weights.placed->rows() == 99);
+        REQUIRE(weights.placed->bytes() == 48 * 68 + 32 * 128 + 19 * 256);
+        for (const Variant& variant : variants(on))
+            check_linear(on, *backend, weights, 5, variant);
     }
 }
 
 TEST_CASE("row h*d+j of paired heads is stored at h*d+2j, or 2(j-d/2)+1 in the upper half", "[linear]")
 {
-    const auto backend = cpu();
     std::vector<float> rows(16); // one column; the value is the stored row
     for (size_t i = 0; i < rows.size(); ++i)
         rows[i] = static_cast<float>(i);
     const HostMatrix matrix{DType::F32, reinterpret_cast<const std::byte*>(rows.data()), 16, 1, 8};
-    const auto weight = backend->load({&matrix, 1});
     const std::vector<float> expected{0, 2, 4, 6, 1, 3, 5, 7, 8, 10, 12, 14, 9, 11, 13, 15};
-    const float one = 1;
-    for (const Phase phase : {Phase::Prefill, Phase::Decode}) {
-        auto y = poisoned(16);
-        backend->linear({.x = &one,
-                         .rows = 1,
-                         .norm = {},
-                         .weight = weight.get(),
-                         .bias = nullptr,
-                         .y = y.data(),
-                         .accumulate = false,
-                         .phase = phase});
-        CHECK(y == expected);
-    }
     std::vector<int32_t> ids(16);
-    for (int32_t i = 0; i < 16; ++i)
-        ids[static_cast<size_t>(i)] = i;
-    auto y = poisoned(16);
-    backend->embed({.table = weight.get(), .ids = ids, .y = y.data()});
-    CHECK(y == expected);
+    std::iota(ids.begin(), ids.end(), 0);
+    for (const TestBackend& on : every_backend()) {
+        INFO("on " << on);
+        const auto backend = on.open();
+        const auto weight = backend->load({&matrix, 1});
+        const Buffer one = to_device(*backend, std::vector<float>{1});
+        for (const Phase phase : {Phase::Prefill, Phase::Decode})
+            CHECK(product_of(*backend, *weight, one, 0, 1, {}, phase) == expected);
+        CHECK(embedded(*backend, *weight, ids) == expected);
+    }
 }
 
 TEST_CASE("a prefill row has the same bits whatever rows and threads come with it", "[linear]")
 {
-    for (const auto& target : simd_targets()) {
+    for (const TestBackend& on : every_backend()) {
         std::mt19937 random(seed);
-        const Stored a(random, DType::Q8_0, 140, 544), b(random, DType::BF16, 61, 544);
-        const auto x = random_floats(random, 128 * 544);
-        const auto norm = random_floats(random, 544);
-        const auto whole_backend = cpu(1, target);
-        const auto whole_weight = load(*whole_backend, {&a, &b});
-        const auto whole = prefill(*whole_backend, *whole_weight, x, 0, 128, norm.data());
-        for (const int threads : {1, 2, 3}) {
-            const auto backend = cpu(threads, target);
-            const auto weight = load(*backend, {&a, &b});
+        const Stored a(random, DType::Q8_0, on.emulated() ? 40 : 140, 544), b(random, DType::BF16, 61, 544);
+        const auto x = random_floats(random, 128 * 544), norm = random_floats(random, 544);
+        std::vector<float> whole;
+        std::vector<int> threads{1, 2, 3};
+        if (on.kind() != test::Kind::Cpu) threads = {1};
+        for (const int thread_count : threads) {
+            const auto backend = on.open(thread_count);
+            const Weights weights(*backend, {&a, &b});
+            const auto width = weights.plain->rows();
+            const Buffer input = to_device(*backend, x), norm_weight = to_device(*backend, norm);
+            const auto prefill = [&](int64_t first, int64_t rows) {
+                return product_of(*backend, *weights.placed, input, first, rows, norm_weight, Phase::Prefill);
+            };
+            if (whole.empty()) whole = prefill(0, 128);
             for (const int64_t rows : {1, 2, 5, 6, 7, 13, 14, 15, 37, 128})
                 for (const int64_t first : {int64_t{0}, (128 - rows) / 2, 128 - rows}) {
-                    const auto slice = prefill(*backend, *weight, x, first, rows, norm.data());
-                    INFO(target << ", threads " << threads << ", rows " << rows << " from " << first);
-                    CHECK(std::equal(slice.begin(), slice.end(), whole.begin() + first * 201));
+                    if (on.emulated() && rows != 1 && rows != 7 && rows != 37) continue;
+                    const auto slice = prefill(first, rows);
+                    INFO("on " << on << ", threads " << thread_count << ", rows " << rows << " from " << first);
+                    CHECK(std::equal(slice.begin(), slice.end(), whole.begin() + first * width));
                 }
         }
     }
@@ -239,61 +310,65 @@ TEST_CASE("a prefill row has the same bits whatever rows and threads come with i
 
 TEST_CASE("decode has the same bits for every number of threads and rows", "[linear]")
 {
-    for (const DType type : all_types) {
-        std::mt19937 random(seed);
-        const Stored stored(random, type, 333, 544);
-        const auto x = random_floats(random, 4 * 544);
-        std::vector<float> one_thread;
-        for (const int threads : {1, 2, 3, 5}) {
-            const auto backend = cpu(threads);
-            const auto weight = load(*backend, {&stored});
-            auto together = poisoned(4 * 333), apart = together;
-            LinearArgs args{.x = x.data(),
-                            .rows = 4,
-                            .norm = {},
-                            .weight = weight.get(),
-                            .bias = nullptr,
-                            .y = together.data(),
-                            .accumulate = false,
-                            .phase = Phase::Decode};
-            backend->linear(args);
-            for (int r = 0; r < 4; ++r) {
-                args.x = x.data() + r * 544;
-                args.y = apart.data() + r * 333;
-                args.rows = 1;
-                backend->linear(args);
+    for (const TestBackend& on : every_backend()) {
+        for (const DType type : all_types) {
+            std::mt19937 random(seed);
+            const Stored stored(random, type, on.emulated() ? 65 : 333, 544);
+            const auto x = random_floats(random, 4 * 544);
+            std::vector<float> one_thread;
+            std::vector<int> threads{1, 2, 3, 5};
+            if (on.kind() != test::Kind::Cpu) threads = {1};
+            for (const int thread_count : threads) {
+                const auto backend = on.open(thread_count);
+                const Weights weights(*backend, {&stored});
+                const Buffer input = to_device(*backend, x);
+                const auto decode = [&](int64_t first, int64_t rows) {
+                    return product_of(*backend, *weights.placed, input, first, rows, {}, Phase::Decode);
+                };
+                const auto together = decode(0, 4);
+                std::vector<float> apart;
+                for (int64_t r = 0; r < 4; ++r) {
+                    const auto row = decode(r, 1);
+                    apart.insert(apart.end(), row.begin(), row.end());
+                }
+                INFO("on " << on << ", threads " << thread_count << ", type " << info(type).name);
+                CHECK(together == apart);
+                if (one_thread.empty()) one_thread = together;
+                CHECK(together == one_thread);
             }
-            CHECK(together == apart);
-            if (threads == 1) one_thread = together;
-            CHECK(together == one_thread);
         }
     }
 }
 
 TEST_CASE("feed_forward agrees with float64", "[linear]")
 {
-    for (const auto& target : simd_targets()) {
-        const auto backend = cpu(2, target);
+    for (const TestBackend& on : every_backend()) {
+        const auto backend = on.open();
         std::mt19937 random(seed);
         for (const DType type : all_types) {
-            const Stored gate(random, type, 352, 96), up(random, DType::F32, 352, 96), down(random, type, 96, 352);
-            const auto gate_up = load(*backend, {&gate, &up});
-            const auto down_weight = load(*backend, {&down});
-            const auto norm = random_floats(random, 96);
-            for (const Phase phase : {Phase::Prefill, Phase::Decode})
-                for (const int64_t rows : {1, 17}) {
-                    auto x = random_floats(random, rows * 96);
-                    const FeedForwardArgs args{.x = x.data(),
-                                               .rows = rows,
-                                               .norm = {norm.data(), 1e-6f},
-                                               .gate_up = gate_up.get(),
-                                               .down = down_weight.get(),
-                                               .phase = phase};
-                    const auto expected = reference::feed_forward(args);
-                    backend->feed_forward(args);
-                    INFO(target << ", type " << info(type).name << ", rows " << rows << ", seed " << seed);
-                    CHECK(largest_error(x, expected) < tolerance(target));
-                }
+            const int64_t dim = 96, hidden = on.emulated() ? 160 : 352;
+            const Stored gate(random, type, hidden, dim), up(random, DType::F32, hidden, dim),
+                same_up(random, type, hidden, dim), down(random, type, dim, hidden);
+            const Weights mixed(*backend, {&gate, &up}), alike(*backend, {&gate, &same_up}),
+                down_weights(*backend, {&down});
+            const auto norm = random_floats(random, dim);
+            for (const Weights* gate_up : {&mixed, &alike})
+                for (const Phase phase : {Phase::Prefill, Phase::Decode})
+                    for (const int64_t rows : {1, 17}) {
+                        if (on.emulated() && phase == Phase::Decode && rows > 1) continue;
+                        auto x = random_floats(random, rows * dim);
+                        const FeedForwardArgs args{.x = x.data(),
+                                                   .rows = rows,
+                                                   .norm = {norm.data(), 1e-6f},
+                                                   .gate_up = gate_up->plain.get(),
+                                                   .down = down_weights.plain.get(),
+                                                   .phase = phase};
+                        const auto expected = reference::feed_forward(args);
+                        const auto got = feed_forward_on(*backend, args, *gate_up->placed, *down_weights.placed);
+                        INFO("on " << on << ", type " << info(type).name << ", rows " << rows << ", phase "
+                                   << static_cast<int>(phase) << ", seed " << seed);
+                        CHECK(largest_error(got, expected) < on.product_error(type, phase));
+                    }
         }
     }
 }
@@ -301,53 +376,78 @@ TEST_CASE("feed_forward agrees with float64", "[linear]")
 TEST_CASE("the gate is right far from zero", "[linear]")
 {
     // With unit weights, x += silu(x) * x: silu(-200) must be 0, not NaN, and silu(200) 200.
-    const auto backend = cpu(1);
     const float ones[] = {1, 1};
     const HostMatrix gate_up{DType::F32, reinterpret_cast<const std::byte*>(ones), 2, 1, 0};
     const HostMatrix down{DType::F32, reinterpret_cast<const std::byte*>(ones), 1, 1, 0};
-    const auto gate_up_weight = backend->load({&gate_up, 1}), down_weight = backend->load({&down, 1});
-    for (const float start : {-200.0f, -88.5f, 0.0f, 1.0f, 88.5f, 200.0f}) {
-        float x = start;
-        backend->feed_forward({.x = &x,
-                               .rows = 1,
-                               .norm = {},
-                               .gate_up = gate_up_weight.get(),
-                               .down = down_weight.get(),
-                               .phase = Phase::Decode});
-        const double s = static_cast<double>(start);
-        CHECK(static_cast<double>(x) == Approx(s + s / (1 + std::exp(-s)) * s).epsilon(1e-6));
+    for (const TestBackend& on : every_backend()) {
+        const auto backend = on.open(1);
+        const auto gate_up_weight = backend->load({&gate_up, 1}), down_weight = backend->load({&down, 1});
+        for (const Phase phase : {Phase::Prefill, Phase::Decode})
+            for (float x : {-200.0f, -88.5f, 0.0f, 1.0f, 88.5f, 200.0f}) {
+                INFO("on " << on << ", x " << x << ", phase " << static_cast<int>(phase));
+                const FeedForwardArgs args{.x = &x, .rows = 1, .norm = {}, .phase = phase};
+                const auto got = feed_forward_on(*backend, args, *gate_up_weight, *down_weight);
+                const double s = static_cast<double>(x);
+                CHECK(static_cast<double>(got[0]) == Approx(s + s / (1 + std::exp(-s)) * s).epsilon(1e-6));
+            }
     }
 }
 
 TEST_CASE("embed widens the rows asked for", "[linear]")
 {
-    const auto backend = cpu();
-    std::mt19937 random(seed);
-    for (const DType type : all_types) {
-        const Stored stored(random, type, 50, 64);
-        const auto table = load(*backend, {&stored});
-        const std::vector<int32_t> ids{49, 0, 7, 7, 23};
-        auto y = poisoned(5 * 64);
-        const EmbedArgs args{.table = table.get(), .ids = ids, .y = y.data()};
-        backend->embed(args);
-        const auto expected = reference::embed(args);
-        CHECK(std::equal(y.begin(), y.end(), expected.begin(), expected.end(),
-                         [](float a, double b) { return static_cast<double>(a) == b; }));
+    for (const TestBackend& on : every_backend()) {
+        const auto backend = on.open();
+        std::mt19937 random(seed);
+        for (const DType type : all_types) {
+            INFO("on " << on << ", type " << info(type).name);
+            const Stored stored(random, type, 50, 64);
+            const Weights table(*backend, {&stored});
+            const std::vector<int32_t> ids{49, 0, 7, 7, 23};
+            const auto y = embedded(*backend, *table.placed, ids);
+            const auto expected = reference::embed({.table = table.plain.get(), .ids = ids, .y = nullptr});
+            CHECK(std::equal(y.begin(), y.end(), expected.begin(), expected.end(),
+                             [](float a, double b) { return static_cast<double>(a) == b; }));
+        }
     }
 }
 
 TEST_CASE("parts that do not fit together are refused", "[linear]")
 {
-    const auto backend = cpu(1);
-    std::mt19937 random(seed);
-    const Stored a(random, DType::F32, 4, 32), b(random, DType::F32, 4, 64);
-    CHECK_THROWS_AS(load(*backend, {&a, &b}), Error);
-    CHECK_THROWS_AS(backend->load({}), Error);
-    HostMatrix odd = a.matrix;
-    odd.paired_head_dim = 3;
-    CHECK_THROWS_AS(backend->load({&odd, 1}), Error);
-    HostMatrix ragged = a.matrix;
-    ragged.type = DType::Q8_0;
-    ragged.cols = 33;
-    CHECK_THROWS_AS(backend->load({&ragged, 1}), Error);
+    for (const TestBackend& on : every_backend()) {
+        INFO("on " << on);
+        const auto backend = on.open(1);
+        std::mt19937 random(seed);
+        const Stored a(random, DType::F32, 4, 32), b(random, DType::F32, 4, 64);
+        const std::vector<HostMatrix> both{a.matrix, b.matrix};
+        CHECK_THROWS_AS(backend->load(both), Error);
+        CHECK_THROWS_AS(backend->load({}), Error);
+        HostMatrix odd = a.matrix;
+        odd.paired_head_dim = 3;
+        CHECK_THROWS_AS(backend->load({&odd, 1}), Error);
+        HostMatrix ragged = a.matrix;
+        ragged.type = DType::Q8_0;
+        ragged.cols = 33;
+        CHECK_THROWS_AS(backend->load({&ragged, 1}), Error);
+    }
 }
+
+#ifdef PALIMPSEST_EMULATED_CUDA
+TEST_CASE("products do not depend on the order in which threads and blocks run", "[linear]")
+{
+    const auto backend = tests::open_emulated_cuda(90);
+    std::mt19937 random(seed);
+    for (const DType type : all_types) {
+        const Stored a(random, type, 70, 160), b(random, DType::F32, 9, 160);
+        const Weights weights(*backend, {&a, &b});
+        const Buffer x = to_device(*backend, random_floats(random, 19 * 160));
+        const Buffer norm = to_device(*backend, random_floats(random, 160));
+        for (const Phase phase : {Phase::Prefill, Phase::Decode}) {
+            const int64_t rows = phase == Phase::Prefill ? 19 : 2;
+            const auto ascending = product_of(*backend, *weights.placed, x, 0, rows, norm, phase);
+            const tests::DescendingOrder order;
+            INFO("type " << info(type).name << ", phase " << static_cast<int>(phase));
+            CHECK(product_of(*backend, *weights.placed, x, 0, rows, norm, phase) == ascending);
+        }
+    }
+}
+#endif

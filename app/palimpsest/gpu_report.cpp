@@ -1,0 +1,116 @@
+#include "app/palimpsest/gpu_report.h"
+
+#include <algorithm>
+
+#include "app/palimpsest/byte_quantity.h"
+#include "kernels/device_plugin.h"
+
+namespace palimpsest::app {
+namespace {
+
+using kernels::CudaDevice;
+using kernels::CudaSurvey;
+using nlohmann::ordered_json;
+
+ordered_json text_or_null(const std::string& text)
+{
+    return text.empty() ? ordered_json(nullptr) : ordered_json(text);
+}
+
+// 13020 as "13.2"; nothing for 0.
+std::string cuda_version(int version)
+{
+    return version == 0 ? "" : std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+std::string capability(int number)
+{
+    return std::to_string(number / 10) + "." + std::to_string(number % 10);
+}
+
+ordered_json facts_of(const CudaDevice& device, int number)
+{
+    return {{"device", "cuda:" + std::to_string(number)},
+            {"name", device.name},
+            {"compute_capability", capability(device.compute_capability)},
+            {"multiprocessors", device.multiprocessors},
+            {"memory_bytes", device.memory_bytes},
+            {"free_bytes", device.free_bytes},
+            {"problem", text_or_null(device.problem)}};
+}
+
+std::string line_of(const CudaDevice& device, int number)
+{
+    const std::string usable = *device.problem ? std::string(", not used: ") + device.problem : "";
+    return "cuda:" + std::to_string(number) + " " + device.name + ", compute capability " +
+           capability(device.compute_capability) + ", " + format_bytes(device.free_bytes) + " free of " +
+           format_bytes(device.memory_bytes) + usable;
+}
+
+std::string software_line(const CudaSurvey& survey, const std::string& plugin)
+{
+    const std::string release = *survey.driver_release ? std::string(survey.driver_release) + " " : "";
+    const std::string driver = survey.driver_version == 0
+                                   ? ""
+                                   : "driver " + release + "for CUDA " + cuda_version(survey.driver_version) + ", ";
+    const std::string library =
+        *survey.matrix_library ? "cuBLASLt " + std::string(survey.matrix_library) : "no cuBLASLt";
+    return driver + "runtime " + cuda_version(survey.runtime_version) + ", " + library + ", plugin " + plugin;
+}
+
+int described(const CudaSurvey& survey)
+{
+    return std::min(survey.device_count, CudaSurvey::most_devices);
+}
+
+ordered_json facts_of(const CudaSurvey& survey)
+{
+    ordered_json devices = ordered_json::array();
+    for (int i = 0; i < described(survey); ++i)
+        devices.push_back(facts_of(survey.devices[i], i));
+    return {{"driver", text_or_null(survey.driver_release)},
+            {"driver_cuda", text_or_null(cuda_version(survey.driver_version))},
+            {"runtime_cuda", text_or_null(cuda_version(survey.runtime_version))},
+            {"cublaslt", text_or_null(survey.matrix_library)},
+            {"cublaslt_problem", text_or_null(survey.matrix_library_problem)},
+            {"device_count", survey.device_count},
+            {"devices", devices}};
+}
+
+// What there is, in one line; empty without a plugin that can look.
+std::string line_of(const CudaSurvey& survey, const std::string& plugin)
+{
+    if (survey.runtime_version == 0) return "";
+    std::string line;
+    for (int i = 0; i < described(survey); ++i)
+        line += line_of(survey.devices[i], i) + "; ";
+    return line + software_line(survey, plugin);
+}
+
+// The first thing that stands in the way, if any: the plugin, the driver, or the card that `auto` takes.
+kernels::PluginProblem problem_of(const kernels::DevicePlugin& plugin, CudaSurvey& survey)
+{
+    kernels::PluginProblem problem = plugin.survey(survey);
+    if (problem.code.empty() && *survey.problem) problem = {"PAL-GPU-01", survey.problem, survey.remedy};
+    if (problem.code.empty()) plugin.open(0, problem);
+    return problem;
+}
+
+} // namespace
+
+GpuReport gpu_report()
+{
+    const auto plugin = kernels::DevicePlugin::find();
+    CudaSurvey survey;
+    const kernels::PluginProblem problem = problem_of(plugin, survey);
+    const bool used = problem.code.empty();
+    ordered_json facts{{"used", used},
+                       {"plugin", text_or_null(plugin.file())},
+                       {"problem", text_or_null(problem.problem)},
+                       {"remedy", text_or_null(problem.remedy)}};
+    facts.update(facts_of(survey));
+    const std::string line = line_of(survey, plugin.file());
+    if (used) return {line, "", facts};
+    return {"not used: " + problem.problem + (line.empty() ? "" : "; " + line), problem.remedy, facts};
+}
+
+} // namespace palimpsest::app

@@ -1,0 +1,106 @@
+// The backends that a test body runs on, each with what it may be off by.
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "kernels/backend.h"
+#include "kernels/base/error.h"
+#include "kernels/cpu/simd_target.h"
+#ifdef PALIMPSEST_EMULATED_CUDA
+#include "tests/support/simt/emulated_cuda.h"
+#endif
+
+namespace palimpsest::kernels::test {
+
+enum class Kind { Cpu, EmulatedCuda, Cuda };
+
+class TestBackend {
+public:
+    explicit TestBackend(std::string simd) : kind_(Kind::Cpu), name_("cpu " + simd), simd_(std::move(simd)) {}
+    TestBackend(Kind kind, std::string name, std::shared_ptr<Backend> backend)
+        : kind_(kind), name_(std::move(name)), kept_(std::move(backend))
+    {
+    }
+
+    Kind kind() const { return kind_; }
+    const std::string& name() const { return name_; }
+    // Slow, so that cases for it are few and small.
+    bool emulated() const { return kind_ == Kind::EmulatedCuda; }
+
+    // REQUIRES: no backend of another SIMD target is open.
+    std::shared_ptr<Backend> open(int threads = 2) const
+    {
+        if (kept_) return kept_;
+        return open_backend({.device = "cpu", .threads = threads, .simd = simd_});
+    }
+
+    // Of a matrix product, over the size of its row. Without lanes to share them, one sum of a few thousand terms
+    // takes them all. Tensor cores take operands of 16 bits (kernels/cuda/gemm.h): each product is off by at most
+    // 2^-8 or 2^-10 of itself, and a sum of random signs by that much of its size but for few standard deviations.
+    double product_error(DType weight, Phase phase) const
+    {
+        if (kind_ == Kind::Cpu) return simd_ == "SCALAR" ? 1.2e-5 : 4e-6;
+        if (phase == Phase::Decode || weight == DType::F32) return 1.2e-5;
+        return weight == DType::BF16 ? 0x1p-6 : 0x1p-8;
+    }
+
+    // Of attention and its signals, over 1 + their size.
+    double attention_error() const { return 2e-5; }
+
+private:
+    Kind kind_;
+    std::string name_, simd_;
+    std::shared_ptr<Backend> kept_;
+};
+
+inline std::ostream& operator<<(std::ostream& out, const TestBackend& on)
+{
+    return out << on.name();
+}
+
+inline std::optional<TestBackend> real_cuda(bool must_be_there)
+{
+    try {
+        std::shared_ptr<Backend> backend = open_backend({.device = "cuda", .threads = 1, .simd = ""});
+        const std::string name = backend->name() + " " + backend->simd_target();
+        return TestBackend(Kind::Cuda, name, std::move(backend));
+    } catch (const Error&) {
+        if (must_be_there) throw;
+        return std::nullopt;
+    }
+}
+
+// CPU targets, the emulated GPU and a real one if there is one. PALIMPSEST_TEST_DEVICE restricts them to cpu,
+// emulated or cuda; a GPU that is asked for must be there.
+inline std::vector<TestBackend> every_backend()
+{
+    const char* variable = std::getenv("PALIMPSEST_TEST_DEVICE");
+    const std::string only = variable ? variable : "";
+    const auto wanted = [&](const char* device) { return only.empty() || only == device; };
+    std::vector<TestBackend> all;
+    if (wanted("cpu"))
+        for (const std::string& target : simd_targets())
+            all.emplace_back(target);
+#ifdef PALIMPSEST_EMULATED_CUDA
+    if (wanted("emulated"))
+        for (const int capability : {90, 75})
+            all.emplace_back(Kind::EmulatedCuda, "emulated sm_" + std::to_string(capability),
+                             tests::open_emulated_cuda(capability));
+#endif
+    if (wanted("cuda"))
+        if (const auto cuda = real_cuda(only == "cuda")) all.push_back(*cuda);
+    return all;
+}
+
+// Of all of `cases`, every so many for a backend that is slow.
+inline bool takes(const TestBackend& on, size_t index, size_t one_in)
+{
+    return !on.emulated() || index % one_in == 0;
+}
+
+} // namespace palimpsest::kernels::test

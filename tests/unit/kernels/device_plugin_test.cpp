@@ -1,0 +1,137 @@
+// Finding, refusing and using the GPU plugin, with plugins that are made for it (tests/support/plugins).
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <unistd.h>
+
+#include "kernels/backend.h"
+#include "kernels/base/error.h"
+#include "kernels/cpu/simd_target.h"
+#include "kernels/device_plugin.h"
+#include "tests/support/catch.h"
+
+using namespace palimpsest;
+using namespace palimpsest::kernels;
+
+namespace {
+
+const std::string made = std::string(PALIMPSEST_BINARY_DIR) + "/tests/support/plugins/";
+
+// The folder in which plugins are looked for, while this lives.
+class PluginFolder {
+public:
+    explicit PluginFolder(const std::string& folder)
+    {
+        if (const char* before = std::getenv("PALIMPSEST_PLUGINS")) before_ = before;
+        setenv("PALIMPSEST_PLUGINS", folder.c_str(), 1);
+    }
+    ~PluginFolder()
+    {
+        before_ ? setenv("PALIMPSEST_PLUGINS", before_->c_str(), 1) : unsetenv("PALIMPSEST_PLUGINS");
+    }
+
+private:
+    std::optional<std::string> before_;
+};
+
+class EmptyFolder {
+public:
+    EmptyFolder()
+        : path(std::filesystem::temp_directory_path() / ("palimpsest-plugins-" + std::to_string(getpid())))
+    {
+        std::filesystem::create_directory(path);
+    }
+    ~EmptyFolder() { std::filesystem::remove_all(path); }
+    const std::filesystem::path path;
+};
+
+Error refusal(const std::string& device)
+{
+    try {
+        open_backend({.device = device, .threads = 1, .simd = ""});
+    } catch (const Error& error) {
+        return error;
+    }
+    FAIL("the backend opened");
+    throw;
+}
+
+void check_refused(const std::string& sentence)
+{
+    INFO(sentence);
+    const Error error = refusal("cuda");
+    CHECK(error.kind() == ErrorKind::NotFound);
+    CHECK(error.code() == "PAL-GPU-01");
+    CHECK(error.subject() == "device 'cuda'");
+    CHECK(error.text().find(sentence) != std::string::npos);
+    CHECK(error.remedy().find("choose cpu") != std::string::npos);
+    CHECK(open_backend({.device = "auto", .threads = 3, .simd = ""})->threads() == 3); // the CPU, and silently
+    CudaSurvey survey;
+    CHECK(DevicePlugin::find().survey(survey).problem == error.text());
+    CHECK(survey.device_count == 0);
+}
+
+} // namespace
+
+TEST_CASE("without a plugin the folder is named", "[plugin]")
+{
+    const EmptyFolder empty;
+    const PluginFolder folder(empty.path.string());
+    CHECK(DevicePlugin::find().file().empty());
+    check_refused("there is no libpalimpsest-cuda.so in " + printable(empty.path.string()));
+}
+
+TEST_CASE("a plugin that is no library, of another version or of other headers is refused by name", "[plugin]")
+{
+    const EmptyFolder folder;
+    const std::filesystem::path file = folder.path / "libpalimpsest-cuda.so";
+    std::ofstream(file) << "no library";
+    {
+        const PluginFolder use(folder.path.string());
+        check_refused("is damaged or made for another system");
+    }
+    for (const char* name : {"other_version", "other_layout"}) {
+        const PluginFolder use(made + name);
+        CHECK(DevicePlugin::find().file() == made + name + "/libpalimpsest-cuda.so");
+        check_refused("belongs to another version of this program");
+    }
+}
+
+TEST_CASE("a plugin that works is taken by cuda and by auto, but not where the CPU is meant", "[plugin]")
+{
+    const PluginFolder use(made + "cpu");
+    for (const char* device : {"cuda", "cuda:0", "auto"}) // one thread: the plugin's own
+        CHECK(open_backend({.device = device, .threads = 3, .simd = ""})->threads() == 1);
+    CHECK(open_backend({.device = "cpu", .threads = 3, .simd = ""})->threads() == 3);
+    CHECK(open_backend({.device = "auto", .threads = 3, .simd = simd_targets().front()})->threads() == 3);
+
+    const Error full = refusal("cuda:1");
+    CHECK(full.kind() == ErrorKind::Resources);
+    CHECK(std::string(full.what()) == "device 'cuda:1': its memory is full; choose cpu [PAL-GPU-02]");
+    CHECK(refusal("cuda:2").text() == std::string(sizeof CudaOpening{}.problem - 1, 'x'));
+    for (const char* name : {"cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cuda:99999999999", "cuda1"})
+        CHECK(refusal(name).code() == "PAL-OPTION-10");
+}
+
+TEST_CASE("errors of a plugin's backend are errors like any other, and outlive it", "[plugin]")
+{
+    const PluginFolder use(made + "cpu");
+    std::exception_ptr thrown;
+    {
+        const auto backend = open_backend({.device = "cuda", .threads = 1, .simd = ""});
+        try {
+            const Buffer buffer(*backend, size_t{1} << 60);
+        } catch (const Error&) {
+            thrown = std::current_exception();
+        }
+    }
+    REQUIRE(thrown);
+    try {
+        std::rethrow_exception(thrown);
+    } catch (const Error& error) {
+        CHECK(error.code() == "PAL-MEM-01");
+        CHECK(std::string(error.what()).ends_with("[PAL-MEM-01]"));
+    }
+}
