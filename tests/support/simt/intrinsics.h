@@ -52,11 +52,7 @@ T shuffle(unsigned mask, T value, int width, const Where& where, const Source& s
 inline unsigned ballot(unsigned mask, bool yes, const Where& where)
 {
     require_full(mask, where);
-<<<<<<< HEAD
-    const uint64_t* brought = simt::exchange(yes, where);
-=======
     const uint64_t* brought = simt::exchange(static_cast<uint64_t>(yes), where);
->>>>>>> g2
     unsigned all = 0;
     for (unsigned i = 0; i < 32; ++i)
         all |= static_cast<unsigned>(brought[i]) << i;
