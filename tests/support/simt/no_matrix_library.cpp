@@ -1,0 +1,11 @@
+// Where kernels are emulated there is no cuBLASLt: products are the own kernels'.
+#include "kernels/cuda/cublaslt.h"
+
+namespace palimpsest::kernels::cuda {
+
+bool multiply_by_library(const Operand&, const Operand&, const ProductRows&, CudaContext&)
+{
+    return false;
+}
+
+} // namespace palimpsest::kernels::cuda
