@@ -1,6 +1,7 @@
 // The engine on one model, each figure as a ratio inside this run:
 //
-//   engine-bench MODEL [--threads N] [--budget N] [--chunk N] [--tokens N] [--pairs N] [--clock wall|cpu]
+//   engine-bench MODEL [--device NAME] [--threads N] [--budget N] [--chunk N] [--tokens N] [--pairs N] [--clock
+//   wall|cpu]
 //
 //   signals   prefill with TreeKV's column sums beside the same structure without (rule=left), interleaved
 //   decode    bytes of weights and cache read per second, beside the read bandwidth measured before and after
@@ -17,6 +18,7 @@
 #include "tests/bench/ceilings.h"
 #include "tests/bench/engine_options.h"
 #include "tests/bench/median.h"
+#include "tests/bench/model_costs.h"
 
 using namespace palimpsest;
 using namespace palimpsest::engine;
@@ -24,7 +26,7 @@ using namespace palimpsest::engine;
 namespace {
 
 struct Options : bench::EngineOptions {
-    Options() : EngineOptions{.model = {}, .threads = 2, .tokens = 4096, .pairs = 7} {}
+    Options() : EngineOptions{.model = {}, .device = "cpu", .threads = 2, .tokens = 4096, .pairs = 7} {}
     bool processor_time = false;
 };
 
@@ -36,9 +38,10 @@ Options parse(int argc, char** argv)
         return option == "--clock";
     });
     if (fits) return o;
-    std::fprintf(stderr,
-                 "usage: engine-bench MODEL [--threads N] [--budget N] [--chunk N] [--tokens N] [--pairs N] "
-                 "[--clock wall|cpu]\n");
+    std::fprintf(
+        stderr,
+        "usage: engine-bench MODEL [--device NAME] [--threads N] [--budget N] [--chunk N] [--tokens N] [--pairs N] "
+        "[--clock wall|cpu]\n");
     std::exit(2);
 }
 
@@ -46,7 +49,8 @@ class Bench {
 public:
     explicit Bench(const Options& o)
         : o_(o), clock_(o.threads, o.processor_time), pool_(o.threads),
-          model_(Model::load(o.model, kernels::open_backend({.device = "cpu", .threads = o.threads, .simd = ""})))
+          model_(
+              Model::load(o.model, kernels::open_backend({.device = o.device, .threads = o.threads, .simd = ""})))
     {
         std::mt19937_64 random(1);
         tokens_.resize(static_cast<size_t>(o.tokens));
@@ -105,6 +109,7 @@ private:
         s->finish();
         const GenerateOptions some{.max_tokens = 16, .stop = {}, .token = {}, .is_end = {}};
         s->generate(some);
+        if (o_.device != "cpu") return decode_alone(*s, some);
         std::vector<double> fractions, speeds;
         for (int i = 0; i < o_.pairs; ++i) {
             const double before = bandwidth(pool_, clock_);
@@ -122,17 +127,20 @@ private:
                     *std::max_element(fractions.begin(), fractions.end()));
     }
 
-    double bytes_per_token() const
+    // Where read bandwidth is not this machine's main memory's: gpu-bench measures the other one.
+    void decode_alone(Session& s, const GenerateOptions& some) const
     {
-        const ModelConfig& c = model_->config();
-        int64_t bytes = model_->output().bytes();
-        for (int32_t l = 0; l < c.layers; ++l) {
-            const LayerWeights& w = model_->layer(l);
-            bytes += w.qkv->bytes() + w.output->bytes() + w.gate_up->bytes() + w.down->bytes();
+        std::vector<double> speeds;
+        for (int i = 0; i < o_.pairs; ++i) {
+            const double start = clock_.now();
+            s.generate(some);
+            speeds.push_back(bytes_per_token() * some.max_tokens / (clock_.now() - start));
         }
-        const int64_t row = kernels::row_bytes(kernels::DType::F16, c.head_dim);
-        return static_cast<double>(bytes + int64_t{c.layers} * c.kv_heads * o_.budget * 2 * row);
+        std::printf("decode    %.2f GB/s of weights and cache (%.1f MB a token)\n", bench::median(speeds) / 1e9,
+                    bytes_per_token() / 1e6);
     }
+
+    double bytes_per_token() const { return bench::decode_bytes(*model_, o_.budget); }
 
     void flatness() const
     {

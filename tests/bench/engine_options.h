@@ -9,16 +9,19 @@ namespace palimpsest::bench {
 
 struct EngineOptions {
     std::string model;
+    std::string device = "cpu";
     int threads = 1;
     int32_t budget = 1024;
     int32_t chunk = 512;
     int64_t tokens = 0;
     int pairs = 5;
 
-    // --threads, --budget, --chunk, --tokens, --pairs. False for any other.
+    // --device, --threads, --budget, --chunk, --tokens, --pairs. False for any other.
     bool read(const std::string& option, const char* value)
     {
-        if (option == "--threads")
+        if (option == "--device")
+            device = value;
+        else if (option == "--threads")
             threads = std::atoi(value);
         else if (option == "--budget")
             budget = std::atoi(value);

@@ -1,9 +1,10 @@
 // What every policy costs beside `streaming`, which asks nothing of attention: prefill and decode, interleaved.
 //
-//   policy-bench MODEL [--threads N] [--budget N] [--chunk N] [--tokens N] [--pairs N] [--policy SPEC]
+//   policy-bench MODEL [--device NAME] [--threads N] [--budget N] [--chunk N] [--tokens N] [--pairs N] [--policy
+//   SPEC]
 //
-// Processor time of all threads; ratios are medians over pairs of this run, each with nine stretches of 16 generated
-// tokens in turn.
+// Processor time of all threads on the CPU, time of the clock on other devices; ratios are medians over pairs of
+// this run, each with nine stretches of 16 generated tokens in turn.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -35,9 +36,9 @@ Options parse(int argc, char** argv)
         return option == "--policy";
     });
     if (!fits) {
-        std::fprintf(stderr,
-                     "usage: policy-bench MODEL [--threads N] [--budget N] [--chunk N] [--tokens N] [--pairs N] "
-                     "[--policy SPEC]\n");
+        std::fprintf(stderr, "usage: policy-bench MODEL [--device NAME] [--threads N] [--budget N] [--chunk N] "
+                             "[--tokens N] [--pairs N] "
+                             "[--policy SPEC]\n");
         std::exit(2);
     }
     if (o.policies.empty())
@@ -49,8 +50,9 @@ Options parse(int argc, char** argv)
 class Costs {
 public:
     explicit Costs(const Options& o)
-        : o_(o), clock_(o.threads, true),
-          model_(Model::load(o.model, kernels::open_backend({.device = "cpu", .threads = o.threads, .simd = ""})))
+        : o_(o), clock_(o.threads, o.device == "cpu"),
+          model_(
+              Model::load(o.model, kernels::open_backend({.device = o.device, .threads = o.threads, .simd = ""})))
     {
         constexpr int64_t usual = 3072, room_to_generate = 128;
         if (o_.tokens == 0) o_.tokens = std::min(usual, model_->config().context - room_to_generate);
