@@ -347,9 +347,9 @@ inline Buffer::~Buffer()
 }
 
 struct BackendChoice {
-    std::string device = "auto"; // auto, cpu, cuda[:N]; auto: cuda:0 where it can be used, else cpu
+    std::string device = "auto"; // auto, cpu, cuda[:N]; auto: cpu, until the kernels were tried on cards
     int threads = 0;             // of the CPU; 0: physical cores
-    std::string simd;            // empty: best found; else a target's name, and auto is cpu
+    std::string simd;            // empty: best found; else a target's name
 };
 
 // Throws Error: Usage for no device or target, with the list of what is; NotFound or Resources for a GPU.

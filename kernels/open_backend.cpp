@@ -64,13 +64,6 @@ std::unique_ptr<Backend> open_cuda(int device, const std::string& name)
                 problem.problem, problem.remedy);
 }
 
-// Null where no card can be used: that is no error, and doctor says why.
-std::unique_ptr<Backend> any_cuda()
-{
-    PluginProblem unread;
-    return DevicePlugin::find().open(0, unread);
-}
-
 } // namespace
 
 std::unique_ptr<Backend> open_backend(const BackendChoice& choice)
@@ -80,8 +73,6 @@ std::unique_ptr<Backend> open_backend(const BackendChoice& choice)
     if (choice.device != "auto" && choice.device != "cpu")
         throw Error(ErrorKind::Usage, "PAL-OPTION-10", "device '" + printable(choice.device) + "'",
                     "there is no such device", "choose one of auto, cpu, cuda, cuda:N");
-    if (choice.device == "auto" && choice.simd.empty()) // a SIMD target is the CPU's
-        if (auto backend = any_cuda()) return backend;
     return std::make_unique<cpu::CpuBackend>(threads, choice.simd);
 }
 

@@ -192,7 +192,7 @@ std::string data_folder()
 void add_backend_options(CLI::App& command, CommonOptions& o)
 {
     add(command, o, "model", o.model, "a .gguf file, a Hugging Face folder, or a name in the models folder");
-    add(command, o, "device", o.device, "auto, cpu or cuda[:N]; auto: cuda:0 where it can be used (see 'doctor')");
+    add(command, o, "device", o.device, "auto, cpu or cuda[:N] (see 'doctor'); auto: the CPU");
     add(command, o, "threads", o.threads, "CPU threads; 0: physical cores", CLI::Range(0, 1024));
     add(command, o, "simd", o.simd, "pin the SIMD target; last bits differ between targets");
 }
