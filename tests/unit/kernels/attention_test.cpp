@@ -14,11 +14,13 @@ void check(const Case& c, const Output& got, const ReferenceAttention& expected,
     if (c.wanted == 0) return;
     for (size_t h = 0; h < got.sums.size(); ++h) {
         CAPTURE(h);
-        REQUIRE(largest_error(got.sums[h], expected.sums[h]) < most);
+        REQUIRE(largest_error(got.sums[h], expected.sums[h]) <
+                (most > TestBackend::exact_attention ? 2 * most : most));
         double total = 0;
         for (const float s : got.sums[h])
             total += static_cast<double>(s);
-        if (c.outside_newest < 0) REQUIRE(total == Approx(std::min(c.wanted, c.chunk()) * c.group).epsilon(1e-4));
+        if (c.outside_newest < 0)
+            REQUIRE(total == Approx(std::min(c.wanted, c.chunk()) * c.group).epsilon(std::max(1e-4, most)));
     }
 }
 
@@ -33,23 +35,40 @@ void check_counts(const std::vector<float>& got, const std::vector<double>& expe
     }
 }
 
+// Where weights are rounded, as many more decisions may fall otherwise as lie within that of the edge.
+void check_rounded_counts(const std::vector<float>& got, const std::vector<double>& expected, double most_each)
+{
+    REQUIRE(got.size() == expected.size());
+    double difference = 0;
+    for (size_t i = 0; i < got.size(); ++i)
+        difference += std::abs(static_cast<double>(got[i]) - expected[i]);
+    REQUIRE(difference <= most_each * static_cast<double>(got.size()));
+}
+
 void check_every_signal(const Case& c, const Output& got, const ReferenceAttention& expected, double most)
 {
+    const bool rounded = most > TestBackend::exact_attention;
+    const double edge = 4 * most * std::min(c.wanted, c.chunk());
     // Where a row is divided by the little it gives to old ranks, what it gives to new ones may be large.
     for (size_t h = 0; h < got.sums.size(); ++h) {
         CAPTURE(h);
-        check_counts(got.low_counts[h], expected.low_counts[h], expected.low_ties[h]);
+        if (rounded)
+            check_rounded_counts(got.low_counts[h], expected.low_counts[h], edge);
+        else
+            check_counts(got.low_counts[h], expected.low_counts[h], expected.low_ties[h]);
         REQUIRE(largest_error(got.entropies[h], expected.entropies[h]) < 5 * most);
     }
     for (size_t h = 0; h < got.head_sums.size(); ++h) {
         CAPTURE(h);
-        REQUIRE(largest_error(got.head_sums[h], expected.head_sums[h]) < most);
-        REQUIRE(largest_error(got.head_squares[h], expected.head_squares[h]) < 2 * most);
+        REQUIRE(largest_error(got.head_sums[h], expected.head_sums[h]) < (rounded ? 2 * most : most));
+        REQUIRE(largest_error(got.head_squares[h], expected.head_squares[h]) < (rounded ? 4 : 2) * most);
     }
-    if (c.statistic == RowStatistic::Density)
+    if (c.statistic == RowStatistic::Density && rounded)
+        check_rounded_counts(got.row_statistics, expected.row_statistics, edge);
+    else if (c.statistic == RowStatistic::Density)
         check_counts(got.row_statistics, expected.row_statistics, expected.density_ties);
     else if (c.statistic != RowStatistic::None)
-        REQUIRE(largest_error(got.row_statistics, expected.row_statistics) < most);
+        REQUIRE(largest_error(got.row_statistics, expected.row_statistics) < (rounded ? 2 * most : most));
 }
 
 // Rows the backend stored for the chunk: exact, except that a rotated key may round the other way.
@@ -107,8 +126,9 @@ void hold_to_reference(const std::vector<Case>& cases, size_t one_in = 1)
             // Stored rows may differ between targets where a rotated key rounds the other way.
             if (expected.out.empty() || c.keys_rotated) expected = reference(c, in, got);
             check_stored(c, in, got);
-            check(c, got, expected, on.attention_error());
-            if (c.every_signal) check_every_signal(c, got, expected, on.attention_error());
+            const double most = on.attention_error(c.type, c.head_dim, c.rows == 0);
+            check(c, got, expected, most);
+            if (c.every_signal) check_every_signal(c, got, expected, most);
         }
     }
 }
