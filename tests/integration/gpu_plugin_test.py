@@ -56,11 +56,9 @@ class GpuPluginTest(unittest.TestCase):
         result = self.inspect(device, plugins)
         self.assertEqual(result.returncode, status, result.stderr)
         self.assertEqual(result.stdout, "")
-        error = [line for line in result.stderr.splitlines() if line.startswith("palimpsest: ")]
-        self.assertEqual(len(error), 1, result.stderr)
-        self.assertIn(f"device '{device}': ", error[0])
-        self.assertIn(sentence, error[0])
-        self.assertTrue(error[0].endswith(f"[{code}]"), error[0])
+        error = json.loads(result.stderr.splitlines()[-1])
+        self.assertEqual((error["code"], error["file"]), (code, f"device '{device}'"))
+        self.assertIn(sentence, f"{error['text']}; {error['hint']}")
 
     def check_auto_is_cpu(self, plugins):
         automatic, cpu = self.inspect("auto", plugins), self.inspect("cpu", plugins)
