@@ -20,11 +20,6 @@ PageTables::PageTables(size_t lists, int64_t stride, int64_t pages)
         flip(static_cast<uint32_t>(page));
 }
 
-bool PageTables::is_free(uint32_t page) const
-{
-    return (free_[page / word_pages] >> page % word_pages & 1) != 0;
-}
-
 void PageTables::flip(uint32_t page)
 {
     free_[page / word_pages] ^= uint64_t{1} << page % word_pages;
@@ -48,12 +43,10 @@ void PageTables::shrink(size_t list, int64_t pages)
         flip(table_[at_of(list, --held_[list])]);
 }
 
-// In its home if it can be: what is read in a row should lie in a row. Then behind its last page, then anywhere.
+// Behind its last page, or where its home begins: what is read in a row should lie in a row.
 uint32_t PageTables::nearest_free(size_t list) const
 {
     const int64_t at = held_[list];
-    const auto home = static_cast<uint32_t>(static_cast<int64_t>(list) * home_pages_ + at);
-    if (at < home_pages_ && is_free(home)) return home;
     return first_free(at > 0 ? page(list, at - 1)
                              : static_cast<uint32_t>(static_cast<int64_t>(list) * home_pages_));
 }

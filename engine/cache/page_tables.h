@@ -31,14 +31,13 @@ private:
         return list * static_cast<size_t>(stride_) + static_cast<size_t>(at);
     }
 
-    bool is_free(uint32_t page) const;
     void flip(uint32_t page);                 // free to held, and back
     uint32_t nearest_free(size_t list) const; // REQUIRES: free_count_ > 0, as below
     uint32_t first_free(uint32_t from) const;
 
     int64_t stride_;
     int64_t pages_;
-    int64_t home_pages_; // of each list, in the order of lists: where it takes pages first
+    int64_t home_pages_; // of each list, in the order of lists: where its first page is looked for
     int64_t free_count_;
     std::vector<uint32_t> table_; // [lists, stride]
     std::vector<int64_t> held_;   // [lists]

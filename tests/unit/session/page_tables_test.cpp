@@ -53,7 +53,7 @@ TEST_CASE("a list that grows keeps the pages it has")
     CHECK(tables.consistent());
 }
 
-TEST_CASE("what a list holds lies in a row, in its home if that is free")
+TEST_CASE("what a list holds lies in a row, from its home on")
 {
     PageTables tables(3, 8, 12); // homes: 0 to 3, 4 to 7, 8 to 11
     REQUIRE(tables.grow(1, 6));
