@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <stop_token>
@@ -22,6 +23,7 @@
 #include <utility>
 
 #include "kernels/base/dtype.h"
+#include "kernels/eviction.h"
 
 namespace palimpsest::kernels {
 
@@ -87,9 +89,10 @@ struct RmsNorm {
 };
 
 struct EmbedArgs {
-    const Weight* table = nullptr; // [vocabulary, dim]
-    std::span<const int32_t> ids;  // host; each in [0, vocabulary)
-    float* y = nullptr;            // [ids, dim]
+    const Weight* table = nullptr;        // [vocabulary, dim]
+    std::span<const int32_t> ids;         // host; each in [0, vocabulary)
+    const int32_t* resident_id = nullptr; // backend memory: one id, instead of `ids`; where the backend selects
+    float* y = nullptr;                   // [ids, dim]
 };
 
 // y = norm(x) W^T + bias, or y += with `accumulate`.
@@ -153,6 +156,9 @@ struct KvLists {
     const uint32_t* pages = nullptr; // [kv_heads, page_stride]
     int64_t page_stride = 0;
     const int32_t* used = nullptr; // host [kv_heads]: tokens in each list; lists may be ragged
+    // Backend memory [kv_heads], for decode_attend of a backend that selects: what is read when the operation runs;
+    // `used` then says how many there can be at most.
+    const int32_t* resident_used = nullptr;
     // [kv_heads, order_stride]: a permutation of the list's rows. Rank j lies in row order[j] for j < used; the
     // rest are the free rows. Prefill operations REQUIRE the identity (see straighten).
     uint32_t* order = nullptr;
@@ -268,6 +274,8 @@ struct CompactArgs {
     const uint32_t* kept = nullptr; // host [kv_heads, kept_stride]
     int64_t kept_stride = 0;
     const int32_t* kept_count = nullptr; // host [kv_heads]
+    // Backend memory, instead of `kept` and with its stride: what evict left there.
+    const uint32_t* resident_kept = nullptr;
 };
 
 // Ends a decode step: takes ranks out of each order list; their rows become free.
@@ -294,6 +302,12 @@ struct GatherArgs {
     int32_t head = 0;
     std::byte* keys = nullptr;   // host
     std::byte* values = nullptr; // host
+};
+
+// Operations that were recorded, to be run again on the same memory. Must not outlive its backend.
+class Recording {
+public:
+    virtual ~Recording() = default;
 };
 
 class Backend {
@@ -329,6 +343,21 @@ public:
     virtual void drop(const DropArgs& args) = 0;
     virtual void straighten(const StraightenArgs& args) = 0;
     virtual void gather(const GatherArgs& args) = 0;
+
+    // Whether it evicts by itself (eviction.h) and records operations. What follows REQUIRES it.
+    virtual bool selects() const { return false; }
+    virtual void accumulate(const AccumulateArgs& /*args*/) {}
+    virtual void evict(const EvictArgs& /*args*/) {}
+    // Runs nothing: keeps what `operations` call, of embed with resident_id, linear and feed_forward with
+    // Phase::Decode, decode_attend with resident_used, accumulate, evict and copy. Argument structs are taken as
+    // they are now, backend memory is read when they run. They must have run once before, so that all working
+    // memory is there.
+    virtual std::unique_ptr<Recording> record(const std::function<void()>& operations)
+    {
+        operations();
+        return nullptr;
+    }
+    virtual void replay(const Recording& /*recording*/) {}
 
 private:
     friend class Buffer;

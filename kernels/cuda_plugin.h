@@ -13,8 +13,8 @@
 
 namespace palimpsest::kernels {
 
-inline constexpr const char* cuda_open_symbol = "palimpsest_cuda_open_1";
-inline constexpr const char* cuda_survey_symbol = "palimpsest_cuda_survey_1";
+inline constexpr const char* cuda_open_symbol = "palimpsest_cuda_open_2";
+inline constexpr const char* cuda_survey_symbol = "palimpsest_cuda_survey_2";
 
 // Text is UTF-8, ends with 0 and is cut where it does not fit; empty: nothing to say.
 struct CudaOpening {
@@ -64,7 +64,8 @@ constexpr uint64_t cuda_plugin_layout()
           sizeof(KvPool),         sizeof(KvLists),          sizeof(Staging),     sizeof(SignalRequest),
           sizeof(StageArgs),      sizeof(AttendArgs),       sizeof(PageBounds),  sizeof(BoundPagesArgs),
           sizeof(PageRetrieval),  sizeof(DecodeAttendArgs), sizeof(CompactArgs), sizeof(DropArgs),
-          sizeof(StraightenArgs), sizeof(GatherArgs),       sizeof(CudaOpening), sizeof(CudaSurvey)})
+          sizeof(AccumulateArgs), sizeof(SelectionRule),    sizeof(EvictArgs),   sizeof(StraightenArgs),
+          sizeof(GatherArgs),     sizeof(CudaOpening),      sizeof(CudaSurvey)})
         hash = (hash ^ bytes) * 0x100000001b3;
     return hash;
 }

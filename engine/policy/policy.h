@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/policy/eviction_plan.h"
 #include "engine/policy/pins.h"
 #include "engine/policy/policy_spec.h"
 #include "kernels/backend.h"
@@ -121,6 +122,12 @@ public:
     // layers are coupled.
     virtual void select(int32_t layer, std::span<const ListState> heads,
                         std::vector<std::vector<uint32_t>>& dropped) = 0;
+    // Whether select splits into a plan, which no score is needed for, and comparing scores where they are
+    // (kernels/eviction.h). Then plan may come instead of select, in the same order, and leaves the same state;
+    // nothing is observed and nothing merges. `sizes`: [kv_heads], with the step's own tokens.
+    virtual bool plans() const { return false; }
+    virtual kernels::SelectionRule selection_rule() const { return {}; }
+    virtual void plan(int32_t /*layer*/, std::span<const uint32_t> /*sizes*/, EvictionPlan& /*plan*/) {}
     // What to average before the entries of the last select leave: per head, or empty.
     virtual std::span<const std::vector<Merge>> merges() const { return {}; }
 

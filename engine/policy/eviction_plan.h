@@ -1,0 +1,56 @@
+// What a policy decides of one layer's eviction before any score is known, as the words a backend reads
+// (kernels/eviction.h).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "kernels/eviction.h"
+
+namespace palimpsest::engine {
+
+class EvictionPlan {
+public:
+    // One list per size; nothing leaves yet.
+    void reset(std::span<const uint32_t> sizes)
+    {
+        lists_.assign(sizes.size(), {});
+        for (size_t h = 0; h < sizes.size(); ++h)
+            lists_[h].size = sizes[h];
+        data_.clear();
+    }
+
+    size_t lists() const { return lists_.size(); }
+    kernels::ListPlan& list(size_t head) { return lists_[head]; }
+    const kernels::ListPlan& list(size_t head) const { return lists_[head]; }
+    // Appends data that lists may point to; its offset in the plan.
+    uint32_t add(std::span<const uint32_t> words)
+    {
+        const size_t at = data_.size();
+        data_.insert(data_.end(), words.begin(), words.end());
+        return static_cast<uint32_t>(lists_.size() * words_of_list + at);
+    }
+
+    bool anything_leaves() const
+    {
+        return std::any_of(lists_.begin(), lists_.end(),
+                           [](const kernels::ListPlan& list) { return list.leaving > 0; });
+    }
+    size_t words() const { return lists_.size() * words_of_list + data_.size(); }
+    void write(uint32_t* to) const // [words()]
+    {
+        std::memcpy(to, lists_.data(), lists_.size() * sizeof(kernels::ListPlan));
+        std::copy(data_.begin(), data_.end(), to + lists_.size() * words_of_list);
+    }
+
+private:
+    static constexpr size_t words_of_list = sizeof(kernels::ListPlan) / sizeof(uint32_t);
+
+    std::vector<kernels::ListPlan> lists_; // [kv_heads]
+    std::vector<uint32_t> data_;
+};
+
+} // namespace palimpsest::engine
