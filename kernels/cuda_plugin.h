@@ -13,8 +13,8 @@
 
 namespace palimpsest::kernels {
 
-inline constexpr const char* cuda_open_symbol = "palimpsest_cuda_open_2";
-inline constexpr const char* cuda_survey_symbol = "palimpsest_cuda_survey_2";
+inline constexpr const char* cuda_open_symbol = "palimpsest_cuda_open_1";
+inline constexpr const char* cuda_survey_symbol = "palimpsest_cuda_survey_1";
 
 // Text is UTF-8, ends with 0 and is cut where it does not fit; empty: nothing to say.
 struct CudaOpening {
