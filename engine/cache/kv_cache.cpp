@@ -282,6 +282,7 @@ kernels::AccumulateArgs KvCache::accumulation(int32_t layer, int32_t rows, int32
                                               const kernels::SignalRequest& seen) const
 {
     return {.kv_heads = shape_.heads.kv_heads,
+            .plan = plan_,
             .most_size = kept_stride_,
             .columns = seen.low_counts ? seen.low_counts : seen.sums,
             .column_stride = seen.stride,
@@ -295,15 +296,18 @@ kernels::AccumulateArgs KvCache::accumulation(int32_t layer, int32_t rows, int32
 
 kernels::EvictArgs KvCache::eviction(int32_t layer, kernels::Phase phase) const
 {
-    const bool token = phase == kernels::Phase::Decode;
-    return {.kv_heads = shape_.heads.kv_heads,
-            .most_size = kept_stride_,
-            .statistics = resident_->statistics(layer),
-            .order =
-                token ? order_.data<uint32_t>() + static_cast<int64_t>(index(layer, 0)) * order_stride() : nullptr,
-            .order_stride = order_stride(),
-            .kept = token ? nullptr : resident_->kept(),
-            .kept_stride = kept_stride_};
+    kernels::EvictArgs args;
+    args.kv_heads = shape_.heads.kv_heads;
+    args.most_size = kept_stride_;
+    args.statistics = resident_->statistics(layer);
+    if (phase == kernels::Phase::Decode) {
+        args.order = order_.data<uint32_t>() + static_cast<int64_t>(index(layer, 0)) * order_stride();
+        args.order_stride = order_stride();
+    } else {
+        args.kept = resident_->kept();
+        args.kept_stride = kept_stride_;
+    }
+    return args;
 }
 
 void KvCache::send(const EvictionPlan& plan)
@@ -315,9 +319,7 @@ void KvCache::accumulate_resident(int32_t layer, int32_t probe_rows, const kerne
 {
     if (seen.rows == 0) return;
     const int32_t rows = appended_[static_cast<size_t>(layer)] + probe_rows;
-    kernels::AccumulateArgs args = accumulation(layer, rows, probe_rows, seen);
-    args.plan = plan_;
-    backend_->accumulate(args);
+    backend_->accumulate(accumulation(layer, rows, probe_rows, seen));
 }
 
 void KvCache::evict_resident(int32_t layer, kernels::Phase phase, uint64_t step, const EvictionPlan& plan,
@@ -346,6 +348,7 @@ void KvCache::compact_resident(int32_t layer, const EvictionPlan& plan)
                        .pool = pool(),
                        .lists = lists(layer),
                        .staging = staging(layer),
+                       .kept = nullptr,
                        .kept_stride = kept_stride_,
                        .kept_count = counts_.data(),
                        .resident_kept = resident_->kept()});
