@@ -8,10 +8,14 @@
 #include <new>
 #include <utility>
 
-struct SimtStream {};
-struct SimtEvent {};
+#include "tests/support/simt/stream_capture.h"
 
 namespace {
+
+using simt::refuse_any_capture;
+using simt::refuse_capture_of;
+using simt::remember;
+using simt::submit;
 
 constexpr size_t device_bytes = size_t{8} << 30;
 constexpr int usual_shared = 48 * 1024;
@@ -31,15 +35,10 @@ Device& device()
     return one;
 }
 
-cudaError_t remember(cudaError_t status)
-{
-    if (status != cudaSuccess) device().last = status;
-    return status;
-}
-
 cudaError_t allocate(std::map<void*, size_t>& owner, void** data, size_t bytes)
 {
     *data = nullptr;
+    if (const cudaError_t refused = refuse_any_capture(); refused != cudaSuccess) return refused;
     if (bytes == 0) return cudaSuccess;
     if (bytes > device_bytes - device().used) return remember(cudaErrorMemoryAllocation);
     *data = ::operator new (bytes, std::align_val_t{256}, std::nothrow);
@@ -52,6 +51,7 @@ cudaError_t allocate(std::map<void*, size_t>& owner, void** data, size_t bytes)
 
 cudaError_t release(std::map<void*, size_t>& owner, void* data)
 {
+    if (const cudaError_t refused = refuse_any_capture(); refused != cudaSuccess) return refused;
     if (!data) return cudaSuccess;
     const auto found = owner.find(data);
     if (found == owner.end()) return remember(cudaErrorInvalidValue);
@@ -73,6 +73,36 @@ cudaError_t destroy(Handle* handle)
 {
     if (!handle) return remember(cudaErrorInvalidValue);
     delete handle;
+    return cudaSuccess;
+}
+
+bool lies_in(const std::map<void*, size_t>& owner, const void* data)
+{
+    auto after = owner.upper_bound(const_cast<void*>(data));
+    if (after == owner.begin()) return false;
+    --after;
+    return static_cast<const char*>(data) < static_cast<const char*>(after->first) + after->second;
+}
+
+// A copy that is captured is done by the device, which cannot reach what the host's pages hold.
+bool is_reached_by_device(const void* to, const void* from, cudaMemcpyKind kind)
+{
+    if (kind == cudaMemcpyHostToDevice) return lies_in(device().pinned, from);
+    if (kind == cudaMemcpyDeviceToHost) return lies_in(device().pinned, to);
+    return kind == cudaMemcpyDeviceToDevice;
+}
+
+cudaError_t copy(void* to, const void* from, size_t bytes)
+{
+    if (bytes) std::memmove(to, from, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height)
+{
+    if (width > to_pitch || width > from_pitch) return remember(cudaErrorInvalidValue);
+    for (size_t row = 0; row < height; ++row)
+        copy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width);
     return cudaSuccess;
 }
 
@@ -123,20 +153,29 @@ bool fits(const dim3& blocks, const dim3& threads)
 
 namespace simt {
 
+cudaError_t remember(cudaError_t status)
+{
+    if (status != cudaSuccess) device().last = status;
+    return status;
+}
+
 void set_device(const DeviceShape& shape)
 {
     device().shape = shape;
 }
 
 cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*body)(const void*),
-                   const void* arguments)
+                   std::shared_ptr<const void> arguments)
 {
     if (!fits(config.gridDim, config.blockDim)) return remember(cudaErrorInvalidConfiguration);
     const auto opted_in = device().most_shared.find(kernel);
     const int most = opted_in == device().most_shared.end() ? usual_shared : opted_in->second;
     if (config.dynamicSmemBytes > static_cast<size_t>(most)) return remember(cudaErrorInvalidValue);
-    run({config.gridDim, config.blockDim, config.dynamicSmemBytes}, body, arguments);
-    return cudaSuccess;
+    const Grid grid{config.gridDim, config.blockDim, config.dynamicSmemBytes};
+    return submit(config.stream, [=] {
+        run(grid, body, arguments.get());
+        return cudaSuccess;
+    });
 }
 
 } // namespace simt
@@ -216,7 +255,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int num
 
 cudaError_t cudaDeviceSynchronize()
 {
-    return cudaSuccess;
+    return refuse_any_capture();
 }
 
 cudaError_t cudaDriverGetVersion(int* version)
@@ -265,40 +304,42 @@ cudaError_t cudaFreeHost(void* data)
 
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind)
 {
-    if (bytes) std::memmove(to, from, bytes);
-    return cudaSuccess;
+    const cudaError_t refused = refuse_any_capture();
+    return refused == cudaSuccess ? copy(to, from, bytes) : refused;
 }
 
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t)
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)
 {
-    return cudaMemcpy(to, from, bytes, kind);
+    if (simt::is_captured(stream) && !is_reached_by_device(to, from, kind)) return refuse_capture_of(stream);
+    return submit(stream, [=] { return copy(to, from, bytes); });
 }
 
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                         size_t height, cudaMemcpyKind kind)
+                         size_t height, cudaMemcpyKind)
 {
-    if (width > to_pitch || width > from_pitch) return remember(cudaErrorInvalidValue);
-    for (size_t row = 0; row < height; ++row)
-        cudaMemcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch,
-                   width, kind);
-    return cudaSuccess;
+    const cudaError_t refused = refuse_any_capture();
+    return refused == cudaSuccess ? copy_rows(to, to_pitch, from, from_pitch, width, height) : refused;
 }
 
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                              size_t height, cudaMemcpyKind kind, cudaStream_t)
+                              size_t height, cudaMemcpyKind kind, cudaStream_t stream)
 {
-    return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+    if (simt::is_captured(stream) && !is_reached_by_device(to, from, kind)) return refuse_capture_of(stream);
+    return submit(stream, [=] { return copy_rows(to, to_pitch, from, from_pitch, width, height); });
 }
 
 cudaError_t cudaMemset(void* data, int value, size_t bytes)
 {
-    if (bytes) std::memset(data, value, bytes);
-    return cudaSuccess;
+    const cudaError_t refused = refuse_any_capture();
+    return refused == cudaSuccess ? cudaMemsetAsync(data, value, bytes) : refused;
 }
 
-cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t)
+cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t stream)
 {
-    return cudaMemset(data, value, bytes);
+    return submit(stream, [=] {
+        if (bytes) std::memset(data, value, bytes);
+        return cudaSuccess;
+    });
 }
 
 cudaError_t cudaStreamCreate(cudaStream_t* stream)
@@ -313,22 +354,18 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned)
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
-    return destroy(stream);
+    const cudaError_t refused = refuse_capture_of(stream);
+    return refused == cudaSuccess ? destroy(stream) : refused;
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t)
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    return cudaSuccess;
+    return refuse_capture_of(stream);
 }
 
-cudaError_t cudaStreamQuery(cudaStream_t)
+cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
-    return cudaSuccess;
-}
-
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned)
-{
-    return cudaSuccess;
+    return refuse_capture_of(stream);
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t* event)
@@ -346,19 +383,14 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
     return destroy(event);
 }
 
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t)
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    return cudaSuccess;
+    return event->capture ? remember(cudaErrorCapturedEvent) : refuse_any_capture();
 }
 
-cudaError_t cudaEventSynchronize(cudaEvent_t)
+cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-    return cudaSuccess;
-}
-
-cudaError_t cudaEventQuery(cudaEvent_t)
-{
-    return cudaSuccess;
+    return cudaEventSynchronize(event);
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t)
