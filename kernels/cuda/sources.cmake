@@ -5,6 +5,8 @@ set(CUDA_BACKEND_SOURCES
     cuda_backend.cpp
     cuda_context.cpp
     cuda_error.cpp
+    cuda_graph.cpp
+    cuda_streams.cpp
     cuda_weight.cu
     decode_attention.cu
     decode_signals.cu
