@@ -364,7 +364,8 @@ public:
     // Runs nothing: keeps what `operations` call, of embed with resident_id, linear and feed_forward with
     // Phase::Decode, decode_attend with resident_used, accumulate, evict, best_logits and copy. Argument structs
     // are taken as they are now, backend memory is read when they run. They must have run once before, so that all
-    // working memory is there.
+    // working memory is there. accumulate and evict may run beside what follows them, up to the next embed or copy,
+    // which must not touch what they read or write: signals, plan, statistics, order lists, their outputs.
     virtual std::unique_ptr<Recording> record(const std::function<void()>& operations)
     {
         operations();

@@ -12,7 +12,7 @@ GraphRecording::GraphRecording(const CudaContext::Recorded& recorded) : scratch_
     exec_.reset(exec);
 }
 
-std::unique_ptr<Recording> record(const std::function<void()>& operations, CudaContext& context)
+std::unique_ptr<GraphRecording> record(const std::function<void()>& operations, CudaContext& context)
 {
     context.begin_recording();
     try {
