@@ -95,6 +95,8 @@ public:
         for (const ModelShape& m : models)
             decode(m);
         for (const ModelShape& m : models)
+            layer(m);
+        for (const ModelShape& m : models)
             prefill(m);
         for (const ModelShape& m : models)
             rows(m);
@@ -185,6 +187,23 @@ private:
                                                              : ""),
                                   .of = "copy",
                                   .prepare = [=, this] { return decode_work(context_, shape, cache_); },
+                                  .as_graph = true,
+                                  .base = at});
+            }
+        }
+    }
+    // A layer of a decoded token, beside which its list may give up a token.
+    void layer(const ModelShape& m)
+    {
+        for (const DType type : {DType::BF16, DType::Q8_0}) {
+            const std::string at = std::string(m.name) + " " + type_name(type) + " n 2047";
+            for (const bool evicts : {false, true}) {
+                LayerCase shape{attention(m, 2047, 1), type, m.dim, m.ffn};
+                if (evicts) shape.attention.signals = Signals::AllRows;
+                cases_.push_back({.kernel = "decode layer",
+                                  .shape = at + (evicts ? ", evicts" : ""),
+                                  .of = "copy",
+                                  .prepare = [=, this] { return layer_work(context_, shape, cache_); },
                                   .as_graph = true,
                                   .base = at});
             }
@@ -281,6 +300,7 @@ private:
         std::printf("\"seconds\":%.5g,\"least\":%.5g,\"most\":%.5g,\"graph\":%s,\"speed\":%.5g,\"unit\":\"%s\"",
                     sample.seconds, sample.least, sample.most, sample.graph ? "true" : "false", speed,
                     c.of == "copy" ? "GB/s" : "GFLOP/s");
+        if (sample.graph) std::printf(",\"launches\":%.4g", sample.launches);
         if (const auto found = ceilings_.find(c.of); found != ceilings_.end())
             std::printf(",\"of\":\"%s\",\"fraction\":%.4g", c.of.c_str(), speed / found->second);
         seconds_[c.kernel + c.shape] = sample.seconds;
@@ -348,6 +368,11 @@ private:
         call("stage " + name, [&] { return stage_work(context_, shape); });
         call("attend " + name, [&] { return prefill_work(context_, shape); });
         call("decode_attend " + name, [&] { return decode_work(context_, shuffled, 0); });
+        call("layer " + name, [&] {
+            AttentionCase token = shuffled;
+            token.signals = Signals::AllRows;
+            return layer_work(context_, {token, DType::BF16, 96, 160}, 0);
+        });
         call("compact " + name, [&] { return compact_work(context_, shape); });
         call("drop " + name, [&] { return drop_work(context_, shuffled, 5); });
         call("straighten " + name, [&] { return straighten_work(context_, shuffled); });

@@ -49,6 +49,15 @@ struct AttentionCase {
 GpuWork prefill_work(kernels::cuda::CudaContext& context, const AttentionCase& shape);
 // Work: bytes of keys and values.
 GpuWork decode_work(kernels::cuda::CudaContext& context, const AttentionCase& shape, size_t cache_bytes);
+
+struct LayerCase {
+    AttentionCase attention; // with signals: lists accumulate them and give up a token
+    DType weights = DType::BF16;
+    int64_t dim = 0, ffn = 0;
+};
+
+// A decoded token's way through one layer. Work: bytes of weights, keys and values.
+GpuWork layer_work(kernels::cuda::CudaContext& context, const LayerCase& shape, size_t cache_bytes);
 // Work: bytes read and written. As many ranks leave as came: every fifth of five times as many.
 GpuWork compact_work(kernels::cuda::CudaContext& context, const AttentionCase& shape);
 // Work: bytes of order lists read and written. `count` ranks leave each list.
