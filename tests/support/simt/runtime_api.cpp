@@ -6,29 +6,39 @@
 #include <cstring>
 #include <map>
 #include <new>
+#include <optional>
 #include <utility>
+
+#include "tests/support/simt/device_memory.h"
 
 struct SimtStream {};
 struct SimtEvent {};
 
 namespace {
 
-constexpr size_t device_bytes = size_t{8} << 30;
 constexpr int usual_shared = 48 * 1024;
+
+struct Failure {
+    uint64_t calls_left = 0;
+    cudaError_t error = cudaSuccess;
+};
 
 // The one device, and what was allocated on it.
 struct Device {
     simt::DeviceShape shape;
-    std::map<void*, size_t> memory, pinned;
-    size_t used = 0;
+    simt::DeviceMemory memory;
+    size_t withheld = 0; // of the memory, by others
+    std::map<void*, size_t> pinned;
     std::map<const void*, int> most_shared; // by kernel, opted in
     cudaError_t last = cudaSuccess;
+    std::optional<Failure> failure;
+    uint64_t calls = 0;
 };
 
 Device& device()
 {
-    static Device one;
-    return one;
+    static Device* const one = new Device; // handles may be given back while the process ends
+    return *one;
 }
 
 cudaError_t remember(cudaError_t status)
@@ -37,33 +47,49 @@ cudaError_t remember(cudaError_t status)
     return status;
 }
 
-cudaError_t allocate(std::map<void*, size_t>& owner, void** data, size_t bytes)
+// What every call that can fail begins with. What is out of memory fails once, all else fails from then on.
+cudaError_t enter(bool allocates = false)
 {
-    *data = nullptr;
-    if (bytes == 0) return cudaSuccess;
-    if (bytes > device_bytes - device().used) return remember(cudaErrorMemoryAllocation);
-    *data = ::operator new (bytes, std::align_val_t{256}, std::nothrow);
-    if (!*data) return remember(cudaErrorMemoryAllocation);
-    std::memset(*data, 0xff, bytes);
-    owner[*data] = bytes;
-    device().used += bytes;
-    return cudaSuccess;
+    Device& on = device();
+    ++on.calls;
+    if (!on.failure) return cudaSuccess;
+    const bool once = on.failure->error == cudaErrorMemoryAllocation;
+    if (once && !allocates) return cudaSuccess;
+    if (on.failure->calls_left > 0) {
+        --on.failure->calls_left;
+        return cudaSuccess;
+    }
+    const cudaError_t error = on.failure->error;
+    if (once) on.failure.reset();
+    return remember(error);
 }
 
-cudaError_t release(std::map<void*, size_t>& owner, void* data)
+size_t free_bytes()
 {
-    if (!data) return cudaSuccess;
-    const auto found = owner.find(data);
-    if (found == owner.end()) return remember(cudaErrorInvalidValue);
-    device().used -= found->second;
-    owner.erase(found);
-    ::operator delete (data, std::align_val_t{256});
-    return cudaSuccess;
+    const size_t taken = device().memory.used() + device().withheld;
+    return simt::DeviceMemory::total - std::min(simt::DeviceMemory::total, taken);
+}
+
+bool on_device(const void* data, size_t bytes)
+{
+    return bytes == 0 || device().memory.holds(data, bytes);
+}
+
+// Whether both ends of a copy are where it says they are.
+bool fits_kind(const void* to, const void* from, size_t bytes, cudaMemcpyKind kind)
+{
+    const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    if (kind == cudaMemcpyDefault) return true;
+    return (to_device ? on_device(to, bytes) : !device().memory.is_near(to)) &&
+           (from_device ? on_device(from, bytes) : !device().memory.is_near(from));
 }
 
 template<class Handle>
 cudaError_t make(Handle** handle)
 {
+    *handle = nullptr;
+    if (const cudaError_t failed = enter()) return failed;
     *handle = new Handle;
     return cudaSuccess;
 }
@@ -131,12 +157,40 @@ void set_device(const DeviceShape& shape)
 cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*body)(const void*),
                    const void* arguments)
 {
+    if (const cudaError_t failed = enter()) return failed;
     if (!fits(config.gridDim, config.blockDim)) return remember(cudaErrorInvalidConfiguration);
     const auto opted_in = device().most_shared.find(kernel);
     const int most = opted_in == device().most_shared.end() ? usual_shared : opted_in->second;
     if (config.dynamicSmemBytes > static_cast<size_t>(most)) return remember(cudaErrorInvalidValue);
+    const DeviceMemory::Access access(device().memory);
     run({config.gridDim, config.blockDim, config.dynamicSmemBytes}, body, arguments);
     return cudaSuccess;
+}
+
+void fail_after(uint64_t calls, cudaError_t error)
+{
+    device().failure = {calls, error};
+}
+
+void stop_failing()
+{
+    device().failure.reset();
+    device().last = cudaSuccess;
+}
+
+uint64_t calls()
+{
+    return device().calls;
+}
+
+void keep_host_out(bool out)
+{
+    device().memory.keep_host_out(out);
+}
+
+void withhold(size_t bytes)
+{
+    device().withheld = bytes;
 }
 
 } // namespace simt
@@ -182,7 +236,7 @@ cudaError_t cudaGetDeviceCount(int* count)
 
 cudaError_t cudaSetDevice(int number)
 {
-    return number == 0 ? cudaSuccess : remember(cudaErrorInvalidDevice);
+    return number == 0 ? enter() : remember(cudaErrorInvalidDevice);
 }
 
 cudaError_t cudaGetDevice(int* number)
@@ -197,7 +251,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int number)
     const simt::DeviceShape& shape = device().shape;
     *properties = {};
     std::snprintf(properties->name, sizeof properties->name, "emulated device");
-    properties->totalGlobalMem = device_bytes;
+    properties->totalGlobalMem = simt::DeviceMemory::total;
     properties->sharedMemPerBlock = static_cast<size_t>(usual_shared);
     properties->sharedMemPerBlockOptin = static_cast<size_t>(shape.most_shared);
     properties->sharedMemPerMultiprocessor = static_cast<size_t>(shape.most_shared) + 1024;
@@ -216,7 +270,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int num
 
 cudaError_t cudaDeviceSynchronize()
 {
-    return cudaSuccess;
+    return enter();
 }
 
 cudaError_t cudaDriverGetVersion(int* version)
@@ -233,24 +287,35 @@ cudaError_t cudaRuntimeGetVersion(int* version)
 
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total)
 {
-    *total = device_bytes;
-    *free = device_bytes - device().used;
-    return cudaSuccess;
+    *total = simt::DeviceMemory::total;
+    *free = free_bytes();
+    return enter();
 }
 
 cudaError_t cudaMalloc(void** data, size_t bytes)
 {
-    return allocate(device().memory, data, bytes);
+    *data = nullptr;
+    if (const cudaError_t failed = enter(true)) return failed;
+    if (bytes == 0) return cudaSuccess;
+    if (bytes <= free_bytes()) *data = device().memory.take(bytes);
+    return *data ? cudaSuccess : remember(cudaErrorMemoryAllocation);
 }
 
 cudaError_t cudaFree(void* data)
 {
-    return release(device().memory, data);
+    return !data || device().memory.give(data) ? cudaSuccess : remember(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaMallocHost(void** data, size_t bytes)
 {
-    return allocate(device().pinned, data, bytes);
+    *data = nullptr;
+    if (const cudaError_t failed = enter(true)) return failed;
+    if (bytes == 0) return cudaSuccess;
+    *data = ::operator new (bytes, std::align_val_t{256}, std::nothrow);
+    if (!*data) return remember(cudaErrorMemoryAllocation);
+    std::memset(*data, 0xff, bytes);
+    device().pinned[*data] = bytes;
+    return cudaSuccess;
 }
 
 cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned)
@@ -260,11 +325,17 @@ cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned)
 
 cudaError_t cudaFreeHost(void* data)
 {
-    return release(device().pinned, data);
+    if (!data) return cudaSuccess;
+    if (device().pinned.erase(data) == 0) return remember(cudaErrorInvalidValue);
+    ::operator delete (data, std::align_val_t{256});
+    return cudaSuccess;
 }
 
-cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind)
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind)
 {
+    if (const cudaError_t failed = enter()) return failed;
+    if (!fits_kind(to, from, bytes, kind)) return remember(cudaErrorInvalidValue);
+    const simt::DeviceMemory::Access access(device().memory);
     if (bytes) std::memmove(to, from, bytes);
     return cudaSuccess;
 }
@@ -279,8 +350,9 @@ cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t fro
 {
     if (width > to_pitch || width > from_pitch) return remember(cudaErrorInvalidValue);
     for (size_t row = 0; row < height; ++row)
-        cudaMemcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch,
-                   width, kind);
+        if (const cudaError_t failed = cudaMemcpy(static_cast<char*>(to) + row * to_pitch,
+                                                  static_cast<const char*>(from) + row * from_pitch, width, kind))
+            return failed;
     return cudaSuccess;
 }
 
@@ -292,6 +364,9 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
 
 cudaError_t cudaMemset(void* data, int value, size_t bytes)
 {
+    if (const cudaError_t failed = enter()) return failed;
+    if (!on_device(data, bytes)) return remember(cudaErrorInvalidValue);
+    const simt::DeviceMemory::Access access(device().memory);
     if (bytes) std::memset(data, value, bytes);
     return cudaSuccess;
 }
@@ -318,17 +393,17 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t)
 {
-    return cudaSuccess;
+    return enter();
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t)
 {
-    return cudaSuccess;
+    return enter();
 }
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned)
 {
-    return cudaSuccess;
+    return enter();
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t* event)
@@ -348,17 +423,17 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t)
 {
-    return cudaSuccess;
+    return enter();
 }
 
 cudaError_t cudaEventSynchronize(cudaEvent_t)
 {
-    return cudaSuccess;
+    return enter();
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t)
 {
-    return cudaSuccess;
+    return enter();
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <tuple>
 #include <utility>
 
@@ -152,6 +153,16 @@ struct DeviceShape {
     int most_shared = 227 * 1024; // bytes of a block, opted in
 };
 void set_device(const DeviceShape& shape);
+
+// After so many calls more that can fail, one does with this error: once for cudaErrorMemoryAllocation, of which
+// only allocations are counted; otherwise that one and all after it.
+void fail_after(uint64_t calls, cudaError_t error);
+void stop_failing();
+uint64_t calls(); // so far
+// Device memory is for kernels and copies alone (DeviceMemory::keep_host_out).
+void keep_host_out(bool out);
+// So much of the device's memory is another program's.
+void withhold(size_t bytes);
 
 // Refuses what a device would refuse; runs the grid.
 cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*body)(const void*),
