@@ -130,6 +130,10 @@ void CudaBackend::gather(const GatherArgs& args)
 {
     cuda::gather(args, context());
 }
+void CudaBackend::best_logits(const BestLogitsArgs& args)
+{
+    cuda::best_logits(args, context());
+}
 
 void* CudaBackend::allocate(size_t bytes)
 {

@@ -35,6 +35,7 @@ public:
     void drop(const DropArgs& args) override;
     void straighten(const StraightenArgs& args) override;
     void gather(const GatherArgs& args) override;
+    void best_logits(const BestLogitsArgs& args) override;
 
 private:
     // The context, with its device current on the caller's thread. Throws Error once the device has failed.

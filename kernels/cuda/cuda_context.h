@@ -43,8 +43,9 @@ enum class ScratchUse {
     PageScores, // of retrieval
     ReadRanks,
     RowStatistics,
-    MovedRows, // straighten, gather
-    Workspace, // of the matrix library
+    MovedRows,  // straighten, gather
+    BestLogits, // of tiles
+    Workspace,  // of the matrix library
     Count
 };
 
