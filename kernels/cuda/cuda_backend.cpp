@@ -148,6 +148,10 @@ void CudaBackend::evict(const EvictArgs& args)
     const auto aside = on.aside();
     cuda::evict(args, on);
 }
+void CudaBackend::best_logits(const BestLogitsArgs& args)
+{
+    cuda::best_logits(args, context());
+}
 
 std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& operations)
 {
