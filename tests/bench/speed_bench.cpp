@@ -104,11 +104,12 @@ public:
     // Returns false if something could not be measured.
     bool run()
     {
-        for (const std::string& task : o_.tasks) {
-            end_ = now() + o_.seconds;
-            if (task == "speeds") speeds();
-            if (task == "stream") streams();
-            if (task == "depths") depths();
+        for (const auto& [name, seconds] : o_.tasks) {
+            begin_ = now();
+            end_ = begin_ + seconds;
+            if (name == "speeds") speeds();
+            if (name == "stream") streams();
+            if (name == "depths") depths();
         }
         return whole_;
     }
@@ -228,12 +229,13 @@ private:
 
     // ---- stream
 
+    // Each has the same share of the time.
     void streams()
     {
-        const double all = end_, share = o_.seconds / static_cast<double>(o_.stream_policies.size());
-        end_ -= o_.seconds;
-        for (const std::string& policy : o_.stream_policies) {
-            end_ = std::min(all, std::max(end_, now()) + share);
+        const double share = (end_ - begin_) / static_cast<double>(o_.stream_policies.size());
+        for (size_t i = 0; i < o_.stream_policies.size(); ++i) {
+            end_ = begin_ + share * static_cast<double>(i + 1);
+            const std::string& policy = o_.stream_policies[i];
             attempt("stream", policy, o_.stream_budget, [&] { stream(policy); });
         }
     }
@@ -328,7 +330,7 @@ private:
     SpeedOptions o_;
     std::shared_ptr<const Model> model_;
     std::mt19937_64 random_;
-    double end_ = 0; // of the task
+    double begin_ = 0, end_ = 0; // of the task
     bool whole_ = true;
 };
 

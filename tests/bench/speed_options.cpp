@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* usage =
     "usage: speed-bench MODEL [--device NAME] [--threads N] [--chunk N] [--rows N] [--decode N]\n"
-    "                   [--seconds S] [--tasks speeds,stream,depths]\n"
+    "                   [--tasks TASK[=SECONDS],...]   of speeds, stream, depths\n"
     "                   [--budgets N,N] [--policies SPEC;SPEC] [--tokens N]\n"
     "                   [--stream N] [--window N] [--stream-budget N] [--stream-policies SPEC;SPEC]\n"
     "                   [--depths N,N] [--depth-budgets N,full]\n";
@@ -66,6 +66,21 @@ Read numbers(std::vector<Number>& to)
     };
 }
 
+Read tasks(std::vector<SpeedOptions::Task>& to)
+{
+    return [&to](const std::string& text) {
+        to.clear();
+        for (const std::string& part : parts_of(text, ',')) {
+            const size_t mark = std::min(part.find('='), part.size());
+            SpeedOptions::Task task{part.substr(0, mark)};
+            if (task.name != "speeds" && task.name != "stream" && task.name != "depths") return false;
+            if (mark < part.size() && !read(part.substr(mark + 1), task.seconds)) return false;
+            to.push_back(task);
+        }
+        return !to.empty();
+    };
+}
+
 std::map<std::string, Read> readers(SpeedOptions& o)
 {
     return {{"--device", word(o.device)},
@@ -73,8 +88,7 @@ std::map<std::string, Read> readers(SpeedOptions& o)
             {"--chunk", number(o.chunk, 1)},
             {"--rows", number(o.rows, 1)},
             {"--decode", number(o.decode, 1)},
-            {"--seconds", number(o.seconds, 0.0)},
-            {"--tasks", words(o.tasks, ',')},
+            {"--tasks", tasks(o.tasks)},
             {"--budgets", numbers(o.budgets)},
             {"--policies", words(o.policies, ';')},
             {"--tokens", number(o.tokens, int64_t{1})},
@@ -84,11 +98,6 @@ std::map<std::string, Read> readers(SpeedOptions& o)
             {"--stream-policies", words(o.stream_policies, ';')},
             {"--depths", numbers(o.depths)},
             {"--depth-budgets", numbers(o.depth_budgets)}};
-}
-
-bool is_task(const std::string& name)
-{
-    return name == "speeds" || name == "stream" || name == "depths";
 }
 
 } // namespace
@@ -106,8 +115,7 @@ SpeedOptions SpeedOptions::parse(int argc, char** argv)
         else
             fits = reader != known.end() && ++i < argc && reader->second(argv[i]);
     }
-    fits = fits && !o.model.empty() && std::all_of(o.tasks.begin(), o.tasks.end(), is_task) &&
-           std::is_sorted(o.depths.begin(), o.depths.end());
+    fits = fits && !o.model.empty() && std::is_sorted(o.depths.begin(), o.depths.end());
     if (fits) return o;
     std::fputs(usage, stderr);
     std::exit(2);

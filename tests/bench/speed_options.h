@@ -11,7 +11,6 @@ struct SpeedOptions {
     std::string model, device = "cpu";
     int threads = 0;
     int32_t chunk = 512, rows = 4096, decode = 64;
-    double seconds = 1e9; // of one task: what it has not begun by then is left out
 
     // speeds
     std::vector<int32_t> budgets = {2048, 1024, 8192};
@@ -28,7 +27,11 @@ struct SpeedOptions {
     std::vector<int64_t> depths = {4096, 8192, 16384, 32768, 65536, 131072};
     std::vector<int32_t> depth_budgets = {2048, 1024, 4096, 0}; // 0: the full cache
 
-    std::vector<std::string> tasks = {"speeds"};
+    struct Task {
+        std::string name;
+        double seconds = 1e9; // what it has not begun by then is left out
+    };
+    std::vector<Task> tasks = {{"speeds"}};
 
     // Ends the program with 2 and the usage if the line is wrong.
     static SpeedOptions parse(int argc, char** argv);
