@@ -193,7 +193,7 @@ ReadRanks choose_ranks(const DecodeAttendArgs& args, const int32_t* used, CudaCo
         const int32_t length = args.lists.used[head];
         if (choice.plan.whole(length)) continue;
         choice.page_stride = std::max<int64_t>(choice.page_stride, choice.plan.last_page(length));
-        choice.rank_stride = std::max<int64_t>(choice.rank_stride, choice.plan.count(length));
+        choice.rank_stride = std::max<int64_t>(choice.rank_stride, choice.plan.most_count(length));
     }
     if (choice.page_stride == 0) return {};
     choice.args.lists.used = used;

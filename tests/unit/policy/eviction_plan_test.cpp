@@ -177,3 +177,103 @@ TEST_CASE("plans: which policies plan, and which settings keep one from it")
     CHECK_FALSE(policy_of("streaming", pinned)->plans());
     CHECK(policy_of("full", pinned)->plans());
 }
+
+TEST_CASE("plans: tiles of a wave share no place, and tiles that share one keep their order")
+{
+    TileWaves waves;
+    waves.sort(Words{0, 1, 2, 3, 0, 2, 4, 5, 0, 4, 6, 7}, 2);
+    CHECK(as_words(waves.places()) == Words{0, 1, 2, 3, 4, 5, 6, 7, 0, 2, 0, 4});
+    CHECK(as_words(waves.ends()) == Words{4, 5, 6});
+    waves.sort(Words{4, 5, 9, 0, 1, 2, 1, 3, 6}, 3); // what was sorted before does not matter
+    CHECK(as_words(waves.places()) == Words{4, 5, 9, 0, 1, 2, 1, 3, 6});
+    CHECK(as_words(waves.ends()) == Words{2, 3});
+    waves.sort({}, 2);
+    CHECK(waves.tiles() == 0);
+    CHECK(waves.ends().empty());
+
+    Dice dice(5);
+    for (int i = 0; i < 300; ++i) {
+        const size_t tile = static_cast<size_t>(dice.from(2, 4));
+        Words places;
+        for (int t = dice.from(1, 40); t > 0; --t) {
+            auto place = static_cast<uint32_t>(dice.from(0, 20));
+            for (size_t j = 0; j < tile; ++j, place += static_cast<uint32_t>(dice.from(1, 5)))
+                places.push_back(place);
+        }
+        waves.sort(places, tile);
+        // The tiles of every place, in order: nothing else decides who stays.
+        const auto by_place = [tile](std::span<const uint32_t> sorted) {
+            std::map<uint32_t, std::vector<Words>> tiles;
+            for (; !sorted.empty(); sorted = sorted.subspan(tile))
+                for (const uint32_t place : sorted.first(tile))
+                    tiles[place].push_back(as_words(sorted.first(tile)));
+            return tiles;
+        };
+        REQUIRE(by_place(waves.places()) == by_place(places));
+        uint32_t begin = 0;
+        for (const uint32_t wave_end : waves.ends()) {
+            Words wave = as_words(waves.places().subspan(begin * tile, (wave_end - begin) * tile));
+            std::ranges::sort(wave);
+            REQUIRE(std::ranges::adjacent_find(wave) == wave.end());
+            begin = wave_end;
+        }
+        REQUIRE(begin * tile == places.size());
+    }
+}
+
+namespace {
+
+// The last layer's plan after the lists were filled and this many tokens came at once.
+EvictionPlan plan_after(const std::string& spec, const StreamShape& shape, int tokens)
+{
+    PolicyStream stream(spec, shape, growing_scores(3, 1 << 20));
+    auto policy = std::make_unique<ByPlan>(policy_of(spec, shape));
+    const ByPlan& by_plan = *policy;
+    PolicyStream planned = stream.with(std::move(policy));
+    planned.feed(shape.budget);
+    planned.feed(tokens);
+    return by_plan.last_plan();
+}
+
+constexpr size_t list_words = sizeof(palimpsest::kernels::ListPlan) / sizeof(uint32_t);
+
+} // namespace
+
+TEST_CASE("plans: lists of a layer share their words, and a generated token takes few")
+{
+    const StreamShape shape{.layers = 2, .heads = 3, .budget = 64};
+    const std::map<std::string, size_t> data = {{"streaming", 1},        {"h2o", 0},
+                                                {"snapkv:window=8", 0},  {"treekv", 3},
+                                                {"treekv:rule=left", 1}, {"treekv-log", 3}};
+    for (const auto& [spec, words] : data) {
+        INFO(spec);
+        const EvictionPlan plan = plan_after(spec, shape, 1);
+        CHECK(plan.words() == 3 * list_words + words);
+        for (size_t h = 0; h < 3; ++h)
+            CHECK(plan.list(h).leaving == 1);
+    }
+    CHECK(plan_after("full", shape, 1).words() == 3 * list_words);
+    CHECK_FALSE(plan_after("full", shape, 1).anything_leaves());
+
+    const EvictionPlan chunk = plan_after("treekv:sinks=0,recent=0", shape, 1000);
+    CHECK(chunk.list(0).leaving == 1000);
+    CHECK(chunk.list(0).waves == 16); // sweeps of 64 pairs, the last of 40
+    CHECK(chunk.words() == 3 * list_words + 2 * 1000 + 16);
+    const EvictionPlan blocks = plan_after("treekv-block:unit=4,sinks=3,recent=5", shape, 10);
+    CHECK(blocks.list(2).leaving == 12);
+    CHECK(blocks.list(2).first == 3);
+    CHECK(blocks.words() == 3 * list_words + 2 * 3 + 1);
+}
+
+TEST_CASE("plans: a list without slots loses its oldest, whatever the rule")
+{
+    // 4 slots over 4 layers, steeply: the highest layer has none.
+    const StreamShape shape{.layers = 4, .heads = 2, .budget = 10};
+    const std::string spec = "treekv:sinks=2,recent=7,budget=pyramid,allocation=geometric,beta=40";
+    const EvictionPlan plan = plan_after(spec, shape, 3);
+    CHECK(policy_of(spec, shape)->selection_rule().select == SelectRule::Tiles);
+    for (size_t h = 0; h < 2; ++h) {
+        CHECK(plan.list(h).given == 1);
+        CHECK(plan.list(h).leaving == 3);
+    }
+}
