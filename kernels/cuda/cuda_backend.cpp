@@ -138,11 +138,19 @@ void CudaBackend::gather(const GatherArgs& args)
 }
 void CudaBackend::accumulate(const AccumulateArgs& args)
 {
-    cuda::accumulate(args, context());
+    CudaContext& on = context();
+    const auto aside = on.aside();
+    cuda::accumulate(args, on);
 }
 void CudaBackend::evict(const EvictArgs& args)
 {
-    cuda::evict(args, context());
+    CudaContext& on = context();
+    const auto aside = on.aside();
+    cuda::evict(args, on);
+}
+void CudaBackend::best_logits(const BestLogitsArgs& args)
+{
+    cuda::best_logits(args, context());
 }
 
 std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& operations)
