@@ -7,7 +7,7 @@ import unittest
 
 GPU_BENCH = sys.argv[1]
 OPERATIONS = {"linear", "feed_forward", "embed", "stage", "attend", "decode_attend", "compact", "drop", "straighten",
-              "gather", "bound_pages"}
+              "gather", "bound_pages", "accumulate", "evict"}
 
 
 class GpuBenchTest(unittest.TestCase):
@@ -23,7 +23,8 @@ class GpuBenchTest(unittest.TestCase):
         for line in once:
             self.assertNotIn("error", line)
             # What straightens or drops nothing need not launch anything.
-            if line["once"].split()[0] in ("linear", "feed_forward", "embed", "stage", "attend", "decode_attend"):
+            if line["once"].split()[0] in ("linear", "feed_forward", "embed", "stage", "attend", "decode_attend", "accumulate",
+                                                 "evict"):
                 self.assertGreater(line["launches"], 0, line)
 
     def test_the_device_says_what_it_is(self):
