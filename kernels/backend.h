@@ -368,7 +368,8 @@ public:
         operations();
         return nullptr;
     }
-    virtual void replay(const Recording& /*recording*/) {}
+    // False: nothing ran, since working memory has moved since; record again, after another run.
+    virtual bool replay(const Recording& /*recording*/) { return false; }
 
 private:
     friend class Buffer;

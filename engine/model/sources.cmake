@@ -20,6 +20,7 @@ set(MODEL_SOURCES
     model/safetensors_file.cpp
     model/shard_index.cpp
     model/signal_buffers.cpp
+    model/token_inputs.cpp
     model/spm_model_check.cpp
     model/strict_json.cpp
     model/transformer.cpp)

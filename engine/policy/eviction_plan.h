@@ -34,11 +34,14 @@ public:
         return static_cast<uint32_t>(lists_.size() * words_of_list + at);
     }
 
-    bool anything_leaves() const
+    int64_t most_leaving() const // of a list
     {
-        return std::any_of(lists_.begin(), lists_.end(),
-                           [](const kernels::ListPlan& list) { return list.leaving > 0; });
+        uint32_t most = 0;
+        for (const kernels::ListPlan& list : lists_)
+            most = std::max(most, list.leaving);
+        return most;
     }
+    bool anything_leaves() const { return most_leaving() > 0; }
     size_t words() const { return lists_.size() * words_of_list + data_.size(); }
     void write(uint32_t* to) const // [words()]
     {
