@@ -39,6 +39,7 @@ struct CudaSurvey {
     int32_t driver_version = 0;   // newest CUDA it can run, 13000: 13.0; 0: no driver
     int32_t runtime_version = 0;
     int32_t device_count = 0; // may be more than are described
+    uint64_t launches = 0;    // of kernels by this process so far; the matrix library's own are not counted
     CudaDevice devices[most_devices];
     char problem[256] = ""; // why no device can be used
     char remedy[256] = "";
@@ -64,8 +65,8 @@ constexpr uint64_t cuda_plugin_layout()
           sizeof(KvPool),         sizeof(KvLists),          sizeof(Staging),     sizeof(SignalRequest),
           sizeof(StageArgs),      sizeof(AttendArgs),       sizeof(PageBounds),  sizeof(BoundPagesArgs),
           sizeof(PageRetrieval),  sizeof(DecodeAttendArgs), sizeof(CompactArgs), sizeof(DropArgs),
-          sizeof(AccumulateArgs), sizeof(SelectionRule),    sizeof(EvictArgs),   sizeof(StraightenArgs),
-          sizeof(GatherArgs),     sizeof(CudaOpening),      sizeof(CudaSurvey)})
+          sizeof(AccumulateArgs), sizeof(SelectionRule),    sizeof(EvictArgs),   sizeof(BestLogitsArgs),
+          sizeof(StraightenArgs), sizeof(GatherArgs),       sizeof(CudaOpening), sizeof(CudaSurvey)})
         hash = (hash ^ bytes) * 0x100000001b3;
     return hash;
 }

@@ -21,6 +21,7 @@ set(MODEL_SOURCES
     model/shard_index.cpp
     model/signal_buffers.cpp
     model/token_inputs.cpp
+    model/token_outputs.cpp
     model/spm_model_check.cpp
     model/strict_json.cpp
     model/transformer.cpp)

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
-#include <cstring>
 #include <numeric>
 
 namespace palimpsest::engine {
@@ -31,7 +30,8 @@ Transformer::Transformer(const Model& model, const TransformerShape& shape)
     : model_(&model), shape_(model.head_shape()), angles_(model.config()), made_for_(shape),
       signals_(shape.signals, model.head_shape(), shape.layers_first || shape.resident ? model.config().layers : 1,
                shape.max_ranks, model.backend()),
-      inputs_(model.config().layers, model.head_shape().kv_heads)
+      inputs_(model.config().layers, model.head_shape().kv_heads),
+      token_(model.config().vocabulary, int64_t{model.config().layers} * model.head_shape().kv_heads)
 {
     const ModelConfig& c = model.config();
     kernels::Backend& backend = model.backend();
@@ -102,7 +102,7 @@ std::span<const TokenId> Transformer::lay_out(std::span<const TokenId> tokens, s
                                               std::span<const TokenId> probe)
 {
     phase_ = kernels::Phase::Prefill;
-    token_state_ = Token::None;
+    token_.forget();
     probe_rows_ = static_cast<int32_t>(probe.size());
     chunks_.clear();
     with_probe_.clear();
@@ -130,7 +130,7 @@ void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerSte
     rows_ = 1;
     probe_rows_ = 0;
     phase_ = kernels::Phase::Decode;
-    token_state_ = Token::None;
+    token_.forget();
     prepare_angles(index, 1);
     if (cache.resident() && !step.plans().empty()) {
         for (int32_t l = 0; l < model_->config().layers; ++l)
@@ -165,13 +165,12 @@ void Transformer::decode_resident(TokenId token, KvCache& cache, LayerStep& step
         queue();
         warm_ = true;
     }
-    token_state_ = Token::Queued;
-    dropped_delivered_ = false;
+    token_.queued();
 
     cache.settle();
     for (int32_t l = 0; l < model_->config().layers; ++l) {
         const int64_t before = cache.used(l, 0);
-        step.queued(l, token_stride_);
+        step.queued(l, token_.stride());
         bound_new_pages(l, before, cache);
     }
 }
@@ -183,14 +182,7 @@ bool Transformer::fit_token(std::span<const EvictionPlan> plans, const KvCache& 
     int64_t leaving = 1;
     for (const EvictionPlan& plan : plans)
         leaving = std::max(leaving, plan.most_leaving());
-    if (leaving > token_stride_) {
-        token_stride_ = leaving;
-        const auto dropped = static_cast<int64_t>(cache.used().size()) * leaving;
-        const auto words = static_cast<size_t>(model_->config().vocabulary + dropped);
-        token_ = kernels::Buffer(model_->backend(), words * sizeof(float));
-        token_words_.resize(words);
-        moved = true;
-    }
+    moved |= token_.fit(leaving, model_->backend());
     constexpr int32_t fewest_ranks = 1024;
     const int32_t longest = *std::max_element(cache.used().begin(), cache.used().end());
     if (token_ranks_.empty() || longest + 1 > token_ranks_.front()) {
@@ -207,7 +199,6 @@ void Transformer::queue_token(KvCache& cache, LayerStep& step)
     const ModelConfig& c = model_->config();
     kernels::Backend& backend = model_->backend();
     backend.embed({.table = &model_->embedding(), .ids = {}, .resident_id = inputs_.id(), .y = x_.data<float>()});
-    uint32_t* dropped = token_.data<uint32_t>() + c.vocabulary;
     for (int32_t l = 0; l < c.layers; ++l) {
         project_qkv(l);
         const kernels::SignalRequest seen = signals_.request(l, token_ranks_.front(), 1);
@@ -222,31 +213,27 @@ void Transformer::queue_token(KvCache& cache, LayerStep& step)
                                .out = heads_.data<float>(),
                                .signals = seen,
                                .retrieval = retrieval_of(l)});
-        step.queue(l, seen, inputs_.plan(l), dropped + l * shape_.kv_heads * token_stride_, token_stride_);
+        step.queue(l, seen, inputs_.plan(l), token_.dropped(int64_t{l} * shape_.kv_heads), token_.stride());
         finish_layer(l);
     }
     backend.linear({.x = x_.data<float>(),
                     .rows = 1,
                     .norm = {model_->output_norm(), c.rms_epsilon},
                     .weight = &model_->output(),
-                    .y = token_.data<float>(),
+                    .y = token_.logits(),
                     .phase = kernels::Phase::Decode});
-}
-
-void Transformer::read_token()
-{
-    if (token_state_ != Token::Queued) return;
-    model_->backend().download(token_words_.data(), token_.data(), token_words_.size() * sizeof(uint32_t));
-    token_state_ = Token::Read;
+    backend.best_logits(token_.best_args());
 }
 
 void Transformer::deliver(KvCache& cache)
 {
-    if (dropped_delivered_) return;
-    read_token();
-    cache.deliver(
-        std::span<const uint32_t>(token_words_).subspan(static_cast<size_t>(model_->config().vocabulary)));
-    dropped_delivered_ = true;
+    if (token_.awaits_delivery()) cache.deliver(token_.read_dropped(model_->backend()));
+}
+
+Transformer::BestLogits Transformer::best_logits()
+{
+    const auto best = token_.read_best(model_->backend());
+    return {best, token_.best_ids(), token_.first_bad()};
 }
 
 kernels::SignalRequest Transformer::attend_chunk(int32_t layer, const Chunk& chunk, uint64_t first, KvCache& cache)
@@ -414,9 +401,9 @@ kernels::Rotation Transformer::rotation(int64_t token) const
 void Transformer::last_logits(std::vector<float>& logits)
 {
     logits.resize(static_cast<size_t>(model_->config().vocabulary));
-    if (token_state_ != Token::None) {
-        read_token();
-        std::memcpy(logits.data(), token_words_.data(), logits.size() * sizeof(float));
+    if (token_.is_queued()) {
+        const auto read = token_.read_logits(model_->backend());
+        logits.assign(read.begin(), read.end());
         return;
     }
     compute_logits(rows_ - probe_rows_ - 1, 1, phase_, logits.data());
@@ -455,7 +442,7 @@ void Transformer::compute_logits(int64_t row, int64_t count, kernels::Phase phas
 size_t Transformer::allocated_bytes() const
 {
     return x_.bytes() + qkv_.bytes() + heads_.bytes() + signals_.allocated_bytes() + rope_.bytes() +
-           logits_.bytes() + bounds_.bytes() + inputs_.allocated_bytes() + token_.bytes();
+           logits_.bytes() + bounds_.bytes() + inputs_.allocated_bytes() + token_.allocated_bytes();
 }
 
 } // namespace palimpsest::engine

@@ -17,6 +17,7 @@
 #include "engine/model/rope_angles.h"
 #include "engine/model/signal_buffers.h"
 #include "engine/model/token_inputs.h"
+#include "engine/model/token_outputs.h"
 #include "engine/policy/policy.h"
 
 namespace palimpsest::engine {
@@ -75,6 +76,15 @@ public:
     // Of a resident cache: waits for the last token's dropped ranks, if nobody has yet, and delivers them.
     void deliver(KvCache& cache);
 
+    // The best logits after the last token, the largest first, if it was generated with a resident cache.
+    struct BestLogits {
+        std::span<const float> best;
+        std::span<const int32_t> ids;
+        int32_t first_bad = 0; // kernels::BestLogitsArgs
+    };
+    bool has_best_logits() const { return token_.is_queued(); }
+    BestLogits best_logits();
+
     // Logits after the last prefill or decode: of its last token; or of tokens [begin, begin + count) of a prefill.
     void last_logits(std::vector<float>& logits);                          // [vocabulary]
     void logits(int64_t begin, int64_t count, std::vector<float>& logits); // [count, vocabulary]
@@ -98,7 +108,6 @@ private:
     void decode_resident(TokenId token, KvCache& cache, LayerStep& step);
     bool fit_token(std::span<const EvictionPlan> plans, const KvCache& cache);
     void queue_token(KvCache& cache, LayerStep& step);
-    void read_token();
     void end_layer(int32_t layer, int32_t chunk, int32_t rows, KvCache& cache, LayerStep& step);
     void end_layers(int32_t rows, KvCache& cache, LayerStep& step);
     void bound_new_pages(int32_t layer, int64_t first, KvCache& cache);  // after ranks from `first` on came
@@ -131,16 +140,11 @@ private:
     kernels::Buffer rope_;  // f32 [positions, rotary_dim]; contiguous: from 0; original: of the last call's tokens
     int64_t rope_rows_ = 0;
     kernels::Buffer logits_; // f32 [rows at once, vocabulary]
-    // Of a resident cache: a token's inputs, and what comes of it, logits [vocabulary] f32 and dropped ranks
-    // [layers, kv_heads, stride] u32.
+    // Of a resident cache.
     TokenInputs inputs_;
-    kernels::Buffer token_;
-    int64_t token_stride_ = 0;
-    std::vector<int32_t> token_ranks_;  // [kv_heads] that a list may have, as far as was recorded
-    std::vector<uint32_t> token_words_; // token_ on the host
-    enum class Token : uint8_t { None, Queued, Read } token_state_ = Token::None;
-    bool dropped_delivered_ = true;
-    bool warm_ = false; // a token went through before, with the same memory
+    TokenOutputs token_;
+    std::vector<int32_t> token_ranks_; // [kv_heads] that a list may have, as far as was recorded
+    bool warm_ = false;                // a token went through before, with the same memory
     std::unique_ptr<kernels::Recording> recording_;
     kernels::Buffer bounds_; // f32 [layers that retrieve][kv_heads, pages][least, greatest][head_dim]
 };

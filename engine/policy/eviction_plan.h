@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -26,12 +27,28 @@ public:
     size_t lists() const { return lists_.size(); }
     kernels::ListPlan& list(size_t head) { return lists_[head]; }
     const kernels::ListPlan& list(size_t head) const { return lists_[head]; }
+    // Another list loses what this one does, or loses it by the same comparisons.
+    void repeat(size_t head, size_t other)
+    {
+        const uint32_t size = lists_[other].size;
+        lists_[other] = lists_[head];
+        lists_[other].size = size;
+    }
     // Appends data that lists may point to; its offset in the plan.
     uint32_t add(std::span<const uint32_t> words)
     {
         const size_t at = data_.size();
         data_.insert(data_.end(), words.begin(), words.end());
         return static_cast<uint32_t>(lists_.size() * words_of_list + at);
+    }
+
+    // first, first + 1, and so on; as add.
+    uint32_t add_range(uint32_t first, uint32_t count)
+    {
+        const uint32_t at = add({});
+        data_.resize(data_.size() + count);
+        std::iota(data_.end() - static_cast<std::ptrdiff_t>(count), data_.end(), first);
+        return at;
     }
 
     int64_t most_leaving() const // of a list

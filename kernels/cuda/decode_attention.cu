@@ -34,7 +34,7 @@ struct DecodeWork {
     ReadRanks read{};
     float* weights = nullptr; // [query_heads, weight_stride], by what is read; null: not wanted
     int64_t weight_stride = 0;
-    int32_t splits = 0;          // of the longest list
+    int32_t splits = 0;          // of the longest list, at most
     float* tops = nullptr;       // [kv_heads, splits, group]
     float* totals = nullptr;     // the same; in the end what weights are multiplied with
     float* outs = nullptr;       // [kv_heads, splits, group, head_dim]
@@ -510,7 +510,7 @@ DecodeWork plan_work(const DecodeAttendArgs& args, CudaContext& context)
         .args = args, .group = shape.group(), .scale = shape.scale * log2_e, .plan = read_plan(args.retrieval)};
     int32_t most = 0;
     for (int32_t head = 0; head < shape.kv_heads; ++head)
-        most = std::max(most, work.plan.count(args.lists.used[head]));
+        most = std::max(most, work.plan.most_count(args.lists.used[head]));
     work.splits = (most + split_ranks - 1) / split_ranks;
     const size_t parts = static_cast<size_t>(shape.query_heads) * static_cast<size_t>(work.splits);
     work.tops = context.scratch<float>(ScratchUse::Partials, parts * static_cast<size_t>(shape.head_dim + 2));
@@ -520,7 +520,9 @@ DecodeWork plan_work(const DecodeAttendArgs& args, CudaContext& context)
     if (wants_anything(args.signals) || (work.plan.retrieves && args.retrieval.top_p > 0))
         work.weights = context.scratch<float>(ScratchUse::Scores, parts * split_ranks);
     work.tickets = tickets(shape.kv_heads, context);
-    work.args.lists.used = context.send(std::span(args.lists.used, static_cast<size_t>(shape.kv_heads)));
+    work.args.lists.used = args.lists.resident_used;
+    if (work.args.lists.used == nullptr)
+        work.args.lists.used = context.send(std::span(args.lists.used, static_cast<size_t>(shape.kv_heads)));
     return work;
 }
 

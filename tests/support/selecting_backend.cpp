@@ -5,6 +5,7 @@
 #include <functional>
 #include <vector>
 
+#include "tests/support/reference_best_logits.h"
 #include "tests/support/reference_eviction.h"
 
 namespace palimpsest::tests {
@@ -79,6 +80,11 @@ public:
             ++use_.evictions;
             test::reference_evict(args);
         });
+    }
+
+    void best_logits(const BestLogitsArgs& args) override
+    {
+        run([=] { test::reference_best_logits(args); });
     }
 
     void stage(const StageArgs& args) override { cpu_->stage(args); }

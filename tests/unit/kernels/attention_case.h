@@ -147,6 +147,11 @@ public:
         return request;
     }
 
+    std::vector<const Buffer*> all() const
+    {
+        return {&sums_, &low_counts_, &entropies_, &head_sums_, &head_squares_, &row_statistics_};
+    }
+
     void read(Output& to) const
     {
         to.sums = lists(sums_, case_.kv_heads);

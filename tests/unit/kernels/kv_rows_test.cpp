@@ -39,8 +39,10 @@ std::vector<std::byte> taken_in(const KvFixture& kv, const float* x)
 // Runs random operations on a backend and on the fixture's lists.
 class Machine {
 public:
-    Machine(Backend& backend, DType type, uint32_t seed)
-        : kv_(backend, small_shape(type), type, capacity, seed, seed % 2 ? DType::F16 : DType::BF16), random_(seed),
+    // `resident`: ranks that stay are sometimes in backend memory, as evict leaves them there.
+    Machine(Backend& backend, DType type, bool resident, uint32_t seed)
+        : resident_(resident),
+          kv_(backend, small_shape(type), type, capacity, seed, seed % 2 ? DType::F16 : DType::BF16), random_(seed),
           rope_(to_device(backend, rope_table(capacity + 1, small_shape(type).head_dim)))
     {
     }
@@ -54,13 +56,16 @@ public:
         std::vector<int32_t> counts;
         for (size_t h = 0; h < heads(); ++h)
             counts.push_back(choose_kept(h, rows, staged, kept.data() + h * kept_stride));
+        const bool resident = resident_ && pick(0, 1) == 0;
+        const Buffer resident_kept = to_device(kv_.backend, kept);
         kv_.backend.compact({.shape = kv_.shape,
                              .pool = kv_.pool(),
                              .lists = kv_.view(),
                              .staging = kv_.staging(),
-                             .kept = kept.data(),
+                             .kept = resident ? nullptr : kept.data(),
                              .kept_stride = kept_stride,
-                             .kept_count = counts.data()});
+                             .kept_count = counts.data(),
+                             .resident_kept = resident ? resident_kept.data<uint32_t>() : nullptr});
         kv_.used = counts;
     }
 
@@ -224,6 +229,7 @@ private:
         return static_cast<int32_t>(ranks.size());
     }
 
+    bool resident_;
     KvFixture kv_;
     std::mt19937 random_;
     Buffer rope_;
@@ -237,7 +243,7 @@ TEST_CASE("values follow their tokens through any sequence of operations")
         for (const DType type : pool_types) {
             for (uint32_t seed = 1; seed <= (on.emulated() ? 1u : 6u); ++seed) {
                 CAPTURE(on, info(type).name, seed);
-                Machine(*backend, type, seed).run(60);
+                Machine(*backend, type, on.kind() != Kind::Cpu, seed).run(60);
             }
         }
     }
@@ -257,13 +263,20 @@ TEST_CASE("compaction leaves a prefix that is in place alone")
         KvFixture kv(*backend, shape, DType::F16, 128, 3);
         // Nothing was ever written: keeping ranks 0..9 of 10 must not even look at staging.
         kv.used.assign(3, 10);
-        backend->compact({.shape = shape,
-                          .pool = kv.pool(),
-                          .lists = kv.view(),
-                          .staging = {},
-                          .kept = kept.data(),
-                          .kept_stride = 10,
-                          .kept_count = counts.data()});
+        CompactArgs args{.shape = shape,
+                         .pool = kv.pool(),
+                         .lists = kv.view(),
+                         .staging = {},
+                         .kept = kept.data(),
+                         .kept_stride = 10,
+                         .kept_count = counts.data()};
+        backend->compact(args);
+        if (on.kind() != Kind::Cpu) {
+            const Buffer resident_kept = to_device(*backend, kept);
+            args.kept = nullptr;
+            args.resident_kept = resident_kept.data<uint32_t>();
+            backend->compact(args);
+        }
         REQUIRE(kv.read(0, 0).key == std::vector<std::byte>(32, std::byte{0xFF}));
     }
 }

@@ -135,12 +135,14 @@ TEST_CASE("a resident session asks its backend once a super-chunk and once a tok
     Session session(models.resident, options_for("treekv"));
     session.feed(random_text(10 * chunk, 3));
     say(session, 80);
+    session.logits();
     int64_t before = models.use.downloads;
     session.feed(random_text(6 * chunk, 5));
     CHECK(models.use.downloads - before == 2);
     session.logits();
     before = models.use.downloads;
     say(session, 50);
+    session.logits();
     CHECK(models.use.downloads - before == 50);
 }
 
