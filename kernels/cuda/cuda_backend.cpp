@@ -136,19 +136,21 @@ void CudaBackend::gather(const GatherArgs& args)
 {
     cuda::gather(args, context());
 }
-// Of a recorded token both run beside the output projection, the feed-forward and the next layers: the next token
-// is the first to read what they write (performance.md, 5.4).
 void CudaBackend::accumulate(const AccumulateArgs& args)
 {
     CudaContext& on = context();
-    const CudaContext::Aside aside = on.aside();
+    const auto aside = on.aside();
     cuda::accumulate(args, on);
 }
 void CudaBackend::evict(const EvictArgs& args)
 {
     CudaContext& on = context();
-    const CudaContext::Aside aside = on.aside();
+    const auto aside = on.aside();
     cuda::evict(args, on);
+}
+void CudaBackend::best_logits(const BestLogitsArgs& args)
+{
+    cuda::best_logits(args, context());
 }
 
 std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& operations)

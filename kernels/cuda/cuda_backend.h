@@ -37,6 +37,7 @@ public:
     void gather(const GatherArgs& args) override;
     void accumulate(const AccumulateArgs& args) override;
     void evict(const EvictArgs& args) override;
+    void best_logits(const BestLogitsArgs& args) override;
 
     bool selects() const override { return true; }
     std::unique_ptr<Recording> record(const std::function<void()>& operations) override;

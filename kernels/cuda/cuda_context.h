@@ -48,6 +48,7 @@ enum class ScratchUse {
     MovedRows, // straighten, gather
     EvictionScores,
     EvictionRanks, // and bits of ranks
+    BestLogits,    // of tiles
     Workspace,     // of the matrix library
     Count
 };

@@ -50,4 +50,9 @@ bool device_failed()
     return failed;
 }
 
+void forget_failure()
+{
+    failed = false;
+}
+
 } // namespace palimpsest::kernels::cuda

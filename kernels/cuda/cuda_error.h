@@ -11,5 +11,7 @@ void check(cudaError_t status);
 
 // True once a sticky error was seen: every later call of this process would fail, too.
 bool device_failed();
+// For tests, to which what follows is another process.
+void forget_failure();
 
 } // namespace palimpsest::kernels::cuda

@@ -1,6 +1,7 @@
 #include "kernels/cuda/cuda_graph.h"
 
 #include "kernels/cuda/cuda_error.h"
+#include "kernels/cuda/launch_count.h"
 
 namespace palimpsest::kernels::cuda {
 
@@ -30,6 +31,7 @@ bool replay(const Recording& recording, CudaContext& context)
     const auto& recorded = static_cast<const GraphRecording&>(recording);
     if (!context.is_still_there(recorded.scratch())) return false;
     check(cudaGraphLaunch(recorded.graph(), context.stream()));
+    count_launches(recorded.nodes());
     return true;
 }
 

@@ -27,4 +27,6 @@ void drop(const DropArgs& args, CudaContext& context);
 void straighten(const StraightenArgs& args, CudaContext& context);
 void gather(const GatherArgs& args, CudaContext& context);
 
+void best_logits(const BestLogitsArgs& args, CudaContext& context); // best_logits.cu
+
 } // namespace palimpsest::kernels::cuda

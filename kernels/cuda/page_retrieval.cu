@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/block_select.h"
+#include "kernels/cuda/ordered_bits.h"
 #include "kernels/cuda/rotate.h"
 
 namespace palimpsest::kernels::cuda {
@@ -63,13 +64,6 @@ __global__ void score_pages(PageChoice choice)
         score = warp_sum(score);
         if (lane == 0 && page < last) choice.scores[head * choice.page_stride + page] = score;
     }
-}
-
-// Ordered as the floats are; both zeros are one.
-__device__ inline uint32_t ordered_bits(float x)
-{
-    const uint32_t bits = __float_as_uint(x + 0.0f);
-    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
 
 template<class Counts>

@@ -1,6 +1,7 @@
 # Everything of the CUDA backend but the plugin's edge: the plugin and the tests that run kernels on the CPU share it.
 set(CUDA_BACKEND_SOURCES
     accumulate.cu
+    best_logits.cu
     cublaslt_library.cpp
     cuda_backend.cpp
     cuda_context.cpp

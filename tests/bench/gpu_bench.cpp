@@ -13,6 +13,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/cuda/cuda_error.h"
+#include "kernels/cuda/launch_count.h"
 #include "tests/bench/gpu_cases.h"
 #include "tests/bench/gpu_ceilings.h"
 
@@ -98,6 +99,7 @@ public:
             layer(m);
         for (const ModelShape& m : models)
             prefill(m);
+        eviction();
         for (const ModelShape& m : models)
             rows(m);
         for (const int64_t inputs : {4096, 512, 128, 16})
@@ -229,6 +231,34 @@ private:
             [=, this] { return retrieval_work(context_, attention(m, 16384, 1), 0); });
     }
 
+    // Of one layer with 8 KV heads, as both models have them.
+    void eviction()
+    {
+        const auto add = [&](const std::string& shape, const EvictionCase& layer) {
+            cases_.push_back({"accumulate",
+                              shape,
+                              "copy",
+                              [=, this] { return accumulate_work(context_, layer); },
+                              layer.rows == 1,
+                              {}});
+            for (const bool tiles : {false, true}) {
+                EvictionCase by_rule = layer;
+                by_rule.tiles = tiles;
+                cases_.push_back({"evict",
+                                  shape + (tiles ? ", tiles" : ", lowest"),
+                                  "copy",
+                                  [=, this] { return evict_work(context_, by_rule); },
+                                  layer.rows == 1,
+                                  {}});
+            }
+        };
+        for (const int32_t budget : {2048, 1024, 8192}) {
+            const std::string at = "n " + std::to_string(budget);
+            add(at + " b 1", {.size = budget + 1, .rows = 1, .leaving = 1});
+            add(at + " b 512", {.size = budget + 512, .rows = 512, .leaving = 512});
+        }
+    }
+
     CudaContext& context_;
     size_t cache_;
     std::vector<Case> cases_;
@@ -344,6 +374,14 @@ public:
             products(type);
         for (const AttentionCase& shape : small_attention())
             attention(shape);
+        for (const int32_t rows : {1, 40})
+            for (const bool tiles : {false, true}) {
+                const EvictionCase layer{
+                    .kv_heads = 3, .size = 130 + rows, .rows = rows, .leaving = rows, .tiles = tiles};
+                const std::string name = std::to_string(rows) + (tiles ? " tiles" : " lowest");
+                call("accumulate " + name, [&] { return accumulate_work(context_, layer); });
+                call("evict " + name, [&] { return evict_work(context_, layer); });
+            }
         return whole_;
     }
 
@@ -388,10 +426,11 @@ private:
         std::printf("{\"once\":\"%s\"", name.c_str());
         try {
             const GpuWork work = prepare();
-            for (int i = 0; i < work.set; ++i)
-                work.body(i);
+            const uint64_t before = kernels::cuda::launches_so_far;
+            work.body(0);
             context_.finish();
-            std::printf("}\n");
+            std::printf(",\"launches\":%llu}\n",
+                        static_cast<unsigned long long>(kernels::cuda::launches_so_far - before));
         } catch (const Error& error) {
             whole_ = false;
             std::printf(",\"error\":\"%s\"}\n", escaped(error.what()).c_str());

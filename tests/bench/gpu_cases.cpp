@@ -7,37 +7,14 @@
 #include <random>
 #include <vector>
 
-#include "kernels/cuda/cuda_error.h"
-#include "kernels/cuda/device_memory.h"
 #include "kernels/cuda/kernels.h"
+#include "tests/bench/device_array.h"
 
 namespace palimpsest::bench {
 namespace {
 
 using namespace kernels;
-using kernels::cuda::check;
 using kernels::cuda::CudaContext;
-
-template<class T>
-class DeviceArray {
-public:
-    DeviceArray() = default;
-    DeviceArray(CudaContext& context, const std::vector<T>& host) : DeviceArray(host.size())
-    {
-        if (host.empty()) return;
-        check(cudaMemcpyAsync(data(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice,
-                              context.stream()));
-        context.finish();
-    }
-    explicit DeviceArray(size_t count)
-        : data_(cuda::take_device_memory(std::max<size_t>(1, count) * sizeof(T)), cuda::give_device_memory)
-    {
-    }
-    T* data() const { return static_cast<T*>(data_.get()); }
-
-private:
-    std::shared_ptr<void> data_;
-};
 
 std::vector<float> random_floats(size_t count, float scale = 1.0f)
 {
@@ -208,7 +185,7 @@ public:
     }
 
     KvPool pool() const { return {type, keys.data(), values.data()}; }
-    Staging staging() const { return {staged_keys.data(), staged_values.data(), stride}; }
+    Staging staging() const { return {staged_keys.data(), staged_values.data(), stride, type}; }
     Rotation rotation() const { return {{table.data(), stride + 1, shape.head_dim / 2 * 2}, keys_rotated}; }
     KvLists lists(int layer) const
     {
@@ -543,7 +520,6 @@ GpuWork stage_work(CudaContext& context, const AttentionCase& shape)
         cuda::stage({.shape = lists->shape,
                      .qkv = lists->qkv.data(),
                      .rows = lists->rows,
-                     .type = lists->type,
                      .staging = lists->staging(),
                      .rotation = lists->rotation()},
                     context);

@@ -70,4 +70,17 @@ GpuWork retrieval_work(kernels::cuda::CudaContext& context, const AttentionCase&
 GpuWork gather_work(kernels::cuda::CudaContext& context, const AttentionCase& shape);
 GpuWork embed_work(kernels::cuda::CudaContext& context, DType type, int64_t rows, int64_t cols, int64_t ids);
 
+struct EvictionCase {
+    int32_t kv_heads = 8;
+    int32_t size = 2560;   // of each list, the step's own rows included
+    int32_t rows = 512;    // that came; 1: a decoded token, order lists follow
+    int32_t leaving = 512; // of each list
+    bool tiles = false;    // two neighbours meet; otherwise the lowest leave
+};
+
+// Work: bytes of statistics and columns read and written.
+GpuWork accumulate_work(kernels::cuda::CudaContext& context, const EvictionCase& shape);
+// Work: bytes of statistics read and written.
+GpuWork evict_work(kernels::cuda::CudaContext& context, const EvictionCase& shape);
+
 } // namespace palimpsest::bench

@@ -1,6 +1,7 @@
 #include "tests/support/simt/emulated_cuda.h"
 
 #include "kernels/cuda/cuda_backend.h"
+#include "kernels/cuda/cuda_error.h"
 #include "kernels/cuda/cuda_graph.h"
 #include "tests/support/simt/runtime_api.h"
 
@@ -15,6 +16,42 @@ std::unique_ptr<kernels::Backend> open_emulated_cuda(int capability)
 size_t recorded_nodes(const kernels::Recording& recording)
 {
     return dynamic_cast<const kernels::cuda::GraphRecording&>(recording).nodes();
+}
+
+HostKeptOut::HostKeptOut()
+{
+    simt::keep_host_out(true);
+}
+
+HostKeptOut::~HostKeptOut()
+{
+    simt::keep_host_out(false);
+}
+
+FailingDevice::FailingDevice(uint64_t calls)
+{
+    simt::fail_after(calls, cudaErrorLaunchFailure);
+}
+
+FailingDevice::~FailingDevice()
+{
+    simt::stop_failing();
+    kernels::cuda::forget_failure();
+}
+
+uint64_t device_calls()
+{
+    return simt::calls();
+}
+
+WithheldMemory::WithheldMemory(size_t bytes)
+{
+    simt::withhold(bytes);
+}
+
+WithheldMemory::~WithheldMemory()
+{
+    simt::withhold(0);
 }
 
 DescendingOrder::DescendingOrder()

@@ -1,6 +1,7 @@
 // The CUDA backend on the emulator.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "kernels/backend.h"
@@ -12,6 +13,33 @@ std::unique_ptr<kernels::Backend> open_emulated_cuda(int capability);
 
 // Kernels and copies that a recording of such a backend runs.
 size_t recorded_nodes(const kernels::Recording& recording);
+// While it lives, whoever touches device memory outside of kernels and copies ends the program.
+class HostKeptOut {
+public:
+    HostKeptOut();
+    ~HostKeptOut();
+    HostKeptOut(const HostKeptOut&) = delete;
+    HostKeptOut& operator=(const HostKeptOut&) = delete;
+};
+
+// While it lives, the device is one that fails: the call after so many more, and all after that. Then it is a new
+// process.
+class FailingDevice {
+public:
+    explicit FailingDevice(uint64_t calls);
+    ~FailingDevice();
+    FailingDevice(const FailingDevice&) = delete;
+    FailingDevice& operator=(const FailingDevice&) = delete;
+};
+uint64_t device_calls(); // so far
+// While it lives, so much of the device's memory is another program's.
+class WithheldMemory {
+public:
+    explicit WithheldMemory(size_t bytes);
+    ~WithheldMemory();
+    WithheldMemory(const WithheldMemory&) = delete;
+    WithheldMemory& operator=(const WithheldMemory&) = delete;
+};
 
 // Runs threads and blocks in descending order while it lives.
 class DescendingOrder {

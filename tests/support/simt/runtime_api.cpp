@@ -6,64 +6,71 @@
 #include <cstring>
 #include <map>
 #include <new>
+#include <optional>
 #include <utility>
 
+#include "tests/support/simt/device_memory.h"
 #include "tests/support/simt/stream_capture.h"
 
 namespace {
 
+using simt::enter;
 using simt::refuse_any_capture;
 using simt::refuse_capture_of;
 using simt::remember;
 using simt::submit;
 
-constexpr size_t device_bytes = size_t{8} << 30;
 constexpr int usual_shared = 48 * 1024;
+
+struct Failure {
+    uint64_t calls_left = 0;
+    cudaError_t error = cudaSuccess;
+};
 
 // The one device, and what was allocated on it.
 struct Device {
     simt::DeviceShape shape;
-    std::map<void*, size_t> memory, pinned;
-    size_t used = 0;
+    simt::DeviceMemory memory;
+    size_t withheld = 0; // of the memory, by others
+    std::map<void*, size_t> pinned;
     std::map<const void*, int> most_shared; // by kernel, opted in
     cudaError_t last = cudaSuccess;
+    std::optional<Failure> failure;
+    uint64_t calls = 0;
 };
 
 Device& device()
 {
-    static Device one;
-    return one;
+    static Device* const one = new Device; // handles may be given back while the process ends
+    return *one;
 }
 
-cudaError_t allocate(std::map<void*, size_t>& owner, void** data, size_t bytes)
+size_t free_bytes()
 {
-    *data = nullptr;
-    if (const cudaError_t refused = refuse_any_capture(); refused != cudaSuccess) return refused;
-    if (bytes == 0) return cudaSuccess;
-    if (bytes > device_bytes - device().used) return remember(cudaErrorMemoryAllocation);
-    *data = ::operator new (bytes, std::align_val_t{256}, std::nothrow);
-    if (!*data) return remember(cudaErrorMemoryAllocation);
-    std::memset(*data, 0xff, bytes);
-    owner[*data] = bytes;
-    device().used += bytes;
-    return cudaSuccess;
+    const size_t taken = device().memory.used() + device().withheld;
+    return simt::DeviceMemory::total - std::min(simt::DeviceMemory::total, taken);
 }
 
-cudaError_t release(std::map<void*, size_t>& owner, void* data)
+bool on_device(const void* data, size_t bytes)
 {
-    if (const cudaError_t refused = refuse_any_capture(); refused != cudaSuccess) return refused;
-    if (!data) return cudaSuccess;
-    const auto found = owner.find(data);
-    if (found == owner.end()) return remember(cudaErrorInvalidValue);
-    device().used -= found->second;
-    owner.erase(found);
-    ::operator delete (data, std::align_val_t{256});
-    return cudaSuccess;
+    return bytes == 0 || device().memory.holds(data, bytes);
+}
+
+// Whether both ends of a copy are where it says they are.
+bool fits_kind(const void* to, const void* from, size_t bytes, cudaMemcpyKind kind)
+{
+    const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
+    const bool from_device = kind == cudaMemcpyDeviceToHost || kind == cudaMemcpyDeviceToDevice;
+    if (kind == cudaMemcpyDefault) return true;
+    return (to_device ? on_device(to, bytes) : !device().memory.is_near(to)) &&
+           (from_device ? on_device(from, bytes) : !device().memory.is_near(from));
 }
 
 template<class Handle>
 cudaError_t make(Handle** handle)
 {
+    *handle = nullptr;
+    if (const cudaError_t failed = enter()) return failed;
     *handle = new Handle;
     return cudaSuccess;
 }
@@ -92,17 +99,22 @@ bool is_reached_by_device(const void* to, const void* from, cudaMemcpyKind kind)
     return kind == cudaMemcpyDeviceToDevice;
 }
 
-cudaError_t copy(void* to, const void* from, size_t bytes)
+cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind)
 {
+    if (!fits_kind(to, from, bytes, kind)) return remember(cudaErrorInvalidValue);
+    const simt::DeviceMemory::Access access(device().memory);
     if (bytes) std::memmove(to, from, bytes);
     return cudaSuccess;
 }
 
-cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height)
+cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+                      cudaMemcpyKind kind)
 {
     if (width > to_pitch || width > from_pitch) return remember(cudaErrorInvalidValue);
     for (size_t row = 0; row < height; ++row)
-        copy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width);
+        if (const cudaError_t failed = copy(static_cast<char*>(to) + row * to_pitch,
+                                            static_cast<const char*>(from) + row * from_pitch, width, kind))
+            return failed;
     return cudaSuccess;
 }
 
@@ -153,6 +165,22 @@ bool fits(const dim3& blocks, const dim3& threads)
 
 namespace simt {
 
+cudaError_t enter(bool allocates)
+{
+    Device& on = device();
+    ++on.calls;
+    if (!on.failure) return cudaSuccess;
+    const bool once = on.failure->error == cudaErrorMemoryAllocation;
+    if (once && !allocates) return cudaSuccess;
+    if (on.failure->calls_left > 0) {
+        --on.failure->calls_left;
+        return cudaSuccess;
+    }
+    const cudaError_t error = on.failure->error;
+    if (once) on.failure.reset();
+    return remember(error);
+}
+
 cudaError_t remember(cudaError_t status)
 {
     if (status != cudaSuccess) device().last = status;
@@ -167,15 +195,43 @@ void set_device(const DeviceShape& shape)
 cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*body)(const void*),
                    std::shared_ptr<const void> arguments)
 {
+    if (const cudaError_t failed = enter()) return failed;
     if (!fits(config.gridDim, config.blockDim)) return remember(cudaErrorInvalidConfiguration);
     const auto opted_in = device().most_shared.find(kernel);
     const int most = opted_in == device().most_shared.end() ? usual_shared : opted_in->second;
     if (config.dynamicSmemBytes > static_cast<size_t>(most)) return remember(cudaErrorInvalidValue);
     const Grid grid{config.gridDim, config.blockDim, config.dynamicSmemBytes};
     return submit(config.stream, [=] {
+        const DeviceMemory::Access access(device().memory);
         run(grid, body, arguments.get());
         return cudaSuccess;
     });
+}
+
+void fail_after(uint64_t calls, cudaError_t error)
+{
+    device().failure = {calls, error};
+}
+
+void stop_failing()
+{
+    device().failure.reset();
+    device().last = cudaSuccess;
+}
+
+uint64_t calls()
+{
+    return device().calls;
+}
+
+void keep_host_out(bool out)
+{
+    device().memory.keep_host_out(out);
+}
+
+void withhold(size_t bytes)
+{
+    device().withheld = bytes;
 }
 
 } // namespace simt
@@ -221,7 +277,7 @@ cudaError_t cudaGetDeviceCount(int* count)
 
 cudaError_t cudaSetDevice(int number)
 {
-    return number == 0 ? cudaSuccess : remember(cudaErrorInvalidDevice);
+    return number == 0 ? enter() : remember(cudaErrorInvalidDevice);
 }
 
 cudaError_t cudaGetDevice(int* number)
@@ -236,7 +292,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int number)
     const simt::DeviceShape& shape = device().shape;
     *properties = {};
     std::snprintf(properties->name, sizeof properties->name, "emulated device");
-    properties->totalGlobalMem = device_bytes;
+    properties->totalGlobalMem = simt::DeviceMemory::total;
     properties->sharedMemPerBlock = static_cast<size_t>(usual_shared);
     properties->sharedMemPerBlockOptin = static_cast<size_t>(shape.most_shared);
     properties->sharedMemPerMultiprocessor = static_cast<size_t>(shape.most_shared) + 1024;
@@ -255,6 +311,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int num
 
 cudaError_t cudaDeviceSynchronize()
 {
+    if (const cudaError_t failed = enter()) return failed;
     return refuse_any_capture();
 }
 
@@ -272,24 +329,38 @@ cudaError_t cudaRuntimeGetVersion(int* version)
 
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total)
 {
-    *total = device_bytes;
-    *free = device_bytes - device().used;
-    return cudaSuccess;
+    *total = simt::DeviceMemory::total;
+    *free = free_bytes();
+    return enter();
 }
 
 cudaError_t cudaMalloc(void** data, size_t bytes)
 {
-    return allocate(device().memory, data, bytes);
+    *data = nullptr;
+    if (const cudaError_t failed = enter(true)) return failed;
+    if (const cudaError_t refused = refuse_any_capture()) return refused;
+    if (bytes == 0) return cudaSuccess;
+    if (bytes <= free_bytes()) *data = device().memory.take(bytes);
+    return *data ? cudaSuccess : remember(cudaErrorMemoryAllocation);
 }
 
 cudaError_t cudaFree(void* data)
 {
-    return release(device().memory, data);
+    if (const cudaError_t refused = refuse_any_capture()) return refused;
+    return !data || device().memory.give(data) ? cudaSuccess : remember(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaMallocHost(void** data, size_t bytes)
 {
-    return allocate(device().pinned, data, bytes);
+    *data = nullptr;
+    if (const cudaError_t failed = enter(true)) return failed;
+    if (const cudaError_t refused = refuse_any_capture()) return refused;
+    if (bytes == 0) return cudaSuccess;
+    *data = ::operator new (bytes, std::align_val_t{256}, std::nothrow);
+    if (!*data) return remember(cudaErrorMemoryAllocation);
+    std::memset(*data, 0xff, bytes);
+    device().pinned[*data] = bytes;
+    return cudaSuccess;
 }
 
 cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned)
@@ -299,33 +370,41 @@ cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned)
 
 cudaError_t cudaFreeHost(void* data)
 {
-    return release(device().pinned, data);
+    if (const cudaError_t refused = refuse_any_capture()) return refused;
+    if (!data) return cudaSuccess;
+    if (device().pinned.erase(data) == 0) return remember(cudaErrorInvalidValue);
+    ::operator delete (data, std::align_val_t{256});
+    return cudaSuccess;
 }
 
-cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind)
+cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind)
 {
-    const cudaError_t refused = refuse_any_capture();
-    return refused == cudaSuccess ? copy(to, from, bytes) : refused;
+    if (const cudaError_t failed = enter()) return failed;
+    if (const cudaError_t refused = refuse_any_capture()) return refused;
+    return copy(to, from, bytes, kind);
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)
 {
     if (simt::is_captured(stream) && !is_reached_by_device(to, from, kind)) return refuse_capture_of(stream);
-    return submit(stream, [=] { return copy(to, from, bytes); });
+    if (const cudaError_t failed = enter()) return failed;
+    return submit(stream, [=] { return copy(to, from, bytes, kind); });
 }
 
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                         size_t height, cudaMemcpyKind)
+                         size_t height, cudaMemcpyKind kind)
 {
-    const cudaError_t refused = refuse_any_capture();
-    return refused == cudaSuccess ? copy_rows(to, to_pitch, from, from_pitch, width, height) : refused;
+    if (const cudaError_t failed = enter()) return failed;
+    if (const cudaError_t refused = refuse_any_capture()) return refused;
+    return copy_rows(to, to_pitch, from, from_pitch, width, height, kind);
 }
 
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                               size_t height, cudaMemcpyKind kind, cudaStream_t stream)
 {
     if (simt::is_captured(stream) && !is_reached_by_device(to, from, kind)) return refuse_capture_of(stream);
-    return submit(stream, [=] { return copy_rows(to, to_pitch, from, from_pitch, width, height); });
+    if (const cudaError_t failed = enter()) return failed;
+    return submit(stream, [=] { return copy_rows(to, to_pitch, from, from_pitch, width, height, kind); });
 }
 
 cudaError_t cudaMemset(void* data, int value, size_t bytes)
@@ -336,7 +415,10 @@ cudaError_t cudaMemset(void* data, int value, size_t bytes)
 
 cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t stream)
 {
+    if (const cudaError_t failed = enter()) return failed;
+    if (!on_device(data, bytes)) return remember(cudaErrorInvalidValue);
     return submit(stream, [=] {
+        const simt::DeviceMemory::Access access(device().memory);
         if (bytes) std::memset(data, value, bytes);
         return cudaSuccess;
     });
@@ -360,11 +442,13 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
+    if (const cudaError_t failed = enter()) return failed;
     return refuse_capture_of(stream);
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
+    if (const cudaError_t failed = enter()) return failed;
     return refuse_capture_of(stream);
 }
 
@@ -385,6 +469,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
+    if (const cudaError_t failed = enter()) return failed;
     return event->capture ? remember(cudaErrorCapturedEvent) : refuse_any_capture();
 }
 

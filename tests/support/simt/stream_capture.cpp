@@ -182,6 +182,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsig
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 {
+    if (const cudaError_t failed = simt::enter()) return failed;
     if (const cudaError_t status = simt::refuse_capture_of(stream); status != cudaSuccess) return status;
     return simt::run_nodes(exec->nodes);
 }
