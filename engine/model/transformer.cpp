@@ -246,7 +246,6 @@ kernels::SignalRequest Transformer::attend_chunk(int32_t layer, const Chunk& chu
     backend.stage({.shape = shape_,
                    .qkv = qkv,
                    .rows = rows,
-                   .type = cache.shape().type,
                    .staging = cache.staging(layer),
                    .rotation = turn});
     backend.attend({.shape = shape_,

@@ -161,6 +161,7 @@ private:
     void take_over(const SessionState& state);
     void restore_lists(const SessionState& state);
     void compute_logits();
+    TokenId choose(); // the next token; of the best logits alone where these suffice
     void report_losses(std::span<const TokenId> tokens, const FeedOptions& options);
 
     std::shared_ptr<const Model> model_;

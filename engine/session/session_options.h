@@ -20,7 +20,8 @@ struct SessionOptions {
     // Tokens of the longest probe to come (Session::set_probe), kept free by lists that others lend slots to.
     int32_t probe_room = 0;
     PositionMode positions = PositionMode::Contiguous;
-    std::optional<kernels::DType> kv_type; // none: bf16 for models stored in bf16, else f16
+    // None: bf16 for models stored in bf16, else f16. Q8_0 stages chunks in that (performance.md, 6).
+    std::optional<kernels::DType> kv_type;
     int32_t rows_at_once = 512;            // of a super-chunk, at least one chunk; no effect on results
     // Whether feeding can be stopped within a chunk, which takes room for a chunk in every layer instead of in one.
     // None: if a chunk takes more than about half a second on two cores, and rows_at_once is cut to as much; if this

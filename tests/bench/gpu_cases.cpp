@@ -184,7 +184,7 @@ public:
     }
 
     KvPool pool() const { return {type, keys.data(), values.data()}; }
-    Staging staging() const { return {staged_keys.data(), staged_values.data(), stride}; }
+    Staging staging() const { return {staged_keys.data(), staged_values.data(), stride, type}; }
     Rotation rotation() const { return {{table.data(), stride + 1, shape.head_dim / 2 * 2}, keys_rotated}; }
     KvLists lists(int layer) const
     {
