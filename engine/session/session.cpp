@@ -71,14 +71,14 @@ LayerStep& Session::step()
     return *step_;
 }
 
-void Session::settle()
+void Session::settle() const
 {
     if (!cache_.resident()) return;
     transformer_.deliver(cache_);
     cache_.settle();
 }
 
-RetentionMap Session::retention()
+RetentionMap Session::retention() const
 {
     settle();
     return RetentionMap::of(cache_, tokens_seen_);
@@ -232,7 +232,7 @@ void Session::rebuild(const Policy& policy, int32_t probe_rows, std::span<const 
     make_step();
 }
 
-double Session::held(const TokenRange& range)
+double Session::held(const TokenRange& range) const
 {
     settle();
     const auto last = static_cast<uint32_t>(std::min<uint64_t>(range.last, tokens_seen_));
