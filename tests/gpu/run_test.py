@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -142,6 +143,22 @@ class RunTest(unittest.TestCase):
         self.assertEqual((done.returncode, found["exit"]), (77, 77))
         self.assertTrue(all(s["status"] == "skipped" and s["why"] == "no device" for s in found["steps"]))
         self.assertIn("no device: only what needs none was run, and that is well", done.stdout)
+
+    def test_told_to_end_it_leaves_at_once_with_what_it_found(self):
+        with tempfile.TemporaryDirectory(prefix="palimpsest-test-") as folder:
+            compiler = os.path.join(folder, "g++")
+            with open(compiler, "w") as text:
+                text.write("#!/bin/sh\ncase $1 in --version) echo g++ 12.2;; *) echo $$ >> %s/asked; sleep 600;; esac\n" % folder)
+            os.chmod(compiler, 0o755)
+            words = [sys.executable, RUN, "--out", folder, "--jobs", "2", "--only", "build"]
+            process = subprocess.Popen(words, env={**os.environ, "CXX": compiler}, stdout=subprocess.DEVNULL)
+            while not os.path.exists(os.path.join(folder, "asked")):
+                time.sleep(0.05)
+                self.assertIsNone(process.poll())
+            process.terminate()
+            self.assertEqual(process.wait(60), 1)
+            with open(os.path.join(folder, "gpu.json")) as text:
+                self.assertEqual(json.load(text)["steps"][-1]["why"], "told to end")
 
     def test_batches_give_every_tool_its_quick_cases_first(self):
         run = load_run()
