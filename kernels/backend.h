@@ -294,6 +294,18 @@ struct StraightenArgs {
     KvLists lists;
 };
 
+// The largest logits of a token, so that sampling needs not all of them.
+struct BestLogitsArgs {
+    static constexpr int32_t most = 128;
+    const float* logits = nullptr; // [count]
+    int64_t count = 0;
+    int32_t wanted = 0; // at most `most`, and at most count
+    // [wanted] each, the largest first; of equal ones the lower id first. Undefined if `first_bad` is not `count`.
+    float* best = nullptr;
+    int32_t* ids = nullptr;
+    int32_t* first_bad = nullptr; // one: the lowest id whose logit is not finite, or count
+};
+
 // One list's keys and values in rank order, for a snapshot: [used, head_dim] each, in the pool's type.
 struct GatherArgs {
     HeadShape shape;
@@ -348,16 +360,18 @@ public:
     virtual bool selects() const { return false; }
     virtual void accumulate(const AccumulateArgs& /*args*/) {}
     virtual void evict(const EvictArgs& /*args*/) {}
+    virtual void best_logits(const BestLogitsArgs& /*args*/) {}
     // Runs nothing: keeps what `operations` call, of embed with resident_id, linear and feed_forward with
-    // Phase::Decode, decode_attend with resident_used, accumulate, evict and copy. Argument structs are taken as
-    // they are now, backend memory is read when they run. They must have run once before, so that all working
-    // memory is there.
+    // Phase::Decode, decode_attend with resident_used, accumulate, evict, best_logits and copy. Argument structs
+    // are taken as they are now, backend memory is read when they run. They must have run once before, so that all
+    // working memory is there.
     virtual std::unique_ptr<Recording> record(const std::function<void()>& operations)
     {
         operations();
         return nullptr;
     }
-    virtual void replay(const Recording& /*recording*/) {}
+    // False: nothing ran, since working memory has moved since; record again, after another run.
+    virtual bool replay(const Recording& /*recording*/) { return false; }
 
 private:
     friend class Buffer;

@@ -61,14 +61,24 @@ KvCache::KvCache(CacheShape shape, kernels::Backend& backend)
     touched_.assign(count, 0);
     lists_.resize(count);
     for (size_t i = 0; i < count; ++i) {
-        lists_[i].reserve(static_cast<size_t>(shape_.list_budget[i] + shape_.staged_rows), shape_.with_signals,
-                          shape_.moments_each);
+        lists_[i].reserve(static_cast<size_t>(shape_.list_budget[i] + shape_.staged_rows),
+                          shape_.with_signals && !shape_.resident, shape_.moments_each);
         if (!shares()) grow_within_bound(i, int64_t{shape_.list_budget[i]} + 1);
     }
     kept_stride_ = *std::max_element(shape_.list_budget.begin(), shape_.list_budget.end()) + shape_.staged_rows;
     kept_ = std::make_unique_for_overwrite<uint32_t[]>(heads * static_cast<size_t>(kept_stride_));
     counts_.resize(heads);
     displaced_.resize(static_cast<size_t>(shape_.layers));
+    if (!shape_.resident) return;
+    assert(!shares() && shape_.moments_each == 0);
+    appended_.resize(static_cast<size_t>(shape_.layers));
+    // A list gives up no more than came, once it is as long as it may be; the whole of it fits in any case.
+    resident_.emplace(ResidentLists::Shape{.layers = shape_.layers,
+                                           .kv_heads = shape_.heads.kv_heads,
+                                           .longest = kept_stride_,
+                                           .with_signals = shape_.with_signals,
+                                           .rows_logged = std::max<int64_t>(shape_.rows_at_once, kept_stride_)},
+                      backend);
 }
 
 kernels::KvPool KvCache::pool() const
@@ -149,12 +159,20 @@ void KvCache::reserve_token()
 void KvCache::append(int32_t layer, uint32_t first, int32_t rows)
 {
     chunk_first_ = first;
+    if (resident()) {
+        appended_[static_cast<size_t>(layer)] = rows;
+        return;
+    }
     for (int32_t h = 0; h < shape_.heads.kv_heads; ++h)
         lists_[index(layer, h)].append(first, rows, shape_.with_signals, shape_.moments_each);
 }
 
 void KvCache::take_back(int32_t layer, int32_t rows)
 {
+    if (resident()) {
+        appended_[static_cast<size_t>(layer)] -= rows;
+        return;
+    }
     for (int32_t h = 0; h < shape_.heads.kv_heads; ++h) {
         TokenList& list = lists_[index(layer, h)];
         list.truncate(list.size() - static_cast<size_t>(rows));
@@ -253,6 +271,130 @@ void KvCache::evict_token(int32_t layer, const std::vector<std::vector<uint32_t>
     }
 }
 
+void KvCache::lengths(int32_t layer, std::vector<uint32_t>& sizes) const
+{
+    sizes.clear();
+    for (int32_t h = 0; h < shape_.heads.kv_heads; ++h)
+        sizes.push_back(static_cast<uint32_t>(used(layer, h) + appended_[static_cast<size_t>(layer)]));
+}
+
+kernels::AccumulateArgs KvCache::accumulation(int32_t layer, int32_t rows, int32_t probe_rows,
+                                              const kernels::SignalRequest& seen) const
+{
+    return {.kv_heads = shape_.heads.kv_heads,
+            .plan = plan_,
+            .most_size = kept_stride_,
+            .columns = seen.low_counts ? seen.low_counts : seen.sums,
+            .column_stride = seen.stride,
+            .divisor = seen.low_counts ? 1 : shape_.heads.group(),
+            .rows = rows,
+            .probe_rows = probe_rows,
+            .counted = std::min(rows, seen.rows),
+            .kept = fading(seen.rows, rows),
+            .statistics = resident_->statistics(layer)};
+}
+
+kernels::EvictArgs KvCache::eviction(int32_t layer, kernels::Phase phase) const
+{
+    kernels::EvictArgs args;
+    args.kv_heads = shape_.heads.kv_heads;
+    args.most_size = kept_stride_;
+    args.statistics = resident_->statistics(layer);
+    if (phase == kernels::Phase::Decode) {
+        args.order = order_.data<uint32_t>() + static_cast<int64_t>(index(layer, 0)) * order_stride();
+        args.order_stride = order_stride();
+    } else {
+        args.kept = resident_->kept();
+        args.kept_stride = kept_stride_;
+    }
+    return args;
+}
+
+void KvCache::send(const EvictionPlan& plan)
+{
+    plan_ = resident_->send(plan);
+}
+
+void KvCache::accumulate_resident(int32_t layer, int32_t probe_rows, const kernels::SignalRequest& seen)
+{
+    if (seen.rows == 0) return;
+    const int32_t rows = appended_[static_cast<size_t>(layer)] + probe_rows;
+    backend_->accumulate(accumulation(layer, rows, probe_rows, seen));
+}
+
+void KvCache::evict_resident(int32_t layer, kernels::Phase phase, uint64_t step, const EvictionPlan& plan,
+                             const kernels::SelectionRule& rule)
+{
+    const int64_t most = plan.most_leaving(), stride = std::max<int64_t>(most, 1);
+    if (!resident_->has_room(stride)) settle();
+    kernels::EvictArgs args = eviction(layer, phase);
+    args.plan = plan_;
+    args.most_leaving = most;
+    args.rule = rule;
+    args.dropped = resident_->room(stride);
+    args.dropped_stride = stride;
+    backend_->evict(args);
+    if (phase == kernels::Phase::Prefill) compact_resident(layer, plan);
+    const int32_t rows = appended_[static_cast<size_t>(layer)];
+    resident_->log({.layer = layer, .rows = rows, .first = chunk_first_, .step = step}, plan, stride);
+    account(layer, phase, plan);
+}
+
+void KvCache::compact_resident(int32_t layer, const EvictionPlan& plan)
+{
+    for (size_t h = 0; h < plan.lists(); ++h)
+        counts_[h] = static_cast<int32_t>(plan.list(h).size - plan.list(h).leaving);
+    backend_->compact({.shape = shape_.heads,
+                       .pool = pool(),
+                       .lists = lists(layer),
+                       .staging = staging(layer),
+                       .kept = nullptr,
+                       .kept_stride = kept_stride_,
+                       .kept_count = counts_.data(),
+                       .resident_kept = resident_->kept()});
+}
+
+void KvCache::log_token(int32_t layer, uint64_t step, const EvictionPlan& plan, int64_t stride)
+{
+    resident_->log_token({.layer = layer, .rows = 1, .first = chunk_first_, .step = step}, plan, stride);
+    account(layer, kernels::Phase::Decode, plan);
+}
+
+void KvCache::account(int32_t layer, kernels::Phase phase, const EvictionPlan& plan)
+{
+    for (int32_t h = 0; h < shape_.heads.kv_heads; ++h) {
+        const kernels::ListPlan& list = plan.list(static_cast<size_t>(h));
+        const size_t i = index(layer, h);
+        used_[i] = static_cast<int32_t>(list.size - list.leaving);
+        assert(used_[i] <= capacity(layer, h));
+        if (phase == kernels::Phase::Prefill) touched_[i] = used_[i];
+    }
+    appended_[static_cast<size_t>(layer)] = 0;
+    if (phase == kernels::Phase::Prefill || !plan.anything_leaves()) return;
+    scattered_ = true;
+    displaced_[static_cast<size_t>(layer)] += static_cast<int32_t>(plan.most_leaving());
+}
+
+void KvCache::settle()
+{
+    if (resident_) resident_->settle(lists_, settle_sink_);
+}
+
+TokenList KvCache::tokens(int32_t layer, int32_t head) const
+{
+    TokenList copy = list(layer, head);
+    if (resident_) resident_->read_statistics(layer, head, copy.size(), copy);
+    return copy;
+}
+
+TokenList KvCache::appended_tokens(int32_t layer, int32_t head) const
+{
+    TokenList copy = list(layer, head);
+    copy.append(chunk_first_, appended_[static_cast<size_t>(layer)], false);
+    resident_->read_statistics(layer, head, copy.size(), copy);
+    return copy;
+}
+
 void KvCache::straighten()
 {
     std::fill(displaced_.begin(), displaced_.end(), 0);
@@ -322,6 +464,7 @@ KvCache KvCache::clone() const
         copy.lists_[i].assign(lists_[i]); // keeps the copy's reserved capacity
     copy.displaced_ = displaced_;
     copy.scattered_ = scattered_;
+    if (resident_) copy.resident_->copy_statistics(*resident_);
     return copy;
 }
 
@@ -332,7 +475,7 @@ KvCache KvCache::reshaped(CacheShape shape)
     for (int32_t l = 0; l < shape_.layers; ++l)
         for (int32_t h = 0; h < shape_.heads.kv_heads; ++h) {
             read(l, h, keys, values);
-            copy.write(l, h, list(l, h), keys, values);
+            copy.write(l, h, tokens(l, h), keys, values);
         }
     return copy;
 }
@@ -365,6 +508,11 @@ void KvCache::write(int32_t layer, int32_t head, const TokenList& tokens, std::s
         backend_->upload(values_.data() + to, values.data() + row * row_bytes(), bytes);
     }
     lists_[at].assign(tokens);
+    if (resident_) {
+        resident_->write_statistics(layer, head, tokens);
+        lists_[at].sum.clear();
+        lists_[at].count.clear();
+    }
     used_[at] = touched_[at] = static_cast<int32_t>(n);
 }
 
@@ -389,7 +537,8 @@ bool KvCache::consistent() const
 
 size_t KvCache::allocated_bytes() const
 {
-    size_t bytes = keys_.bytes() + values_.bytes() + staging_.bytes() + pages_.bytes() + order_.bytes();
+    size_t bytes = (resident_ ? resident_->allocated_bytes() : 0) + keys_.bytes() + values_.bytes() +
+                   staging_.bytes() + pages_.bytes() + order_.bytes();
     for (const TokenList& list : lists_)
         bytes += list.allocated_bytes();
     const size_t kept = static_cast<size_t>(shape_.heads.kv_heads * kept_stride_);

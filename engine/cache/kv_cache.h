@@ -9,6 +9,9 @@
 // start. Where they share, pages go to and fro: sum over lists of ceil((n + 1) / 64) pages, a row for the next
 // token included, is at most total / 64 + lists, so that is what the pool has.
 //
+// A resident cache leaves eviction to a backend that does it by itself: the host then knows at once how long every
+// list is, but which tokens it holds only after settle.
+//
 // Not thread-safe: one owner feeds and evicts.
 #pragma once
 
@@ -16,10 +19,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "engine/cache/page_tables.h"
+#include "engine/cache/resident_lists.h"
 #include "engine/cache/token_list.h"
 #include "kernels/backend.h"
 
@@ -35,6 +40,8 @@ struct CacheShape {
     int32_t moments_each = 0;         // numbers of TokenList::moments per token
     std::vector<int32_t> list_budget; // [layers, kv_heads] the most tokens a list holds after eviction
     int64_t total_slots = 0;          // the most tokens all lists together hold then
+    bool resident = false;            // REQUIRES: a backend that selects, limits that add up to the total
+    int32_t rows_at_once = 1;         // of a super-chunk, whose evictions a resident cache settles at once
 };
 
 // What attention showed of one list, on the host; empty what the policy did not ask for.
@@ -49,8 +56,14 @@ public:
     KvCache(CacheShape shape, kernels::Backend& backend); // backend must outlive this; throws Error (Resources)
 
     const CacheShape& shape() const { return shape_; }
+    // Of a resident cache: as last settled, without statistics.
     const TokenList& list(int32_t layer, int32_t head) const { return lists_[index(layer, head)]; }
+    // A copy with all that was accumulated. REQUIRES: settled.
+    TokenList tokens(int32_t layer, int32_t head) const;
+    // The same with what was appended to a resident cache.
+    TokenList appended_tokens(int32_t layer, int32_t head) const;
     int32_t used(int32_t layer, int32_t head) const { return used_[index(layer, head)]; }
+    std::span<const int32_t> used() const { return used_; } // [layers, kv_heads]
     // The most rows any list may hold between chunks.
     int32_t capacity(int32_t layer, int32_t head) const { return shape_.list_budget[index(layer, head)]; }
 
@@ -74,6 +87,26 @@ public:
     void reserve_token();
     // Ends a decode step: drops ranks, moves nothing.
     void evict_token(int32_t layer, const std::vector<std::vector<uint32_t>>& dropped);
+    // The same for a resident cache, which leaves them to its backend. First the plan is sent; then what attention
+    // showed of the appended tokens is added, unless `seen` has no rows; then what the plan says leaves. `window`
+    // is that of the signals, `step` what SettledStep::step shall be.
+    bool resident() const { return resident_.has_value(); }
+    void lengths(int32_t layer, std::vector<uint32_t>& sizes) const; // [kv_heads] with what was appended
+    void send(const EvictionPlan& plan);
+    void accumulate_resident(int32_t layer, int32_t probe_rows, const kernels::SignalRequest& seen);
+    void evict_resident(int32_t layer, kernels::Phase phase, uint64_t step, const EvictionPlan& plan,
+                        const kernels::SelectionRule& rule);
+    // A generated token's evictions, queued by somebody else (queue_token); `stride` as of its dropped ranks.
+    void log_token(int32_t layer, uint64_t step, const EvictionPlan& plan, int64_t stride);
+    void deliver(std::span<const uint32_t> dropped) { resident_->deliver(dropped); }
+    // Where things lie that the backend needs to evict.
+    kernels::EvictArgs eviction(int32_t layer, kernels::Phase phase) const;
+    kernels::AccumulateArgs accumulation(int32_t layer, int32_t rows, int32_t probe_rows,
+                                         const kernels::SignalRequest& seen) const;
+    // Lets the host's lists catch up; `sink` is told every step, in order. Nothing to do for others.
+    void set_settle_sink(SettleSink sink) { settle_sink_ = std::move(sink); }
+    void settle();
+
     // Makes row = rank everywhere, which prefill requires and decode is faster for.
     void straighten();
     // Decode evictions since the last straighten, most over layers.
@@ -117,6 +150,8 @@ private:
     void give_back(); // pages beyond the used rows. REQUIRES: row = rank
     bool reserve_rows();
     void compact(int32_t layer); // to counts_ ranks of kept_
+    void compact_resident(int32_t layer, const EvictionPlan& plan);
+    void account(int32_t layer, kernels::Phase phase, const EvictionPlan& plan);
     struct Place;
     Place place_of(int32_t layer, int32_t head, uint32_t rank, kernels::Phase phase) const;
 
@@ -141,6 +176,10 @@ private:
     std::vector<int32_t> counts_;    // [kv_heads], scratch of both
     std::vector<int32_t> displaced_; // [layers]
     bool scattered_ = false;         // some order list may differ from the identity
+    std::optional<ResidentLists> resident_;
+    SettleSink settle_sink_;
+    std::vector<int32_t> appended_;  // [layers] rows appended and not yet evicted, of a resident cache
+    const uint32_t* plan_ = nullptr; // as last sent
 };
 
 } // namespace palimpsest::engine

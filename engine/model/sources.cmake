@@ -20,6 +20,8 @@ set(MODEL_SOURCES
     model/safetensors_file.cpp
     model/shard_index.cpp
     model/signal_buffers.cpp
+    model/token_inputs.cpp
+    model/token_outputs.cpp
     model/spm_model_check.cpp
     model/strict_json.cpp
     model/transformer.cpp)

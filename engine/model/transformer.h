@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
@@ -15,6 +16,8 @@
 #include "engine/model/model.h"
 #include "engine/model/rope_angles.h"
 #include "engine/model/signal_buffers.h"
+#include "engine/model/token_inputs.h"
+#include "engine/model/token_outputs.h"
 #include "engine/policy/policy.h"
 
 namespace palimpsest::engine {
@@ -31,6 +34,18 @@ public:
     // After attended of this layer, or of all layers if these are coupled; `rows` without the probe's. Must end the
     // chunk with KvCache::evict_chunk (prefill) or evict_token (decode).
     virtual void evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase) = 0;
+
+    // A generated token of a resident cache, where what is queued for one token is recorded for all: the plans of
+    // its layers, made before anything is queued; empty: it goes the way above.
+    virtual std::span<const EvictionPlan> plans() const { return {}; }
+    // Queues what follows the attention of a layer. All pointers are backend memory; `dropped` is [kv_heads,
+    // stride], and no list ever gives up more than `stride`.
+    virtual void queue(int32_t /*layer*/, const kernels::SignalRequest& /*seen*/, const uint32_t* /*plan*/,
+                       uint32_t* /*dropped*/, int64_t /*stride*/)
+    {
+    }
+    // After the token was queued, in the order of layers.
+    virtual void queued(int32_t /*layer*/, int64_t /*stride*/) {}
 };
 
 // What a forward pass is made for.
@@ -38,6 +53,7 @@ struct TransformerShape {
     PositionMode positions = PositionMode::Contiguous;
     int32_t max_rows = 1;        // of one super-chunk, probes included
     int32_t max_ranks = 1;       // longest list, chunk and probe
+    bool resident = false;       // the cache is
     bool layers_first = false;   // prefill runs chunk by chunk through all layers before anything is evicted
     bool couples_layers = false; // so does decoding
     SignalNeeds signals{};
@@ -56,6 +72,18 @@ public:
     bool prefill(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows, uint64_t first,
                  std::span<const TokenId> probe, KvCache& cache, LayerStep& step, std::stop_token stop = {});
     void decode(TokenId token, uint64_t index, KvCache& cache, LayerStep& step);
+
+    // Of a resident cache: waits for the last token's dropped ranks, if nobody has yet, and delivers them.
+    void deliver(KvCache& cache);
+
+    // The best logits after the last token, the largest first, if it was generated with a resident cache.
+    struct BestLogits {
+        std::span<const float> best;
+        std::span<const int32_t> ids;
+        int32_t first_bad = 0; // kernels::BestLogitsArgs
+    };
+    bool has_best_logits() const { return token_.is_queued(); }
+    BestLogits best_logits();
 
     // Logits after the last prefill or decode: of its last token; or of tokens [begin, begin + count) of a prefill.
     void last_logits(std::vector<float>& logits);                          // [vocabulary]
@@ -77,6 +105,9 @@ private:
     void project_qkv(int32_t layer);
     kernels::SignalRequest attend_chunk(int32_t layer, const Chunk& chunk, uint64_t first, KvCache& cache);
     kernels::SignalRequest attend_token(int32_t layer, uint64_t index, KvCache& cache);
+    void decode_resident(TokenId token, KvCache& cache, LayerStep& step);
+    bool fit_token(std::span<const EvictionPlan> plans, const KvCache& cache);
+    void queue_token(KvCache& cache, LayerStep& step);
     void end_layer(int32_t layer, int32_t chunk, int32_t rows, KvCache& cache, LayerStep& step);
     void end_layers(int32_t rows, KvCache& cache, LayerStep& step);
     void bound_new_pages(int32_t layer, int64_t first, KvCache& cache);  // after ranks from `first` on came
@@ -109,6 +140,12 @@ private:
     kernels::Buffer rope_;  // f32 [positions, rotary_dim]; contiguous: from 0; original: of the last call's tokens
     int64_t rope_rows_ = 0;
     kernels::Buffer logits_; // f32 [rows at once, vocabulary]
+    // Of a resident cache.
+    TokenInputs inputs_;
+    TokenOutputs token_;
+    std::vector<int32_t> token_ranks_; // [kv_heads] that a list may have, as far as was recorded
+    bool warm_ = false;                // a token went through before, with the same memory
+    std::unique_ptr<kernels::Recording> recording_;
     kernels::Buffer bounds_; // f32 [layers that retrieve][kv_heads, pages][least, greatest][head_dim]
 };
 

@@ -8,16 +8,11 @@
 
 namespace palimpsest::engine {
 
-namespace {
-
-// How much of the past stays: everything without a window, nothing once a chunk fills it, a leak in between.
 double fading(int32_t window, int32_t chunk_rows)
 {
     if (window == SignalNeeds::all) return 1.0;
     return std::max(0.0, 1.0 - static_cast<double>(chunk_rows) / static_cast<double>(window));
 }
-
-} // namespace
 
 void accumulate(int32_t window, int32_t chunk_rows, int32_t group, std::span<const float> columns,
                 std::span<double> sum, std::span<double> count)

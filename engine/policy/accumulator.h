@@ -6,6 +6,10 @@
 
 namespace palimpsest::engine {
 
+// How much of the past stays when a chunk comes (the accumulator's leak): everything without a window, nothing once
+// a chunk fills it.
+double fading(int32_t window, int32_t chunk_rows);
+
 // Adds one chunk's column sums to the list's sums and counts.
 //  window      omega for this chunk (SignalNeeds::window_of; `all` for infinity)
 //  chunk_rows  b; the last b entries are the chunk's own and arrive with sum = count = 0

@@ -10,21 +10,51 @@ BlockPairs::BlockPairs(int32_t layers, int32_t unit, int32_t slots, bool by_scor
 {
 }
 
+void BlockPairs::walk(int32_t layer, const ListCut& list)
+{
+    tiles_.clear();
+    if (list.excess() == 0) return;
+    const uint32_t leaving = (list.excess() + unit_ - 1) / unit_;
+    const uint32_t blocks = (list.size() - list.first()) / unit_;
+    pairs_.walk(static_cast<size_t>(layer),
+                {.size = blocks, .budget = blocks - leaving, .first = 0, .slots = list.slots / unit_}, tiles_);
+}
+
 void BlockPairs::select(int32_t layer, std::span<const ListCut> heads, std::vector<std::vector<uint32_t>>& dropped)
 {
-    const ListCut& first = heads.front();
-    tiles_.clear();
-    if (first.excess() == 0) return;
-    const uint32_t leaving = (first.excess() + unit_ - 1) / unit_;
-    const uint32_t blocks = (first.size() - first.first()) / unit_;
-    pairs_.walk(static_cast<size_t>(layer),
-                {.size = blocks, .budget = blocks - leaving, .first = 0, .slots = first.slots / unit_}, tiles_);
+    walk(layer, heads.front());
+    if (tiles_.empty()) return;
     for (size_t h = 0; h < heads.size(); ++h) {
         if (h > 0 && !by_score_)
             dropped[h] = dropped[0];
         else
             thin(heads[h], dropped[h]);
     }
+}
+
+kernels::SelectionRule BlockPairs::rule() const
+{
+    if (!by_score_) return {};
+    return {.select = kernels::SelectRule::Tiles, .tile = 2, .kept = 1, .unit = static_cast<int32_t>(unit_)};
+}
+
+void BlockPairs::plan(int32_t layer, std::span<const ListCut> heads, EvictionPlan& plan)
+{
+    walk(layer, heads.front());
+    if (tiles_.empty()) return;
+    kernels::ListPlan& list = plan.list(0);
+    list.leaving = static_cast<uint32_t>(tiles_.size() / 2) * unit_;
+    list.first = heads.front().first();
+    if (by_score_) {
+        waves_.sort(tiles_, 2);
+        waves_.add_to(plan, list);
+    } else {
+        given_.clear();
+        thin(heads.front(), given_);
+        list.data = plan.add(given_);
+    }
+    for (size_t h = 1; h < heads.size(); ++h)
+        plan.repeat(0, h);
 }
 
 double BlockPairs::score(const ListCut& list, uint32_t block) const

@@ -4,6 +4,7 @@
 
 #include "engine/policy/cyclic_tile.h"
 #include "engine/policy/selection.h"
+#include "engine/policy/tile_waves.h"
 
 namespace palimpsest::engine {
 
@@ -16,11 +17,15 @@ public:
 
     void select(int32_t layer, std::span<const ListCut> heads,
                 std::vector<std::vector<uint32_t>>& dropped) override;
+    bool plans() const override { return true; }
+    kernels::SelectionRule rule() const override;
+    void plan(int32_t layer, std::span<const ListCut> heads, EvictionPlan& plan) override;
     void save(StateWriter& out) const override { pairs_.save(out); }
     void load(StateReader& in) override { pairs_.load(in); }
     std::unique_ptr<Selection> clone() const override { return std::make_unique<BlockPairs>(*this); }
 
 private:
+    void walk(int32_t layer, const ListCut& list);
     void thin(const ListCut& list, std::vector<uint32_t>& dropped);
     double score(const ListCut& list, uint32_t block) const;
 
@@ -29,6 +34,8 @@ private:
     CyclicTile pairs_;             // of blocks
     std::vector<uint32_t> tiles_;  // of the layer at hand
     std::vector<uint32_t> blocks_; // by place
+    TileWaves waves_;              // of tiles_
+    std::vector<uint32_t> given_;  // scratch: what leaves without a score being read
 };
 
 } // namespace palimpsest::engine

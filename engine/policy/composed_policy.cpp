@@ -11,6 +11,37 @@ namespace {
 
 constexpr uint32_t state_version = 1;
 
+// Nothing for scores that backends do not read.
+std::optional<kernels::ScoreRule> score_rule(ScoreKind kind)
+{
+    switch (kind) {
+    case ScoreKind::None:
+        return kernels::ScoreRule::None;
+    case ScoreKind::Mean:
+        return kernels::ScoreRule::Mean;
+    case ScoreKind::Total:
+        return kernels::ScoreRule::Total;
+    case ScoreKind::FewLow:
+        return kernels::ScoreRule::FewLow;
+    case ScoreKind::MeanVariance:
+        break;
+    }
+    return std::nullopt;
+}
+
+kernels::PoolRule pool_rule(Pooling pooling)
+{
+    switch (pooling) {
+    case Pooling::Average:
+        return kernels::PoolRule::Average;
+    case Pooling::Max:
+        return kernels::PoolRule::Max;
+    case Pooling::None:
+        break;
+    }
+    return kernels::PoolRule::None;
+}
+
 } // namespace
 
 ComposedPolicy::ComposedPolicy(PolicyParts parts, EvictionSchedule schedule, PolicySpec resolved,
@@ -93,8 +124,22 @@ void ComposedPolicy::view(std::span<const ListState> heads, LayerCuts& cuts) con
             view.size = static_cast<uint32_t>(cuts.ranks[h].size());
             view.missing_pins = static_cast<uint32_t>(context_.pins.tokens()) - held;
         }
-        cuts.lists.push_back({.view = view, .ends = parts_.ends, .score = {.signal = parts_.signal, .view = view}});
+        cuts.lists.push_back(cut_of(view));
     }
+}
+
+// For plans: without pins, and without anything to read scores from.
+void ComposedPolicy::view(std::span<const uint32_t> sizes, LayerCuts& cuts) const
+{
+    cuts.lists.clear();
+    cuts.has_slots = false;
+    for (const uint32_t size : sizes)
+        cuts.lists.push_back(cut_of({.list = {}, .size = size}));
+}
+
+ListCut ComposedPolicy::cut_of(const ListView& view) const
+{
+    return {.view = view, .ends = parts_.ends, .score = {.signal = parts_.signal, .view = view}};
 }
 
 // All heads get the mean of their scores, rank by rank. REQUIRES: lists hold the same tokens.
@@ -151,24 +196,28 @@ bool ComposedPolicy::exceeds(const LayerCuts& cuts) const
 }
 
 // Slots of all layers, and whether a list has outgrown its own.
-void ComposedPolicy::plan()
+void ComposedPolicy::give_all_slots()
 {
     due_ = false;
-    for (int32_t layer = 0; layer < context_.layers; ++layer) {
-        LayerCuts& cuts = cuts_[static_cast<size_t>(layer)];
-        if (parts_.budget->reads_shaped()) shape(cuts);
-        give_slots(layer, cuts);
-        due_ = due_ || exceeds(cuts);
-    }
+    for (int32_t layer = 0; layer < context_.layers; ++layer)
+        due_ = is_due(layer, cuts_[static_cast<size_t>(layer)]) || due_;
+}
+
+// Gives the lists of one layer their slots; true if one has outgrown its own.
+bool ComposedPolicy::is_due(int32_t layer, LayerCuts& cuts)
+{
+    if (parts_.budget->reads_shaped()) shape(cuts);
+    give_slots(layer, cuts);
+    return exceeds(cuts);
 }
 
 // Cheap, before anything is worked out: no list is longer than it may always be.
-bool ComposedPolicy::may_skip(int32_t layer, std::span<const ListState> heads) const
+bool ComposedPolicy::may_skip(int32_t layer, size_t longest) const
 {
     if (!parts_.budget->is_constant()) return false;
     const auto budget = static_cast<size_t>(parts_.budget->most(layer) + parts_.ends.sinks + parts_.ends.recent) +
                         context_.pins.tokens() + static_cast<size_t>(ending_ ? 0 : schedule_.excess - 1);
-    return std::all_of(heads.begin(), heads.end(), [&](const ListState& list) { return list.size() <= budget; });
+    return longest <= budget;
 }
 
 void ComposedPolicy::select(int32_t layer, std::span<const ListState> heads,
@@ -189,14 +238,13 @@ void ComposedPolicy::select_due(int32_t layer, std::span<const ListState> heads,
 {
     LayerCuts& cuts = cuts_[couples_layers() ? static_cast<size_t>(layer) : 0];
     if (couples_layers()) {
-        if (layer == 0) plan();
+        if (layer == 0) give_all_slots();
         if (!due_) return;
     } else {
-        if (may_skip(layer, heads)) return;
+        const auto longest = std::ranges::max_element(heads, {}, &ListState::size);
+        if (longest == heads.end() || may_skip(layer, longest->size())) return;
         view(heads, cuts);
-        if (parts_.budget->reads_shaped()) shape(cuts);
-        give_slots(layer, cuts);
-        if (!exceeds(cuts)) return;
+        if (!is_due(layer, cuts)) return;
     }
     if (parts_.selection->reads_shaped() && cuts.lists.front().shaped.data() == nullptr) shape(cuts);
     parts_.selection->select(layer, cuts.lists, dropped);
@@ -217,6 +265,46 @@ void ComposedPolicy::map_to_ranks(const LayerCuts& cuts, std::vector<std::vector
             for (uint32_t& entry : merge.of)
                 entry = cuts.ranks[h][entry];
         }
+}
+
+bool ComposedPolicy::plans() const
+{
+    if (!parts_.budget) return true;
+    const bool by_sizes = parts_.budget->is_constant() && context_.pins.empty() && !couples_layers();
+    return by_sizes && parts_.selection->plans() && score_rule(parts_.signal.kind).has_value();
+}
+
+kernels::SelectionRule ComposedPolicy::selection_rule() const
+{
+    if (!parts_.budget || !plans()) return {};
+    kernels::SelectionRule rule = parts_.selection->rule();
+    if (rule.select == kernels::SelectRule::Given) return rule;
+    rule.score = *score_rule(parts_.signal.kind);
+    if (rule.select == kernels::SelectRule::Lowest) {
+        rule.pooling = pool_rule(parts_.shaping.pooling);
+        rule.kernel = parts_.shaping.kernel;
+        rule.layer_mean = parts_.shaping.layer_mean;
+    }
+    return rule;
+}
+
+void ComposedPolicy::plan(int32_t layer, std::span<const uint32_t> sizes, EvictionPlan& plan)
+{
+    assert(plans() && layer >= 0 && layer < context_.layers);
+    plan.reset(sizes);
+    merges_.clear();
+    if (!evicts_now()) return;
+    plan_due(layer, sizes, plan);
+    if (layer + 1 == context_.layers) ending_ = false;
+}
+
+void ComposedPolicy::plan_due(int32_t layer, std::span<const uint32_t> sizes, EvictionPlan& plan)
+{
+    const auto longest = std::ranges::max_element(sizes);
+    if (longest == sizes.end() || may_skip(layer, *longest)) return;
+    LayerCuts& cuts = cuts_.front();
+    view(sizes, cuts);
+    if (is_due(layer, cuts)) parts_.selection->plan(layer, cuts.lists, plan);
 }
 
 void ComposedPolicy::end_reading()

@@ -44,6 +44,9 @@ public:
     void observe(int32_t layer, std::span<const ListState> heads, const LayerObservation& seen) override;
     void select(int32_t layer, std::span<const ListState> heads,
                 std::vector<std::vector<uint32_t>>& dropped) override;
+    bool plans() const override;
+    kernels::SelectionRule selection_rule() const override;
+    void plan(int32_t layer, std::span<const uint32_t> sizes, EvictionPlan& plan) override;
     std::span<const std::vector<Merge>> merges() const override { return merges_; }
     bool waits_for_end() const override { return schedule_.once && !ended_; }
     void end_reading() override;
@@ -63,13 +66,17 @@ private:
 
     bool evicts_now() const;
     void view(std::span<const ListState> heads, LayerCuts& cuts) const;
+    void view(std::span<const uint32_t> sizes, LayerCuts& cuts) const;
+    ListCut cut_of(const ListView& view) const;
     static void average(std::vector<std::vector<double>>& scores);
     void shape(LayerCuts& cuts);
     void give_slots(int32_t layer, LayerCuts& cuts);
     bool exceeds(const LayerCuts& cuts) const;
-    bool may_skip(int32_t layer, std::span<const ListState> heads) const;
-    void plan();
+    bool may_skip(int32_t layer, size_t longest) const;
+    bool is_due(int32_t layer, LayerCuts& cuts);
+    void give_all_slots();
     void select_due(int32_t layer, std::span<const ListState> heads, std::vector<std::vector<uint32_t>>& dropped);
+    void plan_due(int32_t layer, std::span<const uint32_t> sizes, EvictionPlan& plan);
     void map_to_ranks(const LayerCuts& cuts, std::vector<std::vector<uint32_t>>& dropped);
 
     PolicyParts parts_;

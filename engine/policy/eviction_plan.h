@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <numeric>
 #include <span>
 #include <vector>
 
@@ -26,6 +27,13 @@ public:
     size_t lists() const { return lists_.size(); }
     kernels::ListPlan& list(size_t head) { return lists_[head]; }
     const kernels::ListPlan& list(size_t head) const { return lists_[head]; }
+    // Another list loses what this one does, or loses it by the same comparisons.
+    void repeat(size_t head, size_t other)
+    {
+        const uint32_t size = lists_[other].size;
+        lists_[other] = lists_[head];
+        lists_[other].size = size;
+    }
     // Appends data that lists may point to; its offset in the plan.
     uint32_t add(std::span<const uint32_t> words)
     {
@@ -34,11 +42,23 @@ public:
         return static_cast<uint32_t>(lists_.size() * words_of_list + at);
     }
 
-    bool anything_leaves() const
+    // first, first + 1, and so on; as add.
+    uint32_t add_range(uint32_t first, uint32_t count)
     {
-        return std::any_of(lists_.begin(), lists_.end(),
-                           [](const kernels::ListPlan& list) { return list.leaving > 0; });
+        const uint32_t at = add({});
+        data_.resize(data_.size() + count);
+        std::iota(data_.end() - static_cast<std::ptrdiff_t>(count), data_.end(), first);
+        return at;
     }
+
+    int64_t most_leaving() const // of a list
+    {
+        uint32_t most = 0;
+        for (const kernels::ListPlan& list : lists_)
+            most = std::max(most, list.leaving);
+        return most;
+    }
+    bool anything_leaves() const { return most_leaving() > 0; }
     size_t words() const { return lists_.size() * words_of_list + data_.size(); }
     void write(uint32_t* to) const // [words()]
     {

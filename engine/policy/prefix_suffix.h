@@ -19,6 +19,16 @@ public:
             std::iota(dropped[h].begin(), dropped[h].end(), prefix_);
         }
     }
+    bool plans() const override { return true; }
+    void plan(int32_t, std::span<const ListCut> heads, EvictionPlan& plan) override
+    {
+        for (size_t h = 0; h < heads.size(); ++h) {
+            kernels::ListPlan& list = plan.list(h);
+            list.leaving = heads[h].excess();
+            const bool shared = h > 0 && list.leaving == plan.list(0).leaving;
+            list.data = shared ? plan.list(0).data : plan.add_range(prefix_, list.leaving);
+        }
+    }
 
 private:
     uint32_t prefix_;

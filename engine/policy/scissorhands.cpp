@@ -17,13 +17,24 @@ public:
     bool reads_shaped() const override { return true; }
     void select(int32_t layer, std::span<const ListCut> heads, std::vector<std::vector<uint32_t>>& dropped) override
     {
-        lowered_.assign(heads.begin(), heads.end());
-        for (ListCut& list : lowered_)
-            if (list.excess() > 0) list.budget -= std::min(less_, list.budget);
-        best_.select(layer, lowered_, dropped);
+        best_.select(layer, lowered(heads), dropped);
+    }
+    bool plans() const override { return best_.plans(); }
+    kernels::SelectionRule rule() const override { return best_.rule(); }
+    void plan(int32_t layer, std::span<const ListCut> heads, EvictionPlan& plan) override
+    {
+        best_.plan(layer, lowered(heads), plan);
     }
 
 private:
+    std::span<const ListCut> lowered(std::span<const ListCut> heads)
+    {
+        lowered_.assign(heads.begin(), heads.end());
+        for (ListCut& list : lowered_)
+            if (list.excess() > 0) list.budget -= std::min(less_, list.budget);
+        return lowered_;
+    }
+
     uint32_t less_;
     TopK best_;
     std::vector<ListCut> lowered_; // scratch

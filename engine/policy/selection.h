@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "engine/policy/eviction_plan.h"
 #include "engine/policy/protect.h"
 #include "engine/policy/score.h"
 #include "engine/policy/state_bytes.h"
@@ -52,6 +53,12 @@ public:
     // most `budget` stay. Called in stream order within a layer.
     virtual void select(int32_t layer, std::span<const ListCut> heads,
                         std::vector<std::vector<uint32_t>>& dropped) = 0;
+    // Whether plan may come instead of select, for a backend that compares scores by `rule` (kernels/eviction.h;
+    // its score and what axis C makes of it are the policy's). Both leave the same state. `heads` have sizes, ends,
+    // slots and budgets, but no score; `plan` is reset to their sizes.
+    virtual bool plans() const { return false; }
+    virtual kernels::SelectionRule rule() const { return {}; }
+    virtual void plan(int32_t /*layer*/, std::span<const ListCut> /*heads*/, EvictionPlan& /*plan*/) {}
     // Of the last select, in entries, per head; or empty.
     virtual std::span<const std::vector<Merge>> merges() const { return {}; }
 

@@ -39,6 +39,7 @@ set(POLICY_SOURCES
     policy/survivors.cpp
     policy/threshold_budget.cpp
     policy/tile_selection.cpp
+    policy/tile_waves.cpp
     policy/top_k.cpp
     policy/tova.cpp
     policy/tree_parameters.cpp

@@ -15,6 +15,8 @@ public:
 
     // False: the same entries leave every head's list.
     virtual bool reads_scores() const = 0;
+    // As a backend does it (kernels/eviction.h), but for the places of a tile. Given: no score is read.
+    virtual kernels::SelectionRule rule() const { return {}; }
     // entries[place] is the rank standing at a place of `tile`. Moves the survivors to the tile's first places and
     // appends the others to `dropped`.
     virtual void thin(int32_t layer, std::span<const uint32_t> tile, const ScoreView& score,
@@ -25,6 +27,7 @@ public:
 class HigherScore final : public Survivors {
 public:
     bool reads_scores() const override { return true; }
+    kernels::SelectionRule rule() const override { return {.select = kernels::SelectRule::Tiles, .kept = 1}; }
     void thin(int32_t layer, std::span<const uint32_t> tile, const ScoreView& score, std::span<uint32_t> entries,
               std::vector<uint32_t>& dropped) const override;
 };
@@ -35,6 +38,10 @@ public:
     explicit BestOfTile(uint32_t kept) : kept_(kept) {}
 
     bool reads_scores() const override { return true; }
+    kernels::SelectionRule rule() const override
+    {
+        return {.select = kernels::SelectRule::Tiles, .kept = static_cast<int32_t>(kept_), .ties_keep_older = true};
+    }
     void thin(int32_t layer, std::span<const uint32_t> tile, const ScoreView& score, std::span<uint32_t> entries,
               std::vector<uint32_t>& dropped) const override;
 

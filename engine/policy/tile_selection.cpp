@@ -12,33 +12,83 @@ TileSelection::TileSelection(std::unique_ptr<TileWalk> walk, std::shared_ptr<con
 {
 }
 
+size_t TileSelection::list_of(int32_t layer, std::span<const ListCut> heads, size_t head) const
+{
+    const auto at = static_cast<size_t>(layer);
+    return walks_ == Walks::PerList ? at * heads.size() + head : at;
+}
+
+bool TileSelection::is_walked([[maybe_unused]] std::span<const ListCut> heads, size_t head) const
+{
+    const bool shared = head > 0 && walks_ == Walks::PerLayer;
+    assert(!shared || (heads[head].excess() == heads[0].excess() && heads[head].slots == heads[0].slots));
+    return shared;
+}
+
 void TileSelection::select(int32_t layer, std::span<const ListCut> heads,
                            std::vector<std::vector<uint32_t>>& dropped)
 {
-    const auto first_list = static_cast<size_t>(layer) * (walks_ == Walks::PerList ? heads.size() : 1);
+    Leaving leaving = Leaving::Nobody;
     for (size_t h = 0; h < heads.size(); ++h) {
-        const bool shared = h > 0 && walks_ == Walks::PerLayer;
-        assert(!shared || (heads[h].excess() == heads[0].excess() && heads[h].slots == heads[0].slots));
-        if (shared && (!survivors_->reads_scores() || tiles_.empty())) {
+        const bool walked = is_walked(heads, h);
+        if (!walked) leaving = walk(list_of(layer, heads, h), heads[h]);
+        if (walked && (leaving != Leaving::OfTiles || !survivors_->reads_scores())) {
             dropped[h] = dropped[0];
-        } else if (shared || walk(first_list + h, heads[h], dropped[h])) {
+        } else if (leaving == Leaving::OfTiles) {
             thin(layer, heads[h], dropped[h]);
+        } else if (leaving == Leaving::Oldest) {
+            dropped[h].resize(heads[h].excess());
+            std::iota(dropped[h].begin(), dropped[h].end(), heads[h].first());
         }
     }
 }
 
-bool TileSelection::walk(size_t list, const ListCut& cut, std::vector<uint32_t>& dropped)
+kernels::SelectionRule TileSelection::rule() const
+{
+    kernels::SelectionRule rule = survivors_->rule();
+    rule.tile = static_cast<int32_t>(walk_->tile_size());
+    return rule;
+}
+
+void TileSelection::plan(int32_t layer, std::span<const ListCut> heads, EvictionPlan& plan)
+{
+    for (size_t h = 0; h < heads.size(); ++h) {
+        if (is_walked(heads, h))
+            plan.repeat(0, h);
+        else
+            plan_list(layer, heads[h], walk(list_of(layer, heads, h), heads[h]), h, plan);
+    }
+}
+
+void TileSelection::plan_list(int32_t layer, const ListCut& cut, Leaving leaving, size_t head, EvictionPlan& plan)
+{
+    kernels::ListPlan& list = plan.list(head);
+    if (leaving == Leaving::Oldest) {
+        list.leaving = cut.excess();
+        list.data = plan.add_range(cut.first(), cut.excess());
+        list.given = 1;
+    } else if (leaving == Leaving::OfTiles && survivors_->reads_scores()) {
+        waves_.sort(tiles_, walk_->tile_size());
+        waves_.add_to(plan, list);
+        list.leaving = static_cast<uint32_t>(waves_.tiles() * (walk_->tile_size() - survivors_->rule().kept));
+    } else if (leaving == Leaving::OfTiles) {
+        given_.clear();
+        thin(layer, cut, given_);
+        list.leaving = static_cast<uint32_t>(given_.size());
+        list.data = plan.add(given_);
+    }
+}
+
+TileSelection::Leaving TileSelection::walk(size_t list, const ListCut& cut)
 {
     tiles_.clear();
-    if (cut.excess() == 0) return false;
+    if (cut.excess() == 0) return Leaving::Nobody;
     if (cut.slots == 0) {
-        dropped.resize(cut.excess());
-        std::iota(dropped.begin(), dropped.end(), cut.first());
         walk_->leave(list, cut.excess());
-        return false;
+        return Leaving::Oldest;
     }
     walk_->walk(list, {.size = cut.size(), .budget = cut.budget, .first = cut.first(), .slots = cut.slots}, tiles_);
-    return true;
+    return Leaving::OfTiles;
 }
 
 void TileSelection::thin(int32_t layer, const ListCut& list, std::vector<uint32_t>& dropped)

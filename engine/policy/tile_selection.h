@@ -7,6 +7,7 @@
 #include "engine/policy/selection.h"
 #include "engine/policy/survivors.h"
 #include "engine/policy/tile_walk.h"
+#include "engine/policy/tile_waves.h"
 
 namespace palimpsest::engine {
 
@@ -22,12 +23,21 @@ public:
 
     void select(int32_t layer, std::span<const ListCut> heads,
                 std::vector<std::vector<uint32_t>>& dropped) override;
+    bool plans() const override { return true; }
+    kernels::SelectionRule rule() const override;
+    void plan(int32_t layer, std::span<const ListCut> heads, EvictionPlan& plan) override;
     void save(StateWriter& out) const override { walk_->save(out); }
     void load(StateReader& in) override { walk_->load(in); }
     std::unique_ptr<Selection> clone() const override;
 
 private:
-    bool walk(size_t list, const ListCut& cut, std::vector<uint32_t>& dropped); // false: nobody meets
+    enum class Leaving : uint8_t { Nobody, Oldest, OfTiles };
+
+    size_t list_of(int32_t layer, std::span<const ListCut> heads, size_t head) const;
+    // True if the walk of the layer's first list was that of this one, too.
+    bool is_walked(std::span<const ListCut> heads, size_t head) const;
+    Leaving walk(size_t list, const ListCut& cut);
+    void plan_list(int32_t layer, const ListCut& cut, Leaving leaving, size_t head, EvictionPlan& plan);
     void thin(int32_t layer, const ListCut& list, std::vector<uint32_t>& dropped);
 
     std::unique_ptr<TileWalk> walk_;
@@ -35,6 +45,8 @@ private:
     Walks walks_;
     std::vector<uint32_t> tiles_;   // of the lists at hand
     std::vector<uint32_t> entries_; // [size of the list], set at the places of tiles_ only
+    TileWaves waves_;               // of tiles_
+    std::vector<uint32_t> given_;   // scratch: what leaves a list without a score being read
 };
 
 } // namespace palimpsest::engine

@@ -38,6 +38,16 @@ void TopK::select(int32_t, std::span<const ListCut> heads, std::vector<std::vect
         if (heads[h].excess() > 0) drop_worst(heads[h], dropped[h]);
 }
 
+void TopK::plan(int32_t, std::span<const ListCut> heads, EvictionPlan& plan)
+{
+    for (size_t h = 0; h < heads.size(); ++h) {
+        kernels::ListPlan& list = plan.list(h);
+        list.leaving = heads[h].excess();
+        list.first = heads[h].first();
+        list.end = heads[h].end();
+    }
+}
+
 void NestedTopK::select(int32_t layer, std::span<const ListCut> heads, std::vector<std::vector<uint32_t>>& dropped)
 {
     below_.resize(heads.size());

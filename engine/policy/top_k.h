@@ -17,6 +17,9 @@ public:
     bool reads_shaped() const override { return true; }
     void select(int32_t layer, std::span<const ListCut> heads,
                 std::vector<std::vector<uint32_t>>& dropped) override;
+    bool plans() const override { return true; }
+    kernels::SelectionRule rule() const override { return {.select = kernels::SelectRule::Lowest}; }
+    void plan(int32_t layer, std::span<const ListCut> heads, EvictionPlan& plan) override;
 
 private:
     void drop_worst(const ListCut& list, std::vector<uint32_t>& dropped);

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "engine/eval/token_loss.h"
+#include "engine/session/resident_step.h"
 #include "engine/session/session_step.h"
 #include "kernels/base/error.h"
 
@@ -37,10 +38,10 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions& optio
 Session::Session(std::shared_ptr<const Model> model, SessionSetup setup)
     : model_(std::move(model)), options_(std::move(setup.options)), given_(options_.policy),
       policy_(std::move(setup.policy)), cache_(cache_shape(*model_, options_, *policy_, 0), model_->backend()),
-      transformer_(*model_, transformer_shape(cache_.shape(), options_, *policy_, 0)),
-      step_(std::make_unique<Step>(*this)), sampler_(options_.sampler)
+      transformer_(*model_, transformer_shape(cache_.shape(), options_, *policy_, 0)), sampler_(options_.sampler)
 {
     options_.policy = policy_->resolved();
+    make_step();
 }
 
 Session::Session(const Session& other, KvCache cache)
@@ -48,14 +49,40 @@ Session::Session(const Session& other, KvCache cache)
       cache_(std::move(cache)),
       transformer_(*model_, transformer_shape(cache_.shape(), options_, *policy_,
                                               static_cast<int32_t>(other.probe_tokens_.size()))),
-      step_(std::make_unique<Step>(*this)), sampler_(other.sampler_), probe_tokens_(other.probe_tokens_),
-      logits_(other.logits_), has_logits_(other.has_logits_), last_token_(other.last_token_),
-      tokens_seen_(other.tokens_seen_), steps_seen_(other.steps_seen_), evicted_(other.evicted_)
+      sampler_(other.sampler_), probe_tokens_(other.probe_tokens_), logits_(other.logits_),
+      has_logits_(other.has_logits_), last_token_(other.last_token_), tokens_seen_(other.tokens_seen_),
+      steps_seen_(other.steps_seen_), evicted_(other.evicted_)
 {
+    make_step();
     if (policy_->retrieval()) transformer_.bound_pages(cache_);
 }
 
 Session::~Session() = default;
+
+void Session::make_step()
+{
+    step_ = cache_.resident() ? nullptr : std::make_unique<Step>(*this);
+    resident_step_ = cache_.resident() ? std::make_unique<ResidentStep>(*this) : nullptr;
+}
+
+LayerStep& Session::step()
+{
+    if (resident_step_) return *resident_step_;
+    return *step_;
+}
+
+void Session::settle()
+{
+    if (!cache_.resident()) return;
+    transformer_.deliver(cache_);
+    cache_.settle();
+}
+
+RetentionMap Session::retention()
+{
+    settle();
+    return RetentionMap::of(cache_, tokens_seen_);
+}
 
 void Session::check_tokens(std::span<const TokenId> tokens) const
 {
@@ -86,9 +113,13 @@ bool Session::finish(const FeedOptions& options)
 
 void Session::end_reading()
 {
+    settle();
     cache_.straighten();
     policy_->end_reading();
-    step_->end_reading();
+    if (resident_step_)
+        resident_step_->end_reading();
+    else
+        step_->end_reading();
 }
 
 void Session::set_probe(std::vector<TokenId> tokens)
@@ -127,10 +158,12 @@ try {
         // loss, and if the next rows are taken back.
         const bool may_be_taken_back = layers_first && options.stop.stop_possible();
         if ((options.loss || may_be_taken_back) && tokens_seen_ > 0) compute_logits();
-        if (!transformer_.prefill(batch, chunks, tokens_seen_, probe_tokens_, cache_, *step_, options.stop)) {
+        settle();
+        if (!transformer_.prefill(batch, chunks, tokens_seen_, probe_tokens_, cache_, step(), options.stop)) {
             pending_.clear();
             return false;
         }
+        cache_.settle();
         if (options.loss) report_losses(batch, options);
         has_logits_ = false;
         last_token_ = batch.back();
@@ -164,7 +197,7 @@ void Session::set_pins(const Pins& pins)
     const CacheShape shape = cache_shape(*model_, options_, *policy, probe_rows);
     // What a retrieving policy reads is less by the pinned tokens, too.
     if (shape.list_budget != cache_.shape().list_budget || shape.total_slots != cache_.shape().total_slots ||
-        policy->retrieval())
+        shape.resident != cache_.shape().resident || policy->retrieval())
         rebuild(*policy, probe_rows, list_lengths());
     policy_ = std::move(policy);
     options_.policy = policy_->resolved();
@@ -183,6 +216,7 @@ std::vector<int32_t> Session::list_lengths() const
 void Session::rebuild(const Policy& policy, int32_t probe_rows, std::span<const int32_t> list_lengths)
 {
     if (tokens_seen_ > 0) compute_logits(); // of rows that go with the forward pass
+    settle();
     CacheShape shape = cache_shape(*model_, options_, policy, probe_rows);
     int64_t held = 0;
     for (size_t i = 0; i < list_lengths.size(); ++i) {
@@ -195,10 +229,12 @@ void Session::rebuild(const Policy& policy, int32_t probe_rows, std::span<const 
     if (policy.retrieval()) transformer.bound_pages(cache);
     cache_ = std::move(cache);
     transformer_ = std::move(transformer);
+    make_step();
 }
 
-double Session::held(const TokenRange& range) const
+double Session::held(const TokenRange& range)
 {
+    settle();
     const auto last = static_cast<uint32_t>(std::min<uint64_t>(range.last, tokens_seen_));
     if (range.first >= last) return 0;
     const CacheShape& shape = cache_.shape();
@@ -352,7 +388,11 @@ std::optional<int64_t> Session::replay(std::span<const TokenId> tokens, bool end
 void Session::decode(TokenId token)
 {
     check_room(1, 0);
-    transformer_.decode(token, tokens_seen_, cache_, *step_);
+    if (resident_step_) {
+        transformer_.deliver(cache_);
+        if (!observer_) resident_step_->plan_token();
+    }
+    transformer_.decode(token, tokens_seen_, cache_, step());
     sampler_.accept(token);
     has_logits_ = false;
     last_token_ = token;
@@ -377,6 +417,7 @@ Telemetry Session::telemetry() const
 std::unique_ptr<Session> Session::fork()
 {
     if (tokens_seen_ > 0 || !pending_.empty()) logits();
+    settle();
     return std::unique_ptr<Session>(new Session(*this, cache_.clone()));
 }
 

@@ -108,7 +108,7 @@ public:
     const std::vector<float>& logits();
 
     uint64_t tokens_seen() const { return tokens_seen_; } // computed; pending ones not counted
-    RetentionMap retention() const { return RetentionMap::of(cache_, tokens_seen_); }
+    RetentionMap retention();
     Telemetry telemetry() const;
 
     std::unique_ptr<Session> fork(); // finishes an incomplete chunk; costs one copy of the cache
@@ -130,17 +130,21 @@ public:
     void check_pins(const Pins& pins) const { policy_beside(pins); } // Usage as set_pins does, changes nothing
     const Pins& pins() const { return options_.pins; }
     // How many of the (layer, KV head, token) triples of a range are held, of those that were read.
-    double held(const TokenRange& range) const;
+    double held(const TokenRange& range);
 
     void set_fade_sink(FadeSink sink) { fade_sink_ = std::move(sink); }
     void set_observer(std::function<void(const Selection&)> observer) { observer_ = std::move(observer); }
 
 private:
     class Step;
+    class ResidentStep;
     class TakeBack;
     Session(std::shared_ptr<const Model> model, SessionSetup setup);
     Session(const Session& other, KvCache cache);
 
+    LayerStep& step();
+    void make_step();
+    void settle(); // the host's lists, where the backend evicts
     bool run(int64_t tokens, const FeedOptions& options);
     void decode(TokenId token);
     void end_reading();
@@ -166,6 +170,7 @@ private:
     KvCache cache_;
     Transformer transformer_;
     std::unique_ptr<Step> step_;
+    std::unique_ptr<ResidentStep> resident_step_; // of a resident cache, instead
     Sampler sampler_;
     std::vector<TokenId> pending_;
     std::vector<TokenId> probe_tokens_;

@@ -201,7 +201,9 @@ CacheShape cache_shape(const Model& model, const SessionOptions& options, const 
                      .with_signals = needs.any(),
                      .moments_each = needs.head_moments ? 2 * model.head_shape().group() : 0,
                      .list_budget = {},
-                     .total_slots = policy.total_budget()};
+                     .total_slots = policy.total_budget(),
+                     .resident = model.backend().selects() && policy.plans(),
+                     .rows_at_once = options.rows_at_once};
     for (int32_t l = 0; l < c.layers; ++l)
         for (int32_t h = 0; h < c.kv_heads; ++h)
             shape.list_budget.push_back(policy.list_budget(l, h));
@@ -216,6 +218,7 @@ TransformerShape transformer_shape(const CacheShape& cache, const SessionOptions
     return {.positions = options.positions,
             .max_rows = options.rows_at_once + chunks * probe_rows,
             .max_ranks = longest + cache.staged_rows,
+            .resident = cache.resident,
             .layers_first = cache.stage_every_layer,
             .couples_layers = policy.couples_layers(),
             .signals = policy.signals(),

@@ -129,22 +129,16 @@ uint64_t Session::largest_lists(const Model& model, const SessionState& state)
     return slots * token_bytes + static_cast<uint64_t>(c.vocabulary) * sizeof(float);
 }
 
-// Takes the token that was just fed out of every list again.
+// Takes the token that was just fed out of every list again: the row it was written to stays the next free one.
 class Session::TakeBack final : public LayerStep {
 public:
-    explicit TakeBack(KvCache& cache) : cache_(cache), last_(static_cast<size_t>(cache.shape().heads.kv_heads)) {}
+    explicit TakeBack(KvCache& cache) : cache_(cache) {}
 
     void attended(int32_t, int32_t, int32_t, int32_t, const kernels::SignalRequest&) override {}
-    void evict(int32_t layer, int32_t, int32_t, kernels::Phase) override
-    {
-        for (size_t h = 0; h < last_.size(); ++h)
-            last_[h] = {static_cast<uint32_t>(cache_.list(layer, static_cast<int32_t>(h)).size()) - 1};
-        cache_.evict_token(layer, last_);
-    }
+    void evict(int32_t layer, int32_t, int32_t, kernels::Phase) override { cache_.take_back(layer, 1); }
 
 private:
     KvCache& cache_;
-    std::vector<std::vector<uint32_t>> last_;
 };
 
 Probe Session::restore_probe()
@@ -153,6 +147,7 @@ Probe Session::restore_probe()
     Probe result;
     if (tokens_seen_ == 0 || !has_room(1, 0)) return result;
     compute_logits(); // the probe overwrites what they are computed from
+    settle();
     TakeBack take_back(cache_);
     transformer_.decode(last_token_, tokens_seen_, cache_, take_back);
     std::vector<float> logits;
@@ -174,6 +169,7 @@ Probe Session::restore_probe()
 SessionState Session::state()
 {
     if (tokens_seen_ > 0) compute_logits();
+    settle();
     SessionState state{.model_fingerprint = model_->fingerprint(),
                        .simd_target = model_->backend().simd_target(),
                        .policy = options_.policy,
@@ -199,7 +195,7 @@ SessionState Session::state()
     for (int32_t l = 0; l < cache_.shape().layers; ++l)
         for (int32_t h = 0; h < cache_.shape().heads.kv_heads; ++h) {
             ListAtRest& list = state.lists.emplace_back();
-            list.tokens = cache_.list(l, h);
+            list.tokens = cache_.tokens(l, h);
             cache_.read(l, h, list.keys, list.values);
         }
     return state;

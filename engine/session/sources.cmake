@@ -4,4 +4,5 @@ set(SESSION_SOURCES
     session/session.cpp
     session/session_setup.cpp
     session/session_state.cpp
+    session/resident_step.cpp
     session/session_step.cpp)

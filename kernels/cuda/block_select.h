@@ -35,23 +35,29 @@ __device__ inline float block_max(float x)
     return block_reduce<threads>(x, [](float a, float b) { return fmaxf(a, b); });
 }
 
-// What the threads before this one brought, summed.
+// What the threads before this one brought, summed; and what all of them did. REQUIRES: a block of `threads`, whole
+// warps.
 template<int threads>
-__device__ inline uint32_t block_sum_before(uint32_t x)
+__device__ inline uint32_t block_sum_before(uint32_t x, uint32_t* all = nullptr)
 {
-    __shared__ uint32_t sums[threads];
-    const auto self = static_cast<int>(threadIdx.x);
-    sums[self] = x;
-    __syncthreads();
-    for (int reach = 1; reach < threads; reach *= 2) {
-        const uint32_t before = self >= reach ? sums[self - reach] : 0;
-        __syncthreads();
-        sums[self] += before;
-        __syncthreads();
+    constexpr int warps = threads / warp_lanes;
+    __shared__ uint32_t of_warps[warps];
+    const auto self = static_cast<int>(threadIdx.x), lane = self % warp_lanes;
+    uint32_t upto = x;
+    for (int reach = 1; reach < warp_lanes; reach *= 2) {
+        const uint32_t before = __shfl_up_sync(all_lanes, upto, static_cast<unsigned>(reach));
+        if (lane >= reach) upto += before;
     }
-    const uint32_t upto = sums[self];
+    if (lane == warp_lanes - 1) of_warps[self / warp_lanes] = upto;
     __syncthreads();
-    return upto - x;
+    uint32_t before_warp = 0, sum = 0;
+    for (int warp = 0; warp < warps; ++warp) {
+        if (warp == self / warp_lanes) before_warp = sum;
+        sum += of_warps[warp];
+    }
+    __syncthreads(); // before another call writes
+    if (all) *all = sum;
+    return before_warp + upto - x;
 }
 
 // The largest t with holds(t), bit by bit from `top_bit` down; 0 if there is none. REQUIRES: what holds for t holds

@@ -130,6 +130,14 @@ void CudaBackend::gather(const GatherArgs& args)
 {
     cuda::gather(args, context());
 }
+void CudaBackend::accumulate(const AccumulateArgs& args)
+{
+    cuda::accumulate(args, context());
+}
+void CudaBackend::evict(const EvictArgs& args)
+{
+    cuda::evict(args, context());
+}
 
 void* CudaBackend::allocate(size_t bytes)
 {

@@ -35,6 +35,8 @@ public:
     void drop(const DropArgs& args) override;
     void straighten(const StraightenArgs& args) override;
     void gather(const GatherArgs& args) override;
+    void accumulate(const AccumulateArgs& args) override;
+    void evict(const EvictArgs& args) override;
 
 private:
     // The context, with its device current on the caller's thread. Throws Error once the device has failed.

@@ -44,7 +44,9 @@ enum class ScratchUse {
     ReadRanks,
     RowStatistics,
     MovedRows, // straighten, gather
-    Workspace, // of the matrix library
+    EvictionScores,
+    EvictionRanks, // and bits of ranks
+    Workspace,     // of the matrix library
     Count
 };
 

@@ -19,6 +19,9 @@ void attend(const AttendArgs& args, CudaContext& context);              // prefi
 void decode_attend(const DecodeAttendArgs& args, CudaContext& context); // decode_attention.cu
 void bound_pages(const BoundPagesArgs& args, CudaContext& context);     // page_bounds.cu
 
+void accumulate(const AccumulateArgs& args, CudaContext& context); // accumulate.cu
+void evict(const EvictArgs& args, CudaContext& context);           // eviction.cu
+
 void compact(const CompactArgs& args, CudaContext& context); // kv_rows.cu, as all below
 void drop(const DropArgs& args, CudaContext& context);
 void straighten(const StraightenArgs& args, CudaContext& context);

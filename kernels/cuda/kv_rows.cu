@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/cuda/device.h"
+#include "kernels/cuda/free_rows.h"
 
 namespace palimpsest::kernels::cuda {
 namespace {
@@ -77,8 +78,8 @@ struct ListRanks {
 };
 
 struct SentRanks {
-    const ListRanks* lists; // [heads]
-    const uint32_t* ranks;
+    const ListRanks* lists = nullptr; // [heads]
+    const uint32_t* ranks = nullptr;
 };
 
 // Ranks of all lists of a layer, sent in one piece. Kept between calls, so that a decoded token allocates nothing.
@@ -129,6 +130,34 @@ struct Staged {
     int64_t capacity;
 };
 
+// How many of the kept ranks are in place: they ascend, so those are a prefix.
+__host__ __device__ int32_t in_place(const uint32_t* kept, int32_t count)
+{
+    int32_t low = 0, high = count;
+    while (low < high) {
+        const int32_t middle = low + (high - low) / 2;
+        if (kept[middle] == static_cast<uint32_t>(middle))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+// Ranks that the host has not seen come with their first one, in place or not.
+constexpr int32_t not_known = -1;
+
+__device__ ListRanks without_prefix(const SentRanks& kept, int64_t head)
+{
+    ListRanks list = kept.lists[head];
+    if (list.first != not_known) return list;
+    const int32_t staying = list.count < list.used ? list.count : list.used; // staged rows never are in place
+    list.first = in_place(kept.ranks + list.begin, staying);
+    list.begin += list.first;
+    list.count -= list.first;
+    return list;
+}
+
 // Ranks[begin + i] of `kept` ++ chunk become rank first + i. A block per column, keys or values, list.
 template<class Vector>
 __global__ void __launch_bounds__(block_threads)
@@ -138,7 +167,7 @@ __global__ void __launch_bounds__(block_threads)
     const bool of_values = blockIdx.y == 1;
     const int vector = Part::vector();
     const int64_t head = blockIdx.z;
-    const ListRanks moved = kept.lists[head];
+    const ListRanks moved = without_prefix(kept, head);
     const Vector* chunk = (of_values ? staged.values : staged.keys) + head * staged.capacity * rows.vectors;
     for (int tile = 0; tile < moved.count; tile += Part::tile) {
         Vector held[tile_moves];
@@ -161,20 +190,6 @@ __global__ void __launch_bounds__(block_threads)
     }
 }
 
-// How many of the kept ranks are in place: they ascend, so those are a prefix.
-int32_t in_place(const uint32_t* kept, int32_t count)
-{
-    int32_t low = 0, high = count;
-    while (low < high) {
-        const int32_t middle = low + (high - low) / 2;
-        if (kept[middle] == static_cast<uint32_t>(middle))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 // ---- drop
 
 // The rank of the survivor that has `survivor` others below it.
@@ -189,19 +204,6 @@ __device__ int64_t survivor_rank(const uint32_t* dropped, int32_t count, int64_t
             high = middle;
     }
     return survivor + low;
-}
-
-// Where dropping one rank after the other would leave the row of dropped[i]. Survivors go before the rows dropped
-// so far by changing places with the first of these: while j + 1 are dropped, a row that survivor p takes the place
-// of goes to p + j + 1.
-__device__ int64_t place_behind(const uint32_t* dropped, int32_t count, int32_t used, int32_t i)
-{
-    int64_t place = dropped[i];
-    for (int64_t j = i; j < count; ++j) {
-        const int64_t end = (j + 1 < count ? static_cast<int64_t>(dropped[j + 1]) : used) - (j + 1);
-        if (place < end) place += (end - place + j) / (j + 1) * (j + 1);
-    }
-    return place;
 }
 
 // One block takes ranks out of one list. `rows` holds the rows of the dropped ranks meanwhile.
@@ -332,9 +334,8 @@ void straighten_lists(const StraightenArgs& args, CudaContext& context, const in
     launch(context, shape, put_kernel<Vector>, rows, used, first, from, gathered, most_used);
 }
 
-} // namespace
-
-void compact(const CompactArgs& args, CudaContext& context)
+// The ranks that do not stay in place; nothing if all do.
+SentRanks sent_ranks(const CompactArgs& args, CudaContext& context)
 {
     static thread_local RankPacker packer;
     const int64_t heads = args.shape.kv_heads;
@@ -345,8 +346,26 @@ void compact(const CompactArgs& args, CudaContext& context)
         const int32_t first = in_place(kept, std::min(count, used)); // staged rows never are
         packer.add(head, first, used, {kept + first, kept + count});
     }
-    if (packer.count() == 0) return;
-    const SentRanks kept = packer.send(context, ScratchUse::MovedRows);
+    return packer.count() == 0 ? SentRanks{} : packer.send(context, ScratchUse::MovedRows);
+}
+
+SentRanks resident_ranks(const CompactArgs& args, CudaContext& context)
+{
+    static thread_local std::vector<ListRanks> lists;
+    lists.clear();
+    for (int64_t head = 0; head < args.shape.kv_heads; ++head)
+        lists.push_back({static_cast<int32_t>(head * args.kept_stride), not_known, args.kept_count[head],
+                         args.lists.used[head]});
+    return {context.send(std::span<const ListRanks>(lists)), args.resident_kept};
+}
+
+} // namespace
+
+void compact(const CompactArgs& args, CudaContext& context)
+{
+    const SentRanks kept = args.resident_kept ? resident_ranks(args, context) : sent_ranks(args, context);
+    if (kept.lists == nullptr) return;
+    const int64_t heads = args.shape.kv_heads;
     with_vector(row_bytes(args.pool.type, args.shape.head_dim), [&]<class Vector>(Vector) {
         const auto rows = paged_rows<Vector>(args.shape, args.pool, args.lists);
         const Staged<Vector> staged{reinterpret_cast<const Vector*>(args.staging.keys),

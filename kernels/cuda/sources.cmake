@@ -1,5 +1,6 @@
 # Everything of the CUDA backend but the plugin's edge: the plugin and the tests that run kernels on the CPU share it.
 set(CUDA_BACKEND_SOURCES
+    accumulate.cu
     cublaslt_library.cpp
     cuda_backend.cpp
     cuda_context.cpp
@@ -10,6 +11,8 @@ set(CUDA_BACKEND_SOURCES
     dequantise.cu
     device_memory.cpp
     embed.cu
+    eviction.cu
+    eviction_scores.cu
     gemm.cu
     gemv.cu
     kv_rows.cu

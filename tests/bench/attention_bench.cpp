@@ -82,7 +82,11 @@ public:
     Rotation rotation() const { return {{table.data<float>(), stride, shape.head_dim}, false}; }
     KvLists lists() const
     {
-        return {pages.data<uint32_t>(), stride / page_rows, used.data(), order.data<uint32_t>(), stride};
+        return {.pages = pages.data<uint32_t>(),
+                .page_stride = stride / page_rows,
+                .used = used.data(),
+                .order = order.data<uint32_t>(),
+                .order_stride = stride};
     }
     KvPool pool() const { return {DType::F16, keys.data(), values.data()}; }
 

@@ -212,8 +212,11 @@ public:
     KvLists lists(int layer) const
     {
         const int64_t list = int64_t{layer} * shape.kv_heads;
-        return {pages.data() + list * pages_per_list, pages_per_list, used.data(), order.data() + list * stride,
-                stride};
+        return {.pages = pages.data() + list * pages_per_list,
+                .page_stride = pages_per_list,
+                .used = used.data(),
+                .order = order.data() + list * stride,
+                .order_stride = stride};
     }
     SignalRequest signals(Signals wanted) const
     {

@@ -337,6 +337,11 @@ void set_order(Order order)
     scheduler().order = order;
 }
 
+Order current_order()
+{
+    return scheduler().order;
+}
+
 void run(const Grid& grid, void (*body)(const void*), const void* arguments)
 {
     static std::mutex one_at_a_time;

@@ -27,6 +27,7 @@ public:
 // Which threads and blocks come first where CUDA leaves it open. Results must be the same in both.
 enum class Order { Ascending, Descending };
 void set_order(Order order);
+Order current_order();
 
 struct Grid {
     dim3 blocks, threads;

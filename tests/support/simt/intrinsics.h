@@ -208,6 +208,10 @@ inline double __dmul_rn(double x, double y)
 {
     return x * y;
 }
+inline double __ddiv_rn(double x, double y)
+{
+    return x / y;
+}
 inline int __float2int_rn(float x)
 {
     return static_cast<int>(lrintf(x));
@@ -240,6 +244,10 @@ inline int __float_as_int(float x)
 inline float __int_as_float(int x)
 {
     return std::bit_cast<float>(x);
+}
+inline long long __double_as_longlong(double x)
+{
+    return std::bit_cast<long long>(x);
 }
 
 // c + the four products of signed bytes.

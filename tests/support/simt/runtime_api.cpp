@@ -10,11 +10,14 @@
 #include <utility>
 
 #include "tests/support/simt/device_memory.h"
-
-struct SimtStream {};
-struct SimtEvent {};
+#include "tests/support/simt/stream_capture.h"
 
 namespace {
+
+using simt::refuse_any_capture;
+using simt::refuse_capture_of;
+using simt::remember;
+using simt::submit;
 
 constexpr int usual_shared = 48 * 1024;
 
@@ -41,33 +44,24 @@ Device& device()
     return *one;
 }
 
-cudaError_t remember(cudaError_t status)
-{
-    if (status != cudaSuccess) device().last = status;
-    return status;
-}
-
-// What every call that can fail begins with. What is out of memory fails once, all else fails from then on.
-cudaError_t enter(bool allocates = false)
-{
-    Device& on = device();
-    ++on.calls;
-    if (!on.failure) return cudaSuccess;
-    const bool once = on.failure->error == cudaErrorMemoryAllocation;
-    if (once && !allocates) return cudaSuccess;
-    if (on.failure->calls_left > 0) {
-        --on.failure->calls_left;
-        return cudaSuccess;
-    }
-    const cudaError_t error = on.failure->error;
-    if (once) on.failure.reset();
-    return remember(error);
-}
-
 size_t free_bytes()
 {
     const size_t taken = device().memory.used() + device().withheld;
     return simt::DeviceMemory::total - std::min(simt::DeviceMemory::total, taken);
+}
+
+cudaError_t fail_this_call(bool allocates)
+{
+    std::optional<Failure>& failure = device().failure;
+    const bool once = failure->error == cudaErrorMemoryAllocation;
+    if (once && !allocates) return cudaSuccess;
+    if (failure->calls_left > 0) {
+        --failure->calls_left;
+        return cudaSuccess;
+    }
+    const cudaError_t error = failure->error;
+    if (once) failure.reset();
+    return remember(error);
 }
 
 bool on_device(const void* data, size_t bytes)
@@ -89,7 +83,7 @@ template<class Handle>
 cudaError_t make(Handle** handle)
 {
     *handle = nullptr;
-    if (const cudaError_t failed = enter()) return failed;
+    if (const cudaError_t failed = simt::enter()) return failed;
     *handle = new Handle;
     return cudaSuccess;
 }
@@ -100,6 +94,40 @@ cudaError_t destroy(Handle* handle)
     if (!handle) return remember(cudaErrorInvalidValue);
     delete handle;
     return cudaSuccess;
+}
+
+bool lies_in(const std::map<void*, size_t>& owner, const void* data)
+{
+    auto after = owner.upper_bound(const_cast<void*>(data));
+    if (after == owner.begin()) return false;
+    --after;
+    return static_cast<const char*>(data) < static_cast<const char*>(after->first) + after->second;
+}
+
+// A copy that is captured is done by the device, which cannot reach what the host's pages hold.
+bool is_reached_by_device(const void* to, const void* from, cudaMemcpyKind kind)
+{
+    if (kind == cudaMemcpyHostToDevice) return lies_in(device().pinned, from);
+    if (kind == cudaMemcpyDeviceToHost) return lies_in(device().pinned, to);
+    return kind == cudaMemcpyDeviceToDevice;
+}
+
+cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind)
+{
+    if (!fits_kind(to, from, bytes, kind)) return remember(cudaErrorInvalidValue);
+    const simt::DeviceMemory::Access access(device().memory);
+    if (bytes) std::memmove(to, from, bytes);
+    return cudaSuccess;
+}
+
+cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
+                      cudaMemcpyKind kind)
+{
+    cudaError_t status = width > to_pitch || width > from_pitch ? remember(cudaErrorInvalidValue) : cudaSuccess;
+    for (size_t row = 0; row < height && status == cudaSuccess; ++row)
+        status = copy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch,
+                      width, kind);
+    return status;
 }
 
 cudaError_t attribute_of(cudaDeviceAttr attribute, int& value)
@@ -149,22 +177,36 @@ bool fits(const dim3& blocks, const dim3& threads)
 
 namespace simt {
 
+cudaError_t remember(cudaError_t status)
+{
+    if (status != cudaSuccess) device().last = status;
+    return status;
+}
+
 void set_device(const DeviceShape& shape)
 {
     device().shape = shape;
 }
 
 cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*body)(const void*),
-                   const void* arguments)
+                   std::shared_ptr<const void> arguments)
 {
-    if (const cudaError_t failed = enter()) return failed;
     if (!fits(config.gridDim, config.blockDim)) return remember(cudaErrorInvalidConfiguration);
     const auto opted_in = device().most_shared.find(kernel);
     const int most = opted_in == device().most_shared.end() ? usual_shared : opted_in->second;
     if (config.dynamicSmemBytes > static_cast<size_t>(most)) return remember(cudaErrorInvalidValue);
-    const DeviceMemory::Access access(device().memory);
-    run({config.gridDim, config.blockDim, config.dynamicSmemBytes}, body, arguments);
-    return cudaSuccess;
+    const Grid grid{config.gridDim, config.blockDim, config.dynamicSmemBytes};
+    return submit(config.stream, [=] {
+        const DeviceMemory::Access access(device().memory);
+        run(grid, body, arguments.get());
+        return cudaSuccess;
+    });
+}
+
+cudaError_t enter(bool allocates)
+{
+    ++device().calls;
+    return device().failure ? fail_this_call(allocates) : cudaSuccess;
 }
 
 void fail_after(uint64_t calls, cudaError_t error)
@@ -236,7 +278,7 @@ cudaError_t cudaGetDeviceCount(int* count)
 
 cudaError_t cudaSetDevice(int number)
 {
-    return number == 0 ? enter() : remember(cudaErrorInvalidDevice);
+    return number == 0 ? simt::enter() : remember(cudaErrorInvalidDevice);
 }
 
 cudaError_t cudaGetDevice(int* number)
@@ -270,7 +312,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int num
 
 cudaError_t cudaDeviceSynchronize()
 {
-    return enter();
+    if (const cudaError_t failed = simt::enter()) return failed;
+    return refuse_any_capture();
 }
 
 cudaError_t cudaDriverGetVersion(int* version)
@@ -289,13 +332,14 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total)
 {
     *total = simt::DeviceMemory::total;
     *free = free_bytes();
-    return enter();
+    return simt::enter();
 }
 
 cudaError_t cudaMalloc(void** data, size_t bytes)
 {
     *data = nullptr;
-    if (const cudaError_t failed = enter(true)) return failed;
+    if (const cudaError_t failed = simt::enter(true)) return failed;
+    if (const cudaError_t refused = refuse_any_capture()) return refused;
     if (bytes == 0) return cudaSuccess;
     if (bytes <= free_bytes()) *data = device().memory.take(bytes);
     return *data ? cudaSuccess : remember(cudaErrorMemoryAllocation);
@@ -303,13 +347,15 @@ cudaError_t cudaMalloc(void** data, size_t bytes)
 
 cudaError_t cudaFree(void* data)
 {
+    if (const cudaError_t refused = refuse_any_capture()) return refused;
     return !data || device().memory.give(data) ? cudaSuccess : remember(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaMallocHost(void** data, size_t bytes)
 {
     *data = nullptr;
-    if (const cudaError_t failed = enter(true)) return failed;
+    if (const cudaError_t failed = simt::enter(true)) return failed;
+    if (const cudaError_t refused = refuse_any_capture()) return refused;
     if (bytes == 0) return cudaSuccess;
     *data = ::operator new (bytes, std::align_val_t{256}, std::nothrow);
     if (!*data) return remember(cudaErrorMemoryAllocation);
@@ -325,6 +371,7 @@ cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned)
 
 cudaError_t cudaFreeHost(void* data)
 {
+    if (const cudaError_t refused = refuse_any_capture()) return refused;
     if (!data) return cudaSuccess;
     if (device().pinned.erase(data) == 0) return remember(cudaErrorInvalidValue);
     ::operator delete (data, std::align_val_t{256});
@@ -333,47 +380,47 @@ cudaError_t cudaFreeHost(void* data)
 
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind)
 {
-    if (const cudaError_t failed = enter()) return failed;
-    if (!fits_kind(to, from, bytes, kind)) return remember(cudaErrorInvalidValue);
-    const simt::DeviceMemory::Access access(device().memory);
-    if (bytes) std::memmove(to, from, bytes);
-    return cudaSuccess;
+    if (const cudaError_t failed = simt::enter()) return failed;
+    const cudaError_t refused = refuse_any_capture();
+    return refused == cudaSuccess ? copy(to, from, bytes, kind) : refused;
 }
 
-cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t)
+cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)
 {
-    return cudaMemcpy(to, from, bytes, kind);
+    if (simt::is_captured(stream) && !is_reached_by_device(to, from, kind)) return refuse_capture_of(stream);
+    return submit(stream, [=] { return copy(to, from, bytes, kind); });
 }
 
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                          size_t height, cudaMemcpyKind kind)
 {
-    if (width > to_pitch || width > from_pitch) return remember(cudaErrorInvalidValue);
-    for (size_t row = 0; row < height; ++row)
-        if (const cudaError_t failed = cudaMemcpy(static_cast<char*>(to) + row * to_pitch,
-                                                  static_cast<const char*>(from) + row * from_pitch, width, kind))
-            return failed;
-    return cudaSuccess;
+    if (const cudaError_t failed = simt::enter()) return failed;
+    const cudaError_t refused = refuse_any_capture();
+    return refused == cudaSuccess ? copy_rows(to, to_pitch, from, from_pitch, width, height, kind) : refused;
 }
 
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
-                              size_t height, cudaMemcpyKind kind, cudaStream_t)
+                              size_t height, cudaMemcpyKind kind, cudaStream_t stream)
 {
-    return cudaMemcpy2D(to, to_pitch, from, from_pitch, width, height, kind);
+    if (simt::is_captured(stream) && !is_reached_by_device(to, from, kind)) return refuse_capture_of(stream);
+    return submit(stream, [=] { return copy_rows(to, to_pitch, from, from_pitch, width, height, kind); });
 }
 
 cudaError_t cudaMemset(void* data, int value, size_t bytes)
 {
-    if (const cudaError_t failed = enter()) return failed;
-    if (!on_device(data, bytes)) return remember(cudaErrorInvalidValue);
-    const simt::DeviceMemory::Access access(device().memory);
-    if (bytes) std::memset(data, value, bytes);
-    return cudaSuccess;
+    if (const cudaError_t failed = simt::enter()) return failed;
+    const cudaError_t refused = refuse_any_capture();
+    return refused == cudaSuccess ? cudaMemsetAsync(data, value, bytes) : refused;
 }
 
-cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t)
+cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t stream)
 {
-    return cudaMemset(data, value, bytes);
+    return submit(stream, [=] {
+        if (!on_device(data, bytes)) return remember(cudaErrorInvalidValue);
+        const simt::DeviceMemory::Access access(device().memory);
+        if (bytes) std::memset(data, value, bytes);
+        return cudaSuccess;
+    });
 }
 
 cudaError_t cudaStreamCreate(cudaStream_t* stream)
@@ -388,22 +435,20 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned)
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
-    return destroy(stream);
+    const cudaError_t refused = refuse_capture_of(stream);
+    return refused == cudaSuccess ? destroy(stream) : refused;
 }
 
-cudaError_t cudaStreamSynchronize(cudaStream_t)
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    return enter();
+    if (const cudaError_t failed = simt::enter()) return failed;
+    return refuse_capture_of(stream);
 }
 
-cudaError_t cudaStreamQuery(cudaStream_t)
+cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
-    return enter();
-}
-
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned)
-{
-    return enter();
+    if (const cudaError_t failed = simt::enter()) return failed;
+    return refuse_capture_of(stream);
 }
 
 cudaError_t cudaEventCreate(cudaEvent_t* event)
@@ -421,19 +466,15 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
     return destroy(event);
 }
 
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t)
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    return enter();
+    if (const cudaError_t failed = simt::enter()) return failed;
+    return event->capture ? remember(cudaErrorCapturedEvent) : refuse_any_capture();
 }
 
-cudaError_t cudaEventSynchronize(cudaEvent_t)
+cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-    return enter();
-}
-
-cudaError_t cudaEventQuery(cudaEvent_t)
-{
-    return enter();
+    return cudaEventSynchronize(event);
 }
 
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t)

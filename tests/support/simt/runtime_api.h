@@ -1,9 +1,10 @@
-// The part of the CUDA runtime that the backend uses, on host memory. All is done when a call returns: streams and
-// events only have to be made and destroyed in pairs.
+// The part of the CUDA runtime that the backend uses, on host memory. All is done when a call returns, but what
+// captured streams keep. What a capture on a device would refuse is refused, and spoils the capture as there.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <tuple>
 #include <utility>
 
@@ -24,6 +25,7 @@ enum cudaError_t {
     cudaErrorECCUncorrectable = 214,
     cudaErrorInvalidPtx = 218,
     cudaErrorUnsupportedPtxVersion = 222,
+    cudaErrorIllegalState = 401,
     cudaErrorNotReady = 600,
     cudaErrorIllegalAddress = 700,
     cudaErrorLaunchOutOfResources = 701,
@@ -37,6 +39,13 @@ enum cudaError_t {
     cudaErrorLaunchFailure = 719,
     cudaErrorSystemNotReady = 802,
     cudaErrorSystemDriverMismatch = 803,
+    cudaErrorStreamCaptureUnsupported = 900,
+    cudaErrorStreamCaptureInvalidated = 901,
+    cudaErrorStreamCaptureMerge = 902,
+    cudaErrorStreamCaptureUnmatched = 903,
+    cudaErrorStreamCaptureUnjoined = 904,
+    cudaErrorStreamCaptureIsolation = 905,
+    cudaErrorCapturedEvent = 907,
     cudaErrorUnknown = 999,
 };
 
@@ -64,6 +73,18 @@ enum cudaDeviceAttr {
     cudaDevAttrMaxSharedMemoryPerBlockOptin
 };
 
+enum cudaStreamCaptureMode {
+    cudaStreamCaptureModeGlobal,
+    cudaStreamCaptureModeThreadLocal,
+    cudaStreamCaptureModeRelaxed
+};
+
+enum cudaStreamCaptureStatus {
+    cudaStreamCaptureStatusNone,
+    cudaStreamCaptureStatusActive,
+    cudaStreamCaptureStatusInvalidated
+};
+
 struct cudaDeviceProp {
     char name[256];
     size_t totalGlobalMem, sharedMemPerBlock, sharedMemPerBlockOptin, sharedMemPerMultiprocessor;
@@ -74,6 +95,9 @@ struct cudaDeviceProp {
 struct cudaLaunchAttribute;
 using cudaStream_t = struct SimtStream*;
 using cudaEvent_t = struct SimtEvent*;
+using cudaGraph_t = struct SimtGraph*;
+using cudaGraphExec_t = struct SimtGraphExec*;
+using cudaGraphNode_t = struct SimtGraphNode*;
 
 struct cudaLaunchConfig_t {
     dim3 gridDim, blockDim;
@@ -142,6 +166,15 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end);
 
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count); // only counts
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags = 0);
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
+cudaError_t cudaGraphDestroy(cudaGraph_t graph);
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
+
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value);
 
 namespace simt {
@@ -158,15 +191,19 @@ void set_device(const DeviceShape& shape);
 // only allocations are counted; otherwise that one and all after it.
 void fail_after(uint64_t calls, cudaError_t error);
 void stop_failing();
-uint64_t calls(); // so far
+uint64_t calls();                          // so far
+cudaError_t enter(bool allocates = false); // what every call that can fail begins with
 // Device memory is for kernels and copies alone (DeviceMemory::keep_host_out).
 void keep_host_out(bool out);
 // So much of the device's memory is another program's.
 void withhold(size_t bytes);
 
-// Refuses what a device would refuse; runs the grid.
+// What cudaGetLastError gives next.
+cudaError_t remember(cudaError_t status);
+
+// Refuses what a device would refuse; runs the grid, or keeps it for the graph of a captured stream.
 cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*body)(const void*),
-                   const void* arguments);
+                   std::shared_ptr<const void> arguments);
 
 template<class... Parameters>
 struct Call {
@@ -186,6 +223,8 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
                                Arguments&&... arguments)
 {
     static_assert((sizeof(Parameters) + ... + 0) <= 4096, "a kernel's parameters have 4 KiB");
-    const simt::Call<Parameters...> call{kernel, {static_cast<Parameters>(arguments)...}};
-    return simt::launch(*config, reinterpret_cast<const void*>(kernel), simt::Call<Parameters...>::make, &call);
+    using Call = simt::Call<Parameters...>;
+    const auto call = std::make_shared<const Call>(
+        Call{kernel, std::tuple<Parameters...>(static_cast<Parameters>(arguments)...)});
+    return simt::launch(*config, reinterpret_cast<const void*>(kernel), Call::make, call);
 }

@@ -103,7 +103,11 @@ public:
     KvPool pool() const { return {type, keys.data(), values.data()}; }
     KvLists view() const
     {
-        return {pages.data<uint32_t>(), page_stride, used.data(), order.data<uint32_t>(), order_stride};
+        return {.pages = pages.data<uint32_t>(),
+                .page_stride = page_stride,
+                .used = used.data(),
+                .order = order.data<uint32_t>(),
+                .order_stride = order_stride};
     }
     Staging staging() const { return {staged_keys.data(), staged_values.data(), order_stride}; }
     std::vector<uint32_t> order_of(size_t head) const

@@ -304,4 +304,251 @@ TEST_CASE("device memory is accounted for, begins as ones and is freed once")
     cudaGetLastError();
 }
 
+// Device memory for as long as it lives.
+class Words {
+public:
+    explicit Words(size_t count) : count_(count)
+    {
+        REQUIRE(cudaMalloc(&data_, count * 4) == cudaSuccess);
+        fill(0);
+    }
+    Words(const Words&) = delete;
+    Words& operator=(const Words&) = delete;
+    ~Words() { cudaFree(data_); }
+
+    uint32_t* data() const { return data_; }
+    void fill(uint32_t x) { std::fill_n(data_, count_, x); }
+    std::vector<uint32_t> all() const { return {data_, data_ + count_}; }
+
+private:
+    uint32_t* data_ = nullptr;
+    size_t count_;
+};
+
+struct Streams {
+    Streams()
+    {
+        for (cudaStream_t* stream : {&main, &side})
+            REQUIRE(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking) == cudaSuccess);
+        for (cudaEvent_t* event : {&forked, &joined})
+            REQUIRE(cudaEventCreateWithFlags(event, cudaEventDisableTiming) == cudaSuccess);
+    }
+    Streams(const Streams&) = delete;
+    Streams& operator=(const Streams&) = delete;
+    ~Streams()
+    {
+        cudaStreamDestroy(main);
+        cudaStreamDestroy(side);
+        cudaEventDestroy(forked);
+        cudaEventDestroy(joined);
+        cudaGetLastError();
+    }
+
+    void begin() const { REQUIRE(cudaStreamBeginCapture(main, cudaStreamCaptureModeThreadLocal) == cudaSuccess); }
+    void wait(cudaStream_t waiting, cudaEvent_t event, cudaStream_t of) const
+    {
+        REQUIRE(cudaEventRecord(event, of) == cudaSuccess);
+        REQUIRE(cudaStreamWaitEvent(waiting, event) == cudaSuccess);
+    }
+    // What ending the capture says; the graph is dropped.
+    cudaError_t ended() const
+    {
+        cudaGraph_t graph = nullptr;
+        const cudaError_t status = cudaStreamEndCapture(main, &graph);
+        CHECK((graph != nullptr) == (status == cudaSuccess));
+        if (graph) cudaGraphDestroy(graph);
+        return status;
+    }
+
+    cudaStream_t main = nullptr, side = nullptr;
+    cudaEvent_t forked = nullptr, joined = nullptr;
+};
+
+class Graph {
+public:
+    explicit Graph(cudaStream_t stream)
+    {
+        cudaGraph_t graph = nullptr;
+        REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+        REQUIRE(cudaGraphGetNodes(graph, nullptr, &nodes) == cudaSuccess);
+        REQUIRE(cudaGraphInstantiate(&exec_, graph) == cudaSuccess);
+        REQUIRE(cudaGraphDestroy(graph) == cudaSuccess);
+    }
+    Graph(const Graph&) = delete;
+    Graph& operator=(const Graph&) = delete;
+    ~Graph() { CHECK(cudaGraphExecDestroy(exec_) == cudaSuccess); }
+
+    void launch(cudaStream_t stream) const { REQUIRE(cudaGraphLaunch(exec_, stream) == cudaSuccess); }
+    size_t nodes = 0;
+
+private:
+    cudaGraphExec_t exec_ = nullptr;
+};
+
+template<class... Parameters, class... Arguments>
+cudaError_t launch_on(cudaStream_t stream, void (*kernel)(Parameters...), Arguments... arguments)
+{
+    cudaLaunchConfig_t config{};
+    config.gridDim = 1;
+    config.blockDim = 32;
+    config.stream = stream;
+    return cudaLaunchKernelEx(&config, kernel, arguments...);
+}
+
+// to = 3 to + x
+__global__ void push(uint32_t* to, const uint32_t* x)
+{
+    if (threadIdx.x == 0) *to = 3 * *to + *x;
+}
+
+TEST_CASE("a captured stream keeps its work, and a graph does it again on what memory holds then")
+{
+    in_both_orders([] {
+        const Streams streams;
+        Words x(1), y(1), z(1);
+        y.fill(5);
+        x.fill(7);
+        streams.begin();
+        const uint32_t* argument = x.data();
+        REQUIRE(launch_on(streams.main, push, y.data(), argument) == cudaSuccess);
+        argument = nullptr; // the value of then is kept
+        REQUIRE(cudaMemcpyAsync(z.data(), y.data(), 4, cudaMemcpyDeviceToDevice, streams.main) == cudaSuccess);
+        REQUIRE(cudaMemsetAsync(y.data(), 0, 4, streams.main) == cudaSuccess);
+        const Graph graph(streams.main);
+        CHECK(graph.nodes == 3);
+        CHECK(y.all() == std::vector<uint32_t>{5});
+        CHECK(z.all() == std::vector<uint32_t>{0});
+        graph.launch(streams.main);
+        CHECK(z.all() == std::vector<uint32_t>{22});
+        CHECK(y.all() == std::vector<uint32_t>{0});
+        x.fill(9);
+        y.fill(1);
+        graph.launch(streams.main);
+        CHECK(z.all() == std::vector<uint32_t>{12});
+        // The stream does things at once again.
+        REQUIRE(launch_on(streams.main, push, y.data(), static_cast<const uint32_t*>(x.data())) == cudaSuccess);
+        CHECK(y.all() == std::vector<uint32_t>{9});
+    });
+}
+
+// Of two branches, the order decides which comes first; a join and a chain hold in both.
+TEST_CASE("events order the branches of a graph, and only they do")
+{
+    std::vector<uint32_t> raced;
+    in_both_orders([&] {
+        const Streams streams;
+        Words x(4), y(2);
+        for (uint32_t i = 0; i < 4; ++i)
+            x.data()[i] = i + 1;
+        const auto add = [&](cudaStream_t stream, uint32_t* to, uint32_t which) {
+            REQUIRE(launch_on(stream, push, to, static_cast<const uint32_t*>(x.data() + which)) == cudaSuccess);
+        };
+        streams.begin();
+        add(streams.main, y.data(), 0);
+        streams.wait(streams.side, streams.forked, streams.main);
+        add(streams.side, y.data(), 1);
+        add(streams.side, y.data() + 1, 2); // nothing orders it with the next one
+        add(streams.main, y.data() + 1, 0);
+        streams.wait(streams.main, streams.joined, streams.side);
+        add(streams.main, y.data(), 3);
+        const Graph graph(streams.main);
+        CHECK(graph.nodes == 5);
+        graph.launch(streams.main);
+        CHECK(y.all()[0] == (1 * 3 + 2) * 3 + 4);
+        raced.push_back(y.all()[1]);
+    });
+    CHECK(raced == std::vector<uint32_t>{3 * 3 + 1, 1 * 3 + 3});
+}
+
+TEST_CASE("what a capture cannot keep is refused and spoils it")
+{
+    const Streams streams;
+    Words x(2);
+    uint32_t pageable = 0;
+    uint32_t* pinned = nullptr;
+    REQUIRE(cudaMallocHost(&pinned, 4) == cudaSuccess);
+    *pinned = 17;
+    cudaEvent_t outside = nullptr;
+    REQUIRE(cudaEventCreate(&outside) == cudaSuccess);
+
+    const std::vector<std::function<cudaError_t()>> calls{
+        [&] { return cudaStreamSynchronize(streams.main); },
+        [&] { return cudaStreamQuery(streams.main); },
+        [] { return cudaDeviceSynchronize(); },
+        [&] { return cudaEventSynchronize(outside); },
+        [&] { return cudaStreamWaitEvent(streams.main, outside); },
+        [&] {
+            void* data = nullptr;
+            return cudaMalloc(&data, 4);
+        },
+        [&] { return cudaFree(x.data()); },
+        [&] { return cudaMemcpy(x.data(), pinned, 4, cudaMemcpyHostToDevice); },
+        [&] { return cudaMemcpyAsync(x.data(), &pageable, 4, cudaMemcpyHostToDevice, streams.main); },
+        [&] { return cudaMemcpyAsync(&pageable, x.data(), 4, cudaMemcpyDeviceToHost, streams.main); },
+        [&] { return cudaStreamDestroy(streams.main); },
+    };
+    for (size_t i = 0; i < calls.size(); ++i) {
+        CAPTURE(i);
+        streams.begin();
+        CHECK(calls[i]() != cudaSuccess);
+        CHECK(cudaGetLastError() != cudaSuccess);
+        CHECK(cudaMemsetAsync(x.data(), 1, 4, streams.main) == cudaErrorStreamCaptureInvalidated);
+        cudaStreamCaptureStatus status{};
+        REQUIRE(cudaStreamIsCapturing(streams.main, &status) == cudaSuccess);
+        CHECK(status == cudaStreamCaptureStatusInvalidated);
+        CHECK(streams.ended() == cudaErrorStreamCaptureInvalidated);
+        REQUIRE(cudaStreamIsCapturing(streams.main, &status) == cudaSuccess);
+        CHECK(status == cudaStreamCaptureStatusNone);
+        CHECK(cudaStreamSynchronize(streams.main) == cudaSuccess);
+    }
+    CHECK(x.all() == std::vector<uint32_t>{0, 0});
+
+    // Pinned memory is read when the graph runs.
+    streams.begin();
+    REQUIRE(cudaMemcpyAsync(x.data() + 1, pinned, 4, cudaMemcpyHostToDevice, streams.main) == cudaSuccess);
+    {
+        const Graph graph(streams.main);
+        *pinned = 18;
+        graph.launch(streams.main);
+    }
+    CHECK(x.all() == std::vector<uint32_t>{0, 18});
+    REQUIRE(cudaFreeHost(pinned) == cudaSuccess);
+    REQUIRE(cudaEventDestroy(outside) == cudaSuccess);
+}
+
+TEST_CASE("captures begin once, end where they began, and with all their branches")
+{
+    const Streams streams;
+    Words x(1);
+    CHECK(streams.ended() == cudaErrorIllegalState);
+    CHECK(cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeRelaxed) == cudaErrorStreamCaptureUnsupported);
+    streams.begin();
+    CHECK(cudaStreamBeginCapture(streams.main, cudaStreamCaptureModeRelaxed) == cudaErrorIllegalState);
+    CHECK(streams.ended() == cudaSuccess);
+
+    streams.begin();
+    streams.wait(streams.side, streams.forked, streams.main);
+    REQUIRE(cudaMemsetAsync(x.data(), 1, 4, streams.side) == cudaSuccess);
+    CHECK(cudaEventSynchronize(streams.forked) == cudaErrorCapturedEvent);
+    CHECK(streams.ended() == cudaErrorStreamCaptureUnjoined);
+    // The branch is free again, too.
+    CHECK(cudaStreamSynchronize(streams.side) == cudaSuccess);
+    CHECK(cudaStreamWaitEvent(streams.main, streams.forked) == cudaErrorCapturedEvent);
+
+    streams.begin();
+    streams.wait(streams.side, streams.forked, streams.main);
+    cudaGraph_t graph = nullptr;
+    CHECK(cudaStreamEndCapture(streams.side, &graph) == cudaErrorStreamCaptureUnmatched);
+    CHECK(streams.ended() == cudaErrorStreamCaptureInvalidated);
+
+    // Memory may be had while a relaxed capture goes on.
+    REQUIRE(cudaStreamBeginCapture(streams.main, cudaStreamCaptureModeRelaxed) == cudaSuccess);
+    {
+        const Words more(3);
+    }
+    CHECK(streams.ended() == cudaSuccess);
+    CHECK(x.all() == std::vector<uint32_t>{0});
+    cudaGetLastError();
+}
+
 } // namespace

@@ -1,0 +1,145 @@
+#include "engine/cache/resident_lists.h"
+
+#include <algorithm>
+#include <cassert>
+
+namespace palimpsest::engine {
+
+ResidentLists::ResidentLists(const Shape& shape, kernels::Backend& backend) : shape_(shape), backend_(&backend)
+{
+    const auto heads = static_cast<size_t>(shape.kv_heads), lists = static_cast<size_t>(shape.layers) * heads;
+    const auto longest = static_cast<size_t>(shape.longest);
+    if (shape.with_signals) {
+        sum_ = kernels::Buffer(backend, lists * longest * sizeof(double));
+        count_ = kernels::Buffer(backend, lists * longest * sizeof(double));
+    }
+    log_ = kernels::Buffer(backend, lists * static_cast<size_t>(shape.rows_logged) * sizeof(uint32_t));
+    kept_ = kernels::Buffer(backend, heads * longest * sizeof(uint32_t));
+    dropped_.resize(heads);
+}
+
+kernels::ListStatistics ResidentLists::statistics(int32_t layer) const
+{
+    if (!shape_.with_signals) return {};
+    const auto at = static_cast<int64_t>(list_at(layer, 0)) * shape_.longest;
+    return {.sum = sum_.data<double>() + at, .count = count_.data<double>() + at, .stride = shape_.longest};
+}
+
+const uint32_t* ResidentLists::send(const EvictionPlan& plan)
+{
+    plan_words_.resize(plan.words());
+    plan.write(plan_words_.data());
+    const size_t bytes = plan_words_.size() * sizeof(uint32_t);
+    if (bytes > plan_.bytes()) plan_ = kernels::Buffer(*backend_, 2 * bytes);
+    backend_->upload(plan_.data(), plan_words_.data(), bytes);
+    return plan_.data<uint32_t>();
+}
+
+bool ResidentLists::has_room(int64_t stride) const
+{
+    return (log_used_ + static_cast<size_t>(shape_.kv_heads * stride)) * sizeof(uint32_t) <= log_.bytes();
+}
+
+uint32_t* ResidentLists::room(int64_t stride) const
+{
+    assert(has_room(stride));
+    (void)stride;
+    return log_.data<uint32_t>() + log_used_;
+}
+
+void ResidentLists::add(const Step& step, const EvictionPlan& plan, size_t words, int64_t stride)
+{
+    steps_.push_back({step, words, static_cast<size_t>(stride)});
+    for (size_t h = 0; h < plan.lists(); ++h)
+        leaving_.push_back(plan.list(h).leaving);
+}
+
+void ResidentLists::log(const Step& step, const EvictionPlan& plan, int64_t stride)
+{
+    assert(!awaits_delivery());
+    const auto words = static_cast<size_t>(shape_.kv_heads * stride);
+    if (log_used_ == 0) log_base_ = words_.size();
+    add(step, plan, words_.size(), stride);
+    words_.resize(words_.size() + words);
+    log_used_ += words;
+}
+
+void ResidentLists::log_token(const Step& step, const EvictionPlan& plan, int64_t stride)
+{
+    fetch();
+    const auto words = static_cast<size_t>(shape_.kv_heads * stride);
+    if (awaited_words_ == 0) awaited_base_ = words_.size();
+    add(step, plan, words_.size(), stride);
+    words_.resize(words_.size() + words);
+    awaited_words_ += words;
+}
+
+void ResidentLists::deliver(std::span<const uint32_t> dropped)
+{
+    assert(dropped.size() == awaited_words_);
+    std::copy(dropped.begin(), dropped.end(), words_.begin() + static_cast<std::ptrdiff_t>(awaited_base_));
+    awaited_words_ = 0;
+}
+
+void ResidentLists::fetch()
+{
+    if (log_used_ == 0) return;
+    backend_->download(words_.data() + log_base_, log_.data(), log_used_ * sizeof(uint32_t));
+    log_used_ = 0;
+}
+
+void ResidentLists::settle(std::vector<TokenList>& lists, const SettleSink& sink)
+{
+    assert(!awaits_delivery());
+    fetch();
+    const auto heads = static_cast<size_t>(shape_.kv_heads);
+    const uint32_t* leaving = leaving_.data();
+    for (const Logged& logged : steps_) {
+        TokenList* first = lists.data() + list_at(logged.step.layer, 0);
+        heads_.clear();
+        for (size_t h = 0; h < heads; ++h) {
+            first[h].append(logged.step.first, logged.step.rows, false);
+            const uint32_t* ranks = words_.data() + logged.words + h * logged.stride;
+            dropped_[h].assign(ranks, ranks + *leaving++);
+            heads_.push_back(first + h);
+        }
+        if (sink) sink({logged.step.layer, logged.step.step, heads_, dropped_});
+        for (size_t h = 0; h < heads; ++h)
+            first[h].drop(dropped_[h]);
+    }
+    steps_.clear();
+    leaving_.clear();
+    words_.clear();
+}
+
+void ResidentLists::read_statistics(int32_t layer, int32_t head, size_t tokens, TokenList& list) const
+{
+    if (!shape_.with_signals) return;
+    list.sum.resize(tokens);
+    list.count.resize(tokens);
+    const size_t at = list_at(layer, head) * static_cast<size_t>(shape_.longest);
+    backend_->download(list.sum.data(), sum_.data<double>() + at, tokens * sizeof(double));
+    backend_->download(list.count.data(), count_.data<double>() + at, tokens * sizeof(double));
+}
+
+void ResidentLists::write_statistics(int32_t layer, int32_t head, const TokenList& list)
+{
+    if (!shape_.with_signals) return;
+    const size_t at = list_at(layer, head) * static_cast<size_t>(shape_.longest);
+    backend_->upload(sum_.data<double>() + at, list.sum.data(), list.sum.size() * sizeof(double));
+    backend_->upload(count_.data<double>() + at, list.count.data(), list.count.size() * sizeof(double));
+}
+
+void ResidentLists::copy_statistics(const ResidentLists& from)
+{
+    backend_->copy(sum_.data(), from.sum_.data(), sum_.bytes());
+    backend_->copy(count_.data(), from.count_.data(), count_.bytes());
+}
+
+size_t ResidentLists::allocated_bytes() const
+{
+    return sum_.bytes() + count_.bytes() + plan_.bytes() + log_.bytes() + kept_.bytes() +
+           words_.capacity() * sizeof(uint32_t);
+}
+
+} // namespace palimpsest::engine

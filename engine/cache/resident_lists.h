@@ -1,0 +1,101 @@
+// The lists of a cache whose backend evicts by itself (kernels/eviction.h): what was accumulated about their tokens
+// lives there, and which tokens left is learnt later, many steps at a time.
+//
+// A step is logged when its work is queued. Its dropped ranks come back with the log, or, of a generated token,
+// with its logits; settling then tells the host's lists what happened, in the order in which it did.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "engine/cache/token_list.h"
+#include "engine/policy/eviction_plan.h"
+#include "kernels/backend.h"
+
+namespace palimpsest::engine {
+
+// What one step did to the lists of a layer.
+struct SettledStep {
+    int32_t layer = 0;
+    uint64_t step = 0;                                 // as it was logged
+    std::span<const TokenList* const> lists;           // [kv_heads] with the step's own tokens, before any left
+    const std::vector<std::vector<uint32_t>>& dropped; // [kv_heads] ranks, ascending
+};
+using SettleSink = std::function<void(const SettledStep&)>;
+
+class ResidentLists {
+public:
+    struct Shape {
+        int32_t layers = 0;
+        int32_t kv_heads = 0;
+        int64_t longest = 0; // list, chunk and probe included
+        bool with_signals = false;
+        int64_t rows_logged = 0; // tokens whose leaving fits the log, at least
+    };
+    ResidentLists(const Shape& shape,
+                  kernels::Backend& backend); // backend must outlive this; throws Error (Resources)
+
+    const Shape& shape() const { return shape_; }
+    kernels::ListStatistics statistics(int32_t layer) const;  // sum null: none
+    uint32_t* kept() const { return kept_.data<uint32_t>(); } // [kv_heads, longest], for one step
+    // A plan in backend memory, good until the next one is sent.
+    const uint32_t* send(const EvictionPlan& plan);
+
+    struct Step {
+        int32_t layer = 0;
+        int32_t rows = 0;   // new tokens
+        uint32_t first = 0; // stream index of the first of them
+        uint64_t step = 0;
+    };
+    // Room for the dropped ranks of the next step: backend memory [kv_heads, stride]. False: the log is full.
+    bool has_room(int64_t stride) const;
+    uint32_t* room(int64_t stride) const;
+    // A step whose dropped ranks go to room(stride).
+    void log(const Step& step, const EvictionPlan& plan, int64_t stride);
+    // A step of a generated token, whose dropped ranks come with deliver, [layers, kv_heads, stride].
+    void log_token(const Step& step, const EvictionPlan& plan, int64_t stride);
+    void deliver(std::span<const uint32_t> dropped);
+    bool awaits_delivery() const { return awaited_words_ > 0; }
+
+    // Applies all that was logged to `lists` [layers, kv_heads]. REQUIRES: nothing awaits its delivery.
+    void settle(std::vector<TokenList>& lists, const SettleSink& sink);
+    bool settled() const { return steps_.empty(); }
+
+    void read_statistics(int32_t layer, int32_t head, size_t tokens, TokenList& list) const;
+    void write_statistics(int32_t layer, int32_t head, const TokenList& list);
+    void copy_statistics(const ResidentLists& from); // REQUIRES: the same shape
+
+    size_t allocated_bytes() const;
+
+private:
+    struct Logged {
+        Step step;
+        size_t words = 0; // index of its dropped ranks
+        size_t stride = 0;
+    };
+    void add(const Step& step, const EvictionPlan& plan, size_t words, int64_t stride);
+    void fetch(); // what the log holds
+    size_t list_at(int32_t layer, int32_t head) const
+    {
+        return static_cast<size_t>(layer) * static_cast<size_t>(shape_.kv_heads) + static_cast<size_t>(head);
+    }
+
+    Shape shape_;
+    kernels::Backend* backend_;
+    kernels::Buffer sum_, count_;      // f64 [layers, kv_heads, longest]
+    kernels::Buffer plan_;             // u32, grows
+    kernels::Buffer log_;              // u32 [layers * kv_heads * rows_logged]
+    kernels::Buffer kept_;             // u32 [kv_heads, longest]
+    std::vector<uint32_t> plan_words_; // scratch
+    std::vector<Logged> steps_;
+    std::vector<uint32_t> leaving_;      // [steps, kv_heads]
+    std::vector<uint32_t> words_;        // dropped ranks; those of the log and of a token to come are not there yet
+    size_t log_base_ = 0, log_used_ = 0; // of words_, and words in the log
+    size_t awaited_base_ = 0, awaited_words_ = 0;
+    std::vector<std::vector<uint32_t>> dropped_; // scratch
+    std::vector<const TokenList*> heads_;        // scratch
+};
+
+} // namespace palimpsest::engine

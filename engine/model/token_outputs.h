@@ -1,0 +1,58 @@
+// What comes of a generated token of a resident cache, in one block of backend memory: logits, the best of them,
+// and the ranks that left the lists. The host reads what it needs, once.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "kernels/backend.h"
+
+namespace palimpsest::engine {
+
+class TokenOutputs {
+public:
+    TokenOutputs(int64_t vocabulary, int64_t lists) : vocabulary_(vocabulary), lists_(lists) {}
+
+    // Makes room for so many ranks leaving each list. True: the block has moved.
+    bool fit(int64_t leaving, kernels::Backend& backend);
+
+    // Backend memory.
+    float* logits() const { return block_.data<float>(); }
+    kernels::BestLogitsArgs best_args() const;
+    uint32_t* dropped(int64_t list) const; // [lists from there on, stride()]
+    int64_t stride() const { return stride_; }
+
+    void queued(); // a token's operations were
+    void forget() { state_ = State::None; }
+    bool is_queued() const { return state_ != State::None; }
+    bool awaits_delivery() const { return !delivered_; } // of its dropped ranks
+
+    // Host memory, valid until the next token. REQUIRE: is_queued. They wait for the backend.
+    std::span<const float> read_logits(kernels::Backend& backend);
+    std::span<const float> read_best(kernels::Backend& backend);
+    std::span<const int32_t> best_ids() const;                         // REQUIRES: read_best
+    int32_t first_bad() const;                                         // REQUIRES: read_best
+    std::span<const uint32_t> read_dropped(kernels::Backend& backend); // [lists, stride]; delivered then
+
+    size_t allocated_bytes() const { return block_.bytes() + words_.capacity() * sizeof(uint32_t); }
+
+private:
+    enum class State : uint8_t { None, Queued, Read };
+
+    int64_t best_count() const { return std::min<int64_t>(kernels::BestLogitsArgs::most, vocabulary_); }
+    int64_t tail_words() const { return 2 * best_count() + 1 + lists_ * stride_; }
+    void read_tail(kernels::Backend& backend);
+
+    int64_t vocabulary_, lists_;
+    int64_t stride_ = 0;
+    // [vocabulary] logits; then the tail: best logits, their ids, the first bad one, dropped ranks.
+    kernels::Buffer block_;
+    std::vector<uint32_t> words_; // the tail
+    std::vector<float> logits_;
+    State state_ = State::None; // of the tail
+    bool delivered_ = true;
+};
+
+} // namespace palimpsest::engine

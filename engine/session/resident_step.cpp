@@ -1,0 +1,112 @@
+#include "engine/session/resident_step.h"
+
+namespace palimpsest::engine {
+
+Session::ResidentStep::ResidentStep(Session& session)
+    : s_(session), seen_(static_cast<size_t>(session.model_->config().layers)), plans_(seen_.size())
+{
+    s_.cache_.set_settle_sink([this](const SettledStep& step) { settled(step); });
+}
+
+void Session::ResidentStep::plan_token()
+{
+    for (int32_t l = 0; l < s_.cache_.shape().layers; ++l) {
+        s_.cache_.lengths(l, sizes_);
+        for (uint32_t& size : sizes_)
+            ++size;
+        s_.policy_->plan(l, sizes_, plans_[static_cast<size_t>(l)]);
+    }
+}
+
+void Session::ResidentStep::attended(int32_t layer, int32_t, int32_t rows, int32_t probe_rows,
+                                     const kernels::SignalRequest& shown)
+{
+    if (probe_rows > 0) s_.cache_.take_back(layer, probe_rows);
+    seen_[static_cast<size_t>(layer)] = {shown, rows, probe_rows};
+}
+
+void Session::ResidentStep::evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase)
+{
+    const Seen& seen = seen_[static_cast<size_t>(layer)];
+    s_.cache_.lengths(layer, sizes_);
+    s_.policy_->plan(layer, sizes_, chunk_plan_);
+    s_.cache_.send(chunk_plan_);
+    s_.cache_.accumulate_resident(layer, seen.probe_rows, seen.shown);
+    observing_ = static_cast<bool>(s_.observer_);
+    observed_rows_ = rows;
+    if (observing_) {
+        s_.cache_.settle();
+        look_at(layer);
+    }
+    s_.cache_.evict_resident(layer, phase, s_.steps_seen_ + static_cast<uint64_t>(chunk), chunk_plan_,
+                             s_.policy_->selection_rule());
+    if (observing_) s_.cache_.settle();
+    observing_ = false;
+    count(chunk_plan_);
+}
+
+void Session::ResidentStep::queue(int32_t layer, const kernels::SignalRequest& seen, const uint32_t* plan,
+                                  uint32_t* dropped, int64_t stride)
+{
+    kernels::Backend& backend = s_.model_->backend();
+    if (seen.rows > 0) {
+        kernels::AccumulateArgs seen_args = s_.cache_.accumulation(layer, 1, 0, seen);
+        seen_args.plan = plan;
+        backend.accumulate(seen_args);
+    }
+    kernels::EvictArgs args = s_.cache_.eviction(layer, kernels::Phase::Decode);
+    args.plan = plan;
+    args.most_leaving = stride;
+    args.rule = s_.policy_->selection_rule();
+    args.dropped = dropped;
+    args.dropped_stride = stride;
+    backend.evict(args);
+}
+
+void Session::ResidentStep::queued(int32_t layer, int64_t stride)
+{
+    const EvictionPlan& plan = plans_[static_cast<size_t>(layer)];
+    s_.cache_.log_token(layer, s_.steps_seen_, plan, stride);
+    count(plan);
+}
+
+void Session::ResidentStep::end_reading()
+{
+    const int32_t layers = s_.cache_.shape().layers;
+    for (int32_t l = 0; l < layers; ++l) {
+        attended(l, 0, 0, 0, {});
+        evict(l, 0, 0, kernels::Phase::Prefill);
+    }
+    s_.cache_.settle();
+}
+
+void Session::ResidentStep::count(const EvictionPlan& plan)
+{
+    for (size_t h = 0; h < plan.lists(); ++h)
+        s_.evicted_ += plan.list(h).leaving;
+}
+
+void Session::ResidentStep::settled(const SettledStep& step)
+{
+    if (observing_)
+        s_.observer_({step.layer, step.step, observed_rows_, shown_, step.dropped, {.rows = observed_rows_}, {}});
+    if (!s_.fade_sink_) return;
+    events_.clear();
+    for (const uint32_t token : faded(step.lists, step.dropped))
+        events_.push_back({step.layer, token, static_cast<uint32_t>(step.step)});
+    if (!events_.empty()) s_.fade_sink_(events_);
+}
+
+void Session::ResidentStep::look_at(int32_t layer)
+{
+    const int32_t heads = s_.cache_.shape().heads.kv_heads;
+    observed_.resize(static_cast<size_t>(heads));
+    shown_.clear();
+    for (int32_t h = 0; h < heads; ++h) {
+        TokenList& list = observed_[static_cast<size_t>(h)];
+        list = s_.cache_.appended_tokens(layer, h);
+        shown_.push_back({.stream = list.stream, .sum = list.sum, .count = list.count});
+    }
+}
+
+} // namespace palimpsest::engine

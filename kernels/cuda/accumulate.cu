@@ -1,0 +1,38 @@
+// What every list accumulates about its tokens, in double precision: each operation is rounded once, so that the
+// bits are those of the CPU (engine/policy/accumulator.h).
+#include "kernels/cuda/device.h"
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/list_plan.h"
+
+namespace palimpsest::kernels::cuda {
+namespace {
+
+constexpr int block_threads = 256;
+
+// A thread per rank; blockIdx.y is the list.
+__global__ void __launch_bounds__(block_threads) accumulate_kernel(AccumulateArgs args)
+{
+    const int64_t head = blockIdx.y, rank = static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x;
+    const int64_t size = list_plan(args.plan, head).size;
+    if (rank >= size) return;
+    const int64_t newer = rank - (size + args.probe_rows - args.rows); // < 0: it was there before
+    const int64_t seeing = newer < 0 || args.rows - newer > args.counted ? args.counted : args.rows - newer;
+    double* sum = args.statistics.sum + head * args.statistics.stride + rank;
+    double* count = args.statistics.count + head * args.statistics.stride + rank;
+    const auto column = static_cast<double>(args.columns[head * args.column_stride + rank]);
+    const double added = __ddiv_rn(column, static_cast<double>(args.divisor));
+    *sum = __dadd_rn(newer < 0 ? __dmul_rn(args.kept, *sum) : 0.0, added);
+    *count = __dadd_rn(newer < 0 ? __dmul_rn(args.kept, *count) : 0.0, static_cast<double>(seeing));
+}
+
+} // namespace
+
+void accumulate(const AccumulateArgs& args, CudaContext& context)
+{
+    if (args.kv_heads == 0 || args.most_size == 0) return;
+    const auto blocks = static_cast<unsigned>((args.most_size + block_threads - 1) / block_threads);
+    launch(context, {dim3(blocks, static_cast<unsigned>(args.kv_heads)), dim3(block_threads)}, accumulate_kernel,
+           args);
+}
+
+} // namespace palimpsest::kernels::cuda

@@ -1,0 +1,175 @@
+// Selects what leaves the lists of a layer and takes it out of statistics and order lists: one block per list, and
+// nothing that the host would have to wait for. Plan, sizes and counts are read where they are.
+#include <algorithm>
+
+#include "kernels/cuda/eviction_scores.h"
+#include "kernels/cuda/free_rows.h"
+#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/leaving_ranks.h"
+#include "kernels/cuda/list_plan.h"
+#include "kernels/cuda/lowest_ranks.h"
+#include "kernels/cuda/tile_waves.h"
+
+namespace palimpsest::kernels::cuda {
+namespace {
+
+constexpr int block_threads = 1024;
+constexpr int tile_moves = 4; // moves that one thread has in flight
+
+using Leaving = LeavingRanks<block_threads>;
+
+// Room for the blocks, each list's behind the other.
+struct EvictionRoom {
+    uint64_t* keys;  // [kv_heads, most_size] of ranks or places; null: none are needed
+    uint32_t* words; // [kv_heads, list_words]
+    int64_t most_size, bit_words, list_words;
+
+    __device__ uint64_t* list_keys(int64_t head) const { return keys + head * most_size; }
+    __device__ uint32_t* leaving(int64_t head) const { return words + head * list_words; }
+    __device__ uint32_t* before(int64_t head) const { return leaving(head) + bit_words; }
+    // Ties of lowest scores, entries of tiles; then the rows of ranks that leave an order list.
+    __device__ uint32_t* ranks(int64_t head) const { return before(head) + bit_words; }
+};
+
+__device__ void mark_given(const uint32_t* ranks, const Leaving& leaving)
+{
+    for (uint32_t i = threadIdx.x; i < leaving.count; i += block_threads)
+        leaving.mark(ranks[i]);
+}
+
+__device__ void mark_lowest(const EvictArgs& args, int64_t head, const ListPlan& list, const EvictionRoom& room,
+                            const Leaving& leaving)
+{
+    const LowestRanks<block_threads> lowest(list.first, list.end, list.leaving);
+    const uint64_t* keys = room.keys ? room.list_keys(list_of_keys(args.rule, head)) : nullptr;
+    if (list.leaving > 1)
+        lowest.mark(keys, leaving, room.ranks(head));
+    else if (keys)
+        lowest.mark_one([=](uint32_t rank) { return keys[rank]; }, leaving);
+    else
+        lowest.mark_one([&](uint32_t rank) { return score_key(raw_score(args, head, rank)); }, leaving);
+}
+
+// The lists' rows of what is kept per rank; null: there is none.
+struct RankRows {
+    double *sum, *count;
+    uint32_t* order;
+};
+
+// Ranks that stay move down, in ascending tiles; the block has read all of a tile before it writes any of it.
+__device__ void close_up(const RankRows& rows, const Leaving& leaving, uint32_t first)
+{
+    for (uint32_t tile = first; tile < leaving.size; tile += block_threads * tile_moves) {
+        double sum[tile_moves], count[tile_moves];
+        uint32_t order[tile_moves];
+#pragma unroll
+        for (int move = 0; move < tile_moves; ++move) {
+            const uint32_t rank = tile + threadIdx.x + static_cast<uint32_t>(move * block_threads);
+            if (rank >= leaving.size) continue;
+            if (rows.sum) sum[move] = rows.sum[rank];
+            if (rows.count) count[move] = rows.count[rank];
+            if (rows.order) order[move] = rows.order[rank];
+        }
+        __syncthreads();
+#pragma unroll
+        for (int move = 0; move < tile_moves; ++move) {
+            const uint32_t rank = tile + threadIdx.x + static_cast<uint32_t>(move * block_threads);
+            if (rank >= leaving.size || leaving.leaves(rank)) continue;
+            const uint32_t to = rank - leaving.leaving_before(rank);
+            if (rows.sum) rows.sum[to] = sum[move];
+            if (rows.count) rows.count[to] = count[move];
+            if (rows.order) rows.order[to] = order[move];
+        }
+    }
+}
+
+__device__ void put_kept(uint32_t* kept, const Leaving& leaving)
+{
+    for (uint32_t rank = threadIdx.x; rank < leaving.size; rank += block_threads)
+        if (!leaving.leaves(rank)) kept[rank - leaving.leaving_before(rank)] = rank;
+}
+
+__device__ void put_all(uint32_t* kept, uint32_t size)
+{
+    for (uint32_t rank = threadIdx.x; rank < size; rank += block_threads)
+        kept[rank] = rank;
+}
+
+// What leaves is known: `dropped`, ascending.
+__device__ void take_out(const EvictArgs& args, int64_t head, const Leaving& leaving, const uint32_t* dropped,
+                         uint32_t* dropped_rows)
+{
+    const auto count = static_cast<int32_t>(leaving.count), size = static_cast<int32_t>(leaving.size);
+    const int64_t statistics = head * args.statistics.stride;
+    const RankRows rows{args.statistics.sum ? args.statistics.sum + statistics : nullptr,
+                        args.statistics.count ? args.statistics.count + statistics : nullptr,
+                        args.order ? args.order + head * args.order_stride : nullptr};
+    if (rows.order)
+        for (int32_t i = static_cast<int32_t>(threadIdx.x); i < count; i += block_threads)
+            dropped_rows[i] = rows.order[dropped[i]];
+    __syncthreads();
+    close_up(rows, leaving, dropped[0]);
+    __syncthreads();
+    if (rows.order)
+        for (int32_t i = static_cast<int32_t>(threadIdx.x); i < count; i += block_threads)
+            rows.order[place_behind(dropped, count, size, i)] = dropped_rows[i];
+}
+
+// One block per list.
+__global__ void __launch_bounds__(block_threads) evict_kernel(EvictArgs args, EvictionRoom room)
+{
+    __shared__ uint32_t single;
+    const int64_t head = blockIdx.x;
+    const ListPlan list = list_plan(args.plan, head);
+    uint32_t* kept = args.kept ? args.kept + head * args.kept_stride : nullptr;
+    if (list.leaving == 0) {
+        if (kept) put_all(kept, list.size);
+        return;
+    }
+    const Leaving leaving{room.leaving(head), room.before(head), &single, list.leaving, list.size};
+    leaving.clear();
+    __syncthreads();
+    if (list.given == 1 || args.rule.select == SelectRule::Given)
+        mark_given(args.plan + list.data, leaving);
+    else if (args.rule.select == SelectRule::Lowest)
+        mark_lowest(args, head, list, room, leaving);
+    else
+        TileWaves<block_threads>(args, head, list, room.ranks(head), room.list_keys(head)).mark(leaving);
+    __syncthreads();
+    uint32_t* dropped = args.dropped + head * args.dropped_stride;
+    leaving.put(dropped);
+    __syncthreads();
+    if (kept) put_kept(kept, leaving);
+    take_out(args, head, leaving, dropped, room.ranks(head));
+}
+
+// Whether keys of ranks or places are compared more than once.
+bool needs_keys(const EvictArgs& args)
+{
+    if (args.rule.select == SelectRule::Lowest) return args.most_leaving > 1 || is_shaped(args.rule);
+    return args.rule.select == SelectRule::Tiles && args.rule.ties_keep_older;
+}
+
+EvictionRoom room_of(const EvictArgs& args, CudaContext& context)
+{
+    EvictionRoom room{};
+    room.most_size = args.most_size;
+    room.bit_words = (args.most_size + 31) / 32;
+    room.list_words = 2 * room.bit_words + std::max(args.most_size, args.most_leaving);
+    const auto lists = static_cast<size_t>(args.kv_heads), ranks = static_cast<size_t>(args.most_size);
+    if (needs_keys(args)) room.keys = context.scratch<uint64_t>(ScratchUse::EvictionScores, lists * ranks);
+    room.words = context.scratch<uint32_t>(ScratchUse::EvictionRanks, lists * static_cast<size_t>(room.list_words));
+    return room;
+}
+
+} // namespace
+
+void evict(const EvictArgs& args, CudaContext& context)
+{
+    if (args.kv_heads == 0 || args.most_size == 0) return;
+    const EvictionRoom room = room_of(args, context);
+    if (args.rule.select == SelectRule::Lowest && room.keys) score_ranks(args, room.keys, room.most_size, context);
+    launch(context, {dim3(static_cast<unsigned>(args.kv_heads)), dim3(block_threads)}, evict_kernel, args, room);
+}
+
+} // namespace palimpsest::kernels::cuda

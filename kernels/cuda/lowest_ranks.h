@@ -1,0 +1,142 @@
+// The candidates of a list with the lowest scores, found by one block: digit by digit of the scores' keys (radix
+// select), or in one pass where a single one leaves. Of equal scores the newer leave first.
+#pragma once
+
+#include "kernels/cuda/eviction_scores.h"
+#include "kernels/cuda/leaving_ranks.h"
+
+namespace palimpsest::kernels::cuda {
+
+template<int threads>
+class LowestRanks {
+public:
+    // Candidates [first, end), of which `leaving` leave.
+    __device__ LowestRanks(uint32_t first, uint32_t end, uint32_t leaving)
+        : first_(first), end_(end), leaving_(leaving)
+    {
+    }
+
+    // key_of(rank): of its score.
+    template<class KeyOf>
+    __device__ void mark_one(const KeyOf& key_of, const LeavingRanks<threads>& to) const
+    {
+        Candidate lowest{~uint64_t{0}, 0};
+        for (uint32_t rank = first_ + threadIdx.x; rank < end_; rank += threads) // later ones are newer
+            if (const uint64_t key = key_of(rank); key <= lowest.key) lowest = {key, rank};
+        lowest = block_reduce<threads>(lowest, [](const Candidate& a, const Candidate& b) {
+            return a.key != b.key ? (a.key < b.key ? a : b) : (a.rank > b.rank ? a : b);
+        });
+        if (threadIdx.x == 0) to.mark(lowest.rank);
+    }
+
+    // keys [end]. `ties` [words of the list] is room for the block. REQUIRES: more than one leaves, cleared words.
+    __device__ void mark(const uint64_t* keys, const LeavingRanks<threads>& to, uint32_t* ties) const
+    {
+        const Bound bound = find_bound(keys);
+        put_words(keys, bound, to, ties);
+        __syncthreads();
+        if (bound.leaving == bound.ties) return;
+        count_bits_before<threads>(ties, to.word_count(), to.before);
+        for (uint32_t w = threadIdx.x; w < to.word_count(); w += threads)
+            to.words[w] |= without_lowest(ties[w], bound.ties - bound.leaving, to.before[w]);
+    }
+
+private:
+    static constexpr int digit_bits = 8, digits = 1 << digit_bits;
+    static constexpr uint32_t word_bits = LeavingRanks<threads>::word_bits;
+    static_assert(threads >= digits);
+
+    struct Candidate {
+        uint64_t key;
+        uint32_t rank;
+    };
+    // Whose key's leading digits are below `key` leave; of the `ties` that have the same, the newest `leaving`.
+    struct Bound {
+        uint64_t key = 0, mask = 0; // of the leading digits
+        uint32_t leaving = 0, ties = 0;
+    };
+
+    __device__ Bound find_bound(const uint64_t* keys) const
+    {
+        __shared__ uint32_t counts[digits];
+        __shared__ uint32_t digit, below, equal;
+        Bound bound;
+        bound.leaving = leaving_;
+        for (int shift = 64 - digit_bits; shift >= 0 && bound.ties != bound.leaving; shift -= digit_bits) {
+            if (threadIdx.x < digits) counts[threadIdx.x] = 0;
+            __syncthreads();
+            count_digits(keys, bound, shift, counts);
+            __syncthreads();
+            const uint32_t count = threadIdx.x < digits ? counts[threadIdx.x] : 0;
+            const uint32_t before = block_sum_before<threads>(count);
+            if (before < bound.leaving && bound.leaving <= before + count) {
+                digit = threadIdx.x;
+                below = before;
+                equal = count;
+            }
+            __syncthreads();
+            bound.key |= static_cast<uint64_t>(digit) << shift;
+            bound.mask |= static_cast<uint64_t>(digits - 1) << shift;
+            bound.leaving -= below;
+            bound.ties = equal;
+        }
+        return bound;
+    }
+
+    // How often each digit comes among the candidates that have the bound's leading digits.
+    __device__ void count_digits(const uint64_t* keys, const Bound& bound, int shift, uint32_t* counts) const
+    {
+        for (uint32_t tile = first_; tile < end_; tile += threads) {
+            const uint32_t rank = tile + threadIdx.x;
+            const uint64_t key = rank < end_ ? keys[rank] : 0;
+            const bool counted = rank < end_ && (key & bound.mask) == bound.key;
+            count_digit(counted, static_cast<uint32_t>(key >> shift) % digits, counts);
+        }
+    }
+
+    // Leading digits are almost all the same: lanes that agree with the first one are counted at once.
+    __device__ static void count_digit(bool counted, uint32_t digit, uint32_t* counts)
+    {
+        const unsigned among = __ballot_sync(all_lanes, counted);
+        if (among == 0) return;
+        const int first = __ffs(static_cast<int>(among)) - 1;
+        const uint32_t common = __shfl_sync(all_lanes, digit, first);
+        const unsigned agree = __ballot_sync(all_lanes, counted && digit == common);
+        if (static_cast<int>(threadIdx.x) % warp_lanes == first)
+            atomicAdd(counts + common, static_cast<uint32_t>(__popc(agree)));
+        else if (counted && digit != common)
+            atomicAdd(counts + digit, 1u);
+    }
+
+    // Words of all that leave but for the ties, and of these; of all that leave if the ties do.
+    __device__ void put_words(const uint64_t* keys, const Bound& bound, const LeavingRanks<threads>& to,
+                              uint32_t* ties) const
+    {
+        constexpr uint32_t warps = threads / warp_lanes;
+        const bool with_ties = bound.leaving == bound.ties;
+        const uint32_t lane = threadIdx.x % warp_lanes;
+        for (uint32_t w = threadIdx.x / warp_lanes; w < to.word_count(); w += warps) {
+            const uint32_t rank = w * word_bits + lane;
+            const bool candidate = rank >= first_ && rank < end_;
+            const uint64_t key = candidate ? keys[rank] & bound.mask : 0;
+            const bool tie = candidate && key == bound.key;
+            const unsigned below = __ballot_sync(all_lanes, candidate && key < bound.key);
+            const unsigned equal = __ballot_sync(all_lanes, tie);
+            if (lane != 0) continue;
+            to.words[w] = with_ties ? below | equal : below;
+            ties[w] = equal;
+        }
+    }
+
+    // The bits of a word without those among the lowest `count` of all, `before` of which lie below.
+    __device__ static uint32_t without_lowest(uint32_t bits, uint32_t count, uint32_t before)
+    {
+        for (; before < count && bits != 0; ++before)
+            bits &= bits - 1;
+        return bits;
+    }
+
+    uint32_t first_, end_, leaving_;
+};
+
+} // namespace palimpsest::kernels::cuda

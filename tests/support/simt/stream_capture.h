@@ -1,0 +1,53 @@
+// Streams of the emulated runtime: work runs at once, or is kept while the stream is captured; and the graphs that
+// come of it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "tests/support/simt/runtime_api.h"
+
+namespace simt {
+
+struct GraphNode {
+    std::function<cudaError_t()> work;
+    std::vector<size_t> after; // nodes that must have run
+};
+
+// What streams keep between cudaStreamBeginCapture and cudaStreamEndCapture.
+struct Capture {
+    std::vector<GraphNode> nodes;
+    SimtStream* origin = nullptr;
+    std::vector<SimtStream*> streams; // the origin, and those that waited for its events
+    bool relaxed = false, valid = true, ended = false;
+};
+
+// Runs it, or keeps it if the stream is captured.
+cudaError_t submit(cudaStream_t stream, std::function<cudaError_t()> work);
+
+bool is_captured(cudaStream_t stream);
+// A call that spoils the capture of its stream: an error if there is one.
+cudaError_t refuse_capture_of(cudaStream_t stream, cudaError_t why = cudaErrorStreamCaptureUnsupported);
+// A call that spoils every capture unless it was begun as relaxed: memory, and waiting for the device.
+cudaError_t refuse_any_capture();
+
+} // namespace simt
+
+struct SimtStream {
+    std::shared_ptr<simt::Capture> capture;
+    std::vector<size_t> after; // nodes that the next one waits for
+};
+
+struct SimtEvent {
+    std::shared_ptr<simt::Capture> capture; // that it was recorded in
+    std::vector<size_t> after;
+};
+
+struct SimtGraph {
+    std::vector<simt::GraphNode> nodes;
+};
+
+struct SimtGraphExec {
+    std::vector<simt::GraphNode> nodes;
+};

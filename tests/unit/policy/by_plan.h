@@ -1,0 +1,49 @@
+// A policy that selects by its plan: what leaves is the plan's outcome, by the plain reference of eviction.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "engine/policy/policy.h"
+
+namespace palimpsest::tests {
+
+// What is wrong with the plan of a layer whose lists have these sizes, as kernels/eviction.h words it; or empty.
+std::string fault_of(const engine::EvictionPlan& plan, const kernels::SelectionRule& rule,
+                     std::span<const uint32_t> sizes);
+
+// Observes nothing. REQUIRES: a policy that plans.
+class ByPlan final : public engine::Policy {
+public:
+    explicit ByPlan(std::unique_ptr<engine::Policy> policy) : policy_(std::move(policy)) {}
+
+    const engine::EvictionPlan& last_plan() const { return plan_; }
+
+    // Fails the test if the plan is not what kernels/eviction.h calls one.
+    void select(int32_t layer, std::span<const engine::ListState> heads,
+                std::vector<std::vector<uint32_t>>& dropped) override;
+    void observe(int32_t, std::span<const engine::ListState>, const engine::LayerObservation&) override {}
+
+    const engine::PolicySpec& resolved() const override { return policy_->resolved(); }
+    engine::SignalNeeds signals() const override { return policy_->signals(); }
+    engine::PositionMode default_positions() const override { return policy_->default_positions(); }
+    bool bounded() const override { return policy_->bounded(); }
+    bool couples_layers() const override { return policy_->couples_layers(); }
+    int32_t list_budget(int32_t layer, int32_t head) const override { return policy_->list_budget(layer, head); }
+    int64_t total_budget() const override { return policy_->total_budget(); }
+    bool waits_for_end() const override { return policy_->waits_for_end(); }
+    void end_reading() override { policy_->end_reading(); }
+    std::vector<std::byte> state() const override { return policy_->state(); }
+    void restore(std::span<const std::byte> state) override { policy_->restore(state); }
+    std::unique_ptr<engine::Policy> clone() const override { return std::make_unique<ByPlan>(policy_->clone()); }
+
+private:
+    void evict(std::span<const engine::ListState> heads, std::vector<std::vector<uint32_t>>& dropped);
+
+    std::unique_ptr<engine::Policy> policy_;
+    engine::EvictionPlan plan_;
+};
+
+} // namespace palimpsest::tests

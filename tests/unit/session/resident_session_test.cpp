@@ -1,0 +1,232 @@
+// A backend that evicts by itself leaves every session as one whose host evicts: the same bits, the same records.
+#include <filesystem>
+
+#include "engine/policy/registry.h"
+#include "tests/support/catch.h"
+#include "tests/support/selecting_backend.h"
+#include "tests/unit/session/session_fixture.h"
+
+using namespace palimpsest;
+using namespace palimpsest::engine;
+using namespace palimpsest::tests;
+
+namespace {
+
+constexpr int32_t budget = 72, chunk = 24;
+
+struct Models {
+    SelectingBackendUse use;
+    std::shared_ptr<const Model> host, resident;
+
+    Models()
+    {
+        const auto path = random_model({});
+        host = Model::load(path, kernels::open_backend({.device = "cpu", .threads = 2, .simd = ""}));
+        resident = Model::load(path, open_selecting_backend(2, use));
+        std::filesystem::remove(path);
+    }
+};
+
+// All that plan beside those that do not: settings that change how lists come together.
+std::vector<std::string> settings()
+{
+    std::vector<std::string> all = {"treekv:rule=left",
+                                    "treekv:score=last",
+                                    "treekv:score=sum,recent=0,sinks=0",
+                                    "treekv:height=2",
+                                    "treekv-log:rule=left",
+                                    "treekv-block:unit=4",
+                                    "treekv-block:rule=left",
+                                    "lacache:survivors=score",
+                                    "lacache:pattern=ladder",
+                                    "snapkv:pooling=max,kernel=3",
+                                    "snapkv:pooling=none",
+                                    "h2o:recent=0",
+                                    "scissorhands:drop=0.2",
+                                    "snapkv:schedule=every:7",
+                                    "treekv:schedule=every:40",
+                                    "h2o:schedule=once",
+                                    "pyramidkv:allocation=entropy",
+                                    "adakv:schedule=every:30",
+                                    "quest:page=4",
+                                    "twilight:page=4,skip_layers=1"};
+    for (const PolicyInfo& info : policies())
+        all.push_back(info.name);
+    return all;
+}
+
+SessionOptions options_for(const std::string& policy, PositionMode positions = PositionMode::Contiguous)
+{
+    SessionOptions options;
+    options.policy = PolicySpec::parse(policy);
+    options.budget = policy == "full" ? 1024 : budget;
+    options.chunk = chunk;
+    options.rows_at_once = 3 * chunk;
+    options.positions = positions;
+    return options;
+}
+
+bool plans(const Session& session)
+{
+    return session.policy().plans();
+}
+
+struct Told {
+    std::vector<std::array<int64_t, 3>> faded;
+    Outcome outcome;
+    std::vector<std::byte> policy_state;
+    std::vector<std::vector<double>> sums, counts;
+    uint64_t evicted = 0;
+    bool operator==(const Told&) const = default;
+};
+
+// A life with all that sessions do: text, tokens, text again, an unfinished chunk.
+Told live(Session& session)
+{
+    Told told;
+    session.set_fade_sink([&](std::span<const FadeEvent> events) {
+        for (const FadeEvent& e : events)
+            told.faded.push_back({e.chunk, e.layer, e.token});
+    });
+    session.feed(random_text(200, 3));
+    say(session, 40);
+    session.feed(random_text(130, 4));
+    session.finish();
+    say(session, 20);
+    const SessionState state = session.state();
+    told.policy_state = state.policy_state;
+    for (const ListAtRest& list : state.lists) {
+        told.sums.push_back(list.tokens.sum);
+        told.counts.push_back(list.tokens.count);
+    }
+    told.outcome = outcome_of(session);
+    told.evicted = session.telemetry().evicted;
+    session.set_fade_sink({});
+    std::sort(told.faded.begin(), told.faded.end()); // a host is told layer by layer, as it goes
+    return told;
+}
+
+} // namespace
+
+TEST_CASE("a session whose backend evicts is bit for bit the one whose host does", "[resident]")
+{
+    Models models;
+    for (const std::string& policy : settings())
+        for (const auto positions : {PositionMode::Contiguous, PositionMode::Original}) {
+            CAPTURE(policy, positions == PositionMode::Original);
+            Session host(models.host, options_for(policy, positions));
+            Session resident(models.resident, options_for(policy, positions));
+            const SelectingBackendUse before = models.use;
+            const Told expected = live(host), told = live(resident);
+            CHECK(told.outcome.kept == expected.outcome.kept);
+            CHECK(told.faded == expected.faded);
+            CHECK(told == expected);
+            const bool evicts = models.use.evictions > before.evictions;
+            CHECK(evicts == plans(resident));
+            if (!plans(resident)) continue;
+            CHECK(models.use.host_evictions == before.host_evictions);
+            CHECK(models.use.replayed > before.replayed + 40);
+        }
+}
+
+TEST_CASE("a resident session asks its backend once a super-chunk and once a token", "[resident]")
+{
+    Models models;
+    Session session(models.resident, options_for("treekv"));
+    session.feed(random_text(10 * chunk, 3));
+    say(session, 80);
+    session.logits();
+    int64_t before = models.use.downloads;
+    session.feed(random_text(6 * chunk, 5));
+    CHECK(models.use.downloads - before == 2);
+    session.logits();
+    before = models.use.downloads;
+    say(session, 50);
+    session.logits();
+    CHECK(models.use.downloads - before == 50);
+}
+
+TEST_CASE("a recording that is of no use any more is made again", "[resident]")
+{
+    Models models;
+    Session host(models.host, options_for("treekv-log"));
+    Session resident(models.resident, options_for("treekv-log"));
+    for (Session* session : {&host, &resident})
+        session->feed(random_text(200, 3));
+    for (int turn = 0; turn < 6; ++turn) {
+        models.use.refuse_replays = turn % 2 == 1;
+        CHECK(say(host, 7) == say(resident, 7));
+        CHECK(host.logits() == resident.logits());
+    }
+    CHECK(host.retention().tokens == resident.retention().tokens);
+    CHECK(models.use.refused > 3);
+    CHECK(models.use.recorded > 3);
+}
+
+TEST_CASE("a resident session goes on after a fork, a restore, with pins and with a probe", "[resident]")
+{
+    Models models;
+    for (const std::string policy : {"treekv", "h2o", "tova", "snapkv", "scissorhands", "lacache", "quest"}) {
+        CAPTURE(policy);
+        Session host(models.host, options_for(policy));
+        Session resident(models.resident, options_for(policy));
+        std::vector<std::unique_ptr<Session>> others;
+        Outcome outcomes[2];
+        Session* both[] = {&host, &resident};
+        for (size_t i = 0; i < 2; ++i) {
+            Session& session = *both[i];
+            session.set_probe(random_text(9, 8));
+            session.feed(random_text(170, 3));
+            say(session, 11);
+            auto fork = session.fork();
+            say(*fork, 30);
+            fork->feed(random_text(100, 9));
+            auto restored = Session::restore(i == 0 ? models.host : models.resident, fork->state());
+            if (policy != "quest") restored->set_pins(Pins({{3, 9}, {150, 160}}));
+            restored->feed(random_text(90, 10));
+            restored->set_pins(Pins());
+            restored->feed(random_text(90, 11));
+            session.feed(random_text(60, 12));
+            outcomes[i] = outcome_of(*restored);
+            const Outcome own = outcome_of(session);
+            outcomes[i].kept.insert(outcomes[i].kept.end(), own.kept_after.begin(), own.kept_after.end());
+            outcomes[i].logits.insert(outcomes[i].logits.end(), own.logits_after.begin(), own.logits_after.end());
+        }
+        CHECK(outcomes[0] == outcomes[1]);
+    }
+}
+
+TEST_CASE("whoever looks on sees the same of a resident session", "[resident]")
+{
+    Models models;
+    struct Seen {
+        std::vector<std::array<int64_t, 3>> steps;
+        std::vector<std::vector<uint32_t>> streams, dropped;
+        std::vector<std::vector<double>> sums, counts;
+        bool operator==(const Seen&) const = default;
+    };
+    for (const std::string policy : {"treekv", "tova", "scissorhands", "streaming"}) {
+        CAPTURE(policy);
+        Seen seen[2];
+        const std::shared_ptr<const Model> of[] = {models.host, models.resident};
+        for (size_t i = 0; i < 2; ++i) {
+            SessionOptions options = options_for(policy);
+            Session session(of[i], options);
+            session.set_observer([&](const Selection& s) {
+                seen[i].steps.push_back({s.layer, static_cast<int64_t>(s.step), s.rows});
+                for (const ListState& list : s.lists) {
+                    seen[i].streams.emplace_back(list.stream.begin(), list.stream.end());
+                    seen[i].sums.emplace_back(list.sum.begin(), list.sum.end());
+                    seen[i].counts.emplace_back(list.count.begin(), list.count.end());
+                }
+                seen[i].dropped.insert(seen[i].dropped.end(), s.dropped.begin(), s.dropped.end());
+            });
+            session.feed(random_text(150, 3));
+            say(session, 20);
+            session.set_observer({});
+            say(session, 20);
+            seen[i].streams.push_back(session.retention().tokens.front());
+        }
+        CHECK(seen[0] == seen[1]);
+    }
+}
