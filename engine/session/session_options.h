@@ -21,9 +21,11 @@ struct SessionOptions {
     int32_t probe_room = 0;
     PositionMode positions = PositionMode::Contiguous;
     std::optional<kernels::DType> kv_type; // none: bf16 for models stored in bf16, else f16
-    int32_t rows_at_once = 512;            // of a super-chunk, at least one chunk; no effect on results
+    // Of a super-chunk, at least one chunk; no effect on results. 0: as many as the backend takes, and a stop waits
+    // for.
+    int32_t rows_at_once = 0;
     // Whether feeding can be stopped within a chunk, which takes room for a chunk in every layer instead of in one.
-    // None: if a chunk takes more than about half a second on two cores. No effect on results.
+    // None: if a chunk takes longer than a stop may. No effect on results.
     std::optional<bool> stops_within_chunk{};
     SamplerOptions sampler;
 };
