@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -327,6 +328,32 @@ struct GatherArgs {
     std::byte* values = nullptr; // host
 };
 
+// Memory of a device that has its own, in bytes.
+struct DeviceMemory {
+    uint64_t free = 0, total = 0;
+};
+
+// Super-chunks that pay, and that end in about the time a stop may take (reliability.md, P14).
+struct AtOnce {
+    double operations = 5e10; // attention left out
+    int32_t rows = 512;       // at most
+};
+
+// The largest operations of a session, to know beforehand what working memory they claim.
+struct WorkBounds {
+    HeadShape heads;
+    DType pool = DType::F16;
+    int64_t rows = 1;                    // of a super-chunk
+    int64_t width = 0, hidden = 0;       // of a row, and of it in the feed-forward layer
+    int64_t chunk_rows = 1;              // that attend at a time
+    int64_t ranks = 1;                   // of the longest list, the chunk included
+    int64_t token_ranks = 1;             // of the longest list, a generated token included
+    SignalRequest signals;               // as attention gets it; of its pointers only which are null is read
+    PageRetrieval retrieval;             // likewise
+    bool evicts = false;                 // by itself
+    std::span<const HostMatrix> weights; // of which only types and sizes are read
+};
+
 // Operations that were recorded, to be run again on the same memory. Must not outlive its backend.
 class Recording {
 public:
@@ -343,6 +370,14 @@ public:
     // Working memory that operations have claimed so far, beside the Buffers; shared by all callers, and only
     // grows.
     virtual uint64_t scratch_bytes() const = 0;
+
+    // Of a device with memory of its own; what follows then says what it will be asked for (reliability.md, P12).
+    virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
+    virtual uint64_t weight_bytes(std::span<const HostMatrix> /*parts*/) const { return 0; } // that load takes
+    virtual uint64_t scratch_bound(const WorkBounds& /*work*/) const { return 0; }
+    virtual void reserve(const WorkBounds& /*work*/) {} // claims it now; throws Error (Resources)
+
+    virtual AtOnce at_once() const { return {}; }
 
     virtual void upload(void* to, const void* from_host, size_t bytes) = 0;
     virtual void download(void* to_host, const void* from, size_t bytes) = 0;
@@ -366,6 +401,12 @@ public:
     virtual void drop(const DropArgs& args) = 0;
     virtual void straighten(const StraightenArgs& args) = 0;
     virtual void gather(const GatherArgs& args) = 0;
+    // The same one after the other, where a backend need not wait for each.
+    virtual void gather_all(std::span<const GatherArgs> lists)
+    {
+        for (const GatherArgs& args : lists)
+            gather(args);
+    }
 
     // Whether it evicts by itself (eviction.h) and records operations. What follows REQUIRES it.
     virtual bool selects() const { return false; }

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "app/palimpsest/command.h"
+#include "app/palimpsest/device_loss.h"
 #include "app/palimpsest/output.h"
 #include "engine/policy/registry.h"
 #include "kernels/backend.h"
@@ -133,6 +134,65 @@ void parse_and_run(const std::vector<std::string>& arguments, Console& console, 
     finish_output(console.out);
 }
 
+// Notes whether anything was written.
+class NotingBuffer final : public std::streambuf {
+public:
+    explicit NotingBuffer(std::ostream& stream) : stream_(stream), to_(stream.rdbuf(this)) {}
+    ~NotingBuffer() override { stream_.rdbuf(to_); }
+    bool anything_written() const { return written_; }
+
+private:
+    int_type overflow(int_type c) override
+    {
+        written_ = true;
+        return traits_type::eq_int_type(c, traits_type::eof()) ? to_->pubsync() : to_->sputc(static_cast<char>(c));
+    }
+    std::streamsize xsputn(const char* text, std::streamsize count) override
+    {
+        written_ = written_ || count > 0;
+        return to_->sputn(text, count);
+    }
+    int sync() override { return to_->pubsync(); }
+
+    std::ostream& stream_;
+    std::streambuf* to_;
+    bool written_ = false;
+};
+
+// The same command on the CPU.
+std::vector<std::string> on_cpu(const std::vector<std::string>& arguments)
+{
+    std::vector<std::string> result;
+    bool has_session = false;
+    for (size_t i = 0; i < arguments.size(); ++i) {
+        if (arguments[i] == "--device") {
+            ++i;
+            continue;
+        }
+        if (arguments[i].starts_with("--device=")) continue;
+        has_session = has_session || arguments[i] == "--session" || arguments[i].starts_with("--session=");
+        result.push_back(arguments[i]);
+    }
+    result.push_back("--device=cpu");
+    if (has_session && std::find(result.begin(), result.end(), "--reread") == result.end())
+        result.push_back("--reread"); // states of the graphics card may be of no use here
+    return result;
+}
+
+// Commands that save nothing begin anew on the CPU if the graphics card fails before they have said anything (P13).
+void run_with_fallback(const std::vector<std::string>& arguments, Console& console, Report& report)
+{
+    const bool reads_input = std::find(arguments.begin(), arguments.end(), "-") != arguments.end();
+    const NotingBuffer output(console.out);
+    try {
+        return parse_and_run(arguments, console, report);
+    } catch (const Error& error) {
+        if (!is_device_loss(error) || reads_input || output.anything_written()) throw;
+        tell_device_loss(console, report.events, "cuda");
+    }
+    parse_and_run(on_cpu(arguments), console, report);
+}
+
 } // namespace
 
 int run(const std::vector<std::string>& arguments, Console& console, int (*interrupted_code)())
@@ -142,7 +202,7 @@ int run(const std::vector<std::string>& arguments, Console& console, int (*inter
     };
     Report report{given("--json"), given("--events")};
     try {
-        parse_and_run(arguments, console, report);
+        run_with_fallback(arguments, console, report);
         return 0;
     } catch (const Error& error) {
         report.error(console, error);

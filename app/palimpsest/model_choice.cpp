@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/policy/registry.h"
+#include "engine/session/memory_plan.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::app {
@@ -60,10 +61,32 @@ fs::path find_model(const std::string& name)
                              : "did you mean '" + near + "'?");
 }
 
-std::shared_ptr<const engine::Model> load_model(const CommonOptions& options)
+namespace {
+
+// Where the length of the input is not known yet, its share is taken for the default.
+engine::SessionOptions options_to_plan(CommonOptions options, const engine::ModelConfig& config)
+{
+    if (options.budget_is_share()) options.budget.clear();
+    return options.session(config);
+}
+
+} // namespace
+
+std::shared_ptr<const engine::Model> load_model(const CommonOptions& options, const CommonOptions& own,
+                                                int sessions)
 {
     const fs::path path = find_model(options.model);
-    return engine::Model::load(path, kernels::open_backend(options.backend()));
+    std::shared_ptr<kernels::Backend> backend = kernels::open_backend(options.backend());
+    if (backend->memory()) {
+        const engine::MemoryPlanner planner(path, *backend);
+        planner.require(options_to_plan(own, planner.config()), sessions);
+    }
+    return engine::Model::load(path, std::move(backend));
+}
+
+std::shared_ptr<const engine::Model> load_model(const CommonOptions& options, int sessions)
+{
+    return load_model(options, options, sessions);
 }
 
 } // namespace palimpsest::app

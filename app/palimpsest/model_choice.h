@@ -13,7 +13,12 @@ namespace palimpsest::app {
 
 // Throws Error (NotFound) with a "did you mean".
 std::filesystem::path find_model(const std::string& name);
-std::shared_ptr<const engine::Model> load_model(const CommonOptions& options);
+// For `sessions` at a time that begin with these options. Throws Error as Model::load does, before anything is
+// loaded also Resources (PAL-MEM-02) where the device has not enough memory.
+std::shared_ptr<const engine::Model> load_model(const CommonOptions& options, int sessions = 1);
+// The same for a session with other options of its own.
+std::shared_ptr<const engine::Model> load_model(const CommonOptions& options, const CommonOptions& own,
+                                                int sessions = 1);
 
 std::filesystem::path models_folder();
 std::string model_name(const std::filesystem::path& path); // as find_model takes it

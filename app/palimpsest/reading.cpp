@@ -181,6 +181,13 @@ nlohmann::ordered_json memory_json(const engine::Telemetry& t)
             {"full_cache_bytes", t.full_cache_bytes}};
 }
 
+nlohmann::ordered_json backend_json(const engine::Model& model, const std::string& lost)
+{
+    nlohmann::ordered_json backend{{"name", model.backend().name()}, {"simd", model.backend().simd_target()}};
+    if (!lost.empty()) backend["lost_device"] = lost;
+    return backend;
+}
+
 nlohmann::ordered_json model_json(const engine::Model& model)
 {
     return {{"name", model.config().name},

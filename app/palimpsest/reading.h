@@ -59,6 +59,8 @@ const engine::Tokenizer& require_tokenizer(const engine::Model& model);
 
 // What every result says about how it came to be.
 nlohmann::ordered_json memory_json(const engine::Telemetry& telemetry);
+// `lost`: the device that failed before it went on on this one, or empty.
+nlohmann::ordered_json backend_json(const engine::Model& model, const std::string& lost);
 nlohmann::ordered_json model_json(const engine::Model& model);
 nlohmann::ordered_json policy_json(const engine::Session& session); // with how long its lists are at present
 nlohmann::ordered_json reach_json(const engine::RetentionMap& map);

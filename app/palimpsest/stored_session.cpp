@@ -1,6 +1,7 @@
 #include "app/palimpsest/stored_session.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
@@ -20,7 +21,7 @@ using storage::Role;
 using storage::StreamPart;
 
 constexpr uint64_t ids_at_once = 65536;
-constexpr uint64_t ids_between_looks = 512; // at the clock: what a model takes at once
+constexpr uint64_t ids_between_looks = 512; // at the clock, at least: what a model takes at once
 bool concerns_snapshot(const Error& error)
 {
     return error.code().starts_with("PAL-SNAP-") || error.code().starts_with("PAL-POLICY-05");
@@ -54,9 +55,9 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
         info_ = *found;
         if (!options_.common.given("model")) options_.common.model = SessionSettings(info_).model;
     }
-    model_ = load_model(options_.common);
-    if (found) check_model();
     question_ = found ? SessionSettings(info_).question : options_.question.value_or("");
+    load();
+    if (found) check_model();
     tokenizer_ = &require_tokenizer(*model_);
     template_ = std::make_unique<engine::ChatTemplate>(model_->files().vocabulary, *tokenizer_);
     if (!question_.empty()) question_rows_ = question_turn(*template_, question_);
@@ -71,19 +72,71 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
             view_ =
                 std::make_unique<SQLite::Transaction>(store_.database.sql(), SQLite::TransactionBehavior::DEFERRED);
         });
-        resume();
-    } else {
-        found ? resume() : begin(name);
     }
+    with_fallback([&] { open(name); });
     if (found) {
         check_cache_options();
         check_question();
+        // What is only read cannot go on later: a question wants the whole of what was lost.
+        with_fallback([&] { catch_up(options_.read_only && options_.reread && position() == 0); });
     }
-    watch_fading();
-    // What is only read cannot go on later: a question wants the whole of what was lost.
-    if (found) catch_up(options_.read_only && options_.reread && position() == 0);
+    documents_may_wait_ = false;
     opened_at_ = position();
     written_at_open_ = store_.database.bytes_written();
+}
+
+void StoredSession::load()
+{
+    const auto known = store_.conversations.find(info_.name);
+    const CommonOptions common = known ? begun_with() : options_.common;
+    // Where pins or a question change, the session is made anew beside itself.
+    const int sessions = options_.common.pins.empty() && question_.empty() ? 1 : 2;
+    try {
+        model_ = load_model(options_.common, common, sessions);
+    } catch (const Error& error) {
+        if (!is_device_loss(error)) throw;
+        lost_device_ = options_.common.device;
+        tell_device_loss(console_, options_.common.events, lost_device_);
+        options_.common.device = "cpu";
+        model_ = load_model(options_.common, common);
+    }
+}
+
+void StoredSession::open(const std::string& name)
+{
+    if (session_) return; // the fallback did
+    const bool is_there = begun_ || options_.read_only || store_.conversations.find(name).has_value();
+    is_there ? resume() : begin(name);
+    watch_fading();
+}
+
+// Nothing of the failed device is used or given back: the driver takes it when the process ends.
+void StoredSession::go_on_without_device()
+{
+    const std::string device = model_->backend().name();
+    if (!lost_device_.empty())
+        throw Error(ErrorKind::Resources, "PAL-GPU-03", "device '" + device + "'", "it stopped responding",
+                    "start palimpsest again; what was said and read is saved");
+    if (!store_turns()) throw *not_stored_;
+    lost_device_ = device;
+    tell_device_loss(console_, options_.common.events, device);
+    session_.reset();
+    lost_model_ = std::move(model_);
+    options_.common.device = "cpu";
+    model_ = load_model(options_.common, options_.common);
+    unread_.clear();
+    if (!begun_ && !store_.conversations.find(info_.name)) return; // it was not begun yet
+    const bool may_reread = std::exchange(options_.reread, true);
+    goes_back_ = true;
+    resume();
+    options_.reread = may_reread;
+    watch_fading();
+    if (position() == 0 && planned() > 0)
+        write_note(console_, options_.common.events,
+                   "its states are the graphics card's own: the " + format_count(planned()) +
+                       " tokens of its text are read again" + time_to_read(planned()));
+    catch_up(!documents_may_wait_);
+    goes_back_ = false;
 }
 
 namespace {
@@ -204,6 +257,13 @@ void StoredSession::resume()
     for (const StreamPart& part : parts_)
         if (!part.document && !part.message && part.tokens != part.ids.size()) damaged_stream(info_.name);
     if (restore_newest()) return;
+    engine::SessionOptions options = begun_with().session(model_->config());
+    options.probe_room = static_cast<int32_t>(question_rows_.size());
+    session_ = std::make_unique<engine::Session>(model_, options);
+}
+
+CommonOptions StoredSession::begun_with() const
+{
     const SessionSettings begun(info_);
     CommonOptions common = options_.common;
     common.policy = begun.policy_given; // pins change what it resolves to
@@ -212,9 +272,7 @@ void StoredSession::resume()
     common.positions = begun.positions;
     common.kv_type = begun.kv_type;
     common.sampler = begun.sampling(common.sampler);
-    engine::SessionOptions options = common.session(model_->config());
-    options.probe_room = static_cast<int32_t>(question_rows_.size());
-    session_ = std::make_unique<engine::Session>(model_, options);
+    return common;
 }
 
 void StoredSession::choose_sampling()
@@ -318,7 +376,7 @@ void StoredSession::catch_up(bool finish_document)
         }
         begin = end;
     }
-    fed_again_ = position() - restored;
+    fed_again_ += position() - restored;
     if (position() == planned()) pins_->apply(*session_);
     if (!options_.read_only) store_.conversations.stop_growing(info_.id);
 }
@@ -326,6 +384,12 @@ void StoredSession::catch_up(bool finish_document)
 void StoredSession::feed_part(const StreamPart& part, uint64_t skip)
 {
     keep_question_in_mind(!part.message);
+    if (part.document && goes_back_) {
+        const std::string title = store_.library.get(*part.document).title;
+        Progress progress(console_, Progress::style_for(console_, options_.common.events), title, std::nullopt);
+        progress.start_at(position() - skip, position());
+        return feed_document(*part.document, skip, part.tokens - skip, &progress);
+    }
     if (part.document) return feed_document(*part.document, skip, part.tokens - skip, nullptr);
     if (!part.message) return feed(rest_of(part.ids, skip), nullptr);
     const auto message = store_.conversations.message(*part.message);
@@ -350,6 +414,7 @@ void StoredSession::feed_document(int64_t document, uint64_t first, uint64_t cou
     const uint64_t total = position() + count, end = first + count;
     const auto sections = store_.library.sections(document);
     auto chapter = sections.begin();
+    const uint64_t at_once = std::max(ids_between_looks, static_cast<uint64_t>(session_->options().rows_at_once));
     std::vector<engine::TokenId> ids; // from ids_begin on
     uint64_t ids_begin = first;
     while (first < end) {
@@ -360,7 +425,7 @@ void StoredSession::feed_document(int64_t document, uint64_t first, uint64_t cou
         if (ids.empty())
             throw Error(ErrorKind::Failed, "PAL-DOC-05", "document " + std::to_string(document),
                         "its end is missing", "import it again");
-        uint64_t stop = std::min(first + ids_between_looks, ids_begin + ids.size());
+        uint64_t stop = std::min(first + at_once, ids_begin + ids.size());
         while (chapter != sections.end() && chapter->first_token <= first)
             ++chapter;
         const bool at_chapter =

@@ -15,6 +15,7 @@
 
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/console.h"
+#include "app/palimpsest/device_loss.h"
 #include "app/palimpsest/document.h"
 #include "app/palimpsest/progress.h"
 #include "app/palimpsest/reading.h"
@@ -59,6 +60,11 @@ public:
     // What is fed for a message now: the framing that opens its turn, the text, and what asks for an answer.
     std::vector<engine::TokenId> turn(const std::string& message) const;
     uint64_t tokens_fed_again() const { return fed_again_; } // since it was opened, to catch up
+    // What failed while it was computed on; then all goes on on the CPU. Empty: nothing did.
+    const std::string& lost_device() const { return lost_device_; }
+    // The device has failed (is_device_loss): the session goes on on the CPU, from its newest state that can be
+    // used there, or from its text (P13). Throws Error if it cannot; Interrupted.
+    void go_on_without_device();
     uint64_t bytes_written() const { return store_.database.bytes_written(); }
 
     // Reads a document into the open user turn, or goes on with one that is only partly read. The state is saved on
@@ -93,6 +99,23 @@ private:
         bool stored = false; // as it was at some time
     };
 
+    // Again on the CPU if the device fails.
+    template<class Operation>
+    auto with_fallback(const Operation& operation)
+    {
+        try {
+            return operation();
+        } catch (const Error& error) {
+            if (!is_device_loss(error)) throw;
+        }
+        go_on_without_device();
+        return operation();
+    }
+    void open(const std::string& name); // begins it if it is not there
+    void load();
+    CommonOptions begun_with() const; // what it was begun with, in place of what was given now
+    void read_here(Document& document, bool more_follow);
+    engine::GenerateResult generate(Turn& turn, const engine::GenerateOptions& options);
     void begin(const std::string& name);
     void resume();
     void check_model() const;
@@ -144,6 +167,10 @@ private:
     StoredOptions options_;
     Console& console_;
     std::shared_ptr<const engine::Model> model_;
+    std::shared_ptr<const engine::Model> lost_model_; // whose tokenizer is used on
+    std::string lost_device_;
+    bool goes_back_ = false;         // for the lost device: with progress
+    bool documents_may_wait_ = true; // until they are read; where something is said they are read first
     const engine::Tokenizer* tokenizer_ = nullptr;
     std::unique_ptr<engine::ChatTemplate> template_;
     storage::SessionInfo info_;

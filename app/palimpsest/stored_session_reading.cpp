@@ -45,15 +45,31 @@ void StoredSession::pin(const std::vector<std::string>& wishes)
 {
     const std::vector<std::string> before = std::exchange(wishes_, wishes);
     try {
-        look_for_pins(parts_, true);
+        with_fallback([&] { look_for_pins(parts_, true); });
     } catch (...) {
         wishes_ = before;
         throw;
     }
-    save();
+    with_fallback([&] { save(); });
 }
 
 void StoredSession::read(Document& document, bool more_follow)
+{
+    const size_t parts = parts_.size();
+    try {
+        return read_here(document, more_follow);
+    } catch (const Error& error) {
+        if (!is_device_loss(error)) throw;
+    }
+    documents_may_wait_ = true;
+    go_on_without_device();
+    documents_may_wait_ = false;
+    if (parts_.size() == parts) return read_here(document, more_follow); // it was not taken in yet
+    if (position() < planned()) go_on(parts_.back(), false);
+    save();
+}
+
+void StoredSession::read_here(Document& document, bool more_follow)
 {
     if (!parts_.empty() && parts_.back().document && position() < planned()) {
         const StreamPart last = parts_.back();
@@ -74,6 +90,9 @@ void StoredSession::read(Document& document, bool more_follow)
     const std::optional<int64_t> id = [&] {
         try {
             return add_document(document, more_follow);
+        } catch (const Error& error) {
+            if (!is_device_loss(error)) discard_if_new();
+            throw;
         } catch (...) {
             discard_if_new();
             throw;

@@ -72,16 +72,18 @@ void StoredSession::undo()
         pins_->drop_after(tokens);
     });
     unread_.clear();
-    resume();
-    watch_fading();
-    catch_up(true);
+    with_fallback([&] {
+        resume();
+        watch_fading();
+        catch_up(true);
+    });
     choose_sampling();
-    save();
+    with_fallback([&] { save(); });
 }
 
 engine::GenerateResult StoredSession::say(const std::string& message, const engine::GenerateOptions& options)
 {
-    if (!read_rest(options.stop)) {
+    if (!with_fallback([&] { return read_rest(options.stop); })) {
         write_note(console_, options_.common.events,
                    "the question before is not read to its end yet; say it again");
         return {.tokens = {}, .end = engine::GenerateEnd::Cancelled};
@@ -91,12 +93,14 @@ engine::GenerateResult StoredSession::say(const std::string& message, const engi
                     "its document is not read to its end yet",
                     "let it go on first: palimpsest read FILE --session " + printable(info_.name));
     check_message(message);
-    if (!sampling_is_stored_) save_if_there_is_room(); // so that an answer cut short can be generated again
+    if (!sampling_is_stored_)
+        with_fallback([&] { save_if_there_is_room(); }); // so that an answer cut short can be generated again
     Turn& turn = begin_turn(message);
     Message& reply = turn.reply;
     store_turns();
     unread_ = turn.question.ids;
-    if (!read_rest(options.stop)) return end_turn(turn, {.tokens = {}, .end = engine::GenerateEnd::Cancelled});
+    if (!with_fallback([&] { return read_rest(options.stop); }))
+        return end_turn(turn, {.tokens = {}, .end = engine::GenerateEnd::Cancelled});
 
     engine::IncrementalDetokenizer detokenizer(*tokenizer_, false);
     auto stored_at = Clock::now();
@@ -113,9 +117,21 @@ engine::GenerateResult StoredSession::say(const std::string& message, const engi
         }
         return !options.token || options.token(id);
     };
-    engine::GenerateResult result = session_->generate(growing);
+    engine::GenerateResult result = generate(turn, growing);
     reply.text += detokenizer.finish();
     return end_turn(turn, std::move(result));
+}
+
+// Where the device fails, the answer goes on behind what was said of it.
+engine::GenerateResult StoredSession::generate(Turn& turn, const engine::GenerateOptions& options)
+{
+    engine::GenerateOptions rest = options;
+    engine::GenerateResult result = with_fallback([&] {
+        rest.max_tokens = options.max_tokens - static_cast<int32_t>(turn.reply.ids.size());
+        return session_->generate(rest);
+    });
+    result.tokens = turn.reply.ids;
+    return result;
 }
 
 // Before anything of it is stored: what can never be fed would keep the session from going on.
@@ -149,7 +165,7 @@ engine::GenerateResult StoredSession::end_turn(Turn& turn, engine::GenerateResul
     parts_.back().tokens = reply.ids.size();
     if (!store_turns()) return result;
     try {
-        save_if_there_is_room();
+        with_fallback([&] { save_if_there_is_room(); });
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::Resources) throw;
         not_stored_ = error;

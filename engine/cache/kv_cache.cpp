@@ -522,17 +522,31 @@ KvCache KvCache::reshaped(CacheShape shape)
     return copy;
 }
 
-void KvCache::read(int32_t layer, int32_t head, std::vector<std::byte>& keys, std::vector<std::byte>& values)
+kernels::GatherArgs KvCache::gathering(int32_t layer, int32_t head, const Entries& to)
 {
     const auto bytes = static_cast<size_t>(used(layer, head) * row_bytes());
-    keys.resize(bytes);
-    values.resize(bytes);
-    backend_->gather({.shape = shape_.heads,
-                      .pool = pool(),
-                      .lists = lists(layer),
-                      .head = head,
-                      .keys = keys.data(),
-                      .values = values.data()});
+    to.keys->resize(bytes);
+    to.values->resize(bytes);
+    return {.shape = shape_.heads,
+            .pool = pool(),
+            .lists = lists(layer),
+            .head = head,
+            .keys = to.keys->data(),
+            .values = to.values->data()};
+}
+
+void KvCache::read(int32_t layer, int32_t head, std::vector<std::byte>& keys, std::vector<std::byte>& values)
+{
+    backend_->gather(gathering(layer, head, {&keys, &values}));
+}
+
+void KvCache::read_all(std::span<const Entries> to)
+{
+    std::vector<kernels::GatherArgs> lists;
+    for (int32_t l = 0; l < shape_.layers; ++l)
+        for (int32_t h = 0; h < shape_.heads.kv_heads; ++h)
+            lists.push_back(gathering(l, h, to[index(l, h)]));
+    backend_->gather_all(lists);
 }
 
 void KvCache::write(int32_t layer, int32_t head, const TokenList& tokens, std::span<const std::byte> keys,

@@ -127,6 +127,11 @@ public:
 
     // Keys and values of one list in rank order, [used, head_dim] each in shape().type (GatherArgs).
     void read(int32_t layer, int32_t head, std::vector<std::byte>& keys, std::vector<std::byte>& values);
+    // Of all lists, [layers, kv_heads], without waiting for each.
+    struct Entries {
+        std::vector<std::byte>*keys = nullptr, *values = nullptr;
+    };
+    void read_all(std::span<const Entries> to);
     // Fills an empty list. REQUIRES: sizes agree with tokens and shape, tokens <= capacity, and with all lists
     // filled so far <= total_slots.
     void write(int32_t layer, int32_t head, const TokenList& tokens, std::span<const std::byte> keys,
@@ -157,6 +162,7 @@ private:
     void compact(int32_t layer); // to counts_ ranks of kept_
     void compact_resident(int32_t layer, const EvictionPlan& plan);
     void account(int32_t layer, kernels::Phase phase, const EvictionPlan& plan);
+    kernels::GatherArgs gathering(int32_t layer, int32_t head, const Entries& to); // makes room for it
     struct Place;
     Place place_in_pool(size_t list, int64_t row) const;
     Place place_of(int32_t layer, int32_t head, uint32_t rank, kernels::Phase phase) const;

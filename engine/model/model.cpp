@@ -52,17 +52,24 @@ std::vector<float> unpaired(std::vector<float> bias, int32_t head_dim)
 std::shared_ptr<const Model> Model::load(const std::filesystem::path& path,
                                          std::shared_ptr<kernels::Backend> backend)
 {
-    return std::shared_ptr<const Model>(new Model(open_model(path), std::move(backend)));
+    ModelFiles files = open_model(path);
+    std::unique_ptr<Tokenizer> tokenizer;
+    if (files.vocabulary.kind != Vocabulary::Kind::None) tokenizer = std::make_unique<Tokenizer>(files.vocabulary);
+    return std::shared_ptr<const Model>(new Model(std::move(files), std::move(tokenizer), std::move(backend)));
 }
 
-Model::Model(ModelFiles files, std::shared_ptr<kernels::Backend> backend)
-    : files_(std::move(files)), backend_(std::move(backend))
+std::shared_ptr<const Model> Model::load_weights(const std::filesystem::path& path,
+                                                 std::shared_ptr<kernels::Backend> backend)
+{
+    return std::shared_ptr<const Model>(new Model(open_model(path), nullptr, std::move(backend)));
+}
+
+Model::Model(ModelFiles files, std::unique_ptr<Tokenizer> tokenizer, std::shared_ptr<kernels::Backend> backend)
+    : files_(std::move(files)), backend_(std::move(backend)), tokenizer_(std::move(tokenizer))
 {
     const ModelConfig& c = files_.config;
-    if (files_.vocabulary.kind != Vocabulary::Kind::None)
-        tokenizer_ = std::make_unique<Tokenizer>(files_.vocabulary);
-
     const auto load = [&](std::initializer_list<kernels::HostMatrix> parts) {
+        matrices_.insert(matrices_.end(), parts.begin(), parts.end());
         return backend_->load(std::span(parts.begin(), parts.size()));
     };
     embedding_ = load({matrix(required(files_, "token_embd.weight"))});

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ public:
     // Throws Error as open_model does, and Resources where the weights do not fit the backend.
     static std::shared_ptr<const Model> load(const std::filesystem::path& path,
                                              std::shared_ptr<kernels::Backend> backend);
+    // The same without a tokenizer.
+    static std::shared_ptr<const Model> load_weights(const std::filesystem::path& path,
+                                                     std::shared_ptr<kernels::Backend> backend);
 
     const ModelConfig& config() const { return files_.config; }
     const ModelFiles& files() const { return files_; }
@@ -39,15 +43,17 @@ public:
 
     const kernels::Weight& embedding() const { return *embedding_; }
     const kernels::Weight& output() const { return output_ ? *output_ : *embedding_; }
+    std::span<const kernels::HostMatrix> matrices() const { return matrices_; } // as in the files
     const float* output_norm() const { return output_norm_.data<float>(); }
     const LayerWeights& layer(int32_t l) const { return layers_[static_cast<size_t>(l)]; }
 
 private:
-    Model(ModelFiles files, std::shared_ptr<kernels::Backend> backend);
+    Model(ModelFiles files, std::unique_ptr<Tokenizer> tokenizer, std::shared_ptr<kernels::Backend> backend);
 
     ModelFiles files_; // keeps the mappings that CPU weights point into
     std::shared_ptr<kernels::Backend> backend_;
     std::unique_ptr<Tokenizer> tokenizer_;
+    std::vector<kernels::HostMatrix> matrices_;
     std::unique_ptr<kernels::Weight> embedding_, output_; // output_ null: tied
     kernels::Buffer output_norm_;
     std::vector<LayerWeights> layers_;

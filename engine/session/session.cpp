@@ -26,12 +26,12 @@ private:
 } // namespace
 
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options)
-    : Session(model, set_up(options, model->config()))
+    : Session(model, set_up(options, model->config(), model->backend().at_once()))
 {
 }
 
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options, std::unique_ptr<Policy> policy)
-    : Session(model, set_up(options, model->config(), std::move(policy)))
+    : Session(model, set_up(options, model->config(), model->backend().at_once(), std::move(policy)))
 {
 }
 
@@ -42,6 +42,7 @@ Session::Session(std::shared_ptr<const Model> model, SessionSetup setup)
 {
     options_.policy = policy_->resolved();
     make_step();
+    reserve(0);
 }
 
 Session::Session(const Session& other, KvCache cache)
@@ -63,6 +64,13 @@ void Session::make_step()
 {
     step_ = cache_.resident() ? nullptr : std::make_unique<Step>(*this);
     resident_step_ = cache_.resident() ? std::make_unique<ResidentStep>(*this) : nullptr;
+}
+
+// What its operations work with is there before the first of them (reliability.md, P12).
+void Session::reserve(int32_t probe_rows)
+{
+    const TransformerShape shape = transformer_shape(cache_.shape(), options_, *policy_, probe_rows);
+    model_->backend().reserve(work_bounds(*model_, cache_.shape(), shape, model_->matrices()));
 }
 
 LayerStep& Session::step()
@@ -229,6 +237,7 @@ void Session::rebuild(const Policy& policy, int32_t probe_rows, std::span<const 
     if (policy.retrieval()) transformer.bound_pages(cache);
     cache_ = std::move(cache);
     transformer_ = std::move(transformer);
+    reserve(probe_rows);
     make_step();
 }
 

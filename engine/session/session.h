@@ -143,6 +143,7 @@ private:
     Session(const Session& other, KvCache cache);
 
     LayerStep& step();
+    void reserve(int32_t probe_rows);
     void make_step();
     void settle() const; // the host's lists, where the backend evicts: what a session is stays the same
     bool run(int64_t tokens, const FeedOptions& options);

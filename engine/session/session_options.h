@@ -22,10 +22,11 @@ struct SessionOptions {
     PositionMode positions = PositionMode::Contiguous;
     // None: bf16 for models stored in bf16, else f16. Q8_0 stages chunks in that (performance.md, 6).
     std::optional<kernels::DType> kv_type;
-    int32_t rows_at_once = 512;            // of a super-chunk, at least one chunk; no effect on results
+    // Of a super-chunk, at least one chunk; no effect on results. 0: as many as the backend takes.
+    int32_t rows_at_once = 0;
     // Whether feeding can be stopped within a chunk, which takes room for a chunk in every layer instead of in one.
-    // None: if a chunk takes more than about half a second on two cores, and rows_at_once is cut to as much; if this
-    // is given, it is not. No effect on results.
+    // None: if a chunk takes longer than a stop may wait, and rows_at_once is cut to as much; if this is given, it is
+    // not. No effect on results.
     std::optional<bool> stops_within_chunk{};
     SamplerOptions sampler;
 };

@@ -74,7 +74,8 @@ kernels::DType sixteen_bits(const ModelConfig& model)
                 "ask a shorter question, or give a smaller --chunk");
 }
 
-SessionOptions resolve(SessionOptions options, const ModelConfig& model, bool limited)
+SessionOptions resolve(SessionOptions options, const ModelConfig& model, const kernels::AtOnce& at_once,
+                       bool limited)
 {
     check_options(options);
     options.kv_type = kv_type_of(options, model);
@@ -83,9 +84,9 @@ SessionOptions resolve(SessionOptions options, const ModelConfig& model, bool li
         options.budget = limited ? std::min(default_budget, model.context - beside) : model.context;
     if (options.budget < 1) refuse_without_room(options, model);
     // So many that stopping between super-chunks takes effect in time (P14).
-    constexpr double operations_at_once = 5e10;
+    if (options.rows_at_once == 0) options.rows_at_once = at_once.rows;
     if (!options.stops_within_chunk) {
-        const auto rows = static_cast<int32_t>(std::min(operations_at_once / operations(model), 1e9));
+        const auto rows = static_cast<int32_t>(std::min(at_once.operations / operations(model), 1e9));
         options.stops_within_chunk = rows < options.chunk;
         options.rows_at_once = std::min(options.rows_at_once, rows);
     }
@@ -160,18 +161,19 @@ kernels::DType kv_type_of(const SessionOptions& options, const ModelConfig& mode
     return type;
 }
 
-SessionSetup set_up(const SessionOptions& given, const ModelConfig& model)
+SessionSetup set_up(const SessionOptions& given, const ModelConfig& model, const kernels::AtOnce& at_once)
 {
-    SessionOptions options = resolve(given, model, is_limited(given.policy, model));
+    SessionOptions options = resolve(given, model, at_once, is_limited(given.policy, model));
     if (given.budget == 0) options.budget = largest_fitting_budget(options, model);
     auto policy = policy_of(options, model);
     check_positions(*policy, options, model, 0);
     return {std::move(options), std::move(policy)};
 }
 
-SessionSetup set_up(const SessionOptions& given, const ModelConfig& model, std::unique_ptr<Policy> policy)
+SessionSetup set_up(const SessionOptions& given, const ModelConfig& model, const kernels::AtOnce& at_once,
+                    std::unique_ptr<Policy> policy)
 {
-    SessionOptions options = resolve(given, model, policy->bounded());
+    SessionOptions options = resolve(given, model, at_once, policy->bounded());
     check_positions(*policy, options, model, 0);
     return {std::move(options), std::move(policy)};
 }
@@ -240,6 +242,51 @@ TransformerShape transformer_shape(const CacheShape& cache, const SessionOptions
             .couples_layers = policy.couples_layers(),
             .signals = policy.signals(),
             .retrieval = policy.retrieval()};
+}
+
+namespace {
+
+// What a policy asks of attention, in outputs that are there or not.
+kernels::SignalRequest outputs_of(const SignalNeeds& needs, int64_t ranks)
+{
+    static float there = 0;
+    if (!needs.any()) return {};
+    kernels::SignalRequest wanted{.rows = needs.window_of(static_cast<size_t>(ranks)),
+                                  .outside_newest = needs.outside_newest,
+                                  .row_statistic = needs.row_statistic};
+    (needs.low_counts ? wanted.low_counts : wanted.sums) = &there;
+    if (needs.head_moments) wanted.head_sums = wanted.head_squares = &there;
+    if (needs.entropies) wanted.entropies = &there;
+    return wanted;
+}
+
+kernels::PageRetrieval retrieval_of(const std::optional<Retrieval>& how)
+{
+    static float there = 0;
+    if (!how) return {};
+    return {.pages = {.bounds = &there, .page_stride = 0, .page = how->page},
+            .tokens = how->tokens,
+            .most_pages = how->most_pages(),
+            .top_p = how->top_p};
+}
+
+} // namespace
+
+kernels::WorkBounds work_bounds(const Model& model, const CacheShape& cache, const TransformerShape& transformer,
+                                std::span<const kernels::HostMatrix> weights)
+{
+    return {.heads = cache.heads,
+            .pool = cache.type,
+            .rows = transformer.max_rows,
+            .width = model.config().dim,
+            .hidden = model.config().ffn,
+            .chunk_rows = cache.staged_rows,
+            .ranks = transformer.max_ranks,
+            .token_ranks = transformer.max_ranks - cache.staged_rows + 1,
+            .signals = outputs_of(transformer.signals, transformer.max_ranks),
+            .retrieval = retrieval_of(transformer.retrieval),
+            .evicts = cache.resident,
+            .weights = weights};
 }
 
 } // namespace palimpsest::engine

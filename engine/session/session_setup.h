@@ -19,9 +19,10 @@ struct SessionSetup {
 };
 
 // Throw Error (Usage) for options that do not fit the model or one another.
-SessionSetup set_up(const SessionOptions& given, const ModelConfig& model);
+SessionSetup set_up(const SessionOptions& given, const ModelConfig& model, const kernels::AtOnce& at_once);
 // With a policy of the caller's own.
-SessionSetup set_up(const SessionOptions& given, const ModelConfig& model, std::unique_ptr<Policy> policy);
+SessionSetup set_up(const SessionOptions& given, const ModelConfig& model, const kernels::AtOnce& at_once,
+                    std::unique_ptr<Policy> policy);
 
 // What the cache is stored in. Throws Error (Usage) where the model's heads do not fit it.
 kernels::DType kv_type_of(const SessionOptions& options, const ModelConfig& model);
@@ -44,5 +45,9 @@ Unbounded why_unbounded(const Policy& policy, const SessionOptions& options);
 CacheShape cache_shape(const Model& model, const SessionOptions& options, const Policy& policy, int32_t probe_rows);
 TransformerShape transformer_shape(const CacheShape& cache, const SessionOptions& options, const Policy& policy,
                                    int32_t probe_rows);
+
+// The largest operations of such a session. `weights` must outlive it.
+kernels::WorkBounds work_bounds(const Model& model, const CacheShape& cache, const TransformerShape& transformer,
+                                std::span<const kernels::HostMatrix> weights);
 
 } // namespace palimpsest::engine

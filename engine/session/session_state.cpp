@@ -121,7 +121,8 @@ SessionOptions options_of(const SessionState& state)
 uint64_t Session::largest_lists(const Model& model, const SessionState& state)
 {
     const ModelConfig& c = model.config();
-    const SessionSetup setup = with_settings([&] { return set_up(options_of(state), c); });
+    const SessionSetup setup =
+        with_settings([&] { return set_up(options_of(state), c, model.backend().at_once()); });
     const auto slots = static_cast<uint64_t>(setup.policy->total_budget());
     const uint64_t moments = setup.policy->signals().head_moments ? uint64_t{2} * model.head_shape().group() : 0;
     const auto token_bytes = sizeof(uint32_t) + (2 + moments) * sizeof(double) +
@@ -193,11 +194,12 @@ SessionState Session::state()
                        .sampler_state = sampler_.state(),
                        .lists = {}};
     for (int32_t l = 0; l < cache_.shape().layers; ++l)
-        for (int32_t h = 0; h < cache_.shape().heads.kv_heads; ++h) {
-            ListAtRest& list = state.lists.emplace_back();
-            list.tokens = cache_.tokens(l, h);
-            cache_.read(l, h, list.keys, list.values);
-        }
+        for (int32_t h = 0; h < cache_.shape().heads.kv_heads; ++h)
+            state.lists.emplace_back().tokens = cache_.tokens(l, h);
+    std::vector<KvCache::Entries> entries;
+    for (ListAtRest& list : state.lists)
+        entries.push_back({&list.keys, &list.values});
+    cache_.read_all(entries);
     return state;
 }
 
@@ -238,7 +240,8 @@ void check_origin(const SessionState& state, const Model& model)
 std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, const SessionState& state)
 {
     check_origin(state, *model);
-    auto setup = with_settings([&] { return set_up(options_of(state), model->config()); });
+    auto setup =
+        with_settings([&] { return set_up(options_of(state), model->config(), model->backend().at_once()); });
     auto session = std::unique_ptr<Session>(new Session(std::move(model), std::move(setup)));
     session->take_over(state);
     return session;

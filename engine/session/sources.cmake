@@ -1,5 +1,6 @@
 set(SESSION_SOURCES
     session/entry_merge.cpp
+    session/memory_plan.cpp
     session/sampler.cpp
     session/session.cpp
     session/session_setup.cpp

@@ -218,6 +218,11 @@ bool in_16_bytes(const float* y, int64_t stride)
 
 } // namespace
 
+size_t library_workspace()
+{
+    return functions() ? workspace_bytes : 0;
+}
+
 bool multiply_by_library(const Operand& a, const Operand& b, const ProductRows& to, CudaContext& context)
 {
     static std::mutex lock;

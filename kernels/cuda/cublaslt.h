@@ -8,6 +8,9 @@
 
 namespace palimpsest::kernels::cuda {
 
+// Bytes of scratch that the library works with; 0: there is none.
+size_t library_workspace();
+
 // As multiply. False, with nothing done, if there is no library or it has no algorithm for any number of rows; what
 // decides it are the weight and the alignment of `to`, never the rows. REQUIRES: 16-bit operands.
 bool multiply_by_library(const Operand& a, const Operand& b, const ProductRows& to, CudaContext& context);

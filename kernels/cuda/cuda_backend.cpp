@@ -7,6 +7,7 @@
 #include "kernels/cuda/cuda_graph.h"
 #include "kernels/cuda/device_memory.h"
 #include "kernels/cuda/kernels.h"
+#include "kernels/cuda/scratch_bound.h"
 
 namespace palimpsest::kernels::cuda {
 namespace {
@@ -57,6 +58,40 @@ std::string CudaBackend::name() const
 std::string CudaBackend::simd_target() const
 {
     return "sm_" + std::to_string(context_.compute_capability());
+}
+
+std::optional<DeviceMemory> CudaBackend::memory() const
+{
+    size_t unused = 0, total = 0;
+    check(cudaSetDevice(context_.device()));
+    check(cudaMemGetInfo(&unused, &total));
+    return DeviceMemory{unused, total};
+}
+
+uint64_t CudaBackend::weight_bytes(std::span<const HostMatrix> parts) const
+{
+    return cuda::weight_bytes(parts);
+}
+
+uint64_t CudaBackend::scratch_bound(const WorkBounds& work) const
+{
+    return sum_of(cuda::scratch_bound(work, context_));
+}
+
+void CudaBackend::reserve(const WorkBounds& work)
+{
+    CudaContext& on = context();
+    const ScratchSizes sizes = cuda::scratch_bound(work, on);
+    for (size_t use = 0; use < sizes.size(); ++use)
+        on.scratch<std::byte>(static_cast<ScratchUse>(use), sizes[use]);
+    const size_t tickets = sizes[static_cast<size_t>(ScratchUse::Tickets)]; // which are zero between calls
+    check(cudaMemsetAsync(on.scratch<std::byte>(ScratchUse::Tickets, tickets), 0, tickets, on.stream()));
+}
+
+// A quarter of a second at half of what an H200 multiplies with 16-bit operands (performance.md, 2).
+AtOnce CudaBackend::at_once() const
+{
+    return {.operations = 790e12 * 0.5 * 0.25, .rows = 8192};
 }
 
 void CudaBackend::upload(void* to, const void* from_host, size_t bytes)
@@ -135,6 +170,11 @@ void CudaBackend::straighten(const StraightenArgs& args)
 void CudaBackend::gather(const GatherArgs& args)
 {
     cuda::gather(args, context());
+}
+void CudaBackend::gather_all(std::span<const GatherArgs> lists)
+{
+    CudaContext& on = context();
+    cuda::gather_all(lists, pinned_, on);
 }
 void CudaBackend::accumulate(const AccumulateArgs& args)
 {

@@ -3,6 +3,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/cuda/cuda_context.h"
+#include "kernels/cuda/pinned_pair.h"
 
 namespace palimpsest::kernels::cuda {
 
@@ -20,6 +21,12 @@ public:
     void download(void* to_host, const void* from, size_t bytes) override;
     void copy(void* to, const void* from, size_t bytes) override; // ranges may overlap
 
+    std::optional<DeviceMemory> memory() const override;
+    uint64_t weight_bytes(std::span<const HostMatrix> parts) const override;
+    uint64_t scratch_bound(const WorkBounds& work) const override;
+    void reserve(const WorkBounds& work) override;
+    AtOnce at_once() const override;
+
     void set_stop(std::stop_token) override {} // operations are short
 
     std::unique_ptr<Weight> load(std::span<const HostMatrix> parts) override;
@@ -35,6 +42,7 @@ public:
     void drop(const DropArgs& args) override;
     void straighten(const StraightenArgs& args) override;
     void gather(const GatherArgs& args) override;
+    void gather_all(std::span<const GatherArgs> lists) override;
     void accumulate(const AccumulateArgs& args) override;
     void evict(const EvictArgs& args) override;
     void best_logits(const BestLogitsArgs& args) override;
@@ -51,6 +59,7 @@ private:
     void release(void* data, size_t bytes) noexcept override;
 
     CudaContext context_;
+    PinnedPair pinned_; // for snapshots
 };
 
 } // namespace palimpsest::kernels::cuda

@@ -58,21 +58,32 @@ __global__ void place_q8_0_rows(StoredRows from, uint16_t* values, uint16_t* sca
     }
 }
 
+int64_t stride_of(const HostMatrix& m)
+{
+    return (m.cols + q8_0_block - 1) / q8_0_block * q8_0_block;
+}
+
+int64_t bytes_of_values(const HostMatrix& m)
+{
+    const int64_t element = m.type == DType::Q8_0 ? 1 : info(m.type).bytes;
+    return (m.rows * stride_of(m) * element + plane_alignment - 1) / plane_alignment * plane_alignment;
+}
+
+int64_t bytes_of_scales(const HostMatrix& m)
+{
+    return m.type == DType::Q8_0 ? m.rows * (stride_of(m) / q8_0_block) * 2 : 0;
+}
+
 // Planes of one part in a block of device memory of their own.
 class Part {
 public:
     explicit Part(const HostMatrix& m)
     {
-        const bool quantised = m.type == DType::Q8_0;
-        const int64_t stride = (m.cols + q8_0_block - 1) / q8_0_block * q8_0_block;
-        const int64_t element = quantised ? 1 : info(m.type).bytes;
-        const int64_t value_bytes =
-            (m.rows * stride * element + plane_alignment - 1) / plane_alignment * plane_alignment;
-        const int64_t scale_bytes = quantised ? m.rows * (stride / q8_0_block) * 2 : 0;
+        const int64_t value_bytes = bytes_of_values(m), scale_bytes = bytes_of_scales(m);
         data_ = static_cast<std::byte*>(take_device_memory(static_cast<size_t>(value_bytes + scale_bytes)));
         values_ = data_;
-        if (quantised) scales_ = reinterpret_cast<uint16_t*>(data_ + value_bytes);
-        planes_ = {m.type, values_, scales_, m.rows, m.cols, stride};
+        if (scale_bytes > 0) scales_ = reinterpret_cast<uint16_t*>(data_ + value_bytes);
+        planes_ = {m.type, values_, scales_, m.rows, m.cols, stride_of(m)};
     }
     Part(Part&& other) noexcept
         : data_(std::exchange(other.data_, nullptr)), values_(other.values_), scales_(other.scales_),
@@ -137,6 +148,14 @@ private:
 };
 
 } // namespace
+
+uint64_t weight_bytes(std::span<const HostMatrix> parts)
+{
+    uint64_t bytes = 0;
+    for (const HostMatrix& m : parts)
+        bytes += static_cast<uint64_t>(bytes_of_values(m) + bytes_of_scales(m));
+    return bytes;
+}
 
 std::unique_ptr<Weight> load(std::span<const HostMatrix> parts, CudaContext& context)
 {

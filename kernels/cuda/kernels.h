@@ -6,10 +6,15 @@
 
 #include "kernels/backend.h"
 #include "kernels/cuda/cuda_context.h"
+#include "kernels/cuda/pinned_pair.h"
 
 namespace palimpsest::kernels::cuda {
 
+// Rows whose gate and up values lie in scratch at a time: 0.5 GB for a hidden width of 14336.
+inline constexpr int64_t most_hidden_rows = 4096;
+
 std::unique_ptr<Weight> load(std::span<const HostMatrix> parts, CudaContext& context); // cuda_weight.cu
+uint64_t weight_bytes(std::span<const HostMatrix> parts);                              // that it takes
 void embed(const EmbedArgs& args, CudaContext& context);                               // embed.cu
 void linear(const LinearArgs& args, CudaContext& context);                             // linear.cu
 void feed_forward(const FeedForwardArgs& args, CudaContext& context);                  // swiglu.cu
@@ -26,6 +31,7 @@ void compact(const CompactArgs& args, CudaContext& context); // kv_rows.cu, as a
 void drop(const DropArgs& args, CudaContext& context);
 void straighten(const StraightenArgs& args, CudaContext& context);
 void gather(const GatherArgs& args, CudaContext& context);
+void gather_all(std::span<const GatherArgs> lists, PinnedPair& through, CudaContext& context);
 
 void best_logits(const BestLogitsArgs& args, CudaContext& context); // best_logits.cu
 

@@ -552,14 +552,16 @@ void straighten(const StraightenArgs& args, CudaContext& context)
     launch(context, {grid, threads}, identity_kernel, args.lists.order, args.lists.order_stride, first);
 }
 
-void gather(const GatherArgs& args, CudaContext& context)
+namespace {
+
+// Keys, then values of a list in rank order, in scratch. REQUIRES: the list is not empty.
+const std::byte* gather_rows(const GatherArgs& args, CudaContext& context)
 {
     const int64_t count = args.lists.used[args.head];
-    const auto bytes = static_cast<size_t>(count * row_bytes(args.pool.type, args.shape.head_dim));
-    if (count == 0) return;
+    const int64_t row = row_bytes(args.pool.type, args.shape.head_dim);
     const int32_t* used =
         context.send(std::span<const int32_t>(args.lists.used, static_cast<size_t>(args.shape.kv_heads)));
-    auto* gathered = context.scratch<std::byte>(ScratchUse::MovedRows, 2 * bytes);
+    auto* gathered = context.scratch<std::byte>(ScratchUse::MovedRows, static_cast<size_t>(2 * count * row));
     std::byte* to = gathered;
     for_planes(args.shape, args.pool, [&](Plane plane, int64_t plane_row_bytes) {
         with_vector(plane_row_bytes, [&]<class Vector>(Vector) {
@@ -571,12 +573,46 @@ void gather(const GatherArgs& args, CudaContext& context)
         });
         to += 2 * count * plane_row_bytes;
     });
-    if (args.pool.type == DType::Q8_0) return download_planes(args, count, gathered, context);
+    return gathered;
+}
+
+size_t gathered_bytes(const GatherArgs& args) // of keys, and of values
+{
+    return static_cast<size_t>(args.lists.used[args.head] * row_bytes(args.pool.type, args.shape.head_dim));
+}
+
+} // namespace
+
+void gather(const GatherArgs& args, CudaContext& context)
+{
+    const size_t bytes = gathered_bytes(args);
+    if (bytes == 0) return;
+    const std::byte* gathered = gather_rows(args, context);
+    if (args.pool.type == DType::Q8_0)
+        return download_planes(args, args.lists.used[args.head], gathered, context);
     // Straight into the caller's memory where it is pinned; the driver goes through pinned blocks of its own
     // otherwise.
     check(cudaMemcpyAsync(args.keys, gathered, bytes, cudaMemcpyDeviceToHost, context.stream()));
     check(cudaMemcpyAsync(args.values, gathered + bytes, bytes, cudaMemcpyDeviceToHost, context.stream()));
     context.finish();
+}
+
+// The stream's order keeps a list from being gathered over one that is still copied.
+void gather_all(std::span<const GatherArgs> lists, PinnedPair& through, CudaContext& context)
+{
+    through.begin();
+    for (const GatherArgs& args : lists) {
+        const size_t bytes = gathered_bytes(args);
+        if (bytes == 0) continue;
+        if (args.pool.type == DType::Q8_0) { // its planes are put together on the host
+            gather(args, context);
+            continue;
+        }
+        const std::byte* gathered = gather_rows(args, context);
+        through.copy(args.keys, gathered, bytes, context.stream());
+        through.copy(args.values, gathered + bytes, bytes, context.stream());
+    }
+    through.finish();
 }
 
 } // namespace palimpsest::kernels::cuda

@@ -16,7 +16,6 @@ namespace {
 constexpr float entropy_floor = 1e-10f; // of the logarithm in SignalRequest::entropies
 constexpr float ln_2 = 0.693147181f;
 constexpr float nothing = -__builtin_huge_valf();
-constexpr int32_t split_stacked_rows = 256; // of a split, about
 constexpr int finish_threads = 256;
 
 // Null: not wanted. Every plane is [splits, heads, ranks].

@@ -23,10 +23,12 @@ set(CUDA_BACKEND_SOURCES
     multiply.cu
     page_bounds.cu
     page_retrieval.cu
+    pinned_pair.cpp
     prefill_attention.cu
     prefill_rows.cu
     prefill_signals.cu
     rms_norm.cu
+    scratch_bound.cu
     send_ring.cpp
     stage.cu
     swiglu.cu

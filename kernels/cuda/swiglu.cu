@@ -9,9 +9,6 @@
 namespace palimpsest::kernels::cuda {
 namespace {
 
-// Rows whose gate and up values lie in scratch at a time: 0.5 GB for a hidden width of 14336.
-constexpr int64_t most_rows = 4096;
-
 struct Layer {
     RowSource x;
     float* y;
@@ -49,7 +46,7 @@ void prefill(const Layer& layer, CudaContext& context)
 
 void feed_forward(const FeedForwardArgs& args, CudaContext& context)
 {
-    const int64_t dim = args.down->rows(), ffn = args.down->cols(), at_once = std::min(args.rows, most_rows);
+    const int64_t dim = args.down->rows(), ffn = args.down->cols(), at_once = std::min(args.rows, most_hidden_rows);
     float* hidden = context.scratch<float>(ScratchUse::Hidden, static_cast<size_t>(at_once * 2 * ffn));
     for (int64_t first = 0; first < args.rows; first += at_once) {
         const Layer layer{.x = {.x = args.x + first * dim,

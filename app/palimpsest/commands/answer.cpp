@@ -71,7 +71,7 @@ protected:
 
     void load(Console& console)
     {
-        model_ = load_model(common_);
+        model_ = load_model(common_, 2); // each answer has a copy of the session
         tokenizer_ = &require_tokenizer(*model_);
         own_template_ = std::make_unique<engine::ChatTemplate>(model_->files().vocabulary, *tokenizer_);
         template_ = own_template_.get();
@@ -259,21 +259,20 @@ protected:
                             {"tokens", a.generated.tokens.size()}});
             if (!a.reach.is_null()) list.back()["reach"] = a.reach;
         }
-        ordered_json result = {
-            {"schema", "palimpsest.answer/1"},
-            {"documents", files},
-            {"answers", list},
-            {"coverage", coverage.json()},
-            {"reach", reach_json(session.retention())},
-            {"memory", memory_json(session.telemetry())},
-            {"model", model_json(*model_)},
-            {"policy", policy_json(session)},
-            {"pins", pins_json(session)},
-            {"protocol", name_of(shown_protocol())},
-            {"seed", common_.sampler.seed},
-            {"temperature", common_.sampler.temperature},
-            {"backend", {{"name", model_->backend().name()}, {"simd", model_->backend().simd_target()}}},
-            {"version", PALIMPSEST_VERSION}};
+        ordered_json result = {{"schema", "palimpsest.answer/1"},
+                               {"documents", files},
+                               {"answers", list},
+                               {"coverage", coverage.json()},
+                               {"reach", reach_json(session.retention())},
+                               {"memory", memory_json(session.telemetry())},
+                               {"model", model_json(*model_)},
+                               {"policy", policy_json(session)},
+                               {"pins", pins_json(session)},
+                               {"protocol", name_of(shown_protocol())},
+                               {"seed", common_.sampler.seed},
+                               {"temperature", common_.sampler.temperature},
+                               {"backend", backend_json(stored_ ? stored_->model() : *model_, stored_ ? stored_->lost_device() : "")},
+                               {"version", PALIMPSEST_VERSION}};
         if (stored_) {
             if (!stored_->question().empty()) result["question"] = stored_->question();
             result["tokens_fed_again"] = stored_->tokens_fed_again();

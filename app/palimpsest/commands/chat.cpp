@@ -90,6 +90,7 @@ public:
                         {"seed", session.session().options().sampler.seed},
                         {"temperature", session.session().options().sampler.temperature},
                         {"coverage", session.coverage().json()},
+                        {"backend", backend_json(session.model(), session.lost_device())},
                         {"memory", memory_json(session.session().telemetry())}});
         if (!saved) throw not_saved(session);
     }

@@ -71,6 +71,7 @@ public:
                                      {"memory", memory_json(session.session().telemetry())},
                                      {"tokens_fed_again", session.tokens_fed_again()},
                                      {"bytes_written", session.bytes_written()},
+                                     {"backend", backend_json(session.model(), session.lost_device())},
                                      {"model", model_json(session.model())},
                                      {"policy", policy_json(session.session())},
                                      {"pins", pins_json(session.session())}});

@@ -3,6 +3,11 @@
 
 namespace palimpsest::kernels::cuda {
 
+size_t library_workspace()
+{
+    return 0;
+}
+
 bool multiply_by_library(const Operand&, const Operand&, const ProductRows&, CudaContext&)
 {
     return false;

@@ -14,7 +14,6 @@
 
 namespace {
 
-using simt::enter;
 using simt::refuse_any_capture;
 using simt::refuse_capture_of;
 using simt::remember;
@@ -51,6 +50,20 @@ size_t free_bytes()
     return simt::DeviceMemory::total - std::min(simt::DeviceMemory::total, taken);
 }
 
+cudaError_t fail_this_call(bool allocates)
+{
+    std::optional<Failure>& failure = device().failure;
+    const bool once = failure->error == cudaErrorMemoryAllocation;
+    if (once && !allocates) return cudaSuccess;
+    if (failure->calls_left > 0) {
+        --failure->calls_left;
+        return cudaSuccess;
+    }
+    const cudaError_t error = failure->error;
+    if (once) failure.reset();
+    return remember(error);
+}
+
 bool on_device(const void* data, size_t bytes)
 {
     return bytes == 0 || device().memory.holds(data, bytes);
@@ -70,7 +83,7 @@ template<class Handle>
 cudaError_t make(Handle** handle)
 {
     *handle = nullptr;
-    if (const cudaError_t failed = enter()) return failed;
+    if (const cudaError_t failed = simt::enter()) return failed;
     *handle = new Handle;
     return cudaSuccess;
 }
@@ -110,12 +123,11 @@ cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind)
 cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width, size_t height,
                       cudaMemcpyKind kind)
 {
-    if (width > to_pitch || width > from_pitch) return remember(cudaErrorInvalidValue);
-    for (size_t row = 0; row < height; ++row)
-        if (const cudaError_t failed = copy(static_cast<char*>(to) + row * to_pitch,
-                                            static_cast<const char*>(from) + row * from_pitch, width, kind))
-            return failed;
-    return cudaSuccess;
+    cudaError_t status = width > to_pitch || width > from_pitch ? remember(cudaErrorInvalidValue) : cudaSuccess;
+    for (size_t row = 0; row < height && status == cudaSuccess; ++row)
+        status = copy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch,
+                      width, kind);
+    return status;
 }
 
 cudaError_t attribute_of(cudaDeviceAttr attribute, int& value)
@@ -165,22 +177,6 @@ bool fits(const dim3& blocks, const dim3& threads)
 
 namespace simt {
 
-cudaError_t enter(bool allocates)
-{
-    Device& on = device();
-    ++on.calls;
-    if (!on.failure) return cudaSuccess;
-    const bool once = on.failure->error == cudaErrorMemoryAllocation;
-    if (once && !allocates) return cudaSuccess;
-    if (on.failure->calls_left > 0) {
-        --on.failure->calls_left;
-        return cudaSuccess;
-    }
-    const cudaError_t error = on.failure->error;
-    if (once) on.failure.reset();
-    return remember(error);
-}
-
 cudaError_t remember(cudaError_t status)
 {
     if (status != cudaSuccess) device().last = status;
@@ -195,7 +191,6 @@ void set_device(const DeviceShape& shape)
 cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*body)(const void*),
                    std::shared_ptr<const void> arguments)
 {
-    if (const cudaError_t failed = enter()) return failed;
     if (!fits(config.gridDim, config.blockDim)) return remember(cudaErrorInvalidConfiguration);
     const auto opted_in = device().most_shared.find(kernel);
     const int most = opted_in == device().most_shared.end() ? usual_shared : opted_in->second;
@@ -206,6 +201,12 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*
         run(grid, body, arguments.get());
         return cudaSuccess;
     });
+}
+
+cudaError_t enter(bool allocates)
+{
+    ++device().calls;
+    return device().failure ? fail_this_call(allocates) : cudaSuccess;
 }
 
 void fail_after(uint64_t calls, cudaError_t error)
@@ -277,7 +278,7 @@ cudaError_t cudaGetDeviceCount(int* count)
 
 cudaError_t cudaSetDevice(int number)
 {
-    return number == 0 ? enter() : remember(cudaErrorInvalidDevice);
+    return number == 0 ? simt::enter() : remember(cudaErrorInvalidDevice);
 }
 
 cudaError_t cudaGetDevice(int* number)
@@ -311,7 +312,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int num
 
 cudaError_t cudaDeviceSynchronize()
 {
-    if (const cudaError_t failed = enter()) return failed;
+    if (const cudaError_t failed = simt::enter()) return failed;
     return refuse_any_capture();
 }
 
@@ -331,13 +332,13 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total)
 {
     *total = simt::DeviceMemory::total;
     *free = free_bytes();
-    return enter();
+    return simt::enter();
 }
 
 cudaError_t cudaMalloc(void** data, size_t bytes)
 {
     *data = nullptr;
-    if (const cudaError_t failed = enter(true)) return failed;
+    if (const cudaError_t failed = simt::enter(true)) return failed;
     if (const cudaError_t refused = refuse_any_capture()) return refused;
     if (bytes == 0) return cudaSuccess;
     if (bytes <= free_bytes()) *data = device().memory.take(bytes);
@@ -353,7 +354,7 @@ cudaError_t cudaFree(void* data)
 cudaError_t cudaMallocHost(void** data, size_t bytes)
 {
     *data = nullptr;
-    if (const cudaError_t failed = enter(true)) return failed;
+    if (const cudaError_t failed = simt::enter(true)) return failed;
     if (const cudaError_t refused = refuse_any_capture()) return refused;
     if (bytes == 0) return cudaSuccess;
     *data = ::operator new (bytes, std::align_val_t{256}, std::nothrow);
@@ -379,45 +380,43 @@ cudaError_t cudaFreeHost(void* data)
 
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind)
 {
-    if (const cudaError_t failed = enter()) return failed;
-    if (const cudaError_t refused = refuse_any_capture()) return refused;
-    return copy(to, from, bytes, kind);
+    if (const cudaError_t failed = simt::enter()) return failed;
+    const cudaError_t refused = refuse_any_capture();
+    return refused == cudaSuccess ? copy(to, from, bytes, kind) : refused;
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)
 {
     if (simt::is_captured(stream) && !is_reached_by_device(to, from, kind)) return refuse_capture_of(stream);
-    if (const cudaError_t failed = enter()) return failed;
     return submit(stream, [=] { return copy(to, from, bytes, kind); });
 }
 
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                          size_t height, cudaMemcpyKind kind)
 {
-    if (const cudaError_t failed = enter()) return failed;
-    if (const cudaError_t refused = refuse_any_capture()) return refused;
-    return copy_rows(to, to_pitch, from, from_pitch, width, height, kind);
+    if (const cudaError_t failed = simt::enter()) return failed;
+    const cudaError_t refused = refuse_any_capture();
+    return refused == cudaSuccess ? copy_rows(to, to_pitch, from, from_pitch, width, height, kind) : refused;
 }
 
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                               size_t height, cudaMemcpyKind kind, cudaStream_t stream)
 {
     if (simt::is_captured(stream) && !is_reached_by_device(to, from, kind)) return refuse_capture_of(stream);
-    if (const cudaError_t failed = enter()) return failed;
     return submit(stream, [=] { return copy_rows(to, to_pitch, from, from_pitch, width, height, kind); });
 }
 
 cudaError_t cudaMemset(void* data, int value, size_t bytes)
 {
+    if (const cudaError_t failed = simt::enter()) return failed;
     const cudaError_t refused = refuse_any_capture();
     return refused == cudaSuccess ? cudaMemsetAsync(data, value, bytes) : refused;
 }
 
 cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t stream)
 {
-    if (const cudaError_t failed = enter()) return failed;
-    if (!on_device(data, bytes)) return remember(cudaErrorInvalidValue);
     return submit(stream, [=] {
+        if (!on_device(data, bytes)) return remember(cudaErrorInvalidValue);
         const simt::DeviceMemory::Access access(device().memory);
         if (bytes) std::memset(data, value, bytes);
         return cudaSuccess;
@@ -442,13 +441,13 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-    if (const cudaError_t failed = enter()) return failed;
+    if (const cudaError_t failed = simt::enter()) return failed;
     return refuse_capture_of(stream);
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
-    if (const cudaError_t failed = enter()) return failed;
+    if (const cudaError_t failed = simt::enter()) return failed;
     return refuse_capture_of(stream);
 }
 
@@ -469,7 +468,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-    if (const cudaError_t failed = enter()) return failed;
+    if (const cudaError_t failed = simt::enter()) return failed;
     return event->capture ? remember(cudaErrorCapturedEvent) : refuse_any_capture();
 }
 

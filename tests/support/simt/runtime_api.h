@@ -187,20 +187,19 @@ struct DeviceShape {
 };
 void set_device(const DeviceShape& shape);
 
-// What cudaGetLastError gives next.
-cudaError_t remember(cudaError_t status);
-// What every call that can fail begins with. What is out of memory fails once, all else fails from then on.
-cudaError_t enter(bool allocates = false);
-
 // After so many calls more that can fail, one does with this error: once for cudaErrorMemoryAllocation, of which
 // only allocations are counted; otherwise that one and all after it.
 void fail_after(uint64_t calls, cudaError_t error);
 void stop_failing();
-uint64_t calls(); // so far
+uint64_t calls();                          // so far
+cudaError_t enter(bool allocates = false); // what every call that can fail begins with
 // Device memory is for kernels and copies alone (DeviceMemory::keep_host_out).
 void keep_host_out(bool out);
 // So much of the device's memory is another program's.
 void withhold(size_t bytes);
+
+// What cudaGetLastError gives next.
+cudaError_t remember(cudaError_t status);
 
 // Refuses what a device would refuse; runs the grid, or keeps it for the graph of a captured stream.
 cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*body)(const void*),

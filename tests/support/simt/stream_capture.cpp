@@ -78,6 +78,7 @@ cudaError_t run_nodes(const std::vector<GraphNode>& nodes)
 
 cudaError_t submit(cudaStream_t stream, std::function<cudaError_t()> work)
 {
+    if (const cudaError_t failed = enter()) return failed;
     if (!is_captured(stream)) return work();
     Capture& capture = *stream->capture;
     if (!capture.valid) return remember(cudaErrorStreamCaptureInvalidated);
@@ -149,6 +150,7 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
+    if (const cudaError_t failed = simt::enter()) return failed;
     event->capture = simt::is_captured(stream) ? stream->capture : nullptr;
     event->after = event->capture ? stream->after : std::vector<size_t>{};
     return cudaSuccess;

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "engine/policy/registry.h"
+#include "engine/session/memory_plan.h"
 #include "engine/session/session_setup.h"
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
@@ -48,6 +49,7 @@ SessionOptions options_for(const std::string& policy, PositionMode positions)
     options.chunk = chunk;
     options.positions = positions;
     options.kv_type = kernels::DType::F32;
+    options.rows_at_once = 96;
     return options;
 }
 
@@ -77,7 +79,7 @@ public:
          double tolerance)
         : tolerance_(tolerance)
     {
-        auto setup = set_up(options, cpu->config());
+        auto setup = set_up(options, cpu->config(), {});
         auto leading = std::make_unique<LeadingPolicy>(setup.policy->clone(), cpu->config().layers, decisions_);
         auto following = std::make_unique<FollowingPolicy>(std::move(setup.policy), decisions_, tolerance);
         follower_ = following.get();
@@ -236,6 +238,41 @@ TEST_CASE("losses of a text and operands of 16 and 8 bits are to a device what t
     CHECK(largest_difference(losses[1], losses[0]) < (exact ? 2e-5 : 3e-2));
 }
 
+TEST_CASE("a device takes long super-chunks, which change no bit", "[device]")
+{
+    const auto model = on_device(small_shape());
+    SessionOptions options = options_for("treekv", PositionMode::Contiguous);
+    std::vector<Outcome> outcomes;
+    for (const int32_t rows : {0, 1}) {
+        options.rows_at_once = rows;
+        Session session(model, options);
+        CHECK(session.options().rows_at_once == (rows == 0 ? 8192 : chunk));
+        session.feed(random_text(130));
+        outcomes.push_back(outcome_of(session, 2));
+    }
+    CHECK(outcomes[0] == outcomes[1]);
+}
+
+TEST_CASE("a super-chunk of a large model is as long on a device as its products need", "[device]")
+{
+    ModelConfig config;
+    config.layers = 32;
+    config.dim = 4096;
+    config.heads = 32;
+    config.kv_heads = 8;
+    config.head_dim = config.rotary_dim = 128;
+    config.ffn = 14336;
+    config.vocabulary = 128256;
+    config.context = 8192;
+    const auto rows_at_once = [&](const kernels::AtOnce& at_once) {
+        return set_up(SessionOptions{}, config, at_once).options.rows_at_once;
+    };
+    CHECK(rows_at_once({}) == 512); // a chunk
+    const int32_t on_device = rows_at_once(open_emulated_cuda(90)->at_once());
+    CHECK(on_device >= 4096);
+    CHECK(on_device <= 8192);
+}
+
 TEST_CASE("sessions that take turns on a device are each as alone", "[device]")
 {
     const auto model = on_device(small_shape());
@@ -274,4 +311,116 @@ TEST_CASE("sessions that take turns on a device are each as alone", "[device]")
     CHECK(said == expected);
     CHECK(other_said == other_expected);
     CHECK(outcome_of(*fork, 6) == expected); // while both others went on
+}
+
+namespace {
+
+uint64_t free_bytes(const kernels::Backend& backend)
+{
+    return backend.memory()->free;
+}
+
+std::filesystem::path model_file(const RandomModelShape& shape)
+{
+    static std::filesystem::path last;
+    if (!last.empty()) std::filesystem::remove(last);
+    return last = random_model(shape);
+}
+
+} // namespace
+
+TEST_CASE("what a session takes of a device is planned before anything is loaded", "[device]")
+{
+    const auto type = GENERATE(kernels::DType::F32, kernels::DType::Q8_0);
+    RandomModelShape shape = small_shape(type);
+    shape.ffn = 192;
+    shape.vocabulary = 512;
+    const auto path = model_file(shape);
+    for (const std::string& policy : policies_and_settings()) {
+        CAPTURE(policy, type);
+        SessionOptions options = options_for(policy, PositionMode::Contiguous);
+        options.kv_type = type == kernels::DType::F32 ? kernels::DType::F32 : kernels::DType::F16;
+        options.rows_at_once = 96;
+        const std::shared_ptr<kernels::Backend> backend = open_emulated_cuda(90);
+        const uint64_t before = free_bytes(*backend);
+        const MemoryPlanner planner(path, *backend);
+        const MemoryPlan plan = planner.plan(options, 2);
+        REQUIRE(free_bytes(*backend) == before);
+
+        const auto model = Model::load(path, backend);
+        const uint64_t weights = before - free_bytes(*backend);
+        CHECK(plan.weights >= weights);
+        CHECK(plan.weights <= weights + weights / 10);
+        Session session(model, options);
+        const uint64_t reserved = free_bytes(*backend);
+        CHECK(before - reserved <= plan.total());
+        session.feed(random_text(200));
+        session.logits();
+        say(session, 3);
+        session.state();
+        CHECK(free_bytes(*backend) == reserved); // a running answer takes nothing (P12)
+        const auto fork = session.fork();
+        say(*fork, 2);
+        const uint64_t all = before - free_bytes(*backend);
+        CHECK(plan.total() >= all);
+        CHECK(plan.total() <= all + all / 10);
+    }
+}
+
+TEST_CASE("what does not fit a device is refused with what would", "[device]")
+{
+    const auto path = model_file(small_shape());
+    const std::shared_ptr<kernels::Backend> backend = open_emulated_cuda(90);
+    const MemoryPlanner all(path, *backend);
+    SessionOptions options = options_for("treekv", PositionMode::Contiguous);
+    options.budget = 400;
+    CHECK_NOTHROW(all.require(options, 1));
+    SessionOptions smaller = options;
+    smaller.budget = 200;
+    const uint64_t enough = all.plan(smaller, 1).total() * 32 / 31 + 32;
+    REQUIRE(enough < all.plan(options, 1).total());
+    const WithheldMemory withheld(free_bytes(*backend) - enough);
+    const MemoryPlanner planner(path, *backend);
+    CHECK_NOTHROW(planner.require(smaller, 1));
+    try {
+        planner.require(options, 1);
+        FAIL("it fits");
+    } catch (const Error& error) {
+        CHECK(error.kind() == ErrorKind::Resources);
+        CHECK(error.code() == "PAL-MEM-02");
+        const std::string remedy = error.remedy();
+        INFO(error.what());
+        REQUIRE(remedy.starts_with("give --budget "));
+        smaller.budget = std::stoi(remedy.substr(std::string("give --budget ").size()));
+        CHECK(smaller.budget >= 195);
+        CHECK_NOTHROW(planner.require(smaller, 1));
+    }
+}
+
+TEST_CASE("whichever call the device fails at, it is one error, and what is left can be thrown away", "[device]")
+{
+    const auto text = random_text(60);
+    const SessionOptions options = options_for("treekv", PositionMode::Contiguous);
+    const auto use = [&](const std::shared_ptr<const Model>& model) {
+        Session session(model, options);
+        session.feed(text);
+        say(session, 2);
+        session.state();
+    };
+    const auto path = model_file(small_shape());
+    const uint64_t begin = device_calls();
+    use(Model::load(path, open_emulated_cuda(90)));
+    const uint64_t calls = device_calls() - begin;
+    REQUIRE(calls > 300);
+    for (uint64_t n = 0; n < calls; n += 1 + calls / 60) {
+        CAPTURE(n, calls);
+        const FailingDevice failing(n);
+        try {
+            use(Model::load(path, open_emulated_cuda(90)));
+            CHECK(n + 20 > calls); // that gives things back need not succeed
+        } catch (const Error& error) {
+            CHECK(error.kind() == ErrorKind::Resources);
+            CHECK(error.code() == "PAL-GPU-03");
+        }
+    }
 }

@@ -1,0 +1,93 @@
+#include "engine/session/memory_plan.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "engine/session/session.h"
+#include "kernels/base/error.h"
+
+namespace palimpsest::engine {
+namespace {
+
+std::string size_text(uint64_t bytes)
+{
+    constexpr double mib = 1 << 20, gib = 1 << 30;
+    const auto size = static_cast<double>(bytes);
+    char text[32];
+    std::snprintf(text, sizeof text, size < gib ? "%.1f MiB" : "%.1f GiB", size / (size < gib ? mib : gib));
+    return text;
+}
+
+// The driver puts kernels there when they are first used.
+uint64_t usable(uint64_t free)
+{
+    return free - free / 32;
+}
+
+} // namespace
+
+MemoryPlanner::MemoryPlanner(const std::filesystem::path& model, const kernels::Backend& backend)
+    : backend_(backend), counting_(std::make_shared<kernels::CountingBackend>(backend)),
+      model_(Model::load_weights(model, counting_)), weights_(counting_->loaded_bytes() + counting_->buffer_bytes())
+{
+    const auto memory = backend.memory();
+    usable_ = memory ? usable(memory->free) : UINT64_MAX;
+}
+
+MemoryPlan MemoryPlanner::plan(const SessionOptions& options, int sessions) const
+{
+    const SessionSetup setup = set_up(options, model_->config(), backend_.at_once());
+    const int32_t probe = setup.options.probe_room;
+    const CacheShape cache = cache_shape(*model_, setup.options, *setup.policy, probe);
+    const TransformerShape transformer = transformer_shape(cache, setup.options, *setup.policy, probe);
+    const uint64_t before = counting_->buffer_bytes();
+    const KvCache counted_cache(cache, *counting_);
+    const Transformer counted_transformer(*model_, transformer);
+    const uint64_t session = counting_->buffer_bytes() - before;
+    const uint64_t scratch = backend_.scratch_bound(work_bounds(*model_, cache, transformer, model_->matrices()));
+    return {.weights = weights_, .sessions = session * static_cast<uint64_t>(sessions), .scratch = scratch};
+}
+
+bool MemoryPlanner::fits(const SessionOptions& options, int sessions) const
+try {
+    return plan(options, sessions).total() <= usable_;
+} catch (const Error&) {
+    return false; // not possible at all
+}
+
+std::string MemoryPlanner::what_fits(const SessionOptions& options, int sessions) const
+{
+    SessionOptions smaller = options;
+    const auto fits_with = [&](int32_t budget) {
+        smaller.budget = budget;
+        return fits(smaller, sessions);
+    };
+    const int32_t given = set_up(options, model_->config(), backend_.at_once()).options.budget;
+    int32_t good = 0, bad = std::min(given, model_->config().context);
+    for (int32_t budget = bad / 2; budget > 0 && good == 0; budget /= 2) // down to one that is not too small
+        (fits_with(budget) ? good : bad) = budget;
+    while (good > 0 && bad - good > std::max(1, good / 64)) {
+        const int32_t middle = good + (bad - good) / 2;
+        (fits_with(middle) ? good : bad) = middle;
+    }
+    if (good > 0) return "give --budget " + std::to_string(good) + " or less, or --device cpu";
+    smaller = options;
+    for (smaller.chunk = options.chunk / 2; smaller.chunk > 0; smaller.chunk /= 2)
+        if (fits(smaller, sessions)) return "give --chunk " + std::to_string(smaller.chunk) + ", or --device cpu";
+    smaller = options;
+    smaller.kv_type = kernels::DType::F16;
+    if (fits(smaller, sessions)) return "give --kv-type f16, or --device cpu";
+    return "give a smaller model, or --device cpu";
+}
+
+void MemoryPlanner::require(const SessionOptions& options, int sessions) const
+{
+    const MemoryPlan needed = plan(options, sessions);
+    if (needed.total() <= usable_) return;
+    throw Error(ErrorKind::Resources, "PAL-MEM-02", backend_.name(),
+                "this needs " + size_text(needed.total()) + " of its memory, the model " +
+                    size_text(needed.weights) + " of them, and " + size_text(usable_) + " can be used",
+                what_fits(options, sessions));
+}
+
+} // namespace palimpsest::engine

@@ -1,0 +1,16 @@
+// How much scratch the kernels claim for the largest operations of a session: their own sums, made beforehand.
+#pragma once
+
+#include <array>
+
+#include "kernels/backend.h"
+#include "kernels/cuda/cuda_context.h"
+
+namespace palimpsest::kernels::cuda {
+
+using ScratchSizes = std::array<size_t, static_cast<size_t>(ScratchUse::Count)>; // bytes
+
+ScratchSizes scratch_bound(const WorkBounds& work, const CudaContext& context);
+uint64_t sum_of(const ScratchSizes& sizes);
+
+} // namespace palimpsest::kernels::cuda

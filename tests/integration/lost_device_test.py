@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+"""A graphics card that fails in the middle, and one that is too small. Usage: lost_device_test.py PALIMPSEST
+MODEL_FIXTURES TEST_PLUGINS"""
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+from session_harness import MODEL, PROGRAM, SMALL, ProgramTest, events_of, run, text
+
+FAILING = os.path.join(sys.argv[3], "failing")
+
+
+class DeviceTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.book = self.file("book.txt", text(6000, 8))
+
+    def on_device(self, *arguments, fail_after=None, target=None, free=None, stdin=b"", status=0):
+        environment = dict(self.environment, PALIMPSEST_PLUGINS=FAILING)
+        for name, value in (("FAIL_AFTER", fail_after), ("TARGET", target), ("FREE_BYTES", free)):
+            if value is not None:
+                environment["PALIMPSEST_TEST_" + name] = str(value)
+        result = subprocess.run([PROGRAM, *arguments, "--device", "cuda"], input=stdin, capture_output=True,
+                                timeout=600, env=environment)
+        self.assertEqual(result.returncode, status, (arguments, result.stderr.decode()))
+        return result
+
+
+
+class LostDeviceTest(DeviceTest):
+    def read(self, name):
+        # States at every occasion: where they stand does not depend on the clock.
+        return ["read", self.book, "--session", name, *SMALL, "--checkpoint-seconds", "0", "--events", "--json"]
+
+    def losses(self, result):
+        return [event for event in events_of(result.stderr) if event.get("event") == "device_lost"]
+
+    def test_a_reading_goes_on_where_its_last_state_is(self):
+        whole = self.on_device(*self.read("whole"))
+        self.assertEqual(json.loads(whole.stdout)["backend"]["name"], "cuda:0")
+        states = [0] + [e["tokens_seen"] for e in events_of(whole.stderr) if e["event"] == "checkpoint"]
+        interval = max(after - before for before, after in zip(states, states[1:]))
+        lost_in_reading = 0
+        for fail_after in (0, 3, 30, 150, 400, 1000, 3000, 8000, 15000, 25000):
+            with self.subTest(fail_after=fail_after):
+                name = "lost %d" % fail_after
+                result = self.on_device(*self.read(name), fail_after=fail_after)
+                said = events_of(result.stderr)
+                document = json.loads(result.stdout)
+                self.assertEqual(self.state(name), self.state("whole"))  # the same target: bit for bit
+                self.assertEqual(self.faded_bytes(name), self.faded_bytes("whole"))
+                self.assertTrue(document["coverage"]["tokens_in_input"] == document["coverage"]["tokens_read"])
+                if not self.losses(result):
+                    self.assertEqual(document["backend"]["name"], "cuda:0")
+                    continue
+                self.assertEqual(len(self.losses(result)), 1)
+                self.assertEqual(document["backend"]["name"], "cpu")
+                at = next(i for i, event in enumerate(said) if event["event"] == "device_lost")
+                before = [e["tokens_seen"] for e in said[:at] if e["event"] == "progress"]
+                after = [e["tokens_seen"] for e in said[at:] if e["event"] == "progress"]
+                if not before or not after:
+                    continue
+                lost_in_reading += 1
+                self.assertLessEqual(before[-1] - after[0], interval)
+                self.assertEqual(after[-1], document["tokens_seen"])
+        self.assertGreaterEqual(lost_in_reading, 2)
+        self.assert_sound()
+
+    def test_states_of_another_target_are_left_and_the_text_is_read_again(self):
+        self.run_command(*self.read("cpu"))
+        result = self.on_device(*self.read("lost"), fail_after=8000, target="sm_90")
+        self.assertEqual(len(self.losses(result)), 1)
+        notes = [e["text"] for e in events_of(result.stderr) if e["event"] == "note"]
+        self.assertTrue(any("are read again" in note for note in notes), notes)
+        self.assertEqual(self.state("lost"), self.state("cpu"))
+        self.assertEqual(json.loads(result.stdout)["backend"]["lost_device"], "cuda:0")
+
+    def test_a_new_process_uses_the_device_again(self):
+        first = self.on_device(*self.read("s"), fail_after=5000)
+        self.assertEqual(len(self.losses(first)), 1)
+        answer = self.on_device("ask", "--session", "s", "who?", "--max-tokens", "8", "--json")
+        self.assertEqual(json.loads(answer.stdout)["backend"]["name"], "cuda:0")
+
+    def test_an_answer_goes_on_behind_what_was_said(self):
+        chat = lambda name: ["chat", "--session", name, *SMALL, "--temperature", "0.7", "--seed", "3", "--max-tokens", "300",
+                             "--events"]
+        turns = b"one\ntwo\n"
+        whole = self.on_device(*chat("whole"), stdin=turns)
+        lost = 0
+        for fail_after in (100, 1500, 4000, 7000, 10000):
+            name = "lost %d" % fail_after
+            result = self.on_device(*chat(name), fail_after=fail_after, stdin=turns)
+            self.assertEqual(self.ids_said(name), self.ids_said("whole"))
+            self.assertEqual(result.stdout, whole.stdout)
+            self.assertEqual(self.state(name), self.state("whole"))
+            lost += len(self.losses(result))
+        self.assertGreaterEqual(lost, 3)
+
+    def test_what_saves_nothing_begins_anew(self):
+        command = ["summarize", self.book, *SMALL, "--max-tokens", "16"]
+        cpu = self.run_command(*command)
+        result = self.on_device(*command, fail_after=2000)
+        self.assertEqual(result.stdout, cpu.stdout)
+        self.assertEqual(result.stderr.count(b"PAL-GPU-03"), 1)
+        refused = self.on_device("summarize", "-", *SMALL, fail_after=2000, stdin=open(self.book, "rb").read(), status=4)
+        self.assertIn(b"[PAL-GPU-03]", refused.stderr)  # what was piped in is gone
+
+
+class SmallDeviceTest(DeviceTest):
+    def test_what_does_not_fit_is_refused_with_what_would(self):
+        read = lambda *more: ["read", self.book, "--session", "s", "--model", MODEL, "--chunk", "16", "--json", *more]
+        refused = self.on_device(*read("--budget", "200"), free=600000, status=4)
+        error = json.loads(refused.stderr.splitlines()[-1])
+        self.assertEqual(error["code"], "PAL-MEM-02")
+        self.assertIn("--budget", error["hint"])
+        budget = error["hint"].split("--budget ")[1].split()[0]
+        self.on_device(*read("--budget", budget), free=600000)
+        hopeless = self.on_device(*read("--budget", "200"), free=1000, status=4)
+        self.assertIn("--device cpu", json.loads(hopeless.stderr.splitlines()[-1])["hint"])
+
+
+if __name__ == "__main__":
+    run("__main__")
