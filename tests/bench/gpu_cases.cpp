@@ -407,7 +407,6 @@ GpuWork stage_work(CudaContext& context, const AttentionCase& shape)
         cuda::stage({.shape = lists->shape,
                      .qkv = lists->qkv.data(),
                      .rows = lists->rows,
-                     .type = lists->type,
                      .staging = lists->staging(),
                      .rotation = lists->rotation()},
                     context);
