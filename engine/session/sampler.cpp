@@ -98,7 +98,7 @@ int32_t Sampler::best_needed() const
 
 TokenId Sampler::sample_best(std::span<const float> best, std::span<const TokenId> ids)
 {
-    assert(!best.empty() && best.size() == ids.size());
+    assert(!best.empty() && best.size() == ids.size() && best_needed() > 0);
     candidates_.clear();
     for (size_t i = 0; i < best.size(); ++i)
         consider(ids[i], best[i]);

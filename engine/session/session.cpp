@@ -71,14 +71,14 @@ LayerStep& Session::step()
     return *step_;
 }
 
-void Session::settle()
+void Session::settle() const
 {
     if (!cache_.resident()) return;
     transformer_.deliver(cache_);
     cache_.settle();
 }
 
-RetentionMap Session::retention()
+RetentionMap Session::retention() const
 {
     settle();
     return RetentionMap::of(cache_, tokens_seen_);
@@ -232,7 +232,7 @@ void Session::rebuild(const Policy& policy, int32_t probe_rows, std::span<const 
     make_step();
 }
 
-double Session::held(const TokenRange& range)
+double Session::held(const TokenRange& range) const
 {
     settle();
     const auto last = static_cast<uint32_t>(std::min<uint64_t>(range.last, tokens_seen_));
@@ -318,6 +318,16 @@ void Session::compute_logits()
     has_logits_ = true;
 }
 
+TokenId Session::choose()
+{
+    const int32_t needed = sampler_.best_needed();
+    if (has_logits_ || !transformer_.has_best_logits() || needed == 0) return sampler_.sample(logits());
+    const Transformer::BestLogits of = transformer_.best_logits();
+    if (of.first_bad < model_->config().vocabulary) refuse_logit(of.first_bad);
+    const size_t count = std::min(of.best.size(), static_cast<size_t>(needed));
+    return sampler_.sample_best(of.best.first(count), of.ids.first(count));
+}
+
 GenerateResult Session::generate(const GenerateOptions& options)
 {
     const Stopwatch watch;
@@ -339,7 +349,7 @@ GenerateResult Session::generate(const GenerateOptions& options)
             result.end = GenerateEnd::Full;
             break;
         }
-        const TokenId token = sampler_.sample(logits());
+        const TokenId token = choose();
         if (options.is_end && options.is_end(token)) {
             result.end = GenerateEnd::EndOfText;
             break;
@@ -377,11 +387,11 @@ std::optional<int64_t> Session::replay(std::span<const TokenId> tokens, bool end
     if (tokens_seen_ == 0) return count;
     for (const TokenId token : tokens) {
         if (stop.stop_requested()) break;
-        sampler_.sample(logits());
+        choose();
         decode(token);
         ++count;
     }
-    if (ended && count == std::ssize(tokens)) sampler_.sample(logits());
+    if (ended && count == std::ssize(tokens)) choose();
     return count;
 }
 

@@ -108,7 +108,7 @@ public:
     const std::vector<float>& logits();
 
     uint64_t tokens_seen() const { return tokens_seen_; } // computed; pending ones not counted
-    RetentionMap retention();
+    RetentionMap retention() const;
     Telemetry telemetry() const;
 
     std::unique_ptr<Session> fork(); // finishes an incomplete chunk; costs one copy of the cache
@@ -130,7 +130,7 @@ public:
     void check_pins(const Pins& pins) const { policy_beside(pins); } // Usage as set_pins does, changes nothing
     const Pins& pins() const { return options_.pins; }
     // How many of the (layer, KV head, token) triples of a range are held, of those that were read.
-    double held(const TokenRange& range);
+    double held(const TokenRange& range) const;
 
     void set_fade_sink(FadeSink sink) { fade_sink_ = std::move(sink); }
     void set_observer(std::function<void(const Selection&)> observer) { observer_ = std::move(observer); }
@@ -144,7 +144,7 @@ private:
 
     LayerStep& step();
     void make_step();
-    void settle(); // the host's lists, where the backend evicts
+    void settle() const; // the host's lists, where the backend evicts: what a session is stays the same
     bool run(int64_t tokens, const FeedOptions& options);
     void decode(TokenId token);
     void end_reading();
@@ -161,14 +161,15 @@ private:
     void take_over(const SessionState& state);
     void restore_lists(const SessionState& state);
     void compute_logits();
+    TokenId choose(); // the next token; of the best logits alone where these suffice
     void report_losses(std::span<const TokenId> tokens, const FeedOptions& options);
 
     std::shared_ptr<const Model> model_;
     SessionOptions options_;
     PolicySpec given_; // the policy as asked for; options_ has it resolved
     std::unique_ptr<Policy> policy_;
-    KvCache cache_;
-    Transformer transformer_;
+    mutable KvCache cache_;           // settle
+    mutable Transformer transformer_; // settle
     std::unique_ptr<Step> step_;
     std::unique_ptr<ResidentStep> resident_step_; // of a resident cache, instead
     Sampler sampler_;

@@ -24,7 +24,8 @@ struct SessionOptions {
     std::optional<kernels::DType> kv_type;
     int32_t rows_at_once = 512;            // of a super-chunk, at least one chunk; no effect on results
     // Whether feeding can be stopped within a chunk, which takes room for a chunk in every layer instead of in one.
-    // None: if a chunk takes more than about half a second on two cores. No effect on results.
+    // None: if a chunk takes more than about half a second on two cores, and rows_at_once is cut to as much; if this
+    // is given, it is not. No effect on results.
     std::optional<bool> stops_within_chunk{};
     SamplerOptions sampler;
 };

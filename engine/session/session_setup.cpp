@@ -84,11 +84,13 @@ SessionOptions resolve(SessionOptions options, const ModelConfig& model, bool li
     if (options.budget < 1) refuse_without_room(options, model);
     // So many that stopping between super-chunks takes effect in time (P14).
     constexpr double operations_at_once = 5e10;
-    const auto rows = static_cast<int64_t>(operations_at_once / operations(model));
-    if (!options.stops_within_chunk) options.stops_within_chunk = rows < options.chunk;
-    if (*options.stops_within_chunk) options.rows_at_once = options.chunk;
+    if (!options.stops_within_chunk) {
+        const auto rows = static_cast<int32_t>(std::min(operations_at_once / operations(model), 1e9));
+        options.stops_within_chunk = rows < options.chunk;
+        options.rows_at_once = std::min(options.rows_at_once, rows);
+    }
     options.rows_at_once =
-        std::max<int32_t>(static_cast<int32_t>(std::min<int64_t>(options.rows_at_once, rows)), options.chunk);
+        *options.stops_within_chunk ? options.chunk : std::max(options.rows_at_once, options.chunk);
     return options;
 }
 

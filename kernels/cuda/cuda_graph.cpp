@@ -1,6 +1,7 @@
 #include "kernels/cuda/cuda_graph.h"
 
 #include "kernels/cuda/cuda_error.h"
+#include "kernels/cuda/launch_count.h"
 
 namespace palimpsest::kernels::cuda {
 
@@ -12,7 +13,7 @@ GraphRecording::GraphRecording(const CudaContext::Recorded& recorded) : scratch_
     exec_.reset(exec);
 }
 
-std::unique_ptr<Recording> record(const std::function<void()>& operations, CudaContext& context)
+std::unique_ptr<GraphRecording> record(const std::function<void()>& operations, CudaContext& context)
 {
     context.begin_recording();
     try {
@@ -30,6 +31,7 @@ bool replay(const Recording& recording, CudaContext& context)
     const auto& recorded = static_cast<const GraphRecording&>(recording);
     if (!context.is_still_there(recorded.scratch())) return false;
     check(cudaGraphLaunch(recorded.graph(), context.stream()));
+    count_launches(recorded.nodes());
     return true;
 }
 

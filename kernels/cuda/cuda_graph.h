@@ -24,7 +24,7 @@ private:
 };
 
 // As in backend.h. Whatever record throws, the stream does work at once again afterwards.
-std::unique_ptr<Recording> record(const std::function<void()>& operations, CudaContext& context);
+std::unique_ptr<GraphRecording> record(const std::function<void()>& operations, CudaContext& context);
 bool replay(const Recording& recording, CudaContext& context);
 
 } // namespace palimpsest::kernels::cuda

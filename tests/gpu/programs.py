@@ -47,11 +47,15 @@ class Command:
         self.seconds = time.monotonic() - begin
 
     @staticmethod
-    def end(process):
+    def kill(process):
         try:
             os.killpg(process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
+
+    @staticmethod
+    def end(process):
+        Command.kill(process)
         try:
             return process.communicate(timeout=5)[0] or ""
         except subprocess.TimeoutExpired:  # stuck in the driver

@@ -15,7 +15,7 @@ class Report:
         os.makedirs(folder, exist_ok=True)
         self.found = {"steps": []}
         self.begin = time.monotonic()
-        self.lock = threading.Lock()
+        self.lock = threading.RLock()  # a signal may come while it is held
         self.log = open(os.path.join(folder, "gpu.log"), "w", errors="replace")
 
     def say(self, text):

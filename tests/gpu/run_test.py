@@ -4,9 +4,11 @@ import importlib.machinery
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -44,7 +46,7 @@ class ProgramsTest(unittest.TestCase):
                 if name.endswith("_test.cpp") and toolchain.follows_device(path):
                     users.add(path)
         found = toolchain.device_tests()
-        self.assertLessEqual({"kernels-linear-test", "kernels-attention-test"}, set(found))
+        self.assertLessEqual({"kernels-linear-test", "kernels-attention-test", "device-session-test"}, set(found))
         self.assertNotIn("device-plugin-test", found)
         self.assertGreater(len(users), 3)
         self.assertLessEqual(users, {source for own, _ in found.values() for source in own})
@@ -57,9 +59,28 @@ class ProgramsTest(unittest.TestCase):
                     self.assertTrue(os.path.exists(os.path.join(ROOT, source)), source)
 
     def test_the_engine_is_linked_where_a_test_asks_for_it(self):
-        for name, (own, library) in toolchain.device_tests().items():
-            if any(source.startswith("tests/unit/kernels/") for source in own):
-                self.assertEqual(library, "kernels", name)
+        libraries = {name: library for name, (_, library) in toolchain.device_tests().items()}
+        self.assertEqual(libraries["kernels-linear-test"], "kernels")
+        self.assertEqual(libraries["device-session-test"], "engine")
+
+
+class CarryTest(unittest.TestCase):
+    def test_what_the_sources_include_of_the_packages_is_carried(self):
+        with tempfile.TemporaryDirectory(prefix="palimpsest-test-") as folder:
+            carried = os.path.join(folder, "carry")
+            done = subprocess.run([sys.executable, os.path.join(HERE, "carry"), carried], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            packages = "|".join(name.removesuffix(".h") for name in os.listdir(os.path.join(carried, "include")))
+            patterns = [*toolchain.KERNELS, *toolchain.ENGINE, "kernels/**/*.h", "engine/**/*.h"]
+            for own, _ in {**toolchain.device_tests(), **toolchain.BENCHES}.values():
+                patterns += own
+            included = set()
+            for source in toolchain.sources(*patterns):
+                with open(os.path.join(ROOT, source)) as text:
+                    included |= set(re.findall(r'#include [<"]((?:%s)[/.][^>"]+)[>"]' % packages, text.read()))
+            self.assertIn("hwy/highway.h", included)
+            self.assertEqual([name for name in sorted(included)
+                              if not os.path.exists(os.path.join(carried, "include", name))], [])
 
 
 class TableTest(unittest.TestCase):
@@ -122,6 +143,22 @@ class RunTest(unittest.TestCase):
         self.assertEqual((done.returncode, found["exit"]), (77, 77))
         self.assertTrue(all(s["status"] == "skipped" and s["why"] == "no device" for s in found["steps"]))
         self.assertIn("no device: only what needs none was run, and that is well", done.stdout)
+
+    def test_told_to_end_it_leaves_at_once_with_what_it_found(self):
+        with tempfile.TemporaryDirectory(prefix="palimpsest-test-") as folder:
+            compiler = os.path.join(folder, "g++")
+            with open(compiler, "w") as text:
+                text.write("#!/bin/sh\ncase $1 in --version) echo g++ 12.2;; *) echo $$ >> %s/asked; sleep 600;; esac\n" % folder)
+            os.chmod(compiler, 0o755)
+            words = [sys.executable, RUN, "--out", folder, "--jobs", "2", "--only", "build"]
+            process = subprocess.Popen(words, env={**os.environ, "CXX": compiler}, stdout=subprocess.DEVNULL)
+            while not os.path.exists(os.path.join(folder, "asked")):
+                time.sleep(0.05)
+                self.assertIsNone(process.poll())
+            process.terminate()
+            self.assertEqual(process.wait(60), 1)
+            with open(os.path.join(folder, "gpu.json")) as text:
+                self.assertEqual(json.load(text)["steps"][-1]["why"], "told to end")
 
     def test_batches_give_every_tool_its_quick_cases_first(self):
         run = load_run()

@@ -58,8 +58,10 @@ public:
 
     EvictArgs args()
     {
-        const SelectionRule& rule = setting.rule;
-        EvictArgs result{.kv_heads = setting.lists, .plan = plan.data(), .rule = rule};
+        EvictArgs result;
+        result.kv_heads = setting.lists;
+        result.plan = plan.data();
+        result.rule = setting.rule;
         for (const ListPlan& list : plans) {
             result.most_size = std::max<int64_t>(result.most_size, list.size);
             result.most_leaving = std::max<int64_t>(result.most_leaving, list.leaving);

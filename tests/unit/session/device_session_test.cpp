@@ -1,5 +1,4 @@
-// Sessions on a GPU backend: the engine above it is the same, and so must be what it does. The device is the
-// emulated one.
+// Sessions on a GPU backend: the engine above it is the same, and so must be what it does.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -8,7 +7,7 @@
 #include "engine/session/session_setup.h"
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
-#include "tests/support/simt/emulated_cuda.h"
+#include "tests/support/test_device.h"
 #include "tests/unit/session/compared_policy.h"
 #include "tests/unit/session/session_fixture.h"
 
@@ -36,7 +35,7 @@ RandomModelShape small_shape(kernels::DType type = kernels::DType::F32)
 std::shared_ptr<const Model> on_device(const RandomModelShape& shape)
 {
     const auto path = random_model(shape);
-    auto model = Model::load(path, open_emulated_cuda(90));
+    auto model = Model::load(path, open_test_device());
     std::filesystem::remove(path);
     return model;
 }
