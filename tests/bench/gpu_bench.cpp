@@ -4,6 +4,7 @@
 //   gpu-bench --once                                       every operation once on small data, for
 //   compute-sanitizer gpu-bench --probe                                      says what the device is, if it can be
 //   used
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -106,10 +107,20 @@ public:
             for (const ModelShape& m : models)
                 for (const DType type : {DType::BF16, DType::Q8_0})
                     gemm(m, type, inputs);
+        std::stable_partition(cases_.begin(), cases_.end(), is_telling);
         return std::move(cases_);
     }
 
 private:
+    // A token and a chunk of models in bf16 at a budget of 2048.
+    static bool is_telling(const Case& c)
+    {
+        const auto has = [&](const char* part) { return c.shape.find(part) != std::string::npos; };
+        if (c.kernel == "gemv" || c.kernel == "ffn decode") return has("bf16");
+        if (c.kernel == "gemm" || c.kernel == "ffn prefill") return has("bf16 4096");
+        return has(" n 2047") || ((c.kernel == "prefill" || c.kernel == "compact") && has(" n 2048")) ||
+               ((c.kernel == "evict" || c.kernel == "accumulate") && has("n 2048"));
+    }
     void linear(const std::string& what, const LinearCase& shape)
     {
         const bool one = shape.inputs == 1;
