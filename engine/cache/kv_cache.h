@@ -109,6 +109,7 @@ public:
     // Lets the host's lists catch up; `sink` is told every step, in order. Nothing to do for others.
     void set_settle_sink(SettleSink sink) { settle_sink_ = std::move(sink); }
     void settle();
+    bool is_settling() const { return resident_ && resident_->is_settling(); }
 
     // Makes row = rank everywhere, which prefill requires and decode is faster for.
     void straighten();

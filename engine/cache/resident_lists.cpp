@@ -75,22 +75,24 @@ void ResidentLists::log(const Step& step, const EvictionPlan& plan, int64_t stri
 void ResidentLists::log_token(const Step& step, const EvictionPlan& plan, int64_t stride)
 {
     fetch();
-    const auto words = static_cast<size_t>(shape_.kv_heads * stride);
-    if (awaited_words_ == 0) awaited_base_ = words_.size();
+    if (!awaits_) awaited_base_ = words_.size();
+    awaits_ = true;
+    ++awaited_steps_;
     add(step, plan, words_.size(), stride);
-    words_.resize(words_.size() + words);
-    awaited_words_ += words;
+    words_.resize(words_.size() + static_cast<size_t>(shape_.kv_heads * stride));
 }
 
 void ResidentLists::deliver(std::span<const uint32_t> dropped)
 {
-    if (dropped.size() != awaited_words_)
+    const size_t awaited = words_.size() - awaited_base_;
+    if (!awaits_ || dropped.size() != awaited)
         throw Error(ErrorKind::Internal, "PAL-CACHE-71", "cache",
-                    std::to_string(dropped.size()) + " dropped ranks came where " + std::to_string(awaited_words_) +
-                        " were awaited",
+                    std::to_string(dropped.size()) + " dropped ranks came where " +
+                        std::to_string(awaits_ ? awaited : 0) + " were awaited",
                     "report this with the options used");
     std::copy(dropped.begin(), dropped.end(), words_.begin() + static_cast<std::ptrdiff_t>(awaited_base_));
-    awaited_words_ = 0;
+    awaits_ = false;
+    awaited_steps_ = 0;
 }
 
 void ResidentLists::fetch()
@@ -103,25 +105,36 @@ void ResidentLists::fetch()
 void ResidentLists::settle(std::vector<TokenList>& lists, const SettleSink& sink)
 {
     if (settling_) return;
-    assert(!awaits_delivery());
     fetch();
     settling_ = true;
     std::exception_ptr thrown;
+    const size_t count = steps_.size() - awaited_steps_;
     const uint32_t* leaving = leaving_.data();
-    for (const Logged& logged : steps_) {
+    for (size_t i = 0; i < count; ++i, leaving += shape_.kv_heads) {
         try {
-            apply(logged, leaving, lists, thrown ? SettleSink() : sink);
+            apply(steps_[i], leaving, lists, thrown ? SettleSink() : sink);
         } catch (...) {
             thrown = std::current_exception();
-            drop(logged, lists);
+            drop(steps_[i], lists);
         }
-        leaving += shape_.kv_heads;
     }
     settling_ = false;
-    steps_.clear();
-    leaving_.clear();
-    words_.clear();
+    forget(count);
     if (thrown) std::rethrow_exception(thrown);
+}
+
+void ResidentLists::forget(size_t steps)
+{
+    const size_t words = awaits_ ? awaited_base_ : words_.size();
+    const auto erase_first = [](auto& values, size_t count) {
+        values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count));
+    };
+    erase_first(steps_, steps);
+    erase_first(leaving_, steps * static_cast<size_t>(shape_.kv_heads));
+    erase_first(words_, words);
+    for (Logged& logged : steps_)
+        logged.words -= words;
+    awaited_base_ = 0;
 }
 
 // Tells the sink, which may throw, before anything leaves.

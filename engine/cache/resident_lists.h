@@ -58,10 +58,11 @@ public:
     // A step of a generated token, whose dropped ranks come with deliver, [layers, kv_heads, stride].
     void log_token(const Step& step, const EvictionPlan& plan, int64_t stride);
     void deliver(std::span<const uint32_t> dropped); // throws Error (Internal) if it is of another size
-    bool awaits_delivery() const { return awaited_words_ > 0; }
+    bool awaits_delivery() const { return awaits_; }
+    bool is_settling() const { return settling_; }
 
-    // Applies all that was logged to `lists` [layers, kv_heads], whatever the sink throws; called by the sink
-    // itself it does nothing. REQUIRES: nothing awaits its delivery.
+    // Applies to `lists` [layers, kv_heads] what was logged, up to a token whose dropped ranks are awaited; all of it,
+    // whatever the sink throws. Called by the sink itself it does nothing.
     void settle(std::vector<TokenList>& lists, const SettleSink& sink);
     bool settled() const { return steps_.empty(); }
 
@@ -78,7 +79,8 @@ private:
         size_t stride = 0;
     };
     void add(const Step& step, const EvictionPlan& plan, size_t words, int64_t stride);
-    void fetch(); // what the log holds
+    void fetch();              // what the log holds
+    void forget(size_t steps); // the first of them, which were applied
     void apply(const Logged& logged, const uint32_t* leaving, std::vector<TokenList>& lists,
                const SettleSink& sink);
     void drop(const Logged& logged, std::vector<TokenList>& lists); // what apply has found
@@ -98,7 +100,9 @@ private:
     std::vector<uint32_t> leaving_;      // [steps, kv_heads]
     std::vector<uint32_t> words_;        // dropped ranks; those of the log and of a token to come are not there yet
     size_t log_base_ = 0, log_used_ = 0; // of words_, and words in the log
-    size_t awaited_base_ = 0, awaited_words_ = 0;
+    bool awaits_ = false;                // a token's dropped ranks
+    size_t awaited_steps_ = 0;           // the last of steps_
+    size_t awaited_base_ = 0;            // of words_; the rest of them
     bool settling_ = false;
     std::vector<std::vector<uint32_t>> dropped_; // scratch
     std::vector<const TokenList*> heads_;        // scratch

@@ -149,7 +149,6 @@ void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerSte
     if (made_for_.couples_layers) end_layers(1, cache, step);
 }
 
-// The host's lists catch up with earlier tokens while the backend is at this one.
 void Transformer::decode_resident(TokenId token, uint64_t index, KvCache& cache, LayerStep& step)
 {
     kernels::Backend& backend = model_->backend();
@@ -168,8 +167,6 @@ void Transformer::decode_resident(TokenId token, uint64_t index, KvCache& cache,
     }
     const bool drops = std::any_of(plans.begin(), plans.end(), [](const auto& p) { return p.anything_leaves(); });
     token_.queued(drops);
-
-    cache.settle();
     for (int32_t l = 0; l < model_->config().layers; ++l) {
         const int64_t before = cache.used(l, 0);
         cache.append(l, static_cast<uint32_t>(index), 1);

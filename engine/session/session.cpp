@@ -68,9 +68,16 @@ void Session::make_step()
         step_ = std::make_unique<Step>(*this);
 }
 
+// What its operations work with is there before the first of them (reliability.md, P12).
+void Session::reserve(int32_t probe_rows)
+{
+    const TransformerShape shape = transformer_shape(cache_.shape(), options_, *policy_, probe_rows);
+    model_->backend().reserve(work_bounds(*model_, cache_.shape(), shape, model_->matrices()));
+}
+
 void Session::settle() const
 {
-    if (!cache_.resident()) return;
+    if (!cache_.resident() || cache_.is_settling()) return;
     transformer_.deliver(cache_);
     cache_.settle();
 }
@@ -409,6 +416,7 @@ void Session::decode(TokenId token)
     last_token_ = token;
     ++tokens_seen_;
     ++steps_seen_;
+    cache_.settle(); // what came before this token, while a device computes it
 }
 
 Telemetry Session::telemetry() const

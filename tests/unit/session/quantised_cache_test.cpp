@@ -238,7 +238,7 @@ TEST_CASE("q8 is refused for heads that its blocks do not divide")
 {
     const auto model = load_random({.head_dim = 24});
     try {
-        set_up(options_of("treekv", DType::Q8_0), model->config());
+        set_up(options_of("treekv", DType::Q8_0), model->config(), {});
         FAIL("it was accepted");
     } catch (const Error& error) {
         CHECK(error.kind() == ErrorKind::Usage);

@@ -525,12 +525,12 @@ TEST_CASE("a super-chunk of a large model is cut to what can be stopped in time,
     large.ffn = 14336, large.context = 8192;
     SessionOptions o = options("treekv", 2048, 512);
     o.rows_at_once = 4096;
-    CHECK(set_up(o, large).options.rows_at_once == 512);
-    CHECK(set_up(o, large).options.stops_within_chunk == true);
+    CHECK(set_up(o, large, {}).options.rows_at_once == 512);
+    CHECK(set_up(o, large, {}).options.stops_within_chunk == true);
     o.stops_within_chunk = false;
-    CHECK(set_up(o, large).options.rows_at_once == 4096);
+    CHECK(set_up(o, large, {}).options.rows_at_once == 4096);
     o.rows_at_once = 1;
-    CHECK(set_up(o, large).options.rows_at_once == 512);
+    CHECK(set_up(o, large, {}).options.rows_at_once == 512);
 }
 
 TEST_CASE("tokens that wait are not forgotten when those after them are cancelled")
