@@ -332,7 +332,7 @@ std::vector<Course> courses()
     std::vector<Course> all{
         course(2, 64, DType::F16, false, {120, 3}), course(4, 128, DType::BF16, true, {245, 126}),
         course(3, 24, DType::F32, false, {0, 122}), course(1, 64, DType::BF16, false, {127, 128, 129}),
-        course(2, 64, DType::F16, true, {90, 250})};
+        course(2, 64, DType::Q8_0, true, {90, 250})};
     all[0].layers = 2;
     all[1].shape.outside_newest = 4;
     all[1].shape.statistic = RowStatistic::Entropy;
