@@ -58,6 +58,11 @@ class ProgramsTest(unittest.TestCase):
                 if "*" not in source:
                     self.assertTrue(os.path.exists(os.path.join(ROOT, source)), source)
 
+    def test_the_plugin_has_what_its_list_names(self):
+        found = toolchain.plugin_sources()
+        self.assertLessEqual({"kernels/base/error.cpp", "kernels/base/dtype.cpp", "kernels/cuda/plugin.cpp"}, set(found))
+        self.assertTrue(all(os.path.exists(os.path.join(ROOT, source)) for source in found))
+
     def test_the_engine_is_linked_where_a_test_asks_for_it(self):
         libraries = {name: library for name, (_, library) in toolchain.device_tests().items()}
         self.assertEqual(libraries["kernels-linear-test"], "kernels")
