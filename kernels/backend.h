@@ -419,11 +419,7 @@ public:
     // working memory is there.
     // accumulate and evict may run beside what follows them, which REQUIRES that nothing else recorded touches what
     // they do: a layer's signals, statistics, order lists and plan.
-    virtual std::unique_ptr<Recording> record(const std::function<void()>& operations)
-    {
-        operations();
-        return nullptr;
-    }
+    virtual std::unique_ptr<Recording> record(const std::function<void()>& /*operations*/) { return nullptr; }
     // False: nothing ran, since working memory has moved since; record again, after another run.
     virtual bool replay(const Recording& /*recording*/) { return false; }
 

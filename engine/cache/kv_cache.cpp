@@ -24,11 +24,6 @@ int64_t longest_table(const CacheShape& shape)
     return pages_for(int64_t{*std::max_element(shape.list_budget.begin(), shape.list_budget.end())} + 1);
 }
 
-int64_t slots_of_limits(const CacheShape& shape)
-{
-    return std::accumulate(shape.list_budget.begin(), shape.list_budget.end(), int64_t{0});
-}
-
 int64_t pages_of_pool(const CacheShape& shape)
 {
     int64_t separate = 0;
@@ -38,6 +33,11 @@ int64_t pages_of_pool(const CacheShape& shape)
 }
 
 } // namespace
+
+int64_t slots_of_limits(const CacheShape& shape)
+{
+    return std::accumulate(shape.list_budget.begin(), shape.list_budget.end(), int64_t{0});
+}
 
 KvCache::KvCache(CacheShape shape, kernels::Backend& backend)
     : shape_(std::move(shape)), backend_(&backend), shares_(shape_.total_slots < slots_of_limits(shape_)),
@@ -72,12 +72,13 @@ KvCache::KvCache(CacheShape shape, kernels::Backend& backend)
     if (!shape_.resident) return;
     assert(!shares() && shape_.moments_each == 0);
     appended_.resize(static_cast<size_t>(shape_.layers));
-    // A list gives up no more than came, once it is as long as it may be; the whole of it fits in any case.
+    // A list gives up no more than came, once it is as long as it may be; all of one layer's fit in any case.
     resident_.emplace(ResidentLists::Shape{.layers = shape_.layers,
                                            .kv_heads = shape_.heads.kv_heads,
                                            .longest = kept_stride_,
                                            .with_signals = shape_.with_signals,
-                                           .rows_logged = std::max<int64_t>(shape_.rows_at_once, kept_stride_)},
+                                           .rows_logged = shape_.rows_at_once,
+                                           .rows_planned = shape_.staged_rows},
                       backend);
 }
 
@@ -382,6 +383,7 @@ void KvCache::settle()
 
 TokenList KvCache::tokens(int32_t layer, int32_t head) const
 {
+    assert(!resident_ || resident_->settled());
     TokenList copy = list(layer, head);
     if (resident_) resident_->read_statistics(layer, head, copy.size(), copy);
     return copy;
@@ -389,6 +391,7 @@ TokenList KvCache::tokens(int32_t layer, int32_t head) const
 
 TokenList KvCache::appended_tokens(int32_t layer, int32_t head) const
 {
+    assert(resident_->settled());
     TokenList copy = list(layer, head);
     copy.append(chunk_first_, appended_[static_cast<size_t>(layer)], false);
     resident_->read_statistics(layer, head, copy.size(), copy);
@@ -563,11 +566,11 @@ void KvCache::write(int32_t layer, int32_t head, const TokenList& tokens, std::s
         upload_rows(*backend_, page(), keys.data() + row * row_bytes(), count, to.key);
         upload_rows(*backend_, page(), values.data() + row * row_bytes(), count, to.value);
     }
-    lists_[at].assign(tokens);
     if (resident_) {
+        lists_[at].stream.assign(tokens.stream.begin(), tokens.stream.end());
         resident_->write_statistics(layer, head, tokens);
-        lists_[at].sum.clear();
-        lists_[at].count.clear();
+    } else {
+        lists_[at].assign(tokens);
     }
     used_[at] = touched_[at] = static_cast<int32_t>(n);
 }
@@ -599,7 +602,9 @@ size_t KvCache::allocated_bytes() const
         bytes += list.allocated_bytes();
     const size_t kept = static_cast<size_t>(shape_.heads.kv_heads * kept_stride_);
     return bytes + tables_.allocated_bytes() +
-           (used_.capacity() + touched_.capacity() + counts_.capacity() + displaced_.capacity()) * sizeof(int32_t) +
+           (used_.capacity() + touched_.capacity() + counts_.capacity() + displaced_.capacity() +
+            appended_.capacity()) *
+               sizeof(int32_t) +
            (kept + flat_.capacity()) * sizeof(uint32_t);
 }
 

@@ -52,6 +52,8 @@ struct ListSignals {
     std::span<const float> head_sums{}, head_squares{}; // [group, n]
 };
 
+int64_t slots_of_limits(const CacheShape& shape); // the sum of list_budget
+
 class KvCache {
 public:
     KvCache(CacheShape shape, kernels::Backend& backend); // backend must outlive this; throws Error (Resources)
@@ -89,15 +91,15 @@ public:
     // Ends a decode step: drops ranks, moves nothing.
     void evict_token(int32_t layer, const std::vector<std::vector<uint32_t>>& dropped);
     // The same for a resident cache, which leaves them to its backend. First the plan is sent; then what attention
-    // showed of the appended tokens is added, unless `seen` has no rows; then what the plan says leaves. `window`
-    // is that of the signals, `step` what SettledStep::step shall be.
+    // showed of the appended tokens is added, unless `seen` has no rows; then what the plan says leaves;
+    // `step` is what SettledStep::step shall be.
     bool resident() const { return resident_.has_value(); }
     void lengths(int32_t layer, std::vector<uint32_t>& sizes) const; // [kv_heads] with what was appended
     void send(const EvictionPlan& plan);
     void accumulate_resident(int32_t layer, int32_t probe_rows, const kernels::SignalRequest& seen);
     void evict_resident(int32_t layer, kernels::Phase phase, uint64_t step, const EvictionPlan& plan,
                         const kernels::SelectionRule& rule);
-    // A generated token's evictions, queued by somebody else (queue_token); `stride` as of its dropped ranks.
+    // A generated token's evictions, which LayerStep::queue has queued; `stride` as of its dropped ranks.
     void log_token(int32_t layer, uint64_t step, const EvictionPlan& plan, int64_t stride);
     void deliver(std::span<const uint32_t> dropped) { resident_->deliver(dropped); }
     // Where things lie that the backend needs to evict.

@@ -32,7 +32,8 @@ public:
         int32_t kv_heads = 0;
         int64_t longest = 0; // list, chunk and probe included
         bool with_signals = false;
-        int64_t rows_logged = 0; // tokens whose leaving fits the log, at least
+        int64_t rows_logged = 0;  // tokens whose leaving fits the log, of all layers
+        int64_t rows_planned = 0; // of a step, at most; more take new memory
     };
     ResidentLists(const Shape& shape,
                   kernels::Backend& backend); // backend must outlive this; throws Error (Resources)
@@ -56,10 +57,11 @@ public:
     void log(const Step& step, const EvictionPlan& plan, int64_t stride);
     // A step of a generated token, whose dropped ranks come with deliver, [layers, kv_heads, stride].
     void log_token(const Step& step, const EvictionPlan& plan, int64_t stride);
-    void deliver(std::span<const uint32_t> dropped);
+    void deliver(std::span<const uint32_t> dropped); // throws Error (Internal) if it is of another size
     bool awaits_delivery() const { return awaited_words_ > 0; }
 
-    // Applies all that was logged to `lists` [layers, kv_heads]. REQUIRES: nothing awaits its delivery.
+    // Applies all that was logged to `lists` [layers, kv_heads], whatever the sink throws; called by the sink
+    // itself it does nothing. REQUIRES: nothing awaits its delivery.
     void settle(std::vector<TokenList>& lists, const SettleSink& sink);
     bool settled() const { return steps_.empty(); }
 
@@ -77,6 +79,9 @@ private:
     };
     void add(const Step& step, const EvictionPlan& plan, size_t words, int64_t stride);
     void fetch(); // what the log holds
+    void apply(const Logged& logged, const uint32_t* leaving, std::vector<TokenList>& lists,
+               const SettleSink& sink);
+    void drop(const Logged& logged, std::vector<TokenList>& lists); // what apply has found
     size_t list_at(int32_t layer, int32_t head) const
     {
         return static_cast<size_t>(layer) * static_cast<size_t>(shape_.kv_heads) + static_cast<size_t>(head);
@@ -94,6 +99,7 @@ private:
     std::vector<uint32_t> words_;        // dropped ranks; those of the log and of a token to come are not there yet
     size_t log_base_ = 0, log_used_ = 0; // of words_, and words in the log
     size_t awaited_base_ = 0, awaited_words_ = 0;
+    bool settling_ = false;
     std::vector<std::vector<uint32_t>> dropped_; // scratch
     std::vector<const TokenList*> heads_;        // scratch
 };

@@ -62,21 +62,10 @@ Session::~Session() = default;
 
 void Session::make_step()
 {
-    step_ = cache_.resident() ? nullptr : std::make_unique<Step>(*this);
-    resident_step_ = cache_.resident() ? std::make_unique<ResidentStep>(*this) : nullptr;
-}
-
-// What its operations work with is there before the first of them (reliability.md, P12).
-void Session::reserve(int32_t probe_rows)
-{
-    const TransformerShape shape = transformer_shape(cache_.shape(), options_, *policy_, probe_rows);
-    model_->backend().reserve(work_bounds(*model_, cache_.shape(), shape, model_->matrices()));
-}
-
-LayerStep& Session::step()
-{
-    if (resident_step_) return *resident_step_;
-    return *step_;
+    if (cache_.resident())
+        step_ = std::make_unique<ResidentStep>(*this);
+    else
+        step_ = std::make_unique<Step>(*this);
 }
 
 void Session::settle() const
@@ -84,6 +73,12 @@ void Session::settle() const
     if (!cache_.resident()) return;
     transformer_.deliver(cache_);
     cache_.settle();
+}
+
+void Session::set_fade_sink(FadeSink sink)
+{
+    settle();
+    fade_sink_ = std::move(sink);
 }
 
 RetentionMap Session::retention() const
@@ -124,10 +119,7 @@ void Session::end_reading()
     settle();
     cache_.straighten();
     policy_->end_reading();
-    if (resident_step_)
-        resident_step_->end_reading();
-    else
-        step_->end_reading();
+    step_->end_reading();
 }
 
 void Session::set_probe(std::vector<TokenId> tokens)
@@ -167,7 +159,7 @@ try {
         const bool may_be_taken_back = layers_first && options.stop.stop_possible();
         if ((options.loss || may_be_taken_back) && tokens_seen_ > 0) compute_logits();
         settle();
-        if (!transformer_.prefill(batch, chunks, tokens_seen_, probe_tokens_, cache_, step(), options.stop)) {
+        if (!transformer_.prefill(batch, chunks, tokens_seen_, probe_tokens_, cache_, *step_, options.stop)) {
             pending_.clear();
             return false;
         }
@@ -232,6 +224,7 @@ void Session::rebuild(const Policy& policy, int32_t probe_rows, std::span<const 
         held += list_lengths[i];
     }
     shape.total_slots = std::max(shape.total_slots, held);
+    if (shape.resident) shape.total_slots = slots_of_limits(shape); // its lists lend nothing
     KvCache cache = cache_.reshaped(shape);
     Transformer transformer(*model_, transformer_shape(shape, options_, policy, probe_rows));
     if (policy.retrieval()) transformer.bound_pages(cache);
@@ -329,8 +322,9 @@ void Session::compute_logits()
 
 TokenId Session::choose()
 {
+    if (has_logits_ || !transformer_.has_best_logits()) return sampler_.sample(logits());
     const int32_t needed = sampler_.best_needed();
-    if (has_logits_ || !transformer_.has_best_logits() || needed == 0) return sampler_.sample(logits());
+    if (needed == 0) return sampler_.sample(logits());
     const Transformer::BestLogits of = transformer_.best_logits();
     if (of.first_bad < model_->config().vocabulary) refuse_logit(of.first_bad);
     const size_t count = std::min(of.best.size(), static_cast<size_t>(needed));
@@ -407,11 +401,9 @@ std::optional<int64_t> Session::replay(std::span<const TokenId> tokens, bool end
 void Session::decode(TokenId token)
 {
     check_room(1, 0);
-    if (resident_step_) {
-        transformer_.deliver(cache_);
-        if (!observer_) resident_step_->plan_token();
-    }
-    transformer_.decode(token, tokens_seen_, cache_, step());
+    transformer_.deliver(cache_);
+    if (!observer_) step_->plan_token();
+    transformer_.decode(token, tokens_seen_, cache_, *step_);
     sampler_.accept(token);
     has_logits_ = false;
     last_token_ = token;

@@ -132,17 +132,19 @@ public:
     // How many of the (layer, KV head, token) triples of a range are held, of those that were read.
     double held(const TokenRange& range) const;
 
-    void set_fade_sink(FadeSink sink) { fade_sink_ = std::move(sink); }
+    // Neither may change the session. Where the backend evicts, a sink hears of a token once the host does: with
+    // the next token, or whatever is asked of the session.
+    void set_fade_sink(FadeSink sink);
     void set_observer(std::function<void(const Selection&)> observer) { observer_ = std::move(observer); }
 
 private:
+    class SessionStep;
     class Step;
     class ResidentStep;
     class TakeBack;
     Session(std::shared_ptr<const Model> model, SessionSetup setup);
     Session(const Session& other, KvCache cache);
 
-    LayerStep& step();
     void reserve(int32_t probe_rows);
     void make_step();
     void settle() const; // the host's lists, where the backend evicts: what a session is stays the same
@@ -171,8 +173,7 @@ private:
     std::unique_ptr<Policy> policy_;
     mutable KvCache cache_;           // settle
     mutable Transformer transformer_; // settle
-    std::unique_ptr<Step> step_;
-    std::unique_ptr<ResidentStep> resident_step_; // of a resident cache, instead
+    std::unique_ptr<SessionStep> step_;
     Sampler sampler_;
     std::vector<TokenId> pending_;
     std::vector<TokenId> probe_tokens_;

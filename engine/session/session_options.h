@@ -25,8 +25,8 @@ struct SessionOptions {
     // Of a super-chunk, at least one chunk; no effect on results. 0: as many as the backend takes.
     int32_t rows_at_once = 0;
     // Whether feeding can be stopped within a chunk, which takes room for a chunk in every layer instead of in one.
-    // None: if a chunk takes longer than a stop may wait, and rows_at_once is cut to as much; if this is given, it is
-    // not. No effect on results.
+    // None: if a chunk takes longer than a stop may wait, and rows_at_once is cut to as much; if this is given, it
+    // is not. No effect on results.
     std::optional<bool> stops_within_chunk{};
     SamplerOptions sampler;
 };

@@ -185,3 +185,32 @@ TEST_CASE("other wanted counts need no more working memory", "[best]")
         CHECK(backend->scratch_bytes() == bytes);
     }
 }
+
+TEST_CASE("a recording finds the best of the logits that are there when it runs", "[best]")
+{
+    std::mt19937 random(75);
+    for (const TestBackend& on : backends_that_select()) {
+        const auto backend = on.open();
+        constexpr int32_t wanted = 40;
+        Logits logits = normal_floats(random, 5000);
+        const Buffer from = to_device(*backend, logits), best(*backend, wanted * sizeof(float)),
+                     ids(*backend, wanted * sizeof(int32_t)), first_bad(*backend, sizeof(int32_t));
+        const auto operation = [&] {
+            backend->best_logits({.logits = from.data<float>(),
+                                  .count = std::ssize(logits),
+                                  .wanted = wanted,
+                                  .best = best.data<float>(),
+                                  .ids = ids.data<int32_t>(),
+                                  .first_bad = first_bad.data<int32_t>()});
+        };
+        operation();
+        const auto recording = backend->record(operation);
+        for (int i = 0; i < 3; ++i) {
+            logits = normal_floats(random, logits.size());
+            backend->upload(from.data(), logits.data(), logits.size() * sizeof(float));
+            REQUIRE(backend->replay(*recording));
+            CHECK(to_host<int32_t>(*backend, ids, wanted) == plain(logits, wanted).ids);
+            CHECK(to_host<float>(*backend, best, wanted) == plain(logits, wanted).logits);
+        }
+    }
+}
