@@ -25,10 +25,14 @@ class Command:
     """A finished program. `code` is None if it ran out of time; it and its children are gone then."""
 
     running = set()
+    no_more = False  # nothing is begun
 
     def __init__(self, words, limit, environment=None, folder=ROOT):
         begin = time.monotonic()
         self.words = words
+        if Command.no_more:
+            self.code, self.output, self.seconds = None, "", 0.0
+            return
         try:
             process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder, text=True,
                                        errors="replace", env=environment, start_new_session=True)
@@ -52,6 +56,14 @@ class Command:
             os.killpg(process.pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
+
+    @staticmethod
+    def kill_all():
+        Command.no_more = True
+        for _ in range(2):  # what was just being begun comes with the second round
+            for process in list(Command.running):
+                Command.kill(process)
+            time.sleep(0.2)
 
     @staticmethod
     def end(process):

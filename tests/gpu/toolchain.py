@@ -118,11 +118,12 @@ class Object:
 
 PLUGIN = "libpalimpsest-cuda.so"
 KERNELS = ("kernels/*.cpp", "kernels/base/*.cpp", "kernels/cpu/*.cpp", "kernels/reference/*.cpp")
-DEVICE = ("kernels/cuda/*.cu", "kernels/cuda/*.cpp")
+DEVICE_FOLDER = "kernels/cuda"
+DEVICE = (DEVICE_FOLDER + "/*.cu", DEVICE_FOLDER + "/*.cpp")
 ENGINE = ("engine/**/*.cpp",)
 LIBRARIES = {"palimpsest-kernels": "kernels", "palimpsest-engine": "engine"}
 BENCHES = {  # name: sources beside the libraries, libraries
-    "gpu-bench": (("tests/bench/gpu_*.cpp", "kernels/base/*.cpp", *DEVICE), "cuda"),
+    "gpu-bench": (("tests/bench/gpu_*.cpp",), "cuda"),
     "random-model": (("tests/bench/random_model_main.cpp", "tests/support/random_model.cpp"), "kernels"),
     "speed-bench": (("tests/bench/speed_*.cpp", "tests/bench/device_state.cpp"), "engine"),
     "engine-bench": (("tests/bench/engine_bench.cpp", "tests/bench/ceilings.cpp"), "engine"),
@@ -130,9 +131,9 @@ BENCHES = {  # name: sources beside the libraries, libraries
 }
 
 
-def calls(function):
-    """Words of every call of a function in the tests' lists of sources, comments left out, each with its folder."""
-    for path in sorted(glob.glob(os.path.join(ROOT, "tests", "**", "CMakeLists.txt"), recursive=True)):
+def calls(function, under="tests"):
+    """Words of every call of a function in a folder's lists of sources, comments left out, each with its folder."""
+    for path in sorted(glob.glob(os.path.join(ROOT, under, "**", "CMakeLists.txt"), recursive=True)):
         with open(path) as text:
             plain = re.sub(r"#.*", "", text.read())
         for words in re.findall(r"\b%s\(([^)]*)\)" % function, plain):
@@ -141,6 +142,13 @@ def calls(function):
 
 def in_tree(folder, source):
     return os.path.normpath(source.replace("${CMAKE_SOURCE_DIR}", ".") if "$" in source else os.path.join(folder, source))
+
+
+def plugin_sources():
+    """Of the backend, and what the plugin has of the folders above it."""
+    words = next(words for _, words in calls("add_library", DEVICE_FOLDER) if words[0] == "palimpsest-cuda")
+    named = [in_tree(DEVICE_FOLDER, word) for word in words[2:] if "$" not in word]
+    return sorted({*sources(*DEVICE), *named})
 
 
 @functools.cache
@@ -188,16 +196,16 @@ class Build:
     def plan(self):
         kernels = [self.object(s) for s in sources(*KERNELS)]
         engine = [self.object(s) for s in sources(*ENGINE)]
-        libraries = {"kernels": kernels, "engine": kernels + engine, "cuda": []}
+        backend = [self.object(s, True) for s in plugin_sources()] if self.tools.nvcc else []
+        libraries = {"kernels": kernels, "engine": kernels + engine, "cuda": backend}
         for name, (own, library) in self.wanted.items():
             found = sources(*own)
             if not found or (library == "cuda" and not self.tools.nvcc):
                 continue
-            device = library == "cuda"
-            parts = [self.object(s, s.startswith("kernels/") and device) for s in found]
+            parts = [self.object(s) for s in found]
             self.programs[name] = (parts + libraries[library], [self.tools.cxx, "-pthread"])
-        if self.tools.nvcc and sources(*DEVICE):
-            self.programs[PLUGIN] = ([self.object(s, True) for s in sources("kernels/base/*.cpp", *DEVICE)],
+        if backend:
+            self.programs[PLUGIN] = (backend,
                                      [self.tools.nvcc, "-shared", "-cudart", "static", "-Xlinker",
                                       "--version-script=kernels/cuda/plugin.map", "-Xlinker", "-zdefs"])
 
