@@ -342,8 +342,9 @@ struct AtOnce {
 // The largest operations of a session, to know beforehand what working memory they claim.
 struct WorkBounds {
     HeadShape heads;
-    DType pool = DType::F16;
-    int64_t rows = 1;                    // of a super-chunk
+    DType pool = DType::F16, staging = DType::F16;
+    int64_t rows = 1; // of a super-chunk
+    int64_t vocabulary = 0;
     int64_t width = 0, hidden = 0;       // of a row, and of it in the feed-forward layer
     int64_t chunk_rows = 1;              // that attend at a time
     int64_t ranks = 1;                   // of the longest list, the chunk included

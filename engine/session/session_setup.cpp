@@ -277,12 +277,14 @@ kernels::WorkBounds work_bounds(const Model& model, const CacheShape& cache, con
 {
     return {.heads = cache.heads,
             .pool = cache.type,
+            .staging = kernels::staging_type(cache.type, cache.wide),
             .rows = transformer.max_rows,
+            .vocabulary = model.config().vocabulary,
             .width = model.config().dim,
             .hidden = model.config().ffn,
             .chunk_rows = cache.staged_rows,
             .ranks = transformer.max_ranks,
-            .token_ranks = transformer.max_ranks - cache.staged_rows + 1,
+            .token_ranks = transformer.max_ranks + 1, // as far as a recorded one may have
             .signals = outputs_of(transformer.signals, transformer.max_ranks),
             .retrieval = retrieval_of(transformer.retrieval),
             .evicts = cache.resident,

@@ -176,18 +176,27 @@ __global__ void merge_tiles(BestLogits best)
     if (threadIdx.x == 0) *best.args.first_bad = bad;
 }
 
+// As many as any `wanted` takes, so that another one moves nothing that was recorded.
+size_t most_keys(int tiles)
+{
+    return static_cast<size_t>(tiles) * std::bit_ceil(static_cast<unsigned>(BestLogitsArgs::most));
+}
+
 } // namespace
+
+size_t best_logits_bytes(int64_t count)
+{
+    const auto tiles = static_cast<int>((count + tile - 1) / tile);
+    const size_t bads = static_cast<size_t>(tiles) * sizeof(int32_t);
+    return (most_keys(tiles) + (bads + sizeof(Key) - 1) / sizeof(Key)) * sizeof(Key);
+}
 
 void best_logits(const BestLogitsArgs& args, CudaContext& context)
 {
     BestLogits best{.args = args, .tiles = static_cast<int>((args.count + tile - 1) / tile)};
     best.run_bits = std::bit_width(static_cast<unsigned>(std::max(args.wanted, 1) - 1));
-    // As much as any `wanted` takes, so that another one moves nothing that was recorded.
-    const size_t keys =
-        static_cast<size_t>(best.tiles) * std::bit_ceil(static_cast<unsigned>(BestLogitsArgs::most));
-    const size_t bads = static_cast<size_t>(best.tiles) * sizeof(int32_t);
-    best.runs = context.scratch<Key>(ScratchUse::BestLogits, keys + (bads + sizeof(Key) - 1) / sizeof(Key));
-    best.first_bad = reinterpret_cast<int32_t*>(best.runs + keys);
+    best.runs = context.scratch<Key>(ScratchUse::BestLogits, best_logits_bytes(args.count) / sizeof(Key));
+    best.first_bad = reinterpret_cast<int32_t*>(best.runs + most_keys(best.tiles));
     const auto tiles = static_cast<unsigned>(best.tiles);
     launch(context, {dim3(tiles), dim3(threads)}, sort_tiles, best);
     launch(context, {dim3(1), dim3(threads)}, merge_tiles, best);

@@ -1,9 +1,12 @@
 #include "kernels/cuda/cuda_context.h"
 
+#include <algorithm>
+
 #include <string>
 #include <utility>
 
 #include "kernels/base/error.h"
+#include "kernels/cuda/compiled_code.h"
 #include "kernels/cuda/cuda_error.h"
 #include "kernels/cuda/device_memory.h"
 
@@ -44,6 +47,7 @@ CudaContext::CudaContext(int device)
       multiprocessors_(attribute(cudaDevAttrMultiProcessorCount, device)),
       most_shared_(static_cast<size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device)))
 {
+    capability_ = std::min(capability_, compiled_capability());
 }
 
 CudaContext::~CudaContext()

@@ -62,7 +62,8 @@ public:
     CudaContext& operator=(const CudaContext&) = delete;
 
     int device() const { return device_; }
-    int compute_capability() const { return capability_; } // 90: sm_90
+    // 90: sm_90. Of the card or, if that is less, of the code that runs on it.
+    int compute_capability() const { return capability_; }
     int multiprocessors() const { return multiprocessors_; }
     size_t most_shared() const { return most_shared_; } // bytes a block may have, opted in
     cudaStream_t stream() const { return streams_.current(); }

@@ -13,9 +13,9 @@ namespace {
 std::atomic<bool> failed = false;
 
 // By number, as the runtime documents them: after one of these every call of the process returns an error. 214:
-// uncorrectable ECC, 220: NVLink, 700: illegal address, 702: launch timeout, 709: context destroyed, 710: assert,
-// 714-719: faults of a kernel, 721: tensor memory, 999: unknown.
-constexpr std::array sticky_codes{214, 220, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999};
+// uncorrectable ECC, 220: NVLink, 226: contained, 700: illegal address, 702: launch timeout, 709: context
+// destroyed, 710: assert, 714-719: faults of a kernel, 721: tensor memory, 999: unknown.
+constexpr std::array sticky_codes{214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999};
 
 bool is_sticky(cudaError_t status)
 {

@@ -110,7 +110,7 @@ struct Launch {
 template<class... Parameters, class... Arguments>
 void launch(CudaContext& context, const Launch& shape, void (*kernel)(Parameters...), Arguments&&... arguments)
 {
-    constexpr size_t usual_shared = 48 * 1024;
+    constexpr size_t usual_shared = 16 * 1024; // of 48 KiB, that is surely left beside static memory
     if (shape.shared > usual_shared)
         check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                                    cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared)));

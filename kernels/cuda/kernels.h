@@ -33,6 +33,7 @@ void straighten(const StraightenArgs& args, CudaContext& context);
 void gather(const GatherArgs& args, CudaContext& context);
 void gather_all(std::span<const GatherArgs> lists, PinnedPair& through, CudaContext& context);
 
+size_t best_logits_bytes(int64_t count);                            // of working memory
 void best_logits(const BestLogitsArgs& args, CudaContext& context); // best_logits.cu
 
 } // namespace palimpsest::kernels::cuda

@@ -588,8 +588,7 @@ void gather(const GatherArgs& args, CudaContext& context)
     const size_t bytes = gathered_bytes(args);
     if (bytes == 0) return;
     const std::byte* gathered = gather_rows(args, context);
-    if (args.pool.type == DType::Q8_0)
-        return download_planes(args, args.lists.used[args.head], gathered, context);
+    if (args.pool.type == DType::Q8_0) return download_planes(args, args.lists.used[args.head], gathered, context);
     // Straight into the caller's memory where it is pinned; the driver goes through pinned blocks of its own
     // otherwise.
     check(cudaMemcpyAsync(args.keys, gathered, bytes, cudaMemcpyDeviceToHost, context.stream()));

@@ -36,7 +36,10 @@ public:
         if (has_signals()) signals();
         decode();
         moves();
-        if (work_.evicts) eviction();
+        if (work_.evicts) {
+            eviction();
+            need(ScratchUse::BestLogits, static_cast<int64_t>(best_logits_bytes(work_.vocabulary)));
+        }
         return sizes_;
     }
 
@@ -75,6 +78,7 @@ private:
         AttendArgs args;
         args.shape = work_.heads;
         args.pool.type = work_.pool;
+        args.staging.type = work_.staging;
         const int64_t element = suits_tensor_cores(args, context_) ? 2 : 4;
         need(ScratchUse::RotatedKeys, lists_ * (query_stride_ + key_stride_) * work_.heads.head_dim * element);
         need(ScratchUse::Scores, lists_ * query_stride_ * 4);

@@ -2,6 +2,7 @@
 set(CUDA_BACKEND_SOURCES
     accumulate.cu
     best_logits.cu
+    compiled_code.cu
     cublaslt_library.cpp
     cuda_backend.cpp
     cuda_context.cpp

@@ -383,7 +383,8 @@ private:
         const AttentionCase& a = wanted.attention;
         const int64_t heads = int64_t{a.kv_heads} * (2 + 2 * a.group) * a.head_dim;
         const auto bytes = static_cast<double>((heads + 3 * wanted.ffn) * row_bytes(wanted.weights, wanted.dim));
-        return 1 + static_cast<int>(static_cast<double>(cache_bytes) / bytes);
+        constexpr int fewest = 8; // so that a layer's eviction, which runs aside, is over when its turn comes again
+        return std::max(fewest, 1 + static_cast<int>(static_cast<double>(cache_bytes) / bytes));
     }
     int64_t first_rank(int layer) const { return int64_t{layer} * lists_.shape.kv_heads * lists_.stride; }
     void linear(const Weights& weights, int layer, const DeviceArray<float>& x, const DeviceArray<float>& y,

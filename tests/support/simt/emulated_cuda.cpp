@@ -7,9 +7,9 @@
 
 namespace palimpsest::tests {
 
-std::unique_ptr<kernels::Backend> open_emulated_cuda(int capability)
+std::unique_ptr<kernels::Backend> open_emulated_cuda(int capability, int compiled_for)
 {
-    simt::set_device({.capability = capability});
+    simt::set_device({.capability = capability, .compiled_for = compiled_for});
     return std::make_unique<kernels::cuda::CudaBackend>(0);
 }
 

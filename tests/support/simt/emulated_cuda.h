@@ -9,7 +9,8 @@
 namespace palimpsest::tests {
 
 // `capability`: what the device says of itself, 90 for sm_90; it decides the operands of some products.
-std::unique_ptr<kernels::Backend> open_emulated_cuda(int capability);
+// `compiled_for`: what its code was compiled for; 0: for itself.
+std::unique_ptr<kernels::Backend> open_emulated_cuda(int capability, int compiled_for = 0);
 
 // Kernels and copies that a recording of such a backend runs.
 size_t recorded_nodes(const kernels::Recording& recording);

@@ -193,7 +193,9 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*
 {
     if (!fits(config.gridDim, config.blockDim)) return remember(cudaErrorInvalidConfiguration);
     const auto opted_in = device().most_shared.find(kernel);
-    const int most = opted_in == device().most_shared.end() ? usual_shared : opted_in->second;
+    // The limit is on static and dynamic memory together, and what is static is not known here.
+    constexpr int most_static = 24 * 1024;
+    const int most = opted_in == device().most_shared.end() ? usual_shared - most_static : opted_in->second;
     if (config.dynamicSmemBytes > static_cast<size_t>(most)) return remember(cudaErrorInvalidValue);
     const Grid grid{config.gridDim, config.blockDim, config.dynamicSmemBytes};
     return submit(config.stream, [=] {
@@ -481,6 +483,14 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t)
 {
     *milliseconds = 0;
     return cudaSuccess;
+}
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*)
+{
+    attributes->ptxVersion =
+        device().shape.compiled_for > 0 ? device().shape.compiled_for : device().shape.capability;
+    attributes->binaryVersion = device().shape.capability;
+    return simt::enter();
 }
 
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value)

@@ -175,6 +175,11 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec);
 
+struct cudaFuncAttributes {
+    int ptxVersion = 0;
+    int binaryVersion = 0;
+};
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
 cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute, int value);
 
 namespace simt {
@@ -184,6 +189,7 @@ struct DeviceShape {
     int capability = 90; // 90: sm_90
     int multiprocessors = 4;
     int most_shared = 227 * 1024; // bytes of a block, opted in
+    int compiled_for = 0;         // the capability its code was compiled for; 0: its own
 };
 void set_device(const DeviceShape& shape);
 

@@ -342,7 +342,7 @@ inline std::vector<Case> random_cases(bool decode, int count, uint32_t seed)
         Case c;
         c.group = pick({1, 2, 3, 4, 8});
         c.kv_heads = pick({1, 2, 3});
-        c.head_dim = pick({8, 24, 32, 64, 80, 128});
+        c.head_dim = pick({8, 24, 32, 64, 80, 128, 256});
         c.rotary_dim = random() % 3 == 0 ? c.head_dim / 2 : c.head_dim;
         c.type = static_cast<DType>(i % 4);
         c.keys_rotated = random() % 3 == 0;

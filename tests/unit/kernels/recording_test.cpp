@@ -575,6 +575,14 @@ TEST_CASE("a replayed token evicts as one run operation by operation", "[recordi
 }
 
 #ifdef PALIMPSEST_EMULATED_CUDA
+TEST_CASE("a card does what its code was compiled for, and no more", "[recording]")
+{
+    CHECK(tests::open_emulated_cuda(90)->simd_target() == "sm_90");
+    CHECK(tests::open_emulated_cuda(90, 75)->simd_target() ==
+          "sm_75"); // an older card's code, compiled by the driver
+    CHECK(tests::open_emulated_cuda(75, 75)->simd_target() == "sm_75");
+}
+
 TEST_CASE("a layer of a decoded token is six launches, and at most three aside", "[recording]")
 {
     for (const TestBackend& on : recording_backends()) {

@@ -141,6 +141,44 @@ TEST_CASE("a device reads and answers as the CPU does under every policy", "[dev
     }
 }
 
+TEST_CASE("what a device evicts by itself is what the host would of the same signals, to the bit", "[device]")
+{
+    const auto device = on_device(small_shape());
+    for (const std::string policy :
+         {"treekv", "treekv-log", "treekv-block:unit=4", "h2o", "tova", "snapkv", "pyramidkv",
+          "scissorhands:drop=0.2", "lacache:survivors=score", "snapkv:schedule=every:7", "streaming"}) {
+        CAPTURE(policy);
+        SessionOptions options = options_for(policy, PositionMode::Contiguous);
+        Session by_device(device, options);
+        // A policy of the caller's own selects, score by score.
+        auto selecting = std::make_unique<ForwardingPolicy>(set_up(options, device->config(), {}).policy);
+        Session by_host(device, options, std::move(selecting));
+        REQUIRE(by_device.policy().plans());
+        REQUIRE_FALSE(by_host.policy().plans());
+        SessionState states[2];
+        Session* both[] = {&by_device, &by_host};
+        for (size_t i = 0; i < 2; ++i) {
+            both[i]->feed(random_text(110, 7));
+            say(*both[i], 5);
+            both[i]->feed(random_text(50, 8));
+            both[i]->finish();
+            say(*both[i], 4);
+            states[i] = both[i]->state();
+        }
+        CHECK(states[0].logits == states[1].logits);
+        CHECK(states[0].policy_state == states[1].policy_state);
+        CHECK(states[0].evicted == states[1].evicted);
+        for (size_t i = 0; i < states[0].lists.size(); ++i) {
+            const ListAtRest &own = states[0].lists[i], &other = states[1].lists[i];
+            CHECK(own.tokens.stream == other.tokens.stream);
+            CHECK(own.tokens.sum == other.tokens.sum);
+            CHECK(own.tokens.count == other.tokens.count);
+            CHECK(own.keys == other.keys);
+            CHECK(own.values == other.values);
+        }
+    }
+}
+
 TEST_CASE("pins, and a question in mind, are to a device what they are to the CPU", "[device]")
 {
     const auto cpu = load_random(small_shape()), device = on_device(small_shape());
