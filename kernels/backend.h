@@ -145,9 +145,10 @@ struct HeadShape {
 
 inline constexpr int page_rows = 64;
 
-// Keys and values of one session: pages of 64 rows, [pages, 64, head_dim] each. A key and its value share the row.
+// Keys and values of one session: pages of 64 rows, [pages, 64, head_dim] each, laid out as kv_page.h says. A key
+// and its value share the row.
 struct KvPool {
-    DType type = DType::F16; // F32, F16 or BF16
+    DType type = DType::F16; // Q8_0: head_dim is a multiple of 32
     std::byte* keys = nullptr;
     std::byte* values = nullptr;
 };
@@ -166,11 +167,19 @@ struct KvLists {
     int64_t order_stride = 0;
 };
 
-// A chunk's keys and values until the policy has chosen: [kv_heads, capacity, head_dim] each, in the pool's type.
+// What a chunk is staged in: the pool's type, but never less than 16 bits, so that attention within a chunk and the
+// choice of what stays come before quantisation (performance.md, 6). `wide`: F16 or BF16.
+constexpr DType staging_type(DType pool, DType wide)
+{
+    return pool == DType::Q8_0 ? wide : pool;
+}
+
+// A chunk's keys and values until the policy has chosen: [kv_heads, capacity, head_dim] each.
 struct Staging {
     std::byte* keys = nullptr;
     std::byte* values = nullptr;
     int64_t capacity = 0;
+    DType type = DType::F16; // staging_type of the pool
 };
 
 // A number that says how spread out an attention row a over v ranks is (policies.md, 4.7).
@@ -205,7 +214,6 @@ struct StageArgs {
     HeadShape shape;
     const float* qkv = nullptr; // [rows, qkv_width]
     int32_t rows = 0;
-    DType type = DType::F16;
     Staging staging;
     Rotation rotation; // rotates keys only if keys_rotated
 };
@@ -254,7 +262,8 @@ struct PageRetrieval {
     double top_p = 0;
 };
 
-// Attention of one token: its key and value go to row order[used] of each list, then it attends to used + 1 ranks.
+// Attention of one token: its key and value go to row order[used] of each list, then it attends to used + 1 ranks,
+// its own as the pool holds it.
 struct DecodeAttendArgs {
     HeadShape shape;
     const float* qkv = nullptr; // [qkv_width]
@@ -267,6 +276,7 @@ struct DecodeAttendArgs {
 };
 
 // Ends a prefill chunk: of used + rows ranks the `kept` ones, ascending, become ranks 0, 1, ... in rows 0, 1, ...
+// Rows of the pool move as they are; those from staging are quantised here where the pool is.
 struct CompactArgs {
     HeadShape shape;
     KvPool pool;
@@ -307,7 +317,8 @@ struct BestLogitsArgs {
     int32_t* first_bad = nullptr; // one: the lowest id whose logit is not finite, or count
 };
 
-// One list's keys and values in rank order, for a snapshot: [used, head_dim] each, in the pool's type.
+// One list's keys and values in rank order, for a snapshot: [used, head_dim] each, in the pool's type; of Q8_0 a
+// row is its blocks (kv_page.h).
 struct GatherArgs {
     HeadShape shape;
     KvPool pool;
@@ -406,11 +417,9 @@ public:
     // Phase::Decode, decode_attend with resident_used, accumulate, evict, best_logits and copy. Argument structs
     // are taken as they are now, backend memory is read when they run. They must have run once before, so that all
     // working memory is there.
-    virtual std::unique_ptr<Recording> record(const std::function<void()>& operations)
-    {
-        operations();
-        return nullptr;
-    }
+    // accumulate and evict may run beside what follows them, which REQUIRES that nothing else recorded touches what
+    // they do: a layer's signals, statistics, order lists and plan.
+    virtual std::unique_ptr<Recording> record(const std::function<void()>& /*operations*/) { return nullptr; }
     // False: nothing ran, since working memory has moved since; record again, after another run.
     virtual bool replay(const Recording& /*recording*/) { return false; }
 

@@ -39,6 +39,7 @@ struct CudaSurvey {
     int32_t driver_version = 0;   // newest CUDA it can run, 13000: 13.0; 0: no driver
     int32_t runtime_version = 0;
     int32_t device_count = 0; // may be more than are described
+    uint64_t launches = 0;    // by this process so far: kernels but the matrix library's, and nodes of recordings
     CudaDevice devices[most_devices];
     char problem[256] = ""; // why no device can be used
     char remedy[256] = "";

@@ -11,6 +11,7 @@
 
 #include "app/palimpsest/byte_quantity.h"
 #include "engine/policy/registry.h"
+#include "engine/session/session_setup.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::app {
@@ -104,14 +105,16 @@ constexpr Described described[] = {{"model", "the shipped model"},
     throw Error(ErrorKind::Usage, "PAL-OPTION-03", option, "'" + printable(value) + "' is not possible", remedy);
 }
 
+constexpr std::string_view q8 = "q8";
+
 std::optional<kernels::DType> parse_kv_type(const std::string& text)
 {
     if (text == "auto") return std::nullopt;
     if (text == "f32") return kernels::DType::F32;
     if (text == "f16") return kernels::DType::F16;
     if (text == "bf16") return kernels::DType::BF16;
-    if (text == "q8") bad_value("--kv-type", text, "q8 is not in this version; use auto, f32, f16 or bf16");
-    bad_value("--kv-type", text, "use auto, f32, f16 or bf16");
+    if (text == q8) return kernels::DType::Q8_0;
+    bad_value("--kv-type", text, "use auto, f32, f16, bf16 or q8");
 }
 
 template<class T>
@@ -126,8 +129,7 @@ std::optional<T> parse_number(std::string_view text)
 // Largest c with layers * heads * (c + b) * 2 * head_dim * size <= bytes (architecture.md, Budget).
 int32_t budget_for_memory(uint64_t bytes, const engine::ModelConfig& m, const engine::SessionOptions& options)
 {
-    const kernels::DType type = options.kv_type.value_or(
-        m.stored_type == kernels::DType::BF16 ? kernels::DType::BF16 : kernels::DType::F16);
+    const kernels::DType type = engine::kv_type_of(options, m);
     const auto slot = static_cast<uint64_t>(m.layers) * static_cast<uint64_t>(m.kv_heads) *
                       static_cast<uint64_t>(2 * kernels::row_bytes(type, m.head_dim));
     const auto slots = static_cast<int64_t>(bytes / slot) - options.chunk;
@@ -179,6 +181,11 @@ bool chooses_budget(const engine::PolicyInfo& info)
 
 } // namespace
 
+std::string kv_type_name(kernels::DType type)
+{
+    return std::string(type == kernels::DType::Q8_0 ? q8 : kernels::info(type).name);
+}
+
 std::string config_path()
 {
     return xdg("XDG_CONFIG_HOME", "/.config") + "/config.json";
@@ -206,7 +213,8 @@ void add_cache_options(CLI::App& command, CommonOptions& o)
         "needs, up to that; none: as many as the model takes (full, refreekv)");
     add(command, o, "chunk", o.chunk, "tokens per prefill chunk", CLI::Range(1, 1 << 20));
     add(command, o, "positions", o.positions, "auto, contiguous or original");
-    add(command, o, "kv-type", o.kv_type, "auto, f32, f16 or bf16");
+    add(command, o, "kv-type", o.kv_type,
+        "auto, f32, f16, bf16 or q8: 8 bits and a scale per 32 numbers, half of f16");
     command
         .add_option("--pin", o.pins, "never evict these tokens (0-99,150) or this passage of the text (repeatable)")
         ->allow_extra_args(false);

@@ -63,6 +63,8 @@ void add_cache_options(CLI::App& command, CommonOptions& options);   // policy, 
 void add_sampling_options(CLI::App& command, CommonOptions& options);
 void add_output_options(CLI::App& command, CommonOptions& options); // json, events, require-complete, no-save
 
+std::string kv_type_name(kernels::DType type); // as --kv-type has it
+
 // Where a common option's value comes from, for `doctor`: "environment (PALIMPSEST_MODEL)", "config.json",
 // "default".
 struct OptionOrigin {

@@ -52,7 +52,7 @@ std::string SessionSettings::json(const engine::Session& session, const engine::
                          {"budget", o.budget},
                          {"chunk", o.chunk},
                          {"positions", name_of(o.positions)},
-                         {"kv_type", kernels::info(*o.kv_type).name}};
+                         {"kv_type", kv_type_name(*o.kv_type)}};
     if (!question.empty()) options["question"] = question;
     if (with_sampling)
         each_sampling_option(o.sampler, o.sampler,

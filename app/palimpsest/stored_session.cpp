@@ -191,7 +191,7 @@ CommonOptions StoredSession::asked() const
     const engine::SessionOptions& has = session_->options();
     CommonOptions asked = options_.common;
     asked.chunk = has.chunk;
-    asked.kv_type = kernels::info(*has.kv_type).name;
+    asked.kv_type = kv_type_name(*has.kv_type);
     const bool has_budget = asked.given("budget"), has_policy = asked.given("policy");
     if (!has_budget) asked.budget = budget_text(has.budget);
     if (!has_policy) asked.policy = has.policy.text();
@@ -210,7 +210,7 @@ void StoredSession::check_cache_options() const
     };
     differ("chunk", std::to_string(given.chunk), std::to_string(has.chunk));
     differ("positions", given.positions, name_of(has.positions));
-    differ("kv-type", given.kv_type, std::string(kernels::info(*has.kv_type).name));
+    differ("kv-type", given.kv_type, kv_type_name(*has.kv_type));
 
     const engine::ModelConfig& config = model_->config();
     const engine::SessionOptions now = asked().session(config);
@@ -293,7 +293,7 @@ uint64_t StoredSession::most_bytes(const engine::SessionState& state) const
 {
     const SessionSettings begun(info_);
     if (state.budget != begun.budget || state.chunk != begun.chunk || name_of(state.positions) != begun.positions ||
-        kernels::info(state.kv_type).name != begun.kv_type || state.given.text() != begun.policy_given ||
+        kv_type_name(state.kv_type) != begun.kv_type || state.given.text() != begun.policy_given ||
         state.probe_room != static_cast<int32_t>(question_rows_.size()) ||
         (!state.probe_tokens.empty() && state.probe_tokens != question_rows_))
         throw Error(ErrorKind::Failed, "PAL-SNAP-02", "saved session", "it has other settings than the session",

@@ -22,5 +22,8 @@ using FadeSink = std::function<void(std::span<const FadeEvent>)>;
 // `dropped` are ranks per head, before they are removed. O(dropped * heads * log list).
 std::vector<uint32_t> faded(std::span<const TokenList* const> lists,
                             const std::vector<std::vector<uint32_t>>& dropped);
+// Tells `sink`, if there is one and something faded; `chunk` and `layer` as in the events.
+void report_faded(int32_t layer, uint64_t chunk, std::span<const TokenList* const> lists,
+                  const std::vector<std::vector<uint32_t>>& dropped, const FadeSink& sink);
 
 } // namespace palimpsest::engine

@@ -24,11 +24,6 @@ int64_t longest_table(const CacheShape& shape)
     return pages_for(int64_t{*std::max_element(shape.list_budget.begin(), shape.list_budget.end())} + 1);
 }
 
-int64_t slots_of_limits(const CacheShape& shape)
-{
-    return std::accumulate(shape.list_budget.begin(), shape.list_budget.end(), int64_t{0});
-}
-
 int64_t pages_of_pool(const CacheShape& shape)
 {
     int64_t separate = 0;
@@ -39,6 +34,11 @@ int64_t pages_of_pool(const CacheShape& shape)
 
 } // namespace
 
+int64_t slots_of_limits(const CacheShape& shape)
+{
+    return std::accumulate(shape.list_budget.begin(), shape.list_budget.end(), int64_t{0});
+}
+
 KvCache::KvCache(CacheShape shape, kernels::Backend& backend)
     : shape_(std::move(shape)), backend_(&backend), shares_(shape_.total_slots < slots_of_limits(shape_)),
       page_stride_(longest_table(shape_)), page_count_(pages_of_pool(shape_)),
@@ -48,12 +48,12 @@ KvCache::KvCache(CacheShape shape, kernels::Backend& backend)
     const size_t count = static_cast<size_t>(shape_.layers) * heads;
     assert(shape_.list_budget.size() == count && shape_.total_slots <= slots_of_limits(shape_));
 
-    const auto pool_bytes = static_cast<size_t>(page_count_ * page_rows * row_bytes());
+    const auto pool_bytes = static_cast<size_t>(page_count_ * page().bytes());
     keys_ = kernels::Buffer(backend, pool_bytes);
     values_ = kernels::Buffer(backend, pool_bytes);
     const size_t staged_layers = shape_.stage_every_layer ? static_cast<size_t>(shape_.layers) : 1;
-    staging_ =
-        kernels::Buffer(backend, staged_layers * 2 * heads * static_cast<size_t>(shape_.staged_rows * row_bytes()));
+    staging_ = kernels::Buffer(backend, staged_layers * 2 * heads *
+                                            static_cast<size_t>(shape_.staged_rows * staged_row_bytes()));
     pages_ = kernels::Buffer(backend, tables_.table().size_bytes());
     order_ = kernels::Buffer(backend, count * static_cast<size_t>(order_stride()) * sizeof(uint32_t));
 
@@ -72,12 +72,13 @@ KvCache::KvCache(CacheShape shape, kernels::Backend& backend)
     if (!shape_.resident) return;
     assert(!shares() && shape_.moments_each == 0);
     appended_.resize(static_cast<size_t>(shape_.layers));
-    // A list gives up no more than came, once it is as long as it may be; the whole of it fits in any case.
+    // A list gives up no more than came, once it is as long as it may be; all of one layer's fit in any case.
     resident_.emplace(ResidentLists::Shape{.layers = shape_.layers,
                                            .kv_heads = shape_.heads.kv_heads,
                                            .longest = kept_stride_,
                                            .with_signals = shape_.with_signals,
-                                           .rows_logged = std::max<int64_t>(shape_.rows_at_once, kept_stride_)},
+                                           .rows_logged = shape_.rows_at_once,
+                                           .rows_planned = shape_.staged_rows},
                       backend);
 }
 
@@ -99,9 +100,9 @@ kernels::KvLists KvCache::lists(int32_t layer)
 kernels::Staging KvCache::staging(int32_t layer) const
 {
     const size_t half =
-        static_cast<size_t>(shape_.heads.kv_heads) * static_cast<size_t>(shape_.staged_rows * row_bytes());
+        static_cast<size_t>(shape_.heads.kv_heads) * static_cast<size_t>(shape_.staged_rows * staged_row_bytes());
     std::byte* base = staging_.data() + (shape_.stage_every_layer ? static_cast<size_t>(layer) * 2 * half : 0);
-    return {.keys = base, .values = base + half, .capacity = shape_.staged_rows};
+    return {.keys = base, .values = base + half, .capacity = shape_.staged_rows, .type = staged_type()};
 }
 
 // Rows of a page that a list takes are free, and were never displaced: their places in the order are their own.
@@ -382,6 +383,7 @@ void KvCache::settle()
 
 TokenList KvCache::tokens(int32_t layer, int32_t head) const
 {
+    assert(!resident_ || resident_->settled());
     TokenList copy = list(layer, head);
     if (resident_) resident_->read_statistics(layer, head, copy.size(), copy);
     return copy;
@@ -389,6 +391,7 @@ TokenList KvCache::tokens(int32_t layer, int32_t head) const
 
 TokenList KvCache::appended_tokens(int32_t layer, int32_t head) const
 {
+    assert(resident_->settled());
     TokenList copy = list(layer, head);
     copy.append(chunk_first_, appended_[static_cast<size_t>(layer)], false);
     resident_->read_statistics(layer, head, copy.size(), copy);
@@ -406,11 +409,60 @@ void KvCache::straighten()
     give_back();
 }
 
-// Where one entry lies, in backend memory.
-struct KvCache::Place {
-    std::byte* key = nullptr;
-    std::byte* value = nullptr;
+namespace {
+
+// Where one row lies, in backend memory.
+struct RowPlace {
+    kernels::DType type;
+    std::byte* elements;
+    std::byte* scales;
 };
+
+void load_row(kernels::Backend& backend, const RowPlace& from, std::span<float> to)
+{
+    const kernels::KvPage page = kernels::kv_page(from.type, std::ssize(to));
+    std::vector<std::byte> elements(static_cast<size_t>(page.element_bytes));
+    std::vector<std::byte> scales(static_cast<size_t>(page.scale_bytes));
+    std::vector<std::byte> row(elements.size() + scales.size());
+    backend.download(elements.data(), from.elements, elements.size());
+    if (!scales.empty()) backend.download(scales.data(), from.scales, scales.size());
+    kernels::join_rows(page, elements.data(), scales.data(), 1, row.data());
+    kernels::to_f32(from.type, row.data(), to.data(), std::ssize(to));
+}
+
+// Rows from `rows` on to where the first of so many lies.
+void upload_rows(kernels::Backend& backend, const kernels::KvPage& page, const std::byte* rows, int64_t count,
+                 const RowPlace& to)
+{
+    std::vector<std::byte> elements(static_cast<size_t>(count * page.element_bytes));
+    std::vector<std::byte> scales(static_cast<size_t>(count * page.scale_bytes));
+    kernels::split_rows(page, rows, count, elements.data(), scales.data());
+    backend.upload(to.elements, elements.data(), elements.size());
+    if (!scales.empty()) backend.upload(to.scales, scales.data(), scales.size());
+}
+
+void store_row(kernels::Backend& backend, std::span<const float> from, const RowPlace& to)
+{
+    const kernels::KvPage page = kernels::kv_page(to.type, std::ssize(from));
+    std::vector<std::byte> row(static_cast<size_t>(page.element_bytes + page.scale_bytes));
+    kernels::from_f32(to.type, from.data(), row.data(), std::ssize(from));
+    upload_rows(backend, page, row.data(), 1, to);
+}
+
+} // namespace
+
+struct KvCache::Place {
+    RowPlace key, value;
+};
+
+KvCache::Place KvCache::place_in_pool(size_t list, int64_t row) const
+{
+    const kernels::KvPage in = page();
+    const int64_t at = int64_t{tables_.page(list, row / page_rows)} * in.bytes();
+    const int64_t elements = at + in.elements_at(row % page_rows), scales = at + in.scales_at(row % page_rows);
+    return {{shape_.type, keys_.data() + elements, keys_.data() + scales},
+            {shape_.type, values_.data() + elements, values_.data() + scales}};
+}
 
 KvCache::Place KvCache::place_of(int32_t layer, int32_t head, uint32_t rank, kernels::Phase phase) const
 {
@@ -418,36 +470,29 @@ KvCache::Place KvCache::place_of(int32_t layer, int32_t head, uint32_t rank, ker
     const int64_t old = used_[list];
     if (phase == kernels::Phase::Prefill && rank >= old) {
         const kernels::Staging staged = staging(layer);
-        const int64_t at = (head * staged.capacity + rank - old) * row_bytes();
-        return {staged.keys + at, staged.values + at};
+        const int64_t at = (head * staged.capacity + rank - old) * staged_row_bytes();
+        return {{staged.type, staged.keys + at, nullptr}, {staged.type, staged.values + at, nullptr}};
     }
     uint32_t row = 0;
     backend_->download(&row, order_.data<uint32_t>() + static_cast<int64_t>(list) * order_stride() + rank,
                        sizeof row);
-    const int64_t at = (int64_t{tables_.page(list, row / page_rows)} * page_rows + row % page_rows) * row_bytes();
-    return {keys_.data() + at, values_.data() + at};
+    return place_in_pool(list, row);
 }
 
 void KvCache::load_entry(int32_t layer, int32_t head, uint32_t rank, kernels::Phase phase, std::span<float> key,
                          std::span<float> value) const
 {
     const Place place = place_of(layer, head, rank, phase);
-    std::vector<std::byte> row(static_cast<size_t>(row_bytes()));
-    backend_->download(row.data(), place.key, row.size());
-    kernels::to_f32(shape_.type, row.data(), key.data(), shape_.heads.head_dim);
-    backend_->download(row.data(), place.value, row.size());
-    kernels::to_f32(shape_.type, row.data(), value.data(), shape_.heads.head_dim);
+    load_row(*backend_, place.key, key);
+    load_row(*backend_, place.value, value);
 }
 
 void KvCache::store_entry(int32_t layer, int32_t head, uint32_t rank, kernels::Phase phase,
                           std::span<const float> key, std::span<const float> value)
 {
     const Place place = place_of(layer, head, rank, phase);
-    std::vector<std::byte> row(static_cast<size_t>(row_bytes()));
-    kernels::from_f32(shape_.type, key.data(), row.data(), shape_.heads.head_dim);
-    backend_->upload(place.key, row.data(), row.size());
-    kernels::from_f32(shape_.type, value.data(), row.data(), shape_.heads.head_dim);
-    backend_->upload(place.value, row.data(), row.size());
+    store_row(*backend_, key, place.key);
+    store_row(*backend_, value, place.value);
 }
 
 KvCache KvCache::clone() const
@@ -516,16 +561,16 @@ void KvCache::write(int32_t layer, int32_t head, const TokenList& tokens, std::s
     assert(keys.size() == static_cast<size_t>(n * row_bytes()) && values.size() == keys.size());
     grow_within_bound(at, n);
     for (int64_t row = 0; row < n; row += page_rows) {
-        const int64_t to = tables_.page(at, row / page_rows) * page_rows * row_bytes();
-        const auto bytes = static_cast<size_t>(std::min<int64_t>(page_rows, n - row) * row_bytes());
-        backend_->upload(keys_.data() + to, keys.data() + row * row_bytes(), bytes);
-        backend_->upload(values_.data() + to, values.data() + row * row_bytes(), bytes);
+        const Place to = place_in_pool(at, row);
+        const int64_t count = std::min<int64_t>(page_rows, n - row);
+        upload_rows(*backend_, page(), keys.data() + row * row_bytes(), count, to.key);
+        upload_rows(*backend_, page(), values.data() + row * row_bytes(), count, to.value);
     }
-    lists_[at].assign(tokens);
     if (resident_) {
+        lists_[at].stream.assign(tokens.stream.begin(), tokens.stream.end());
         resident_->write_statistics(layer, head, tokens);
-        lists_[at].sum.clear();
-        lists_[at].count.clear();
+    } else {
+        lists_[at].assign(tokens);
     }
     used_[at] = touched_[at] = static_cast<int32_t>(n);
 }
@@ -557,7 +602,9 @@ size_t KvCache::allocated_bytes() const
         bytes += list.allocated_bytes();
     const size_t kept = static_cast<size_t>(shape_.heads.kv_heads * kept_stride_);
     return bytes + tables_.allocated_bytes() +
-           (used_.capacity() + touched_.capacity() + counts_.capacity() + displaced_.capacity()) * sizeof(int32_t) +
+           (used_.capacity() + touched_.capacity() + counts_.capacity() + displaced_.capacity() +
+            appended_.capacity()) *
+               sizeof(int32_t) +
            (kept + flat_.capacity()) * sizeof(uint32_t);
 }
 

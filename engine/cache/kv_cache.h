@@ -26,7 +26,7 @@
 #include "engine/cache/page_tables.h"
 #include "engine/cache/resident_lists.h"
 #include "engine/cache/token_list.h"
-#include "kernels/backend.h"
+#include "kernels/kv_page.h"
 
 namespace palimpsest::engine {
 
@@ -34,14 +34,15 @@ struct CacheShape {
     int32_t layers = 0;
     kernels::HeadShape heads;
     kernels::DType type = kernels::DType::F16;
-    int32_t staged_rows = 1;          // rows the staging buffer holds
-    bool stage_every_layer = false;   // for policies that evict after all layers
-    bool with_signals = false;        // keep sums and counts
-    int32_t moments_each = 0;         // numbers of TokenList::moments per token
-    std::vector<int32_t> list_budget; // [layers, kv_heads] the most tokens a list holds after eviction
-    int64_t total_slots = 0;          // the most tokens all lists together hold then
-    bool resident = false;            // REQUIRES: a backend that selects, limits that add up to the total
-    int32_t rows_at_once = 1;         // of a super-chunk, whose evictions a resident cache settles at once
+    kernels::DType wide = kernels::DType::F16; // what a quantised cache stages in: F16 or BF16
+    int32_t staged_rows = 1;                   // rows the staging buffer holds
+    bool stage_every_layer = false;            // for policies that evict after all layers
+    bool with_signals = false;                 // keep sums and counts
+    int32_t moments_each = 0;                  // numbers of TokenList::moments per token
+    std::vector<int32_t> list_budget;          // [layers, kv_heads] the most tokens a list holds after eviction
+    int64_t total_slots = 0;                   // the most tokens all lists together hold then
+    bool resident = false;                     // REQUIRES: a backend that selects, limits that add up to the total
+    int32_t rows_at_once = 1;                  // of a super-chunk, whose evictions a resident cache settles at once
 };
 
 // What attention showed of one list, on the host; empty what the policy did not ask for.
@@ -50,6 +51,8 @@ struct ListSignals {
     int32_t divisor = 1;                                // of columns
     std::span<const float> head_sums{}, head_squares{}; // [group, n]
 };
+
+int64_t slots_of_limits(const CacheShape& shape); // the sum of list_budget
 
 class KvCache {
 public:
@@ -88,15 +91,15 @@ public:
     // Ends a decode step: drops ranks, moves nothing.
     void evict_token(int32_t layer, const std::vector<std::vector<uint32_t>>& dropped);
     // The same for a resident cache, which leaves them to its backend. First the plan is sent; then what attention
-    // showed of the appended tokens is added, unless `seen` has no rows; then what the plan says leaves. `window`
-    // is that of the signals, `step` what SettledStep::step shall be.
+    // showed of the appended tokens is added, unless `seen` has no rows; then what the plan says leaves;
+    // `step` is what SettledStep::step shall be.
     bool resident() const { return resident_.has_value(); }
     void lengths(int32_t layer, std::vector<uint32_t>& sizes) const; // [kv_heads] with what was appended
     void send(const EvictionPlan& plan);
     void accumulate_resident(int32_t layer, int32_t probe_rows, const kernels::SignalRequest& seen);
     void evict_resident(int32_t layer, kernels::Phase phase, uint64_t step, const EvictionPlan& plan,
                         const kernels::SelectionRule& rule);
-    // A generated token's evictions, queued by somebody else (queue_token); `stride` as of its dropped ranks.
+    // A generated token's evictions, which LayerStep::queue has queued; `stride` as of its dropped ranks.
     void log_token(int32_t layer, uint64_t step, const EvictionPlan& plan, int64_t stride);
     void deliver(std::span<const uint32_t> dropped) { resident_->deliver(dropped); }
     // Where things lie that the backend needs to evict.
@@ -106,13 +109,15 @@ public:
     // Lets the host's lists catch up; `sink` is told every step, in order. Nothing to do for others.
     void set_settle_sink(SettleSink sink) { settle_sink_ = std::move(sink); }
     void settle();
+    bool is_settling() const { return resident_ && resident_->is_settling(); }
 
     // Makes row = rank everywhere, which prefill requires and decode is faster for.
     void straighten();
     // Decode evictions since the last straighten, most over layers.
     int32_t displaced() const { return *std::max_element(displaced_.begin(), displaced_.end()); }
 
-    // One entry as numbers, [head_dim] each, between append and eviction; keys as they lie, rotated or not.
+    // One entry as numbers, [head_dim] each, between append and eviction; keys as they lie, rotated or not. Of a
+    // quantised cache an entry of the list is quantised again when it is stored, one of the chunk when it moves in.
     void load_entry(int32_t layer, int32_t head, uint32_t rank, kernels::Phase phase, std::span<float> key,
                     std::span<float> value) const;
     void store_entry(int32_t layer, int32_t head, uint32_t rank, kernels::Phase phase, std::span<const float> key,
@@ -123,7 +128,7 @@ public:
     // The same tokens in another shape. REQUIRES: they fit it, and nothing but limits and staged rows differs.
     KvCache reshaped(CacheShape shape);
 
-    // Keys and values of one list in rank order, [used, head_dim] each in shape().type.
+    // Keys and values of one list in rank order, [used, head_dim] each in shape().type (GatherArgs).
     void read(int32_t layer, int32_t head, std::vector<std::byte>& keys, std::vector<std::byte>& values);
     // Of all lists, [layers, kv_heads], without waiting for each.
     struct Entries {
@@ -147,6 +152,9 @@ private:
         return static_cast<size_t>(layer) * static_cast<size_t>(shape_.heads.kv_heads) + static_cast<size_t>(head);
     }
     int64_t row_bytes() const { return kernels::row_bytes(shape_.type, shape_.heads.head_dim); }
+    kernels::KvPage page() const { return kernels::kv_page(shape_.type, shape_.heads.head_dim); }
+    kernels::DType staged_type() const { return kernels::staging_type(shape_.type, shape_.wide); }
+    int64_t staged_row_bytes() const { return kernels::row_bytes(staged_type(), shape_.heads.head_dim); }
     int64_t order_stride() const { return page_stride_ * kernels::page_rows; }
     bool shares() const { return shares_; }
 
@@ -159,6 +167,7 @@ private:
     void account(int32_t layer, kernels::Phase phase, const EvictionPlan& plan);
     kernels::GatherArgs gathering(int32_t layer, int32_t head, const Entries& to); // makes room for it
     struct Place;
+    Place place_in_pool(size_t list, int64_t row) const;
     Place place_of(int32_t layer, int32_t head, uint32_t rank, kernels::Phase phase) const;
 
     CacheShape shape_;
@@ -166,8 +175,8 @@ private:
     bool shares_ = false;
     int64_t page_stride_ = 0; // pages of the longest list
     int64_t page_count_ = 0;
-    kernels::Buffer keys_;             // [pages, 64, head_dim]
-    kernels::Buffer values_;           // [pages, 64, head_dim]
+    kernels::Buffer keys_;             // [pages] of 64 rows (kv_page.h)
+    kernels::Buffer values_;           // [pages]
     kernels::Buffer staging_;          // [staged layers][keys, values][kv_heads, staged rows, head_dim]
     kernels::Buffer pages_;            // u32 [layers, kv_heads, page_stride]
     kernels::Buffer order_;            // u32 [layers, kv_heads, page_stride * 64], as far as pages are held

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
+#include <exception>
+#include <string>
+
+#include "kernels/base/error.h"
 
 namespace palimpsest::engine {
 
@@ -13,7 +17,11 @@ ResidentLists::ResidentLists(const Shape& shape, kernels::Backend& backend) : sh
         sum_ = kernels::Buffer(backend, lists * longest * sizeof(double));
         count_ = kernels::Buffer(backend, lists * longest * sizeof(double));
     }
-    log_ = kernels::Buffer(backend, lists * static_cast<size_t>(shape.rows_logged) * sizeof(uint32_t));
+    const size_t logged = std::max(lists * static_cast<size_t>(shape.rows_logged), heads * longest);
+    log_ = kernels::Buffer(backend, logged * sizeof(uint32_t));
+    // Of neighbours that meet, two places and a wave for every one that leaves.
+    const auto planned = static_cast<size_t>(8 + 3 * shape.rows_planned);
+    plan_ = kernels::Buffer(backend, heads * planned * sizeof(uint32_t));
     kept_ = kernels::Buffer(backend, heads * longest * sizeof(uint32_t));
     dropped_.resize(heads);
 }
@@ -67,18 +75,24 @@ void ResidentLists::log(const Step& step, const EvictionPlan& plan, int64_t stri
 void ResidentLists::log_token(const Step& step, const EvictionPlan& plan, int64_t stride)
 {
     fetch();
-    const auto words = static_cast<size_t>(shape_.kv_heads * stride);
-    if (awaited_words_ == 0) awaited_base_ = words_.size();
+    if (!awaits_) awaited_base_ = words_.size();
+    awaits_ = true;
+    ++awaited_steps_;
     add(step, plan, words_.size(), stride);
-    words_.resize(words_.size() + words);
-    awaited_words_ += words;
+    words_.resize(words_.size() + static_cast<size_t>(shape_.kv_heads * stride));
 }
 
 void ResidentLists::deliver(std::span<const uint32_t> dropped)
 {
-    assert(dropped.size() == awaited_words_);
+    const size_t awaited = words_.size() - awaited_base_;
+    if (!awaits_ || dropped.size() != awaited)
+        throw Error(ErrorKind::Internal, "PAL-CACHE-71", "cache",
+                    std::to_string(dropped.size()) + " dropped ranks came where " +
+                        std::to_string(awaits_ ? awaited : 0) + " were awaited",
+                    "report this with the options used");
     std::copy(dropped.begin(), dropped.end(), words_.begin() + static_cast<std::ptrdiff_t>(awaited_base_));
-    awaited_words_ = 0;
+    awaits_ = false;
+    awaited_steps_ = 0;
 }
 
 void ResidentLists::fetch()
@@ -90,26 +104,59 @@ void ResidentLists::fetch()
 
 void ResidentLists::settle(std::vector<TokenList>& lists, const SettleSink& sink)
 {
-    assert(!awaits_delivery());
+    if (settling_) return;
     fetch();
-    const auto heads = static_cast<size_t>(shape_.kv_heads);
+    settling_ = true;
+    std::exception_ptr thrown;
+    const size_t count = steps_.size() - awaited_steps_;
     const uint32_t* leaving = leaving_.data();
-    for (const Logged& logged : steps_) {
-        TokenList* first = lists.data() + list_at(logged.step.layer, 0);
-        heads_.clear();
-        for (size_t h = 0; h < heads; ++h) {
-            first[h].append(logged.step.first, logged.step.rows, false);
-            const uint32_t* ranks = words_.data() + logged.words + h * logged.stride;
-            dropped_[h].assign(ranks, ranks + *leaving++);
-            heads_.push_back(first + h);
+    for (size_t i = 0; i < count; ++i, leaving += shape_.kv_heads) {
+        try {
+            apply(steps_[i], leaving, lists, thrown ? SettleSink() : sink);
+        } catch (...) {
+            thrown = std::current_exception();
+            drop(steps_[i], lists);
         }
-        if (sink) sink({logged.step.layer, logged.step.step, heads_, dropped_});
-        for (size_t h = 0; h < heads; ++h)
-            first[h].drop(dropped_[h]);
     }
-    steps_.clear();
-    leaving_.clear();
-    words_.clear();
+    settling_ = false;
+    forget(count);
+    if (thrown) std::rethrow_exception(thrown);
+}
+
+void ResidentLists::forget(size_t steps)
+{
+    const size_t words = awaits_ ? awaited_base_ : words_.size();
+    const auto erase_first = [](auto& values, size_t count) {
+        values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count));
+    };
+    erase_first(steps_, steps);
+    erase_first(leaving_, steps * static_cast<size_t>(shape_.kv_heads));
+    erase_first(words_, words);
+    for (Logged& logged : steps_)
+        logged.words -= words;
+    awaited_base_ = 0;
+}
+
+// Tells the sink, which may throw, before anything leaves.
+void ResidentLists::apply(const Logged& logged, const uint32_t* leaving, std::vector<TokenList>& lists,
+                          const SettleSink& sink)
+{
+    TokenList* first = lists.data() + list_at(logged.step.layer, 0);
+    heads_.clear();
+    for (size_t h = 0; h < dropped_.size(); ++h) {
+        first[h].append(logged.step.first, logged.step.rows, false);
+        const uint32_t* ranks = words_.data() + logged.words + h * logged.stride;
+        dropped_[h].assign(ranks, ranks + leaving[h]);
+        heads_.push_back(first + h);
+    }
+    if (sink) sink({logged.step.layer, logged.step.step, heads_, dropped_});
+    drop(logged, lists);
+}
+
+void ResidentLists::drop(const Logged& logged, std::vector<TokenList>& lists)
+{
+    for (size_t h = 0; h < dropped_.size(); ++h)
+        lists[list_at(logged.step.layer, static_cast<int32_t>(h))].drop(dropped_[h]);
 }
 
 void ResidentLists::read_statistics(int32_t layer, int32_t head, size_t tokens, TokenList& list) const
@@ -139,7 +186,8 @@ void ResidentLists::copy_statistics(const ResidentLists& from)
 size_t ResidentLists::allocated_bytes() const
 {
     return sum_.bytes() + count_.bytes() + plan_.bytes() + log_.bytes() + kept_.bytes() +
-           words_.capacity() * sizeof(uint32_t);
+           (plan_words_.capacity() + leaving_.capacity() + words_.capacity()) * sizeof(uint32_t) +
+           steps_.capacity() * sizeof(Logged);
 }
 
 } // namespace palimpsest::engine

@@ -32,7 +32,8 @@ public:
         int32_t kv_heads = 0;
         int64_t longest = 0; // list, chunk and probe included
         bool with_signals = false;
-        int64_t rows_logged = 0; // tokens whose leaving fits the log, at least
+        int64_t rows_logged = 0;  // tokens whose leaving fits the log, of all layers
+        int64_t rows_planned = 0; // of a step, at most; more take new memory
     };
     ResidentLists(const Shape& shape,
                   kernels::Backend& backend); // backend must outlive this; throws Error (Resources)
@@ -56,10 +57,12 @@ public:
     void log(const Step& step, const EvictionPlan& plan, int64_t stride);
     // A step of a generated token, whose dropped ranks come with deliver, [layers, kv_heads, stride].
     void log_token(const Step& step, const EvictionPlan& plan, int64_t stride);
-    void deliver(std::span<const uint32_t> dropped);
-    bool awaits_delivery() const { return awaited_words_ > 0; }
+    void deliver(std::span<const uint32_t> dropped); // throws Error (Internal) if it is of another size
+    bool awaits_delivery() const { return awaits_; }
+    bool is_settling() const { return settling_; }
 
-    // Applies all that was logged to `lists` [layers, kv_heads]. REQUIRES: nothing awaits its delivery.
+    // Applies to `lists` [layers, kv_heads] what was logged, up to a token whose dropped ranks are awaited; all of it,
+    // whatever the sink throws. Called by the sink itself it does nothing.
     void settle(std::vector<TokenList>& lists, const SettleSink& sink);
     bool settled() const { return steps_.empty(); }
 
@@ -76,7 +79,11 @@ private:
         size_t stride = 0;
     };
     void add(const Step& step, const EvictionPlan& plan, size_t words, int64_t stride);
-    void fetch(); // what the log holds
+    void fetch();              // what the log holds
+    void forget(size_t steps); // the first of them, which were applied
+    void apply(const Logged& logged, const uint32_t* leaving, std::vector<TokenList>& lists,
+               const SettleSink& sink);
+    void drop(const Logged& logged, std::vector<TokenList>& lists); // what apply has found
     size_t list_at(int32_t layer, int32_t head) const
     {
         return static_cast<size_t>(layer) * static_cast<size_t>(shape_.kv_heads) + static_cast<size_t>(head);
@@ -93,7 +100,10 @@ private:
     std::vector<uint32_t> leaving_;      // [steps, kv_heads]
     std::vector<uint32_t> words_;        // dropped ranks; those of the log and of a token to come are not there yet
     size_t log_base_ = 0, log_used_ = 0; // of words_, and words in the log
-    size_t awaited_base_ = 0, awaited_words_ = 0;
+    bool awaits_ = false;                // a token's dropped ranks
+    size_t awaited_steps_ = 0;           // the last of steps_
+    size_t awaited_base_ = 0;            // of words_; the rest of them
+    bool settling_ = false;
     std::vector<std::vector<uint32_t>> dropped_; // scratch
     std::vector<const TokenList*> heads_;        // scratch
 };

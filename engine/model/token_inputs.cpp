@@ -11,10 +11,16 @@ bool TokenInputs::fit(std::span<const EvictionPlan> plans, kernels::Backend& bac
     for (const EvictionPlan& plan : plans)
         most = std::max(most, plan.words());
     if (block_.data() && std::cmp_less_equal(most, plan_words_)) return false;
-    plan_words_ = static_cast<int64_t>(2 * most);
-    words_.resize(static_cast<size_t>(plans_at() + layers_ * plan_words_));
-    block_ = kernels::Buffer(backend, words_.size() * sizeof(uint32_t));
+    reserve(static_cast<int64_t>(2 * most), backend);
     return true;
+}
+
+void TokenInputs::reserve(int64_t plan_words, kernels::Backend& backend)
+{
+    const auto words = static_cast<size_t>(plans_at() + layers_ * plan_words);
+    block_ = kernels::Buffer(backend, words * sizeof(uint32_t));
+    words_.resize(words);
+    plan_words_ = plan_words;
 }
 
 void TokenInputs::send(int32_t id, std::span<const int32_t> used, std::span<const EvictionPlan> plans,

@@ -15,6 +15,7 @@ class TokenInputs {
 public:
     TokenInputs(int32_t layers, int32_t kv_heads) : layers_(layers), kv_heads_(kv_heads) {}
 
+    void reserve(int64_t plan_words, kernels::Backend& backend); // of a layer; throws Error (Resources)
     // Makes room for these plans. True: the block has moved, and what was recorded with it is of no use.
     bool fit(std::span<const EvictionPlan> plans, kernels::Backend& backend);
     // Sends a token; `used`: [layers, kv_heads] without it. REQUIRES: fit.

@@ -1,13 +1,18 @@
 #include "engine/model/token_outputs.h"
 
+#include <cstring>
+
 namespace palimpsest::engine {
 
 bool TokenOutputs::fit(int64_t leaving, kernels::Backend& backend)
 {
     if (leaving <= stride_) return false;
+    const int64_t tail = words_before_dropped() + lists_ * leaving;
+    block_ = kernels::Buffer(backend, static_cast<size_t>(vocabulary_ + tail) * sizeof(uint32_t));
+    words_.resize(static_cast<size_t>(tail));
+    best_.resize(static_cast<size_t>(best_count()));
+    ids_.resize(best_.size());
     stride_ = leaving;
-    words_.resize(static_cast<size_t>(tail_words()));
-    block_ = kernels::Buffer(backend, static_cast<size_t>(vocabulary_ + tail_words()) * sizeof(uint32_t));
     return true;
 }
 
@@ -25,38 +30,36 @@ kernels::BestLogitsArgs TokenOutputs::best_args() const
 
 uint32_t* TokenOutputs::dropped(int64_t list) const
 {
-    return block_.data<uint32_t>() + vocabulary_ + 2 * best_count() + 1 + list * stride_;
+    return block_.data<uint32_t>() + vocabulary_ + words_before_dropped() + list * stride_;
 }
 
-void TokenOutputs::queued()
+void TokenOutputs::queued(bool drops)
 {
     state_ = State::Queued;
+    drops_ = drops;
     delivered_ = false;
 }
 
 void TokenOutputs::read_tail(kernels::Backend& backend)
 {
     if (state_ == State::Read) return;
-    backend.download(words_.data(), logits() + vocabulary_, words_.size() * sizeof(uint32_t));
+    const size_t words = drops_ ? words_.size() : static_cast<size_t>(words_before_dropped());
+    backend.download(words_.data(), logits() + vocabulary_, words * sizeof(uint32_t));
+    std::memcpy(best_.data(), words_.data(), best_.size() * sizeof(float));
+    std::memcpy(ids_.data(), words_.data() + best_.size(), ids_.size() * sizeof(int32_t));
     state_ = State::Read;
 }
 
-std::span<const float> TokenOutputs::read_logits(kernels::Backend& backend)
+void TokenOutputs::read_logits(kernels::Backend& backend, std::vector<float>& to) const
 {
-    logits_.resize(static_cast<size_t>(vocabulary_));
-    backend.download(logits_.data(), logits(), logits_.size() * sizeof(float));
-    return logits_;
+    to.resize(static_cast<size_t>(vocabulary_));
+    backend.download(to.data(), logits(), to.size() * sizeof(float));
 }
 
 std::span<const float> TokenOutputs::read_best(kernels::Backend& backend)
 {
     read_tail(backend);
-    return {reinterpret_cast<const float*>(words_.data()), static_cast<size_t>(best_count())};
-}
-
-std::span<const int32_t> TokenOutputs::best_ids() const
-{
-    return {reinterpret_cast<const int32_t*>(words_.data()) + best_count(), static_cast<size_t>(best_count())};
+    return best_;
 }
 
 int32_t TokenOutputs::first_bad() const
@@ -68,7 +71,8 @@ std::span<const uint32_t> TokenOutputs::read_dropped(kernels::Backend& backend)
 {
     read_tail(backend);
     delivered_ = true;
-    return std::span<const uint32_t>(words_).subspan(static_cast<size_t>(2 * best_count() + 1));
+    const auto dropped = std::span<const uint32_t>(words_).subspan(static_cast<size_t>(words_before_dropped()));
+    return drops_ ? dropped : dropped.first(0);
 }
 
 } // namespace palimpsest::engine

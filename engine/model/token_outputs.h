@@ -24,25 +24,29 @@ public:
     uint32_t* dropped(int64_t list) const; // [lists from there on, stride()]
     int64_t stride() const { return stride_; }
 
-    void queued(); // a token's operations were
+    void queued(bool drops); // a token's operations were; `drops`: ranks leave lists
     void forget() { state_ = State::None; }
     bool is_queued() const { return state_ != State::None; }
     bool awaits_delivery() const { return !delivered_; } // of its dropped ranks
 
-    // Host memory, valid until the next token. REQUIRE: is_queued. They wait for the backend.
-    std::span<const float> read_logits(kernels::Backend& backend);
+    // They wait for the backend. REQUIRE: is_queued. Spans are valid until the next token.
+    void read_logits(kernels::Backend& backend, std::vector<float>& to) const;
     std::span<const float> read_best(kernels::Backend& backend);
-    std::span<const int32_t> best_ids() const;                         // REQUIRES: read_best
-    int32_t first_bad() const;                                         // REQUIRES: read_best
-    std::span<const uint32_t> read_dropped(kernels::Backend& backend); // [lists, stride]; delivered then
+    std::span<const int32_t> best_ids() const { return ids_; } // REQUIRES: read_best
+    int32_t first_bad() const;                                 // REQUIRES: read_best
+    // [lists, stride], or nothing if no rank left; delivered then.
+    std::span<const uint32_t> read_dropped(kernels::Backend& backend);
 
-    size_t allocated_bytes() const { return block_.bytes() + words_.capacity() * sizeof(uint32_t); }
+    size_t allocated_bytes() const
+    {
+        return block_.bytes() + (words_.capacity() + best_.capacity() + ids_.capacity()) * sizeof(uint32_t);
+    }
 
 private:
     enum class State : uint8_t { None, Queued, Read };
 
     int64_t best_count() const { return std::min<int64_t>(kernels::BestLogitsArgs::most, vocabulary_); }
-    int64_t tail_words() const { return 2 * best_count() + 1 + lists_ * stride_; }
+    int64_t words_before_dropped() const { return 2 * best_count() + 1; } // of the tail
     void read_tail(kernels::Backend& backend);
 
     int64_t vocabulary_, lists_;
@@ -50,8 +54,10 @@ private:
     // [vocabulary] logits; then the tail: best logits, their ids, the first bad one, dropped ranks.
     kernels::Buffer block_;
     std::vector<uint32_t> words_; // the tail
-    std::vector<float> logits_;
+    std::vector<float> best_;
+    std::vector<int32_t> ids_;
     State state_ = State::None; // of the tail
+    bool drops_ = false;
     bool delivered_ = true;
 };
 

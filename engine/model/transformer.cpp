@@ -49,6 +49,11 @@ Transformer::Transformer(const Model& model, const TransformerShape& shape)
     }
     logits_ = kernels::Buffer(
         backend, static_cast<size_t>(std::min<int64_t>(logit_rows, shape.max_rows) * c.vocabulary) * sizeof(float));
+    if (shape.resident) {
+        constexpr int64_t words_of_list = 16; // a list's part of a plan in which one token leaves
+        inputs_.reserve(words_of_list * shape_.kv_heads, backend);
+        token_.fit(1, backend);
+    }
     if (!shape.retrieval) return;
     const int64_t layers = std::max(0, c.layers - shape.retrieval->skip_layers);
     bounds_ = kernels::Buffer(backend, static_cast<size_t>(layers * floats_of_bounds()) * sizeof(float));
@@ -132,11 +137,7 @@ void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerSte
     phase_ = kernels::Phase::Decode;
     token_.forget();
     prepare_angles(index, 1);
-    if (cache.resident() && !step.plans().empty()) {
-        for (int32_t l = 0; l < model_->config().layers; ++l)
-            cache.append(l, static_cast<uint32_t>(index), 1);
-        return decode_resident(token, cache, step);
-    }
+    if (cache.resident() && !step.plans().empty()) return decode_resident(token, index, cache, step);
 
     model_->backend().embed({.table = &model_->embedding(), .ids = {&token, 1}, .y = x_.data<float>()});
     for (int32_t l = 0; l < model_->config().layers; ++l) {
@@ -148,8 +149,7 @@ void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerSte
     if (made_for_.couples_layers) end_layers(1, cache, step);
 }
 
-// The host's lists catch up with earlier tokens while the backend is at this one.
-void Transformer::decode_resident(TokenId token, KvCache& cache, LayerStep& step)
+void Transformer::decode_resident(TokenId token, uint64_t index, KvCache& cache, LayerStep& step)
 {
     kernels::Backend& backend = model_->backend();
     const auto plans = step.plans();
@@ -165,12 +165,12 @@ void Transformer::decode_resident(TokenId token, KvCache& cache, LayerStep& step
         queue();
         warm_ = true;
     }
-    token_.queued();
-
-    cache.settle();
+    const bool drops = std::any_of(plans.begin(), plans.end(), [](const auto& p) { return p.anything_leaves(); });
+    token_.queued(drops);
     for (int32_t l = 0; l < model_->config().layers; ++l) {
         const int64_t before = cache.used(l, 0);
-        step.queued(l, token_.stride());
+        cache.append(l, static_cast<uint32_t>(index), 1);
+        step.queued(l, drops ? token_.stride() : 0);
         bound_new_pages(l, before, cache);
     }
 }
@@ -243,12 +243,7 @@ kernels::SignalRequest Transformer::attend_chunk(int32_t layer, const Chunk& chu
     const kernels::Rotation turn = rotation(chunk.token);
     const int32_t rows = chunk.tokens + probe_rows_;
     const kernels::SignalRequest wanted = signals_.request(layer, int64_t{cache.used(layer, 0)} + rows, rows);
-    backend.stage({.shape = shape_,
-                   .qkv = qkv,
-                   .rows = rows,
-                   .type = cache.shape().type,
-                   .staging = cache.staging(layer),
-                   .rotation = turn});
+    backend.stage({.shape = shape_, .qkv = qkv, .rows = rows, .staging = cache.staging(layer), .rotation = turn});
     backend.attend({.shape = shape_,
                     .qkv = qkv,
                     .rows = rows,
@@ -403,8 +398,7 @@ void Transformer::last_logits(std::vector<float>& logits)
 {
     logits.resize(static_cast<size_t>(model_->config().vocabulary));
     if (token_.is_queued()) {
-        const auto read = token_.read_logits(model_->backend());
-        logits.assign(read.begin(), read.end());
+        token_.read_logits(model_->backend(), logits);
         return;
     }
     compute_logits(rows_ - probe_rows_ - 1, 1, phase_, logits.data());

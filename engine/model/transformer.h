@@ -32,11 +32,11 @@ public:
     virtual void attended(int32_t layer, int32_t chunk, int32_t rows, int32_t probe_rows,
                           const kernels::SignalRequest& seen) = 0;
     // After attended of this layer, or of all layers if these are coupled; `rows` without the probe's. Must end the
-    // chunk with KvCache::evict_chunk (prefill) or evict_token (decode).
+    // chunk with KvCache::evict_chunk (prefill), evict_token (decode), or evict_resident.
     virtual void evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase) = 0;
 
-    // A generated token of a resident cache, where what is queued for one token is recorded for all: the plans of
-    // its layers, made before anything is queued; empty: it goes the way above.
+    // For a resident cache alone. A generated token, where what is queued for one token is recorded for all: the
+    // plans of its layers, made before anything is queued; empty: it goes the way above.
     virtual std::span<const EvictionPlan> plans() const { return {}; }
     // Queues what follows the attention of a layer. All pointers are backend memory; `dropped` is [kv_heads,
     // stride], and no list ever gives up more than `stride`.
@@ -105,7 +105,7 @@ private:
     void project_qkv(int32_t layer);
     kernels::SignalRequest attend_chunk(int32_t layer, const Chunk& chunk, uint64_t first, KvCache& cache);
     kernels::SignalRequest attend_token(int32_t layer, uint64_t index, KvCache& cache);
-    void decode_resident(TokenId token, KvCache& cache, LayerStep& step);
+    void decode_resident(TokenId token, uint64_t index, KvCache& cache, LayerStep& step);
     bool fit_token(std::span<const EvictionPlan> plans, const KvCache& cache);
     void queue_token(KvCache& cache, LayerStep& step);
     void end_layer(int32_t layer, int32_t chunk, int32_t rows, KvCache& cache, LayerStep& step);

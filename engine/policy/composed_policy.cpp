@@ -271,7 +271,8 @@ bool ComposedPolicy::plans() const
 {
     if (!parts_.budget) return true;
     const bool by_sizes = parts_.budget->is_constant() && context_.pins.empty() && !couples_layers();
-    return by_sizes && parts_.selection->plans() && score_rule(parts_.signal.kind).has_value();
+    const bool by_tokens = parts_.signal.window_percent <= 0; // the window depends on no list
+    return by_sizes && by_tokens && parts_.selection->plans() && score_rule(parts_.signal.kind).has_value();
 }
 
 kernels::SelectionRule ComposedPolicy::selection_rule() const

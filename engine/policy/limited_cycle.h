@@ -29,9 +29,23 @@ private:
         std::vector<uint32_t> heights; // [slots]
     };
 
+    // The next rank at or after another that may still be the left of a pair. Ranks only ever close, so paths can
+    // be shortened as they are walked and a whole walk stays linear.
+    class OpenRanks {
+    public:
+        void reset(uint32_t size); // all open
+        void close(uint32_t rank) { link_[rank] = rank + 1; }
+        uint32_t from(uint32_t rank);
+
+    private:
+        std::vector<uint32_t> link_; // one more than the list: the end is always open
+    };
+
     uint32_t limit_;
     std::vector<HeightsOf> lists_;
     RankList places_;
+    std::vector<uint32_t> heights_; // scratch: by rank before eviction
+    OpenRanks open_;                // scratch
 };
 
 } // namespace palimpsest::engine

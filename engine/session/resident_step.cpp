@@ -11,9 +11,9 @@ Session::ResidentStep::ResidentStep(Session& session)
 void Session::ResidentStep::plan_token()
 {
     for (int32_t l = 0; l < s_.cache_.shape().layers; ++l) {
-        s_.cache_.lengths(l, sizes_);
-        for (uint32_t& size : sizes_)
-            ++size;
+        sizes_.clear();
+        for (int32_t h = 0; h < s_.cache_.shape().heads.kv_heads; ++h)
+            sizes_.push_back(static_cast<uint32_t>(s_.cache_.used(l, h)) + 1);
         s_.policy_->plan(l, sizes_, plans_[static_cast<size_t>(l)]);
     }
 }
@@ -32,11 +32,11 @@ void Session::ResidentStep::evict(int32_t layer, int32_t chunk, int32_t rows, ke
     s_.policy_->plan(layer, sizes_, chunk_plan_);
     s_.cache_.send(chunk_plan_);
     s_.cache_.accumulate_resident(layer, seen.probe_rows, seen.shown);
-    observing_ = static_cast<bool>(s_.observer_);
-    observed_rows_ = rows;
-    if (observing_) {
-        s_.cache_.settle();
+    if (s_.observer_) {
+        s_.cache_.settle(); // of what came before, nobody is told
         look_at(layer);
+        observed_rows_ = rows;
+        observing_ = true;
     }
     s_.cache_.evict_resident(layer, phase, s_.steps_seen_ + static_cast<uint64_t>(chunk), chunk_plan_,
                              s_.policy_->selection_rule());
@@ -89,12 +89,14 @@ void Session::ResidentStep::count(const EvictionPlan& plan)
 void Session::ResidentStep::settled(const SettledStep& step)
 {
     if (observing_)
-        s_.observer_({step.layer, step.step, observed_rows_, shown_, step.dropped, {.rows = observed_rows_}, {}});
-    if (!s_.fade_sink_) return;
-    events_.clear();
-    for (const uint32_t token : faded(step.lists, step.dropped))
-        events_.push_back({step.layer, token, static_cast<uint32_t>(step.step)});
-    if (!events_.empty()) s_.fade_sink_(events_);
+        s_.observer_({step.layer,
+                      step.step,
+                      observed_rows_,
+                      shown_,
+                      step.dropped,
+                      {.rows = observed_rows_ + seen_[static_cast<size_t>(step.layer)].probe_rows},
+                      {}});
+    report_faded(step.layer, step.step, step.lists, step.dropped, s_.fade_sink_);
 }
 
 void Session::ResidentStep::look_at(int32_t layer)

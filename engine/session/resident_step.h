@@ -2,16 +2,15 @@
 // when the cache is settled.
 #pragma once
 
-#include "engine/session/session.h"
+#include "engine/session/session_step.h"
 
 namespace palimpsest::engine {
 
-class Session::ResidentStep final : public LayerStep {
+class Session::ResidentStep final : public SessionStep {
 public:
     explicit ResidentStep(Session& session);
 
-    // Makes the plans of the token to come.
-    void plan_token();
+    void plan_token() override;
 
     void attended(int32_t layer, int32_t chunk, int32_t rows, int32_t probe_rows,
                   const kernels::SignalRequest& shown) override;
@@ -24,8 +23,7 @@ public:
     void queue(int32_t layer, const kernels::SignalRequest& seen, const uint32_t* plan, uint32_t* dropped,
                int64_t stride) override;
     void queued(int32_t layer, int64_t stride) override;
-    // The end of a reading, as Step::end_reading.
-    void end_reading();
+    void end_reading() override;
 
 private:
     struct Seen { // of one layer, until its eviction
@@ -42,7 +40,6 @@ private:
     std::vector<EvictionPlan> plans_; // [layers] of the token to come
     EvictionPlan chunk_plan_;
     std::vector<uint32_t> sizes_; // scratch
-    std::vector<FadeEvent> events_;
     // For an observer: lists as it is shown them, of the step at hand.
     std::vector<TokenList> observed_;
     std::vector<ListState> shown_;

@@ -7,12 +7,14 @@
 #include <string>
 #include <utility>
 
+#include "kernels/backend.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {
 namespace {
 
 constexpr int32_t most_repeat_last = 1 << 20;
+constexpr size_t most_best = kernels::BestLogitsArgs::most;
 
 std::string shown(double value)
 {
@@ -41,6 +43,11 @@ SamplerOptions checked(const SamplerOptions& o)
             "0 to 1048576");
     return o;
 }
+
+constexpr auto by_id = [](const auto& a, const auto& b) { return a.id < b.id; };
+constexpr auto likelier = [](const auto& a, const auto& b) {
+    return a.value != b.value ? a.value > b.value : a.id < b.id;
+};
 
 [[noreturn]] void refuse_state()
 {
@@ -71,18 +78,49 @@ TokenId Sampler::sample(std::span<const float> logits)
 {
     assert(!logits.empty());
     candidates_.clear();
-    for (size_t i = 0; i < logits.size(); ++i) {
-        if (!std::isfinite(logits[i]))
-            throw Error(ErrorKind::Failed, "PAL-MODEL-15", "model",
-                        "it computed a value that is not a number for token " + std::to_string(i),
-                        "nothing was stored as an answer; the weights may be damaged: verify the model");
-        candidates_.push_back({static_cast<TokenId>(i), logits[i]});
+    for (size_t i = 0; i < logits.size(); ++i)
+        consider(static_cast<TokenId>(i), logits[i]);
+    return choose();
+}
+
+int32_t Sampler::best_needed() const
+{
+    size_t needed = options_.temperature == 0 ? 1 : static_cast<size_t>(options_.top_k);
+    if (needed == 0) return 0;
+    if (options_.repeat_penalty != 1) {
+        const size_t penalized = remembered().size();
+        // It lowers what is remembered: at worst that were the best. Below 1 it raises it, from wherever it was.
+        if (options_.repeat_penalty < 1 && penalized > 0) return 0;
+        needed += penalized;
     }
+    return needed <= most_best ? static_cast<int32_t>(needed) : 0;
+}
+
+TokenId Sampler::sample_best(std::span<const float> best, std::span<const TokenId> ids)
+{
+    assert(!best.empty() && best.size() == ids.size() && best_needed() > 0);
+    candidates_.clear();
+    for (size_t i = 0; i < best.size(); ++i)
+        consider(ids[i], best[i]);
+    std::sort(candidates_.begin(), candidates_.end(), by_id);
+    return choose();
+}
+
+void Sampler::consider(TokenId id, float logit)
+{
+    if (!std::isfinite(logit)) refuse_logit(id);
+    candidates_.push_back({id, logit});
+}
+
+// Whether all tokens are candidates or only the best, nothing but those that top-k leaves has a say.
+TokenId Sampler::choose()
+{
     penalize_repeats();
     const auto less = [](const Candidate& a, const Candidate& b) { return a.value < b.value; };
     const Candidate best = *std::max_element(candidates_.begin(), candidates_.end(), less);
     if (options_.temperature == 0) return best.id;
 
+    keep_top_k();
     for (Candidate& c : candidates_)
         c.value = std::exp((c.value - best.value) / options_.temperature);
     keep_likely();
@@ -110,32 +148,41 @@ void Sampler::restart(const SamplerOptions& options)
         recent_.erase(recent_.begin(), recent_.end() - options.repeat_last);
 }
 
-void Sampler::penalize_repeats()
+// Each once, ascending.
+std::vector<TokenId> Sampler::remembered() const
 {
-    if (options_.repeat_penalty == 1) return;
     std::vector<TokenId> seen = recent_;
     std::sort(seen.begin(), seen.end());
     seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
-    for (TokenId token : seen) {
-        if (token < 0 || token >= std::ssize(candidates_)) continue;
-        double& logit = candidates_[static_cast<size_t>(token)].value;
+    return seen;
+}
+
+void Sampler::penalize_repeats()
+{
+    if (options_.repeat_penalty == 1) return;
+    for (TokenId token : remembered()) {
+        const auto found = std::lower_bound(candidates_.begin(), candidates_.end(), Candidate{token, 0}, by_id);
+        if (found == candidates_.end() || found->id != token) continue;
+        double& logit = found->value;
         logit = logit > 0 ? logit / options_.repeat_penalty : logit * options_.repeat_penalty;
     }
 }
 
-// Top-k, top-p and min-p all keep the head of the list in order of probability. Values are relative to the largest.
+// Of the logits and not of probabilities: rounding makes equals of probabilities whose logits differ, and then more
+// than k logits would have to be known.
+void Sampler::keep_top_k()
+{
+    const auto top_k = static_cast<size_t>(options_.top_k);
+    if (top_k == 0 || top_k > candidates_.size()) return;
+    // Sorted, so that sums over them depend neither on how the library partitions nor on what was left out.
+    std::partial_sort(candidates_.begin(), candidates_.begin() + options_.top_k, candidates_.end(), likelier);
+    candidates_.resize(top_k);
+}
+
+// Top-p and min-p keep the head of the list in order of probability. Values are relative to the largest.
 void Sampler::keep_likely()
 {
-    const auto likelier = [](const Candidate& a, const Candidate& b) {
-        return a.value != b.value ? a.value > b.value : a.id < b.id;
-    };
     const auto at = [&](size_t index) { return candidates_.begin() + static_cast<std::ptrdiff_t>(index); };
-    const auto top_k = static_cast<size_t>(options_.top_k);
-    if (top_k > 0 && top_k < candidates_.size()) {
-        // Sorted, so that sums over them do not depend on how the library partitions.
-        std::partial_sort(candidates_.begin(), at(top_k), candidates_.end(), likelier);
-        candidates_.resize(top_k);
-    }
     if (options_.top_p < 1) {
         double sum = 0, reached = 0;
         for (const Candidate& c : candidates_)
@@ -185,6 +232,13 @@ void Sampler::restore(std::span<const std::byte> state)
         recent.push_back(static_cast<TokenId>(get(state.subspan(i, 4))));
     random_ = get(state.first(8));
     recent_ = std::move(recent);
+}
+
+void refuse_logit(TokenId id)
+{
+    throw Error(ErrorKind::Failed, "PAL-MODEL-15", "model",
+                "it computed a value that is not a number for token " + std::to_string(id),
+                "nothing was stored as an answer; the weights may be damaged: verify the model");
 }
 
 } // namespace palimpsest::engine

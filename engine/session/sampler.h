@@ -1,12 +1,14 @@
 // Picks the next token from a model's logits.
 //
 // In this order, each step if it is switched on: repeat penalty (the logit of every token among the last
-// repeat_last is divided by it if positive, multiplied if negative: CTRL, arXiv:1909.05858, section 4.1),
-// temperature, top-k, top-p (nucleus, arXiv:1904.09751: the smallest set of most likely tokens whose probability
-// reaches top_p, of what top-k left), min-p (arXiv:2407.01082: at least min_p times the most likely token's
-// probability). Ties keep the lower id. Temperature 0 is greedy: the largest logit after the repeat penalty.
+// repeat_last is divided by it if positive, multiplied if negative: CTRL, arXiv:1909.05858, section 4.1), top-k of
+// the logits, temperature, top-p (nucleus, arXiv:1904.09751: the smallest set of most likely tokens whose
+// probability reaches top_p, of what top-k left), min-p (arXiv:2407.01082: at least min_p times the most likely
+// token's probability). Ties keep the lower id. Temperature 0 is greedy: the largest logit after the repeat
+// penalty.
 //
-// Probabilities are f64 and the random numbers our own, so the same state and logits give the same token.
+// Probabilities are f64 and the random numbers our own, so the same state and logits give the same token. Often
+// the largest logits suffice for that (best_needed), so that others need not leave the device that computed them.
 #pragma once
 
 #include <cstddef>
@@ -38,6 +40,14 @@ public:
     // Advances the random state, but remembers nothing: see accept. REQUIRES: logits is not empty. Throws Error
     // (Failed, PAL-MODEL-15) if a logit is not finite (reliability.md, G15).
     TokenId sample(std::span<const float> logits);
+    // How many of the largest logits (of equal ones those with the lower ids) sample_best needs for the next token:
+    // at most BestLogitsArgs::most (kernels/backend.h), or 0, and then all are needed. It depends on the options
+    // and on what accept remembers. More than the vocabulary has: all of it will do.
+    int32_t best_needed() const;
+    // What sample would do with all logits, to the last bit: the same token, error and random state. REQUIRES:
+    // best_needed() > 0, and that many of the best or more, in any order, or all there are; best[i] is that of
+    // ids[i], and the logits left out are finite (else see refuse_logit).
+    TokenId sample_best(std::span<const float> best, std::span<const TokenId> ids);
     // The token became part of the text: the repeat penalty sees it from now on.
     void accept(TokenId token);
 
@@ -58,14 +68,21 @@ private:
         double value; // logit, then probability
     };
 
+    void consider(TokenId id, float logit);
+    TokenId choose();
+    std::vector<TokenId> remembered() const;
     void penalize_repeats();
+    void keep_top_k();
     void keep_likely();
     double next_uniform();
 
     SamplerOptions options_;
     uint64_t random_;
-    std::vector<TokenId> recent_; // at most repeat_last, oldest first
-    std::vector<Candidate> candidates_;
+    std::vector<TokenId> recent_;       // at most repeat_last, oldest first
+    std::vector<Candidate> candidates_; // by id until top-k has sorted them
 };
+
+// Throws what sample throws where this is the first token whose logit is not finite.
+[[noreturn]] void refuse_logit(TokenId id);
 
 } // namespace palimpsest::engine

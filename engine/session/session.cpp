@@ -62,8 +62,10 @@ Session::~Session() = default;
 
 void Session::make_step()
 {
-    step_ = cache_.resident() ? nullptr : std::make_unique<Step>(*this);
-    resident_step_ = cache_.resident() ? std::make_unique<ResidentStep>(*this) : nullptr;
+    if (cache_.resident())
+        step_ = std::make_unique<ResidentStep>(*this);
+    else
+        step_ = std::make_unique<Step>(*this);
 }
 
 // What its operations work with is there before the first of them (reliability.md, P12).
@@ -73,20 +75,20 @@ void Session::reserve(int32_t probe_rows)
     model_->backend().reserve(work_bounds(*model_, cache_.shape(), shape, model_->matrices()));
 }
 
-LayerStep& Session::step()
+void Session::settle() const
 {
-    if (resident_step_) return *resident_step_;
-    return *step_;
-}
-
-void Session::settle()
-{
-    if (!cache_.resident()) return;
+    if (!cache_.resident() || cache_.is_settling()) return;
     transformer_.deliver(cache_);
     cache_.settle();
 }
 
-RetentionMap Session::retention()
+void Session::set_fade_sink(FadeSink sink)
+{
+    settle();
+    fade_sink_ = std::move(sink);
+}
+
+RetentionMap Session::retention() const
 {
     settle();
     return RetentionMap::of(cache_, tokens_seen_);
@@ -124,10 +126,7 @@ void Session::end_reading()
     settle();
     cache_.straighten();
     policy_->end_reading();
-    if (resident_step_)
-        resident_step_->end_reading();
-    else
-        step_->end_reading();
+    step_->end_reading();
 }
 
 void Session::set_probe(std::vector<TokenId> tokens)
@@ -167,7 +166,7 @@ try {
         const bool may_be_taken_back = layers_first && options.stop.stop_possible();
         if ((options.loss || may_be_taken_back) && tokens_seen_ > 0) compute_logits();
         settle();
-        if (!transformer_.prefill(batch, chunks, tokens_seen_, probe_tokens_, cache_, step(), options.stop)) {
+        if (!transformer_.prefill(batch, chunks, tokens_seen_, probe_tokens_, cache_, *step_, options.stop)) {
             pending_.clear();
             return false;
         }
@@ -232,6 +231,7 @@ void Session::rebuild(const Policy& policy, int32_t probe_rows, std::span<const 
         held += list_lengths[i];
     }
     shape.total_slots = std::max(shape.total_slots, held);
+    if (shape.resident) shape.total_slots = slots_of_limits(shape); // its lists lend nothing
     KvCache cache = cache_.reshaped(shape);
     Transformer transformer(*model_, transformer_shape(shape, options_, policy, probe_rows));
     if (policy.retrieval()) transformer.bound_pages(cache);
@@ -241,7 +241,7 @@ void Session::rebuild(const Policy& policy, int32_t probe_rows, std::span<const 
     make_step();
 }
 
-double Session::held(const TokenRange& range)
+double Session::held(const TokenRange& range) const
 {
     settle();
     const auto last = static_cast<uint32_t>(std::min<uint64_t>(range.last, tokens_seen_));
@@ -327,6 +327,17 @@ void Session::compute_logits()
     has_logits_ = true;
 }
 
+TokenId Session::choose()
+{
+    if (has_logits_ || !transformer_.has_best_logits()) return sampler_.sample(logits());
+    const int32_t needed = sampler_.best_needed();
+    if (needed == 0) return sampler_.sample(logits());
+    const Transformer::BestLogits of = transformer_.best_logits();
+    if (of.first_bad < model_->config().vocabulary) refuse_logit(of.first_bad);
+    const size_t count = std::min(of.best.size(), static_cast<size_t>(needed));
+    return sampler_.sample_best(of.best.first(count), of.ids.first(count));
+}
+
 GenerateResult Session::generate(const GenerateOptions& options)
 {
     const Stopwatch watch;
@@ -348,7 +359,7 @@ GenerateResult Session::generate(const GenerateOptions& options)
             result.end = GenerateEnd::Full;
             break;
         }
-        const TokenId token = sampler_.sample(logits());
+        const TokenId token = choose();
         if (options.is_end && options.is_end(token)) {
             result.end = GenerateEnd::EndOfText;
             break;
@@ -386,27 +397,26 @@ std::optional<int64_t> Session::replay(std::span<const TokenId> tokens, bool end
     if (tokens_seen_ == 0) return count;
     for (const TokenId token : tokens) {
         if (stop.stop_requested()) break;
-        sampler_.sample(logits());
+        choose();
         decode(token);
         ++count;
     }
-    if (ended && count == std::ssize(tokens)) sampler_.sample(logits());
+    if (ended && count == std::ssize(tokens)) choose();
     return count;
 }
 
 void Session::decode(TokenId token)
 {
     check_room(1, 0);
-    if (resident_step_) {
-        transformer_.deliver(cache_);
-        if (!observer_) resident_step_->plan_token();
-    }
-    transformer_.decode(token, tokens_seen_, cache_, step());
+    transformer_.deliver(cache_);
+    if (!observer_) step_->plan_token();
+    transformer_.decode(token, tokens_seen_, cache_, *step_);
     sampler_.accept(token);
     has_logits_ = false;
     last_token_ = token;
     ++tokens_seen_;
     ++steps_seen_;
+    cache_.settle(); // what came before this token, while a device computes it
 }
 
 Telemetry Session::telemetry() const

@@ -108,7 +108,7 @@ public:
     const std::vector<float>& logits();
 
     uint64_t tokens_seen() const { return tokens_seen_; } // computed; pending ones not counted
-    RetentionMap retention();
+    RetentionMap retention() const;
     Telemetry telemetry() const;
 
     std::unique_ptr<Session> fork(); // finishes an incomplete chunk; costs one copy of the cache
@@ -130,22 +130,24 @@ public:
     void check_pins(const Pins& pins) const { policy_beside(pins); } // Usage as set_pins does, changes nothing
     const Pins& pins() const { return options_.pins; }
     // How many of the (layer, KV head, token) triples of a range are held, of those that were read.
-    double held(const TokenRange& range);
+    double held(const TokenRange& range) const;
 
-    void set_fade_sink(FadeSink sink) { fade_sink_ = std::move(sink); }
+    // Neither may change the session. Where the backend evicts, a sink hears of a token once the host does: with
+    // the next token, or whatever is asked of the session.
+    void set_fade_sink(FadeSink sink);
     void set_observer(std::function<void(const Selection&)> observer) { observer_ = std::move(observer); }
 
 private:
+    class SessionStep;
     class Step;
     class ResidentStep;
     class TakeBack;
     Session(std::shared_ptr<const Model> model, SessionSetup setup);
     Session(const Session& other, KvCache cache);
 
-    LayerStep& step();
     void reserve(int32_t probe_rows);
     void make_step();
-    void settle(); // the host's lists, where the backend evicts
+    void settle() const; // the host's lists, where the backend evicts: what a session is stays the same
     bool run(int64_t tokens, const FeedOptions& options);
     void decode(TokenId token);
     void end_reading();
@@ -162,16 +164,16 @@ private:
     void take_over(const SessionState& state);
     void restore_lists(const SessionState& state);
     void compute_logits();
+    TokenId choose(); // the next token; of the best logits alone where these suffice
     void report_losses(std::span<const TokenId> tokens, const FeedOptions& options);
 
     std::shared_ptr<const Model> model_;
     SessionOptions options_;
     PolicySpec given_; // the policy as asked for; options_ has it resolved
     std::unique_ptr<Policy> policy_;
-    KvCache cache_;
-    Transformer transformer_;
-    std::unique_ptr<Step> step_;
-    std::unique_ptr<ResidentStep> resident_step_; // of a resident cache, instead
+    mutable KvCache cache_;           // settle
+    mutable Transformer transformer_; // settle
+    std::unique_ptr<SessionStep> step_;
     Sampler sampler_;
     std::vector<TokenId> pending_;
     std::vector<TokenId> probe_tokens_;

@@ -20,12 +20,13 @@ struct SessionOptions {
     // Tokens of the longest probe to come (Session::set_probe), kept free by lists that others lend slots to.
     int32_t probe_room = 0;
     PositionMode positions = PositionMode::Contiguous;
-    std::optional<kernels::DType> kv_type; // none: bf16 for models stored in bf16, else f16
-    // Of a super-chunk, at least one chunk; no effect on results. 0: as many as the backend takes, and a stop waits
-    // for.
+    // None: bf16 for models stored in bf16, else f16. Q8_0 stages chunks in that (performance.md, 6).
+    std::optional<kernels::DType> kv_type;
+    // Of a super-chunk, at least one chunk; no effect on results. 0: as many as the backend takes.
     int32_t rows_at_once = 0;
     // Whether feeding can be stopped within a chunk, which takes room for a chunk in every layer instead of in one.
-    // None: if a chunk takes longer than a stop may. No effect on results.
+    // None: if a chunk takes longer than a stop may wait, and rows_at_once is cut to as much; if this is given, it
+    // is not. No effect on results.
     std::optional<bool> stops_within_chunk{};
     SamplerOptions sampler;
 };

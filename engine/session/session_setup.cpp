@@ -53,8 +53,11 @@ void check_options(const SessionOptions& options)
         refuse_option("--question",
                       "a question of " + std::to_string(options.probe_room) + " tokens is not possible",
                       "give at most " + std::to_string(longest_chunk));
-    if (options.kv_type == kernels::DType::Q8_0)
-        refuse_option("--kv-type", "q8 is not in this version", "use f32, f16 or bf16");
+}
+
+kernels::DType sixteen_bits(const ModelConfig& model)
+{
+    return model.stored_type == kernels::DType::BF16 ? kernels::DType::BF16 : kernels::DType::F16;
 }
 
 [[noreturn]] void refuse_without_room(const SessionOptions& options, const ModelConfig& model)
@@ -75,19 +78,20 @@ SessionOptions resolve(SessionOptions options, const ModelConfig& model, const k
                        bool limited)
 {
     check_options(options);
-    if (!options.kv_type)
-        options.kv_type = model.stored_type == kernels::DType::BF16 ? kernels::DType::BF16 : kernels::DType::F16;
+    options.kv_type = kv_type_of(options, model);
     const int32_t beside = options.chunk + options.probe_room;
     if (options.budget == 0)
         options.budget = limited ? std::min(default_budget, model.context - beside) : model.context;
     if (options.budget < 1) refuse_without_room(options, model);
     // So many that stopping between super-chunks takes effect in time (P14).
-    const auto rows = static_cast<int64_t>(at_once.operations / operations(model));
     if (options.rows_at_once == 0) options.rows_at_once = at_once.rows;
-    if (!options.stops_within_chunk) options.stops_within_chunk = rows < options.chunk;
-    if (*options.stops_within_chunk) options.rows_at_once = options.chunk;
+    if (!options.stops_within_chunk) {
+        const auto rows = static_cast<int32_t>(std::min(at_once.operations / operations(model), 1e9));
+        options.stops_within_chunk = rows < options.chunk;
+        options.rows_at_once = std::min(options.rows_at_once, rows);
+    }
     options.rows_at_once =
-        std::max<int32_t>(static_cast<int32_t>(std::min<int64_t>(options.rows_at_once, rows)), options.chunk);
+        *options.stops_within_chunk ? options.chunk : std::max(options.rows_at_once, options.chunk);
     return options;
 }
 
@@ -145,6 +149,18 @@ std::unique_ptr<Policy> policy_of(const SessionOptions& options, const ModelConf
                                         .chunk = options.chunk + options.probe_room});
 }
 
+kernels::DType kv_type_of(const SessionOptions& options, const ModelConfig& model)
+{
+    const kernels::DType type = options.kv_type.value_or(sixteen_bits(model));
+    const int block = kernels::info(type).block;
+    if (model.head_dim % block != 0)
+        refuse_option("--kv-type",
+                      "q8 needs heads of a multiple of " + std::to_string(block) +
+                          " numbers, and this model's have " + std::to_string(model.head_dim),
+                      "use f16");
+    return type;
+}
+
 SessionSetup set_up(const SessionOptions& given, const ModelConfig& model, const kernels::AtOnce& at_once)
 {
     SessionOptions options = resolve(given, model, at_once, is_limited(given.policy, model));
@@ -198,6 +214,7 @@ CacheShape cache_shape(const Model& model, const SessionOptions& options, const 
     CacheShape shape{.layers = c.layers,
                      .heads = model.head_shape(),
                      .type = *options.kv_type,
+                     .wide = sixteen_bits(c),
                      .staged_rows = options.chunk + probe_rows,
                      .stage_every_layer = policy.couples_layers() || *options.stops_within_chunk,
                      .with_signals = needs.any(),

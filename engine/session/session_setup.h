@@ -24,6 +24,9 @@ SessionSetup set_up(const SessionOptions& given, const ModelConfig& model, const
 SessionSetup set_up(const SessionOptions& given, const ModelConfig& model, const kernels::AtOnce& at_once,
                     std::unique_ptr<Policy> policy);
 
+// What the cache is stored in. Throws Error (Usage) where the model's heads do not fit it.
+kernels::DType kv_type_of(const SessionOptions& options, const ModelConfig& model);
+
 // The policy that complete options name.
 std::unique_ptr<Policy> policy_of(const SessionOptions& options, const ModelConfig& model);
 

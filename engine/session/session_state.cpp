@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <numeric>
 
 #include "engine/session/session.h"
@@ -21,6 +22,18 @@ bool all_finite(std::span<const double> values)
     return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
 }
 
+bool all_scales_finite(kernels::DType type, std::span<const std::byte> rows)
+{
+    if (type != kernels::DType::Q8_0) return true;
+    const auto block = static_cast<size_t>(kernels::info(type).bytes);
+    for (size_t at = 0; at + block <= rows.size(); at += block) {
+        uint16_t scale = 0;
+        std::memcpy(&scale, rows.data() + at, sizeof scale);
+        if (!std::isfinite(kernels::f16_to_f32(scale))) return false;
+    }
+    return true;
+}
+
 // Rules K3 and K7: every size is that of the live session, every index lies inside the stream.
 void check_list(const ListAtRest& list, const KvCache& cache, int32_t layer, int32_t head, uint64_t tokens_seen)
 {
@@ -34,8 +47,9 @@ void check_list(const ListAtRest& list, const KvCache& cache, int32_t layer, int
                        list.tokens.moments.size() == n * static_cast<size_t>(shape.moments_each);
     const auto& stream = list.tokens.stream;
     const bool ascending = std::adjacent_find(stream.begin(), stream.end(), std::greater_equal<>()) == stream.end();
-    if (!sizes || !ascending || (n > 0 && stream.back() >= tokens_seen) || !all_finite(list.tokens.sum) ||
-        !all_finite(list.tokens.count) || !all_finite(list.tokens.moments))
+    const bool scales = all_scales_finite(shape.type, list.keys) && all_scales_finite(shape.type, list.values);
+    if (!sizes || !scales || !ascending || (n > 0 && stream.back() >= tokens_seen) ||
+        !all_finite(list.tokens.sum) || !all_finite(list.tokens.count) || !all_finite(list.tokens.moments))
         refuse("the tokens of layer " + std::to_string(layer) + ", head " + std::to_string(head) + " do not fit it",
                "read the document again");
 }

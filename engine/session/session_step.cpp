@@ -127,11 +127,7 @@ void Session::Step::report(int32_t layer, uint64_t step, int32_t rows, std::span
 {
     const LayerObservation& seen = seen_[static_cast<size_t>(layer)].observation;
     if (s_.observer_) s_.observer_({layer, step, rows, lists_, dropped_, seen, merges});
-    if (!s_.fade_sink_) return;
-    events_.clear();
-    for (const uint32_t token : faded(tokens_, dropped_))
-        events_.push_back({layer, token, static_cast<uint32_t>(step)});
-    if (!events_.empty()) s_.fade_sink_(events_);
+    report_faded(layer, step, tokens_, dropped_, s_.fade_sink_);
 }
 
 } // namespace palimpsest::engine

@@ -7,15 +7,21 @@
 
 namespace palimpsest::engine {
 
-class Session::Step final : public LayerStep {
+class Session::SessionStep : public LayerStep {
+public:
+    virtual void plan_token() {} // before a generated token, unless somebody looks on
+    // The end of a reading: lists are looked at and cut without a chunk. REQUIRES: row = rank.
+    virtual void end_reading() = 0;
+};
+
+class Session::Step final : public SessionStep {
 public:
     explicit Step(Session& session);
 
     void attended(int32_t layer, int32_t chunk, int32_t rows, int32_t probe_rows,
                   const kernels::SignalRequest& shown) override;
     void evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase) override;
-    // The end of a reading: lists are looked at and cut without a chunk. REQUIRES: row = rank.
-    void end_reading();
+    void end_reading() override;
 
 private:
     struct Seen { // of one layer, until its eviction
@@ -39,7 +45,6 @@ private:
     std::vector<ListState> lists_; // of the layer at hand
     std::vector<const TokenList*> tokens_;
     std::vector<std::vector<uint32_t>> dropped_;
-    std::vector<FadeEvent> events_;
 };
 
 } // namespace palimpsest::engine

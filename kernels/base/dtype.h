@@ -40,10 +40,14 @@ inline float bf16_to_f32(uint16_t b)
     return std::bit_cast<float>(static_cast<uint32_t>(b) << 16);
 }
 uint16_t f32_to_bf16(float f); // nearest, ties to even; NaN stays NaN
+// The scale of a Q8_0 block, f16, from the bits of its largest magnitude; see from_f32.
+uint16_t q8_scale(uint32_t largest);
 
 // Widens `count` elements starting at a block boundary.
 void to_f32(DType type, const void* from, float* to, int64_t count);
-// Narrows to F32, F16 or BF16. REQUIRES: type is not quantised.
+// Narrows. Q8_0: a block's scale is max |x| / 127 as f16, a byte x / scale to the nearest, ties to even, and within
+// 127. A block that is not finite, or for whose scale f16 does not reach (8.3 million and more), gets the scale
+// NaN: it reads as not a number, and never as something smaller. REQUIRES: count is a whole number of blocks.
 void from_f32(DType type, const float* from, void* to, int64_t count);
 
 } // namespace palimpsest::kernels

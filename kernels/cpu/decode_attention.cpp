@@ -22,7 +22,7 @@
 #include "hwy/highway.h"
 #include "kernels/cpu/decode_signals-inl.h"
 #include "kernels/cpu/exp-inl.h"
-#include "kernels/cpu/kv_convert-inl.h"
+#include "kernels/cpu/kv_row-inl.h"
 #include "kernels/cpu/rotate-inl.h"
 
 #ifndef PALIMPSEST_KERNELS_CPU_DECODE_ATTENTION_ONCE
@@ -107,7 +107,7 @@ HWY_INLINE void StoreFourSums(F32 d, V a, V b, V c, V e, float* to)
 // Sixteen rows at most, as they lie in a pool, and the rotary rows that turn them (for keys not turned yet).
 struct BlockRows {
     int64_t count = 0;
-    const std::byte* at[block_ranks];
+    KvRow at[block_ranks];
     const float* turns[block_ranks];
 };
 
@@ -222,10 +222,11 @@ HWY_INLINE void ForHeads(int64_t group, Tile&& tile)
         tile(g, std::integral_constant<int, 1>());
 }
 
-HWY_INLINE void PrefetchRow(const std::byte* row, int64_t bytes)
+HWY_INLINE void PrefetchRow(const KvRow& row, const KvPage& page)
 {
-    for (int64_t i = 0; i < bytes; i += 64)
-        hwy::Prefetch(row + i);
+    for (int64_t i = 0; i < page.element_bytes; i += 64)
+        hwy::Prefetch(row.elements + i);
+    if (page.scale_bytes > 0) hwy::Prefetch(row.scales);
 }
 
 // Rows that do not come in whole vectors are widened first, so that everything else works on whole ones.
@@ -235,7 +236,7 @@ HWY_INLINE void WidenBlock(const DecodeSegment& segment, int64_t head_dim, Block
     for (int64_t v = 0; v < rows.count; ++v) {
         float* row = segment.rows + v * segment.padded_dim;
         WidenRow<type>(rows.at[v], row, head_dim);
-        rows.at[v] = reinterpret_cast<const std::byte*>(row);
+        rows.at[v] = {reinterpret_cast<std::byte*>(row)};
     }
 }
 
@@ -272,7 +273,7 @@ HWY_INLINE void LogitsOfSegment(const DecodeAttendArgs& args, const DecodeSegmen
 {
     const uint32_t* rows = segment.read.rows;
     const RopeTable& table = args.rotation.table;
-    const int64_t dim = args.shape.head_dim, bytes = list.bytes_per_row(), lanes = VectorLanes();
+    const int64_t dim = args.shape.head_dim, lanes = VectorLanes();
     const bool turn_keys = !args.rotation.keys_rotated;
     const int64_t half = turn_keys ? table.rotary_dim / 2 : 0;
     const bool whole = dim % lanes == 0 && half % lanes == 0;
@@ -282,7 +283,7 @@ HWY_INLINE void LogitsOfSegment(const DecodeAttendArgs& args, const DecodeSegmen
     for (int64_t first = segment.first; first < segment.last; first += block_ranks) {
         const int64_t ahead = std::min(first + 2 * block_ranks, segment.last);
         for (int64_t rank = first + block_ranks; rank < ahead; ++rank)
-            PrefetchRow(list.key(rows[rank]), bytes);
+            PrefetchRow(list.key(rows[rank]), list.page());
 
         const int64_t first_rank = segment.read.rank(first);
         if (turn_keys || first == segment.first) TurnQueries(args, segment, first_rank);
@@ -350,11 +351,11 @@ HWY_INLINE void ValuesOfSegment(const DecodeAttendArgs& args, const DecodeSegmen
                                 bool sparse)
 {
     const uint32_t* read = segment.read.rows;
-    const int64_t dim = args.shape.head_dim, bytes = list.bytes_per_row(), group = args.shape.group();
+    const int64_t dim = args.shape.head_dim, group = args.shape.group();
     for (int64_t first = segment.first; first < segment.last; first += block_ranks) {
         const int64_t ahead = std::min(first + 2 * block_ranks, segment.last);
         for (int64_t rank = first + block_ranks; rank < ahead; ++rank)
-            PrefetchRow(list.value(read[rank]), bytes);
+            PrefetchRow(list.value(read[rank]), list.page());
         BlockRows rows;
         rows.count = std::min(block_ranks, segment.last - first);
         for (int64_t v = 0; v < rows.count; ++v)
@@ -412,6 +413,7 @@ void AttendDecodeSegment(const DecodeAttendArgs& args, const DecodeSegment& segm
 {
     if (args.pool.type == DType::F32) return AttendSegment<DType::F32>(args, segment, pass);
     if (args.pool.type == DType::F16) return AttendSegment<DType::F16>(args, segment, pass);
+    if (args.pool.type == DType::Q8_0) return AttendSegment<DType::Q8_0>(args, segment, pass);
     AttendSegment<DType::BF16>(args, segment, pass);
 }
 

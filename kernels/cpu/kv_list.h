@@ -3,32 +3,39 @@
 
 #include <algorithm>
 
-#include "kernels/backend.h"
+#include "kernels/kv_page.h"
 
 namespace palimpsest::kernels {
+
+// A row of keys or values, or the first of rows that lie side by side.
+struct KvRow {
+    std::byte* elements = nullptr;
+    std::byte* scales = nullptr; // of Q8_0 only
+};
 
 class KvList {
 public:
     KvList(const KvPool& pool, const KvLists& lists, int64_t head, int32_t head_dim)
-        : pool_(pool), pages_(lists.pages + head * lists.page_stride), row_bytes_(row_bytes(pool.type, head_dim))
+        : pool_(pool), pages_(lists.pages + head * lists.page_stride), page_(kv_page(pool.type, head_dim))
     {
     }
 
-    std::byte* key(int64_t row) const { return pool_.keys + offset(row); }
-    std::byte* value(int64_t row) const { return pool_.values + offset(row); }
-    int64_t bytes_per_row() const { return row_bytes_; }
+    KvRow key(int64_t row) const { return at(pool_.keys, row); }
+    KvRow value(int64_t row) const { return at(pool_.values, row); }
+    const KvPage& page() const { return page_; }
     // Of `wanted` rows from `row` on, how many lie in one piece.
     static int64_t piece(int64_t row, int64_t wanted) { return std::min(wanted, page_rows - row % page_rows); }
 
 private:
-    int64_t offset(int64_t row) const
+    KvRow at(std::byte* pool, int64_t row) const
     {
-        return (static_cast<int64_t>(pages_[row / page_rows]) * page_rows + row % page_rows) * row_bytes_;
+        std::byte* page = pool + static_cast<int64_t>(pages_[row / page_rows]) * page_.bytes();
+        return {page + page_.elements_at(row % page_rows), page + page_.scales_at(row % page_rows)};
     }
 
     KvPool pool_;
     const uint32_t* pages_;
-    int64_t row_bytes_;
+    KvPage page_;
 };
 
 } // namespace palimpsest::kernels

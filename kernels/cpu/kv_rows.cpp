@@ -10,7 +10,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/kv_rows.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernels/cpu/kv_convert-inl.h"
+#include "kernels/cpu/kv_row-inl.h"
 #include "kernels/cpu/rotate-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,7 +21,7 @@ namespace HWY_NAMESPACE {
 void StageRows(const StageArgs& args, int64_t head, int64_t first, int64_t last, float* scratch)
 {
     const HeadShape& shape = args.shape;
-    const int64_t dim = shape.head_dim, bytes = row_bytes(args.type, dim);
+    const int64_t dim = shape.head_dim, bytes = row_bytes(args.staging.type, dim);
     const float* keys = args.qkv + (shape.query_heads + head) * dim;
     const float* values = keys + shape.kv_heads * dim;
     for (int64_t row = first; row < last; ++row) {
@@ -32,8 +32,19 @@ void StageRows(const StageArgs& args, int64_t head, int64_t first, int64_t last,
             key = scratch;
         }
         const int64_t at = (head * args.staging.capacity + row) * bytes;
-        NarrowRow(args.type, key, args.staging.keys + at, dim);
-        NarrowRow(args.type, values + row * shape.qkv_width(), args.staging.values + at, dim);
+        NarrowRow(args.staging.type, key, args.staging.keys + at, dim);
+        NarrowRow(args.staging.type, values + row * shape.qkv_width(), args.staging.values + at, dim);
+    }
+}
+
+// Staged rows from `from` on become `count` rows of a Q8_0 pool, side by side. `scratch` holds one row.
+void QuantiseRows(DType type, const std::byte* from, int64_t count, int64_t dim, KvRow to, float* scratch)
+{
+    const KvPage page = kv_page(DType::Q8_0, dim);
+    for (int64_t i = 0; i < count; ++i, from += row_bytes(type, dim)) {
+        WidenRow(type, from, scratch, dim);
+        NarrowRow(DType::Q8_0, scratch, to, dim);
+        to.elements += page.element_bytes, to.scales += page.scale_bytes;
     }
 }
 
@@ -44,43 +55,83 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace palimpsest::kernels {
 HWY_EXPORT(StageRows);
+HWY_EXPORT(QuantiseRows);
 
 namespace cpu {
 namespace {
 
 constexpr int64_t rows_per_task = 64;
 
+void move_rows(const KvPage& page, const KvRow& from, const KvRow& to, int64_t count)
+{
+    std::memmove(to.elements, from.elements, static_cast<size_t>(count * page.element_bytes));
+    std::memmove(to.scales, from.scales, static_cast<size_t>(count * page.scale_bytes));
+}
+
 // Rows [from, from + count) of one list to [to, to + count). REQUIRES: to <= from.
 void move_rows(const KvList& list, int64_t from, int64_t to, int64_t count)
 {
     while (count > 0) {
         const int64_t n = KvList::piece(to, KvList::piece(from, count));
-        const auto bytes = static_cast<size_t>(n * list.bytes_per_row());
-        std::memmove(list.key(to), list.key(from), bytes);
-        std::memmove(list.value(to), list.value(from), bytes);
+        move_rows(list.page(), list.key(from), list.key(to), n);
+        move_rows(list.page(), list.value(from), list.value(to), n);
         from += n, to += n, count -= n;
     }
 }
 
-// Rows in one piece of memory (staging, or a gathered copy) to rows [to, to + count) of a list.
-void put_rows(const KvList& list, const std::byte* keys, const std::byte* values, int64_t to, int64_t count)
+// Staged rows [from, from + count) of one head to rows [to, to + count) of its list. `scratch` holds one row.
+void take_in_rows(const CompactArgs& args, const KvList& list, int64_t head, int64_t from, int64_t to,
+                  int64_t count, float* scratch)
 {
-    while (count > 0) {
-        const int64_t n = KvList::piece(to, count), bytes = n * list.bytes_per_row();
-        std::memcpy(list.key(to), keys, static_cast<size_t>(bytes));
-        std::memcpy(list.value(to), values, static_cast<size_t>(bytes));
-        keys += bytes, values += bytes, to += n, count -= n;
+    const auto quantise = HWY_DYNAMIC_DISPATCH(QuantiseRows);
+    const Staging& staging = args.staging;
+    const int64_t dim = args.shape.head_dim, bytes = row_bytes(staging.type, dim);
+    int64_t at = (head * staging.capacity + from) * bytes;
+    for (int64_t n = 0; count > 0; at += n * bytes, to += n, count -= n) {
+        n = KvList::piece(to, count);
+        if (args.pool.type == DType::Q8_0) {
+            quantise(staging.type, staging.keys + at, n, dim, list.key(to), scratch);
+            quantise(staging.type, staging.values + at, n, dim, list.value(to), scratch);
+        } else {
+            std::memcpy(list.key(to).elements, staging.keys + at, static_cast<size_t>(n * bytes));
+            std::memcpy(list.value(to).elements, staging.values + at, static_cast<size_t>(n * bytes));
+        }
     }
 }
 
-// Ranks [first, last) of a list, in rank order.
-void take_ranks(const KvList& list, const uint32_t* order, int64_t first, int64_t last, std::byte* keys,
-                std::byte* values)
+// Rows in one piece of memory: keys and values of so many, as planes.
+struct RowsAside {
+    RowsAside(const KvPage& page, std::byte* memory, int64_t count)
+        : keys{memory, memory + count * page.element_bytes}, values{memory + count * (page.element_bytes +
+                                                                                      page.scale_bytes),
+                                                                    memory + count * (2 * page.element_bytes +
+                                                                                      page.scale_bytes)}
+    {
+    }
+    KvRow keys, values;
+};
+
+KvRow row_of(const KvPage& page, const KvRow& first, int64_t row)
 {
-    const int64_t bytes = list.bytes_per_row();
-    for (int64_t rank = first; rank < last; ++rank, keys += bytes, values += bytes) {
-        std::memcpy(keys, list.key(order[rank]), static_cast<size_t>(bytes));
-        std::memcpy(values, list.value(order[rank]), static_cast<size_t>(bytes));
+    return {first.elements + row * page.element_bytes, first.scales + row * page.scale_bytes};
+}
+
+// Ranks [first, last) of a list, in rank order.
+void take_ranks(const KvList& list, const uint32_t* order, int64_t first, int64_t last, const RowsAside& to)
+{
+    for (int64_t rank = first; rank < last; ++rank) {
+        move_rows(list.page(), list.key(order[rank]), row_of(list.page(), to.keys, rank - first), 1);
+        move_rows(list.page(), list.value(order[rank]), row_of(list.page(), to.values, rank - first), 1);
+    }
+}
+
+// Those rows to [to, to + count) of a list.
+void put_rows(const KvList& list, const RowsAside& from, int64_t to, int64_t count)
+{
+    for (int64_t i = 0, n = 0; i < count; i += n) {
+        n = KvList::piece(to + i, count - i);
+        move_rows(list.page(), row_of(list.page(), from.keys, i), list.key(to + i), n);
+        move_rows(list.page(), row_of(list.page(), from.values, i), list.value(to + i), n);
     }
 }
 
@@ -93,7 +144,8 @@ int64_t run_length(const uint32_t* kept, int64_t i, int64_t count, int64_t limit
     return n;
 }
 
-void compact_head(const CompactArgs& args, int64_t head)
+// `scratch` holds one row.
+void compact_head(const CompactArgs& args, int64_t head, float* scratch)
 {
     const KvList list(args.pool, args.lists, head, args.shape.head_dim);
     const uint32_t* kept = args.kept + head * args.kept_stride;
@@ -101,8 +153,7 @@ void compact_head(const CompactArgs& args, int64_t head)
     for (int64_t i = 0; i < count;) {
         const int64_t from = kept[i], n = run_length(kept, i, count, used);
         if (from >= used) {
-            const int64_t at = (head * args.staging.capacity + from - used) * list.bytes_per_row();
-            put_rows(list, args.staging.keys + at, args.staging.values + at, i, n);
+            take_in_rows(args, list, head, from - used, i, n, scratch);
         } else if (from != i) {
             move_rows(list, from, i, n);
         }
@@ -144,9 +195,9 @@ void straighten_head(const StraightenArgs& args, int64_t head, std::byte* scratc
     while (first < used && order[first] == first)
         ++first;
     if (first < used) {
-        const int64_t bytes = (used - first) * list.bytes_per_row();
-        take_ranks(list, order, first, used, scratch, scratch + bytes);
-        put_rows(list, scratch, scratch + bytes, first, used - first);
+        const RowsAside aside(list.page(), scratch, used - first);
+        take_ranks(list, order, first, used, aside);
+        put_rows(list, aside, first, used - first);
     }
     for (int64_t rank = first; rank < args.lists.order_stride; ++rank)
         order[rank] = static_cast<uint32_t>(rank);
@@ -169,7 +220,11 @@ void stage(const StageArgs& args, CpuContext& context)
 
 void compact(const CompactArgs& args, CpuContext& context)
 {
-    context.threads.run(args.shape.kv_heads, [&](int64_t head, int) { compact_head(args, head); });
+    const auto dim = static_cast<size_t>(args.shape.head_dim);
+    context.reserve<float>(ScratchUse::PackedRows, dim);
+    context.threads.run(args.shape.kv_heads, [&](int64_t head, int worker) {
+        compact_head(args, head, context.worker_scratch(worker, ScratchUse::PackedRows).get<float>(dim));
+    });
 }
 
 void drop(const DropArgs& args)
@@ -192,7 +247,12 @@ void gather(const GatherArgs& args)
 {
     const KvList list(args.pool, args.lists, args.head, args.shape.head_dim);
     const uint32_t* order = args.lists.order + args.head * args.lists.order_stride;
-    take_ranks(list, order, 0, args.lists.used[args.head], args.keys, args.values);
+    const int64_t bytes = row_bytes(args.pool.type, args.shape.head_dim);
+    for (int64_t rank = 0; rank < args.lists.used[args.head]; ++rank) {
+        const KvRow key = list.key(order[rank]), value = list.value(order[rank]);
+        join_rows(list.page(), key.elements, key.scales, 1, args.keys + rank * bytes);
+        join_rows(list.page(), value.elements, value.scales, 1, args.values + rank * bytes);
+    }
 }
 
 } // namespace cpu

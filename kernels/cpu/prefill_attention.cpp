@@ -21,7 +21,7 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/cpu/exp-inl.h"
-#include "kernels/cpu/kv_convert-inl.h"
+#include "kernels/cpu/kv_row-inl.h"
 #include "kernels/cpu/micro_kernel-inl.h"
 #include "kernels/cpu/prefill_panel-inl.h"
 #include "kernels/cpu/prefill_signals-inl.h"
@@ -143,20 +143,22 @@ void PackTiles(const AttendArgs& args, const PackedHead& packed, int64_t first_t
 {
     const KvList list(args.pool, args.lists, packed.head, args.shape.head_dim);
     const int64_t dim = args.shape.head_dim, used = args.lists.used[packed.head];
-    const std::byte* staged_keys = args.staging.keys + packed.head * args.staging.capacity * list.bytes_per_row();
-    const std::byte* staged_values =
-        args.staging.values + packed.head * args.staging.capacity * list.bytes_per_row();
+    const KvPage staged = kv_page(args.staging.type, dim);
+    const int64_t chunk = packed.head * args.staging.capacity - used; // staged row of a rank, less the rank
+    const auto widen = [&](int64_t rank, bool of_keys, float* to) {
+        const std::byte* rows_at = of_keys ? args.staging.keys : args.staging.values;
+        if (rank >= used) return WidenRow(args.staging.type, rows_at + staged.elements_at(chunk + rank), to, dim);
+        WidenRow(args.pool.type, of_keys ? list.key(rank) : list.value(rank), to, dim);
+    };
     for (int64_t tile = first_tile; tile < last_tile; ++tile) {
         const int64_t first = tile * MR, count = std::min<int64_t>(MR, packed.ranks - first);
         for (int64_t i = 0; i < count; ++i) {
-            const int64_t rank = first + i, staged = (rank - used) * list.bytes_per_row();
-            WidenRow(args.pool.type, rank < used ? list.key(rank) : staged_keys + staged, rows + i * dim, dim);
-            if (!args.rotation.keys_rotated) RotateRow(args.rotation.table, rank, rows + i * dim);
+            widen(first + i, true, rows + i * dim);
+            if (!args.rotation.keys_rotated) RotateRow(args.rotation.table, first + i, rows + i * dim);
         }
         Transpose(rows, dim, count, dim, packed.keys + first * dim);
-        for (int64_t i = 0; i < count; ++i) {
-            const int64_t rank = first + i, staged = (rank - used) * list.bytes_per_row();
-            WidenRow(args.pool.type, rank < used ? list.value(rank) : staged_values + staged, rows, dim);
+        for (int64_t rank = first; rank < first + count; ++rank) {
+            widen(rank, false, rows);
             ForDimTiles(dim, [&](int64_t d0, int dims) {
                 std::copy_n(rows + d0, dims, packed.values + d0 * packed.ranks + rank * dims);
             });

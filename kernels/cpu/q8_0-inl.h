@@ -34,14 +34,21 @@ HWY_INLINE hn::Vec<D> Q8Scale(D d, const std::byte* block)
 #endif
 }
 
+// Lanes(d) signed bytes.
+template<class D>
+HWY_INLINE hn::Vec<D> SignedBytes(D d, const std::byte* bytes)
+{
+    const hn::Rebind<int8_t, D> i8;
+    const hn::Rebind<int32_t, D> i32;
+    const auto* q = static_cast<const int8_t*>(static_cast<const void*>(bytes));
+    return hn::ConvertTo(d, hn::PromoteTo(i32, hn::LoadU(i8, q)));
+}
+
 // Lanes(d) of the block's bytes, from the given one on.
 template<class D>
 HWY_INLINE hn::Vec<D> Q8Bytes(D d, const std::byte* block, int64_t from)
 {
-    const hn::Rebind<int8_t, D> i8;
-    const hn::Rebind<int32_t, D> i32;
-    const auto* q = static_cast<const int8_t*>(static_cast<const void*>(block + 2)) + from;
-    return hn::ConvertTo(d, hn::PromoteTo(i32, hn::LoadU(i8, q)));
+    return SignedBytes(d, block + 2 + from);
 }
 
 // REQUIRES: count is a multiple of 32.

@@ -1,4 +1,5 @@
-// Sums and maxima over a block of whole warps, in a fixed order. Every thread calls and gets the result.
+// Sums and maxima of floats over a block of whole warps of any size, by shuffles, in a fixed order; block_select.h
+// reduces anything else. Every thread calls and gets the result.
 #pragma once
 
 #include "kernels/cuda/device.h"

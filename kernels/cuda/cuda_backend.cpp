@@ -4,6 +4,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/cuda/cuda_error.h"
+#include "kernels/cuda/cuda_graph.h"
 #include "kernels/cuda/device_memory.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/scratch_bound.h"
@@ -40,12 +41,13 @@ void copy_overlapping(std::byte* to, const std::byte* from, size_t bytes, CudaCo
 
 CudaBackend::CudaBackend(int device) : context_(device) {}
 
-CudaContext& CudaBackend::context()
+CudaContext& CudaBackend::context(const char* operation)
 {
     if (device_failed())
         throw Error(ErrorKind::Resources, "PAL-GPU-03", "graphics card", "it stopped responding earlier",
                     "start the program again to use it again, or choose --device cpu");
     check(cudaSetDevice(context_.device()));
+    context_.enter(operation);
     return context_;
 }
 
@@ -95,6 +97,7 @@ AtOnce CudaBackend::at_once() const
 void CudaBackend::upload(void* to, const void* from_host, size_t bytes)
 {
     CudaContext& on = context();
+    on.refuse_while_recording("sends host memory");
     if (bytes <= small_upload) return on.send_to(to, from_host, bytes);
     check(cudaMemcpyAsync(to, from_host, bytes, cudaMemcpyHostToDevice, on.stream()));
     on.finish();
@@ -104,6 +107,7 @@ void CudaBackend::download(void* to_host, const void* from, size_t bytes)
 {
     if (bytes == 0) return;
     CudaContext& on = context();
+    on.refuse_while_recording("waits for the device");
     check(cudaMemcpyAsync(to_host, from, bytes, cudaMemcpyDeviceToHost, on.stream()));
     on.finish();
 }
@@ -113,7 +117,9 @@ void CudaBackend::copy(void* to, const void* from, size_t bytes)
     if (bytes == 0 || to == from) return;
     auto* target = static_cast<std::byte*>(to);
     const auto* source = static_cast<const std::byte*>(from);
-    (overlap(target, source, bytes) ? copy_overlapping : copy_apart)(target, source, bytes, context());
+    CudaContext& on = context();
+    on.wait_for_aside();
+    (overlap(target, source, bytes) ? copy_overlapping : copy_apart)(target, source, bytes, on);
 }
 
 std::unique_ptr<Weight> CudaBackend::load(std::span<const HostMatrix> parts)
@@ -172,16 +178,34 @@ void CudaBackend::gather_all(std::span<const GatherArgs> lists)
 }
 void CudaBackend::accumulate(const AccumulateArgs& args)
 {
-    cuda::accumulate(args, context());
+    CudaContext& on = context();
+    const auto aside = on.aside();
+    cuda::accumulate(args, on);
 }
 void CudaBackend::evict(const EvictArgs& args)
 {
-    cuda::evict(args, context());
+    CudaContext& on = context();
+    const auto aside = on.aside();
+    cuda::evict(args, on);
+}
+void CudaBackend::best_logits(const BestLogitsArgs& args)
+{
+    cuda::best_logits(args, context());
+}
+
+std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& operations)
+{
+    return cuda::record(operations, context());
+}
+bool CudaBackend::replay(const Recording& recording)
+{
+    return cuda::replay(recording, context());
 }
 
 void* CudaBackend::allocate(size_t bytes)
 {
     CudaContext& on = context();
+    on.refuse_while_recording("claims device memory");
     void* data = take_device_memory(bytes);
     const cudaError_t zeroed = cudaMemsetAsync(data, 0, bytes, on.stream());
     if (zeroed != cudaSuccess) give_device_memory(data);

@@ -45,10 +45,16 @@ public:
     void gather_all(std::span<const GatherArgs> lists) override;
     void accumulate(const AccumulateArgs& args) override;
     void evict(const EvictArgs& args) override;
+    void best_logits(const BestLogitsArgs& args) override;
+
+    bool selects() const override { return true; }
+    std::unique_ptr<Recording> record(const std::function<void()>& operations) override;
+    bool replay(const Recording& recording) override;
 
 private:
-    // The context, with its device current on the caller's thread. Throws Error once the device has failed.
-    CudaContext& context();
+    // The context, with its device current on the caller's thread; the caller's name is that of the operation.
+    // Throws Error once the device has failed.
+    CudaContext& context(const char* operation = __builtin_FUNCTION());
     void* allocate(size_t bytes) override;
     void release(void* data, size_t bytes) noexcept override;
 

@@ -1,5 +1,9 @@
 #include "kernels/cuda/cuda_context.h"
 
+#include <string>
+#include <utility>
+
+#include "kernels/base/error.h"
 #include "kernels/cuda/cuda_error.h"
 #include "kernels/cuda/device_memory.h"
 
@@ -19,13 +23,6 @@ int attribute(cudaDeviceAttr which, int device)
     return value;
 }
 
-cudaStream_t new_stream()
-{
-    cudaStream_t stream = nullptr;
-    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    return stream;
-}
-
 } // namespace
 
 Scratch::~Scratch()
@@ -33,37 +30,44 @@ Scratch::~Scratch()
     give_device_memory(data_);
 }
 
-void* Scratch::get(size_t bytes, cudaStream_t stream)
+void Scratch::grow(size_t bytes)
 {
-    if (bytes <= bytes_) return data_;
-    check(cudaStreamSynchronize(stream));
-    give_device_memory(data_);
-    data_ = nullptr;
+    give_device_memory(std::exchange(data_, nullptr));
     bytes_ = 0;
     data_ = take_device_memory(bytes);
     bytes_ = bytes;
-    return data_;
 }
 
 CudaContext::CudaContext(int device)
     : device_(made_current(device)), capability_(10 * attribute(cudaDevAttrComputeCapabilityMajor, device) +
                                                  attribute(cudaDevAttrComputeCapabilityMinor, device)),
       multiprocessors_(attribute(cudaDevAttrMultiProcessorCount, device)),
-      most_shared_(static_cast<size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device))),
-      stream_(new_stream())
+      most_shared_(static_cast<size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device)))
 {
 }
 
 CudaContext::~CudaContext()
 {
     if (device_failed()) return;
-    cudaStreamSynchronize(stream_);
-    cudaStreamDestroy(stream_);
+    cudaStreamSynchronize(streams_.main());
 }
 
 void CudaContext::finish()
 {
-    check(cudaStreamSynchronize(stream_));
+    refuse_while_recording("waits for the device");
+    check(cudaStreamSynchronize(streams_.main()));
+}
+
+void* CudaContext::scratch_memory(ScratchUse use, size_t bytes)
+{
+    Scratch& scratch = scratch_[static_cast<size_t>(use)];
+    if (!scratch.holds(bytes)) {
+        refuse_while_recording("claims working memory");
+        finish();
+        scratch.grow(bytes);
+    }
+    if (streams_.is_recording()) recorded_[static_cast<size_t>(use)] = scratch.data();
+    return scratch.data();
 }
 
 uint64_t CudaContext::scratch_bytes() const
@@ -72,6 +76,38 @@ uint64_t CudaContext::scratch_bytes() const
     for (const Scratch& scratch : scratch_)
         bytes += scratch.bytes();
     return bytes;
+}
+
+void CudaContext::refuse_while_recording(const char* what) const
+{
+    if (!streams_.is_recording()) return;
+    throw Error(ErrorKind::Internal, "PAL-GPU-70", "recording",
+                std::string(operation_) + " " + what + " while operations are recorded",
+                "they must have run once before, and find what they read in backend memory");
+}
+
+void CudaContext::begin_recording()
+{
+    refuse_while_recording("begins another recording");
+    recorded_ = {};
+    streams_.begin_recording();
+}
+
+CudaContext::Recorded CudaContext::end_recording()
+{
+    return {streams_.end_recording(), recorded_};
+}
+
+void CudaContext::drop_recording() noexcept
+{
+    streams_.drop_recording();
+}
+
+bool CudaContext::is_still_there(const Places& scratch) const
+{
+    for (size_t use = 0; use < scratch_uses; ++use)
+        if (scratch[use] != nullptr && scratch[use] != scratch_[use].data()) return false;
+    return true;
 }
 
 } // namespace palimpsest::kernels::cuda

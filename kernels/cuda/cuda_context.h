@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 
+#include "kernels/cuda/cuda_streams.h"
 #include "kernels/cuda/send_ring.h"
 
 namespace palimpsest::kernels::cuda {
@@ -21,8 +22,9 @@ public:
     Scratch& operator=(const Scratch&) = delete;
     ~Scratch();
 
-    // 256-byte aligned. Waits for the stream if it has to grow. Throws Error (Resources).
-    void* get(size_t bytes, cudaStream_t stream);
+    bool holds(size_t bytes) const { return bytes <= bytes_; }
+    void grow(size_t bytes); // 256-byte aligned. REQUIRES: no work uses it. Throws Error (Resources).
+    void* data() const { return data_; }
     size_t bytes() const { return bytes_; }
 
 private:
@@ -46,9 +48,11 @@ enum class ScratchUse {
     MovedRows, // straighten, gather
     EvictionScores,
     EvictionRanks, // and bits of ranks
+    BestLogits,    // of tiles
     Workspace,     // of the matrix library
     Count
 };
+inline constexpr auto scratch_uses = static_cast<size_t>(ScratchUse::Count);
 
 class CudaContext {
 public:
@@ -61,32 +65,77 @@ public:
     int compute_capability() const { return capability_; } // 90: sm_90
     int multiprocessors() const { return multiprocessors_; }
     size_t most_shared() const { return most_shared_; } // bytes a block may have, opted in
-    cudaStream_t stream() const { return stream_; }
+    cudaStream_t stream() const { return streams_.current(); }
 
+    // 256-byte aligned. Waits for the stream if it has to grow. Throws Error (Resources).
     template<class T>
     T* scratch(ScratchUse use, size_t count)
     {
-        return static_cast<T*>(scratch_[static_cast<size_t>(use)].get(count * sizeof(T), stream_));
+        return static_cast<T*>(scratch_memory(use, count * sizeof(T)));
     }
     // Device memory with these elements, once the stream gets there; good until 1 MiB more was sent. For small
     // arrays; others have a Buffer.
     template<class T>
     const T* send(std::span<const T> host)
     {
-        return static_cast<const T*>(ring_.send(host.data(), host.size_bytes(), stream_));
+        refuse_while_recording("sends host memory");
+        return static_cast<const T*>(ring_.send(host.data(), host.size_bytes(), stream()));
     }
     // The same into device memory of the caller's; `host` may go at once.
-    void send_to(void* to, const void* host, size_t bytes) { ring_.send_to(to, host, bytes, stream_); }
+    void send_to(void* to, const void* host, size_t bytes)
+    {
+        refuse_while_recording("sends host memory");
+        ring_.send_to(to, host, bytes, stream());
+    }
     void finish(); // waits for the stream; throws Error if something failed
     uint64_t scratch_bytes() const;
 
+    // ---- recording (cuda_graph.h)
+
+    // What is called now, for the sentences of refusals.
+    void enter(const char* operation) { operation_ = operation; }
+    // Throws Error (Internal) with this predicate: a recording keeps neither host memory nor waiting nor growth.
+    void refuse_while_recording(const char* what) const;
+
+    // Where the scratch lies that was asked for, by use; null: it was not.
+    using Places = std::array<const void*, scratch_uses>;
+    struct Recorded {
+        Owned<cudaGraph_t> graph;
+        Places scratch;
+    };
+    void begin_recording(); // throws Error
+    Recorded end_recording();
+    void drop_recording() noexcept;
+    bool is_still_there(const Places& scratch) const;
+
+    // While one lives, what is recorded goes to a branch: behind all before it, but beside what follows, up to the
+    // next wait_for_aside() or the end of the recording. Outside of a recording it changes nothing. REQUIRES: what
+    // follows neither writes what work aside reads or writes (signals of the layer, statistics, order lists, the
+    // plan, scratch of the same use), nor reads what it writes.
+    class Aside {
+    public:
+        explicit Aside(CudaStreams& streams) : streams_(streams) { streams_.turn_aside(); }
+        Aside(const Aside&) = delete;
+        Aside& operator=(const Aside&) = delete;
+        ~Aside() { streams_.turn_back(); }
+
+    private:
+        CudaStreams& streams_;
+    };
+    [[nodiscard]] Aside aside() { return Aside(streams_); } // throws Error
+    void wait_for_aside() { streams_.join(); }              // throws Error
+
 private:
+    void* scratch_memory(ScratchUse use, size_t bytes);
+
     int device_ = 0; // first: what follows is made on it
     int capability_ = 0, multiprocessors_ = 0;
     size_t most_shared_ = 0;
     SendRing ring_;
-    cudaStream_t stream_ = nullptr;
-    std::array<Scratch, static_cast<size_t>(ScratchUse::Count)> scratch_;
+    CudaStreams streams_;
+    const char* operation_ = "";
+    std::array<Scratch, scratch_uses> scratch_;
+    Places recorded_{}; // so far
 };
 
 } // namespace palimpsest::kernels::cuda

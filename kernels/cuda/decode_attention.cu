@@ -10,6 +10,7 @@
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/kv_list.h"
 #include "kernels/cuda/page_retrieval.h"
+#include "kernels/cuda/quantise.h"
 #include "kernels/cuda/rotate.h"
 
 namespace palimpsest::kernels::cuda {
@@ -33,7 +34,7 @@ struct DecodeWork {
     ReadRanks read{};
     float* weights = nullptr; // [query_heads, weight_stride], by what is read; null: not wanted
     int64_t weight_stride = 0;
-    int32_t splits = 0;          // of the longest list
+    int32_t splits = 0;          // of the longest list, at most
     float* tops = nullptr;       // [kv_heads, splits, group]
     float* totals = nullptr;     // the same; in the end what weights are multiplied with
     float* outs = nullptr;       // [kv_heads, splits, group, head_dim]
@@ -53,7 +54,7 @@ struct Split {
 template<int heads>
 struct SplitMemory {
     float weights[heads][split_ranks]; // logits first
-    int64_t offsets[split_ranks];      // of rows in the pool
+    int64_t places[split_ranks];       // of rows in the pool
     int32_t ranks[split_ranks];
 };
 
@@ -81,10 +82,11 @@ __device__ inline void store_token(const DecodeWork& work, const Split& split, c
     const float* key = args.qkv + (static_cast<int64_t>(args.shape.query_heads) + split.head) * dim;
     const float* value = key + static_cast<int64_t>(args.shape.kv_heads) * dim;
     const auto element = [&](int32_t i) { return key[i]; };
+    const KvRow key_row = list.key<type>(row), value_row = list.value<type>(row);
     for (auto i = static_cast<int32_t>(threadIdx.x); i < dim; i += threads) {
-        store<type>(list.key(row), i,
-                    args.rotation.keys_rotated ? turned(args.rotation.table, 0, i, element) : element(i));
-        store<type>(list.value(row), i, value[i]);
+        store_element<type>(key_row, i,
+                            args.rotation.keys_rotated ? turned(args.rotation.table, 0, i, element) : element(i));
+        store_element<type>(value_row, i, value[i]);
     }
 }
 
@@ -97,7 +99,7 @@ __device__ inline void locate_rows(const DecodeWork& work, const Split& split, c
         const int32_t at = split.first + i;
         const auto rank = whole ? at : static_cast<int32_t>(work.read.ranks[split.head * work.read.stride + at]);
         memory.ranks[i] = rank;
-        memory.offsets[i] = list.offset(list.order[rank]);
+        memory.places[i] = list.place(list.order[rank]);
     }
 }
 
@@ -142,7 +144,7 @@ __device__ inline void logits_of_turn(const DecodeWork& work, const Split& split
     for (int step = 0; step < steps; ++step) {
         const int32_t rank = first + step * rows + lane / lanes;
         at[step] = rank < split.count ? rank : split.count - 1;
-        const std::byte* key = work.args.pool.keys + memory.offsets[at[step]];
+        const KvRow key = pool_row<type>(work.args.pool.keys, memory.places[at[step]], dim);
         load_vector<type>(key, column, left[step]);
         load_vector<type>(key, dim / 2 + column, right[step]);
     }
@@ -213,7 +215,7 @@ __device__ inline void plain_logits(const DecodeWork& work, const Split& split, 
     turn_queries<heads>(work, split, first_head, rotation.keys_rotated ? 0 : split.used, self, threads, queries);
     __syncthreads();
     for (int32_t i = warp; i < split.count; i += warps) {
-        const std::byte* key = work.args.pool.keys + memory.offsets[i];
+        const KvRow key = pool_row<type>(work.args.pool.keys, memory.places[i], dim);
         const auto element = [&](int32_t d) { return load<type>(key, d); };
         float sums[heads] = {};
         for (int32_t d = lane; d < dim; d += warp_lanes) {
@@ -315,7 +317,7 @@ __device__ inline void fast_values(const DecodeWork& work, const Split& split, i
     for (int32_t i = self / lanes; i < split.count; i += stripes) {
         if (work.pass == DecodePass::Values && !anybody_reads(memory, i)) continue;
         float value[each];
-        load_vector<type>(work.args.pool.values + memory.offsets[i], column, value);
+        load_vector<type>(pool_row<type>(work.args.pool.values, memory.places[i], dim), column, value);
 #pragma unroll
         for (int g = 0; g < heads; ++g) {
             const float weight = memory.weights[g][i];
@@ -355,7 +357,7 @@ __device__ inline void plain_values(const DecodeWork& work, const Split& split, 
         float sums[heads] = {};
         for (int32_t i = 0; i < split.count; ++i) {
             if (work.pass == DecodePass::Values && !anybody_reads(memory, i)) continue;
-            const float value = load<type>(work.args.pool.values + memory.offsets[i], d);
+            const float value = load<type>(pool_row<type>(work.args.pool.values, memory.places[i], dim), d);
 #pragma unroll
             for (int g = 0; g < heads; ++g)
                 sums[g] = fmaf(memory.weights[g][i], value, sums[g]);
@@ -450,7 +452,7 @@ __global__ void __launch_bounds__(threads) attend_split(DecodeWork work)
     auto* rows = dynamic_shared<float>();
     const Split split = split_of(work);
     if (split.index >= split.of) return;
-    const KvList list = list_of<type>(work.args.pool, work.args.lists, split.head, work.args.shape.head_dim);
+    const KvList list = list_of(work.args.pool, work.args.lists, split.head, work.args.shape.head_dim);
     if (split.last() && work.pass != DecodePass::Values) store_token<type>(work, split, list);
     locate_rows<heads>(work, split, list, memory);
     __syncthreads();
@@ -481,7 +483,7 @@ void attend_splits(const DecodeWork& work, CudaContext& context)
     const Rotation& rotation = work.args.rotation;
     const int32_t dim = work.args.shape.head_dim;
     const bool pairs_fit = rotation.keys_rotated || rotation.table.rotary_dim == dim;
-    with_type(work.args.pool.type, [&](auto type) {
+    with_pool_type(work.args.pool.type, [&](auto type) {
         constexpr DType element = decltype(type)::value;
         if (dim == 64 && pairs_fit) return launch_for_group<element, 64>(work, context);
         if (dim == 128 && pairs_fit) return launch_for_group<element, 128>(work, context);
@@ -508,7 +510,7 @@ DecodeWork plan_work(const DecodeAttendArgs& args, CudaContext& context)
         .args = args, .group = shape.group(), .scale = shape.scale * log2_e, .plan = read_plan(args.retrieval)};
     int32_t most = 0;
     for (int32_t head = 0; head < shape.kv_heads; ++head)
-        most = std::max(most, work.plan.count(args.lists.used[head]));
+        most = std::max(most, work.plan.most_count(args.lists.used[head]));
     work.splits = (most + split_ranks - 1) / split_ranks;
     const size_t parts = static_cast<size_t>(shape.query_heads) * static_cast<size_t>(work.splits);
     work.tops = context.scratch<float>(ScratchUse::Partials, parts * static_cast<size_t>(shape.head_dim + 2));
@@ -518,7 +520,9 @@ DecodeWork plan_work(const DecodeAttendArgs& args, CudaContext& context)
     if (wants_anything(args.signals) || (work.plan.retrieves && args.retrieval.top_p > 0))
         work.weights = context.scratch<float>(ScratchUse::Scores, parts * split_ranks);
     work.tickets = tickets(shape.kv_heads, context);
-    work.args.lists.used = context.send(std::span(args.lists.used, static_cast<size_t>(shape.kv_heads)));
+    work.args.lists.used = args.lists.resident_used;
+    if (work.args.lists.used == nullptr)
+        work.args.lists.used = context.send(std::span(args.lists.used, static_cast<size_t>(shape.kv_heads)));
     return work;
 }
 

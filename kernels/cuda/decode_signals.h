@@ -29,7 +29,7 @@ inline bool wants_anything(const SignalRequest& wanted)
                                wanted.head_squares || wanted.row_statistic != RowStatistic::None);
 }
 
-// `used`: on the device what args.lists.used is on the host.
+// `used`: on the device what args.lists.used is on the host, or less.
 void decode_signals(const DecodeAttendArgs& args, const int32_t* used, const ReadRanks& read,
                     const DecodedWeights& weights, CudaContext& context);
 

@@ -15,6 +15,7 @@
 #include "kernels/base/dtype.h"
 #include "kernels/cuda/cuda_context.h"
 #include "kernels/cuda/cuda_error.h"
+#include "kernels/cuda/launch_count.h"
 
 namespace palimpsest::kernels::cuda {
 
@@ -119,6 +120,7 @@ void launch(CudaContext& context, const Launch& shape, void (*kernel)(Parameters
     config.dynamicSmemBytes = shape.shared;
     config.stream = context.stream();
     check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(std::forward<Arguments>(arguments))...));
+    count_launches(1);
 }
 
 // Calls use(std::integral_constant<DType, type>) for F32, F16 or BF16.

@@ -36,11 +36,13 @@ __global__ void embed_rows(WeightPlanes planes, int64_t first_row, const int32_t
 
 void embed(const EmbedArgs& args, CudaContext& context)
 {
-    if (args.ids.empty()) return;
+    const size_t count = args.resident_id != nullptr ? 1 : args.ids.size();
+    if (count == 0) return;
     for ([[maybe_unused]] const int32_t id : args.ids)
-        assert(id >= 0 && id < args.table->rows());
-    const int32_t* ids = context.send(args.ids);
-    const Launch shape{.grid = dim3(static_cast<unsigned>(args.ids.size())), .block = dim3(threads)};
+        assert(args.resident_id != nullptr || (id >= 0 && id < args.table->rows()));
+    context.wait_for_aside(); // a token begins here, and may attend to what was evicted
+    const int32_t* ids = args.resident_id != nullptr ? args.resident_id : context.send(args.ids);
+    const Launch shape{.grid = dim3(static_cast<unsigned>(count)), .block = dim3(threads)};
     int64_t first_row = 0;
     for (const WeightPlanes& planes : static_cast<const CudaWeight&>(*args.table).parts()) {
         if (planes.type == DType::Q8_0)

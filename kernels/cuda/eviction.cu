@@ -107,9 +107,7 @@ __device__ void take_out(const EvictArgs& args, int64_t head, const Leaving& lea
     if (rows.order)
         for (int32_t i = static_cast<int32_t>(threadIdx.x); i < count; i += block_threads)
             dropped_rows[i] = rows.order[dropped[i]];
-    __syncthreads();
-    close_up(rows, leaving, dropped[0]);
-    __syncthreads();
+    close_up(rows, leaving, dropped[0]); // the block meets after all rows were read
     if (rows.order)
         for (int32_t i = static_cast<int32_t>(threadIdx.x); i < count; i += block_threads)
             rows.order[place_behind(dropped, count, size, i)] = dropped_rows[i];

@@ -33,4 +33,6 @@ void straighten(const StraightenArgs& args, CudaContext& context);
 void gather(const GatherArgs& args, CudaContext& context);
 void gather_all(std::span<const GatherArgs> lists, PinnedPair& through, CudaContext& context);
 
+void best_logits(const BestLogitsArgs& args, CudaContext& context); // best_logits.cu
+
 } // namespace palimpsest::kernels::cuda

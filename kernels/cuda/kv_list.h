@@ -1,4 +1,4 @@
-// Where the rows of one KV head's list lie in the pool, and rows in whole vectors, for device code.
+// Where the rows of one KV head's list lie in the pool (kv_page.h), and rows in whole vectors, for device code.
 #pragma once
 
 #include "kernels/backend.h"
@@ -7,35 +7,85 @@
 
 namespace palimpsest::kernels::cuda {
 
-template<DType type>
-inline constexpr int element_bytes = type == DType::F32 ? 4 : 2;
+inline constexpr int scaled_elements = 32; // of Q8_0, that share a scale
+inline constexpr int64_t bytes_of_scale = 2;
 
 template<DType type>
-inline constexpr int vector_elements = 16 / element_bytes<type>; // that 16 bytes hold
+inline constexpr int element_bytes = type == DType::F32    ? 4
+                                     : type == DType::Q8_0 ? 1
+                                                           : 2;
+
+// What a thread loads at once: 16 bytes, of Q8_0 eight, which fill as many registers as 16 of 16-bit elements.
+template<DType type>
+inline constexpr int vector_elements = type == DType::F32 ? 4 : 8;
+
+// A row of keys or values, in a pool or staged.
+struct KvRow {
+    std::byte* elements = nullptr;
+    std::byte* scales = nullptr; // of Q8_0 only
+};
+
+template<DType type>
+__device__ inline KvRow staged_row(std::byte* rows, int64_t row, int32_t dim)
+{
+    return {rows + row * dim * element_bytes<type>, nullptr};
+}
+
+// Row `place` of a pool's keys or values, counted through its pages.
+template<DType type>
+__device__ inline KvRow pool_row(std::byte* pool, int64_t place, int32_t dim)
+{
+    if constexpr (type != DType::Q8_0) {
+        return staged_row<type>(pool, place, dim);
+    } else {
+        const int32_t scale_bytes = dim / scaled_elements * bytes_of_scale;
+        std::byte* page = pool + place / page_rows * page_rows * (dim + scale_bytes);
+        const int64_t row = place % page_rows;
+        return {page + row * dim, page + int64_t{page_rows} * dim + row * scale_bytes};
+    }
+}
 
 // Rank j of a list lies in row order[j]; in row j where prefill requires it.
 struct KvList {
     KvPool pool;
     const uint32_t* pages = nullptr;
     uint32_t* order = nullptr;
-    int64_t row_bytes = 0;
+    int32_t dim = 0;
 
-    __device__ int64_t offset(int64_t row) const
+    __device__ int64_t place(int64_t row) const
     {
-        return (static_cast<int64_t>(pages[row / page_rows]) * page_rows + row % page_rows) * row_bytes;
+        return static_cast<int64_t>(pages[row / page_rows]) * page_rows + row % page_rows;
     }
-    __device__ std::byte* key(int64_t row) const { return pool.keys + offset(row); }
-    __device__ std::byte* value(int64_t row) const { return pool.values + offset(row); }
+    template<DType type>
+    __device__ KvRow key(int64_t row) const
+    {
+        return pool_row<type>(pool.keys, place(row), dim);
+    }
+    template<DType type>
+    __device__ KvRow value(int64_t row) const
+    {
+        return pool_row<type>(pool.values, place(row), dim);
+    }
 };
 
-template<DType type>
 __device__ inline KvList list_of(const KvPool& pool, const KvLists& lists, int64_t head, int32_t head_dim)
 {
-    return {pool, lists.pages + head * lists.page_stride, lists.order + head * lists.order_stride,
-            int64_t{head_dim} * element_bytes<type>};
+    return {pool, lists.pages + head * lists.page_stride, lists.order + head * lists.order_stride, head_dim};
 }
 
-// Elements [i, i + vector_elements) of a row. REQUIRES: they begin at a multiple of 16 bytes.
+template<DType type>
+__device__ inline float load(const KvRow& row, int64_t i)
+{
+    if constexpr (type == DType::Q8_0) {
+        const float scale = widen_f16(reinterpret_cast<const uint16_t*>(row.scales)[i / scaled_elements]);
+        return scale * static_cast<float>(reinterpret_cast<const int8_t*>(row.elements)[i]);
+    } else {
+        return load<type>(row.elements, i);
+    }
+}
+
+// Elements [i, i + vector_elements) of a row. REQUIRES: i is a multiple of vector_elements, and they begin at a
+// multiple of 16 bytes, of Q8_0 of eight.
 template<DType type>
 __device__ inline void load_vector(const void* row, int64_t i, float* to)
 {
@@ -54,6 +104,42 @@ __device__ inline void load_vector(const void* row, int64_t i, float* to)
             to[2 * word + 1] = __uint_as_float(bits & 0xffff0000u);
         }
     }
+}
+
+template<DType type>
+__device__ inline void load_vector(const KvRow& row, int64_t i, float* to)
+{
+    if constexpr (type == DType::Q8_0) {
+        const uint2 bytes = *reinterpret_cast<const uint2*>(row.elements + i);
+        const float scale = widen_f16(reinterpret_cast<const uint16_t*>(row.scales)[i / scaled_elements]);
+#pragma unroll
+        for (int j = 0; j < 8; ++j) {
+            const uint32_t word = j < 4 ? bytes.x : bytes.y;
+            to[j] = scale * static_cast<float>(static_cast<int8_t>(word >> j % 4 * 8 & 0xff));
+        }
+    } else {
+        load_vector<type>(row.elements, i, to);
+    }
+}
+
+template<DType type>
+using OfType = std::integral_constant<DType, type>;
+
+// Calls use(OfType<pool>()) for any type of a pool.
+template<class Use>
+void with_pool_type(DType pool, Use&& use)
+{
+    if (pool == DType::Q8_0) return use(OfType<DType::Q8_0>());
+    with_type(pool, use);
+}
+
+// Calls use(OfType<pool>(), OfType<staged>()), where `staged` is the type that such a pool stages in.
+template<class Use>
+void with_types(DType pool, DType staged, Use&& use)
+{
+    if (pool != DType::Q8_0) return with_type(pool, [&](auto type) { use(type, type); });
+    if (staged == DType::F16) return use(OfType<DType::Q8_0>(), OfType<DType::F16>());
+    use(OfType<DType::Q8_0>(), OfType<DType::BF16>());
 }
 
 } // namespace palimpsest::kernels::cuda

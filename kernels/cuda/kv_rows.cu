@@ -11,6 +11,8 @@
 
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/free_rows.h"
+#include "kernels/cuda/quantise.h"
+#include "kernels/kv_page.h"
 
 namespace palimpsest::kernels::cuda {
 namespace {
@@ -30,27 +32,51 @@ void with_vector(int64_t bytes, Use&& use)
     use(uint16_t());
 }
 
-// Keys and values of the lists of one layer, in vectors.
+// Keys and values of the lists of one layer, in vectors: one plane of their pages (kv_page.h).
 template<class Vector>
 struct PagedRows {
     Vector *keys, *values;
     const uint32_t* pages; // [heads, page_stride]
     int64_t page_stride;
-    int32_t vectors; // of one row
+    int64_t page_vectors; // from page to page
+    int32_t vectors;      // of one row
 
     __device__ Vector* row(bool of_values, int64_t head, int64_t row) const
     {
         const int64_t page = pages[head * page_stride + row / page_rows];
-        return (of_values ? values : keys) + (page * page_rows + row % page_rows) * vectors;
+        return (of_values ? values : keys) + page * page_vectors + row % page_rows * vectors;
     }
 };
 
-template<class Vector>
-PagedRows<Vector> paged_rows(const HeadShape& shape, const KvPool& pool, const KvLists& lists)
+enum class Plane : uint8_t { Elements, Scales };
+
+int64_t plane_bytes(const KvPage& page, Plane plane) // of one row
 {
-    return {reinterpret_cast<Vector*>(pool.keys), reinterpret_cast<Vector*>(pool.values), lists.pages,
+    return plane == Plane::Elements ? page.element_bytes : page.scale_bytes;
+}
+
+template<class Vector>
+PagedRows<Vector> paged_rows(const HeadShape& shape, const KvPool& pool, const KvLists& lists,
+                             Plane plane = Plane::Elements)
+{
+    constexpr auto vector = static_cast<int64_t>(sizeof(Vector));
+    const KvPage page = kv_page(pool.type, shape.head_dim);
+    const int64_t first = plane == Plane::Elements ? page.elements_at(0) : page.scales_at(0);
+    return {reinterpret_cast<Vector*>(pool.keys + first),
+            reinterpret_cast<Vector*>(pool.values + first),
+            lists.pages,
             lists.page_stride,
-            static_cast<int32_t>(row_bytes(pool.type, shape.head_dim) / static_cast<int64_t>(sizeof(Vector)))};
+            page.bytes() / vector,
+            static_cast<int32_t>(plane_bytes(page, plane) / vector)};
+}
+
+// Calls use(plane, bytes of a row) for every plane of a pool's pages.
+template<class Use>
+void for_planes(const HeadShape& shape, const KvPool& pool, Use&& use)
+{
+    const KvPage page = kv_page(pool.type, shape.head_dim);
+    for (const Plane plane : {Plane::Elements, Plane::Scales})
+        if (plane_bytes(page, plane) > 0) use(plane, plane_bytes(page, plane));
 }
 
 template<class Vector>
@@ -320,12 +346,117 @@ unsigned blocks_of(int64_t count, int64_t per_block)
     return static_cast<unsigned>((count + per_block - 1) / per_block);
 }
 
+// ---- compact of quantised lists
+
+// Two threads move one block of a row, 32 bytes and their scale; what comes from staging is quantised on the way.
+constexpr int threads_per_block = 2, elements_each = scaled_elements / threads_per_block;
+constexpr int blocks_at_once = block_threads / threads_per_block;
+
+struct HalfBlock {
+    Bytes16 bytes;
+    uint16_t scale;
+};
+
+__device__ inline HalfBlock load_half(const KvRow& row, int block, int half)
+{
+    const std::byte* bytes = row.elements + block * scaled_elements + half * elements_each;
+    return {*reinterpret_cast<const Bytes16*>(bytes), reinterpret_cast<const uint16_t*>(row.scales)[block]};
+}
+
+__device__ inline void store_half(const HalfBlock& held, const KvRow& row, int block, int half)
+{
+    *reinterpret_cast<Bytes16*>(row.elements + block * scaled_elements + half * elements_each) = held.bytes;
+    if (half == 0) reinterpret_cast<uint16_t*>(row.scales)[block] = held.scale;
+}
+
+// Every lane of the warp takes part, `numbers` or not.
+template<DType staged>
+__device__ inline HalfBlock quantise_half(const KvRow& row, bool numbers, int block, int half)
+{
+    float x[elements_each] = {};
+    uint32_t largest = 0;
+    if (numbers) {
+#pragma unroll
+        for (int i = 0; i < elements_each; i += vector_elements<staged>)
+            load_vector<staged>(row, block * scaled_elements + half * elements_each + i, x + i);
+#pragma unroll
+        for (int i = 0; i < elements_each; ++i)
+            largest = magnitude(x[i]) > largest ? magnitude(x[i]) : largest;
+    }
+    const uint32_t other = __shfl_xor_sync(all_lanes, largest, 1);
+    HalfBlock held{{}, block_scale(other > largest ? other : largest)};
+    const float step = widen_f16(held.scale);
+#pragma unroll
+    for (int i = 0; i < elements_each; ++i)
+        held.bytes.words[i / 4] |= static_cast<uint32_t>(static_cast<uint8_t>(block_byte(x[i], step))) << i % 4 * 8;
+    return held;
+}
+
+// As compact_kernel, but a block of threads moves one block of every row.
+template<DType staged>
+__global__ void __launch_bounds__(block_threads) compact_quantised(CompactArgs args, SentRanks kept)
+{
+    const int thread = static_cast<int>(threadIdx.x), half = thread % threads_per_block;
+    const int block = static_cast<int>(blockIdx.x);
+    const bool of_values = blockIdx.y == 1;
+    const int64_t head = blockIdx.z;
+    const int32_t dim = args.shape.head_dim;
+    const ListRanks moved = without_prefix(kept, head);
+    const KvList list = list_of(args.pool, args.lists, head, dim);
+    const auto kept_row = [&](int64_t row) {
+        return of_values ? list.value<DType::Q8_0>(row) : list.key<DType::Q8_0>(row);
+    };
+    std::byte* chunk = of_values ? args.staging.values : args.staging.keys;
+    for (int tile = 0; tile < moved.count; tile += blocks_at_once * tile_moves) {
+        HalfBlock held[tile_moves];
+#pragma unroll
+        for (int move = 0; move < tile_moves; ++move) {
+            const int i = tile + thread / threads_per_block + move * blocks_at_once;
+            const int64_t from = i < moved.count ? kept.ranks[moved.begin + i] : 0;
+            const bool is_staged = i < moved.count && from >= moved.used;
+            KvRow row;
+            if (is_staged) row = staged_row<staged>(chunk, head * args.staging.capacity + from - moved.used, dim);
+            held[move] = quantise_half<staged>(row, is_staged, block, half);
+            if (i < moved.count && !is_staged) held[move] = load_half(kept_row(from), block, half);
+        }
+        __syncthreads();
+#pragma unroll
+        for (int move = 0; move < tile_moves; ++move) {
+            const int i = tile + thread / threads_per_block + move * blocks_at_once;
+            if (i < moved.count) store_half(held[move], kept_row(moved.first + i), block, half);
+        }
+    }
+}
+
+void compact_quantised_lists(const CompactArgs& args, const SentRanks& kept, CudaContext& context)
+{
+    const dim3 grid(static_cast<unsigned>(args.shape.head_dim / scaled_elements), 2,
+                    static_cast<unsigned>(args.shape.kv_heads));
+    if (args.staging.type == DType::F16)
+        launch(context, {grid, dim3(block_threads)}, compact_quantised<DType::F16>, args, kept);
+    else
+        launch(context, {grid, dim3(block_threads)}, compact_quantised<DType::BF16>, args, kept);
+}
+
+// Elements of `count` keys and values, and behind them their scales, to rows of blocks on the host.
+void download_planes(const GatherArgs& args, int64_t count, const std::byte* gathered, CudaContext& context)
+{
+    const KvPage page = kv_page(args.pool.type, args.shape.head_dim);
+    std::vector<std::byte> planes(static_cast<size_t>(2 * count * (page.element_bytes + page.scale_bytes)));
+    check(cudaMemcpyAsync(planes.data(), gathered, planes.size(), cudaMemcpyDeviceToHost, context.stream()));
+    context.finish();
+    const std::byte* elements = planes.data();
+    const std::byte* scales = elements + 2 * count * page.element_bytes;
+    join_rows(page, elements, scales, count, args.keys);
+    join_rows(page, elements + count * page.element_bytes, scales + count * page.scale_bytes, count, args.values);
+}
+
 // Lists [from, from + count) of a layer that is straightened.
 template<class Vector>
 void straighten_lists(const StraightenArgs& args, CudaContext& context, const int32_t* used, const int32_t* first,
-                      std::byte* scratch, int64_t most_used, int64_t from, int64_t count)
+                      std::byte* scratch, int64_t most_used, int64_t from, int64_t count, Plane plane)
 {
-    const auto rows = paged_rows<Vector>(args.shape, args.pool, args.lists);
+    const auto rows = paged_rows<Vector>(args.shape, args.pool, args.lists, plane);
     const Launch shape{dim3(blocks_of(most_used, gathered_rows_per_block), 2, static_cast<unsigned>(count)),
                        dim3(block_threads)};
     auto* gathered = reinterpret_cast<Vector*>(scratch);
@@ -365,6 +496,7 @@ void compact(const CompactArgs& args, CudaContext& context)
 {
     const SentRanks kept = args.resident_kept ? resident_ranks(args, context) : sent_ranks(args, context);
     if (kept.lists == nullptr) return;
+    if (args.pool.type == DType::Q8_0) return compact_quantised_lists(args, kept, context);
     const int64_t heads = args.shape.kv_heads;
     with_vector(row_bytes(args.pool.type, args.shape.head_dim), [&]<class Vector>(Vector) {
         const auto rows = paged_rows<Vector>(args.shape, args.pool, args.lists);
@@ -408,9 +540,11 @@ void straighten(const StraightenArgs& args, CudaContext& context)
         auto* scratch =
             context.scratch<std::byte>(ScratchUse::MovedRows, static_cast<size_t>(at_once) * list_bytes);
         for (int64_t from = 0; from < heads; from += at_once)
-            with_vector(bytes, [&]<class Vector>(Vector) {
-                straighten_lists<Vector>(args, context, used, first, scratch, most_used, from,
-                                         std::min(at_once, heads - from));
+            for_planes(args.shape, args.pool, [&](Plane plane, int64_t row_bytes) {
+                with_vector(row_bytes, [&]<class Vector>(Vector) {
+                    straighten_lists<Vector>(args, context, used, first, scratch, most_used, from,
+                                             std::min(at_once, heads - from), plane);
+                });
             });
     }
     constexpr int64_t ranks_per_block = 8 * block_threads;
@@ -428,12 +562,16 @@ const std::byte* gather_rows(const GatherArgs& args, CudaContext& context)
     const int32_t* used =
         context.send(std::span<const int32_t>(args.lists.used, static_cast<size_t>(args.shape.kv_heads)));
     auto* gathered = context.scratch<std::byte>(ScratchUse::MovedRows, static_cast<size_t>(2 * count * row));
-    with_vector(row, [&]<class Vector>(Vector) {
-        const auto rows = paged_rows<Vector>(args.shape, args.pool, args.lists);
-        const Launch shape{dim3(blocks_of(count, gathered_rows_per_block), 2, 1), dim3(block_threads)};
-        const int32_t* from_start = nullptr;
-        launch(context, shape, gather_kernel<Vector>, rows, args.lists.order, args.lists.order_stride, used,
-               from_start, int64_t{args.head}, reinterpret_cast<Vector*>(gathered), count);
+    std::byte* to = gathered;
+    for_planes(args.shape, args.pool, [&](Plane plane, int64_t plane_row_bytes) {
+        with_vector(plane_row_bytes, [&]<class Vector>(Vector) {
+            const auto rows = paged_rows<Vector>(args.shape, args.pool, args.lists, plane);
+            const Launch shape{dim3(blocks_of(count, gathered_rows_per_block), 2, 1), dim3(block_threads)};
+            const int32_t* from_start = nullptr;
+            launch(context, shape, gather_kernel<Vector>, rows, args.lists.order, args.lists.order_stride, used,
+                   from_start, int64_t{args.head}, reinterpret_cast<Vector*>(to), count);
+        });
+        to += 2 * count * plane_row_bytes;
     });
     return gathered;
 }
@@ -450,6 +588,8 @@ void gather(const GatherArgs& args, CudaContext& context)
     const size_t bytes = gathered_bytes(args);
     if (bytes == 0) return;
     const std::byte* gathered = gather_rows(args, context);
+    if (args.pool.type == DType::Q8_0)
+        return download_planes(args, args.lists.used[args.head], gathered, context);
     // Straight into the caller's memory where it is pinned; the driver goes through pinned blocks of its own
     // otherwise.
     check(cudaMemcpyAsync(args.keys, gathered, bytes, cudaMemcpyDeviceToHost, context.stream()));
@@ -464,6 +604,10 @@ void gather_all(std::span<const GatherArgs> lists, PinnedPair& through, CudaCont
     for (const GatherArgs& args : lists) {
         const size_t bytes = gathered_bytes(args);
         if (bytes == 0) continue;
+        if (args.pool.type == DType::Q8_0) { // its planes are put together on the host
+            gather(args, context);
+            continue;
+        }
         const std::byte* gathered = gather_rows(args, context);
         through.copy(args.keys, gathered, bytes, context.stream());
         through.copy(args.values, gathered + bytes, bytes, context.stream());

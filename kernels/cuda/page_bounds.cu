@@ -20,12 +20,12 @@ __global__ void bound_page(BoundPagesArgs args)
     if (page * width >= used || args.first >= used) return;
     const int32_t dim = args.shape.head_dim;
     const int64_t last = page * width + width < used ? page * width + width : used;
-    const KvList list = list_of<type>(args.pool, args.lists, head, dim);
+    const KvList list = list_of(args.pool, args.lists, head, dim);
     float* bounds = args.pages.bounds + (head * args.pages.page_stride + page) * 2 * dim;
     for (auto i = static_cast<int32_t>(threadIdx.x); i < dim; i += bound_threads) {
         float least = 0, greatest = 0;
         for (int64_t rank = page * width; rank < last; ++rank) {
-            const std::byte* key = list.key(rank);
+            const KvRow key = list.key<type>(rank);
             const auto element = [&](int32_t j) { return load<type>(key, j); };
             const float x = args.rotation.keys_rotated ? element(i) : turned(args.rotation.table, rank, i, element);
             least = rank == page * width ? x : fminf(least, x);
@@ -47,7 +47,7 @@ void bound_pages(const BoundPagesArgs& args, CudaContext& context)
     BoundPagesArgs device = args;
     device.lists.used = context.send(std::span(args.lists.used, static_cast<size_t>(heads)));
     const dim3 grid(static_cast<unsigned>(pages), static_cast<unsigned>(heads));
-    with_type(args.pool.type, [&](auto type) {
+    with_pool_type(args.pool.type, [&](auto type) {
         launch(context, {grid, dim3(bound_threads)}, bound_page<decltype(type)::value>, device);
     });
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/block_select.h"
+#include "kernels/cuda/ordered_bits.h"
 #include "kernels/cuda/rotate.h"
 
 namespace palimpsest::kernels::cuda {
@@ -63,13 +64,6 @@ __global__ void score_pages(PageChoice choice)
         score = warp_sum(score);
         if (lane == 0 && page < last) choice.scores[head * choice.page_stride + page] = score;
     }
-}
-
-// Ordered as the floats are; both zeros are one.
-__device__ inline uint32_t ordered_bits(float x)
-{
-    const uint32_t bits = __float_as_uint(x + 0.0f);
-    return bits & 0x80000000u ? ~bits : bits | 0x80000000u;
 }
 
 template<class Counts>
@@ -193,7 +187,7 @@ ReadRanks choose_ranks(const DecodeAttendArgs& args, const int32_t* used, CudaCo
         const int32_t length = args.lists.used[head];
         if (choice.plan.whole(length)) continue;
         choice.page_stride = std::max<int64_t>(choice.page_stride, choice.plan.last_page(length));
-        choice.rank_stride = std::max<int64_t>(choice.rank_stride, choice.plan.count(length));
+        choice.rank_stride = std::max<int64_t>(choice.rank_stride, choice.plan.most_count(length));
     }
     if (choice.page_stride == 0) return {};
     choice.args.lists.used = used;

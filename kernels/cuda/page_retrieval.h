@@ -24,6 +24,12 @@ struct ReadPlan {
     {
         return whole(used) ? used + 1 : used + 1 - (last_page(used) - others) * page;
     }
+    // The most that is read of any list of up to `used`: a longer one may be read in part where this one is whole.
+    int32_t most_count(int32_t used) const
+    {
+        if (whole(used)) return used + 1;
+        return tokens > (others + 1) * page ? tokens : (others + 1) * page;
+    }
 };
 
 ReadPlan read_plan(const PageRetrieval& retrieval);
@@ -34,7 +40,7 @@ struct ReadRanks {
     int64_t stride = 0;
 };
 
-// `args.lists.used` is host memory as in backend.h, `used` the same on the device.
+// `args.lists.used` is host memory as in backend.h; `used`, on the device, the same or less.
 ReadRanks choose_ranks(const DecodeAttendArgs& args, const int32_t* used, CudaContext& context);
 
 // Of every query head, from logits over log 2 to softmax weights with the largest 1, zero for ranks beyond the

@@ -6,6 +6,7 @@
 #include "kernels/cuda/cublaslt_library.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/cuda_survey.h"
+#include "kernels/cuda/launch_count.h"
 #include "kernels/cuda_plugin.h"
 
 using namespace palimpsest;
@@ -54,6 +55,7 @@ void survey(CudaSurvey& to)
     to.driver_version = driver.version;
     to.runtime_version = driver.runtime_version;
     to.device_count = driver.devices;
+    to.launches = cuda::launches_so_far;
     if (driver.refusal) {
         write(to.problem, driver.refusal->problem);
         write(to.remedy, driver.refusal->remedy);

@@ -54,7 +54,7 @@ __device__ inline float take_in(AttentionTile& tile, int row, int lane, int32_t 
 }
 
 // Values of 64 ranks, dimensions [first, first + tile_dims), to tile.keys; zero beyond the last rank or dimension.
-template<DType type>
+template<DType pool, DType staged>
 __device__ inline void load_values(const Forward& forward, const KvList& list, int64_t head, int64_t first_rank,
                                    int32_t first, AttentionTile& tile)
 {
@@ -64,17 +64,17 @@ __device__ inline void load_values(const Forward& forward, const KvList& list, i
         const int64_t rank = first_rank + x / tile_dims;
         const int32_t d = first + x % tile_dims;
         float value = 0;
-        if (rank < ranks && d < args.shape.head_dim)
-            value = load<type>(rank < used ? list.value(rank)
-                                           : args.staging.values +
-                                                 (head * args.staging.capacity + rank - used) * list.row_bytes,
-                               d);
+        if (rank < ranks && d < list.dim) {
+            const int64_t row = head * args.staging.capacity + rank - used;
+            value = rank < used ? load<pool>(list.value<pool>(rank), d)
+                                : load<staged>(staged_row<staged>(args.staging.values, row, list.dim), d);
+        }
         tile.keys[x / tile_dims][x % tile_dims] = value;
     }
 }
 
 // sums[row] = sums[row] * shares[row] + weights x values. A warp takes eight rows, a lane one dimension.
-template<DType type>
+template<DType pool, DType staged>
 __device__ inline void weigh_values(const Forward& forward, const KvList& list, int64_t head, int64_t first_rank,
                                     AttentionTile& tile, const float* shares, float* const* sums, bool begins)
 {
@@ -84,7 +84,7 @@ __device__ inline void weigh_values(const Forward& forward, const KvList& list, 
     const int32_t dim = forward.args.shape.head_dim;
     for (int32_t first = 0; first < dim; first += tile_dims) {
         __syncthreads();
-        load_values<type>(forward, list, head, first_rank, first, tile);
+        load_values<pool, staged>(forward, list, head, first_rank, first, tile);
         __syncthreads();
         float added[each] = {};
 #pragma unroll 8
@@ -111,7 +111,7 @@ __device__ inline float* out_row(const Forward& forward, int64_t head, int64_t x
 }
 
 // A block takes 32 stacked rows of one KV head.
-template<DType type>
+template<DType pool, DType staged>
 __global__ void __launch_bounds__(tile_threads) attend_tile(Forward forward)
 {
     __shared__ AttentionTile tile;
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(tile_threads) attend_tile(Forward forward)
     const int32_t dim = turned.dim;
     const int64_t head = blockIdx.y, first_row = static_cast<int64_t>(blockIdx.x) * tile_rows;
     const int64_t stacked = int64_t{turned.rows} * turned.group;
-    const KvList list = list_of<type>(forward.args.pool, forward.args.lists, head, dim);
+    const KvList list = list_of(forward.args.pool, forward.args.lists, head, dim);
     const auto self = static_cast<int>(threadIdx.x), row = self / 4;
     const int64_t x = first_row + row, last = first_row + tile_rows < stacked ? first_row + tile_rows : stacked;
     if (self < tile_rows) {
@@ -135,7 +135,7 @@ __global__ void __launch_bounds__(tile_threads) attend_tile(Forward forward)
         tile_scores<DType::F32>(turned, head, first_row, first_rank, tile);
         const float share = take_in(tile, row, self % 4, visible - first_rank, softmax);
         if (self % 4 == 0) shares[row] = share;
-        weigh_values<type>(forward, list, head, first_rank, tile, shares, sums, first_rank == 0);
+        weigh_values<pool, staged>(forward, list, head, first_rank, tile, shares, sums, first_rank == 0);
     }
     if (self % 4 == 0) {
         totals[row] = softmax.total;
@@ -153,8 +153,9 @@ void attend_on_plain_cores(const Forward& forward, CudaContext& context)
     const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(forward.args.shape.kv_heads));
     const size_t shared =
         turned.dim <= most_shared_dim ? sizeof(float) * tile_rows * static_cast<size_t>(turned.dim) : 0;
-    with_type(forward.args.pool.type, [&](auto type) {
-        launch(context, {grid, dim3(tile_threads), shared}, attend_tile<decltype(type)::value>, forward);
+    with_types(forward.args.pool.type, forward.args.staging.type, [&](auto pool, auto staged) {
+        launch(context, {grid, dim3(tile_threads), shared},
+               attend_tile<decltype(pool)::value, decltype(staged)::value>, forward);
     });
 }
 
@@ -164,7 +165,8 @@ void attend(const AttendArgs& args, CudaContext& context)
 {
     if (args.rows == 0) return;
     const bool tensor_cores = suits_tensor_cores(args, context);
-    Forward forward{.args = args, .turned = turn_rows(args, tensor_cores ? args.pool.type : DType::F32, context)};
+    Forward forward{.args = args,
+                    .turned = turn_rows(args, tensor_cores ? args.staging.type : DType::F32, context)};
     forward.args.lists.used = forward.turned.used;
     forward.lse = context.scratch<float>(ScratchUse::Scores,
                                          static_cast<size_t>(args.shape.kv_heads * forward.turned.query_stride));

@@ -11,11 +11,11 @@ struct Forward {
     float* lse = nullptr; // [kv_heads, query_stride] of the stacked rows: log-sum-exps, in log 2
 };
 
-// Whether there are tensor cores for the pool's type, and a kernel for the size of a head.
+// Whether there are tensor cores for the type of the staging, and a kernel for the size of a head.
 bool suits_tensor_cores(const AttendArgs& args, const CudaContext& context);
 
-// Queries, keys and softmax weights in the pool's type, sums in f32. REQUIRES: suits_tensor_cores, and rows turned
-// in the pool's type.
+// Queries, keys, values and softmax weights in the type of the staging, sums in f32. REQUIRES: suits_tensor_cores,
+// and rows turned in that type.
 void attend_on_tensor_cores(const Forward& forward, CudaContext& context);
 
 } // namespace palimpsest::kernels::cuda

@@ -49,20 +49,20 @@ __global__ void turn_queries(Turning turning)
     });
 }
 
-template<DType type, DType to>
+template<DType pool, DType staged, DType to>
 __global__ void turn_keys(Turning turning)
 {
     const AttendArgs& args = turning.args;
     const int64_t rank = own_row(), head = blockIdx.y, used = args.lists.used[head];
     const int32_t dim = args.shape.head_dim;
     if (rank >= turning.key_stride) return;
-    const KvList list = list_of<type>(args.pool, args.lists, head, dim);
-    const bool exists = rank < used + args.rows;
-    const std::byte* key = nullptr;
+    const KvList list = list_of(args.pool, args.lists, head, dim);
+    const bool exists = rank < used + args.rows, in_pool = rank < used;
+    KvRow key;
     if (exists)
-        key = rank < used ? list.key(rank)
-                          : args.staging.keys + (head * args.staging.capacity + rank - used) * list.row_bytes;
-    const auto element = [&](int32_t i) { return load<type>(key, i); };
+        key = in_pool ? list.key<pool>(rank)
+                      : staged_row<staged>(args.staging.keys, head * args.staging.capacity + rank - used, dim);
+    const auto element = [&](int32_t i) { return in_pool ? load<pool>(key, i) : load<staged>(key, i); };
     for_own_elements(dim, [&](int32_t i) {
         float k = 0;
         if (exists) k = args.rotation.keys_rotated ? element(i) : turned(args.rotation.table, rank, i, element);
@@ -75,7 +75,7 @@ int64_t padded(int64_t rows)
     return (rows + row_padding - 1) / row_padding * row_padding;
 }
 
-template<DType type, DType to>
+template<DType pool, DType staged, DType to>
 void launch_turning(const Turning& turning, CudaContext& context)
 {
     const auto grid = [&](int64_t rows) {
@@ -84,7 +84,7 @@ void launch_turning(const Turning& turning, CudaContext& context)
     };
     const dim3 block(rows_per_block * warp_lanes);
     launch(context, {grid(turning.query_stride), block}, turn_queries<to>, turning);
-    launch(context, {grid(turning.key_stride), block}, turn_keys<type, to>, turning);
+    launch(context, {grid(turning.key_stride), block}, turn_keys<pool, staged, to>, turning);
 }
 
 } // namespace
@@ -105,10 +105,10 @@ TurnedRows turn_rows(const AttendArgs& args, DType type, CudaContext& context)
     turning.queries = memory;
     turning.keys = memory + query_bytes;
     turning.args.lists.used = context.send(std::span(args.lists.used, static_cast<size_t>(heads)));
-    with_type(args.pool.type, [&](auto pool) {
-        constexpr DType from = decltype(pool)::value;
-        if (type == DType::F32) return launch_turning<from, DType::F32>(turning, context);
-        launch_turning<from, from>(turning, context);
+    with_types(args.pool.type, args.staging.type, [&](auto pool, auto staged) {
+        constexpr DType from = decltype(pool)::value, chunk = decltype(staged)::value;
+        if (type == DType::F32) return launch_turning<from, chunk, DType::F32>(turning, context);
+        launch_turning<from, chunk, chunk>(turning, context);
     });
     return {.type = type,
             .queries = turning.queries,

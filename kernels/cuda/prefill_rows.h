@@ -20,7 +20,7 @@ struct TurnedRows {
 
 inline constexpr int row_padding = 64; // strides are multiples of this
 
-// Device memory, good until the next call. `type`: F32, or that of the pool.
+// Device memory, good until the next call. `type`: F32, or that of the staging.
 TurnedRows turn_rows(const AttendArgs& args, DType type, CudaContext& context);
 
 } // namespace palimpsest::kernels::cuda

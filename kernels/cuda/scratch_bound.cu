@@ -72,7 +72,9 @@ private:
 
     void attention() // turn_rows, attend
     {
-        const AttendArgs args{.shape = work_.heads, .pool = {.type = work_.pool}};
+        AttendArgs args;
+        args.shape = work_.heads;
+        args.pool.type = work_.pool;
         const int64_t element = suits_tensor_cores(args, context_) ? 2 : 4;
         need(ScratchUse::RotatedKeys, lists_ * (query_stride_ + key_stride_) * work_.heads.head_dim * element);
         need(ScratchUse::Scores, lists_ * query_stride_ * 4);

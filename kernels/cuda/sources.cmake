@@ -1,10 +1,13 @@
 # Everything of the CUDA backend but the plugin's edge: the plugin and the tests that run kernels on the CPU share it.
 set(CUDA_BACKEND_SOURCES
     accumulate.cu
+    best_logits.cu
     cublaslt_library.cpp
     cuda_backend.cpp
     cuda_context.cpp
     cuda_error.cpp
+    cuda_graph.cpp
+    cuda_streams.cpp
     cuda_weight.cu
     decode_attention.cu
     decode_signals.cu

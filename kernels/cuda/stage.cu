@@ -31,7 +31,7 @@ void stage(const StageArgs& args, CudaContext& context)
 {
     if (args.rows == 0) return;
     const dim3 grid(static_cast<unsigned>(args.rows), static_cast<unsigned>(args.shape.kv_heads));
-    with_type(args.type, [&](auto type) {
+    with_type(args.staging.type, [&](auto type) {
         launch(context, {grid, dim3(stage_threads)}, stage_rows<decltype(type)::value>, args,
                args.shape.qkv_width());
     });

@@ -40,7 +40,17 @@ struct WarpRows {
     int32_t visible[2];
 };
 
-template<DType type, int dim>
+template<DType from, DType to>
+__device__ inline void widen_vector(const KvRow& row, int column, uint16_t* wide)
+{
+    float x[vector];
+    load_vector<from>(row, column, x);
+    *reinterpret_cast<Bytes16*>(wide) = {
+        {pack<to>(x[0], x[1]), pack<to>(x[2], x[3]), pack<to>(x[4], x[5]), pack<to>(x[6], x[7])}};
+}
+
+// Values of a quantised pool are widened on the way.
+template<DType pool, DType type, int dim>
 __device__ inline void copy_tile(const Forward& forward, const KvList& list, int64_t head, int64_t used,
                                  int64_t first_rank, Stage<dim>& stage)
 {
@@ -53,12 +63,15 @@ __device__ inline void copy_tile(const Forward& forward, const KvList& list, int
         const int64_t rank = first_rank + row;
         copy16(stage.keys + to, keys + row * dim + column);
         const bool exists = rank < used + args.rows;
-        const std::byte* value = args.staging.values;
+        KvRow value{args.staging.values};
         if (rank < used)
-            value = list.value(rank);
+            value = list.value<pool>(rank);
         else if (exists)
-            value += (head * args.staging.capacity + rank - used) * list.row_bytes;
-        copy16_or_zero(stage.values + to, value + column * 2, exists);
+            value = staged_row<type>(args.staging.values, head * args.staging.capacity + rank - used, dim);
+        if (pool == DType::Q8_0 && rank < used)
+            widen_vector<pool, type>(value, column, stage.values + to);
+        else
+            copy16_or_zero(stage.values + to, value.elements + column * 2, exists);
     }
     commit();
 }
@@ -190,7 +203,7 @@ __device__ inline void save_row(const Forward& forward, int64_t head, int64_t x,
     if (lane == 0) forward.lse[head * forward.turned.query_stride + x] = rows.tops[half] + log2f(rows.totals[half]);
 }
 
-template<DType type, int dim>
+template<DType pool, DType type, int dim>
 __global__ void __launch_bounds__(threads) attend_rows(Forward forward)
 {
     auto* pipeline = dynamic_shared<Stage<dim>>();
@@ -200,7 +213,7 @@ __global__ void __launch_bounds__(threads) attend_rows(Forward forward)
     const int32_t used = turned.used[head];
     const auto lane = static_cast<int>(threadIdx.x) % warp_lanes, warp = static_cast<int>(threadIdx.x) / warp_lanes;
     const int64_t first_row = block_first + warp * mma_m, own = first_row + lane / 4;
-    const KvList list = list_of<type>(forward.args.pool, forward.args.lists, head, dim);
+    const KvList list = list_of(forward.args.pool, forward.args.lists, head, dim);
     const auto visible = [&](int64_t x) { return used + static_cast<int32_t>(x / turned.group) + 1; };
     const int64_t last = block_first + block_rows < stacked ? block_first + block_rows : stacked;
     const int32_t most = visible(last - 1);
@@ -215,11 +228,11 @@ __global__ void __launch_bounds__(threads) attend_rows(Forward forward)
     rows.visible[1] = visible(own + 8);
     load_queries<dim>(forward, head, first_row, rows);
 
-    copy_tile<type, dim>(forward, list, head, used, 0, pipeline[0]);
+    copy_tile<pool, type, dim>(forward, list, head, used, 0, pipeline[0]);
     for (int32_t tile = 0; tile * block_ranks < most; ++tile) {
         const int32_t first_rank = tile * block_ranks, next = first_rank + block_ranks;
         if (next < most) {
-            copy_tile<type, dim>(forward, list, head, used, next, pipeline[(tile + 1) % stages]);
+            copy_tile<pool, type, dim>(forward, list, head, used, next, pipeline[(tile + 1) % stages]);
             wait<1>();
         } else {
             wait<0>();
@@ -236,19 +249,26 @@ __global__ void __launch_bounds__(threads) attend_rows(Forward forward)
     save_row<dim>(forward, head, own + 8, 1, rows);
 }
 
-template<DType type, int dim>
+template<DType pool, DType type, int dim>
 void launch_rows(const Forward& forward, CudaContext& context)
 {
     const int64_t blocks = (int64_t{forward.turned.rows} * forward.turned.group + block_rows - 1) / block_rows;
     const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(forward.args.shape.kv_heads));
-    launch(context, {grid, dim3(threads), stages * sizeof(Stage<dim>)}, attend_rows<type, dim>, forward);
+    launch(context, {grid, dim3(threads), stages * sizeof(Stage<dim>)}, attend_rows<pool, type, dim>, forward);
+}
+
+template<DType pool, DType type>
+void launch_for_dim(const Forward& forward, CudaContext& context)
+{
+    if (forward.turned.dim == 64) return launch_rows<pool, type, 64>(forward, context);
+    launch_rows<pool, type, 128>(forward, context);
 }
 
 template<DType type>
-void launch_for_dim(const Forward& forward, CudaContext& context)
+void launch_for_pool(const Forward& forward, CudaContext& context)
 {
-    if (forward.turned.dim == 64) return launch_rows<type, 64>(forward, context);
-    launch_rows<type, 128>(forward, context);
+    if (forward.args.pool.type == DType::Q8_0) return launch_for_dim<DType::Q8_0, type>(forward, context);
+    launch_for_dim<type, type>(forward, context);
 }
 
 } // namespace
@@ -257,14 +277,14 @@ bool suits_tensor_cores(const AttendArgs& args, const CudaContext& context)
 {
     constexpr int with_f16 = 75, with_bf16 = 80;
     if (args.shape.head_dim != 64 && args.shape.head_dim != 128) return false;
-    if (args.pool.type == DType::F32) return false;
-    return context.compute_capability() >= (args.pool.type == DType::F16 ? with_f16 : with_bf16);
+    if (args.staging.type == DType::F32) return false;
+    return context.compute_capability() >= (args.staging.type == DType::F16 ? with_f16 : with_bf16);
 }
 
 void attend_on_tensor_cores(const Forward& forward, CudaContext& context)
 {
-    if (forward.turned.type == DType::F16) return launch_for_dim<DType::F16>(forward, context);
-    launch_for_dim<DType::BF16>(forward, context);
+    if (forward.turned.type == DType::F16) return launch_for_pool<DType::F16>(forward, context);
+    launch_for_pool<DType::BF16>(forward, context);
 }
 
 } // namespace palimpsest::kernels::cuda

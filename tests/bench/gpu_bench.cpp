@@ -4,6 +4,7 @@
 //   gpu-bench --once                                       every operation once on small data, for
 //   compute-sanitizer gpu-bench --probe                                      says what the device is, if it can be
 //   used
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 
 #include "kernels/base/error.h"
 #include "kernels/cuda/cuda_error.h"
+#include "kernels/cuda/launch_count.h"
 #include "tests/bench/gpu_cases.h"
 #include "tests/bench/gpu_ceilings.h"
 
@@ -95,17 +97,30 @@ public:
         for (const ModelShape& m : models)
             decode(m);
         for (const ModelShape& m : models)
+            layer(m);
+        for (const ModelShape& m : models)
             prefill(m);
+        eviction();
         for (const ModelShape& m : models)
             rows(m);
         for (const int64_t inputs : {4096, 512, 128, 16})
             for (const ModelShape& m : models)
                 for (const DType type : {DType::BF16, DType::Q8_0})
                     gemm(m, type, inputs);
+        std::stable_partition(cases_.begin(), cases_.end(), is_telling);
         return std::move(cases_);
     }
 
 private:
+    // A token and a chunk of models in bf16 at a budget of 2048.
+    static bool is_telling(const Case& c)
+    {
+        const auto has = [&](const char* part) { return c.shape.find(part) != std::string::npos; };
+        if (c.kernel == "gemv" || c.kernel == "ffn decode") return has("bf16");
+        if (c.kernel == "gemm" || c.kernel == "ffn prefill") return has("bf16 4096");
+        return has(" n 2047") || ((c.kernel == "prefill" || c.kernel == "compact") && has(" n 2048")) ||
+               ((c.kernel == "evict" || c.kernel == "accumulate") && has("n 2048"));
+    }
     void linear(const std::string& what, const LinearCase& shape)
     {
         const bool one = shape.inputs == 1;
@@ -190,6 +205,23 @@ private:
             }
         }
     }
+    // A layer of a decoded token, beside which its list may give up a token.
+    void layer(const ModelShape& m)
+    {
+        for (const DType type : {DType::BF16, DType::Q8_0}) {
+            const std::string at = std::string(m.name) + " " + type_name(type) + " n 2047";
+            for (const bool evicts : {false, true}) {
+                LayerCase shape{attention(m, 2047, 1), type, m.dim, m.ffn};
+                if (evicts) shape.attention.signals = Signals::AllRows;
+                cases_.push_back({.kernel = "decode layer",
+                                  .shape = at + (evicts ? ", evicts" : ""),
+                                  .of = "copy",
+                                  .prepare = [=, this] { return layer_work(context_, shape, cache_); },
+                                  .as_graph = true,
+                                  .base = at});
+            }
+        }
+    }
     void rows(const ModelShape& m)
     {
         const std::string name = m.name;
@@ -208,6 +240,34 @@ private:
         add("gather", name + " n 2048", [=, this] { return gather_work(context_, attention(m, 2048, 1)); });
         add("retrieval", name + " n 16384",
             [=, this] { return retrieval_work(context_, attention(m, 16384, 1), 0); });
+    }
+
+    // Of one layer with 8 KV heads, as both models have them.
+    void eviction()
+    {
+        const auto add = [&](const std::string& shape, const EvictionCase& layer) {
+            cases_.push_back({"accumulate",
+                              shape,
+                              "copy",
+                              [=, this] { return accumulate_work(context_, layer); },
+                              layer.rows == 1,
+                              {}});
+            for (const bool tiles : {false, true}) {
+                EvictionCase by_rule = layer;
+                by_rule.tiles = tiles;
+                cases_.push_back({"evict",
+                                  shape + (tiles ? ", tiles" : ", lowest"),
+                                  "copy",
+                                  [=, this] { return evict_work(context_, by_rule); },
+                                  layer.rows == 1,
+                                  {}});
+            }
+        };
+        for (const int32_t budget : {2048, 1024, 8192}) {
+            const std::string at = "n " + std::to_string(budget);
+            add(at + " b 1", {.size = budget + 1, .rows = 1, .leaving = 1});
+            add(at + " b 512", {.size = budget + 512, .rows = 512, .leaving = 512});
+        }
     }
 
     CudaContext& context_;
@@ -281,6 +341,7 @@ private:
         std::printf("\"seconds\":%.5g,\"least\":%.5g,\"most\":%.5g,\"graph\":%s,\"speed\":%.5g,\"unit\":\"%s\"",
                     sample.seconds, sample.least, sample.most, sample.graph ? "true" : "false", speed,
                     c.of == "copy" ? "GB/s" : "GFLOP/s");
+        if (sample.graph) std::printf(",\"launches\":%.4g", sample.launches);
         if (const auto found = ceilings_.find(c.of); found != ceilings_.end())
             std::printf(",\"of\":\"%s\",\"fraction\":%.4g", c.of.c_str(), speed / found->second);
         seconds_[c.kernel + c.shape] = sample.seconds;
@@ -324,6 +385,14 @@ public:
             products(type);
         for (const AttentionCase& shape : small_attention())
             attention(shape);
+        for (const int32_t rows : {1, 40})
+            for (const bool tiles : {false, true}) {
+                const EvictionCase layer{
+                    .kv_heads = 3, .size = 130 + rows, .rows = rows, .leaving = rows, .tiles = tiles};
+                const std::string name = std::to_string(rows) + (tiles ? " tiles" : " lowest");
+                call("accumulate " + name, [&] { return accumulate_work(context_, layer); });
+                call("evict " + name, [&] { return evict_work(context_, layer); });
+            }
         return whole_;
     }
 
@@ -348,6 +417,11 @@ private:
         call("stage " + name, [&] { return stage_work(context_, shape); });
         call("attend " + name, [&] { return prefill_work(context_, shape); });
         call("decode_attend " + name, [&] { return decode_work(context_, shuffled, 0); });
+        call("layer " + name, [&] {
+            AttentionCase token = shuffled;
+            token.signals = Signals::AllRows;
+            return layer_work(context_, {token, DType::BF16, 96, 160}, 0);
+        });
         call("compact " + name, [&] { return compact_work(context_, shape); });
         call("drop " + name, [&] { return drop_work(context_, shuffled, 5); });
         call("straighten " + name, [&] { return straighten_work(context_, shuffled); });
@@ -363,10 +437,11 @@ private:
         std::printf("{\"once\":\"%s\"", name.c_str());
         try {
             const GpuWork work = prepare();
-            for (int i = 0; i < work.set; ++i)
-                work.body(i);
+            const uint64_t before = kernels::cuda::launches_so_far;
+            work.body(0);
             context_.finish();
-            std::printf("}\n");
+            std::printf(",\"launches\":%llu}\n",
+                        static_cast<unsigned long long>(kernels::cuda::launches_so_far - before));
         } catch (const Error& error) {
             whole_ = false;
             std::printf(",\"error\":\"%s\"}\n", escaped(error.what()).c_str());

@@ -7,37 +7,14 @@
 #include <random>
 #include <vector>
 
-#include "kernels/cuda/cuda_error.h"
-#include "kernels/cuda/device_memory.h"
 #include "kernels/cuda/kernels.h"
+#include "tests/bench/device_array.h"
 
 namespace palimpsest::bench {
 namespace {
 
 using namespace kernels;
-using kernels::cuda::check;
 using kernels::cuda::CudaContext;
-
-template<class T>
-class DeviceArray {
-public:
-    DeviceArray() = default;
-    DeviceArray(CudaContext& context, const std::vector<T>& host) : DeviceArray(host.size())
-    {
-        if (host.empty()) return;
-        check(cudaMemcpyAsync(data(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice,
-                              context.stream()));
-        context.finish();
-    }
-    explicit DeviceArray(size_t count)
-        : data_(cuda::take_device_memory(std::max<size_t>(1, count) * sizeof(T)), cuda::give_device_memory)
-    {
-    }
-    T* data() const { return static_cast<T*>(data_.get()); }
-
-private:
-    std::shared_ptr<void> data_;
-};
 
 std::vector<float> random_floats(size_t count, float scale = 1.0f)
 {
@@ -201,13 +178,14 @@ public:
         table = DeviceArray<float>(context, angles(stride + 1));
         out = DeviceArray<float>(static_cast<size_t>(rows * shape.query_heads) * dim);
         fill_orders(context, layers, wanted.shuffled);
+        resident_used = DeviceArray<int32_t>(context, used);
         const auto planes = static_cast<size_t>(shape.query_heads * stride);
         for (DeviceArray<float>& plane : outputs)
             plane = DeviceArray<float>(planes);
     }
 
     KvPool pool() const { return {type, keys.data(), values.data()}; }
-    Staging staging() const { return {staged_keys.data(), staged_values.data(), stride}; }
+    Staging staging() const { return {staged_keys.data(), staged_values.data(), stride, type}; }
     Rotation rotation() const { return {{table.data(), stride + 1, shape.head_dim / 2 * 2}, keys_rotated}; }
     KvLists lists(int layer) const
     {
@@ -215,6 +193,7 @@ public:
         return {.pages = pages.data() + list * pages_per_list,
                 .page_stride = pages_per_list,
                 .used = used.data(),
+                .resident_used = resident_used.data(),
                 .order = order.data() + list * stride,
                 .order_stride = stride};
     }
@@ -244,6 +223,7 @@ public:
     DeviceArray<std::byte> keys, values, staged_keys, staged_values;
     DeviceArray<float> qkv, table, out, outputs[6];
     DeviceArray<uint32_t> pages, order;
+    DeviceArray<int32_t> resident_used;
 
 private:
     std::vector<float> angles(int64_t positions) const
@@ -332,6 +312,139 @@ GpuWork decode_work(CudaContext& context, const AttentionCase& shape, size_t cac
     return {body, layers, list_bytes(*lists)};
 }
 
+namespace {
+
+// Layers that a token goes through one after the other, each with lists of its own.
+class DecodeLayers {
+public:
+    DecodeLayers(CudaContext& context, const LayerCase& wanted, size_t cache_bytes)
+        : context_(context), signals_(wanted.attention.signals), count_(layers_for(wanted, cache_bytes)),
+          lists_(context, one_row(wanted.attention), count_),
+          x_(context, random_floats(static_cast<size_t>(wanted.dim))),
+          norm_(context, random_floats(static_cast<size_t>(wanted.dim)))
+    {
+        const int64_t width = int64_t{lists_.shape.query_heads} * lists_.shape.head_dim;
+        for (int layer = 0; layer < count_; ++layer) {
+            const auto add = [&](Weights& to, int64_t rows, int64_t cols) {
+                to.push_back(random_weight(context, wanted.weights, rows, cols));
+            };
+            add(qkv_, lists_.shape.qkv_width(), wanted.dim);
+            add(out_, wanted.dim, width);
+            add(gate_up_, 2 * wanted.ffn, wanted.dim);
+            add(down_, wanted.dim, wanted.ffn);
+        }
+        const auto ranks = static_cast<size_t>(count_ * lists_.shape.kv_heads * lists_.stride);
+        columns_ = DeviceArray<float>(ranks);
+        sums_ = DeviceArray<double>(context, std::vector<double>(ranks, 1.0));
+        counts_ = DeviceArray<double>(context, std::vector<double>(ranks, 2.0));
+        std::vector<uint32_t> plan;
+        for (const int32_t used : lists_.used) {
+            const auto size = static_cast<uint32_t>(used) + 1;
+            plan.insert(plan.end(), {size, 1, std::min(4u, size - 1), size, 0, 0, 0, 0});
+        }
+        plan_ = DeviceArray<uint32_t>(context, plan);
+        dropped_ = DeviceArray<uint32_t>(static_cast<size_t>(count_ * lists_.shape.kv_heads));
+    }
+
+    void run(int layer) const
+    {
+        linear(qkv_, layer, x_, lists_.qkv, true);
+        DecodeAttendArgs args = decode_args(lists_, layer, signals_);
+        args.signals.sums = columns_.data() + first_rank(layer);
+        cuda::decode_attend(args, context_);
+        if (signals_ != Signals::None) evict(layer, args.signals);
+        linear(out_, layer, lists_.out, x_, false);
+        const auto at = static_cast<size_t>(layer);
+        cuda::feed_forward({.x = x_.data(),
+                            .rows = 1,
+                            .norm = {norm_.data(), epsilon},
+                            .gate_up = gate_up_[at].get(),
+                            .down = down_[at].get(),
+                            .phase = Phase::Decode},
+                           context_);
+    }
+    int count() const { return count_; }
+    double bytes() const // of one
+    {
+        double all = list_bytes(lists_);
+        for (const Weights* weights : {&qkv_, &out_, &gate_up_, &down_})
+            all += static_cast<double>(weights->front()->bytes());
+        return all;
+    }
+
+private:
+    static AttentionCase one_row(AttentionCase shape)
+    {
+        shape.rows = 1;
+        return shape;
+    }
+    static int layers_for(const LayerCase& wanted, size_t cache_bytes)
+    {
+        const AttentionCase& a = wanted.attention;
+        const int64_t heads = int64_t{a.kv_heads} * (2 + 2 * a.group) * a.head_dim;
+        const auto bytes = static_cast<double>((heads + 3 * wanted.ffn) * row_bytes(wanted.weights, wanted.dim));
+        return 1 + static_cast<int>(static_cast<double>(cache_bytes) / bytes);
+    }
+    int64_t first_rank(int layer) const { return int64_t{layer} * lists_.shape.kv_heads * lists_.stride; }
+    void linear(const Weights& weights, int layer, const DeviceArray<float>& x, const DeviceArray<float>& y,
+                bool normed) const
+    {
+        LinearArgs args;
+        args.x = x.data();
+        args.rows = 1;
+        if (normed) args.norm = {norm_.data(), epsilon};
+        args.weight = weights[static_cast<size_t>(layer)].get();
+        args.y = y.data();
+        args.phase = Phase::Decode;
+        cuda::linear(args, context_);
+    }
+    void evict(int layer, const SignalRequest& seen) const
+    {
+        const ListStatistics statistics{sums_.data() + first_rank(layer), counts_.data() + first_rank(layer),
+                                        lists_.stride};
+        const int32_t kv_heads = lists_.shape.kv_heads;
+        const CudaContext::Aside aside = context_.aside();
+        cuda::accumulate({.kv_heads = kv_heads,
+                          .plan = plan_.data(),
+                          .most_size = lists_.stride,
+                          .columns = seen.sums,
+                          .column_stride = seen.stride,
+                          .divisor = lists_.shape.group(),
+                          .rows = 1,
+                          .counted = 1,
+                          .statistics = statistics},
+                         context_);
+        cuda::evict({.kv_heads = kv_heads,
+                     .plan = plan_.data(),
+                     .most_size = lists_.stride,
+                     .most_leaving = 1,
+                     .rule = {.select = SelectRule::Lowest, .score = ScoreRule::Mean},
+                     .statistics = statistics,
+                     .order = lists_.order.data() + first_rank(layer),
+                     .order_stride = lists_.stride,
+                     .dropped = dropped_.data() + int64_t{layer} * kv_heads,
+                     .dropped_stride = 1},
+                    context_);
+    }
+
+    CudaContext& context_;
+    Signals signals_;
+    int count_;
+    Lists lists_;
+    DeviceArray<float> x_, norm_, columns_;
+    Weights qkv_, out_, gate_up_, down_;
+    DeviceArray<double> sums_, counts_;
+    DeviceArray<uint32_t> plan_, dropped_;
+};
+
+} // namespace
+
+GpuWork layer_work(CudaContext& context, const LayerCase& shape, size_t cache_bytes)
+{
+    const auto layers = std::make_shared<const DecodeLayers>(context, shape, cache_bytes);
+    return {[=](int layer) { layers->run(layer); }, layers->count(), layers->bytes()};
+}
+
 GpuWork compact_work(CudaContext& context, const AttentionCase& shape)
 {
     const auto lists = std::make_shared<const Lists>(context, shape, 1);
@@ -407,7 +520,6 @@ GpuWork stage_work(CudaContext& context, const AttentionCase& shape)
         cuda::stage({.shape = lists->shape,
                      .qkv = lists->qkv.data(),
                      .rows = lists->rows,
-                     .type = lists->type,
                      .staging = lists->staging(),
                      .rotation = lists->rotation()},
                     context);

@@ -49,6 +49,15 @@ struct AttentionCase {
 GpuWork prefill_work(kernels::cuda::CudaContext& context, const AttentionCase& shape);
 // Work: bytes of keys and values.
 GpuWork decode_work(kernels::cuda::CudaContext& context, const AttentionCase& shape, size_t cache_bytes);
+
+struct LayerCase {
+    AttentionCase attention; // with signals: lists accumulate them and give up a token
+    DType weights = DType::BF16;
+    int64_t dim = 0, ffn = 0;
+};
+
+// A decoded token's way through one layer. Work: bytes of weights, keys and values.
+GpuWork layer_work(kernels::cuda::CudaContext& context, const LayerCase& shape, size_t cache_bytes);
 // Work: bytes read and written. As many ranks leave as came: every fifth of five times as many.
 GpuWork compact_work(kernels::cuda::CudaContext& context, const AttentionCase& shape);
 // Work: bytes of order lists read and written. `count` ranks leave each list.
@@ -60,5 +69,18 @@ GpuWork retrieval_work(kernels::cuda::CudaContext& context, const AttentionCase&
 // Every list's rows to the host.
 GpuWork gather_work(kernels::cuda::CudaContext& context, const AttentionCase& shape);
 GpuWork embed_work(kernels::cuda::CudaContext& context, DType type, int64_t rows, int64_t cols, int64_t ids);
+
+struct EvictionCase {
+    int32_t kv_heads = 8;
+    int32_t size = 2560;   // of each list, the step's own rows included
+    int32_t rows = 512;    // that came; 1: a decoded token, order lists follow
+    int32_t leaving = 512; // of each list
+    bool tiles = false;    // two neighbours meet; otherwise the lowest leave
+};
+
+// Work: bytes of statistics and columns read and written.
+GpuWork accumulate_work(kernels::cuda::CudaContext& context, const EvictionCase& shape);
+// Work: bytes of statistics read and written.
+GpuWork evict_work(kernels::cuda::CudaContext& context, const EvictionCase& shape);
 
 } // namespace palimpsest::bench

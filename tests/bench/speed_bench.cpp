@@ -1,88 +1,33 @@
-// Tokens per second of one session per policy and budget, prefill and decode, on any device; a JSON line for each,
-// with what a token costs at least, so that the reader can divide by ceilings measured in the same run.
+// Tokens per second of sessions on any device, in JSON lines, with what a token costs at least, so that the reader
+// can divide by ceilings measured in the same run.
 //
-//   speed-bench MODEL [--device NAME] [--threads N] [--budgets N,N] [--policies SPEC;SPEC] [--tokens N] [--decode
-//   N]
-//               [--chunk N] [--rows N]
+//   speed-bench MODEL [--device NAME] [--tasks speeds,stream,depths] ...       (speed_options.h)
 //
-// The reading comes twice, the first time to warm up and to fill the lists; `windows` are tokens per second of
-// every 4,096 tokens of the second. `ids` identifies what was generated: equal on one device from run to run.
+// speeds: prefill and decode for every budget and policy. The reading comes twice, the first time to warm up and to
+//   fill the lists. `ids` identifies what was generated: equal on one device from run to run.
+// stream: one long reading per policy; a line per window, with memory, and one that sums up.
+// depths: decode after so many tokens, for every budget and for the full cache.
+//
+// device_bytes are what of the card's memory is in use, all processes together.
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
+#include <functional>
 #include <random>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "engine/session/session.h"
 #include "kernels/base/error.h"
+#include "tests/bench/device_state.h"
+#include "tests/bench/median.h"
 #include "tests/bench/model_costs.h"
+#include "tests/bench/speed_options.h"
 
 using namespace palimpsest;
+using namespace palimpsest::bench;
 using namespace palimpsest::engine;
 
 namespace {
-
-struct Options {
-    std::string model, device = "cpu";
-    int threads = 0;
-    std::vector<std::string> budgets = {"2048", "1024", "8192"};
-    // Nothing asked of attention; the last rows of a chunk; all rows.
-    std::vector<std::string> policies = {"treekv", "streaming", "snapkv"};
-    int64_t tokens = 16384, window = 4096;
-    int32_t decode = 64, chunk = 512, rows = 4096;
-};
-
-std::vector<std::string> parts_of(const std::string& text, char mark)
-{
-    std::vector<std::string> parts;
-    std::istringstream in(text);
-    for (std::string part; std::getline(in, part, mark);)
-        parts.push_back(part);
-    return parts;
-}
-
-bool read_option(Options& o, const std::string& name, const char* value)
-{
-    if (name == "--device")
-        o.device = value;
-    else if (name == "--threads")
-        o.threads = std::atoi(value);
-    else if (name == "--budgets")
-        o.budgets = parts_of(value, ',');
-    else if (name == "--policies")
-        o.policies = parts_of(value, ';');
-    else if (name == "--tokens")
-        o.tokens = std::max(1LL, std::atoll(value));
-    else if (name == "--decode")
-        o.decode = std::max(1, std::atoi(value));
-    else if (name == "--chunk")
-        o.chunk = std::atoi(value);
-    else if (name == "--rows")
-        o.rows = std::atoi(value);
-    else
-        return false;
-    return true;
-}
-
-Options parse(int argc, char** argv)
-{
-    Options o;
-    bool fits = true;
-    for (int i = 1; i < argc && fits; ++i) {
-        const std::string word = argv[i];
-        if (!word.starts_with("--"))
-            o.model = word;
-        else
-            fits = ++i < argc && read_option(o, word, argv[i]);
-    }
-    if (fits && !o.model.empty()) return o;
-    std::fprintf(stderr,
-                 "usage: speed-bench MODEL [--device NAME] [--threads N] [--budgets N,N] [--policies SPEC;SPEC] "
-                 "[--tokens N] [--decode N] [--chunk N] [--rows N]\n");
-    std::exit(2);
-}
 
 double now()
 {
@@ -95,111 +40,305 @@ uint64_t mixed(uint64_t hash, TokenId id)
     return (hash ^ static_cast<uint64_t>(id)) * 1099511628211u;
 }
 
-class Speeds {
-public:
-    explicit Speeds(const Options& o)
-        : o_(o), model_(Model::load(o.model,
-                                    kernels::open_backend({.device = o.device, .threads = o.threads, .simd = ""})))
-    {
-        std::mt19937_64 random(1);
-        tokens_.resize(static_cast<size_t>(o.tokens));
-        for (TokenId& token : tokens_)
-            token = static_cast<TokenId>(random() % static_cast<uint64_t>(model_->config().vocabulary));
-    }
+std::string escaped(const std::string& text)
+{
+    std::string out;
+    for (const char c : text)
+        out += c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ' ? '\'' : c;
+    return out;
+}
 
-    // Returns false if one of them could not be measured.
-    bool run() const
+// One JSON object on a line of its own, out at once.
+class Line {
+public:
+    explicit Line(const std::string& bench) { add("bench", bench); }
+    Line& add(const char* name, const std::string& text) { return put(name, '"' + escaped(text) + '"'); }
+    Line& add(const char* name, const char* text) { return add(name, std::string(text)); }
+    Line& add(const char* name, bool holds) { return put(name, holds ? "true" : "false"); }
+    Line& add(const char* name, int64_t number) { return put(name, std::to_string(number)); }
+    Line& add(const char* name, int32_t number) { return add(name, int64_t{number}); }
+    Line& add(const char* name, uint64_t number) { return put(name, std::to_string(number)); }
+    Line& add(const char* name, double number)
     {
-        bool all = true;
-        for (const std::string& budget : o_.budgets) {
-            for (const std::string& policy : o_.policies) {
-                try {
-                    measure(policy, std::atoi(budget.c_str()));
-                } catch (const Error& error) {
-                    std::printf("{\"policy\":\"%s\",\"budget\":%s,\"error\":\"%s\"}\n", policy.c_str(),
-                                budget.c_str(), escaped(error.what()).c_str());
-                    all = false;
-                }
-                std::fflush(stdout);
-            }
-        }
-        return all;
+        char text[40];
+        std::snprintf(text, sizeof text, "%.6g", number);
+        return put(name, text);
+    }
+    template<class Number>
+    Line& add(const char* name, const std::vector<Number>& numbers)
+    {
+        std::string all;
+        for (const Number number : numbers)
+            all += (all.empty() ? "" : ",") + std::to_string(static_cast<int64_t>(number));
+        return put(name, '[' + all + ']');
+    }
+    void print() const
+    {
+        std::printf("{%s}\n", text_.c_str());
+        std::fflush(stdout);
     }
 
 private:
-    static std::string escaped(const std::string& text)
+    Line& put(const char* name, const std::string& value)
     {
-        std::string out;
-        for (const char c : text)
-            out += c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ' ? '\'' : c;
-        return out;
+        text_ += (text_.empty() ? "\"" : ",\"") + std::string(name) + "\":" + value;
+        return *this;
+    }
+    std::string text_;
+};
+
+struct Decoded {
+    double seconds = 0;   // a token
+    double launches = -1; // of kernels; -1: not counted
+};
+
+class Bench {
+public:
+    explicit Bench(const SpeedOptions& o)
+        : o_(o), model_(Model::load(o.model,
+                                    kernels::open_backend({.device = o.device, .threads = o.threads, .simd = ""}))),
+          random_(1)
+    {
     }
 
-    std::vector<double> read(Session& session) const
+    // Returns false if something could not be measured.
+    bool run()
     {
-        std::vector<double> speeds;
-        for (size_t from = 0; from < tokens_.size(); from += static_cast<size_t>(o_.window)) {
-            const size_t count = std::min(tokens_.size() - from, static_cast<size_t>(o_.window));
-            const double start = now();
-            session.feed({tokens_.data() + from, count});
-            session.finish();
-            session.logits(); // waits for the device
-            speeds.push_back(static_cast<double>(count) / (now() - start));
+        for (const auto& [name, seconds] : o_.tasks) {
+            begin_ = now();
+            end_ = begin_ + seconds;
+            if (name == "speeds") speeds();
+            if (name == "stream") streams();
+            if (name == "depths") depths();
         }
-        return speeds;
+        return whole_;
     }
 
-    double generate(Session& session, int32_t tokens, uint64_t& ids) const
+private:
+    // ---- what every task does
+
+    Line line(const std::string& bench, const std::string& policy, int32_t budget) const
     {
-        const double start = now();
-        session.generate({.max_tokens = tokens,
-                          .stop = {},
-                          .token = [&](TokenId id) { return ids = mixed(ids, id), true; },
-                          .is_end = {}});
-        session.logits();
-        return (now() - start) / tokens;
+        Line to(bench);
+        to.add("device", model_->backend().name()).add("target", model_->backend().simd_target());
+        to.add("policy", policy).add("budget", budget).add("chunk", o_.chunk).add("rows", o_.rows);
+        return to;
     }
 
-    void measure(const std::string& policy, int32_t budget) const
+    void attempt(const std::string& bench, const std::string& policy, int32_t budget,
+                 const std::function<void()>& body)
+    {
+        if (now() > end_) return line(bench, policy, budget).add("left_out", "no time left").print();
+        try {
+            body();
+        } catch (const Error& error) {
+            whole_ = false;
+            line(bench, policy, budget).add("error", error.what()).print();
+        }
+    }
+
+    Session session(const std::string& policy, int32_t budget) const
     {
         SessionOptions options;
         options.policy = PolicySpec::parse(policy);
         options.budget = budget;
         options.chunk = o_.chunk;
         options.rows_at_once = o_.rows;
-        Session session(model_, options);
-        read(session);
-        const double start = now();
-        const std::vector<double> windows = read(session);
-        const double prefill = static_cast<double>(tokens_.size()) / (now() - start);
-        uint64_t ids = 14695981039346656037u;
-        generate(session, 8, ids); // warms up
-        const double decode = generate(session, o_.decode, ids);
-        std::string windows_text;
-        for (const double speed : windows)
-            windows_text += (windows_text.empty() ? "" : ",") + std::to_string(static_cast<int64_t>(speed));
-        std::printf(
-            "{\"bench\":\"speed\",\"device\":\"%s\",\"target\":\"%s\",\"policy\":\"%s\",\"budget\":%d,"
-            "\"chunk\":%d,\"rows\":%d,\"tokens\":%lld,\"prefill_tokens_per_second\":%.2f,"
-            "\"prefill_flops_per_token\":%.0f,\"decode_tokens_per_second\":%.3f,"
-            "\"decode_bytes_per_token\":%.0f,\"scratch_bytes\":%llu,\"ids\":\"%016llx\",\"windows\":[%s]}\n",
-            model_->backend().name().c_str(), model_->backend().simd_target().c_str(), policy.c_str(), budget,
-            o_.chunk, o_.rows, static_cast<long long>(o_.tokens), prefill,
-            bench::prefill_operations(*model_, budget, o_.chunk), 1 / decode, bench::decode_bytes(*model_, budget),
-            static_cast<unsigned long long>(model_->backend().scratch_bytes()),
-            static_cast<unsigned long long>(ids), windows_text.c_str());
+        options.stops_within_chunk = false;
+        return Session(model_, options);
     }
 
-    Options o_;
+    // Seconds for `tokens` more, to the last result.
+    double read(Session& session, int64_t tokens)
+    {
+        std::vector<TokenId> ids(static_cast<size_t>(tokens));
+        for (TokenId& id : ids)
+            id = static_cast<TokenId>(random_() % static_cast<uint64_t>(model_->config().vocabulary));
+        const double start = now();
+        session.feed(ids);
+        session.finish();
+        session.logits(); // waits for the device
+        return now() - start;
+    }
+
+    Decoded generate(Session& session, uint64_t& ids) const
+    {
+        constexpr int32_t warm_up = 8;
+        const auto some = [&](int32_t tokens) {
+            session.generate({.max_tokens = tokens,
+                              .stop = {},
+                              .token = [&](TokenId id) { return ids = mixed(ids, id), true; },
+                              .is_end = {}});
+            session.logits();
+        };
+        some(warm_up);
+        const auto before = device_state(o_.device);
+        const double start = now();
+        some(o_.decode);
+        Decoded decoded{(now() - start) / o_.decode, -1};
+        if (const auto after = device_state(o_.device); before && after)
+            decoded.launches = static_cast<double>(after->launches - before->launches) / o_.decode;
+        return decoded;
+    }
+    Decoded generate(Session& session) const
+    {
+        uint64_t ids = 0;
+        return generate(session, ids);
+    }
+
+    void add_decoded(Line& to, const Decoded& decoded, int64_t ranks) const
+    {
+        to.add("decode_tokens_per_second", 1 / decoded.seconds);
+        to.add("decode_bytes_per_token", decode_bytes(*model_, ranks));
+        if (decoded.launches >= 0) to.add("launches_per_token", decoded.launches);
+    }
+
+    // Memory of the card in use; 0 where there is none.
+    uint64_t device_bytes() const
+    {
+        const auto state = device_state(o_.device);
+        return state ? state->used_bytes : 0;
+    }
+
+    // ---- speeds
+
+    void speeds()
+    {
+        for (const int32_t budget : o_.budgets)
+            for (const std::string& policy : o_.policies)
+                attempt("speed", policy, budget, [&] { speed(policy, budget); });
+    }
+
+    void speed(const std::string& policy, int32_t budget)
+    {
+        Session reader = session(policy, budget);
+        random_.seed(1);
+        read(reader, o_.tokens);
+        const double prefill = static_cast<double>(o_.tokens) / read(reader, o_.tokens);
+        uint64_t ids = 14695981039346656037u;
+        const Decoded decoded = generate(reader, ids);
+        char hash[20];
+        std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(ids));
+        Line to = line("speed", policy, budget);
+        to.add("tokens", o_.tokens).add("prefill_tokens_per_second", prefill);
+        to.add("prefill_flops_per_token", prefill_operations(*model_, budget, o_.chunk));
+        add_decoded(to, decoded, budget);
+        to.add("scratch_bytes", model_->backend().scratch_bytes()).add("device_bytes", device_bytes());
+        to.add("ids", hash).print();
+    }
+
+    // ---- stream
+
+    // Each has the same share of the time.
+    void streams()
+    {
+        const double share = (end_ - begin_) / static_cast<double>(o_.stream_policies.size());
+        for (size_t i = 0; i < o_.stream_policies.size(); ++i) {
+            end_ = begin_ + share * static_cast<double>(i + 1);
+            const std::string& policy = o_.stream_policies[i];
+            attempt("stream", policy, o_.stream_budget, [&] { stream(policy); });
+        }
+    }
+
+    // Windows of a stream, as they were read.
+    struct Windows {
+        std::vector<double> speeds;
+        std::vector<uint64_t> device_bytes, host_bytes;
+    };
+
+    void stream(const std::string& policy)
+    {
+        Session reader = session(policy, o_.stream_budget);
+        random_.seed(1);
+        Windows windows;
+        for (int64_t seen = 0; seen < o_.stream && now() < end_;) {
+            const int64_t tokens = std::min(o_.window, o_.stream - seen);
+            windows.speeds.push_back(static_cast<double>(tokens) / read(reader, tokens));
+            windows.device_bytes.push_back(device_bytes());
+            windows.host_bytes.push_back(host_bytes());
+            seen += tokens;
+            line("window", policy, o_.stream_budget)
+                .add("tokens_seen", seen)
+                .add("tokens_per_second", windows.speeds.back())
+                .add("device_bytes", windows.device_bytes.back())
+                .add("host_bytes", windows.host_bytes.back())
+                .print();
+        }
+        const Decoded decoded = generate(reader);
+        sum_up(policy, windows, reader.telemetry().tokens_seen, decoded);
+    }
+
+    // The first window warms up: it is no part of the medians, and memory is compared from its end on.
+    void sum_up(const std::string& policy, const Windows& windows, uint64_t seen, const Decoded& decoded) const
+    {
+        Line to = line("stream", policy, o_.stream_budget);
+        to.add("tokens_seen", seen).add("asked", o_.stream).add("window", o_.window);
+        const std::vector<double>& speeds = windows.speeds;
+        if (speeds.size() > 2) {
+            const auto third = std::max<ptrdiff_t>(1, (std::ssize(speeds) - 1) / 3);
+            const double early = median({speeds.begin() + 1, speeds.begin() + 1 + third});
+            const double late = median({speeds.end() - third, speeds.end()});
+            to.add("late_over_early", late / early);
+            const std::vector<uint64_t>& bytes = windows.device_bytes;
+            if (bytes.front() > 0)
+                to.add("device_bytes_constant", std::equal(bytes.begin() + 1, bytes.end(), bytes.begin()));
+            to.add("device_bytes", bytes.back()).add("host_bytes", windows.host_bytes.back());
+        }
+        add_decoded(to, decoded, o_.stream_budget);
+        to.add("windows", speeds).print();
+    }
+
+    // ---- depths
+
+    void depths()
+    {
+        for (const int32_t budget : o_.depth_budgets) {
+            const std::string policy = budget == 0 ? "full" : "treekv";
+            attempt("depth", policy, budget, [&] { depths_of(policy, budget); });
+        }
+    }
+
+    void depths_of(const std::string& policy, int32_t budget)
+    {
+        constexpr int32_t generated = 16; // beyond what is measured
+        const auto room = static_cast<int32_t>(o_.depths.back()) + o_.chunk +
+                          static_cast<int32_t>(o_.depths.size()) * (o_.decode + generated);
+        Session reader = session(policy, budget == 0 ? room : budget);
+        random_.seed(1);
+        for (const int64_t depth : o_.depths) {
+            if (now() > end_) return line("depth", policy, budget).add("left_out", "no time left").print();
+            const auto seen = static_cast<int64_t>(reader.telemetry().tokens_seen);
+            if (seen < depth) read(reader, depth - seen);
+            print_depth(reader, policy, budget, depth, generate(reader));
+        }
+    }
+
+    void print_depth(const Session& reader, const std::string& policy, int32_t budget, int64_t depth,
+                     const Decoded& decoded) const
+    {
+        const ModelConfig& c = model_->config();
+        const Telemetry telemetry = reader.telemetry();
+        const int64_t row = 2 * kernels::row_bytes(*reader.options().kv_type, c.head_dim);
+        const int64_t ranks = telemetry.slots_used / (int64_t{c.layers} * c.kv_heads);
+        Line to = line("depth", policy, budget);
+        to.add("depth", depth).add("ranks", ranks).add("kv_bytes", telemetry.slots_used * row);
+        to.add("allocated_bytes", telemetry.cache_bytes).add("full_bytes", telemetry.full_cache_bytes);
+        add_decoded(to, decoded, ranks);
+        to.add("device_bytes", device_bytes()).print();
+    }
+
+    SpeedOptions o_;
     std::shared_ptr<const Model> model_;
-    std::vector<TokenId> tokens_;
+    std::mt19937_64 random_;
+    double begin_ = 0, end_ = 0; // of the task
+    bool whole_ = true;
 };
 
 } // namespace
 
 int main(int argc, char** argv)
 try {
-    return Speeds(parse(argc, argv)).run() ? 0 : 1;
+    return Bench(SpeedOptions::parse(argc, argv)).run() ? 0 : 1;
 } catch (const Error& error) {
     std::fprintf(stderr, "speed-bench: %s\n", error.what());
     return static_cast<int>(error.kind());

@@ -240,6 +240,9 @@ class CommandTest(unittest.TestCase):
         self.fails(2, "PAL-POLICY-02", "inspect", self.book, *SMALL, "--policy", "treekv:sink=4")
         self.fails(2, "PAL-OPTION-03", "inspect", self.book, "--model", MODEL, "--budget", "lots")
         self.fails(2, "PAL-OPTION-03", "inspect", self.book, *SMALL, "--kv-type", "f64")
+        for budget in ("64", "1MiB"):  # heads of 8 numbers
+            refusal = self.fails(2, "PAL-OPTION-03", "inspect", self.book, "--model", MODEL, "--budget", budget, "--kv-type", "q8")
+            self.assertIn("use f16", refusal)
         self.fails(2, "PAL-BUDGET-01", "inspect", self.book, "--model", MODEL, "--budget", "250", "--chunk", "16")
         self.fails(2, "PAL-OPTION-05", "inspect", self.book, *SMALL, "--map", "map.png")
         self.fails(2, "PAL-OPTION-03", "inspect", self.book, *SMALL, "--layer", "7")

@@ -17,6 +17,7 @@ import time
 from session_harness import FIXTURES, FULL, MODEL, PROGRAM, SMALL, ProgramTest, run, text
 
 OTHER_MODEL = os.path.join(FIXTURES, "llama3-scaled.f16.gguf")
+SHIPPED = os.path.join(FIXTURES, "..", "..", "..", "resources", "default-model", "palimpsest-small.gguf")
 LONG = 300000 if FULL else 60000  # words
 
 
@@ -478,6 +479,22 @@ class SessionTest(ProgramTest):
         self.assertEqual(first + rest["turns"], whole)
         chat("parts", "five\n", "--temperature", "0")
         self.assertEqual(chat("parts", "six\n")["temperature"], 1.2)
+
+    def test_a_session_whose_cache_is_quantised_goes_on_bit_for_bit(self):
+        begun = ["--model", SHIPPED, "--budget", "64", "--chunk", "16", "--kv-type", "q8"]
+        chat = lambda name, lines, *more: self.document("chat", "--session", name, "--max-tokens", "12", *more,
+                                                        stdin=lines.encode())
+        whole = chat("whole", "one\ntwo\nthree\nfour\n", *begun)["turns"]
+        first = chat("parts", "one\ntwo\n", *begun)["turns"]
+        rest = chat("parts", "three\nfour\n", "--kv-type", "q8")["turns"]
+        self.assertEqual(first + rest, whole)
+        self.assertEqual(self.state("parts"), self.state("whole"))
+        self.assertEqual(self.document("sessions", "show", "parts")["options"]["kv_type"], "q8")
+        sentence = self.fails(2, "PAL-SESSION-06", "ask", "--session", "parts", "who?", "--kv-type", "f16")
+        self.assertIn("q8", sentence)
+        again = chat("wider", "one\ntwo\nthree\nfour\n", *begun[:-1], "f16")
+        self.assertNotEqual(self.state("wider"), self.state("whole"))
+        self.assertEqual(len(again["turns"]), 4)
 
     def test_cache_options_that_are_not_the_sessions_are_refused(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)

@@ -11,6 +11,8 @@ namespace palimpsest::tests {
 // `capability`: what the device says of itself, 90 for sm_90; it decides the operands of some products.
 std::unique_ptr<kernels::Backend> open_emulated_cuda(int capability);
 
+// Kernels and copies that a recording of such a backend runs.
+size_t recorded_nodes(const kernels::Recording& recording);
 // While it lives, whoever touches device memory outside of kernels and copies ends the program.
 class HostKeptOut {
 public:

@@ -17,7 +17,7 @@ namespace palimpsest::kernels::test {
 
 struct Case {
     int32_t group = 1, kv_heads = 2, head_dim = 64, rotary_dim = 64;
-    DType type = DType::F32;
+    DType type = DType::F32, wide = DType::F16; // of the pool, and of what a quantised one is staged in
     bool keys_rotated = false;
     int32_t rows = 1; // 0: a decoded token
     std::vector<int32_t> used;
@@ -36,6 +36,8 @@ struct Case {
                 .head_dim = head_dim,
                 .scale = 1.0f / std::sqrt(static_cast<float>(head_dim))};
     }
+    // What the chunk's own rows are held in.
+    DType new_type() const { return rows > 0 ? staging_type(type, wide) : type; }
     int32_t chunk() const { return std::max(rows, 1); }
     int32_t most_used() const { return *std::max_element(used.begin(), used.end()); }
 };
@@ -43,8 +45,9 @@ struct Case {
 inline std::ostream& operator<<(std::ostream& out, const Case& c)
 {
     out << "group " << c.group << ", kv heads " << c.kv_heads << ", dim " << c.head_dim << ", rotary "
-        << c.rotary_dim << ", " << info(c.type).name << (c.keys_rotated ? ", original" : ", contiguous")
-        << ", rows " << c.rows << ", wanted " << c.wanted << ", seed " << c.seed << ", used";
+        << c.rotary_dim << ", " << info(c.type).name << " after " << info(c.new_type()).name
+        << (c.keys_rotated ? ", original" : ", contiguous") << ", rows " << c.rows << ", wanted " << c.wanted
+        << ", seed " << c.seed << ", used";
     for (const int32_t u : c.used)
         out << ' ' << u;
     if (c.every_signal)
@@ -144,6 +147,11 @@ public:
         return request;
     }
 
+    std::vector<const Buffer*> all() const
+    {
+        return {&sums_, &low_counts_, &entropies_, &head_sums_, &head_squares_, &row_statistics_};
+    }
+
     void read(Output& to) const
     {
         to.sums = lists(sums_, case_.kv_heads);
@@ -178,7 +186,7 @@ private:
 
 inline std::vector<Row> staged_rows(const KvFixture& kv, size_t head, int32_t rows)
 {
-    const auto bytes = static_cast<size_t>(row_bytes(kv.type, kv.shape.head_dim));
+    const auto bytes = static_cast<size_t>(kv.staged_bytes());
     std::vector<Row> result;
     for (int32_t r = 0; r < rows; ++r) {
         const size_t at = (head * static_cast<size_t>(kv.order_stride) + static_cast<size_t>(r)) * bytes;
@@ -222,7 +230,7 @@ inline Output attend(
 {
     const HeadShape shape = c.shape();
     const int32_t chunk = c.chunk();
-    KvFixture kv(backend, shape, c.type, c.most_used() + std::max(c.rows, 40), layout);
+    KvFixture kv(backend, shape, c.type, c.most_used() + std::max(c.rows, 40), layout, c.wide);
     for (size_t h = 0; h < in.lists.size(); ++h)
         kv.fill(h, in.lists[h], c.rows == 0 && !c.retrieve);
 
@@ -239,7 +247,6 @@ inline Output attend(
         backend.stage({.shape = shape,
                        .qkv = qkv.data<float>(),
                        .rows = c.rows,
-                       .type = c.type,
                        .staging = kv.staging(),
                        .rotation = rotation});
         backend.attend({.shape = shape,
@@ -283,14 +290,16 @@ inline ReferenceAttention reference(const Case& c, const Input& in, const Output
     args.used = c.used;
     for (size_t h = 0; h < in.lists.size(); ++h) {
         std::vector<double> keys, values;
-        for (const auto* rows : {&in.lists[h], &stored.new_rows[h]}) {
-            for (const Row& row : *rows) {
-                const auto key = widened(c.type, row.key.data(), c.head_dim);
-                const auto value = widened(c.type, row.value.data(), c.head_dim);
+        const auto add = [&](DType type, const std::vector<Row>& rows) {
+            for (const Row& row : rows) {
+                const auto key = widened(type, row.key.data(), c.head_dim);
+                const auto value = widened(type, row.value.data(), c.head_dim);
                 keys.insert(keys.end(), key.begin(), key.end());
                 values.insert(values.end(), value.begin(), value.end());
             }
-        }
+        };
+        add(c.type, in.lists[h]);
+        add(c.new_type(), stored.new_rows[h]);
         args.keys.push_back(keys);
         args.values.push_back(values);
     }
@@ -313,6 +322,15 @@ inline double largest_error(const std::vector<float>& got, const std::vector<dou
     return worst;
 }
 
+// Heads that a type's blocks divide.
+inline void fit_blocks(Case& c)
+{
+    const int32_t block = info(c.type).block, part = c.head_dim / c.rotary_dim;
+    c.head_dim = (c.head_dim + block - 1) / block * block;
+    c.rotary_dim = c.head_dim / part;
+    c.wide = c.seed % 2 ? DType::BF16 : DType::F16;
+}
+
 inline std::vector<Case> random_cases(bool decode, int count, uint32_t seed)
 {
     std::mt19937 random(seed);
@@ -326,13 +344,14 @@ inline std::vector<Case> random_cases(bool decode, int count, uint32_t seed)
         c.kv_heads = pick({1, 2, 3});
         c.head_dim = pick({8, 24, 32, 64, 80, 128});
         c.rotary_dim = random() % 3 == 0 ? c.head_dim / 2 : c.head_dim;
-        c.type = static_cast<DType>(i % 3);
+        c.type = static_cast<DType>(i % 4);
         c.keys_rotated = random() % 3 == 0;
         c.rows = decode ? 0 : pick({1, 2, 7, 64, 100});
         c.wanted = pick({0, 1, 5, SignalRequest::all});
         for (int32_t h = 0; h < c.kv_heads; ++h)
             c.used.push_back(pick({0, 1, 15, 16, 17, 63, 64, 129, 257, 300}) + (decode ? pick({0, 260, 900}) : 0));
-        c.seed = seed * 1000 + static_cast<uint32_t>(i);
+        c.seed = seed * 1000 + static_cast<uint32_t>(i / 4 + i);
+        fit_blocks(c);
         cases.push_back(c);
     }
     return cases;
@@ -343,13 +362,13 @@ inline std::vector<Case> random_cases(bool decode, int count, uint32_t seed)
 inline std::vector<Case> chosen_cases(bool decode)
 {
     std::vector<Case> cases;
-    for (uint32_t i = 0; i < 12; ++i) {
+    for (uint32_t i = 0; i < 16; ++i) {
         Case c;
-        c.type = static_cast<DType>(i % 3);
-        c.keys_rotated = i / 3 % 2 == 1;
-        c.head_dim = std::initializer_list<int32_t>{64, 128, 24, 80}.begin()[i / 3];
-        c.rotary_dim = i % 4 == 1 ? c.head_dim / 2 : c.head_dim;
-        c.group = std::initializer_list<int32_t>{1, 4, 3, 7}.begin()[(i + i / 4) % 4];
+        c.type = static_cast<DType>(i % 4);
+        c.keys_rotated = i / 4 % 2 == 1;
+        c.head_dim = std::initializer_list<int32_t>{64, 128, 24, 80}.begin()[i / 4];
+        c.rotary_dim = (i + i / 4) % 4 == 1 ? c.head_dim / 2 : c.head_dim;
+        c.group = std::initializer_list<int32_t>{1, 4, 3, 7}.begin()[(i + i / 4 + i / 8) % 4];
         c.kv_heads = c.group > 4 ? 1 : 2;
         c.rows = decode ? 0 : std::initializer_list<int32_t>{1, 17, 5}.begin()[i % 3];
         c.wanted = std::initializer_list<int32_t>{SignalRequest::all, 1, 5}.begin()[i / 2 % 3];
@@ -358,7 +377,8 @@ inline std::vector<Case> chosen_cases(bool decode)
         c.every_signal = true;
         c.outside_newest = std::initializer_list<int32_t>{-1, 4, 0, 2000}.begin()[i % 4];
         c.statistic = static_cast<RowStatistic>((i + i / 4) % 4);
-        c.seed = 7000 + i;
+        c.seed = 7000 + i / 4;
+        fit_blocks(c);
         cases.push_back(c);
     }
     return cases;

@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "kernels/backend.h"
+#include "kernels/kv_page.h"
 
 namespace palimpsest::kernels::test {
 
@@ -50,7 +50,7 @@ inline std::vector<float> rope_table(int64_t positions, int32_t rotary_dim)
     return table;
 }
 
-// The bytes of a row, in the type of a pool.
+// The bytes of a row outside of a pool, in its type.
 inline std::vector<std::byte> narrowed(DType type, const float* x, int64_t count)
 {
     std::vector<std::byte> bytes(static_cast<size_t>(row_bytes(type, count)));
@@ -58,10 +58,16 @@ inline std::vector<std::byte> narrowed(DType type, const float* x, int64_t count
     return bytes;
 }
 
-inline std::vector<double> widened(DType type, const std::byte* bytes, int64_t count)
+inline std::vector<float> widened_floats(DType type, const std::byte* bytes, int64_t count)
 {
     std::vector<float> floats(static_cast<size_t>(count));
     to_f32(type, bytes, floats.data(), count);
+    return floats;
+}
+
+inline std::vector<double> widened(DType type, const std::byte* bytes, int64_t count)
+{
+    const auto floats = widened_floats(type, bytes, count);
     return {floats.begin(), floats.end()};
 }
 
@@ -73,8 +79,10 @@ struct Row {
 // Pool pages in random order, everything not written is NaN: a kernel that reads a row it should not shows it.
 class KvFixture {
 public:
-    KvFixture(Backend& owner, const HeadShape& head_shape, DType pool_type, int64_t capacity, uint32_t seed)
-        : backend(owner), shape(head_shape), type(pool_type), random(seed),
+    KvFixture(Backend& owner, const HeadShape& head_shape, DType pool_type, int64_t capacity, uint32_t seed,
+              DType wide = DType::F16)
+        : backend(owner), shape(head_shape), type(pool_type), staged_type(staging_type(pool_type, wide)),
+          page(kv_page(pool_type, head_shape.head_dim)), random(seed),
           page_stride((capacity + page_rows - 1) / page_rows), order_stride(page_stride * page_rows),
           used(static_cast<size_t>(shape.kv_heads), 0), lists(static_cast<size_t>(shape.kv_heads))
     {
@@ -83,14 +91,14 @@ public:
         std::vector<uint32_t> page_ids(page_count + 3); // some pages belong to nobody
         std::iota(page_ids.begin(), page_ids.end(), 0u);
         std::shuffle(page_ids.begin(), page_ids.end(), random);
-        const auto pool_bytes = page_ids.size() * page_rows * static_cast<size_t>(row_bytes(type, shape.head_dim));
+        const auto pool_bytes = page_ids.size() * static_cast<size_t>(page.bytes());
         page_ids.resize(page_count);
         pages_host = page_ids;
         pages = to_device(backend, page_ids);
         std::vector<std::byte> nan(pool_bytes, std::byte{0xFF});
         keys = to_device(backend, nan);
         values = to_device(backend, nan);
-        nan.resize(heads * static_cast<size_t>(order_stride * row_bytes(type, shape.head_dim)));
+        nan.assign(heads * static_cast<size_t>(order_stride * staged_bytes()), std::byte{0xFF});
         staged_keys = to_device(backend, nan);
         staged_values = to_device(backend, nan);
         std::vector<uint32_t> identity;
@@ -109,7 +117,8 @@ public:
                 .order = order.data<uint32_t>(),
                 .order_stride = order_stride};
     }
-    Staging staging() const { return {staged_keys.data(), staged_values.data(), order_stride}; }
+    Staging staging() const { return {staged_keys.data(), staged_values.data(), order_stride, staged_type}; }
+    int64_t staged_bytes() const { return row_bytes(staged_type, shape.head_dim); }
     std::vector<uint32_t> order_of(size_t head) const
     {
         const auto all = to_host<uint32_t>(backend, order, static_cast<size_t>(shape.kv_heads * order_stride));
@@ -126,34 +135,57 @@ public:
         backend.upload(order.data<uint32_t>() + static_cast<int64_t>(head) * order_stride, at.data(),
                        at.size() * sizeof(uint32_t));
         for (size_t rank = 0; rank < rows.size(); ++rank) {
-            const size_t offset = physical(head, at[rank]);
-            backend.upload(keys.data() + offset, rows[rank].key.data(), rows[rank].key.size());
-            backend.upload(values.data() + offset, rows[rank].value.data(), rows[rank].value.size());
+            write(keys, head, at[rank], rows[rank].key);
+            write(values, head, at[rank], rows[rank].value);
         }
         lists[head] = rows;
         used[head] = static_cast<int32_t>(rows.size());
     }
 
-    Row read(size_t head, int64_t row) const
+    Row read(size_t head, int64_t row) const { return {read(keys, head, row), read(values, head, row)}; }
+
+    // Where a row's page begins in the pool, in bytes.
+    int64_t page_at(size_t head, int64_t row) const
     {
-        const size_t offset = physical(head, row), bytes = static_cast<size_t>(row_bytes(type, shape.head_dim));
-        Row r{std::vector<std::byte>(bytes), std::vector<std::byte>(bytes)};
-        backend.download(r.key.data(), keys.data() + offset, bytes);
-        backend.download(r.value.data(), values.data() + offset, bytes);
-        return r;
+        const auto index = head * static_cast<size_t>(page_stride) + static_cast<size_t>(row / page_rows);
+        return int64_t{pages_host[index]} * page.bytes();
     }
 
-    size_t physical(size_t head, int64_t row) const
+    void write(const Buffer& pool, size_t head, int64_t row, const std::vector<std::byte>& bytes)
     {
-        const uint32_t page =
-            pages_host[head * static_cast<size_t>(page_stride) + static_cast<size_t>(row / page_rows)];
-        return static_cast<size_t>((static_cast<int64_t>(page) * page_rows + row % page_rows) *
-                                   row_bytes(type, shape.head_dim));
+        const Parts to = parts(pool, head, row);
+        std::vector<std::byte> elements(to.element_bytes), scales(to.scale_bytes);
+        split_rows(page, bytes.data(), 1, elements.data(), scales.data());
+        backend.upload(to.elements, elements.data(), elements.size());
+        backend.upload(to.scales, scales.data(), scales.size());
+    }
+
+    std::vector<std::byte> read(const Buffer& pool, size_t head, int64_t row) const
+    {
+        const Parts from = parts(pool, head, row);
+        std::vector<std::byte> elements(from.element_bytes), scales(from.scale_bytes);
+        backend.download(elements.data(), from.elements, elements.size());
+        backend.download(scales.data(), from.scales, scales.size());
+        std::vector<std::byte> bytes(elements.size() + scales.size());
+        join_rows(page, elements.data(), scales.data(), 1, bytes.data());
+        return bytes;
+    }
+
+    struct Parts {
+        std::byte *elements, *scales;
+        size_t element_bytes, scale_bytes;
+    };
+    Parts parts(const Buffer& pool, size_t head, int64_t row) const
+    {
+        std::byte* at = pool.data() + page_at(head, row);
+        return {at + page.elements_at(row % page_rows), at + page.scales_at(row % page_rows),
+                static_cast<size_t>(page.element_bytes), static_cast<size_t>(page.scale_bytes)};
     }
 
     Backend& backend;
     HeadShape shape;
-    DType type;
+    DType type, staged_type;
+    KvPage page;
     std::mt19937 random;
     int64_t page_stride, order_stride;
     std::vector<int32_t> used;

@@ -12,25 +12,38 @@ namespace {
 
 using namespace test;
 
-constexpr DType pool_types[] = {DType::F32, DType::F16, DType::BF16};
+constexpr DType staged_types[] = {DType::F32, DType::F16, DType::BF16};
+constexpr DType pool_types[] = {DType::F32, DType::F16, DType::BF16, DType::Q8_0};
 
-HeadShape small_shape()
+HeadShape small_shape(DType type)
 {
-    return {.query_heads = 6, .kv_heads = 3, .head_dim = 16, .scale = 0.25f};
+    const int32_t dim = type == DType::Q8_0 ? 64 : 16;
+    return {.query_heads = 6, .kv_heads = 3, .head_dim = dim, .scale = 0.25f};
 }
 
-// A token's key and value, exact in every type.
+// A token's key and value, exact in none of the narrower types.
 float element(uint32_t token, int64_t i, bool value)
 {
-    return static_cast<float>((token * 37u + static_cast<uint32_t>(i) * 11u + (value ? 5u : 0u)) % 251u) - 125.0f;
+    const auto x = (token * 37u + static_cast<uint32_t>(i) * 11u + (value ? 5u : 0u)) % 251u;
+    return (static_cast<float>(x) - 125.0f) * 0.337f;
+}
+
+// A row as the pool holds it after it was staged.
+std::vector<std::byte> taken_in(const KvFixture& kv, const float* x)
+{
+    const int64_t dim = kv.shape.head_dim;
+    const auto staged = narrowed(kv.staged_type, x, dim);
+    return narrowed(kv.type, widened_floats(kv.staged_type, staged.data(), dim).data(), dim);
 }
 
 // Runs random operations on a backend and on the fixture's lists.
 class Machine {
 public:
-    Machine(Backend& backend, DType type, uint32_t seed)
-        : kv_(backend, small_shape(), type, capacity, seed), random_(seed),
-          rope_(to_device(backend, rope_table(capacity + 1, small_shape().head_dim)))
+    // `resident`: ranks that stay are sometimes in backend memory, as evict leaves them there.
+    Machine(Backend& backend, DType type, bool resident, uint32_t seed)
+        : resident_(resident),
+          kv_(backend, small_shape(type), type, capacity, seed, seed % 2 ? DType::F16 : DType::BF16), random_(seed),
+          rope_(to_device(backend, rope_table(capacity + 1, small_shape(type).head_dim)))
     {
     }
 
@@ -43,13 +56,16 @@ public:
         std::vector<int32_t> counts;
         for (size_t h = 0; h < heads(); ++h)
             counts.push_back(choose_kept(h, rows, staged, kept.data() + h * kept_stride));
+        const bool resident = resident_ && pick(0, 1) == 0;
+        const Buffer resident_kept = to_device(kv_.backend, kept);
         kv_.backend.compact({.shape = kv_.shape,
                              .pool = kv_.pool(),
                              .lists = kv_.view(),
                              .staging = kv_.staging(),
-                             .kept = kept.data(),
+                             .kept = resident ? nullptr : kept.data(),
                              .kept_stride = kept_stride,
-                             .kept_count = counts.data()});
+                             .kept_count = counts.data(),
+                             .resident_kept = resident ? resident_kept.data<uint32_t>() : nullptr});
         kv_.used = counts;
     }
 
@@ -59,7 +75,7 @@ public:
         const HeadShape& shape = kv_.shape;
         std::vector<float> qkv(static_cast<size_t>(shape.qkv_width()), 0.5f);
         for (size_t h = 0; h < heads(); ++h)
-            kv_.lists[h].push_back(new_token(h, qkv.data()));
+            kv_.lists[h].push_back(new_token(h, qkv.data(), false));
         const Buffer input = to_device(kv_.backend, qkv);
         const Buffer out(kv_.backend, qkv.size() * sizeof(float));
         kv_.backend.decode_attend({.shape = shape,
@@ -178,8 +194,8 @@ private:
     size_t heads() const { return kv_.lists.size(); }
     int64_t pick(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random_); }
 
-    // Writes the next token's key and value of one head into a qkv row.
-    Row new_token(size_t head, float* qkv)
+    // Writes the next token's key and value of one head into a qkv row; says how the pool will hold them.
+    Row new_token(size_t head, float* qkv, bool staged)
     {
         const HeadShape& shape = kv_.shape;
         const uint32_t token = next_token_++;
@@ -187,6 +203,7 @@ private:
         float* value = key + shape.kv_heads * shape.head_dim;
         for (int64_t i = 0; i < shape.head_dim; ++i)
             key[i] = element(token, i, false), value[i] = element(token, i, true);
+        if (staged) return {taken_in(kv_, key), taken_in(kv_, value)};
         return {narrowed(kv_.type, key, shape.head_dim), narrowed(kv_.type, value, shape.head_dim)};
     }
 
@@ -196,12 +213,11 @@ private:
         Staged staged(heads());
         for (int32_t r = 0; r < rows; ++r)
             for (size_t h = 0; h < heads(); ++h)
-                staged[h].push_back(new_token(h, qkv.data() + r * kv_.shape.qkv_width()));
+                staged[h].push_back(new_token(h, qkv.data() + r * kv_.shape.qkv_width(), true));
         const Buffer input = to_device(kv_.backend, qkv);
         kv_.backend.stage({.shape = kv_.shape,
                            .qkv = input.data<float>(),
                            .rows = rows,
-                           .type = kv_.type,
                            .staging = kv_.staging(),
                            .rotation = {}});
         return staged;
@@ -232,6 +248,7 @@ private:
         return static_cast<int32_t>(ranks.size());
     }
 
+    bool resident_;
     KvFixture kv_;
     std::mt19937 random_;
     Buffer rope_;
@@ -245,7 +262,7 @@ TEST_CASE("values follow their tokens through any sequence of operations")
         for (const DType type : pool_types) {
             for (uint32_t seed = 1; seed <= (on.emulated() ? 1u : 6u); ++seed) {
                 CAPTURE(on, info(type).name, seed);
-                Machine(*backend, type, seed).run(60);
+                Machine(*backend, type, on.kind() != Kind::Cpu, seed).run(60);
             }
         }
     }
@@ -253,7 +270,7 @@ TEST_CASE("values follow their tokens through any sequence of operations")
 
 TEST_CASE("compaction leaves a prefix that is in place alone")
 {
-    const HeadShape shape = small_shape();
+    const HeadShape shape = small_shape(DType::F16);
     const std::vector<int32_t> counts(3, 10);
     std::vector<uint32_t> kept;
     for (int h = 0; h < 3; ++h)
@@ -265,13 +282,20 @@ TEST_CASE("compaction leaves a prefix that is in place alone")
         KvFixture kv(*backend, shape, DType::F16, 128, 3);
         // Nothing was ever written: keeping ranks 0..9 of 10 must not even look at staging.
         kv.used.assign(3, 10);
-        backend->compact({.shape = shape,
-                          .pool = kv.pool(),
-                          .lists = kv.view(),
-                          .staging = {},
-                          .kept = kept.data(),
-                          .kept_stride = 10,
-                          .kept_count = counts.data()});
+        CompactArgs args{.shape = shape,
+                         .pool = kv.pool(),
+                         .lists = kv.view(),
+                         .staging = {},
+                         .kept = kept.data(),
+                         .kept_stride = 10,
+                         .kept_count = counts.data()};
+        backend->compact(args);
+        if (on.kind() != Kind::Cpu) {
+            const Buffer resident_kept = to_device(*backend, kept);
+            args.kept = nullptr;
+            args.resident_kept = resident_kept.data<uint32_t>();
+            backend->compact(args);
+        }
         REQUIRE(kv.read(0, 0).key == std::vector<std::byte>(32, std::byte{0xFF}));
     }
 }
@@ -301,7 +325,7 @@ TEST_CASE("staging rounds as the scalar conversion does, on every backend")
                                         1.01171875f};
     for (const TestBackend& on : every_backend()) {
         const auto backend = on.open();
-        for (const DType type : pool_types) {
+        for (const DType type : staged_types) {
             for (const int32_t dim : {8, 24, 64, 80}) {
                 CAPTURE(on, info(type).name, dim);
                 const HeadShape shape{.query_heads = 2, .kv_heads = 2, .head_dim = dim, .scale = 1};
@@ -317,7 +341,6 @@ TEST_CASE("staging rounds as the scalar conversion does, on every backend")
                 backend->stage({.shape = shape,
                                 .qkv = input.data<float>(),
                                 .rows = rows,
-                                .type = type,
                                 .staging = kv.staging(),
                                 .rotation = {}});
                 const auto bytes = static_cast<size_t>(row_bytes(type, dim));
@@ -330,6 +353,116 @@ TEST_CASE("staging rounds as the scalar conversion does, on every backend")
                         REQUIRE(got == narrowed(type, key, dim));
                         backend->download(got.data(), kv.staged_values.data() + at, bytes);
                         REQUIRE(got == narrowed(type, key + 2 * dim, dim));
+                    }
+                }
+            }
+        }
+    }
+}
+
+// Blocks of everything a row may hold: nothing, one number that is much larger than the rest, ties between two
+// bytes, numbers whose scale is too small or too large for f16, and what is no number.
+std::vector<float> rows_to_quantise(std::mt19937& random, int64_t blocks)
+{
+    constexpr float nan = std::numeric_limits<float>::quiet_NaN(),
+                    infinity = std::numeric_limits<float>::infinity();
+    std::vector<float> x;
+    for (int64_t block = 0; block < blocks; ++block) {
+        constexpr float deviations[] = {1, 1e-3f, 30, 1e-6f, 2e-7f, 1e3f, 1e6f, 1e7f};
+        auto numbers = normal_floats(random, 32, deviations[block % 8]);
+        const auto at = static_cast<size_t>(block % 32);
+        if (block % 11 == 1) std::fill(numbers.begin(), numbers.end(), block % 2 ? 0.0f : -0.0f);
+        if (block % 11 == 3) numbers[at] *= 1e4f;
+        if (block % 11 == 5) {
+            for (size_t i = 0; i < 32; ++i)
+                numbers[i] = 0.25f * (static_cast<float>(i * 13 % 255) - 127.0f) + (i % 2 ? 0.125f : -0.125f);
+            numbers[at] = -0.25f * 127;
+        }
+        if (block % 11 == 7) numbers[at] = block % 3 == 0 ? nan : block % 3 == 1 ? infinity : -infinity;
+        x.insert(x.end(), numbers.begin(), numbers.end());
+    }
+    return x;
+}
+
+TEST_CASE("a quantised block is as near as its scale allows, or not a number")
+{
+    std::mt19937 random(5);
+    const auto x = rows_to_quantise(random, 400);
+    const auto bytes = narrowed(DType::Q8_0, x.data(), std::ssize(x));
+    const auto back = widened_floats(DType::Q8_0, bytes.data(), std::ssize(x));
+    int numbers = 0;
+    for (size_t block = 0; block < x.size(); block += 32) {
+        float largest = 0;
+        bool finite = true;
+        for (size_t i = block; i < block + 32; ++i) {
+            finite &= std::isfinite(x[i]);
+            largest = std::max(largest, std::abs(x[i]));
+        }
+        const bool fits = finite && largest < 127 * 65504.0f;
+        numbers += fits;
+        // Half a step, of a scale that f16 has to 11 bits and to 2^-25.
+        const float most = 0.501f * (largest / 127) + 127.5f * 0x1p-25f * (largest < 127 * 0x1p-14f ? 1.0f : 0.0f);
+        for (size_t i = block; i < block + 32; ++i) {
+            CAPTURE(block, i, x[i], back[i], largest);
+            if (fits)
+                REQUIRE(std::abs(back[i] - x[i]) <= most);
+            else
+                REQUIRE(std::isnan(back[i]));
+        }
+    }
+    REQUIRE(numbers > 200);
+    REQUIRE(numbers < 400);
+}
+
+TEST_CASE("rows are quantised as the scalar form does, on every backend")
+{
+    constexpr int32_t rows = 70, kv_heads = 2;
+    for (const TestBackend& on : every_backend()) {
+        const auto backend = on.open();
+        for (const int32_t dim : {32, 64, 96, 128}) {
+            for (const DType wide : {DType::F16, DType::BF16}) {
+                CAPTURE(on, dim, info(wide).name);
+                const HeadShape shape{.query_heads = kv_heads, .kv_heads = kv_heads, .head_dim = dim, .scale = 1};
+                KvFixture kv(*backend, shape, DType::Q8_0, rows + 1, 4, wide);
+                std::mt19937 random(static_cast<uint32_t>(dim));
+                const auto qkv = rows_to_quantise(random, (rows + 1) * shape.qkv_width() / 32);
+                const Buffer input = to_device(*backend, qkv);
+                backend->stage({.shape = shape,
+                                .qkv = input.data<float>(),
+                                .rows = rows,
+                                .staging = kv.staging(),
+                                .rotation = {}});
+                std::vector<uint32_t> kept(kv_heads * rows);
+                for (size_t i = 0; i < kept.size(); ++i)
+                    kept[i] = static_cast<uint32_t>(i % rows);
+                const std::vector<int32_t> counts(kv_heads, rows);
+                backend->compact({.shape = shape,
+                                  .pool = kv.pool(),
+                                  .lists = kv.view(),
+                                  .staging = kv.staging(),
+                                  .kept = kept.data(),
+                                  .kept_stride = rows,
+                                  .kept_count = counts.data()});
+                kv.used = counts;
+                const Buffer out(*backend, static_cast<size_t>(kv_heads * dim) * sizeof(float));
+                const Buffer rope = to_device(*backend, rope_table(rows + 1, dim));
+                backend->decode_attend({.shape = shape,
+                                        .qkv = input.data<float>() + rows * shape.qkv_width(),
+                                        .pool = kv.pool(),
+                                        .lists = kv.view(),
+                                        .rotation = {{rope.data<float>(), rows + 1, dim}, false},
+                                        .out = out.data<float>(),
+                                        .signals = {},
+                                        .retrieval = {}});
+                for (int64_t h = 0; h < kv_heads; ++h) {
+                    for (int64_t r = 0; r <= rows; ++r) {
+                        CAPTURE(h, r);
+                        const float* key = qkv.data() + r * shape.qkv_width() + (kv_heads + h) * dim;
+                        const float* value = key + kv_heads * dim;
+                        const Row got = kv.read(static_cast<size_t>(h), r);
+                        const bool staged = r < rows;
+                        REQUIRE(got.key == (staged ? taken_in(kv, key) : narrowed(DType::Q8_0, key, dim)));
+                        REQUIRE(got.value == (staged ? taken_in(kv, value) : narrowed(DType::Q8_0, value, dim)));
                     }
                 }
             }
@@ -353,7 +486,6 @@ TEST_CASE("staging rotates keys where they are stored rotated")
             backend->stage({.shape = shape,
                             .qkv = input.data<float>(),
                             .rows = 9,
-                            .type = DType::F32,
                             .staging = kv.staging(),
                             .rotation = {{rope.data<float>(), 9, rotary_dim}, true}});
             const auto got = to_host<float>(*backend, kv.staged_keys, 9 * 80);

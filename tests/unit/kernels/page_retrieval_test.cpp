@@ -26,6 +26,7 @@ std::vector<Case> retrieval_cases(int count, uint32_t seed)
             used = pick({0, 1, 39, 40, 99, 100, 128, 250, 511, 512, 900, 1300});
         c.every_signal = true;
         c.wanted = 1;
+        fit_blocks(c);
     }
     return cases;
 }
@@ -54,7 +55,7 @@ void hold_to_reference(const std::vector<Case>& cases, size_t one_in)
             ++tried;
             if (expected.margin < 1e-4) continue;
             ++decided;
-            const double most = on.attention_error(c.type, c.head_dim, true);
+            const double most = on.attention_error(c.new_type(), c.head_dim, true);
             REQUIRE(largest_error(got.out, expected.out) < most);
             for (size_t h = 0; h < got.sums.size(); ++h) {
                 REQUIRE(largest_error(got.sums[h], expected.sums[h]) < most);

@@ -32,6 +32,40 @@ void operator delete(void* memory, size_t) noexcept
 using namespace palimpsest;
 using namespace palimpsest::engine;
 
+TEST_CASE("planning an eviction allocates nothing once longer ones were planned")
+{
+    for (const std::string spec :
+         {"streaming", "h2o", "tova", "scissorhands:drop=0.2", "treekv", "treekv:rule=left", "treekv:height=3",
+          "treekv-log", "treekv-block:unit=4", "lacache", "lacache:survivors=score", "full"}) {
+        INFO(spec);
+        const auto policy =
+            make_policy(PolicySpec::parse(spec), {.layers = 4, .kv_heads = 2, .budget = 100, .chunk = 64});
+        EvictionPlan plan;
+        std::vector<uint32_t> sizes(8, 0);
+        // Lists that take in this many tokens and lose what they are told to.
+        const auto step = [&](uint32_t tokens) {
+            const int64_t before = allocations;
+            for (int32_t layer = 0; layer < 4; ++layer) {
+                const auto own = std::span(sizes).subspan(static_cast<size_t>(layer) * 2, 2);
+                for (uint32_t& size : own)
+                    size += tokens;
+                policy->plan(layer, own, plan);
+                for (size_t h = 0; h < own.size(); ++h)
+                    own[h] -= plan.list(h).leaving;
+            }
+            return allocations - before;
+        };
+        REQUIRE(policy->plans());
+        for (uint32_t i = 0; i < 20; ++i)
+            step(100 + i);
+        int64_t allocated = 0;
+        for (int i = 0; i < 300; ++i)
+            allocated += step(i % 10 == 0 ? 64 : 1);
+        // The lists of a policy that keeps all grow, but no plan reads them.
+        CHECK(allocated == 0);
+    }
+}
+
 TEST_CASE("a warm stream allocates nothing per token")
 {
     const auto path = tests::random_model({});

@@ -1,5 +1,4 @@
-// Sessions on a GPU backend: the engine above it is the same, and so must be what it does. The device is the
-// emulated one.
+// Sessions on a GPU backend: the engine above it is the same, and so must be what it does.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -9,7 +8,7 @@
 #include "engine/session/session_setup.h"
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
-#include "tests/support/simt/emulated_cuda.h"
+#include "tests/support/test_device.h"
 #include "tests/unit/session/compared_policy.h"
 #include "tests/unit/session/session_fixture.h"
 
@@ -37,7 +36,7 @@ RandomModelShape small_shape(kernels::DType type = kernels::DType::F32)
 std::shared_ptr<const Model> on_device(const RandomModelShape& shape)
 {
     const auto path = random_model(shape);
-    auto model = Model::load(path, open_emulated_cuda(90));
+    auto model = Model::load(path, open_test_device());
     std::filesystem::remove(path);
     return model;
 }
@@ -167,9 +166,12 @@ TEST_CASE("a device goes on from a state and a fork bit for bit", "[device]")
     const auto model = on_device(small_shape());
     const auto text = random_text(120);
     auto positions = PositionMode::Contiguous;
+    int turn = 0;
     for (const std::string& policy : policies_and_settings()) {
         CAPTURE(policy);
-        Session whole(model, options_for(policy, positions));
+        SessionOptions options = options_for(policy, positions);
+        if (turn++ / 2 % 2 == 1) options.kv_type = kernels::DType::Q8_0;
+        Session whole(model, options);
         whole.feed(std::span(text).first(100));
         const auto on = Session::restore(model, whole.state());
         CHECK(on->retention().tokens == whole.retention().tokens);
@@ -220,7 +222,7 @@ TEST_CASE("losses of a text and operands of 16 and 8 bits are to a device what t
 {
     const auto type =
         GENERATE(kernels::DType::F32, kernels::DType::F16, kernels::DType::BF16, kernels::DType::Q8_0);
-    const auto kv_type = GENERATE(kernels::DType::F32, kernels::DType::F16);
+    const auto kv_type = GENERATE(kernels::DType::F32, kernels::DType::F16, kernels::DType::Q8_0);
     const bool exact = type == kernels::DType::F32 && kv_type == kernels::DType::F32;
     CAPTURE(type, kv_type);
     SessionOptions options = options_for("streaming", PositionMode::Contiguous);

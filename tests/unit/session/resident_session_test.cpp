@@ -1,5 +1,7 @@
 // A backend that evicts by itself leaves every session as one whose host evicts: the same bits, the same records.
 #include <filesystem>
+#include <stdexcept>
+#include <utility>
 
 #include "engine/policy/registry.h"
 #include "tests/support/catch.h"
@@ -129,6 +131,54 @@ TEST_CASE("a session whose backend evicts is bit for bit the one whose host does
         }
 }
 
+TEST_CASE("a resident session stops within a chunk, and between chunks, as any other", "[resident]")
+{
+    Models models;
+    for (const std::string policy : {"treekv", "h2o", "streaming"}) {
+        CAPTURE(policy);
+        Told told[2];
+        const std::shared_ptr<const Model> of[] = {models.host, models.resident};
+        for (size_t i = 0; i < 2; ++i) {
+            SessionOptions options = options_for(policy);
+            options.stops_within_chunk = true;
+            Session session(of[i], options);
+            session.feed(random_text(100, 3));
+            std::stop_source stop;
+            const auto progress = [&](const Telemetry& t) {
+                if (t.tokens_seen >= 150) stop.request_stop();
+            };
+            CHECK_FALSE(
+                session.feed(random_text(300, 4), {.stop = stop.get_token(), .progress = progress, .loss = {}}));
+            told[i] = live(session);
+        }
+        CHECK(told[0] == told[1]);
+    }
+}
+
+TEST_CASE("what a sink throws loses no token of a resident session", "[resident]")
+{
+    Models models;
+    Session session(models.resident, options_for("treekv")), other(models.resident, options_for("treekv"));
+    for (Session* s : {&session, &other}) {
+        s->feed(random_text(200, 3));
+        say(*s, 10);
+    }
+    bool full = true;
+    session.set_fade_sink([&](std::span<const FadeEvent>) {
+        session.retention(); // from within it is as of that step, and changes nothing
+        if (std::exchange(full, false)) throw std::runtime_error("disk full");
+    });
+    CHECK_THROWS_AS(say(session, 40), std::runtime_error);
+    session.set_fade_sink({});
+    const auto text = random_text(64, 5);
+    const auto seen = static_cast<int32_t>(session.tokens_seen() - other.tokens_seen());
+    say(other, seen);
+    CHECK(session.retention().tokens == other.retention().tokens);
+    session.feed(text);
+    other.feed(text);
+    CHECK(outcome_of(session) == outcome_of(other));
+}
+
 TEST_CASE("a resident session asks its backend once a super-chunk and once a token", "[resident]")
 {
     Models models;
@@ -138,7 +188,7 @@ TEST_CASE("a resident session asks its backend once a super-chunk and once a tok
     session.logits();
     int64_t before = models.use.downloads;
     session.feed(random_text(6 * chunk, 5));
-    CHECK(models.use.downloads - before == 2);
+    CHECK(models.use.downloads - before == 1 + 2); // what the last token dropped, and two super-chunks
     session.logits();
     before = models.use.downloads;
     say(session, 50);
@@ -166,7 +216,8 @@ TEST_CASE("a recording that is of no use any more is made again", "[resident]")
 TEST_CASE("a resident session goes on after a fork, a restore, with pins and with a probe", "[resident]")
 {
     Models models;
-    for (const std::string policy : {"treekv", "h2o", "tova", "snapkv", "scissorhands", "lacache", "quest"}) {
+    for (const std::string policy : {"treekv", "h2o", "tova", "snapkv", "scissorhands", "lacache", "quest",
+                                     "pyramidkv", "h2o:budget=pyramid"}) {
         CAPTURE(policy);
         Session host(models.host, options_for(policy));
         Session resident(models.resident, options_for(policy));
@@ -201,6 +252,7 @@ TEST_CASE("whoever looks on sees the same of a resident session", "[resident]")
     Models models;
     struct Seen {
         std::vector<std::array<int64_t, 3>> steps;
+        std::vector<int32_t> rows;
         std::vector<std::vector<uint32_t>> streams, dropped;
         std::vector<std::vector<double>> sums, counts;
         bool operator==(const Seen&) const = default;
@@ -212,7 +264,7 @@ TEST_CASE("whoever looks on sees the same of a resident session", "[resident]")
         for (size_t i = 0; i < 2; ++i) {
             SessionOptions options = options_for(policy);
             Session session(of[i], options);
-            session.set_observer([&](const Selection& s) {
+            const auto observer = [&](const Selection& s) {
                 seen[i].steps.push_back({s.layer, static_cast<int64_t>(s.step), s.rows});
                 for (const ListState& list : s.lists) {
                     seen[i].streams.emplace_back(list.stream.begin(), list.stream.end());
@@ -220,11 +272,16 @@ TEST_CASE("whoever looks on sees the same of a resident session", "[resident]")
                     seen[i].counts.emplace_back(list.count.begin(), list.count.end());
                 }
                 seen[i].dropped.insert(seen[i].dropped.end(), s.dropped.begin(), s.dropped.end());
-            });
+                seen[i].rows.push_back(s.seen.rows);
+            };
+            session.set_observer(observer);
+            session.set_probe(random_text(5, 6));
             session.feed(random_text(150, 3));
             say(session, 20);
             session.set_observer({});
             say(session, 20);
+            session.set_observer(observer);
+            say(session, 5);
             seen[i].streams.push_back(session.retention().tokens.front());
         }
         CHECK(seen[0] == seen[1]);

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "engine/session/session.h"
+#include "engine/session/session_setup.h"
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
 #include "tests/support/random_model.h"
@@ -515,6 +516,21 @@ TEST_CASE("how a chunk can be stopped changes no bit")
         INFO(policy);
         CHECK(outcome(between) == outcome(within));
     }
+}
+
+TEST_CASE("a super-chunk of a large model is cut to what can be stopped in time, unless the caller says otherwise")
+{
+    ModelConfig large; // 8 billion weights
+    large.layers = 32, large.dim = 4096, large.heads = 32, large.kv_heads = 8, large.head_dim = 128;
+    large.ffn = 14336, large.context = 8192;
+    SessionOptions o = options("treekv", 2048, 512);
+    o.rows_at_once = 4096;
+    CHECK(set_up(o, large, {}).options.rows_at_once == 512);
+    CHECK(set_up(o, large, {}).options.stops_within_chunk == true);
+    o.stops_within_chunk = false;
+    CHECK(set_up(o, large, {}).options.rows_at_once == 4096);
+    o.rows_at_once = 1;
+    CHECK(set_up(o, large, {}).options.rows_at_once == 512);
 }
 
 TEST_CASE("tokens that wait are not forgotten when those after them are cancelled")

@@ -43,7 +43,7 @@ private:
 
 std::shared_ptr<const Model> random_model(Dice& dice, uint32_t seed, int32_t least_heads)
 {
-    const int32_t kv_heads = dice.between(least_heads, 2), head_dim = dice.one_of({8, 16});
+    const int32_t kv_heads = dice.between(least_heads, 2), head_dim = dice.one_of({8, 16, 32, 64});
     const tests::RandomModelShape shape{.layers = dice.between(2, 4),
                                         .dim = 32,
                                         .heads = kv_heads * dice.between(1, 2),
@@ -82,7 +82,7 @@ std::vector<Setting> settings()
 
 const std::vector<TokenId> question = {5, 17, 3, 80, 41, 17, 2};
 
-SessionOptions random_options(Dice& dice, const Setting& setting, bool sampled)
+SessionOptions random_options(Dice& dice, const Setting& setting, bool sampled, int32_t head_dim)
 {
     SessionOptions o;
     o.policy = PolicySpec::parse(setting.policy);
@@ -91,6 +91,7 @@ SessionOptions random_options(Dice& dice, const Setting& setting, bool sampled)
     o.chunk = dice.one_of({8, 16, 24});
     o.positions = dice.one_of({PositionMode::Contiguous, PositionMode::Original});
     o.kv_type = dice.one_of({kernels::DType::F32, kernels::DType::F16, kernels::DType::BF16});
+    if (head_dim % 32 == 0 && dice.between(0, 3) > 0) o.kv_type = kernels::DType::Q8_0;
     if (!sampled) return o;
     o.sampler = {
         .temperature = 0.8, .top_k = 40, .top_p = 0.95, .repeat_penalty = 1.1, .repeat_last = 32, .seed = 7};
@@ -148,7 +149,8 @@ class Scenario {
 public:
     Scenario(const Setting& setting, bool sampled, uint32_t seed)
         : dice_(seed), model_(random_model(dice_, seed, setting.least_heads)),
-          options_(random_options(dice_, setting, sampled)), steered_(setting.steered), text_(random_text(dice_))
+          options_(random_options(dice_, setting, sampled, model_->config().head_dim)), steered_(setting.steered),
+          text_(random_text(dice_))
     {
         const auto session = begun();
         session->feed(text_);

@@ -1,0 +1,100 @@
+#include "kernels/cuda/cuda_streams.h"
+
+#include "kernels/cuda/cuda_error.h"
+
+namespace palimpsest::kernels::cuda {
+namespace {
+
+Owned<cudaStream_t> new_stream()
+{
+    cudaStream_t stream = nullptr;
+    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    return Owned<cudaStream_t>(stream);
+}
+
+Owned<cudaEvent_t> new_event()
+{
+    cudaEvent_t event = nullptr;
+    check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
+    return Owned<cudaEvent_t>(event);
+}
+
+} // namespace
+
+void GiveBack::operator()(cudaStream_t stream) const noexcept
+{
+    if (!device_failed()) cudaStreamDestroy(stream);
+}
+void GiveBack::operator()(cudaEvent_t event) const noexcept
+{
+    if (!device_failed()) cudaEventDestroy(event);
+}
+void GiveBack::operator()(cudaGraph_t graph) const noexcept
+{
+    if (!device_failed()) cudaGraphDestroy(graph);
+}
+void GiveBack::operator()(cudaGraphExec_t exec) const noexcept
+{
+    if (!device_failed()) cudaGraphExecDestroy(exec);
+}
+
+CudaStreams::CudaStreams() : main_(new_stream()), side_(new_stream()), reached_(new_event()) {}
+
+// Thread-local: what other threads do with other backends neither spoils the capture nor is refused.
+void CudaStreams::begin_recording()
+{
+    check(cudaStreamBeginCapture(main_.get(), cudaStreamCaptureModeThreadLocal));
+    recording_ = true;
+}
+
+Owned<cudaGraph_t> CudaStreams::end_recording()
+{
+    const cudaError_t joined = try_to_join();
+    cudaGraph_t captured = nullptr;
+    const cudaError_t ended = cudaStreamEndCapture(main_.get(), &captured);
+    Owned<cudaGraph_t> graph(captured);
+    leave_recording();
+    check(ended);
+    check(joined);
+    return graph;
+}
+
+void CudaStreams::drop_recording() noexcept
+{
+    if (recording_ && !device_failed()) {
+        try_to_join();
+        cudaGraph_t captured = nullptr;
+        cudaStreamEndCapture(main_.get(), &captured);
+        const Owned<cudaGraph_t> graph(captured);
+        cudaGetLastError();
+    }
+    leave_recording();
+}
+
+void CudaStreams::leave_recording()
+{
+    recording_ = aside_ = branched_ = false;
+}
+
+void CudaStreams::turn_aside()
+{
+    if (!recording_) return;
+    check(cudaEventRecord(reached_.get(), main_.get()));
+    check(cudaStreamWaitEvent(side_.get(), reached_.get(), 0));
+    aside_ = branched_ = true;
+}
+
+cudaError_t CudaStreams::try_to_join()
+{
+    if (!branched_) return cudaSuccess;
+    branched_ = false;
+    const cudaError_t recorded = cudaEventRecord(reached_.get(), side_.get());
+    return recorded == cudaSuccess ? cudaStreamWaitEvent(main_.get(), reached_.get(), 0) : recorded;
+}
+
+void CudaStreams::join()
+{
+    check(try_to_join());
+}
+
+} // namespace palimpsest::kernels::cuda

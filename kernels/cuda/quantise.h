@@ -1,0 +1,47 @@
+// Numbers to the bytes and scales of Q8_0, bit for bit as from_f32 of base/dtype.h has it.
+#pragma once
+
+#include "kernels/cuda/kv_list.h"
+
+namespace palimpsest::kernels::cuda {
+
+// Magnitudes are in the order of their bits, NaN above all.
+__device__ inline uint32_t magnitude(float x)
+{
+    return __float_as_uint(x) & 0x7fffffffu;
+}
+
+// Of a block whose largest magnitude has these bits.
+__device__ inline uint16_t block_scale(uint32_t largest)
+{
+    const uint16_t scale = narrow_f16(__fdiv_rn(__uint_as_float(largest), 127.0f));
+    return scale < 0x7c00u ? scale : uint16_t{0x7e00};
+}
+
+// `step`: the block's scale, widened.
+__device__ inline int8_t block_byte(float x, float step)
+{
+    if (!(step > 0)) return 0;
+    return static_cast<int8_t>(__float2int_rn(fminf(fmaxf(__fdiv_rn(x, step), -127.0f), 127.0f)));
+}
+
+// Element `i` of a row. Of Q8_0 a whole warp does this at once, for a block.
+template<DType type>
+__device__ inline void store_element(const KvRow& row, int32_t i, float x)
+{
+    if constexpr (type == DType::Q8_0) {
+        static_assert(scaled_elements == warp_lanes);
+        uint32_t largest = magnitude(x);
+        for (int reach = warp_lanes / 2; reach > 0; reach /= 2) {
+            const uint32_t other = __shfl_xor_sync(all_lanes, largest, reach);
+            largest = largest > other ? largest : other;
+        }
+        const uint16_t scale = block_scale(largest);
+        reinterpret_cast<int8_t*>(row.elements)[i] = block_byte(x, widen_f16(scale));
+        if (i % scaled_elements == 0) reinterpret_cast<uint16_t*>(row.scales)[i / scaled_elements] = scale;
+    } else {
+        store<type>(row.elements, i, x);
+    }
+}
+
+} // namespace palimpsest::kernels::cuda

@@ -1,0 +1,36 @@
+// Elements in device memory, for measurements; copies share them.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "kernels/cuda/cuda_context.h"
+#include "kernels/cuda/cuda_error.h"
+#include "kernels/cuda/device_memory.h"
+
+namespace palimpsest::bench {
+
+template<class T>
+class DeviceArray {
+public:
+    DeviceArray() = default;
+    DeviceArray(kernels::cuda::CudaContext& context, const std::vector<T>& host) : DeviceArray(host.size())
+    {
+        if (host.empty()) return;
+        kernels::cuda::check(cudaMemcpyAsync(data(), host.data(), host.size() * sizeof(T), cudaMemcpyHostToDevice,
+                                             context.stream()));
+        context.finish();
+    }
+    explicit DeviceArray(size_t count)
+        : data_(kernels::cuda::take_device_memory(std::max<size_t>(1, count) * sizeof(T)),
+                kernels::cuda::give_device_memory)
+    {
+    }
+    T* data() const { return static_cast<T*>(data_.get()); }
+
+private:
+    std::shared_ptr<void> data_;
+};
+
+} // namespace palimpsest::bench

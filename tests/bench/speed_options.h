@@ -1,0 +1,40 @@
+// What speed-bench measures.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace palimpsest::bench {
+
+struct SpeedOptions {
+    std::string model, device = "cpu";
+    int threads = 0;
+    int32_t chunk = 512, rows = 4096, decode = 64;
+
+    // speeds
+    std::vector<int32_t> budgets = {2048, 1024, 8192};
+    // Nothing asked of attention; the last rows of a chunk; all rows.
+    std::vector<std::string> policies = {"streaming", "snapkv", "treekv"};
+    int64_t tokens = 16384;
+
+    // stream
+    std::vector<std::string> stream_policies = {"treekv", "treekv-log", "lacache", "streaming"};
+    int64_t stream = 1'000'000, window = 32768;
+    int32_t stream_budget = 2048;
+
+    // depths
+    std::vector<int64_t> depths = {4096, 8192, 16384, 32768, 65536, 131072};
+    std::vector<int32_t> depth_budgets = {2048, 1024, 4096, 0}; // 0: the full cache
+
+    struct Task {
+        std::string name;
+        double seconds = 1e9; // what it has not begun by then is left out
+    };
+    std::vector<Task> tasks = {{"speeds"}};
+
+    // Ends the program with 2 and the usage if the line is wrong.
+    static SpeedOptions parse(int argc, char** argv);
+};
+
+} // namespace palimpsest::bench

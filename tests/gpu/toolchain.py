@@ -1,0 +1,268 @@
+"""Compiles and links what tests/gpu/run needs, without CMake: with g++, nvcc and the carried headers."""
+import concurrent.futures
+import functools
+import glob
+import hashlib
+import os
+import re
+import shutil
+import time
+
+from programs import Command, Failure, ROOT
+
+
+class Toolchain:
+    def __init__(self, options):
+        self.carry = os.path.abspath(options.carry)
+        self.build = os.path.join(ROOT, "build", "gpu")
+        self.bin = os.path.join(self.build, "bin")
+        os.makedirs(self.bin, exist_ok=True)
+        self.cxx = os.environ.get("CXX") or shutil.which("g++")
+        self.nvcc = find_tool("nvcc")
+        self.sanitizer = find_tool("compute-sanitizer", "compute-sanitizer")
+        self.arch = options.arch
+        self.include = os.path.join(self.carry, "include")
+        self.lib = os.path.join(self.carry, "lib")
+
+    def libraries(self):
+        return sorted(glob.glob(self.lib + "/*.so*"))
+
+    def cxx_flags(self):
+        return ["-std=c++20", "-O3", "-DNDEBUG", "-ffp-contract=off", "-fPIC", "-pthread", "-w", "-I" + ROOT,
+                "-isystem", self.include, "-DHWY_SHARED_DEFINE",
+                "-DHWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)",
+                '-DPALIMPSEST_SOURCE_DIR="%s"' % ROOT, '-DPALIMPSEST_BINARY_DIR="%s"' % self.build]
+
+    def nvcc_flags(self):
+        return ["-std=c++20", "-O3", "-DNDEBUG", "-I" + ROOT, "-gencode",
+                "arch=compute_%s,code=sm_%s" % (self.arch, self.arch), "-lineinfo", "--expt-relaxed-constexpr", "-w",
+                "-Xcompiler", "-fPIC,-fvisibility=hidden,-ffp-contract=off"]
+
+    def cuda_include(self):
+        real = os.path.realpath(self.nvcc)
+        for folder in (os.path.join(os.path.dirname(os.path.dirname(real)), "include"), "/usr/local/cuda/include"):
+            if os.path.exists(os.path.join(folder, "cuda_runtime.h")):
+                return folder
+        return "/usr/include"
+
+
+def find_tool(name, folder="bin"):
+    places = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
+    places += sorted(glob.glob("/usr/local/cuda-*"), reverse=True)
+    candidates = [shutil.which(name)]
+    candidates += [os.path.join(place, part, name) for place in places if place for part in ("bin", folder)]
+    return next((path for path in candidates if path and os.access(path, os.X_OK)), None)
+
+
+def sources(*patterns):
+    """Of patterns; those that begin with "!" take out again."""
+    find = lambda pattern: {os.path.relpath(p, ROOT) for p in glob.glob(os.path.join(ROOT, pattern), recursive=True)}
+    found = set().union(*(find(p) for p in patterns if not p.startswith("!")))
+    return sorted(found.difference(*(find(p[1:]) for p in patterns if p.startswith("!"))))
+
+
+class Object:
+    """One source and how it is compiled; skipped where source, headers and flags are those of the last time."""
+
+    def __init__(self, tools, source, for_plugin=False):
+        self.source = source
+        kind = "plugin" if for_plugin else "host"
+        self.path = os.path.join(tools.build, "obj", kind, source.replace("/", "_") + ".o")
+        self.depends = self.path + ".d"
+        self.stamp = self.path + ".stamp"
+        if source.endswith(".cu"):
+            self.words = [tools.nvcc, *tools.nvcc_flags(), "-MD", "-MF", self.depends, "-c", source, "-o", self.path]
+        else:
+            cuda = ["-isystem", tools.cuda_include()] if "kernels/cuda/" in source or "bench/gpu_" in source else []
+            hidden = ["-fvisibility=hidden"] if for_plugin else []
+            # Catch2 and the tests' own loops are not what is measured.
+            quick = ["-O1"] if source.startswith(("tests/unit/", "tests/support/")) else []
+            self.words = [tools.cxx, *tools.cxx_flags(), *quick, *cuda, *hidden, "-MD", "-MF", self.depends, "-c", source, "-o",
+                          self.path]
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        self.why = None
+
+    def weight(self):
+        return os.path.getsize(os.path.join(ROOT, self.source)) + (1 << 20 if self.source.endswith(".cu") else 0)
+
+    def fingerprint(self):
+        try:
+            with open(self.depends) as text:
+                names = text.read().replace("\\\n", " ").split(":", 1)[1].split()
+            digest = hashlib.sha256("\0".join(self.words).encode())
+            for name in names:
+                with open(os.path.join(ROOT, name), "rb") as data:
+                    digest.update(data.read())
+            return digest.hexdigest()
+        except (OSError, IndexError):
+            return None
+
+    def fresh(self):
+        try:
+            with open(self.stamp) as text:
+                return os.path.exists(self.path) and text.read() == self.fingerprint()
+        except OSError:
+            return False
+
+    def make(self, limit):
+        if self.fresh():
+            return None
+        command = Command(self.words, limit)
+        if command.code != 0:
+            self.why = "%s: %s" % (self.source, command.why())
+            return command
+        with open(self.stamp, "w") as out:
+            out.write(self.fingerprint() or "")
+        return command
+
+
+PLUGIN = "libpalimpsest-cuda.so"
+KERNELS = ("kernels/*.cpp", "kernels/base/*.cpp", "kernels/cpu/*.cpp", "kernels/reference/*.cpp")
+DEVICE_FOLDER = "kernels/cuda"
+DEVICE = (DEVICE_FOLDER + "/*.cu", DEVICE_FOLDER + "/*.cpp")
+ENGINE = ("engine/**/*.cpp",)
+LIBRARIES = {"palimpsest-kernels": "kernels", "palimpsest-engine": "engine"}
+BENCHES = {  # name: sources beside the libraries, libraries
+    "gpu-bench": (("tests/bench/gpu_*.cpp",), "cuda"),
+    "random-model": (("tests/bench/random_model_main.cpp", "tests/support/random_model.cpp"), "kernels"),
+    "speed-bench": (("tests/bench/speed_*.cpp", "tests/bench/device_state.cpp"), "engine"),
+    "engine-bench": (("tests/bench/engine_bench.cpp", "tests/bench/ceilings.cpp"), "engine"),
+    "policy-bench": (("tests/bench/policy_bench.cpp", "tests/bench/ceilings.cpp"), "engine"),
+}
+
+
+def calls(function, under="tests"):
+    """Words of every call of a function in a folder's lists of sources, comments left out, each with its folder."""
+    for path in sorted(glob.glob(os.path.join(ROOT, under, "**", "CMakeLists.txt"), recursive=True)):
+        with open(path) as text:
+            plain = re.sub(r"#.*", "", text.read())
+        for words in re.findall(r"\b%s\(([^)]*)\)" % function, plain):
+            yield os.path.relpath(os.path.dirname(path), ROOT), words.split()
+
+
+def in_tree(folder, source):
+    return os.path.normpath(source.replace("${CMAKE_SOURCE_DIR}", ".") if "$" in source else os.path.join(folder, source))
+
+
+def plugin_sources():
+    """Of the backend, and what the plugin has of the folders above it."""
+    words = next(words for _, words in calls("add_library", DEVICE_FOLDER) if words[0] == "palimpsest-cuda")
+    named = [in_tree(DEVICE_FOLDER, word) for word in words[2:] if "$" not in word]
+    return sorted({*sources(*DEVICE), *named})
+
+
+@functools.cache
+def follows_device(source):
+    """Whether a test, or what it includes of the tests, runs on the device that PALIMPSEST_TEST_DEVICE names."""
+    with open(os.path.join(ROOT, source)) as text:
+        found = text.read()
+    headers = re.findall(r'#include "(tests/[^"]+)"', found)
+    return "PALIMPSEST_TEST_DEVICE" in found or any(follows_device(header) for header in headers)
+
+
+def device_tests():
+    """Test programs with cases that run on any device, as the build's own lists of sources have them: a new one joins by
+    including tests/unit/kernels/backends.h."""
+    # A card needs no emulator.
+    helpers = {words[0]: [in_tree(folder, w) for w in words[2:]] for folder, words in calls("add_library")
+               if not folder.endswith("simt")}
+    found = {}
+    for folder, (name, *words) in calls("palimpsest_test"):
+        at = words.index("LIBRARIES")
+        own, libraries = [in_tree(folder, w) for w in words[1:at]], words[at + 1:]
+        own += [source for library in libraries for source in helpers.get(library, [])]
+        if any(follows_device(source) for source in own):
+            needs_engine = any(LIBRARIES.get(library) == "engine" or library in helpers for library in libraries)
+            found[name] = ((*own, "tests/support/main.cpp"), "engine" if needs_engine else "kernels")
+    return found
+
+
+class Build:
+    """Compiles everything that can be compiled, then links every program whose parts are there."""
+
+    def __init__(self, run):
+        self.run, self.tools = run, run.tools
+        self.objects = {}
+        self.programs = {}
+        self.tests = device_tests()
+        self.wanted = {**self.tests, **BENCHES}
+
+    def object(self, source, for_plugin=False):
+        key = (source, for_plugin)
+        if key not in self.objects:
+            self.objects[key] = Object(self.tools, source, for_plugin)
+        return self.objects[key]
+
+    def plan(self):
+        kernels = [self.object(s) for s in sources(*KERNELS)]
+        engine = [self.object(s) for s in sources(*ENGINE)]
+        backend = [self.object(s, True) for s in plugin_sources()] if self.tools.nvcc else []
+        libraries = {"kernels": kernels, "engine": kernels + engine, "cuda": backend}
+        for name, (own, library) in self.wanted.items():
+            found = sources(*own)
+            if not found or (library == "cuda" and not self.tools.nvcc):
+                continue
+            parts = [self.object(s) for s in found]
+            self.programs[name] = (parts + libraries[library], [self.tools.cxx, "-pthread"])
+        if backend:
+            self.programs[PLUGIN] = (backend,
+                                     [self.tools.nvcc, "-shared", "-cudart", "static", "-Xlinker",
+                                      "--version-script=kernels/cuda/plugin.map", "-Xlinker", "-zdefs"])
+
+    def compile(self, end):
+        order = sorted(self.objects.values(), key=lambda o: -o.weight())
+        done = 0
+        with concurrent.futures.ThreadPoolExecutor(self.run.options.jobs) as pool:
+            made = {pool.submit(self.compile_one, o, end): o for o in order}
+            for future in concurrent.futures.as_completed(made):
+                done += 1
+                future.result()
+                if done % 20 == 0:
+                    self.run.report.say("compiled %d of %d" % (done, len(order)))
+
+    def compile_one(self, o, end):
+        left = end - time.monotonic()
+        if left <= 0:
+            o.why = "%s: no time left" % o.source
+            return
+        command = o.make(left)
+        if o.why:
+            self.run.report.say("does not compile: " + o.why)
+            self.run.report.note("compile " + o.source, command.output)
+
+    def link(self, name, end):
+        parts, words = self.programs[name]
+        broken = [o for o in parts if o.why]
+        # A test file that does not compile takes only its own cases along.
+        optional = [o for o in broken if name in self.tests and o.source.endswith("_test.cpp")]
+        if len(broken) > len(optional):
+            return "not linked: " + broken[0].why
+        objects = [o.path for o in parts if o not in optional]
+        target = os.path.join(self.tools.bin, name)
+        libraries = ["-ldl", "-lpthread"] if name == PLUGIN else [*self.tools.libraries(), "-Wl,-rpath," + self.tools.lib, "-ldl"]
+        if self.wanted.get(name, (0, 0))[1] == "cuda":
+            words = [self.tools.nvcc, "-cudart", "static"]
+            libraries = ["-ldl", "-lpthread"]
+        elif os.path.exists(os.path.join(self.tools.lib, "libCatch2.a")) and name in self.tests:
+            libraries.append(os.path.join(self.tools.lib, "libCatch2.a"))
+        command = Command([*words, *objects, *libraries, "-o", target], max(end - time.monotonic(), 20))
+        if command.code == 0:
+            return None
+        self.run.report.note("link " + name, command.output)
+        return command.why()
+
+    def make(self, end):
+        self.plan()
+        self.compile(end)
+        results = {name: self.link(name, end) for name in self.programs}
+        self.run.report.found["build"] = {
+            "programs": {name: why or "built" for name, why in results.items()},
+            "objects": len(self.objects), "not compiled": [o.why for o in self.objects.values() if o.why]}
+        failed = [name for name, why in results.items() if why]
+        missing = [name for name in (*self.wanted, PLUGIN) if name not in self.programs]
+        broken = [o.why for o in self.objects.values() if o.why]
+        if broken and not failed:
+            raise Failure(broken[0])
+        if failed or missing:
+            raise Failure("; ".join(["%s: %s" % (n, results[n]) for n in failed] +
+                                    ["%s: no sources or no compiler for it" % n for n in missing]))

@@ -1,0 +1,242 @@
+// Random plans of every rule, with the statistics and order lists that they are about.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/eviction.h"
+
+namespace palimpsest::kernels::test {
+
+// What scores look like.
+enum class Values : uint8_t {
+    Any,     // hardly any are equal
+    Few,     // of a handful, zeros of both signs among them
+    Same,    // all equal
+    Strange, // infinities and what is not a number in between
+};
+
+struct EvictionSetting {
+    SelectionRule rule;
+    int32_t lists = 3;
+    uint32_t most_size = 300;
+    Values values = Values::Any;
+    bool one_leaves = false; // of every list, where the rule lets it
+    bool after_token = true; // order lists, no ranks that stay
+};
+
+// Host memory that an EvictArgs points to. Beyond what is in use lies poison.
+class EvictionCase {
+public:
+    static constexpr uint32_t poison = 0xdeadbeef;
+    static constexpr double poison_value = -1e300; // the lowest of all scores, if anything reads it
+
+    EvictionCase(const EvictionSetting& with, uint32_t seed) : setting(with), random_(seed)
+    {
+        const auto lists = static_cast<size_t>(setting.lists);
+        plans.resize(lists);
+        stride = setting.most_size + 7;
+        const auto words = lists * static_cast<size_t>(stride);
+        sum.assign(words, poison_value);
+        count.assign(words, 1.0);
+        order.assign(words, poison);
+        dropped.assign(words, poison);
+        kept.assign(words, poison);
+        for (size_t h = 0; h < lists; ++h)
+            make_list(h);
+        std::vector<uint32_t> headers(lists * 8);
+        std::memcpy(headers.data(), plans.data(), headers.size() * sizeof(uint32_t));
+        plan = headers;
+        plan.insert(plan.end(), data_.begin(), data_.end());
+    }
+
+    EvictArgs args()
+    {
+        EvictArgs result;
+        result.kv_heads = setting.lists;
+        result.plan = plan.data();
+        result.rule = setting.rule;
+        for (const ListPlan& list : plans) {
+            result.most_size = std::max<int64_t>(result.most_size, list.size);
+            result.most_leaving = std::max<int64_t>(result.most_leaving, list.leaving);
+        }
+        if (has_statistics()) result.statistics = {sum.data(), count.data(), stride};
+        if (setting.after_token) {
+            result.order = order.data();
+            result.order_stride = stride;
+        } else {
+            result.kept = kept.data();
+            result.kept_stride = stride;
+        }
+        result.dropped = dropped.data();
+        result.dropped_stride = stride;
+        return result;
+    }
+    bool has_statistics() const { return setting.rule.score != ScoreRule::None; }
+
+    EvictionSetting setting;
+    std::vector<ListPlan> plans; // [lists]
+    std::vector<uint32_t> plan;  // these and their data
+    int64_t stride = 0;          // of all that follows
+    std::vector<double> sum, count;
+    std::vector<uint32_t> order, dropped, kept;
+
+private:
+    uint32_t pick(uint32_t low, uint32_t high)
+    {
+        return std::uniform_int_distribution<uint32_t>(low, high)(random_);
+    }
+    bool one_in(uint32_t n) { return pick(1, n) == 1; }
+    uint32_t header_words() const { return static_cast<uint32_t>(setting.lists) * 8; }
+    uint32_t add(const std::vector<uint32_t>& words)
+    {
+        const auto at = static_cast<uint32_t>(data_.size());
+        data_.insert(data_.end(), words.begin(), words.end());
+        return header_words() + at;
+    }
+
+    void make_list(size_t head)
+    {
+        ListPlan& list = plans[head];
+        const SelectionRule& rule = setting.rule;
+        list.size = one_in(3) ? setting.most_size : pick(1, setting.most_size);
+        if (rule.layer_mean) {
+            if (head == 0)
+                plan_list(list);
+            else
+                list = plans[0];
+        } else if (head > 0 && one_in(4)) {
+            list = plans[head - 1]; // points to the same words
+        } else {
+            plan_list(list);
+        }
+        fill_statistics(head);
+        fill_order(head);
+    }
+
+    void plan_list(ListPlan& list)
+    {
+        const bool nothing = one_in(6), given = setting.rule.select == SelectRule::Given || one_in(6);
+        if (nothing) {
+            list.first = list.end = list.data = list.waves = list.wave_ends = poison; // nobody reads it
+        } else if (given) {
+            plan_given(list);
+        } else if (setting.rule.select == SelectRule::Lowest) {
+            plan_lowest(list);
+        } else {
+            plan_tiles(list);
+        }
+    }
+
+    uint32_t some_of(uint32_t most)
+    {
+        if (setting.one_leaves || one_in(4)) return 1;
+        if (one_in(8)) return most;
+        return one_in(2) ? pick(1, std::min(most, 9u)) : pick(1, most);
+    }
+
+    void plan_given(ListPlan& list)
+    {
+        std::vector<uint32_t> ranks(list.size);
+        std::iota(ranks.begin(), ranks.end(), 0u);
+        std::shuffle(ranks.begin(), ranks.end(), random_);
+        ranks.resize(some_of(list.size));
+        std::sort(ranks.begin(), ranks.end());
+        list.leaving = static_cast<uint32_t>(ranks.size());
+        list.data = add(ranks);
+        list.given = setting.rule.select == SelectRule::Given ? 0 : 1;
+    }
+
+    void plan_lowest(ListPlan& list)
+    {
+        list.first = one_in(2) ? 0 : pick(0, list.size - 1);
+        list.end = one_in(2) ? list.size : pick(list.first + 1, list.size);
+        list.leaving = some_of(list.end - list.first);
+    }
+
+    // Wave after wave: neighbours among the places that are still there meet.
+    void plan_tiles(ListPlan& list)
+    {
+        const SelectionRule& rule = setting.rule;
+        const auto tile = static_cast<uint32_t>(rule.tile), unit = static_cast<uint32_t>(rule.unit);
+        const auto stays = static_cast<uint32_t>(rule.kept);
+        if (list.size < tile * unit) list.size = std::min(tile * unit + pick(0, 40), setting.most_size);
+        list.first = pick(0, std::min(list.size - tile * unit, 9u));
+        std::vector<uint32_t> places((list.size - list.first) / unit), tiles, ends;
+        std::iota(places.begin(), places.end(), 0u);
+        const uint32_t waves = setting.one_leaves ? 1 : pick(1, 5);
+        for (uint32_t wave = 0; wave < waves && places.size() >= tile; ++wave) {
+            std::vector<uint32_t> left;
+            const uint32_t rarity = pick(1, 4);
+            for (size_t at = 0; at < places.size();) {
+                const bool enough = setting.one_leaves && !tiles.empty();
+                if (enough || at + tile > places.size() || (rarity > 1 && !one_in(rarity))) {
+                    left.push_back(places[at++]);
+                    continue;
+                }
+                const auto begin = places.begin() + static_cast<std::ptrdiff_t>(at);
+                tiles.insert(tiles.end(), begin, begin + tile);
+                left.insert(left.end(), begin, begin + stays);
+                at += tile;
+            }
+            places = left;
+            ends.push_back(static_cast<uint32_t>(tiles.size()) / tile);
+        }
+        list.leaving = static_cast<uint32_t>(tiles.size()) / tile * (tile - stays) * unit;
+        if (list.leaving == 0) return;
+        list.data = add(tiles);
+        list.waves = static_cast<uint32_t>(ends.size());
+        list.wave_ends = add(ends);
+    }
+
+    double some_sum()
+    {
+        constexpr double few[] = {0.0, -0.0, 0.5, 1.0, -1.0};
+        constexpr double infinity = std::numeric_limits<double>::infinity();
+        switch (setting.values) {
+        case Values::Any:
+            return std::ldexp(std::normal_distribution<double>()(random_), static_cast<int>(pick(0, 8)));
+        case Values::Few:
+            return few[pick(0, 4)];
+        case Values::Same:
+            return 0.25;
+        case Values::Strange:
+            break;
+        }
+        if (one_in(6)) return std::numeric_limits<double>::quiet_NaN();
+        return one_in(6) ? (one_in(2) ? infinity : -infinity) : few[pick(0, 4)];
+    }
+
+    double some_count()
+    {
+        if (setting.values == Values::Any) return std::uniform_real_distribution<double>(0.5, 900.0)(random_);
+        if (setting.values == Values::Strange && one_in(6)) return 0;
+        return setting.values == Values::Same ? 3 : static_cast<double>(pick(1, 2));
+    }
+
+    void fill_statistics(size_t head)
+    {
+        for (size_t rank = 0; rank < plans[head].size; ++rank) {
+            sum[head * static_cast<size_t>(stride) + rank] = some_sum();
+            count[head * static_cast<size_t>(stride) + rank] = some_count();
+        }
+    }
+
+    void fill_order(size_t head)
+    {
+        const auto begin = order.begin() + static_cast<std::ptrdiff_t>(head) * stride;
+        std::iota(begin, begin + stride, 0u);
+        std::shuffle(begin, begin + stride, random_);
+    }
+
+    std::mt19937 random_;
+    std::vector<uint32_t> data_;
+};
+
+} // namespace palimpsest::kernels::test

@@ -1,0 +1,132 @@
+// The branch of a recording: beside what follows it, behind what came before, and in order where nothing records.
+
+#include <cuda_runtime.h>
+
+#include <functional>
+#include <vector>
+
+#include "kernels/cuda/cuda_graph.h"
+#include "kernels/cuda/device.h"
+#include "kernels/cuda/device_memory.h"
+#include "tests/support/catch.h"
+
+namespace palimpsest::kernels::cuda {
+namespace {
+
+// Appends what it is given to a list of words: list[0] counts them.
+__global__ void append(uint32_t* list, uint32_t word)
+{
+    if (threadIdx.x != 0) return;
+    list[1 + list[0]] = word;
+    ++list[0];
+}
+
+class Words {
+public:
+    explicit Words(CudaContext& context)
+        : context_(context), data_(static_cast<uint32_t*>(take_device_memory(bytes)))
+    {
+        clear();
+    }
+    Words(const Words&) = delete;
+    Words& operator=(const Words&) = delete;
+    ~Words() { give_device_memory(data_); }
+
+    void add(uint32_t word) const { launch(context_, {dim3(1), dim3(32)}, append, data_, word); }
+    void clear() const { check(cudaMemset(data_, 0, bytes)); }
+    std::vector<uint32_t> all() const { return {data_ + 1, data_ + 1 + data_[0]}; }
+
+private:
+    static constexpr size_t bytes = 256;
+    CudaContext& context_;
+    uint32_t* data_;
+};
+
+using List = std::vector<uint32_t>;
+
+// What a recording leaves, in order and with branches as late as they may be.
+std::vector<List> replayed(CudaContext& context, const Words& words, const std::function<void()>& operations)
+{
+    words.clear();
+    const auto recording = record(operations, context);
+    CHECK(words.all().empty());
+    std::vector<List> lists;
+    for (const simt::Order order : {simt::Order::Ascending, simt::Order::Descending}) {
+        simt::set_order(order);
+        words.clear();
+        REQUIRE(replay(*recording, context));
+        lists.push_back(words.all());
+    }
+    simt::set_order(simt::Order::Ascending);
+    return lists;
+}
+
+TEST_CASE("work aside may come later than what follows, but not before what it stands behind")
+{
+    CudaContext context(0);
+    const Words words(context);
+    const auto step = [&](uint32_t first) {
+        words.add(first);
+        {
+            const auto aside = context.aside();
+            words.add(first + 1);
+            words.add(first + 2);
+        }
+        words.add(first + 3);
+    };
+    CHECK(replayed(context, words, [&] {
+              step(10);
+              step(20);
+          }) == std::vector<List>{{10, 11, 12, 13, 20, 21, 22, 23}, {10, 13, 20, 23, 11, 12, 21, 22}});
+    CHECK(replayed(context, words, [&] {
+              step(10);
+              context.wait_for_aside();
+              step(20);
+          }) == std::vector<List>{{10, 11, 12, 13, 20, 21, 22, 23}, {10, 13, 11, 12, 20, 23, 21, 22}});
+
+    words.clear();
+    step(10);
+    context.wait_for_aside();
+    CHECK(words.all() == List{10, 11, 12, 13});
+}
+
+TEST_CASE("a recording that ends aside, or in an exception there, leaves the streams free")
+{
+    CudaContext context(0);
+    const Words words(context);
+    CHECK(replayed(context, words, [&] {
+              words.add(1);
+              const auto aside = context.aside();
+              words.add(2);
+          }) == std::vector<List>{{1, 2}, {1, 2}});
+    words.clear();
+    const auto fails = [&] {
+        const auto aside = context.aside();
+        words.add(3);
+        throw 17;
+    };
+    CHECK_THROWS_AS(record(fails, context), int);
+    const auto synchronises = [&] {
+        const auto aside = context.aside();
+        words.add(4);
+        check(cudaStreamSynchronize(context.stream()));
+    };
+    CHECK_THROWS_WITH(record(synchronises, context), Catch::Contains("PAL-GPU-04"));
+    const auto takes_memory = [&] {
+        words.add(5);
+        void* data = nullptr;
+        cudaMalloc(&data, 16);
+    };
+    CHECK_THROWS_WITH(record(takes_memory, context), Catch::Contains("PAL-GPU-04"));
+    CHECK(words.all().empty());
+    words.add(6);
+    {
+        const auto aside = context.aside();
+        words.add(7);
+    }
+    context.finish();
+    CHECK(words.all() == List{6, 7});
+}
+
+} // namespace
+} // namespace palimpsest::kernels::cuda
