@@ -104,21 +104,41 @@ class LostDeviceTest(DeviceTest):
         result = self.on_device(*command, fail_after=2000)
         self.assertEqual(result.stdout, cpu.stdout)
         self.assertEqual(result.stderr.count(b"PAL-GPU-03"), 1)
-        refused = self.on_device("summarize", "-", *SMALL, fail_after=2000, stdin=open(self.book, "rb").read(), status=4)
+        with open(self.book, "rb") as book:
+            refused = self.on_device("summarize", "-", *SMALL, fail_after=2000, stdin=book.read(), status=4)
         self.assertIn(b"[PAL-GPU-03]", refused.stderr)  # what was piped in is gone
 
 
 class SmallDeviceTest(DeviceTest):
     def test_what_does_not_fit_is_refused_with_what_would(self):
-        read = lambda *more: ["read", self.book, "--session", "s", "--model", MODEL, "--chunk", "16", "--json", *more]
-        refused = self.on_device(*read("--budget", "200"), free=600000, status=4)
-        error = json.loads(refused.stderr.splitlines()[-1])
-        self.assertEqual(error["code"], "PAL-MEM-02")
-        self.assertIn("--budget", error["hint"])
-        budget = error["hint"].split("--budget ")[1].split()[0]
-        self.on_device(*read("--budget", budget), free=600000)
-        hopeless = self.on_device(*read("--budget", "200"), free=1000, status=4)
-        self.assertIn("--device cpu", json.loads(hopeless.stderr.splitlines()[-1])["hint"])
+        short = self.file("short.txt", text(400, 8))
+
+        def look(budget, free, status):
+            return self.on_device("inspect", short, "--model", MODEL, "--chunk", "16", "--kv-type", "f32", "--json",
+                                  "--budget", str(budget), free=free, status=status)
+
+        def fits(free):
+            try:
+                look(200, free, 0)
+                return True
+            except AssertionError:
+                return False
+
+        error = lambda refused: json.loads(refused.stderr.splitlines()[-1])
+        hopeless = error(look(200, 1000, 4))
+        self.assertEqual((hopeless["code"], hopeless["file"]), ("PAL-MEM-02", "cuda:0"))
+        self.assertEqual(hopeless["hint"], "give a smaller model, or --device cpu")
+        too_little, enough = 1000, 1 << 30
+        while enough - too_little > 1000:
+            middle = (enough + too_little) // 2
+            too_little, enough = (too_little, middle) if fits(middle) else (middle, enough)
+        free = enough - 20000
+        refused = error(look(200, free, 4))
+        self.assertEqual(refused["code"], "PAL-MEM-02")
+        budget = int(refused["hint"].split("give --budget ")[1].split()[0])
+        self.assertLess(budget, 200)
+        self.assertGreater(budget, 100)
+        look(budget, free, 0)
 
 
 if __name__ == "__main__":
