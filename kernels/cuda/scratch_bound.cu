@@ -37,6 +37,7 @@ public:
         decode();
         moves();
         if (work_.evicts) eviction();
+        if (work_.evicts) best_logits();
         return sizes_;
     }
 
@@ -139,6 +140,17 @@ private:
         const int64_t bit_words = (work_.ranks + word_bits - 1) / word_bits;
         need(ScratchUse::EvictionScores, lists_ * work_.ranks * key_bytes);
         need(ScratchUse::EvictionRanks, lists_ * (2 * bit_words + work_.ranks) * 4);
+    }
+
+    void best_logits()
+    {
+        constexpr int64_t tile = 2048, key_bytes = 8;
+        int64_t most = 0; // the output matrix is the highest
+        for (const HostMatrix& weight : work_.weights)
+            most = std::max(most, weight.rows);
+        const int64_t tiles = (most + tile - 1) / tile;
+        need(ScratchUse::BestLogits,
+             tiles * BestLogitsArgs::most * key_bytes + up_to_multiple(tiles * 4, key_bytes));
     }
 
     const WorkBounds& work_;

@@ -218,6 +218,7 @@ void stop_failing()
 {
     device().failure.reset();
     device().last = cudaSuccess;
+    forget_captures();
 }
 
 uint64_t calls()
