@@ -76,6 +76,7 @@ private:
         AttendArgs args;
         args.shape = work_.heads;
         args.pool.type = work_.pool;
+        args.staging.type = staging_type(work_.pool, DType::F16);
         const int64_t element = suits_tensor_cores(args, context_) ? 2 : 4;
         need(ScratchUse::RotatedKeys, lists_ * (query_stride_ + key_stride_) * work_.heads.head_dim * element);
         need(ScratchUse::Scores, lists_ * query_stride_ * 4);
