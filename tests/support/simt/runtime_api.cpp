@@ -220,6 +220,7 @@ void stop_failing()
 {
     device().failure.reset();
     device().last = cudaSuccess;
+    forget_captures();
 }
 
 uint64_t calls()

@@ -99,6 +99,11 @@ cudaError_t refuse_capture_of(cudaStream_t stream, cudaError_t why)
     return remember(why);
 }
 
+void forget_captures()
+{
+    ongoing().clear();
+}
+
 cudaError_t refuse_any_capture()
 {
     bool refused = false;

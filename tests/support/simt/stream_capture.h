@@ -31,6 +31,7 @@ bool is_captured(cudaStream_t stream);
 cudaError_t refuse_capture_of(cudaStream_t stream, cudaError_t why = cudaErrorStreamCaptureUnsupported);
 // A call that spoils every capture unless it was begun as relaxed: memory, and waiting for the device.
 cudaError_t refuse_any_capture();
+void forget_captures(); // a new process has none
 
 } // namespace simt
 
