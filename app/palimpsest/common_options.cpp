@@ -214,7 +214,7 @@ void add_cache_options(CLI::App& command, CommonOptions& o)
     add(command, o, "chunk", o.chunk, "tokens per prefill chunk", CLI::Range(1, 1 << 20));
     add(command, o, "positions", o.positions, "auto, contiguous or original");
     add(command, o, "kv-type", o.kv_type,
-        "auto, f32, f16, bf16 or q8: 8 bits and a scale per 32 numbers, half of f16");
+        "auto, f32, f16, bf16 or q8: 8 bits and a scale per 32 numbers, about half of f16");
     command
         .add_option("--pin", o.pins, "never evict these tokens (0-99,150) or this passage of the text (repeatable)")
         ->allow_extra_args(false);

@@ -50,9 +50,9 @@ Transformer::Transformer(const Model& model, const TransformerShape& shape)
     logits_ = kernels::Buffer(
         backend, static_cast<size_t>(std::min<int64_t>(logit_rows, shape.max_rows) * c.vocabulary) * sizeof(float));
     if (shape.resident) {
-        constexpr int64_t words_of_list = 16; // a list's part of a plan in which one token leaves
+        const int64_t words_of_list = 16 + 3 * int64_t{shape.token_leaving}; // of a plan, at most
         inputs_.reserve(words_of_list * shape_.kv_heads, backend);
-        token_.fit(1, backend);
+        token_.fit(shape.token_leaving, backend);
     }
     if (!shape.retrieval) return;
     const int64_t layers = std::max(0, c.layers - shape.retrieval->skip_layers);

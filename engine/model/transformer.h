@@ -54,6 +54,7 @@ struct TransformerShape {
     int32_t max_rows = 1;        // of one super-chunk, probes included
     int32_t max_ranks = 1;       // longest list, chunk and probe
     bool resident = false;       // the cache is
+    int32_t token_leaving = 1;   // a resident list's ranks that leave after a token
     bool layers_first = false;   // prefill runs chunk by chunk through all layers before anything is evicted
     bool couples_layers = false; // so does decoding
     SignalNeeds signals{};

@@ -20,6 +20,7 @@ public:
     bool plans() const override { return true; }
     kernels::SelectionRule rule() const override;
     void plan(int32_t layer, std::span<const ListCut> heads, EvictionPlan& plan) override;
+    uint32_t leaving_at_once() const override { return unit_; }
     void save(StateWriter& out) const override { pairs_.save(out); }
     void load(StateReader& in) override { pairs_.load(in); }
     std::unique_ptr<Selection> clone() const override { return std::make_unique<BlockPairs>(*this); }

@@ -46,6 +46,7 @@ public:
                 std::vector<std::vector<uint32_t>>& dropped) override;
     bool plans() const override;
     kernels::SelectionRule selection_rule() const override;
+    int32_t leaving_at_once() const override;
     void plan(int32_t layer, std::span<const uint32_t> sizes, EvictionPlan& plan) override;
     std::span<const std::vector<Merge>> merges() const override { return merges_; }
     bool waits_for_end() const override { return schedule_.once && !ended_; }

@@ -127,6 +127,8 @@ public:
     // nothing is observed and nothing merges. `sizes`: [kv_heads], with the step's own tokens.
     virtual bool plans() const { return false; }
     virtual kernels::SelectionRule selection_rule() const { return {}; }
+    // The most tokens that leave a list after a generated token, once it is within its budget.
+    virtual int32_t leaving_at_once() const { return 1; }
     virtual void plan(int32_t /*layer*/, std::span<const uint32_t> /*sizes*/, EvictionPlan& /*plan*/) {}
     // What to average before the entries of the last select leave: per head, or empty.
     virtual std::span<const std::vector<Merge>> merges() const { return {}; }

@@ -46,6 +46,8 @@ public:
     virtual bool reads_shaped() const { return false; }
     // True if lists of equal length and slots always lose equally many.
     virtual bool heads_alike() const { return true; }
+    // A list gives up at most this many entries for one that came.
+    virtual uint32_t leaving_at_once() const { return 1; }
     // True if select of a layer needs that of the layer below first.
     virtual bool couples_layers() const { return false; }
 

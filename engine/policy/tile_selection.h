@@ -26,6 +26,7 @@ public:
     bool plans() const override { return true; }
     kernels::SelectionRule rule() const override;
     void plan(int32_t layer, std::span<const ListCut> heads, EvictionPlan& plan) override;
+    uint32_t leaving_at_once() const override { return walk_->tile_size(); } // at most
     void save(StateWriter& out) const override { walk_->save(out); }
     void load(StateReader& in) override { walk_->load(in); }
     std::unique_ptr<Selection> clone() const override;

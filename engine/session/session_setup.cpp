@@ -238,6 +238,7 @@ TransformerShape transformer_shape(const CacheShape& cache, const SessionOptions
             .max_rows = options.rows_at_once + chunks * probe_rows,
             .max_ranks = longest + cache.staged_rows,
             .resident = cache.resident,
+            .token_leaving = policy.leaving_at_once(),
             .layers_first = cache.stage_every_layer,
             .couples_layers = policy.couples_layers(),
             .signals = policy.signals(),

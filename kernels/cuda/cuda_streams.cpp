@@ -54,8 +54,8 @@ Owned<cudaGraph_t> CudaStreams::end_recording()
     const cudaError_t ended = cudaStreamEndCapture(main_.get(), &captured);
     Owned<cudaGraph_t> graph(captured);
     leave_recording();
+    check(joined); // first: a capture that is not joined does not end well either
     check(ended);
-    check(joined);
     return graph;
 }
 

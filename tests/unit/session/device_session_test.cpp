@@ -460,6 +460,7 @@ TEST_CASE("whichever call the device fails at, it is one error, and what is left
             use(Model::load(path, open_emulated_cuda(90)));
             CHECK(n + 20 > calls); // that gives things back need not succeed
         } catch (const Error& error) {
+            INFO(error.what());
             CHECK(error.kind() == ErrorKind::Resources);
             CHECK(error.code() == "PAL-GPU-03");
         }
