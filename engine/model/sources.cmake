@@ -24,4 +24,5 @@ set(MODEL_SOURCES
     model/token_outputs.cpp
     model/spm_model_check.cpp
     model/strict_json.cpp
-    model/transformer.cpp)
+    model/transformer.cpp
+    model/transformer_token.cpp)

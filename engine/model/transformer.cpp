@@ -1,7 +1,6 @@
 #include "engine/model/transformer.h"
 
 #include <algorithm>
-#include <bit>
 #include <cassert>
 #include <numeric>
 
@@ -147,93 +146,6 @@ void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerSte
         finish_layer(l);
     }
     if (made_for_.couples_layers) end_layers(1, cache, step);
-}
-
-void Transformer::decode_resident(TokenId token, uint64_t index, KvCache& cache, LayerStep& step)
-{
-    kernels::Backend& backend = model_->backend();
-    const auto plans = step.plans();
-    if (fit_token(plans, cache)) {
-        recording_.reset();
-        warm_ = false;
-    }
-    inputs_.send(token, cache.used(), plans, backend);
-    const auto queue = [&] { queue_token(cache, step); };
-    if (!recording_ && warm_) recording_ = backend.record(queue);
-    if (!recording_ || !backend.replay(*recording_)) {
-        recording_.reset();
-        queue();
-        warm_ = true;
-    }
-    const bool drops = std::any_of(plans.begin(), plans.end(), [](const auto& p) { return p.anything_leaves(); });
-    token_.queued(drops);
-    for (int32_t l = 0; l < model_->config().layers; ++l) {
-        const int64_t before = cache.used(l, 0);
-        cache.append(l, static_cast<uint32_t>(index), 1);
-        step.queued(l, drops ? token_.stride() : 0);
-        bound_new_pages(l, before, cache);
-    }
-}
-
-// Room for lists and plans of this token, in steps, so that what was recorded lasts. True: there was none.
-bool Transformer::fit_token(std::span<const EvictionPlan> plans, const KvCache& cache)
-{
-    bool moved = inputs_.fit(plans, model_->backend());
-    int64_t leaving = 1;
-    for (const EvictionPlan& plan : plans)
-        leaving = std::max(leaving, plan.most_leaving());
-    moved |= token_.fit(leaving, model_->backend());
-    constexpr int32_t fewest_ranks = 1024;
-    const int32_t longest = *std::max_element(cache.used().begin(), cache.used().end());
-    if (token_ranks_.empty() || longest + 1 > token_ranks_.front()) {
-        const int64_t ranks = std::bit_ceil(static_cast<uint32_t>(std::max(longest + 1, fewest_ranks)));
-        token_ranks_.assign(static_cast<size_t>(shape_.kv_heads),
-                            static_cast<int32_t>(std::min<int64_t>(ranks, made_for_.max_ranks)));
-        moved = true;
-    }
-    return moved;
-}
-
-void Transformer::queue_token(KvCache& cache, LayerStep& step)
-{
-    const ModelConfig& c = model_->config();
-    kernels::Backend& backend = model_->backend();
-    backend.embed({.table = &model_->embedding(), .ids = {}, .resident_id = inputs_.id(), .y = x_.data<float>()});
-    for (int32_t l = 0; l < c.layers; ++l) {
-        project_qkv(l);
-        const kernels::SignalRequest seen = signals_.request(l, token_ranks_.front(), 1);
-        kernels::KvLists lists = cache.lists(l);
-        lists.used = token_ranks_.data();
-        lists.resident_used = inputs_.used(l);
-        backend.decode_attend({.shape = shape_,
-                               .qkv = qkv_.data<float>(),
-                               .pool = cache.pool(),
-                               .lists = lists,
-                               .rotation = rotation(0),
-                               .out = heads_.data<float>(),
-                               .signals = seen,
-                               .retrieval = retrieval_of(l)});
-        step.queue(l, seen, inputs_.plan(l), token_.dropped(int64_t{l} * shape_.kv_heads), token_.stride());
-        finish_layer(l);
-    }
-    backend.linear({.x = x_.data<float>(),
-                    .rows = 1,
-                    .norm = {model_->output_norm(), c.rms_epsilon},
-                    .weight = &model_->output(),
-                    .y = token_.logits(),
-                    .phase = kernels::Phase::Decode});
-    backend.best_logits(token_.best_args());
-}
-
-void Transformer::deliver(KvCache& cache)
-{
-    if (token_.awaits_delivery()) cache.deliver(token_.read_dropped(model_->backend()));
-}
-
-Transformer::BestLogits Transformer::best_logits()
-{
-    const auto best = token_.read_best(model_->backend());
-    return {best, token_.best_ids(), token_.first_bad()};
 }
 
 kernels::SignalRequest Transformer::attend_chunk(int32_t layer, const Chunk& chunk, uint64_t first, KvCache& cache)

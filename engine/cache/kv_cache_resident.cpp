@@ -1,0 +1,136 @@
+// The part of a cache whose backend evicts by itself.
+#include <algorithm>
+#include <cassert>
+
+#include "engine/cache/kv_cache.h"
+#include "engine/policy/accumulator.h"
+
+namespace palimpsest::engine {
+
+void KvCache::lengths(int32_t layer, std::vector<uint32_t>& sizes) const
+{
+    sizes.clear();
+    for (int32_t h = 0; h < shape_.heads.kv_heads; ++h)
+        sizes.push_back(static_cast<uint32_t>(used(layer, h) + appended_[static_cast<size_t>(layer)]));
+}
+
+kernels::AccumulateArgs KvCache::accumulation(int32_t layer, int32_t rows, int32_t probe_rows,
+                                              const kernels::SignalRequest& seen) const
+{
+    return {.kv_heads = shape_.heads.kv_heads,
+            .plan = plan_,
+            .most_size = kept_stride_,
+            .columns = seen.low_counts ? seen.low_counts : seen.sums,
+            .column_stride = seen.stride,
+            .divisor = seen.low_counts ? 1 : shape_.heads.group(),
+            .rows = rows,
+            .probe_rows = probe_rows,
+            .counted = std::min(rows, seen.rows),
+            .kept = fading(seen.rows, rows),
+            .statistics = resident_->statistics(layer)};
+}
+
+kernels::EvictArgs KvCache::eviction(int32_t layer, kernels::Phase phase) const
+{
+    kernels::EvictArgs args;
+    args.kv_heads = shape_.heads.kv_heads;
+    args.most_size = kept_stride_;
+    args.statistics = resident_->statistics(layer);
+    if (phase == kernels::Phase::Decode) {
+        args.order = order_.data<uint32_t>() + static_cast<int64_t>(index(layer, 0)) * order_stride();
+        args.order_stride = order_stride();
+    } else {
+        args.kept = resident_->kept();
+        args.kept_stride = kept_stride_;
+    }
+    return args;
+}
+
+void KvCache::send(const EvictionPlan& plan)
+{
+    plan_ = resident_->send(plan);
+}
+
+void KvCache::accumulate_resident(int32_t layer, int32_t probe_rows, const kernels::SignalRequest& seen)
+{
+    if (seen.rows == 0) return;
+    const int32_t rows = appended_[static_cast<size_t>(layer)] + probe_rows;
+    backend_->accumulate(accumulation(layer, rows, probe_rows, seen));
+}
+
+void KvCache::evict_resident(int32_t layer, kernels::Phase phase, uint64_t step, const EvictionPlan& plan,
+                             const kernels::SelectionRule& rule)
+{
+    const int64_t most = plan.most_leaving(), stride = std::max<int64_t>(most, 1);
+    if (!resident_->has_room(stride)) settle();
+    kernels::EvictArgs args = eviction(layer, phase);
+    args.plan = plan_;
+    args.most_leaving = most;
+    args.rule = rule;
+    args.dropped = resident_->room(stride);
+    args.dropped_stride = stride;
+    backend_->evict(args);
+    if (phase == kernels::Phase::Prefill) compact_resident(layer, plan);
+    const int32_t rows = appended_[static_cast<size_t>(layer)];
+    resident_->log({.layer = layer, .rows = rows, .first = chunk_first_, .step = step}, plan, stride);
+    account(layer, phase, plan);
+}
+
+void KvCache::compact_resident(int32_t layer, const EvictionPlan& plan)
+{
+    for (size_t h = 0; h < plan.lists(); ++h)
+        counts_[h] = static_cast<int32_t>(plan.list(h).size - plan.list(h).leaving);
+    backend_->compact({.shape = shape_.heads,
+                       .pool = pool(),
+                       .lists = lists(layer),
+                       .staging = staging(layer),
+                       .kept = nullptr,
+                       .kept_stride = kept_stride_,
+                       .kept_count = counts_.data(),
+                       .resident_kept = resident_->kept()});
+}
+
+void KvCache::log_token(int32_t layer, uint64_t step, const EvictionPlan& plan, int64_t stride)
+{
+    resident_->log_token({.layer = layer, .rows = 1, .first = chunk_first_, .step = step}, plan, stride);
+    account(layer, kernels::Phase::Decode, plan);
+}
+
+void KvCache::account(int32_t layer, kernels::Phase phase, const EvictionPlan& plan)
+{
+    for (int32_t h = 0; h < shape_.heads.kv_heads; ++h) {
+        const kernels::ListPlan& list = plan.list(static_cast<size_t>(h));
+        const size_t i = index(layer, h);
+        used_[i] = static_cast<int32_t>(list.size - list.leaving);
+        assert(used_[i] <= capacity(layer, h));
+        if (phase == kernels::Phase::Prefill) touched_[i] = used_[i];
+    }
+    appended_[static_cast<size_t>(layer)] = 0;
+    if (phase == kernels::Phase::Prefill || !plan.anything_leaves()) return;
+    scattered_ = true;
+    displaced_[static_cast<size_t>(layer)] += static_cast<int32_t>(plan.most_leaving());
+}
+
+void KvCache::settle()
+{
+    if (resident_) resident_->settle(lists_, settle_sink_);
+}
+
+TokenList KvCache::tokens(int32_t layer, int32_t head) const
+{
+    assert(!resident_ || resident_->settled());
+    TokenList copy = list(layer, head);
+    if (resident_) resident_->read_statistics(layer, head, copy.size(), copy);
+    return copy;
+}
+
+TokenList KvCache::appended_tokens(int32_t layer, int32_t head) const
+{
+    assert(resident_->settled());
+    TokenList copy = list(layer, head);
+    copy.append(chunk_first_, appended_[static_cast<size_t>(layer)], false);
+    resident_->read_statistics(layer, head, copy.size(), copy);
+    return copy;
+}
+
+} // namespace palimpsest::engine
