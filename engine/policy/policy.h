@@ -115,7 +115,7 @@ public:
     virtual std::optional<Retrieval> retrieval() const { return std::nullopt; }
 
     // Once per layer and chunk, before select; for a policy that couples layers all of them come before the first
-    // select, otherwise in any order among layers.
+    // select, otherwise in any order among layers. What `heads` point to must be there until then.
     virtual void observe(int32_t layer, std::span<const ListState> heads, const LayerObservation& seen) = 0;
     // The ranks that leave each head's list of this layer, ascending; `dropped` has one vector per head and is
     // overwritten. Called once per layer and chunk, in stream order within a layer, and with ascending layers if

@@ -101,9 +101,12 @@ void LeadingPolicy::observe(int32_t layer, std::span<const ListState> heads, con
 {
     policy_->observe(layer, heads, seen);
     uint64_t seed = 77 * decisions_.of[static_cast<size_t>(layer)].size();
+    auto& shown = shown_[layer]; // until select: a policy that couples layers goes on looking at it
+    shown.clear();
     for (const auto& shadow : shadows_) {
-        Off off(heads, ++seed);
-        shadow->observe(layer, off.lists(), off.of(seen));
+        const auto off = std::make_shared<Off>(heads, ++seed);
+        shown.push_back(off);
+        shadow->observe(layer, off->lists(), off->of(seen));
     }
 }
 

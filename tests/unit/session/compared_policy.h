@@ -74,6 +74,7 @@ public:
 private:
     Decisions& decisions_;
     std::vector<std::unique_ptr<engine::Policy>> shadows_;
+    std::map<int32_t, std::vector<std::shared_ptr<const void>>> shown_; // by layer: what the shadows observed
 };
 
 // Checks that it is shown the same and decides the same as the one that led, up to its first close decision.
