@@ -60,14 +60,7 @@ std::vector<std::string> policies_and_settings()
         "cake:schedule=every:9",        "snapkv:schedule=once",      "twilight:page=4,skip_layers=1"};
     for (const PolicyInfo& info : policies())
         all.push_back(info.name);
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    std::vector<std::string> some; // the emulator under a sanitizer is slow
-    for (size_t i = 0; i < all.size(); i += 3)
-        some.push_back(all[i]);
-    return some;
-#else
     return all;
-#endif
 }
 
 double largest_difference(const std::vector<float>& a, const std::vector<float>& b)
