@@ -1,5 +1,6 @@
 #include "storage/conversations.h"
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 
@@ -177,6 +178,14 @@ void Conversations::rename(int64_t session, const std::string& name)
     });
 }
 
+void Conversations::set_options(int64_t session, const std::string& options)
+{
+    auto update = db_.statement("UPDATE sessions SET options = ? WHERE id = ?");
+    update.bind(1, options);
+    update.bind(2, session);
+    update.exec();
+}
+
 void Conversations::touch(int64_t session)
 {
     db_.guarded([&] {
@@ -217,7 +226,7 @@ bool Conversations::discard(int64_t session)
     return gone;
 }
 
-int64_t Conversations::fork(int64_t session, const std::string& name)
+int64_t Conversations::fork(int64_t session, const std::string& name, std::optional<int64_t> before)
 {
     int64_t id = 0;
     db_.transaction([&] {
@@ -238,25 +247,35 @@ int64_t Conversations::fork(int64_t session, const std::string& name)
                         "it is not in the session that names it", "export what is left of the session");
         };
         for (Message& message : messages(session)) {
+            if (before && message.id >= *before) break;
             if (message.damaged)
                 throw Error(ErrorKind::Failed, "PAL-DB-03", "message " + std::to_string(message.id),
                             "it does not match its checksum", "a copy would pass it off as genuine");
             if (message.parent) message.parent = new_id(*message.parent);
             new_ids[message.id] = add_message(id, message);
         }
+        uint64_t tokens = 0;
         for (StreamPart& part : stream(session)) {
+            if (before && part.message == before) break;
+            tokens += part.tokens;
             if (part.message) part.message = new_id(*part.message);
             append(id, part);
         }
-        for (const char* sql : {"INSERT INTO fading(session, idx, tokens_seen, raw, hash, data) "
-                                "SELECT ?, idx, tokens_seen, raw, hash, data FROM fading WHERE session = ?",
-                                "INSERT INTO pins(session, first, last, since, label) "
-                                "SELECT ?, first, last, since, label FROM pins WHERE session = ?"}) {
-            auto rows = db_.statement(sql);
-            rows.bind(1, id);
-            rows.bind(2, session);
-            rows.exec();
+        auto rows = db_.statement("INSERT INTO fading(session, idx, tokens_seen, raw, hash, data) "
+                                  "SELECT ?, idx, tokens_seen, raw, hash, data FROM fading WHERE session = ?");
+        rows.bind(1, id);
+        rows.bind(2, session);
+        rows.exec();
+        auto all = pins(session);
+        if (before) {
+            drop_fading_after(id, tokens);
+            std::erase_if(all, [&](const Pin& pin) { return pin.first >= tokens; });
+            for (Pin& pin : all) {
+                pin.last = std::min(pin.last, tokens);
+                pin.since = std::min(pin.since, tokens);
+            }
         }
+        set_pins(id, all);
     });
     return id;
 }
@@ -361,6 +380,17 @@ std::optional<Message> Conversations::message(int64_t id)
     });
 }
 
+void Conversations::replace_in_stream(int64_t session, int64_t message, int64_t with)
+{
+    db_.guarded([&] {
+        auto update = db_.statement("UPDATE stream SET message = ? WHERE session = ? AND message = ?");
+        update.bind(1, with);
+        update.bind(2, session);
+        update.bind(3, message);
+        update.exec();
+    });
+}
+
 void Conversations::remove_messages_from(int64_t session, int64_t message)
 {
     db_.guarded([&] {
@@ -410,23 +440,32 @@ void Conversations::drop_fading_after(int64_t session, uint64_t tokens_seen)
 
 std::vector<engine::FadeEvent> Conversations::fading(int64_t session)
 {
-    return db_.guarded([&] {
-        std::vector<engine::FadeEvent> all;
+    std::vector<engine::FadeEvent> all;
+    each_fading(session, [&](std::span<const engine::FadeEvent> events) {
+        all.insert(all.end(), events.begin(), events.end());
+        return true;
+    });
+    return all;
+}
+
+void Conversations::each_fading(int64_t session,
+                                const std::function<bool(std::span<const engine::FadeEvent>)>& each)
+{
+    db_.guarded([&] {
         auto query = db_.statement("SELECT raw, hash, data FROM fading WHERE session = ? ORDER BY idx");
         query.bind(1, session);
+        std::vector<engine::FadeEvent> events;
         while (query.executeStep()) {
             const int64_t bytes = query.getColumn(0).getInt64();
             const auto stored = blob(query.getColumn(2));
-            const bool fits = bytes >= 0 && bytes <= most_raw_bytes;
-            std::vector<std::byte> raw(fits ? static_cast<size_t>(bytes) : 0);
+            const bool fits = bytes >= 0 && bytes <= most_raw_bytes && bytes % sizeof(engine::FadeEvent) == 0;
+            events.resize(fits ? static_cast<size_t>(bytes) / sizeof(engine::FadeEvent) : 0);
+            const auto raw = std::as_writable_bytes(std::span(events));
             if (!fits || !unpack(stored, raw) || hash64(raw) != query.getColumn(1).getInt64())
                 throw Error(ErrorKind::Failed, "PAL-SNAP-03", "fading record", "it is damaged",
                             "the text and the cache are not concerned");
-            const size_t old = all.size();
-            all.resize(old + raw.size() / sizeof(engine::FadeEvent));
-            if (!raw.empty()) std::memcpy(all.data() + old, raw.data(), raw.size());
+            if (!each(events)) return;
         }
-        return all;
     });
 }
 

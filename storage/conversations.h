@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -63,6 +64,7 @@ public:
     SessionInfo get(const std::string& name);
     std::vector<SessionInfo> list(); // the last changed first
     void rename(int64_t session, const std::string& name);
+    void set_options(int64_t session, const std::string& options); // within a transaction of the caller's
     void touch(int64_t session);
     // For good: pages are overwritten, the log is emptied (Q15). Documents that no other session read go too,
     // and the backups, which hold it; one is made at once of what is left. Returns why there is none, if so.
@@ -70,16 +72,25 @@ public:
     // One that nothing was said or read in: false, and it stays, if that is not so. Backups stay.
     bool discard(int64_t session);
     // A second session with the same stream, messages, pins and fading record. Snapshots are the caller's to share.
-    int64_t fork(int64_t session, const std::string& name);
+    int64_t fork(int64_t session, const std::string& name) { return fork(session, name, std::nullopt); }
+    // The same of what came before this message of its stream. Pins that were set later are set there.
+    int64_t fork_before(int64_t session, const std::string& name, int64_t message)
+    {
+        return fork(session, name, message);
+    }
 
     void append(int64_t session, const StreamPart& part);
     std::vector<StreamPart> stream(int64_t session);
 
     int64_t add_message(int64_t session, const Message& message);
-    void update_message(const Message& message);    // text, ids, state
-    void stop_growing(int64_t session);             // growing messages, left by a crash, become stopped ones
-    std::vector<Message> messages(int64_t session); // by id
+    void update_message(const Message& message); // text, ids, state
+    void stop_growing(int64_t session);          // growing messages, left by a crash, become stopped ones
+    // By id: a message comes after its parent. Of several with one parent, all but the last were replaced, and are
+    // not in the stream.
+    std::vector<Message> messages(int64_t session);
     std::optional<Message> message(int64_t id);
+    // Another answer in the place of this one, which stays as its sibling. The stream must end with it.
+    void replace_in_stream(int64_t session, int64_t message, int64_t with);
     // Takes a message back, with what followed it, out of the stream too.
     void remove_messages_from(int64_t session, int64_t message);
 
@@ -87,6 +98,9 @@ public:
     void append_fading(int64_t session, std::span<const engine::FadeEvent> events, uint64_t tokens_seen);
     void drop_fading_after(int64_t session, uint64_t tokens_seen);
     std::vector<engine::FadeEvent> fading(int64_t session);
+    // The same, a stored row at a time (at most 1 MiB), until `each` says false: a long stream's record is
+    // gigabytes.
+    void each_fading(int64_t session, const std::function<bool(std::span<const engine::FadeEvent>)>& each);
 
     // In place of those that are there, within a transaction of the caller's or its own. No two begin at one token.
     void set_pins(int64_t session, std::span<const Pin> pins);
@@ -97,6 +111,8 @@ public:
     int64_t insert(const SessionInfo& info); // create, within a transaction of the caller's
 
 private:
+    int64_t fork(int64_t session, const std::string& name, std::optional<int64_t> before);
+
     Database& db_;
 };
 

@@ -11,9 +11,8 @@
 namespace palimpsest::storage {
 namespace {
 
-enum Kind { Text = 0, Ids = 1, Lengths = 2 };
+enum Kind { Text = 0, Ids = 1, Lengths = 2, Starts = 3 }; // of a block of tokens: its first byte in the text, u64
 
-constexpr size_t text_block_bytes = 256 * 1024;
 constexpr uint64_t tokens_per_block = 65536;
 constexpr int64_t most_raw_bytes = 1 << 20;
 
@@ -123,6 +122,60 @@ std::vector<engine::TokenId> Library::ids(int64_t document, uint64_t first, uint
     });
 }
 
+std::vector<uint64_t> Library::lengths(int64_t document, int64_t index)
+{
+    const auto raw = block(document, Lengths, index);
+    std::vector<uint64_t> all;
+    uint64_t length = 0;
+    int shift = 0;
+    for (size_t i = 0; raw && i < raw->size(); ++i) {
+        const auto byte = static_cast<uint64_t>((*raw)[i]);
+        if (shift >= 64) damaged(document);
+        length |= (byte & 0x7F) << shift;
+        shift += 7;
+        if (byte & 0x80) continue;
+        all.push_back(length);
+        length = 0;
+        shift = 0;
+    }
+    if (shift != 0) damaged(document);
+    return all;
+}
+
+uint64_t Library::start_of_block(int64_t document, int64_t index)
+{
+    if (const auto raw = block(document, Starts, index)) {
+        uint64_t start = 0;
+        if (raw->size() != sizeof start) damaged(document);
+        std::memcpy(&start, raw->data(), sizeof start);
+        return start;
+    }
+    uint64_t start = 0;
+    for (int64_t before = 0; before < index; ++before)
+        for (const uint64_t length : lengths(document, before))
+            start += length;
+    return start;
+}
+
+std::vector<uint64_t> Library::token_ends(int64_t document, uint64_t first, uint64_t count)
+{
+    return db_.guarded([&] {
+        std::vector<uint64_t> ends;
+        while (ends.size() < count) {
+            const uint64_t at = first + ends.size(), within = at % tokens_per_block;
+            const auto index = static_cast<int64_t>(at / tokens_per_block);
+            const auto there = lengths(document, index);
+            if (there.size() <= within) break;
+            uint64_t end = start_of_block(document, index);
+            for (uint64_t i = 0; i < there.size() && ends.size() < count; ++i) {
+                end += there[i];
+                if (i >= within) ends.push_back(end);
+            }
+        }
+        return ends;
+    });
+}
+
 std::string Library::text_block(int64_t document, int64_t index)
 {
     return db_.guarded([&] {
@@ -194,13 +247,13 @@ Import::~Import()
 void Import::add_text(std::string_view clean)
 {
     text_ += clean;
-    while (text_.size() >= text_block_bytes)
+    while (text_.size() >= Library::text_block_bytes)
         put_text();
 }
 
 void Import::put_text()
 {
-    const size_t count = std::min(text_.size(), text_block_bytes);
+    const size_t count = std::min<size_t>(text_.size(), Library::text_block_bytes);
     put(Text, text_blocks_++, std::as_bytes(std::span(text_).first(count)));
     text_.erase(0, count);
     bytes_ += count;
@@ -222,7 +275,9 @@ void Import::add_tokens(std::span<const engine::EncodedToken> tokens)
 void Import::put_tokens()
 {
     put(Ids, token_blocks_, std::as_bytes(std::span(ids_)));
-    put(Lengths, token_blocks_++, lengths_);
+    put(Lengths, token_blocks_, lengths_);
+    put(Starts, token_blocks_++, std::as_bytes(std::span(&block_start_, 1)));
+    block_start_ = last_end_;
     tokens_ += ids_.size();
     ids_.clear();
     lengths_.clear();

@@ -36,6 +36,8 @@ struct Section {
 
 class Library {
 public:
+    static constexpr uint64_t text_block_bytes = 256 * 1024; // of every block but a document's last
+
     explicit Library(Database& database) : db_(database) {}
 
     DocumentInfo get(int64_t document); // Throws Error (NotFound, PAL-DOC-00).
@@ -45,6 +47,10 @@ public:
     // Tokens [first, first + count) of a document, fewer at its end. Throws Error (Failed, PAL-DOC-05) if they are
     // damaged.
     std::vector<engine::TokenId> ids(int64_t document, uint64_t first, uint64_t count);
+    // Where in the cleaned text the tokens [first, first + count) end, in bytes; fewer at the document's end.
+    // Unpacks the blocks of 65,536 tokens that these lie in; of a document that an older version took in, all
+    // before them too. Throws Error as ids does.
+    std::vector<uint64_t> token_ends(int64_t document, uint64_t first, uint64_t count);
     // The cleaned text, block by block; empty behind the last.
     std::string text_block(int64_t document, int64_t index);
     std::vector<Section> sections(int64_t document);
@@ -56,6 +62,9 @@ public:
 private:
     friend class Import;
     std::optional<std::vector<std::byte>> block(int64_t document, int kind, int64_t index);
+    std::vector<uint64_t> lengths(int64_t document,
+                                  int64_t index);             // of the tokens of a block; empty behind the last
+    uint64_t start_of_block(int64_t document, int64_t index); // in the text
 
     Database& db_;
 };
@@ -90,6 +99,7 @@ private:
     std::vector<Section> sections_;  // to be stored
     int64_t text_blocks_ = 0, token_blocks_ = 0, sections_stored_ = 0;
     uint64_t bytes_ = 0, tokens_ = 0, last_end_ = 0;
+    uint64_t block_start_ = 0; // in the text, of the tokens in ids_
 };
 
 } // namespace palimpsest::storage

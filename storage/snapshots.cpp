@@ -13,7 +13,6 @@ namespace palimpsest::storage {
 namespace {
 
 constexpr int blocks_per_transaction = 16; // Q8
-constexpr int64_t snapshots_kept = 2;      // L17
 
 [[noreturn]] void damaged(const std::string& what)
 {
@@ -26,11 +25,12 @@ int bytes(std::span<const std::byte> data)
     return static_cast<int>(data.size());
 }
 
-bool stands_after(std::span<const std::byte> header, int64_t hash, uint64_t tokens)
+// How much of its stream a state has computed or waiting; none of a header that is damaged.
+std::optional<uint64_t> place_of(std::span<const std::byte> header, int64_t hash)
 try {
-    return hash64(header) != hash || position_of(header) > tokens;
+    return hash64(header) == hash ? std::optional(position_of(header)) : std::nullopt;
 } catch (const Error&) {
-    return true;
+    return std::nullopt;
 }
 
 } // namespace
@@ -91,17 +91,32 @@ void Snapshots::write(int64_t id, int64_t session, const engine::SessionState& s
         finish.bind(4, id);
         finish.bind(5, id);
         finish.exec();
-        auto forget =
-            db_.statement("DELETE FROM snapshots WHERE session = ? AND id NOT IN (SELECT id FROM snapshots "
-                          "WHERE session = ? AND complete = 1 ORDER BY id DESC LIMIT ?)");
-        forget.bind(1, session);
-        forget.bind(2, session);
-        forget.bind(3, snapshots_kept);
-        forget.exec();
+        forget_older(session, id, state.tokens_seen + state.pending.size());
         db_.remove_unnamed_blocks();
         if (with_it) with_it();
     });
     db_.count_written(header.size());
+}
+
+// What stays beside the newest one is of another place, if there is one: a session can go back to it.
+void Snapshots::forget_older(int64_t session, int64_t newest, uint64_t place)
+{
+    auto query = db_.statement("SELECT id, header, hash FROM snapshots "
+                               "WHERE session = ? AND complete = 1 AND id <> ? ORDER BY id DESC");
+    query.bind(1, session);
+    query.bind(2, newest);
+    int64_t other = newest;
+    bool is_elsewhere = false;
+    while (!is_elsewhere && query.executeStep()) {
+        const auto there = place_of(blob(query.getColumn(1)), query.getColumn(2).getInt64());
+        is_elsewhere = there && *there != place;
+        if (is_elsewhere || other == newest) other = query.getColumn(0).getInt64();
+    }
+    auto forget = db_.statement("DELETE FROM snapshots WHERE session = ? AND id NOT IN (?, ?)");
+    forget.bind(1, session);
+    forget.bind(2, newest);
+    forget.bind(3, other);
+    forget.exec();
 }
 
 // What a full disk left unfinished would keep it full.
@@ -256,9 +271,10 @@ void Snapshots::remove_after(int64_t session, uint64_t tokens)
         std::vector<int64_t> beyond;
         auto query = db_.statement("SELECT id, header, hash FROM snapshots WHERE session = ?");
         query.bind(1, session);
-        while (query.executeStep())
-            if (stands_after(blob(query.getColumn(1)), query.getColumn(2).getInt64(), tokens))
-                beyond.push_back(query.getColumn(0).getInt64());
+        while (query.executeStep()) {
+            const auto place = place_of(blob(query.getColumn(1)), query.getColumn(2).getInt64());
+            if (!place || *place > tokens) beyond.push_back(query.getColumn(0).getInt64());
+        }
         for (const int64_t id : beyond)
             forget(id);
         db_.remove_unnamed_blocks();

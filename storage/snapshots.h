@@ -23,8 +23,8 @@ public:
     explicit Snapshots(Database& database) : db_(database) {}
 
     // Blocks go in under `complete` 0, at most 16 a transaction; one last transaction makes the snapshot complete,
-    // runs `with_it` (what must be true together with it), and lets go of all but the newest two. Returns its id. A
-    // failure leaves the older ones.
+    // runs `with_it` (what must be true together with it), and lets go of all but it and one before (L17): the
+    // newest of another place in the stream, if there is one. Returns its id. A failure leaves the older ones.
     int64_t save(int64_t session, const engine::SessionState& state, const std::function<void()>& with_it = {});
 
     std::vector<SnapshotInfo> of(int64_t session); // complete ones, newest first
@@ -48,7 +48,8 @@ private:
     void write(int64_t id, int64_t session, const engine::SessionState& state,
                const std::function<void()>& with_it);
     void abandon(int64_t id);
-    void forget(int64_t id); // within a transaction
+    void forget(int64_t id);                                            // within a transaction
+    void forget_older(int64_t session, int64_t newest, uint64_t place); // in tokens; within a transaction
     int64_t put_block(std::span<const std::byte> raw, const BlockName& name);
     uint64_t bytes_at_most(int64_t snapshot);
     void read_block(int64_t snapshot, size_t index, std::span<std::byte> to);

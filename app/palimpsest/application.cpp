@@ -7,14 +7,19 @@
 #include <span>
 
 #include "app/palimpsest/command.h"
-#include "app/palimpsest/device_loss.h"
+#include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/output.h"
 #include "engine/policy/registry.h"
 #include "kernels/backend.h"
 #include "kernels/base/error.h"
+#include "storage/session/device_loss.h"
+#include "storage/session/listener.h"
 
 namespace palimpsest::app {
 namespace {
+
+using storage::Interrupted;
+using storage::is_device_loss;
 
 constexpr MakeCommand commands[] = {make_summarize, make_ask,     make_read,  make_chat,     make_sessions,
                                     make_inspect,   make_compare, make_eval,  make_tokenize, make_models,
@@ -188,7 +193,7 @@ void run_with_fallback(const std::vector<std::string>& arguments, Console& conso
         return parse_and_run(arguments, console, report);
     } catch (const Error& error) {
         if (!is_device_loss(error) || reads_input || output.anything_written()) throw;
-        tell_device_loss(console, report.events, "cuda");
+        ConsoleListener(console, report.events).device_lost("cuda");
     }
     parse_and_run(on_cpu(arguments), console, report);
 }

@@ -16,14 +16,9 @@ class Command {
 public:
     virtual ~Command() = default;
     virtual bool chosen() const = 0;
-    virtual void run(Console& console) = 0; // throws Error, or Interrupted
+    virtual void run(Console& console) = 0; // throws Error, or storage::Interrupted
     virtual bool wants_json() const { return false; }
     virtual bool wants_events() const { return false; }
-};
-
-// Thrown when console.stop was requested; `message` says what is safe and how to go on.
-struct Interrupted {
-    std::string message;
 };
 
 using MakeCommand = std::unique_ptr<Command> (*)(CLI::App& parent);

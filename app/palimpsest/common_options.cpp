@@ -3,32 +3,24 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "app/palimpsest/byte_quantity.h"
-#include "engine/policy/registry.h"
-#include "engine/session/session_setup.h"
 #include "kernels/base/error.h"
+#include "storage/session/user_folders.h"
 
 namespace palimpsest::app {
 namespace {
 
 using nlohmann::json;
+using storage::config_path;
 
 std::string environment(const char* name)
 {
     const char* value = std::getenv(name);
     return value ? value : "";
-}
-
-std::string xdg(const char* variable, const char* below_home)
-{
-    const std::string set = environment(variable);
-    return (set.empty() ? environment("HOME") + below_home : set) + "/palimpsest";
 }
 
 // "kv-type" -> "PALIMPSEST_KV_TYPE"
@@ -67,7 +59,10 @@ void add(CLI::App& command, CommonOptions& common, const std::string& name, T& v
     const std::string variable = variable_of(name);
     CLI::Option* option = command.add_option("--" + name, value, meaning + " [" + variable + "]");
     option->envname(variable);
-    common.defined[name] = option;
+    common.is_given = [&command](const std::string& asked) {
+        const CLI::Option* known = command.get_option_no_throw("--" + asked);
+        return known && known->count() > 0;
+    };
     option->check(check);
     const auto set = config().find(name);
     if (set == config().end()) return;
@@ -105,18 +100,6 @@ constexpr Described described[] = {{"model", "the shipped model"},
     throw Error(ErrorKind::Usage, "PAL-OPTION-03", option, "'" + printable(value) + "' is not possible", remedy);
 }
 
-constexpr std::string_view q8 = "q8";
-
-std::optional<kernels::DType> parse_kv_type(const std::string& text)
-{
-    if (text == "auto") return std::nullopt;
-    if (text == "f32") return kernels::DType::F32;
-    if (text == "f16") return kernels::DType::F16;
-    if (text == "bf16") return kernels::DType::BF16;
-    if (text == q8) return kernels::DType::Q8_0;
-    bad_value("--kv-type", text, "use auto, f32, f16, bf16 or q8");
-}
-
 template<class T>
 std::optional<T> parse_number(std::string_view text)
 {
@@ -126,75 +109,7 @@ std::optional<T> parse_number(std::string_view text)
     return number;
 }
 
-// Largest c with layers * heads * (c + b) * 2 * head_dim * size <= bytes (architecture.md, Budget).
-int32_t budget_for_memory(uint64_t bytes, const engine::ModelConfig& m, const engine::SessionOptions& options)
-{
-    const kernels::DType type = engine::kv_type_of(options, m);
-    const auto slot = static_cast<uint64_t>(m.layers) * static_cast<uint64_t>(m.kv_heads) *
-                      static_cast<uint64_t>(2 * kernels::row_bytes(type, m.head_dim));
-    const auto slots = static_cast<int64_t>(bytes / slot) - options.chunk;
-    if (slots < 1)
-        throw Error(ErrorKind::Resources, "PAL-MEM-01", "--budget",
-                    format_bytes(bytes) + " hold " + std::to_string(bytes / slot) +
-                        " tokens of this model and a chunk alone takes " + std::to_string(options.chunk),
-                    "give more memory or a smaller --chunk");
-    return static_cast<int32_t>(std::min<int64_t>(slots, INT32_MAX));
-}
-
-// `text`: `given`, or what of it stands behind "auto:".
-int32_t parse_budget(const std::string& given, const std::string& text, const engine::ModelConfig& model,
-                     const engine::SessionOptions& options, const KnownLength& length)
-{
-    if (const auto tokens = parse_number<int32_t>(text); tokens && *tokens > 0) return *tokens;
-    if (const auto bytes = parse_bytes(text)) return budget_for_memory(*bytes, model, options);
-    if (text.ends_with('%') && length.input) {
-        const auto percent = parse_number<double>(std::string_view(text).substr(0, text.size() - 1));
-        if (percent && *percent > 0 && *percent <= 100)
-            return std::max(1,
-                            static_cast<int32_t>(std::floor(*percent / 100 * static_cast<double>(*length.input))));
-    }
-    if (text.ends_with('%') && !length.input)
-        bad_value("--budget", given, "a share needs an input whose length is known: a file, not standard input");
-    bad_value("--budget", given,
-              "give tokens (2048), memory (512MiB), a share of the input (25%), auto, auto with the most of these "
-              "(auto:2048), or none");
-}
-
-constexpr std::string_view budget_key = "budget", auto_value = "auto", auto_prefix = "auto:";
-
-// A policy's own mode where nothing can go beyond what the model was trained on.
-engine::PositionMode positions_that_fit(const engine::PolicySpec& policy, const engine::ModelConfig& model,
-                                        const KnownLength& length)
-{
-    const bool fits = length.stream && *length.stream <= static_cast<uint64_t>(model.context);
-    const engine::PolicyInfo* info = engine::find_policy(policy.name); // none: refused where it is made
-    return fits && info && info->positions.starts_with("original") ? engine::PositionMode::Original
-                                                                   : engine::PositionMode::Contiguous;
-}
-
-bool chooses_budget(const engine::PolicyInfo& info)
-{
-    return std::any_of(info.parameters.begin(), info.parameters.end(), [](const engine::ParameterInfo& p) {
-        return p.key == budget_key && p.range.find(auto_value) != std::string::npos;
-    });
-}
-
 } // namespace
-
-std::string kv_type_name(kernels::DType type)
-{
-    return std::string(type == kernels::DType::Q8_0 ? q8 : kernels::info(type).name);
-}
-
-std::string config_path()
-{
-    return xdg("XDG_CONFIG_HOME", "/.config") + "/config.json";
-}
-
-std::string data_folder()
-{
-    return xdg("XDG_DATA_HOME", "/.local/share");
-}
 
 void add_backend_options(CLI::App& command, CommonOptions& o)
 {
@@ -242,56 +157,15 @@ void add_output_options(CLI::App& command, CommonOptions& o)
     command.add_flag("--no-save", o.no_save, "leave nothing behind");
 }
 
-bool CommonOptions::given(const std::string& option) const
+void add_database_option(CLI::App& command, std::string& file)
 {
-    const auto found = defined.find(option);
-    return found != defined.end() && found->second->count() > 0;
+    command.add_option("--db", file, "the session database instead of the user's own [PALIMPSEST_DB]")
+        ->envname("PALIMPSEST_DB");
 }
 
-bool budget_is_auto(const engine::PolicySpec& policy)
+CLI::Option* add_session_option(CLI::App& command, std::string& name)
 {
-    const auto given = policy.parameters.find(std::string(budget_key));
-    return given != policy.parameters.end() && given->second == auto_value;
-}
-
-engine::PolicySpec CommonOptions::policy_spec() const
-{
-    engine::PolicySpec spec = engine::PolicySpec::parse(policy);
-    if (!budget_is_auto()) return spec;
-    const engine::PolicyInfo* info = engine::find_policy(spec.name); // none: refused where it is made
-    if (info && !chooses_budget(*info))
-        throw Error(ErrorKind::Usage, "PAL-OPTION-03", "--budget",
-                    "a budget of '" + printable(budget) + "' needs a policy that chooses by attention, and " +
-                        spec.name + " is none",
-                    "use one such as snapkv, or give tokens (2048)");
-    const auto [given, is_new] = spec.parameters.emplace(budget_key, auto_value);
-    if (!is_new && given->second != auto_value)
-        throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--budget",
-                    "'" + printable(budget) + "' and the policy's budget=" + printable(given->second) +
-                        " exclude each other",
-                    "leave out one of them");
-    return spec;
-}
-
-engine::SessionOptions CommonOptions::session(const engine::ModelConfig& config, const KnownLength& length) const
-{
-    engine::SessionOptions result;
-    result.policy = policy_spec();
-    result.chunk = chunk;
-    result.kv_type = parse_kv_type(kv_type);
-    result.sampler = sampler;
-    if (positions == "auto")
-        result.positions = positions_that_fit(result.policy, config, length);
-    else if (positions == "original")
-        result.positions = engine::PositionMode::Original;
-    else if (positions != "contiguous")
-        bad_value("--positions", positions, "use auto, contiguous or original");
-    if (budget == "none")
-        result.budget = engine::no_budget;
-    else if (!budget.empty() && budget != auto_value)
-        result.budget = parse_budget(budget, budget_is_auto() ? budget.substr(auto_prefix.size()) : budget, config,
-                                     result, length);
-    return result;
+    return command.add_option("--session", name, "the session's name");
 }
 
 std::vector<OptionOrigin> option_origins()

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "app/palimpsest/byte_quantity.h"
+#include "kernels/base/byte_quantity.h"
 #include "kernels/device_plugin.h"
 
 namespace palimpsest::app {

@@ -4,7 +4,7 @@
 #include <array>
 #include <cmath>
 
-#include "app/palimpsest/byte_quantity.h"
+#include "kernels/base/byte_quantity.h"
 
 namespace palimpsest::app {
 namespace {
@@ -29,7 +29,7 @@ struct Row {
     int32_t layer, head; // head -1: all
 };
 
-std::vector<Row> rows_of(const engine::RetentionMap& map, const MapFilter& filter)
+std::vector<Row> rows_of(const engine::RetentionMap& map, const engine::MapFilter& filter)
 {
     std::vector<Row> rows;
     for (int32_t l = map.layers - 1; l >= 0; --l) {
@@ -46,7 +46,7 @@ std::vector<Row> rows_of(const engine::RetentionMap& map, const MapFilter& filte
 
 } // namespace
 
-std::string unicode_picture(const engine::RetentionMap& map, const MapFilter& filter, int32_t columns)
+std::string unicode_picture(const engine::RetentionMap& map, const engine::MapFilter& filter, int32_t columns)
 {
     const std::vector<Row> rows = rows_of(map, filter);
     size_t label_width = 5;
@@ -78,25 +78,6 @@ std::string unicode_picture(const engine::RetentionMap& map, const MapFilter& fi
     if (cells > last_token.size() + 1) out += std::string(cells - last_token.size() - 1, ' ') + last_token;
     return out + "\n" + std::string(label_width + 2, ' ') +
            "token; a block's height is the share kept: ▁ few, █ all\n";
-}
-
-nlohmann::ordered_json heads_json(const engine::RetentionMap& map, const MapFilter& filter)
-{
-    nlohmann::ordered_json heads = nlohmann::ordered_json::array();
-    for (int32_t l = 0; l < map.layers; ++l)
-        for (int32_t h = 0; h < map.kv_heads; ++h)
-            if (filter.shows(l, h)) heads.push_back({{"layer", l}, {"head", h}, {"tokens", map.of(l, h)}});
-    return heads;
-}
-
-void write_csv(std::ostream& out, const engine::RetentionMap& map, const MapFilter& filter)
-{
-    out << "layer,head,token\n";
-    for (int32_t l = 0; l < map.layers; ++l)
-        for (int32_t h = 0; h < map.kv_heads; ++h)
-            if (filter.shows(l, h))
-                for (const uint32_t token : map.of(l, h))
-                    out << l << ',' << h << ',' << token << '\n';
 }
 
 } // namespace palimpsest::app

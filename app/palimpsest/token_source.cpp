@@ -3,8 +3,19 @@
 #include <CLI/CLI.hpp>
 
 #include "kernels/base/error.h"
+#include "storage/session/document.h"
+#include "storage/session/reading.h"
 
 namespace palimpsest::app {
+namespace {
+
+using storage::Document;
+using storage::encode_document;
+using storage::read_token_ids;
+using storage::require_tokenizer;
+
+} // namespace
+
 void add_token_source(CLI::App& command, TokenSource& source)
 {
     command.add_option("FILE", source.file, "a text or Markdown file, or - for standard input");

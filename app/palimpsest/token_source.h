@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "app/palimpsest/console.h"
-#include "app/palimpsest/reading.h"
+#include "storage/session/reading.h"
 
 namespace CLI {
 class App;
@@ -21,7 +21,7 @@ struct TokenSource {
 
 struct SourceTokens {
     std::vector<engine::TokenId> ids; // BOS included, if the model has one and a document was given
-    Coverage coverage;                // counts the document's own tokens; tokens_read is the caller's
+    storage::Coverage coverage;       // counts the document's own tokens; tokens_read is the caller's
     uint64_t words = 0;               // of the document, by white space
     uint64_t added = 0;               // ids in front that are not the document's
 };

@@ -1,3 +1,4 @@
 set(EVAL_SOURCES
     eval/loss_meter.cpp
+    eval/measured_reading.cpp
     eval/token_loss.cpp)

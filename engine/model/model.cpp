@@ -1,5 +1,6 @@
 #include "engine/model/model.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/base/error.h"
@@ -47,30 +48,71 @@ std::vector<float> unpaired(std::vector<float> bias, int32_t head_dim)
     return out;
 }
 
+// How much of the weights was taken.
+class Loading {
+public:
+    struct Stopped {};
+
+    Loading(const ModelFiles& files, const LoadOptions& options) : options_(options)
+    {
+        for (const auto& [name, tensor] : files.tensors)
+            if (tensor.rows > 1) total_ += static_cast<double>(tensor.bytes);
+    }
+    void take(size_t bytes)
+    {
+        taken_ += static_cast<double>(bytes);
+        if (options_.progress) options_.progress(std::min(1.0, taken_ / total_));
+        check();
+    }
+    // What else the files hold is not taken.
+    void finish() const
+    {
+        if (options_.progress && taken_ < total_) options_.progress(1);
+    }
+    void check() const
+    {
+        if (options_.stop.stop_requested()) throw Stopped{};
+    }
+
+private:
+    const LoadOptions& options_;
+    double total_ = 0, taken_ = 0; // bytes of matrices
+};
+
 } // namespace
 
 std::shared_ptr<const Model> Model::load(const std::filesystem::path& path,
-                                         std::shared_ptr<kernels::Backend> backend)
-{
+                                         std::shared_ptr<kernels::Backend> backend, const LoadOptions& options)
+try {
+    if (options.stop.stop_requested()) return nullptr;
     ModelFiles files = open_model(path);
     std::unique_ptr<Tokenizer> tokenizer;
     if (files.vocabulary.kind != Vocabulary::Kind::None) tokenizer = std::make_unique<Tokenizer>(files.vocabulary);
-    return std::shared_ptr<const Model>(new Model(std::move(files), std::move(tokenizer), std::move(backend)));
+    return std::shared_ptr<const Model>(
+        new Model(std::move(files), std::move(tokenizer), std::move(backend), options));
+} catch (const Loading::Stopped&) {
+    return nullptr;
 }
 
 std::shared_ptr<const Model> Model::load_weights(const std::filesystem::path& path,
                                                  std::shared_ptr<kernels::Backend> backend)
 {
-    return std::shared_ptr<const Model>(new Model(open_model(path), nullptr, std::move(backend)));
+    return std::shared_ptr<const Model>(new Model(open_model(path), nullptr, std::move(backend), {}));
 }
 
-Model::Model(ModelFiles files, std::unique_ptr<Tokenizer> tokenizer, std::shared_ptr<kernels::Backend> backend)
+Model::Model(ModelFiles files, std::unique_ptr<Tokenizer> tokenizer, std::shared_ptr<kernels::Backend> backend,
+             const LoadOptions& options)
     : files_(std::move(files)), backend_(std::move(backend)), tokenizer_(std::move(tokenizer))
 {
     const ModelConfig& c = files_.config;
+    Loading loading(files_, options);
     const auto load = [&](std::initializer_list<kernels::HostMatrix> parts) {
+        loading.check();
         matrices_.insert(matrices_.end(), parts.begin(), parts.end());
-        return backend_->load(std::span(parts.begin(), parts.size()));
+        auto weight = backend_->load(std::span(parts.begin(), parts.size()));
+        for (const kernels::HostMatrix& part : parts)
+            loading.take(static_cast<size_t>(part.rows * kernels::row_bytes(part.type, part.cols)));
+        return weight;
     };
     embedding_ = load({matrix(required(files_, "token_embd.weight"))});
     if (!c.tied_embeddings) output_ = load({matrix(required(files_, "output.weight"))});
@@ -99,6 +141,7 @@ Model::Model(ModelFiles files, std::unique_ptr<Tokenizer> tokenizer, std::shared
         w.gate_up = load({matrix(tensor("ffn_gate.weight")), matrix(tensor("ffn_up.weight"))});
         w.down = load({matrix(tensor("ffn_down.weight"))});
     }
+    loading.finish();
 }
 
 kernels::HeadShape Model::head_shape() const

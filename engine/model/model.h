@@ -3,8 +3,10 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -25,11 +27,19 @@ struct LayerWeights {
     std::unique_ptr<kernels::Weight> down;    // [dim, ffn]
 };
 
+// Heard and asked between matrices, on the thread that loads.
+struct LoadOptions {
+    std::function<void(double share)> progress{}; // of the bytes of all matrices, ascending to 1
+    std::stop_token stop{};
+};
+
 class Model {
 public:
-    // Throws Error as open_model does, and Resources where the weights do not fit the backend.
+    // Null if it was stopped. Throws Error as open_model does, and Resources where the weights do not fit the
+    // backend.
     static std::shared_ptr<const Model> load(const std::filesystem::path& path,
-                                             std::shared_ptr<kernels::Backend> backend);
+                                             std::shared_ptr<kernels::Backend> backend,
+                                             const LoadOptions& options = {});
     // The same without a tokenizer.
     static std::shared_ptr<const Model> load_weights(const std::filesystem::path& path,
                                                      std::shared_ptr<kernels::Backend> backend);
@@ -48,7 +58,8 @@ public:
     const LayerWeights& layer(int32_t l) const { return layers_[static_cast<size_t>(l)]; }
 
 private:
-    Model(ModelFiles files, std::unique_ptr<Tokenizer> tokenizer, std::shared_ptr<kernels::Backend> backend);
+    Model(ModelFiles files, std::unique_ptr<Tokenizer> tokenizer, std::shared_ptr<kernels::Backend> backend,
+          const LoadOptions& options);
 
     ModelFiles files_; // keeps the mappings that CPU weights point into
     std::shared_ptr<kernels::Backend> backend_;

@@ -121,6 +121,17 @@ public:
     static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state,
                                             std::unique_ptr<Policy> policy);
 
+    // Goes on from what another session held, under other options: the policy begins anew with what is kept, lists
+    // that are too long for it go back to its budgets with the next chunk, and what has left stays away. KV type
+    // and positions are the state's. Throws Error: Usage (PAL-POLICY-07) where the policy wants lists of equal
+    // length or with the same tokens and they are not, or for other positions; and as the constructor and restore
+    // do.
+    static std::unique_ptr<Session> adopt(std::shared_ptr<const Model> model, const SessionState& state,
+                                          const SessionOptions& options);
+    // With a policy of the caller's own.
+    static std::unique_ptr<Session> adopt(std::shared_ptr<const Model> model, const SessionState& state,
+                                          const SessionOptions& options, std::unique_ptr<Policy> policy);
+
     // Tokens that no policy evicts from now on, in place of those before; what has left already stays away. The
     // policy begins anew with what is kept, its own slots made for the rest of the budget; lists that are too long
     // for that go back to it with the next chunk. The same pins change nothing. Throws Error (Usage, PAL-PIN-01 or
@@ -163,6 +174,7 @@ private:
     Probe restore_probe();      // rule K9; leaves the session as it was
     void take_over(const SessionState& state);
     void restore_lists(const SessionState& state);
+    void take_in(SessionState state); // adopt
     void compute_logits();
     TokenId choose(); // the next token; of the best logits alone where these suffice
     void report_losses(std::span<const TokenId> tokens, const FeedOptions& options);

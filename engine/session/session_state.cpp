@@ -271,6 +271,84 @@ std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, co
     return session;
 }
 
+namespace {
+
+SessionOptions as_stored(const SessionState& state, const SessionOptions& options)
+{
+    SessionOptions with = options;
+    with.positions = state.positions;
+    with.kv_type = state.kv_type;
+    return with;
+}
+
+// What the policies before did not accumulate begins at nothing.
+void fit_signals(TokenList& tokens, const CacheShape& shape)
+{
+    const size_t n = tokens.size(), accumulated = shape.with_signals ? n : 0;
+    tokens.sum.resize(accumulated);
+    tokens.count.resize(accumulated);
+    const size_t moments = n * static_cast<size_t>(shape.moments_each);
+    if (tokens.moments.size() != moments) tokens.moments.assign(moments, 0);
+}
+
+void check_room_to_go_on(std::span<const int32_t> lengths, const SessionOptions& options, const ModelConfig& model)
+{
+    const int64_t longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
+    if (options.positions == PositionMode::Original || longest + options.chunk <= model.context) return;
+    throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "chunk of " + std::to_string(options.chunk),
+                "with the " + std::to_string(longest) +
+                    " tokens that lists hold it exceeds the model's context of " + std::to_string(model.context),
+                "use a smaller chunk, or read the document again with a smaller budget");
+}
+
+} // namespace
+
+std::unique_ptr<Session> Session::adopt(std::shared_ptr<const Model> model, const SessionState& state,
+                                        const SessionOptions& options)
+{
+    check_origin(state, *model);
+    auto setup = set_up(as_stored(state, options), model->config(), model->backend().at_once());
+    auto session = std::unique_ptr<Session>(new Session(std::move(model), std::move(setup)));
+    session->take_in(state);
+    return session;
+}
+
+std::unique_ptr<Session> Session::adopt(std::shared_ptr<const Model> model, const SessionState& state,
+                                        const SessionOptions& options, std::unique_ptr<Policy> policy)
+{
+    check_origin(state, *model);
+    auto session = std::make_unique<Session>(std::move(model), as_stored(state, options), std::move(policy));
+    session->take_in(state);
+    return session;
+}
+
+void Session::take_in(SessionState state)
+{
+    const std::vector<TokenId> waiting = std::exchange(state.pending, {});
+    check_stream(state, model_->config());
+    std::vector<int32_t> lengths;
+    for (ListAtRest& list : state.lists) {
+        fit_signals(list.tokens, cache_.shape());
+        lengths.push_back(static_cast<int32_t>(list.tokens.size()));
+    }
+    check_room_to_go_on(lengths, options_, model_->config());
+    rebuild(*policy_, 0, lengths);
+    try {
+        restore_lists(state);
+    } catch (const Error& error) {
+        throw Error(ErrorKind::Usage, "PAL-POLICY-07", "policy '" + options_.policy.name + "'",
+                    "it cannot go on from here: " + error.text(), "read the document again with it");
+    }
+    sampler_.restore(state.sampler_state);
+    logits_ = state.logits;
+    has_logits_ = !state.logits.empty();
+    last_token_ = state.last_token;
+    tokens_seen_ = state.tokens_seen;
+    steps_seen_ = state.steps_seen;
+    evicted_ = state.evicted;
+    feed(waiting);
+}
+
 void Session::take_over(const SessionState& state)
 {
     given_ = state.given;

@@ -1,4 +1,5 @@
 set(SESSION_SOURCES
+    session/attention_trace.cpp
     session/entry_merge.cpp
     session/memory_plan.cpp
     session/sampler.cpp

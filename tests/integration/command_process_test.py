@@ -161,6 +161,22 @@ class CommandTest(unittest.TestCase):
         with open(mapped) as file:
             self.assertEqual([(h["layer"], h["head"]) for h in json.load(file)["heads"]], [(1, 0)])
 
+    def test_the_map_is_drawn_where_the_window_was_built(self):
+        svg, png = os.path.join(self.folder, "map.svg"), os.path.join(self.folder, "map.png")
+        drawn = self.run_command("inspect", self.book, *SMALL, "--map", svg)
+        if b"which this build does not have" in drawn.stderr:
+            self.fails(2, "PAL-OPTION-05", "inspect", self.book, *SMALL, "--map", png)
+            self.skipTest("built without the window")
+        self.assertEqual(drawn.returncode, 0, drawn.stderr.decode())
+        self.succeeds("inspect", self.book, *SMALL, "--map", png, "--layer", "1", DISPLAY="", QT_QPA_PLATFORM="")
+        with open(svg, encoding="utf-8") as file:
+            picture = file.read()
+        self.assertIn("<svg", picture)
+        for text in ("layer", "share kept", os.path.basename(self.book)):
+            self.assertIn(text, picture)
+        with open(png, "rb") as file:
+            self.assertEqual(file.read(8), b"\x89PNG\r\n\x1a\n")
+
     def test_token_ids_take_the_place_of_a_document(self):
         ids = self.file("ids.txt", " ".join(str(i % 300 + 3) for i in range(200)))
         document = json.loads(self.succeeds("inspect", "--token-ids", ids, *SMALL, "--json").stdout)
@@ -244,7 +260,7 @@ class CommandTest(unittest.TestCase):
             refusal = self.fails(2, "PAL-OPTION-03", "inspect", self.book, "--model", MODEL, "--budget", budget, "--kv-type", "q8")
             self.assertIn("use f16", refusal)
         self.fails(2, "PAL-BUDGET-01", "inspect", self.book, "--model", MODEL, "--budget", "250", "--chunk", "16")
-        self.fails(2, "PAL-OPTION-05", "inspect", self.book, *SMALL, "--map", "map.png")
+        self.fails(2, "PAL-OPTION-05", "inspect", self.book, *SMALL, "--map", "map.gif")
         self.fails(2, "PAL-OPTION-03", "inspect", self.book, *SMALL, "--layer", "7")
         self.fails(2, "PAL-OPTION-01", "compare", self.book)
         self.fails(2, "PAL-OPTION-01", "eval", "ppl")

@@ -8,13 +8,15 @@
 #include <unistd.h>
 
 #include "app/palimpsest/application.h"
-#include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/common_options.h"
-#include "app/palimpsest/list_lengths.h"
+#include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/output.h"
-#include "app/palimpsest/progress.h"
-#include "app/palimpsest/reading.h"
+#include "app/palimpsest/receipt.h"
 #include "app/palimpsest/retention_picture.h"
+#include "kernels/base/byte_quantity.h"
+#include "storage/session/list_lengths.h"
+#include "storage/session/reading_meter.h"
+#include "storage/session/stored_session.h"
 #include "tests/support/catch.h"
 
 using namespace palimpsest;
@@ -134,18 +136,25 @@ TEST_CASE("the time that is left follows from the rate of this run")
     std::istringstream in;
     std::ostringstream out, err;
     Console console{in, out, err, false, false, {}};
-    Progress progress(console, Progress::Style::Events, "book", std::nullopt);
-    progress.start_at(1000, 1000000); // 1000 tokens are of what comes before the document
-    progress.written(77);
+    const auto model =
+        engine::Model::load(tiny_model, kernels::open_backend({.device = "cpu", .threads = 1, .simd = ""}));
+    engine::SessionOptions options;
+    options.chunk = 16;
+    const engine::Session session(model, options);
+    ConsoleListener events(console, true);
+    storage::ReadingMeter meter(events, "a/book");
+    meter.start_at(1000, 1000000); // 1000 tokens are of what comes before the document
+    meter.written(77);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    progress.update({.tokens_seen = 1000001}, 0, 1000002);
+    meter.update(session, {.tokens_seen = 1000001}, 0, 1000002);
     const auto event = nlohmann::json::parse(err.str());
     CHECK(event["seconds_left"].get<double>() >= 0.02); // one more as long as the one before
     CHECK(event["bytes_written"] == 77);
     err.str("");
-    Progress plain(console, Progress::Style::Plain, "book", std::nullopt);
+    ConsoleListener lines(console, false);
+    storage::ReadingMeter plain(lines, "a/book");
     plain.start_at(1000, 1500);
-    plain.update({.tokens_seen = 1600}, 0, 2000);
+    plain.update(session, {.tokens_seen = 1600}, 0, 2000);
     CHECK(err.str().starts_with("Reading book  60 % - 1,600 tokens"));
 }
 
@@ -217,7 +226,7 @@ TEST_CASE("the picture weighs the heads of a layer alike, however long their lis
     const std::string heads = unicode_picture(ragged_map(), {.layer = 0, .head = {}}, 40);
     CHECK(heads.find("  0.1 │██████████          \n") != std::string::npos);
     CHECK(heads.find("  0.0 │████████████████████\n") != std::string::npos);
-    CHECK(heads_json(ragged_map(), {})[3]["tokens"].empty());
+    CHECK(engine::heads_json(ragged_map(), {})[3]["tokens"].empty());
 }
 
 TEST_CASE("reach and overlap count slots, so that a long list weighs more than a short one")
@@ -234,14 +243,14 @@ TEST_CASE("reach and overlap count slots, so that a long list weighs more than a
 
 TEST_CASE("lengths of lists are told by layer")
 {
-    const ListLengths lengths = ListLengths::of(ragged_map());
+    const storage::ListLengths lengths = storage::ListLengths::of(ragged_map());
     CHECK(lengths.layers == std::vector<double>{15, 0.5});
     CHECK_FALSE(lengths.even());
     CHECK(lengths.least == 0); // of the lists, not of what their layers hold on average
     CHECK(lengths.mean() == 7.75);
     CHECK(lengths.greatest == 20);
     const engine::RetentionMap equal{2, 1, 4, {{0, 3}, {1, 2}}};
-    CHECK(ListLengths::of(equal).even());
+    CHECK(storage::ListLengths::of(equal).even());
 }
 
 TEST_CASE("what is asked of a budget becomes the policy's, or a number of tokens")
@@ -266,4 +275,39 @@ TEST_CASE("what is asked of a budget becomes the policy's, or a number of tokens
     options.policy = "refreekv";
     options.budget = "none";
     CHECK(options.session(model).budget == engine::no_budget);
+}
+
+TEST_CASE("an answer that was generated again is shown as replaced, and goes along with the session")
+{
+    const std::string folder =
+        (std::filesystem::temp_directory_path() / ("palimpsest-shown-" + std::to_string(getpid()))).string();
+    const std::string file = folder + "/sessions.db", exported = folder + "/exported.db";
+    {
+        const auto store = storage::open_store(file, storage::Database::Access::Write);
+        storage::StoredOptions options{.choice = {}};
+        options.choice.model = tiny_model;
+        options.choice.budget = "64";
+        options.choice.chunk = 16;
+        storage::Listener listener;
+        storage::StoredSession session(*store, "talk", options, listener);
+        session.say("hello", {.max_tokens = 4, .stop = {}, .token = {}, .is_end = {}});
+        session.regenerate({.temperature = 1, .seed = 5}, {.max_tokens = 6, .stop = {}, .token = {}, .is_end = {}});
+    }
+    REQUIRE(command({"sessions", "export", "talk", exported, "--db", file}).status == 0);
+    REQUIRE(command({"sessions", "import", exported, "--name", "other", "--db", file}).status == 0);
+    REQUIRE(command({"sessions", "fork", "other", "third", "--db", file}).status == 0);
+    for (const char* name : {"talk", "other", "third"}) {
+        INFO(name);
+        const Ran shown = command({"sessions", "show", name, "--json", "--db", file});
+        const auto messages = nlohmann::json::parse(shown.out)["messages"];
+        REQUIRE(messages.size() == 3);
+        CHECK(messages[1]["role"] == "assistant");
+        CHECK(messages[1]["replaced"] == true);
+        CHECK(messages[2]["role"] == "assistant");
+        CHECK_FALSE(messages[2].contains("replaced"));
+        const Ran read = command({"sessions", "show", name, "--db", file});
+        CHECK(read.out.find("assistant (cut), replaced by the next:\n") != std::string::npos);
+        CHECK(command({"sessions", "verify", name, "--db", file}).status == 0);
+    }
+    std::filesystem::remove_all(folder);
 }

@@ -3,21 +3,54 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "app/palimpsest/answer_text.h"
-#include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
-#include "app/palimpsest/model_choice.h"
+#include "app/palimpsest/common_options.h"
+#include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/output.h"
-#include "app/palimpsest/pinning.h"
-#include "app/palimpsest/protocol.h"
-#include "app/palimpsest/reading.h"
-#include "app/palimpsest/stored_session.h"
+#include "app/palimpsest/receipt.h"
+#include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "storage/session/answer_text.h"
+#include "storage/session/document.h"
+#include "storage/session/listener.h"
+#include "storage/session/model_choice.h"
+#include "storage/session/pinning.h"
+#include "storage/session/protocol.h"
+#include "storage/session/reading.h"
+#include "storage/session/reading_meter.h"
+#include "storage/session/store.h"
+#include "storage/session/stored_session.h"
 
 namespace palimpsest::app {
 namespace {
 
 using nlohmann::ordered_json;
+using storage::AnswerText;
+using storage::check_complete;
+using storage::Coverage;
+using storage::Document;
+using storage::Documents;
+using storage::encode_document;
+using storage::end_name;
+using storage::Interrupted;
+using storage::load_model;
+using storage::make_room_for;
+using storage::name_of;
+using storage::open_documents;
+using storage::open_store;
+using storage::pins_json;
+using storage::pins_of;
+using storage::Protocol;
+using storage::question_turn;
+using storage::read_document;
+using storage::ReadingMeter;
+using storage::ReadOptions;
+using storage::require_question;
+using storage::require_tokenizer;
+using storage::steer;
+using storage::Store;
+using storage::StoredOptions;
+using storage::StoredSession;
 
 struct Answer {
     std::string question, text;
@@ -83,11 +116,12 @@ protected:
                      const std::optional<std::string>& question = std::nullopt)
     {
         store_ = open_store(database_, access, console.stop);
-        StoredOptions options{.common = common_, .reread = reread_};
+        StoredOptions options{.choice = common_, .reread = reread_};
         options.question = question;
         options.question_option = "--steer";
         options.read_only = access == storage::Database::Access::Read;
-        stored_ = std::make_unique<StoredSession>(*store_, session_, options, console);
+        listener_ = std::make_unique<ConsoleListener>(console, common_.events);
+        stored_ = std::make_unique<StoredSession>(*store_, session_, options, *listener_);
         model_ = stored_->shared_model();
         tokenizer_ = &stored_->tokenizer();
         template_ = &stored_->chat_template();
@@ -101,17 +135,15 @@ protected:
         if (!template_->warning().empty()) write_note(console, common_.events, template_->warning());
     }
 
-    std::unique_ptr<engine::Session> start(const Documents& documents, const std::string& question,
-                                           Console& console) const
+    std::unique_ptr<engine::Session> start(const Documents& documents, const std::string& question) const
     {
-        const auto tokens = common_.budget_is_share() ? count_tokens(documents, console) : std::nullopt;
+        const auto tokens = common_.budget_is_share() ? count_tokens(documents) : std::nullopt;
         engine::SessionOptions options = common_.session(model_->config(), {.input = tokens});
         std::vector<uint64_t> framing;
         for (const auto& document : documents)
             framing.push_back(framing.empty() ? template_->open_user().size()
                                               : template_->next_document(document->title()).size());
-        options.pins =
-            pins_of(common_.pins, documents, template_->document_is_first_text(), framing, *model_, console);
+        options.pins = pins_of(common_.pins, documents, template_->document_is_first_text(), framing, *model_);
         if (protocol() != Protocol::Steered) return std::make_unique<engine::Session>(model_, options);
         const auto rows = question_turn(*template_, question);
         make_room_for(rows, model_->config(), "--steer", options);
@@ -123,7 +155,7 @@ protected:
     // Streams the documents one after another into the open user turn, as the protocol has it.
     Reading read(const Documents& documents, const std::string& question, Console& console) const
     {
-        Reading reading{start(documents, question, console), {}};
+        Reading reading{start(documents, question), {}};
         engine::Session& session = *reading.session;
         reading.coverage = read(session, documents, console);
         const engine::FeedOptions feed{.stop = console.stop, .progress = {}, .loss = {}};
@@ -135,10 +167,11 @@ protected:
 
     Coverage read(engine::Session& session, const Documents& documents, Console& console) const
     {
-        Progress progress(console, Progress::style_for(console, common_.events),
-                          documents.size() == 1 ? documents[0]->name()
-                                                : std::to_string(documents.size()) + " documents",
-                          total_bytes(documents));
+        ConsoleListener listener(console, common_.events);
+        ReadingMeter progress(listener,
+                              documents.size() == 1 ? documents[0]->name()
+                                                    : std::to_string(documents.size()) + " documents",
+                              total_bytes(documents));
         Coverage all;
         uint64_t bytes_before = 0;
         session.feed(template_->open_user());
@@ -259,20 +292,21 @@ protected:
                             {"tokens", a.generated.tokens.size()}});
             if (!a.reach.is_null()) list.back()["reach"] = a.reach;
         }
-        ordered_json result = {{"schema", "palimpsest.answer/1"},
-                               {"documents", files},
-                               {"answers", list},
-                               {"coverage", coverage.json()},
-                               {"reach", reach_json(session.retention())},
-                               {"memory", memory_json(session.telemetry())},
-                               {"model", model_json(*model_)},
-                               {"policy", policy_json(session)},
-                               {"pins", pins_json(session)},
-                               {"protocol", name_of(shown_protocol())},
-                               {"seed", common_.sampler.seed},
-                               {"temperature", common_.sampler.temperature},
-                               {"backend", backend_json(stored_ ? stored_->model() : *model_, stored_ ? stored_->lost_device() : "")},
-                               {"version", PALIMPSEST_VERSION}};
+        ordered_json result = {
+            {"schema", "palimpsest.answer/1"},
+            {"documents", files},
+            {"answers", list},
+            {"coverage", coverage.json()},
+            {"reach", reach_json(session.retention())},
+            {"memory", memory_json(session.telemetry())},
+            {"model", model_json(*model_)},
+            {"policy", policy_json(session)},
+            {"pins", pins_json(session)},
+            {"protocol", name_of(shown_protocol())},
+            {"seed", common_.sampler.seed},
+            {"temperature", common_.sampler.temperature},
+            {"backend", backend_json(stored_ ? stored_->model() : *model_, stored_ ? stored_->lost_device() : "")},
+            {"version", PALIMPSEST_VERSION}};
         if (stored_) {
             if (!stored_->question().empty()) result["question"] = stored_->question();
             result["tokens_fed_again"] = stored_->tokens_fed_again();
@@ -282,12 +316,12 @@ protected:
     }
 
     // Reads them once only to count; nothing for what can be read only once.
-    std::optional<uint64_t> count_tokens(const Documents& documents, Console& console) const
+    std::optional<uint64_t> count_tokens(const Documents& documents) const
     {
         if (!total_bytes(documents)) return std::nullopt;
         uint64_t tokens = 0;
         for (const auto& document : documents) {
-            Document again(document->name(), console.in, console.stop);
+            Document again = document->again();
             Coverage coverage;
             encode_document(again, *tokenizer_, true, coverage);
             tokens += coverage.tokens_in_input;
@@ -314,7 +348,8 @@ protected:
     std::string session_, database_;
     bool reread_ = false;
     std::unique_ptr<Store> store_;
-    std::unique_ptr<StoredSession> stored_; // with --session
+    std::unique_ptr<ConsoleListener> listener_; // of the session
+    std::unique_ptr<StoredSession> stored_;     // with --session
 
 private:
     std::unique_ptr<engine::ChatTemplate> own_template_;

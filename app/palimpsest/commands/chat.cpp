@@ -6,21 +6,43 @@
 #include <ctime>
 #include <optional>
 
-#include "app/palimpsest/answer_text.h"
-#include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
+#include "app/palimpsest/common_options.h"
+#include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/interrupt.h"
 #include "app/palimpsest/line_editor.h"
 #include "app/palimpsest/output.h"
-#include "app/palimpsest/pinning.h"
-#include "app/palimpsest/protocol.h"
+#include "app/palimpsest/receipt.h"
 #include "app/palimpsest/retention_picture.h"
-#include "app/palimpsest/stored_session.h"
 #include "engine/policy/registry.h"
+#include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "storage/session/answer_text.h"
+#include "storage/session/document.h"
+#include "storage/session/listener.h"
+#include "storage/session/pinning.h"
+#include "storage/session/protocol.h"
+#include "storage/session/store.h"
+#include "storage/session/stored_session.h"
+#include "storage/session/user_folders.h"
 
 namespace palimpsest::app {
 namespace {
+
+using storage::AnswerText;
+using storage::data_folder;
+using storage::Documents;
+using storage::end_name;
+using storage::Interrupted;
+using storage::name_of;
+using storage::open_documents;
+using storage::open_store;
+using storage::pins_sentence;
+using storage::Protocol;
+using storage::protocol_of_session;
+using storage::Store;
+using storage::StoredOptions;
+using storage::StoredSession;
 
 constexpr int32_t answer_tokens = 1024;
 constexpr double chat_temperature = 0.7;
@@ -39,41 +61,42 @@ class Chat final : public Command {
 public:
     explicit Chat(CLI::App& parent)
     {
-        options_.common.sampler.temperature = chat_temperature;
+        common_.sampler.temperature = chat_temperature;
         options_.talks = true;
         command_ = parent.add_subcommand("chat", "talk with the model, without end; saved after every turn");
         command_->add_option("FILE", file_, "a document to talk about, read first");
         add_session_option(*command_, session_);
         command_->add_flag("--reread", options_.reread, "read again what a state that cannot be used has lost");
         add_database_option(*command_, database_);
-        add_backend_options(*command_, options_.common);
-        add_cache_options(*command_, options_.common);
-        add_sampling_options(*command_, options_.common);
-        add_output_options(*command_, options_.common);
+        add_backend_options(*command_, common_);
+        add_cache_options(*command_, common_);
+        add_sampling_options(*command_, common_);
+        add_output_options(*command_, common_);
         command_->add_flag("--raw", raw_, "print control characters of answers as they are");
     }
     bool chosen() const override { return command_->parsed(); }
-    bool wants_json() const override { return options_.common.json; }
-    bool wants_events() const override { return options_.common.events; }
+    bool wants_json() const override { return common_.json; }
+    bool wants_events() const override { return common_.events; }
 
     void run(Console& console) override
     {
-        if (options_.common.no_save && !session_.empty())
+        if (common_.no_save && !session_.empty())
             throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--no-save", "a session is there to be saved",
                         "leave out --no-save or --session");
         Documents documents;
         if (!file_.empty()) documents = open_documents({file_}, console.in, console.stop);
         const std::string name = session_.empty() ? (file_.empty() ? today() : documents[0]->title()) : session_;
-        const auto store = options_.common.no_save
-                               ? std::make_unique<Store>()
-                               : open_store(database_, storage::Database::Access::Write, console.stop);
-        StoredSession session(*store, name, options_, console);
+        const auto store = common_.no_save ? std::make_unique<Store>()
+                                           : open_store(database_, storage::Database::Access::Write, console.stop);
+        options_.choice = common_;
+        ConsoleListener listener(console, common_.events);
+        StoredSession session(*store, name, options_, listener);
         session.choose_sampling();
         if (!documents.empty())
             session.read(*documents[0]);
-        else if (!options_.common.pins.empty())
-            session.pin(options_.common.pins);
-        LineEditor editor(console, options_.common.no_save ? "" : data_folder() + "/history");
+        else if (!common_.pins.empty())
+            session.pin(common_.pins);
+        LineEditor editor(console, common_.no_save ? "" : data_folder() + "/history");
         if (editor.is_terminal())
             console.err << "session '" << visible(name) << "', " << format_count(session.session().tokens_seen())
                         << " tokens; /help for commands, /quit to leave" << std::endl;
@@ -81,7 +104,7 @@ public:
         const bool saved = session.store_turns();
         if (saved && console.stop.stop_requested())
             throw Interrupted{"stopped; the session '" + session.name() + "' is saved"};
-        if (options_.common.json)
+        if (common_.json)
             write_json(console.out,
                        {{"schema", "palimpsest.chat/1"},
                         {"session", name},
@@ -162,40 +185,40 @@ private:
     void answer(StoredSession& session, const std::string& message, std::stop_token stop, Console& console)
     {
         const bool were_waiting = session.why_waiting().has_value();
-        AnswerText text(session.tokenizer(), options_.common.stop);
+        AnswerText text(session.tokenizer(), common_.stop);
         const auto show = [&] {
             const std::string part = text.fresh();
             if (part.empty()) return;
-            if (options_.common.events) write_event(console.err, {{"event", "token"}, {"text", part}});
-            if (!options_.common.json) console.out << (raw_ ? part : visible(part)) << std::flush;
+            if (common_.events) write_event(console.err, {{"event", "token"}, {"text", part}});
+            if (!common_.json) console.out << (raw_ ? part : visible(part)) << std::flush;
         };
-        const auto result = session.say(
-            message, {.max_tokens = options_.common.max_tokens ? options_.common.max_tokens : answer_tokens,
-                      .stop = std::move(stop),
-                      .token =
-                          [&](engine::TokenId id) {
-                              const bool go_on = text.push(id);
-                              show();
-                              return go_on && console.out.good();
-                          },
-                      .is_end = [&](engine::TokenId id) { return session.tokenizer().is_end(id); }});
+        const auto result =
+            session.say(message, {.max_tokens = common_.max_tokens ? common_.max_tokens : answer_tokens,
+                                  .stop = std::move(stop),
+                                  .token =
+                                      [&](engine::TokenId id) {
+                                          const bool go_on = text.push(id);
+                                          show();
+                                          return go_on && console.out.good();
+                                      },
+                                  .is_end = [&](engine::TokenId id) { return session.tokenizer().is_end(id); }});
         text.finish();
         show();
-        if (options_.common.json) {
+        if (common_.json) {
             turns_.push_back({{"message", message}, {"answer", text.text()}, {"end", end_name(result.end)}});
         } else {
             console.out << '\n';
             finish_output(console.out);
         }
         if (session.why_waiting().has_value())
-            write_note(console, options_.common.events, not_saved(session).what());
+            write_note(console, common_.events, not_saved(session).what());
         else if (were_waiting)
-            write_note(console, options_.common.events, "all turns are saved now");
-        if (options_.common.json) return;
+            write_note(console, common_.events, "all turns are saved now");
+        if (common_.json) return;
         if (result.end == engine::GenerateEnd::Full)
-            write_note(console, options_.common.events, "the answer was cut: " + why_full(session.session()));
+            write_note(console, common_.events, "the answer was cut: " + why_full(session.session()));
         if (result.end == engine::GenerateEnd::Length)
-            write_note(console, options_.common.events,
+            write_note(console, common_.events,
                        "the answer was cut after " + std::to_string(result.tokens.size()) +
                            " tokens (--max-tokens)");
     }
@@ -231,7 +254,7 @@ private:
             else if (word == "/map")
                 console.err << unicode_picture(session.session().retention(), {}, 80);
             else if (word == "/memory")
-                write_receipt(console, options_.common.events, session.session(), session.coverage(),
+                write_receipt(console, common_.events, session.session(), session.coverage(),
                               protocol_of_session(session.question()));
             else if (word == "/policy")
                 console.err << session.session().options().policy.text() << '\n';
@@ -272,6 +295,7 @@ private:
     }
 
     CLI::App* command_ = nullptr;
+    CommonOptions common_;
     StoredOptions options_;
     std::string file_, session_, database_;
     bool raw_ = false;

@@ -5,25 +5,49 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
-#include "app/palimpsest/list_lengths.h"
-#include "app/palimpsest/measured_reading.h"
-#include "app/palimpsest/model_choice.h"
+#include "app/palimpsest/common_options.h"
+#include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/output.h"
-#include "app/palimpsest/pinning.h"
-#include "app/palimpsest/protocol.h"
+#include "app/palimpsest/receipt.h"
 #include "app/palimpsest/retention_picture.h"
-#include "app/palimpsest/session_settings.h"
-#include "app/palimpsest/stored_session.h"
 #include "app/palimpsest/token_source.h"
 #include "engine/eval/loss_meter.h"
+#include "engine/eval/measured_reading.h"
+#include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "storage/session/list_lengths.h"
+#include "storage/session/listener.h"
+#include "storage/session/model_choice.h"
+#include "storage/session/pinning.h"
+#include "storage/session/protocol.h"
+#include "storage/session/reading.h"
+#include "storage/session/reading_meter.h"
+#include "storage/session/session_settings.h"
+#include "storage/session/store.h"
+#include "storage/session/stored_session.h"
 
 namespace palimpsest::app {
 namespace {
 
+using engine::heads_json;
+using engine::read_measured;
+using engine::session_to_measure;
 using nlohmann::ordered_json;
+using storage::budget_of;
+using storage::check_complete;
+using storage::Coverage;
+using storage::Interrupted;
+using storage::lengths_sentence;
+using storage::load_model;
+using storage::name_of;
+using storage::open_store;
+using storage::pins_in;
+using storage::Protocol;
+using storage::ReadingMeter;
+using storage::Store;
+using storage::StoredOptions;
+using storage::StoredSession;
 
 // What is left of a run or of a stored session: it itself is gone, so that memory holds one at a time.
 struct Contender {
@@ -102,10 +126,11 @@ private:
         std::vector<Contender> contenders;
         Coverage coverage;
         std::shared_ptr<const engine::Model> model;
+        ConsoleListener listener(console, common_.events);
         for (const std::string& name : names) {
-            StoredOptions options{.common = common_};
+            StoredOptions options{.choice = common_};
             options.read_only = true;
-            StoredSession stored(*store, name, options, console);
+            StoredSession stored(*store, name, options, listener);
             const Coverage one = stored.coverage();
             if (!model || one.tokens_read < coverage.tokens_read) coverage = one;
             if (!model) model = stored.shared_model();
@@ -223,10 +248,11 @@ private:
                     .loss = {},
                     .tokens_per_second = {}};
         engine::LossMeter meter;
-        Progress progress(console, Progress::style_for(console, common_.events), policy, std::nullopt);
+        ConsoleListener listener(console, common_.events);
+        ReadingMeter progress(listener, policy);
         engine::FeedOptions feed;
         feed.stop = console.stop;
-        feed.progress = [&](const engine::Telemetry& t) { progress.update(t, 0, tokens.ids.size()); };
+        feed.progress = [&](const engine::Telemetry& t) { progress.update(session, t, 0, tokens.ids.size()); };
         feed.loss = [&](uint64_t index, engine::TokenId, double nll) { meter.add(index, nll); };
         std::span<const engine::TokenId> ids(tokens.ids);
         const auto capacity = static_cast<size_t>(session.policy().list_budget(0, 0));

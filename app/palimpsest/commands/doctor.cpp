@@ -5,18 +5,26 @@
 #include <filesystem>
 #include <unistd.h>
 
-#include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
+#include "app/palimpsest/common_options.h"
 #include "app/palimpsest/gpu_report.h"
-#include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
-#include "app/palimpsest/store.h"
+#include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "storage/session/listener.h"
+#include "storage/session/model_choice.h"
+#include "storage/session/store.h"
+#include "storage/session/user_folders.h"
 
 namespace palimpsest::app {
 namespace {
 
 using nlohmann::ordered_json;
+using storage::config_path;
+using storage::database_file;
+using storage::find_model;
+using storage::Interrupted;
+using storage::models_folder;
 
 struct Check {
     std::string name;

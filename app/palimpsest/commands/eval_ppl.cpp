@@ -7,23 +7,40 @@
 #include <iterator>
 #include <optional>
 
-#include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
-#include "app/palimpsest/list_lengths.h"
-#include "app/palimpsest/measured_reading.h"
-#include "app/palimpsest/model_choice.h"
+#include "app/palimpsest/common_options.h"
+#include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/output_file.h"
-#include "app/palimpsest/pinning.h"
-#include "app/palimpsest/protocol.h"
+#include "app/palimpsest/receipt.h"
 #include "app/palimpsest/token_source.h"
 #include "engine/eval/loss_meter.h"
+#include "engine/eval/measured_reading.h"
+#include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "storage/session/list_lengths.h"
+#include "storage/session/listener.h"
+#include "storage/session/model_choice.h"
+#include "storage/session/pinning.h"
+#include "storage/session/protocol.h"
+#include "storage/session/reading.h"
+#include "storage/session/reading_meter.h"
 
 namespace palimpsest::app {
 namespace {
 
+using engine::read_measured;
+using engine::session_to_measure;
 using nlohmann::ordered_json;
+using storage::check_complete;
+using storage::Coverage;
+using storage::Interrupted;
+using storage::lengths_sentence;
+using storage::load_model;
+using storage::name_of;
+using storage::pins_in;
+using storage::Protocol;
+using storage::ReadingMeter;
 
 struct Measurement {
     std::string input;
@@ -136,11 +153,11 @@ private:
         const auto lengths = lengths_.empty() ? std::vector<uint64_t>{} : parse_lengths("--lengths", lengths_);
         engine::LossMeter meter(lengths);
         if (csv) *csv << "index,token_id,nll\n0," << ids[0] << ",\n"; // the first token has no loss
-        Progress progress(console, Progress::style_for(console, common_.events),
-                          source.name() + " (" + policy + ")", std::nullopt);
+        ConsoleListener listener(console, common_.events);
+        ReadingMeter progress(listener, source.name() + " (" + policy + ")");
         engine::FeedOptions feed;
         feed.stop = console.stop;
-        feed.progress = [&](const engine::Telemetry& t) { progress.update(t, 0, tokens.ids.size()); };
+        feed.progress = [&](const engine::Telemetry& t) { progress.update(session, t, 0, tokens.ids.size()); };
         feed.loss = [&](uint64_t index, engine::TokenId token, double nll) {
             meter.add(index, nll);
             if (!csv) return;

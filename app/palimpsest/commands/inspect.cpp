@@ -7,21 +7,54 @@
 #include <unistd.h>
 
 #include "app/palimpsest/command.h"
-#include "app/palimpsest/model_choice.h"
+#include "app/palimpsest/common_options.h"
+#include "app/palimpsest/console_listener.h"
+#include "app/palimpsest/map_picture.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/output_file.h"
-#include "app/palimpsest/pinning.h"
-#include "app/palimpsest/protocol.h"
-#include "app/palimpsest/reading.h"
+#include "app/palimpsest/receipt.h"
 #include "app/palimpsest/retention_picture.h"
-#include "app/palimpsest/stored_session.h"
 #include "app/palimpsest/token_source.h"
 #include "kernels/base/error.h"
+#include "storage/session/document.h"
+#include "storage/session/listener.h"
+#include "storage/session/model_choice.h"
+#include "storage/session/pinning.h"
+#include "storage/session/protocol.h"
+#include "storage/session/reading.h"
+#include "storage/session/reading_meter.h"
+#include "storage/session/store.h"
+#include "storage/session/stored_session.h"
 
 namespace palimpsest::app {
 namespace {
 
 namespace fs = std::filesystem;
+using engine::heads_json;
+using engine::MapFilter;
+using engine::write_csv;
+using storage::check_complete;
+using storage::Coverage;
+using storage::Document;
+using storage::Documents;
+using storage::Interrupted;
+using storage::load_model;
+using storage::make_room_for;
+using storage::name_of;
+using storage::open_documents;
+using storage::open_store;
+using storage::pins_in;
+using storage::pins_json;
+using storage::pins_of;
+using storage::Protocol;
+using storage::question_turn;
+using storage::read_document;
+using storage::ReadingMeter;
+using storage::require_question;
+using storage::require_tokenizer;
+using storage::steer;
+using storage::StoredOptions;
+using storage::StoredSession;
 
 int32_t terminal_columns()
 {
@@ -41,7 +74,7 @@ public:
         question_option_ = command_->add_option("--question", question_,
                                                 "read with this question in mind: its rows look at every chunk, so "
                                                 "that the policy keeps what they attend to");
-        command_->add_option("--map", map_file_, "write the map to FILE.json or FILE.csv");
+        command_->add_option("--map", map_file_, "write the map to FILE.png, .svg, .json or .csv");
         command_->add_option("--layer", layer_, "only this layer, a row per head");
         command_->add_option("--head", head_, "only this KV head");
         add_backend_options(*command_, common_);
@@ -83,9 +116,10 @@ private:
             throw Error(ErrorKind::Usage, "PAL-OPTION-01", "command line", "FILE and --session exclude each other",
                         "give one of them");
         const auto store = open_store(database_, storage::Database::Access::Read);
-        StoredOptions options{.common = common_};
+        StoredOptions options{.choice = common_};
         options.read_only = true;
-        StoredSession stored(*store, session_, options, console);
+        ConsoleListener listener(console, common_.events);
+        StoredSession stored(*store, session_, options, listener);
         check_filter(stored.model().config());
         facts_ = {{"tokens_fed_again", stored.tokens_fed_again()}, {"bytes_written", stored.bytes_written()}};
         if (!stored.question().empty()) facts_["question"] = stored.question();
@@ -119,16 +153,15 @@ private:
     std::unique_ptr<engine::Session> read(const std::shared_ptr<const engine::Model>& model, Coverage& coverage,
                                           Console& console)
     {
-        const auto style = Progress::style_for(console, common_.events);
+        ConsoleListener listener(console, common_.events);
         engine::FeedOptions feed{.stop = console.stop, .progress = {}, .loss = {}};
         if (source_.token_ids.empty() && !common_.budget_is_share()) {
             const Documents documents = open_documents({source_.file}, console.in, console.stop);
             Document& document = *documents[0];
-            Progress progress(console, style, source_.name(), document.total_bytes());
+            ReadingMeter progress(listener, source_.name(), document.total_bytes());
             const engine::Tokenizer& tokenizer = require_tokenizer(*model);
             engine::SessionOptions options = common_.session(model->config());
-            options.pins =
-                pins_of(common_.pins, documents, true, {tokenizer.adds_bos() ? 1u : 0u}, *model, console);
+            options.pins = pins_of(common_.pins, documents, true, {tokenizer.adds_bos() ? 1u : 0u}, *model);
             auto session = start(model, options);
             if (tokenizer.adds_bos()) session->feed(std::vector{tokenizer.bos()});
             coverage = read_document(document, tokenizer, *session, {.feed = feed, .progress = &progress});
@@ -144,8 +177,8 @@ private:
         engine::SessionOptions options = common_.session(model->config(), {.input = coverage.tokens_in_input});
         options.pins = pins_in(tokens.ids, common_.pins, *model, source_.name());
         auto session = start(model, options);
-        Progress progress(console, style, source_.name(), std::nullopt);
-        feed.progress = [&](const engine::Telemetry& t) { progress.update(t, 0, tokens.ids.size()); };
+        ReadingMeter progress(listener, source_.name());
+        feed.progress = [&](const engine::Telemetry& t) { progress.update(*session, t, 0, tokens.ids.size()); };
         if (!session->feed(tokens.ids, feed)) throw Interrupted{"stopped while reading; nothing was written"};
         finish(*session, feed);
         return session;
@@ -179,17 +212,20 @@ private:
         check("--head", head_, c.kv_heads);
     }
 
+    std::string map_ending() const { return fs::path(map_file_).extension().string(); }
+
     std::optional<OutputFile> open_map_file() const
     {
         if (map_file_.empty()) return std::nullopt;
-        const std::string ending = fs::path(map_file_).extension().string();
-        if (ending == ".png" || ending == ".svg")
+        const std::string ending = map_ending();
+        if ((ending == ".png" || ending == ".svg") && !has_map_painter())
             throw Error(ErrorKind::Usage, "PAL-OPTION-05", printable(map_file_),
                         "pictures need the window's painter, which this build does not have",
                         "write .json or .csv, or leave --map out for a picture in text");
-        if (ending != ".json" && ending != ".csv")
+        if (ending != ".png" && ending != ".svg" && ending != ".json" && ending != ".csv")
             throw Error(ErrorKind::Usage, "PAL-OPTION-05", printable(map_file_),
-                        "the map can be written as .json or .csv", "give a name with one of these endings");
+                        "the map can be written as .png, .svg, .json or .csv",
+                        "give a name with one of these endings");
         return std::optional<OutputFile>(std::in_place, map_file_);
     }
 
@@ -209,7 +245,11 @@ private:
     void write_map(OutputFile& file, const engine::Session& session, const engine::RetentionMap& map,
                    const Coverage& coverage) const
     {
-        if (map_file_.ends_with(".csv"))
+        const std::string ending = map_ending();
+        if (ending == ".png" || ending == ".svg")
+            file.stream() << map_picture(map, filter(), session_.empty() ? source_.name() : session_,
+                                         ending == ".png" ? PictureKind::Png : PictureKind::Svg);
+        else if (ending == ".csv")
             write_csv(file.stream(), map, filter());
         else
             file.stream() << json(session, map, coverage).dump(1) << '\n';

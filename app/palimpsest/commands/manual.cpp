@@ -117,7 +117,11 @@ private:
     {
         out << ".TH PALIMPSEST 1 \"\" \"palimpsest " << PALIMPSEST_VERSION << "\"\n"
             << ".SH NAME\npalimpsest \\- read documents of any length with a language model of fixed memory\n"
-            << ".SH SYNOPSIS\n.B palimpsest\n.I SUBCOMMAND\n[\\fIOPTION\\fR...]\n.SH DESCRIPTION\n";
+            << ".SH SYNOPSIS\n.B palimpsest\n[\\fIFILE\\fR...]\n.br\n.B palimpsest\n.I SUBCOMMAND\n"
+               "[\\fIOPTION\\fR...]\n.SH DESCRIPTION\n"
+               "Without a subcommand it opens its window where there is a display, with the files that are named "
+               "by a "
+               "path; and prints its help where there is none.\n.PP\n";
         for (const char c : parent_.get_description())
             out << (c == '-' ? "\\-" : std::string(1, c));
         out << "\n.SH SUBCOMMANDS\n";

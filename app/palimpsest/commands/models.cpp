@@ -2,17 +2,21 @@
 
 #include <CLI/CLI.hpp>
 
-#include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
-#include "app/palimpsest/model_choice.h"
 #include "app/palimpsest/output.h"
 #include "engine/text/chat_template.h"
+#include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "storage/session/model_choice.h"
 
 namespace palimpsest::app {
 namespace {
 
 using nlohmann::ordered_json;
+using storage::find_model;
+using storage::model_name;
+using storage::models_in_folder;
+using storage::shipped_model;
 
 class Models final : public Command {
 public:

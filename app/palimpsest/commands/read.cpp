@@ -3,17 +3,34 @@
 #include <CLI/CLI.hpp>
 
 #include "app/palimpsest/command.h"
+#include "app/palimpsest/common_options.h"
+#include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/output.h"
-#include "app/palimpsest/pinning.h"
-#include "app/palimpsest/protocol.h"
-#include "app/palimpsest/reading.h"
-#include "app/palimpsest/stored_session.h"
+#include "app/palimpsest/receipt.h"
 #include "kernels/base/error.h"
+#include "storage/session/document.h"
+#include "storage/session/pinning.h"
+#include "storage/session/protocol.h"
+#include "storage/session/reading.h"
+#include "storage/session/store.h"
+#include "storage/session/stored_session.h"
 
 namespace palimpsest::app {
 namespace {
 
 using nlohmann::ordered_json;
+using storage::check_complete;
+using storage::Coverage;
+using storage::Documents;
+using storage::name_of;
+using storage::open_documents;
+using storage::open_store;
+using storage::pins_json;
+using storage::Protocol;
+using storage::protocol_of_session;
+using storage::require_question;
+using storage::StoredOptions;
+using storage::StoredSession;
 
 class Read final : public Command {
 public:
@@ -35,30 +52,32 @@ public:
                            "read a file that is in the session, as it was or changed, as a further document");
         command_->add_flag("--reread", options_.reread, "read again what a state that cannot be used has lost");
         add_database_option(*command_, database_);
-        add_backend_options(*command_, options_.common);
-        add_cache_options(*command_, options_.common);
-        add_output_options(*command_, options_.common);
+        add_backend_options(*command_, common_);
+        add_cache_options(*command_, common_);
+        add_output_options(*command_, common_);
     }
     bool chosen() const override { return command_->parsed(); }
-    bool wants_json() const override { return options_.common.json; }
-    bool wants_events() const override { return options_.common.events; }
+    bool wants_json() const override { return common_.json; }
+    bool wants_events() const override { return common_.events; }
 
     void run(Console& console) override
     {
-        if (options_.common.no_save)
+        if (common_.no_save)
             throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--no-save", "nothing would remain of the reading",
                         "use summarize or ask, which save nothing without --session");
         if (question_->count() > 0) // CLI11 takes an empty text for none
             require_question("--question", options_.question.value_or(""));
         const Documents documents = open_documents(files_, console.in, console.stop);
         const auto store = open_store(database_, storage::Database::Access::Write, console.stop);
-        StoredSession session(*store, session_, options_, console);
+        options_.choice = common_;
+        ConsoleListener listener(console, common_.events);
+        StoredSession session(*store, session_, options_, listener);
         for (const auto& document : documents)
             session.read(*document, document != documents.back());
         const Coverage coverage = session.coverage();
-        check_complete(coverage, options_.common.require_complete, session_);
+        check_complete(coverage, common_.require_complete, session_);
         const Protocol protocol = protocol_of_session(session.question());
-        if (options_.common.json) {
+        if (common_.json) {
             const engine::RetentionMap map = session.session().retention();
             const bool steered = protocol == Protocol::Steered;
             write_json(console.out, {{"schema", "palimpsest.session/1"},
@@ -77,14 +96,15 @@ public:
                                      {"pins", pins_json(session.session())}});
             return;
         }
-        if (!options_.common.events && protocol == Protocol::Steered)
+        if (!common_.events && protocol == Protocol::Steered)
             console.err << "question: " << visible(session.question()) << '\n';
-        write_receipt(console, options_.common.events, session.session(), coverage, protocol);
+        write_receipt(console, common_.events, session.session(), coverage, protocol);
     }
 
 private:
     CLI::App* command_ = nullptr;
     CLI::Option* question_ = nullptr;
+    CommonOptions common_;
     StoredOptions options_;
     std::vector<std::string> files_;
     std::string session_, database_;

@@ -3,23 +3,29 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <ctime>
+#include <set>
 
-#include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
-#include "app/palimpsest/list_lengths.h"
+#include "app/palimpsest/common_options.h"
+#include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/output.h"
-#include "app/palimpsest/reading.h"
-#include "app/palimpsest/store.h"
+#include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "storage/session/list_lengths.h"
+#include "storage/session/store.h"
+#include "storage/session/stored_session.h"
 #include "storage/transfer.h"
 
 namespace palimpsest::app {
 namespace {
 
 using nlohmann::ordered_json;
+using storage::budget_text;
 using storage::Message;
+using storage::open_store;
 using storage::SessionInfo;
 using storage::SnapshotInfo;
+using storage::Store;
 using Access = storage::Database::Access;
 
 std::string utc(int64_t milliseconds)
@@ -141,7 +147,9 @@ private:
             options["budget"] = budget_text(engine::no_budget);
         result["options"] = options.is_discarded() ? ordered_json(info.options) : options;
         auto& documents = result["documents"] = ordered_json::array();
+        std::set<int64_t> in_stream; // of the messages: an answer that was generated again is not
         for (const storage::StreamPart& part : store->conversations.stream(info.id)) {
+            if (part.message) in_stream.insert(*part.message);
             if (!part.document) continue;
             const storage::DocumentInfo d = store->library.get(*part.document);
             ordered_json sections = ordered_json::array();
@@ -155,10 +163,12 @@ private:
                                  {"sections", sections}});
         }
         auto& messages = result["messages"] = ordered_json::array();
-        for (const Message& m : store->conversations.messages(info.id))
+        for (const Message& m : store->conversations.messages(info.id)) {
             messages.push_back({{"role", role_name(m.role)},
                                 {"state", m.damaged ? "damaged" : state_name(m.state)},
                                 {"text", m.text}});
+            if (!in_stream.contains(m.id)) messages.back()["replaced"] = true;
+        }
         auto& states = result["states"] = ordered_json::array();
         for (const SnapshotInfo& s : store->snapshots.of(info.id))
             states.push_back({{"tokens_seen", s.tokens_seen}, {"bytes", s.bytes}, {"saved", utc(s.created_ms)}});
@@ -178,7 +188,8 @@ private:
         for (const ordered_json& m : messages) {
             const std::string state = m["state"];
             console.out << '\n'
-                        << m["role"].get<std::string>() << (state == "complete" ? "" : " (" + state + ")") << ":\n"
+                        << m["role"].get<std::string>() << (state == "complete" ? "" : " (" + state + ")")
+                        << (m.contains("replaced") ? ", replaced by the next" : "") << ":\n"
                         << visible(m["text"].get<std::string>()) << '\n';
         }
     }
@@ -200,11 +211,7 @@ private:
     void fork(Console&)
     {
         const auto store = open(Access::Write);
-        const int64_t from = store->conversations.get(name_).id;
-        const int64_t to = store->conversations.fork(from, other_);
-        const auto states = store->snapshots.of(from);
-        for (auto state = states.rbegin(); state != states.rend(); ++state)
-            store->snapshots.share(state->id, to);
+        storage::fork_session(*store, name_, other_);
     }
 
     void export_file(Console&)

@@ -2,14 +2,22 @@
 
 #include <CLI/CLI.hpp>
 
-#include "app/palimpsest/byte_quantity.h"
 #include "app/palimpsest/command.h"
-#include "app/palimpsest/model_choice.h"
+#include "app/palimpsest/common_options.h"
 #include "app/palimpsest/output.h"
-#include "app/palimpsest/reading.h"
+#include "kernels/base/byte_quantity.h"
+#include "storage/session/document.h"
+#include "storage/session/model_choice.h"
+#include "storage/session/reading.h"
 
 namespace palimpsest::app {
 namespace {
+
+using storage::Coverage;
+using storage::Document;
+using storage::encode_document;
+using storage::load_model;
+using storage::require_tokenizer;
 
 class Tokenize final : public Command {
 public:

@@ -1,10 +1,12 @@
 // The models of tests/fixtures/models, written by other programs (test V10: what is valid is accepted).
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include <nlohmann/json.hpp>
 
+#include "engine/model/model.h"
 #include "engine/model/model_files.h"
 #include "kernels/base/dtype.h"
 #include "tests/support/catch.h"
@@ -94,4 +96,33 @@ TEST_CASE("vocabularies written by sentencepiece are read as they are")
     CHECK(qwen2.vocabulary.kind == Vocabulary::Kind::None);
     REQUIRE(qwen2.warnings.size() == 1);
     CHECK(qwen2.warnings[0].find("'gpt2'") != std::string::npos);
+}
+
+TEST_CASE("a model that loads says how far it is, and is stopped between two matrices")
+{
+    const auto index = nlohmann::json::parse(std::ifstream(folder / "index.json"));
+    for (const auto& expected : index["models"]) {
+        const std::filesystem::path path = folder / expected["path"].get<std::string>();
+        INFO(path.string());
+        const auto backend = [] { return kernels::open_backend({.device = "cpu", .threads = 1, .simd = ""}); };
+        std::vector<double> shares;
+        LoadOptions options{.progress = [&](double share) { shares.push_back(share); }};
+        REQUIRE(Model::load(path, backend(), options));
+        CHECK(shares.size() > 2 * expected["layers"].get<size_t>());
+        CHECK(std::is_sorted(shares.begin(), shares.end()));
+        CHECK(shares.front() > 0);
+        CHECK(shares.front() < 0.9);
+        CHECK(shares.back() == 1);
+
+        std::stop_source stop;
+        options.stop = stop.get_token();
+        size_t heard = 0;
+        options.progress = [&](double) {
+            if (++heard == 3) stop.request_stop();
+        };
+        CHECK_FALSE(Model::load(path, backend(), options));
+        CHECK(heard == 3);
+        CHECK_FALSE(Model::load(path, backend(), options)); // from the beginning
+        CHECK(heard == 3);
+    }
 }

@@ -180,6 +180,14 @@ TEST_CASE("a document comes back as it was read, in any pieces")
             REQUIRE(ids[i] == all[first + i].id);
     }
     CHECK(library.ids(id, all.size(), 10).empty());
+    for (const uint64_t first : {131000u, 0u, 65530u, 65536u, 149999u}) {
+        const auto ends = library.token_ends(id, first, 100);
+        REQUIRE(ends.size() == std::min<uint64_t>(100, all.size() - first));
+        for (size_t i = 0; i < ends.size(); ++i)
+            REQUIRE(ends[i] == all[first + i].end);
+    }
+    CHECK(library.token_ends(id, all.size(), 10).empty());
+    CHECK(library.token_ends(id + 1, 0, 10).empty());
     std::string read;
     for (int64_t i = 0;; ++i) {
         const std::string block = library.text_block(id, i);
@@ -198,6 +206,8 @@ TEST_CASE("a document comes back as it was read, in any pieces")
 
     scratch->sql().exec("UPDATE document_blocks SET data = zeroblob(length(data)) WHERE kind = 1 AND idx = 0");
     CHECK(refusal([&] { library.ids(id, 0, 10); }) == "PAL-DOC-05");
+    scratch->sql().exec("UPDATE document_blocks SET data = zeroblob(length(data)) WHERE kind = 2 AND idx = 0");
+    CHECK(refusal([&] { Library(*scratch).token_ends(id, 10, 10); }) == "PAL-DOC-05");
     CHECK(refusal([&] { library.get(99); }) == "PAL-DOC-00");
 }
 

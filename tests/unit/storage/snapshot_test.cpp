@@ -496,6 +496,36 @@ TEST_CASE("one state is removed, and no block that another holds")
     CHECK(database->sql().execAndGet("SELECT count(*) FROM blocks").getInt() == 0);
 }
 
+TEST_CASE("beside the newest state one of another place is kept, if there is one")
+{
+    ScratchDatabase database;
+    const auto model = load(tiny);
+    Snapshots snapshots(*database);
+    Session session(model, options("treekv", 24));
+    const int64_t owner = new_session(*database, "one");
+    const auto kept = [&] {
+        std::vector<uint64_t> places;
+        for (const SnapshotInfo& info : snapshots.of(owner)) {
+            const SessionState state = snapshots.load(info.id);
+            places.push_back(state.tokens_seen + state.pending.size());
+        }
+        return places;
+    };
+    const auto save = [&] { snapshots.save(owner, session.state()); };
+    session.feed(text(64));
+    save();
+    save();
+    CHECK(kept() == std::vector<uint64_t>{64, 64});
+    session.feed(text(3)); // they wait for their chunk
+    for (int i = 0; i < 3; ++i) {
+        save();
+        CHECK(kept() == std::vector<uint64_t>{67, 64});
+    }
+    session.feed(text(64));
+    save();
+    CHECK(kept() == std::vector<uint64_t>{131, 67});
+}
+
 TEST_CASE("what a crash left unfinished is not seen and swept away")
 {
     ScratchDatabase database;

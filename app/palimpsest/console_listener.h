@@ -1,0 +1,34 @@
+// What a session tells, for people at a terminal or as --events: notes, a progress line, checkpoints, a lost
+// device.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "app/palimpsest/console.h"
+#include "app/palimpsest/progress.h"
+#include "storage/session/listener.h"
+
+namespace palimpsest::app {
+
+class ConsoleListener final : public storage::Listener {
+public:
+    ConsoleListener(Console& console, bool events) : console_(console), events_(events) {}
+
+    void note(const std::string& sentence) override;
+    void progress(const storage::ReadingProgress& progress, const engine::Session& session) override;
+    void reading_ended() override { progress_.reset(); }
+    void saved(uint64_t tokens_seen, uint64_t bytes_written) override;
+    void device_lost(const std::string& device) override;
+    std::stop_token stop() const override { return console_.stop; }
+
+private:
+    Console& console_;
+    bool events_;
+    std::optional<Progress> progress_; // of the reading that is going on
+};
+
+// A sentence on standard error, or an event.
+void write_note(Console& console, bool events, const std::string& text);
+
+} // namespace palimpsest::app

@@ -1,0 +1,115 @@
+#include "app/palimpsest/receipt.h"
+
+#include <cmath>
+
+#include "app/palimpsest/output.h"
+#include "kernels/base/byte_quantity.h"
+#include "storage/session/list_lengths.h"
+#include "storage/session/pinning.h"
+#include "storage/session/protocol.h"
+
+namespace palimpsest::app {
+namespace {
+
+using storage::budget_of;
+using storage::lengths_json;
+using storage::lengths_sentence;
+using storage::name_of;
+using storage::pins_json;
+using storage::pins_sentence;
+
+} // namespace
+
+nlohmann::ordered_json memory_json(const engine::Telemetry& t)
+{
+    return {{"cache_bytes", t.cache_bytes},
+            {"scratch_bytes", t.scratch_bytes},
+            {"full_cache_bytes", t.full_cache_bytes}};
+}
+
+nlohmann::ordered_json backend_json(const engine::Model& model, const std::string& lost)
+{
+    nlohmann::ordered_json backend{{"name", model.backend().name()}, {"simd", model.backend().simd_target()}};
+    if (!lost.empty()) backend["lost_device"] = lost;
+    return backend;
+}
+
+nlohmann::ordered_json model_json(const engine::Model& model)
+{
+    return {{"name", model.config().name},
+            {"fingerprint", model.fingerprint()},
+            {"layers", model.config().layers},
+            {"kv_heads", model.config().kv_heads}};
+}
+
+nlohmann::ordered_json policy_json(const engine::Session& session)
+{
+    const engine::SessionOptions& o = session.options();
+    nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
+    for (const auto& [key, value] : o.policy.parameters)
+        parameters[key] = value;
+    return {{"name", o.policy.name},
+            {"budget", budget_of(session)},
+            {"chunk", o.chunk},
+            {"positions", o.positions == engine::PositionMode::Contiguous ? "contiguous" : "original"},
+            {"parameters", parameters},
+            {"budgets", lengths_json(session)}};
+}
+
+nlohmann::ordered_json reach_json(const engine::RetentionMap& map)
+{
+    const engine::Reach r = engine::reach(map);
+    return {{"median_age_tokens", r.median_age}, {"kept_by_tenth_of_the_input", r.by_tenth}};
+}
+
+namespace {
+
+std::string reach_sentence(const engine::RetentionMap& map)
+{
+    const engine::Reach r = engine::reach(map);
+    double older = 0;
+    for (size_t i = 0; i < 9; ++i)
+        older += r.by_tenth[i];
+    return "half of the kept tokens are among the last " + format_count(r.median_age + 1) + "; " +
+           std::to_string(static_cast<int>(std::lround(older * 100))) + " % come from the first nine tenths";
+}
+
+std::string budget_sentence(const engine::Session& session)
+{
+    if (session.options().budget == engine::no_budget) return "no budget";
+    const std::string tokens = format_count(static_cast<uint64_t>(session.options().budget)) + " tokens per ";
+    if (session.policy().retrieval()) return "keeps everything, reads " + tokens + "step";
+    return "budget " + tokens + "layer and head";
+}
+
+std::string memory_sentence(const engine::Session& session)
+{
+    const engine::Telemetry t = session.telemetry();
+    return "cache " + format_bytes(t.cache_bytes) + " (a full cache would take " +
+           format_bytes(t.full_cache_bytes) + "), " + session.options().policy.name + ", " +
+           budget_sentence(session);
+}
+
+} // namespace
+
+void write_receipt(Console& console, bool events, const engine::Session& session, const storage::Coverage& coverage,
+                   storage::Protocol protocol)
+{
+    const engine::RetentionMap map = session.retention();
+    if (events)
+        return write_event(console.err, {{"event", "receipt"},
+                                         {"protocol", name_of(protocol)},
+                                         {"coverage", coverage.json()},
+                                         {"reach", reach_json(map)},
+                                         {"memory", memory_json(session.telemetry())},
+                                         {"budgets", lengths_json(session)},
+                                         {"pins", pins_json(session)}});
+    if (protocol != storage::Protocol::Blind) console.err << "protocol: " << name_of(protocol) << '\n';
+    console.err << "coverage: " << coverage.sentence() << "\nreach:    " << reach_sentence(map)
+                << "\nmemory:   " << memory_sentence(session) << std::endl;
+    if (const std::string lengths = lengths_sentence(session); !lengths.empty())
+        console.err << "kept:     " << lengths << std::endl;
+    if (!session.pins().empty()) console.err << "pins:     " << pins_sentence(session) << std::endl;
+}
+
+} // namespace palimpsest::app

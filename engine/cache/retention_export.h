@@ -1,0 +1,22 @@
+// The retained-token map as JSON and CSV (cli.md).
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+
+#include "engine/cache/retention_map.h"
+
+namespace palimpsest::engine {
+
+struct MapFilter {
+    std::optional<int32_t> layer, head;
+    bool shows(int32_t l, int32_t h) const { return (!layer || *layer == l) && (!head || *head == h); }
+};
+
+// "heads" of palimpsest.retention/1.
+nlohmann::ordered_json heads_json(const RetentionMap& map, const MapFilter& filter);
+// Header `layer,head,token`, one row per kept token.
+void write_csv(std::ostream& out, const RetentionMap& map, const MapFilter& filter);
+
+} // namespace palimpsest::engine

@@ -1,0 +1,125 @@
+#include "engine/session/attention_trace.h"
+
+#include <algorithm>
+#include <map>
+
+#include "engine/session/session.h"
+#include "kernels/base/error.h"
+
+namespace palimpsest::engine {
+namespace {
+
+// Looks at all of attention and keeps everything.
+class Witness final : public Policy {
+public:
+    Witness(int64_t lists, int32_t room) : lists_(lists), room_(room) {}
+
+    const PolicySpec& resolved() const override { return spec_; }
+    SignalNeeds signals() const override { return {.window = SignalNeeds::all}; }
+    PositionMode default_positions() const override { return PositionMode::Contiguous; }
+    bool bounded() const override { return false; }
+    bool couples_layers() const override { return false; }
+    bool heads_alike() const override { return false; }
+    int32_t list_budget(int32_t, int32_t) const override { return room_; }
+    int64_t total_budget() const override { return lists_ * room_; }
+    void observe(int32_t, std::span<const ListState>, const LayerObservation&) override {}
+    void select(int32_t, std::span<const ListState> heads, std::vector<std::vector<uint32_t>>& dropped) override
+    {
+        dropped.assign(heads.size(), {});
+    }
+    std::vector<std::byte> state() const override { return {}; }
+    void restore(std::span<const std::byte>) override {}
+    std::unique_ptr<Policy> clone() const override { return std::make_unique<Witness>(*this); }
+
+private:
+    PolicySpec spec_{"full", {}};
+    int64_t lists_;
+    int32_t room_;
+};
+
+int64_t longest_list(const SessionState& state)
+{
+    size_t longest = 0;
+    for (const ListAtRest& list : state.lists)
+        longest = std::max(longest, list.tokens.size());
+    return static_cast<int64_t>(longest);
+}
+
+// Attention begins to be counted anew.
+SessionState without_sums(const SessionState& before)
+{
+    SessionState state = before;
+    for (ListAtRest& list : state.lists) {
+        list.tokens.sum.assign(list.tokens.size(), 0);
+        list.tokens.count.assign(list.tokens.size(), 0);
+        list.tokens.moments.clear();
+    }
+    return state;
+}
+
+// What the lists' tokens have received so far, summed over lists.
+using Received = std::map<uint32_t, double>;
+
+Received operator-(Received a, const Received& b)
+{
+    for (const auto& [token, sum] : b)
+        a[token] -= sum;
+    return a;
+}
+
+// Of one layer, as it was after its last step.
+Received received(const Selection& seen, uint64_t tokens)
+{
+    Received sums;
+    for (const ListState& list : seen.lists)
+        for (size_t rank = 0; rank < list.size() && list.stream[rank] < tokens; ++rank)
+            sums[list.stream[rank]] += list.sum[rank];
+    return sums;
+}
+
+} // namespace
+
+std::vector<AttendedToken> attention_trace(std::shared_ptr<const Model> model, const SessionState& before,
+                                           std::span<const TokenId> question, std::span<const TokenId> answer,
+                                           std::stop_token stop)
+{
+    if (answer.empty() || before.tokens_seen == 0) return {};
+    const int64_t rows = std::ssize(question) + std::ssize(answer) + std::ssize(before.pending);
+    const int64_t room = longest_list(before) + rows;
+    const int32_t context = model->config().context;
+    if (room > context)
+        throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "turn of " + std::to_string(rows) + " tokens",
+                    "it does not fit the model's context beside what is kept, so what it attends to is not shown",
+                    "use a smaller budget, or shorter answers");
+    SessionOptions options = options_of(before);
+    options.budget = static_cast<int32_t>(room);
+    options.pins = Pins();
+    options.probe_room = 0;
+    options.chunk =
+        static_cast<int32_t>(std::max({std::ssize(question), std::ssize(answer), std::ssize(before.pending) + 1}));
+    const auto lists = static_cast<int64_t>(before.lists.size());
+    SessionState state = without_sums(before);
+    state.probe_tokens.clear();
+    const auto session =
+        Session::adopt(model, state, options, std::make_unique<Witness>(lists, static_cast<int32_t>(room)));
+
+    const FeedOptions feed{.stop = stop, .progress = {}, .loss = {}};
+    std::vector<Received> layers(static_cast<size_t>(model->config().layers));
+    session->set_observer([&](const Selection& seen) {
+        layers[static_cast<size_t>(seen.layer)] = received(seen, before.tokens_seen);
+    });
+    if (!session->feed(question, feed) || !session->finish(feed)) return {};
+    const std::vector<Received> by_question = layers;
+    if (!session->feed(answer, feed) || !session->finish(feed)) return {};
+
+    Received all;
+    for (size_t l = 0; l < layers.size(); ++l)
+        for (const auto& [token, sum] : layers[l] - by_question[l])
+            all[token] += sum / (static_cast<double>(lists) * static_cast<double>(answer.size()));
+    std::vector<AttendedToken> attended;
+    for (const auto& [token, weight] : all)
+        attended.push_back({token, weight});
+    return attended;
+}
+
+} // namespace palimpsest::engine

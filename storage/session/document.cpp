@@ -1,0 +1,163 @@
+#include "storage/session/document.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <filesystem>
+#include <iostream>
+#include <poll.h>
+#include <span>
+#include <unistd.h>
+
+#include "kernels/base/error.h"
+#include "storage/session/listener.h"
+
+namespace palimpsest::storage {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr size_t block_bytes = 64 * 1024;
+
+struct Format {
+    std::string_view name, ending, magic;
+};
+constexpr Format others[] = {{"PDF", ".pdf", "%PDF-"},        {"EPUB", ".epub", ""},
+                             {"Word", ".docx", ""},           {"zip", ".zip", "PK\x03\x04"},
+                             {"HTML", ".html", ""},           {"HTML", ".htm", ""},
+                             {"GGUF model", ".gguf", "GGUF"}, {"SQLite", ".db", "SQLite format 3"},
+                             {"OpenDocument", ".odt", ""},    {"RTF", ".rtf", "{\\rtf"},
+                             {"PNG", ".png", "\x89PNG"},      {"JPEG", ".jpg", "\xFF\xD8\xFF"},
+                             {"gzip", ".gz", "\x1F\x8B"}};
+
+std::string lower_ending(const std::string& name)
+{
+    std::string ending = fs::path(name).extension().string();
+    std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
+    return ending;
+}
+
+[[noreturn]] void refuse_format(const std::string& subject, std::string_view format)
+{
+    throw Error(ErrorKind::Failed, "PAL-DOC-02", subject,
+                std::string(format) + " files cannot be read in this version",
+                "convert it to plain text or Markdown");
+}
+
+} // namespace
+
+Document::Document(const std::string& name, std::istream& in, std::stop_token stop)
+    : name_(name), source_(&in), stop_(std::move(stop))
+{
+    if (name == "-") return;
+    std::error_code failed;
+    const fs::file_status status = fs::status(name, failed);
+    if (!fs::exists(status))
+        throw Error(ErrorKind::NotFound, "PAL-DOC-00", printable(name), "there is no such file", "check the name");
+    if (fs::is_directory(status))
+        throw Error(ErrorKind::Failed, "PAL-DOC-01", printable(name), "it is a folder", "give the files in it");
+    const std::string ending = lower_ending(name);
+    for (const Format& format : others)
+        if (ending == format.ending) refuse_format(printable(name), format.name);
+    file_.open(name, std::ios::binary);
+    if (!file_)
+        throw Error(ErrorKind::Failed, "PAL-DOC-01", printable(name), "it cannot be opened",
+                    "check its permissions");
+    if (fs::is_regular_file(status)) total_ = fs::file_size(name, failed);
+    source_ = &file_;
+}
+
+std::string Document::title() const
+{
+    return name_ == "-" ? "standard input" : fs::path(name_).stem().string();
+}
+
+bool Document::is_markdown() const
+{
+    const std::string ending = lower_ending(name_);
+    return ending == ".md" || ending == ".markdown" || ending == ".mkd";
+}
+
+bool Document::next(std::string& block)
+{
+    wait_for_input();
+    if (stop_.stop_requested())
+        throw Interrupted{"stopped while reading " + printable(name_) + "; nothing was saved"};
+    block.resize(block_bytes);
+    source_->read(block.data(), static_cast<std::streamsize>(block_bytes));
+    block.resize(static_cast<size_t>(source_->gcount()));
+    if (source_->bad())
+        throw Error(ErrorKind::Failed, "PAL-DOC-01", printable(name_),
+                    "reading failed after " + std::to_string(read_) + " bytes", "check the disk and try again");
+    if (read_ == 0) refuse_other_formats(block);
+    read_ += block.size();
+    hash_.push(std::as_bytes(std::span(block)));
+    count_words(block);
+    return !block.empty();
+}
+
+void Document::count_words(const std::string& block)
+{
+    for (const char c : block) {
+        const bool inside = std::isspace(static_cast<unsigned char>(c)) == 0;
+        words_ += inside && !inside_word_;
+        inside_word_ = inside;
+    }
+}
+
+// Signals interrupt no read here (they have a thread of their own), so a silent standard input is waited for in
+// turns.
+void Document::wait_for_input() const
+{
+    if (source_ != &std::cin) return;
+    constexpr int milliseconds = 50;
+    pollfd standard_input{STDIN_FILENO, POLLIN, 0};
+    while (std::cin.rdbuf()->in_avail() <= 0 && poll(&standard_input, 1, milliseconds) == 0)
+        if (stop_.stop_requested()) return;
+}
+
+void Document::refuse_other_formats(const std::string& head) const
+{
+    for (const Format& format : others)
+        if (!format.magic.empty() && head.starts_with(format.magic)) refuse_format(printable(name_), format.name);
+}
+
+Documents open_documents(const std::vector<std::string>& names, std::istream& in, std::stop_token stop)
+{
+    if (std::count(names.begin(), names.end(), "-") > 1)
+        throw Error(ErrorKind::Usage, "PAL-OPTION-01", "-", "standard input can be read only once",
+                    "give it once, or files");
+    Documents documents;
+    for (const std::string& name : names)
+        documents.push_back(std::make_unique<Document>(name, in, stop));
+    return documents;
+}
+
+std::vector<int32_t> read_token_ids(const std::string& name, std::istream& in, std::stop_token stop)
+{
+    Document document(name, in, std::move(stop));
+    std::vector<int32_t> ids;
+    std::string block, word;
+    const auto take = [&] {
+        if (word.empty()) return;
+        int32_t id = 0;
+        const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
+        if (error != std::errc() || end != word.data() + word.size() || id < 0)
+            throw Error(ErrorKind::Failed, "PAL-TEXT-01", printable(name),
+                        "'" + printable(word) + "' at place " + std::to_string(ids.size()) + " is not a token id",
+                        "give whitespace-separated ids");
+        ids.push_back(id);
+        word.clear();
+    };
+    while (document.next(block))
+        for (const char c : block) {
+            if (c == ' ' || c == '\n' || c == '\t' || c == '\r')
+                take();
+            else if (word.size() < 32)
+                word += c;
+        }
+    take();
+    return ids;
+}
+
+} // namespace palimpsest::storage

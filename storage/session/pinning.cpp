@@ -1,0 +1,178 @@
+#include "storage/session/pinning.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+
+#include "kernels/base/byte_quantity.h"
+#include "kernels/base/error.h"
+#include "storage/session/list_lengths.h"
+#include "storage/session/reading.h"
+
+namespace palimpsest::storage {
+namespace {
+
+using engine::TokenRange;
+
+constexpr std::string_view passage_mark = "text:";
+
+[[noreturn]] void refuse(const std::string& text, const std::string& what)
+{
+    throw Error(ErrorKind::Usage, "PAL-PIN-02", "--pin", "'" + printable(text) + "' " + what,
+                "give token numbers such as 0-99,150 or a passage of the text");
+}
+
+std::vector<TokenRange> parse_ranges(const std::string& text)
+{
+    std::vector<TokenRange> ranges;
+    const char* at = text.data();
+    const char* const end = at + text.size();
+    const auto number = [&] {
+        uint32_t value = 0;
+        const auto [next, problem] = std::from_chars(at, end, value);
+        if (problem != std::errc{} || value == UINT32_MAX) refuse(text, "is no list of token numbers");
+        at = next;
+        return value;
+    };
+    const auto take = [&](char c) { return at != end && *at == c && ++at; };
+    do {
+        TokenRange& range = ranges.emplace_back();
+        range.first = number();
+        range.last = (take('-') ? number() : range.first) + 1;
+        if (range.first >= range.last) refuse(text, "ends before it begins");
+    } while (take(','));
+    if (at != end) refuse(text, "is no list of token numbers");
+    return ranges;
+}
+
+uint64_t price(const engine::Session& session)
+{
+    const engine::ModelConfig& c = session.model().config();
+    return session.pins().tokens() * static_cast<uint64_t>(c.layers * c.kv_heads) *
+           static_cast<uint64_t>(2 * kernels::row_bytes(*session.options().kv_type, c.head_dim));
+}
+
+// Of what was read; 1 if nothing of it was.
+double held(const engine::Session& session)
+{
+    double tokens = 0, held = 0;
+    for (const TokenRange& range : session.pins().ranges()) {
+        const uint64_t last = std::min<uint64_t>(range.last, session.tokens_seen());
+        if (last <= range.first) continue;
+        tokens += static_cast<double>(last - range.first);
+        held += session.held(range) * static_cast<double>(last - range.first);
+    }
+    return tokens > 0 ? held / tokens : 1;
+}
+
+} // namespace
+
+PinWish parse_pin(const std::string& text)
+{
+    PinWish wish{.label = text, .ranges = {}, .passage = {}};
+    if (!text.empty() && text.find_first_not_of("0123456789-,") == std::string::npos)
+        wish.ranges = parse_ranges(text);
+    else
+        wish.passage = text.starts_with(passage_mark) ? text.substr(passage_mark.size()) : text;
+    return wish;
+}
+
+PinSearch::PinSearch(const std::vector<std::string>& wishes, const engine::Model& model)
+{
+    for (const std::string& text : wishes) {
+        wishes_.push_back(parse_pin(text));
+        finders_.emplace_back();
+        if (!wishes_.back().ranges) finders_.back().emplace(require_tokenizer(model), wishes_.back().passage);
+    }
+}
+
+bool PinSearch::needs_text() const
+{
+    return std::any_of(finders_.begin(), finders_.end(), [](const auto& finder) { return finder.has_value(); });
+}
+
+void PinSearch::push(std::span<const engine::TokenId> ids)
+{
+    for (auto& finder : finders_)
+        for (size_t i = 0; finder && i < ids.size(); ++i)
+            finder->push(ids[i]);
+}
+
+void PinSearch::skip(uint64_t tokens)
+{
+    for (auto& finder : finders_)
+        if (finder) finder->skip(tokens);
+}
+
+std::vector<FoundPin> PinSearch::found() const
+{
+    std::vector<FoundPin> pins;
+    for (size_t i = 0; i < wishes_.size(); ++i) {
+        const PinWish& wish = wishes_[i];
+        if (wish.ranges)
+            pins.push_back({.label = wish.label, .ranges = *wish.ranges});
+        else if (const auto& range = finders_[i]->found())
+            pins.push_back({.label = wish.label, .ranges = {*range}, .matches = finders_[i]->matches()});
+    }
+    return pins;
+}
+
+std::vector<std::string> PinSearch::missing() const
+{
+    std::vector<std::string> missing;
+    for (size_t i = 0; i < wishes_.size(); ++i)
+        if (finders_[i] && !finders_[i]->found()) missing.push_back(wishes_[i].label);
+    return missing;
+}
+
+void refuse_missing(const std::vector<std::string>& missing, const std::string& where)
+{
+    if (missing.empty()) return;
+    throw Error(ErrorKind::NotFound, "PAL-PIN-03", "--pin",
+                "'" + printable(missing.front()) + "' is not in " + printable(where),
+                "give the words as they are written there, or token numbers such as 0-99");
+}
+
+engine::Pins joined(const std::vector<FoundPin>& pins)
+{
+    std::vector<TokenRange> ranges;
+    for (const FoundPin& pin : pins)
+        ranges.insert(ranges.end(), pin.ranges.begin(), pin.ranges.end());
+    return engine::Pins(std::move(ranges));
+}
+
+engine::Pins pins_in(std::span<const engine::TokenId> stream, const std::vector<std::string>& wishes,
+                     const engine::Model& model, const std::string& where)
+{
+    if (wishes.empty()) return {};
+    PinSearch search(wishes, model);
+    if (search.needs_text()) search.push(stream);
+    refuse_missing(search.missing(), where);
+    return joined(search.found());
+}
+
+std::string pins_sentence(const engine::Session& session)
+{
+    char text[192];
+    std::snprintf(text, sizeof text,
+                  "%s tokens take %.1f %% of the %s in every layer and head (%s); %.0f %% of what was read of "
+                  "them is held",
+                  format_count(session.pins().tokens()).c_str(),
+                  100.0 * static_cast<double>(session.pins().tokens()) / capacity_of(session),
+                  capacity_of(session) == session.options().budget ? "budget" : "room for everything",
+                  format_bytes(price(session)).c_str(), 100 * held(session));
+    return text;
+}
+
+nlohmann::ordered_json pins_json(const engine::Session& session)
+{
+    nlohmann::ordered_json ranges = nlohmann::ordered_json::array();
+    for (const TokenRange& range : session.pins().ranges())
+        ranges.push_back({{"first", range.first}, {"last", range.last - 1}, {"held", session.held(range)}});
+    return {{"tokens", session.pins().tokens()},
+            {"budget", capacity_of(session)},
+            {"cache_bytes", price(session)},
+            {"ranges", ranges}};
+}
+
+} // namespace palimpsest::storage

@@ -1,0 +1,68 @@
+#include "storage/session/protocol.h"
+
+#include <iterator>
+
+#include "kernels/base/byte_quantity.h"
+#include "kernels/base/error.h"
+
+namespace palimpsest::storage {
+namespace {
+
+[[noreturn]] void refuse(const std::string& option, const std::string& what, const std::string& remedy)
+{
+    throw Error(ErrorKind::Usage, "PAL-OPTION-06", option, what, remedy);
+}
+
+bool is_blank(const std::string& text)
+{
+    return text.find_first_not_of(" \t\r\n") == std::string::npos;
+}
+
+} // namespace
+
+const char* name_of(Protocol protocol)
+{
+    constexpr const char* names[] = {"blind", "steered", "question-last"};
+    return names[static_cast<size_t>(protocol)];
+}
+
+Protocol protocol_of_session(const std::string& question)
+{
+    return question.empty() ? Protocol::Blind : Protocol::Steered;
+}
+
+std::vector<engine::TokenId> question_turn(const engine::ChatTemplate& chat_template, const std::string& question)
+{
+    auto ids = chat_template.question(question);
+    const auto close = chat_template.close_user_open_assistant();
+    ids.insert(ids.end(), close.begin(), close.end());
+    return ids;
+}
+
+void require_question(const std::string& option, const std::string& question)
+{
+    if (is_blank(question)) refuse(option, "the question is empty", "give a question, or leave it out");
+}
+
+void make_room_for(const std::vector<engine::TokenId>& question_rows, const engine::ModelConfig& model,
+                   const std::string& option, engine::SessionOptions& options)
+{
+    if (std::ssize(question_rows) >= model.context - options.chunk)
+        refuse(option,
+               "the question has " + format_count(question_rows.size()) + " tokens, and the model was trained on " +
+                   format_count(static_cast<uint64_t>(model.context)) + " positions, a chunk of " +
+                   std::to_string(options.chunk) + " among them",
+               "give a shorter question or a smaller --chunk");
+    options.probe_room = static_cast<int32_t>(question_rows.size());
+}
+
+void steer(engine::Session& session, const std::vector<engine::TokenId>& question_rows, const std::string& option)
+{
+    if (!session.policy().signals().any())
+        refuse(option,
+               "--policy " + session.options().policy.text() + " looks at no attention and would keep the same",
+               "use a policy that does, such as snapkv or treekv");
+    session.set_probe(question_rows);
+}
+
+} // namespace palimpsest::storage

@@ -1,0 +1,174 @@
+#include "storage/session/reading.h"
+
+#include <algorithm>
+
+#include "engine/text/document_encoder.h"
+#include "engine/text/utf8_cleaner.h"
+#include "kernels/base/byte_quantity.h"
+#include "kernels/base/error.h"
+#include "storage/session/listener.h"
+#include "storage/session/pinning.h"
+
+namespace palimpsest::storage {
+namespace {
+
+// Bytes in, tokens out: cleaner and encoder in a row.
+class TokenStream {
+public:
+    TokenStream(Document& document, const engine::Tokenizer& tokenizer, bool first_text)
+        : document_(document), encoder_(tokenizer, first_text)
+    {
+    }
+
+    // Replaces `tokens` with the next ones; false at the end.
+    bool next(std::vector<engine::EncodedToken>& tokens)
+    {
+        tokens.clear();
+        if (done_) return false;
+        clean_.clear();
+        if (document_.next(block_)) {
+            cleaner_.push(block_, clean_);
+            encoder_.push(clean_, tokens);
+            return true;
+        }
+        done_ = true;
+        cleaner_.finish(clean_);
+        encoder_.push(clean_, tokens);
+        encoder_.finish(tokens);
+        return true;
+    }
+    const std::string& clean() const { return clean_; } // the text that the last call took in
+    void count(Coverage& coverage) const
+    {
+        coverage.invalid_sequences = cleaner_.counts().invalid_sequences;
+        coverage.nul_characters = cleaner_.counts().nul_characters;
+    }
+
+private:
+    Document& document_;
+    engine::Utf8Cleaner cleaner_;
+    engine::DocumentEncoder encoder_;
+    std::string block_, clean_;
+    bool done_ = false;
+};
+
+[[noreturn]] void interrupted(const engine::Session& session)
+{
+    throw Interrupted{"stopped after " + format_count(session.tokens_seen()) +
+                      " tokens; nothing was saved, run it again to start over"};
+}
+
+} // namespace
+
+nlohmann::ordered_json Coverage::json() const
+{
+    return {{"tokens_in_input", tokens_in_input},
+            {"tokens_read", tokens_read},
+            {"pages_without_text", nlohmann::ordered_json::array()},
+            {"invalid_sequences", invalid_sequences},
+            {"nul_characters", nul_characters}};
+}
+
+std::string Coverage::sentence() const
+{
+    std::string text = format_count(tokens_read) + " of " + format_count(tokens_in_input) + " tokens read";
+    if (complete()) text += ", nothing cut";
+    if (invalid_sequences > 0) text += "; " + format_count(invalid_sequences) + " invalid byte sequences replaced";
+    if (nul_characters > 0) text += "; " + format_count(nul_characters) + " NUL characters dropped";
+    return text;
+}
+
+void check_complete(const Coverage& coverage, bool required, const std::string& subject)
+{
+    if (!required || coverage.complete()) return;
+    throw Error(ErrorKind::Failed, "PAL-DOC-04", printable(subject), coverage.sentence(),
+                "drop --require-complete to accept that");
+}
+
+Coverage read_document(Document& document, const engine::Tokenizer& tokenizer, engine::Session& session,
+                       const ReadOptions& options)
+{
+    Coverage coverage;
+    TokenStream stream(document, tokenizer, options.first_text);
+    std::vector<engine::EncodedToken> tokens;
+    std::vector<engine::TokenId> ids;
+    engine::FeedOptions feed = options.feed;
+    uint64_t seen_before = 0; // of the stream, when this block's first token was computed
+    feed.progress = [&](const engine::Telemetry& telemetry) {
+        if (!options.progress || tokens.empty()) return;
+        const uint64_t of_block = telemetry.tokens_seen - seen_before;
+        const uint64_t bytes = tokens[std::min<uint64_t>(of_block, tokens.size() - 1)].end;
+        options.progress->update(session, telemetry, options.bytes_before + bytes, 0);
+    };
+    while (stream.next(tokens)) {
+        ids.clear();
+        seen_before = session.tokens_seen() + static_cast<uint64_t>(session.pending());
+        for (const engine::EncodedToken& token : tokens)
+            if (coverage.tokens_in_input++ < options.most_tokens) ids.push_back(token.id);
+        if (!session.feed(ids, feed)) interrupted(session);
+        coverage.tokens_read += ids.size();
+        if (feed.stop.stop_requested()) interrupted(session);
+    }
+    stream.count(coverage);
+    return coverage;
+}
+
+std::vector<engine::TokenId> encode_document(Document& document, const engine::Tokenizer& tokenizer,
+                                             bool first_text, Coverage& coverage)
+{
+    std::vector<engine::TokenId> ids;
+    encode_document(document, tokenizer, first_text, coverage,
+                    [&](std::string_view, std::span<const engine::EncodedToken> tokens) {
+                        for (const engine::EncodedToken& token : tokens)
+                            ids.push_back(token.id);
+                    });
+    return ids;
+}
+
+void encode_document(Document& document, const engine::Tokenizer& tokenizer, bool first_text, Coverage& coverage,
+                     const EncodedSink& sink)
+{
+    TokenStream stream(document, tokenizer, first_text);
+    std::vector<engine::EncodedToken> tokens;
+    while (stream.next(tokens)) {
+        coverage.tokens_in_input += tokens.size();
+        sink(stream.clean(), tokens);
+    }
+    stream.count(coverage);
+}
+
+engine::Pins pins_of(const std::vector<std::string>& wishes, const Documents& documents, bool first_text,
+                     const std::vector<uint64_t>& framing, const engine::Model& model)
+{
+    if (wishes.empty()) return {};
+    PinSearch search(wishes, model);
+    for (size_t i = 0; search.needs_text() && i < documents.size(); ++i) {
+        if (!documents[i]->total_bytes())
+            throw Error(ErrorKind::Usage, "PAL-PIN-04", printable(documents[i]->name()),
+                        "it can be read only once, and --pin looks for its passage first",
+                        "give a file, or token numbers such as 0-99");
+        Document again = documents[i]->again();
+        const engine::Tokenizer& tokenizer = require_tokenizer(model);
+        search.skip(framing[i]);
+        Coverage coverage;
+        std::vector<engine::TokenId> ids;
+        encode_document(again, tokenizer, first_text && i == 0, coverage,
+                        [&](std::string_view, std::span<const engine::EncodedToken> tokens) {
+                            ids.clear();
+                            for (const engine::EncodedToken& token : tokens)
+                                ids.push_back(token.id);
+                            search.push(ids);
+                        });
+    }
+    refuse_missing(search.missing(), documents.size() == 1 ? documents[0]->name() : "the documents");
+    return joined(search.found());
+}
+
+const engine::Tokenizer& require_tokenizer(const engine::Model& model)
+{
+    if (model.tokenizer()) return *model.tokenizer();
+    throw Error(ErrorKind::Failed, "PAL-MODEL-13", model.files().path.string(),
+                "it has no tokenizer that this version reads", "give token ids with --token-ids, or another model");
+}
+
+} // namespace palimpsest::storage

@@ -1,0 +1,68 @@
+#include "storage/session/session_settings.h"
+
+#include <filesystem>
+
+#include "kernels/base/error.h"
+#include "storage/session/session_choice.h"
+
+namespace palimpsest::storage {
+namespace {
+
+using nlohmann::ordered_json;
+
+[[noreturn]] void unreadable(const std::string& session)
+{
+    throw Error(ErrorKind::Failed, "PAL-DB-03", "session '" + printable(session) + "'",
+                "its settings cannot be read", "its text is safe: palimpsest sessions show");
+}
+
+} // namespace
+
+SessionSettings::SessionSettings(const SessionInfo& info)
+try : all_(ordered_json::parse(info.options)) {
+    model = all_.value("model", "");
+    policy = all_.value("policy", "treekv");
+    policy_given = all_.value("policy_given", policy);
+    positions = all_.value("positions", "contiguous");
+    kv_type = all_.value("kv_type", "auto");
+    budget = all_.value("budget", 0);
+    chunk = all_.value("chunk", SessionChoice().chunk);
+    question = all_.value("question", "");
+    sampling({});
+} catch (const ordered_json::exception&) {
+    unreadable(info.name);
+}
+
+engine::SamplerOptions SessionSettings::sampling(const engine::SamplerOptions& own) const
+{
+    engine::SamplerOptions sampling = own;
+    each_sampling_option(sampling, own, [&](const char* key, auto& value, const auto& fallback) {
+        value = all_.value(key, fallback);
+    });
+    return sampling;
+}
+
+std::string SessionSettings::json(const engine::Session& session, const engine::PolicySpec& policy_given,
+                                  const std::string& question, bool with_sampling)
+{
+    const engine::SessionOptions& o = session.options();
+    ordered_json options{{"model", std::filesystem::absolute(session.model().files().path).string()},
+                         {"policy", o.policy.text()},
+                         {"policy_given", policy_given.text()},
+                         {"budget", o.budget},
+                         {"chunk", o.chunk},
+                         {"positions", name_of(o.positions)},
+                         {"kv_type", kv_type_name(*o.kv_type)}};
+    if (!question.empty()) options["question"] = question;
+    if (with_sampling)
+        each_sampling_option(o.sampler, o.sampler,
+                             [&](const char* key, const auto& value, const auto&) { options[key] = value; });
+    return options.dump();
+}
+
+const char* name_of(engine::PositionMode positions)
+{
+    return positions == engine::PositionMode::Original ? "original" : "contiguous";
+}
+
+} // namespace palimpsest::storage

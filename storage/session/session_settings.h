@@ -1,0 +1,47 @@
+// What a session was begun with, as it is stored with it.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "engine/session/session.h"
+#include "storage/conversations.h"
+
+namespace palimpsest::storage {
+
+struct SessionSettings {
+    std::string model;                // path
+    std::string policy, policy_given; // resolved, and as it was asked for: pins change what it resolves to
+    std::string positions, kv_type;
+    int32_t budget = 0, chunk = 0;
+    std::string question; // that its documents are read with in mind; empty: none
+
+    // Throws Error (Failed, PAL-DB-03) if they cannot be read.
+    explicit SessionSettings(const SessionInfo& info);
+    // `with_sampling`: of a session that is a chat.
+    static std::string json(const engine::Session& session, const engine::PolicySpec& policy_given,
+                            const std::string& question, bool with_sampling);
+
+    // Of the chat that began the session, or `own`.
+    engine::SamplerOptions sampling(const engine::SamplerOptions& own) const;
+
+private:
+    nlohmann::ordered_json all_;
+};
+
+const char* name_of(engine::PositionMode positions);
+
+// Calls visit with the name and both values of every sampling option.
+template<class A, class B, class Visit>
+void each_sampling_option(A& a, B& b, Visit&& visit)
+{
+    visit("temperature", a.temperature, b.temperature);
+    visit("top_p", a.top_p, b.top_p);
+    visit("top_k", a.top_k, b.top_k);
+    visit("min_p", a.min_p, b.min_p);
+    visit("repeat_penalty", a.repeat_penalty, b.repeat_penalty);
+    visit("seed", a.seed, b.seed);
+}
+
+} // namespace palimpsest::storage

@@ -1,0 +1,50 @@
+#include "storage/session/store.h"
+
+#include "kernels/base/error.h"
+#include "storage/backup.h"
+#include "storage/clock.h"
+#include "storage/session/listener.h"
+#include "storage/session/user_folders.h"
+
+namespace palimpsest::storage {
+namespace {
+
+// Work is not kept waiting for want of a backup.
+void back_up_today(Store& store)
+try {
+    store.database.guarded([&] { back_up_daily(store.database.sql(), store.database.file(), today()); });
+} catch (const Error& error) {
+    store.notices.push_back(std::string("no backup was made today: ") + error.what());
+}
+
+} // namespace
+
+std::string database_file(const std::string& given)
+{
+    return given.empty() ? data_folder() + "/palimpsest.db" : given;
+}
+
+std::unique_ptr<Store> open_store(const std::string& file, Database::Access access, std::stop_token stop)
+{
+    CheckLimit limit;
+    limit.go_on = [stop] { return !stop.stop_requested(); };
+    auto store = std::make_unique<Store>(database_file(file), access, limit);
+    if (store->database.check_is_unfinished()) {
+        if (stop.stop_requested())
+            throw Interrupted{"stopped while the sessions were checked; nothing was changed"};
+        store->notices.push_back("the sessions were not closed in good order, and there was not the time to check "
+                                 "all of them: palimpsest doctor does");
+    }
+    if (access == Database::Access::Write) {
+        store->snapshots.sweep();
+        store->library.sweep();
+        back_up_today(*store);
+        if (store->database.place() == Database::Place::Network)
+            store->notices.push_back(
+                "the sessions lie on a network file system, which is slower and less safe than a "
+                "disk of this machine: see --db");
+    }
+    return store;
+}
+
+} // namespace palimpsest::storage

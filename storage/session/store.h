@@ -1,0 +1,38 @@
+// The user's database, open: its library, conversations, states and settings.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "storage/conversations.h"
+#include "storage/library.h"
+#include "storage/settings.h"
+#include "storage/snapshots.h"
+
+namespace palimpsest::storage {
+
+struct Store {
+    Store() : library(database), conversations(database), snapshots(database), settings(database) {} // in memory
+    Store(const std::filesystem::path& file, Database::Access access, const CheckLimit& limit)
+        : database(file, access, std::nullopt, limit), library(database), conversations(database),
+          snapshots(database), settings(database)
+    {
+    }
+
+    Database database;
+    Library library;
+    Conversations conversations;
+    Snapshots snapshots;
+    Settings settings;
+    std::vector<std::string> notices; // for whoever opened it
+};
+
+std::string database_file(const std::string& given); // empty: the user's own
+// `file` as above. Writing checks what an unclean stop left, sweeps it away, and makes the backup of the day.
+// Throws Interrupted once `stop` is requested during the check.
+std::unique_ptr<Store> open_store(const std::string& file, Database::Access access, std::stop_token stop = {});
+
+} // namespace palimpsest::storage

@@ -1,0 +1,88 @@
+// What a window does to a stored session beside reading and talking: another policy, another name, documents of
+// another session.
+#include <algorithm>
+
+#include "kernels/base/error.h"
+#include "storage/session/reading_meter.h"
+#include "storage/session/session_settings.h"
+#include "storage/session/stored_session.h"
+
+namespace palimpsest::storage {
+
+void StoredSession::change_policy(const SessionChoice& choice)
+{
+    with_fallback([&] {
+        engine::SessionOptions wanted = choice.session(model_->config());
+        wanted.pins = session_->pins();
+        wanted.sampler = session_->options().sampler;
+        wanted.probe_room = static_cast<int32_t>(question_rows_.size());
+        auto changed = engine::Session::adopt(model_, session_->state(), wanted);
+        save_as(*changed, SessionSettings::json(*changed, choice.policy_spec(), question_, options_.talks));
+        session_ = std::move(changed);
+    });
+    watch_fading();
+}
+
+// States of the policy before cannot be gone back to under this one.
+void StoredSession::save_as(engine::Session& changed, const std::string& settings)
+{
+    if (!store_turns()) throw *not_stored_;
+    const engine::SessionState state = changed.state();
+    const std::vector<SnapshotInfo> before = store_.snapshots.of(info_.id);
+    store_.snapshots.save(info_.id, state, [&] {
+        store_.conversations.append_fading(info_.id, faded_, state.tokens_seen);
+        store_.conversations.set_options(info_.id, settings);
+    });
+    info_.options = settings;
+    for (const SnapshotInfo& snapshot : store_.snapshots.of(info_.id))
+        if (std::any_of(before.begin(), before.end(), [&](const SnapshotInfo& b) { return b.id == snapshot.id; }))
+            store_.snapshots.remove(snapshot.id);
+}
+
+void StoredSession::rename(const std::string& name)
+{
+    store_.conversations.rename(info_.id, name);
+    info_.name = name;
+}
+
+// Its ids are those of the model that computes here: a document is never tokenised again.
+void StoredSession::read_stored(int64_t document)
+{
+    const DocumentInfo stored = store_.library.get(document);
+    if (stored.tokenizer != model_->fingerprint())
+        throw Error(ErrorKind::Usage, "PAL-DOC-07", "document '" + printable(stored.title) + "'",
+                    "its tokens are those of another model", "open its file and read it with this one");
+    finish_going_back();
+    const StreamPart framing = framing_of(stored.title);
+    const StreamPart part{.tokens = stored.tokens, .document = document};
+    session_->require_room(static_cast<int64_t>(framing.tokens + part.tokens));
+    store_.database.transaction([&] {
+        store_.conversations.append(info_.id, framing);
+        store_.conversations.append(info_.id, part);
+    });
+    parts_.push_back(framing);
+    parts_.push_back(part);
+    feed(framing.ids, nullptr);
+    ReadingMeter progress(listener_, stored.title);
+    progress.start_at(position(), position());
+    feed_document(document, 0, part.tokens, &progress);
+    save();
+}
+
+void StoredSession::choose_sampling(const engine::SamplerOptions& sampling)
+{
+    if (sampling == session_->options().sampler) return;
+    session_->set_sampler(sampling);
+    sampling_is_stored_ = false;
+}
+
+void fork_session(Store& store, const std::string& name, const std::string& to)
+{
+    const int64_t from = store.conversations.get(name).id;
+    const int64_t copy = store.conversations.fork(from, to);
+    const auto states = store.snapshots.of(from);
+    for (auto state = states.rbegin(); state != states.rend(); ++state)
+        store.snapshots.share(state->id, copy);
+}
+
+} // namespace palimpsest::storage

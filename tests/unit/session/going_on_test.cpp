@@ -1,0 +1,176 @@
+// Sessions that go on from what another held: under another policy, or to see what an answer attended to.
+#include <algorithm>
+
+#include "engine/policy/registry.h"
+#include "engine/session/attention_trace.h"
+#include "kernels/base/error.h"
+#include "tests/support/catch.h"
+#include "tests/unit/session/own_policy.h"
+#include "tests/unit/session/session_fixture.h"
+
+namespace palimpsest::tests {
+namespace {
+
+using namespace engine;
+
+SessionOptions options_with(const std::string& policy, int32_t budget, int32_t chunk = 16)
+{
+    SessionOptions options;
+    options.policy = PolicySpec::parse(policy);
+    options.budget = budget;
+    options.chunk = chunk;
+    return options;
+}
+
+std::unique_ptr<Session> fed(std::shared_ptr<const Model> model, const SessionOptions& options, size_t tokens)
+{
+    auto session = std::make_unique<Session>(std::move(model), options);
+    session->feed(random_text(tokens));
+    session->finish();
+    return session;
+}
+
+class Watching final : public OwnPolicy {
+public:
+    using OwnPolicy::OwnPolicy;
+    SignalNeeds signals() const override { return {.window = SignalNeeds::all}; }
+    std::unique_ptr<Policy> clone() const override { return std::make_unique<Watching>(*this); }
+};
+
+} // namespace
+
+TEST_CASE("under the same policy, going on from what a session held is going on with it", "[going-on]")
+{
+    const auto model = load_random();
+    for (const char* policy : {"streaming", "lacache", "tova", "full"}) {
+        CAPTURE(policy);
+        const auto session = fed(model, options_with(policy, 64), 60);
+        const auto other = Session::adopt(model, session->state(), session->options());
+        CHECK(outcome_of(*other) == outcome_of(*session));
+    }
+}
+
+TEST_CASE("a policy that takes over keeps what is there, and is within its budget after the next chunk",
+          "[going-on]")
+{
+    const auto model = load_random();
+    const auto session = fed(model, options_with("h2o", 64), 100);
+    const SessionState state = session->state();
+    PolicyContext context;
+    context.layers = model->config().layers;
+    context.kv_heads = model->config().kv_heads;
+    context.budget = 40;
+    for (const PolicyInfo& info : policies()) {
+        CAPTURE(info.name);
+        const bool retrieves = info.name == "quest" || info.name == "twilight" || info.name == "full";
+        const SessionOptions options = options_with(info.name, retrieves ? 200 : 40);
+        if (make_policy(options.policy, context)->heads_hold_same()) {
+            CHECK_THROWS_AS(Session::adopt(model, state, options), Error); // heads of h2o hold different tokens
+            continue;
+        }
+        const auto other = Session::adopt(model, state, options);
+        CHECK(other->retention().tokens == session->retention().tokens);
+        CHECK(other->tokens_seen() == 100);
+        other->feed(random_text(48, 9));
+        other->finish();
+        const int64_t lists = int64_t{model->config().layers} * model->config().kv_heads;
+        if (!retrieves) CHECK(other->telemetry().slots_used <= lists * 40);
+        const RetentionMap before = session->retention(), after = other->retention();
+        for (size_t i = 0; i < after.tokens.size(); ++i)
+            for (const uint32_t token : after.tokens[i]) // what has left stays away
+                CHECK(
+                    (token >= 100 || std::binary_search(before.tokens[i].begin(), before.tokens[i].end(), token)));
+        CHECK_NOTHROW(say(*other, 8));
+    }
+}
+
+TEST_CASE("lists of different lengths are not for a policy that wants them alike", "[going-on]")
+{
+    const auto model = load_random();
+    const auto session = fed(model, options_with("adakv:recent=8", 32), 200);
+    bool ragged = false;
+    for (const auto& list : session->retention().tokens)
+        ragged = ragged || list.size() != session->retention().tokens[0].size();
+    REQUIRE(ragged);
+    try {
+        Session::adopt(model, session->state(), options_with("treekv-block", 32));
+        FAIL("it was taken");
+    } catch (const Error& error) {
+        CHECK(error.code() == "PAL-POLICY-07");
+        CHECK(error.kind() == ErrorKind::Usage);
+    }
+}
+
+TEST_CASE("what waits for its chunk goes on waiting under other options", "[going-on]")
+{
+    const auto model = load_random();
+    const auto session = std::make_unique<Session>(model, options_with("streaming", 64));
+    session->feed(random_text(40)); // two chunks, and eight tokens that wait
+    const auto other = Session::adopt(model, session->state(), options_with("streaming", 64));
+    CHECK(other->pending() == 8);
+    CHECK(outcome_of(*other) == outcome_of(*session));
+}
+
+TEST_CASE("what an answer attended to is what a policy that looks at everything sums up", "[going-on]")
+{
+    const auto model = load_random();
+    const auto text = random_text(70), question = random_text(9, 21), answer = random_text(12, 22);
+    const auto lists = static_cast<double>(model->config().layers * model->config().kv_heads);
+
+    const auto before = fed(model, options_with("full", 0, 70), 70);
+    const auto attended = attention_trace(model, before->state(), question, answer);
+
+    Session watched(model, options_with("streaming", 100, 70),
+                    std::make_unique<Watching>(model->config().layers, model->config().kv_heads, 100));
+    std::vector<double> received(100);
+    double sign = 0;
+    watched.set_observer([&](const Selection& seen) {
+        for (const ListState& list : seen.lists)
+            for (size_t rank = 0; rank < list.size(); ++rank)
+                received[list.stream[rank]] += sign * list.sum[rank];
+    });
+    const auto read = [&](const std::vector<TokenId>& ids, double counts) {
+        sign = counts;
+        watched.feed(ids);
+        watched.finish();
+    };
+    read(text, 0);
+    read(question, -1);
+    read(answer, 1);
+
+    REQUIRE(attended.size() == 70);
+    double sum = 0;
+    for (size_t i = 0; i < attended.size(); ++i) {
+        CHECK(attended[i].token == i);
+        CHECK(attended[i].weight == Approx(received[i] / (lists * 12)).margin(1e-5));
+        sum += attended[i].weight;
+    }
+    double of_the_turn = 0;
+    for (size_t i = 70; i < 91; ++i)
+        of_the_turn += received[i] / (lists * 12);
+    CHECK(sum + of_the_turn == Approx(1).margin(1e-4)); // every row gives away all of its attention
+    CHECK(sum > 0.05);
+}
+
+TEST_CASE("a trace counts only what is kept, and refuses a turn that does not fit", "[going-on]")
+{
+    const auto model = load_random();
+    const auto session = fed(model, options_with("adakv:recent=8", 32), 200);
+    const auto before = session->retention();
+    const auto attended = attention_trace(model, session->state(), random_text(5, 3), random_text(7, 4));
+    std::vector<uint32_t> kept;
+    for (const auto& list : before.tokens)
+        kept.insert(kept.end(), list.begin(), list.end());
+    std::sort(kept.begin(), kept.end());
+    kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
+    REQUIRE(attended.size() == kept.size());
+    for (size_t i = 0; i < kept.size(); ++i)
+        CHECK(attended[i].token == kept[i]);
+    CHECK(session->retention().tokens == before.tokens);
+
+    const auto context = static_cast<size_t>(model->config().context);
+    CHECK_THROWS_AS(attention_trace(model, session->state(), random_text(5, 3), random_text(context, 4)), Error);
+    CHECK(attention_trace(model, session->state(), random_text(5, 3), {}).empty());
+}
+
+} // namespace palimpsest::tests
