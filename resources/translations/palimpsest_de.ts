@@ -1,0 +1,3307 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="de_DE" sourcelanguage="en">
+<context>
+    <name>palimpsest::engine::policies</name>
+    <message>
+        <source>0 and more</source>
+        <translation>0 und mehr</translation>
+    </message>
+    <message>
+        <source>0 to 1</source>
+        <translation>0 bis 1</translation>
+    </message>
+    <message>
+        <source>0 to 1, at most the slots between sinks and recent</source>
+        <translation>0 bis 1, höchstens die Slots zwischen sinks und recent</translation>
+    </message>
+    <message>
+        <source>0 to 1000000000</source>
+        <translation>0 bis 1000000000</translation>
+    </message>
+    <message>
+        <source>0 to c</source>
+        <translation>0 bis c</translation>
+    </message>
+    <message>
+        <source>0 to c - recent - 1</source>
+        <translation>0 bis c - recent - 1</translation>
+    </message>
+    <message>
+        <source>0 to c - sinks - 1</source>
+        <translation>0 bis c - sinks - 1</translation>
+    </message>
+    <message>
+        <source>0 to span - 1</source>
+        <translation>0 bis span - 1</translation>
+    </message>
+    <message>
+        <source>0.01 to 1</source>
+        <translation>0.01 bis 1</translation>
+    </message>
+    <message>
+        <source>0.01 to 100</source>
+        <translation>0.01 bis 100</translation>
+    </message>
+    <message>
+        <source>1 and more</source>
+        <translation>1 und mehr</translation>
+    </message>
+    <message>
+        <source>1 and more; above 0% to 100%</source>
+        <translation>1 und mehr; über 0% bis 100%</translation>
+    </message>
+    <message>
+        <source>1 to 1000000</source>
+        <translation>1 bis 1000000</translation>
+    </message>
+    <message>
+        <source>1 to 65536</source>
+        <translation>1 bis 65536</translation>
+    </message>
+    <message>
+        <source>1 to layers - 1</source>
+        <translation>1 bis layers - 1</translation>
+    </message>
+    <message>
+        <source>Different tokens in different layers, like the rungs of a ladder: together the layers reach further back.</source>
+        <translation>In verschiedenen Schichten verschiedene Token, wie die Sprossen einer Leiter: Zusammen reichen die Schichten weiter zurück.</translation>
+    </message>
+    <message>
+        <source>Every token, as plain attention does; memory grows with the text.</source>
+        <translation>Jedes Token, wie gewöhnliche Attention; der Speicher wächst mit dem Text.</translation>
+    </message>
+    <message>
+        <source>Every token; while generating, each head reads the fewest tokens of the best pages that hold a share p of its attention.</source>
+        <translation>Jedes Token; beim Erzeugen liest jeder Kopf die wenigsten Token der besten Seiten, die einen Anteil p seiner Aufmerksamkeit tragen.</translation>
+    </message>
+    <message>
+        <source>Every token; while generating, each step reads only the pages that could matter, as many as the budget holds.</source>
+        <translation>Jedes Token; beim Erzeugen liest jeder Schritt nur die Seiten, auf die es ankommen könnte, so viele das Budget fasst.</translation>
+    </message>
+    <message>
+        <source>Of two neighbouring blocks the more important, pair by pair from old to new.</source>
+        <translation>Von zwei benachbarten Blöcken den wichtigeren, Paar für Paar von alt nach neu.</translation>
+    </message>
+    <message>
+        <source>Of two neighbours the more important, pair by pair from old to new: text thins out smoothly with age.</source>
+        <translation>Von zwei Nachbarn den wichtigeren, Paar für Paar von alt nach neu: Text dünnt mit dem Alter gleichmäßig aus.</translation>
+    </message>
+    <message>
+        <source>Of two neighbours the more important, where text is densest: about equally many tokens for every doubling of age.</source>
+        <translation>Von zwei Nachbarn den wichtigeren, wo der Text am dichtesten ist: etwa gleich viele Token für jede Verdopplung des Alters.</translation>
+    </message>
+    <message>
+        <source>The fewest tokens that hold a share p of the newest tokens&apos; attention, within the budget.</source>
+        <translation>Die wenigsten Token, die einen Anteil p der Aufmerksamkeit der neuesten Token tragen, innerhalb des Budgets.</translation>
+    </message>
+    <message>
+        <source>The first few tokens, which soak up attention, and the newest ones.</source>
+        <translation>Die ersten Token, die Aufmerksamkeit auf sich ziehen, und die neuesten.</translation>
+    </message>
+    <message>
+        <source>The first tokens and as much recent text as holds 99 % of the norm of the newest query&apos;s attention, within the budget.</source>
+        <translation>Die ersten Token und so viel neuesten Text, wie 99 % der Norm der Aufmerksamkeit der neuesten Query trägt, innerhalb des Budgets.</translation>
+    </message>
+    <message>
+        <source>The tokens that are rarely unimportant: those that few recent queries gave less than their uniform share.</source>
+        <translation>Die Token, die selten unwichtig sind: die, denen wenige der letzten Queries weniger als ihren gleichmäßigen Anteil gaben.</translation>
+    </message>
+    <message>
+        <source>The tokens that received most attention so far, and the newest ones.</source>
+        <translation>Die Token, die bisher am meisten Aufmerksamkeit erhielten, und die neuesten.</translation>
+    </message>
+    <message>
+        <source>What the newest query attends to most, the same in all heads of a layer.</source>
+        <translation>Worauf die neueste Query am meisten achtet, gleich in allen Köpfen einer Schicht.</translation>
+    </message>
+    <message>
+        <source>What the newest tokens attend to strongly or changeably; layers with spread out and shifting attention get more of the budget.</source>
+        <translation>Worauf die neuesten Token stark oder wechselhaft achten; Schichten mit gestreuter und wandernder Aufmerksamkeit erhalten mehr vom Budget.</translation>
+    </message>
+    <message>
+        <source>What the newest tokens attend to, more of it in the lower layers, where attention is spread out.</source>
+        <translation>Worauf die neuesten Token achten, mehr davon in den unteren Schichten, wo die Aufmerksamkeit gestreut ist.</translation>
+    </message>
+    <message>
+        <source>What the newest tokens attend to, with the neighbours of every peak.</source>
+        <translation>Worauf die neuesten Token achten, mit den Nachbarn jeder Spitze.</translation>
+    </message>
+    <message>
+        <source>What the newest tokens attend to; focused heads of a layer give slots to diffuse ones.</source>
+        <translation>Worauf die neuesten Token achten; gebündelte Köpfe einer Schicht geben Slots an gestreute ab.</translation>
+    </message>
+    <message>
+        <source>Whole blocks of text that the newest tokens attend to, half of them the best anywhere and half the best of eight stretches.</source>
+        <translation>Ganze Textblöcke, auf die die neuesten Token achten, zur Hälfte die besten überhaupt und zur Hälfte die besten aus acht Strecken.</translation>
+    </message>
+    <message>
+        <source>a layer keeps only what the same head of the layer below keeps, too</source>
+        <translation>eine Schicht behält nur, was derselbe Kopf der Schicht darunter auch behält</translation>
+    </message>
+    <message>
+        <source>a pass over the bounds and over the keys of the best pages for every generated token; memory grows with the text</source>
+        <translation>ein Durchlauf über die Schranken und über die Keys der besten Seiten für jedes erzeugte Token; der Speicher wächst mit dem Text</translation>
+    </message>
+    <message>
+        <source>a pass over the bounds for every generated token; memory grows with the text</source>
+        <translation>ein Durchlauf über die Schranken für jedes erzeugte Token; der Speicher wächst mit dem Text</translation>
+    </message>
+    <message>
+        <source>a second attention pass over each chunk</source>
+        <translation>ein zweiter Attention-Durchlauf über jeden Chunk</translation>
+    </message>
+    <message>
+        <source>a second attention pass over each chunk; none with rule=left</source>
+        <translation>ein zweiter Attention-Durchlauf über jeden Chunk; mit rule=left keiner</translation>
+    </message>
+    <message>
+        <source>an attention pass over the last block of each chunk</source>
+        <translation>ein Attention-Durchlauf über den letzten Block jedes Chunks</translation>
+    </message>
+    <message>
+        <source>an attention pass over the last queries of each chunk</source>
+        <translation>ein Attention-Durchlauf über die letzten Queries jedes Chunks</translation>
+    </message>
+    <message>
+        <source>an attention pass over the last query of each chunk</source>
+        <translation>ein Attention-Durchlauf über die letzte Query jedes Chunks</translation>
+    </message>
+    <message>
+        <source>an attention pass over the window of each chunk</source>
+        <translation>ein Attention-Durchlauf über das Fenster jedes Chunks</translation>
+    </message>
+    <message>
+        <source>an attention pass over the window of each chunk, with squares and logarithms</source>
+        <translation>ein Attention-Durchlauf über das Fenster jedes Chunks, mit Quadraten und Logarithmen</translation>
+    </message>
+    <message>
+        <source>attention of all queries</source>
+        <translation>Aufmerksamkeit aller Queries</translation>
+    </message>
+    <message>
+        <source>attention of all queries; of the newest with score=last; none with rule=left</source>
+        <translation>Aufmerksamkeit aller Queries; mit score=last der neuesten; mit rule=left keine</translation>
+    </message>
+    <message>
+        <source>attention of the last `rows` queries</source>
+        <translation>Aufmerksamkeit der letzten `rows` Queries</translation>
+    </message>
+    <message>
+        <source>attention of the last `unit` queries; none with rule=left</source>
+        <translation>Aufmerksamkeit der letzten `unit` Queries; mit rule=left keine</translation>
+    </message>
+    <message>
+        <source>attention of the last `window` queries</source>
+        <translation>Aufmerksamkeit der letzten `window` Queries</translation>
+    </message>
+    <message>
+        <source>attention of the last `window` queries and its squares, per query head, and its entropy</source>
+        <translation>Aufmerksamkeit der letzten `window` Queries und ihre Quadrate, je Query-Kopf, und ihre Entropie</translation>
+    </message>
+    <message>
+        <source>attention of the last `window` queries; with an observed allocation, how spread out it is</source>
+        <translation>Aufmerksamkeit der letzten `window` Queries; bei beobachteter Aufteilung auch, wie gestreut sie ist</translation>
+    </message>
+    <message>
+        <source>attention of the newest query</source>
+        <translation>Aufmerksamkeit der neuesten Query</translation>
+    </message>
+    <message>
+        <source>attention per query that could see the token, in total, or of the newest query</source>
+        <translation>Aufmerksamkeit je Query, die das Token sehen konnte, insgesamt, oder der neuesten Query</translation>
+    </message>
+    <message>
+        <source>avg, max, none</source>
+        <translation>avg, max, none</translation>
+    </message>
+    <message>
+        <source>bounds of the keys of each page</source>
+        <translation>Schranken der Keys jeder Seite</translation>
+    </message>
+    <message>
+        <source>chunk, once, every:N with N from 1 to 16777216</source>
+        <translation>chunk, once, every:N mit N von 1 bis 16777216</translation>
+    </message>
+    <message>
+        <source>contiguous</source>
+        <translation>fortlaufend</translation>
+    </message>
+    <message>
+        <source>contiguous (equal to original)</source>
+        <translation>fortlaufend (gleich den ursprünglichen)</translation>
+    </message>
+    <message>
+        <source>exceed the budget by half a tile&apos;s loss, so that it is met on average</source>
+        <translation>das Budget um den halben Verlust einer Kachel überschreiten, damit es im Mittel eingehalten wird</translation>
+    </message>
+    <message>
+        <source>first tokens, always kept</source>
+        <translation>erste Token, immer behalten</translation>
+    </message>
+    <message>
+        <source>how layers share the budget: equally or as in pyramidkv</source>
+        <translation>wie sich Schichten das Budget teilen: gleich oder wie in pyramidkv</translation>
+    </message>
+    <message>
+        <source>how layers share the budget: equally, as in pyramidkv, or as many tokens as hold the norm of a layer&apos;s scores, the budget being the most</source>
+        <translation>wie sich Schichten das Budget teilen: gleich, wie in pyramidkv, oder so viele Token, wie die Norm der Werte einer Schicht tragen, höchstens das Budget</translation>
+    </message>
+    <message>
+        <source>how layers share their slots: a fixed profile, or by how spread out their attention is seen to be</source>
+        <translation>wie sich Schichten ihre Slots teilen: nach einem festen Profil oder danach, wie gestreut ihre Aufmerksamkeit ist</translation>
+    </message>
+    <message>
+        <source>how scores are pooled, so that neighbours of a peak survive with it</source>
+        <translation>wie Werte zusammengefasst werden, damit Nachbarn einer Spitze mit ihr bleiben</translation>
+    </message>
+    <message>
+        <source>in what order tokens are counted: from the newest back, or from the most attended on</source>
+        <translation>in welcher Reihenfolge Token gezählt werden: vom neuesten rückwärts oder vom meistbeachteten an</translation>
+    </message>
+    <message>
+        <source>instead of blocks in rounds, one token for each of c - sinks - recent stretches</source>
+        <translation>statt Blöcken in Runden je ein Token für jede von c - sinks - recent Strecken</translation>
+    </message>
+    <message>
+        <source>layers that consecutive steps of the ladder share</source>
+        <translation>Schichten, die aufeinanderfolgende Sprossen der Leiter teilen</translation>
+    </message>
+    <message>
+        <source>layers that hold a token</source>
+        <translation>Schichten, die ein Token halten</translation>
+    </message>
+    <message>
+        <source>linear, geometric, exponential, entropy, gini, sparsity</source>
+        <translation>linear, geometric, exponential, entropy, gini, sparsity</translation>
+    </message>
+    <message>
+        <source>low rows of the last `window` queries</source>
+        <translation>niedrige Zeilen der letzten `window` Queries</translation>
+    </message>
+    <message>
+        <source>lowest layers that read everything</source>
+        <translation>unterste Schichten, die alles lesen</translation>
+    </message>
+    <message>
+        <source>lowest layers that use the whole budget</source>
+        <translation>unterste Schichten, die das ganze Budget nutzen</translation>
+    </message>
+    <message>
+        <source>mean, sum, last</source>
+        <translation>mean, sum, last</translation>
+    </message>
+    <message>
+        <source>neighbours, the token included, over which scores are pooled</source>
+        <translation>Nachbarn, das Token eingeschlossen, über die Werte zusammengefasst werden</translation>
+    </message>
+    <message>
+        <source>newest queries that are averaged, or their percentage of the list</source>
+        <translation>neueste Queries, die gemittelt werden, oder ihr Prozentsatz der Liste</translation>
+    </message>
+    <message>
+        <source>newest queries whose judgement counts</source>
+        <translation>neueste Queries, deren Urteil zählt</translation>
+    </message>
+    <message>
+        <source>newest tokens that no tile starts in</source>
+        <translation>neueste Token, in denen keine Kachel beginnt</translation>
+    </message>
+    <message>
+        <source>newest tokens whose attention counts</source>
+        <translation>neueste Token, deren Aufmerksamkeit zählt</translation>
+    </message>
+    <message>
+        <source>newest tokens, always kept</source>
+        <translation>neueste Token, immer behalten</translation>
+    </message>
+    <message>
+        <source>newest tokens, always kept but for the newest unit - 1</source>
+        <translation>neueste Token, immer behalten bis auf die neuesten unit - 1</translation>
+    </message>
+    <message>
+        <source>no attention pass beyond plain attention</source>
+        <translation>kein Attention-Durchlauf über die gewöhnliche Attention hinaus</translation>
+    </message>
+    <message>
+        <source>no attention pass beyond plain attention; a second one with survivors=score</source>
+        <translation>kein Attention-Durchlauf über die gewöhnliche Attention hinaus; mit survivors=score ein zweiter</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>keine</translation>
+    </message>
+    <message>
+        <source>none, 1 and more</source>
+        <translation>none, 1 und mehr</translation>
+    </message>
+    <message>
+        <source>none, first, last, max, avg</source>
+        <translation>none, first, last, max, avg</translation>
+    </message>
+    <message>
+        <source>none; attention of all queries with survivors=score</source>
+        <translation>keine; mit survivors=score die Aufmerksamkeit aller Queries</translation>
+    </message>
+    <message>
+        <source>normalise attention over all but the recent tokens</source>
+        <translation>Aufmerksamkeit über alle außer den neuesten Token normieren</translation>
+    </message>
+    <message>
+        <source>numbers of at least 1 with + between them</source>
+        <translation>Zahlen ab 1, durch + verbunden</translation>
+    </message>
+    <message>
+        <source>odd, 1 and more</source>
+        <translation>ungerade, 1 und mehr</translation>
+    </message>
+    <message>
+        <source>offsets, score</source>
+        <translation>offsets, score</translation>
+    </message>
+    <message>
+        <source>original</source>
+        <translation>ursprünglich</translation>
+    </message>
+    <message>
+        <source>pairs whose left token has won this many merges are passed over</source>
+        <translation>Paare, deren linkes Token so viele Zusammenführungen gewonnen hat, werden übergangen</translation>
+    </message>
+    <message>
+        <source>position, score</source>
+        <translation>position, score</translation>
+    </message>
+    <message>
+        <source>rounds of choosing, and into how many stretches each of them divides the text</source>
+        <translation>Auswahlrunden, und in wie viele Strecken jede den Text teilt</translation>
+    </message>
+    <message>
+        <source>score, left</source>
+        <translation>score, left</translation>
+    </message>
+    <message>
+        <source>share of the attention that is kept</source>
+        <translation>Anteil der Aufmerksamkeit, der behalten wird</translation>
+    </message>
+    <message>
+        <source>share of the budget given up at once when it is exceeded</source>
+        <translation>Anteil des Budgets, der auf einmal aufgegeben wird, wenn es überschritten ist</translation>
+    </message>
+    <message>
+        <source>share of the norm that may be missing</source>
+        <translation>Anteil der Norm, der fehlen darf</translation>
+    </message>
+    <message>
+        <source>stacked, ladder, reverse, even, recent, old</source>
+        <translation>stacked, ladder, reverse, even, recent, old</translation>
+    </message>
+    <message>
+        <source>steepness of a fixed profile: the top layer gets 1/beta of the mean</source>
+        <translation>Steilheit eines festen Profils: Die oberste Schicht erhält 1/beta des Mittels</translation>
+    </message>
+    <message>
+        <source>temperature of the entropy in a layer&apos;s preference</source>
+        <translation>Temperatur der Entropie in der Präferenz einer Schicht</translation>
+    </message>
+    <message>
+        <source>temperature of the variance in a layer&apos;s preference</source>
+        <translation>Temperatur der Varianz in der Präferenz einer Schicht</translation>
+    </message>
+    <message>
+        <source>the share of its slots that no head gives away</source>
+        <translation>der Anteil seiner Slots, den kein Kopf abgibt</translation>
+    </message>
+    <message>
+        <source>tokens of a block</source>
+        <translation>Token eines Blocks</translation>
+    </message>
+    <message>
+        <source>tokens of a page</source>
+        <translation>Token einer Seite</translation>
+    </message>
+    <message>
+        <source>true, false</source>
+        <translation>true, false</translation>
+    </message>
+    <message>
+        <source>uniform, ada</source>
+        <translation>uniform, ada</translation>
+    </message>
+    <message>
+        <source>uniform, pyramid</source>
+        <translation>uniform, pyramid</translation>
+    </message>
+    <message>
+        <source>uniform, pyramid, auto</source>
+        <translation>uniform, pyramid, auto</translation>
+    </message>
+    <message>
+        <source>unit - 1 to c - sinks - unit</source>
+        <translation>unit - 1 bis c - sinks - unit</translation>
+    </message>
+    <message>
+        <source>weight of the variance of attention beside its mean</source>
+        <translation>Gewicht der Varianz der Aufmerksamkeit neben ihrem Mittel</translation>
+    </message>
+    <message>
+        <source>when lists are cut back: after every chunk, when one holds N entries too many, or once, at the end of the first text (memory grows with it, and with all that comes after it)</source>
+        <translation>wann Listen gekürzt werden: nach jedem Chunk, wenn eine N Einträge zu viel hält, oder einmal, am Ende des ersten Textes (der Speicher wächst mit ihm und mit allem, was danach kommt)</translation>
+    </message>
+    <message>
+        <source>whether heads of a layer get equal slots or as many as they have of its best tokens</source>
+        <translation>ob Köpfe einer Schicht gleich viele Slots erhalten oder so viele, wie sie von deren besten Token haben</translation>
+    </message>
+    <message>
+        <source>which block stays: the higher score, or always the left</source>
+        <translation>welcher Block bleibt: der mit dem höheren Wert oder immer der linke</translation>
+    </message>
+    <message>
+        <source>which layers hold which tokens</source>
+        <translation>welche Schichten welche Token halten</translation>
+    </message>
+    <message>
+        <source>who stays of a tile: each layer&apos;s offsets, or the tokens with the most attention per query</source>
+        <translation>wer von einer Kachel bleibt: die Versätze jeder Schicht oder die Token mit der meisten Aufmerksamkeit je Query</translation>
+    </message>
+    <message>
+        <source>who stays of two neighbours: the higher score, or always the left</source>
+        <translation>wer von zwei Nachbarn bleibt: der höhere Wert oder immer der linke</translation>
+    </message>
+    <message>
+        <source>with budget=auto: the share of the norm that may be missing</source>
+        <translation>mit budget=auto: der Anteil der Norm, der fehlen darf</translation>
+    </message>
+    <message>
+        <source>with heads=ada: the share of its slots that no head gives away</source>
+        <translation>mit heads=ada: der Anteil seiner Slots, den kein Kopf abgibt</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::AboutDialog</name>
+    <message>
+        <source>the window</source>
+        <translation>das Fenster</translation>
+    </message>
+    <message>
+        <source>the database</source>
+        <translation>die Datenbank</translation>
+    </message>
+    <message>
+        <source>fast arithmetic</source>
+        <translation>schnelles Rechnen</translation>
+    </message>
+    <message>
+        <source>tokens of a text</source>
+        <translation>Token eines Textes</translation>
+    </message>
+    <message>
+        <source>exchange of data</source>
+        <translation>Datenaustausch</translation>
+    </message>
+    <message>
+        <source>Unicode</source>
+        <translation>Unicode</translation>
+    </message>
+    <message>
+        <source>checksums</source>
+        <translation>Prüfsummen</translation>
+    </message>
+    <message>
+        <source>compression</source>
+        <translation>Komprimierung</translation>
+    </message>
+    <message>
+        <source>Markdown of answers</source>
+        <translation>Markdown der Antworten</translation>
+    </message>
+    <message>
+        <source>Works of others that this program uses</source>
+        <translation>Werke anderer, die dieses Programm verwendet</translation>
+    </message>
+    <message>
+        <source>Work</source>
+        <translation>Werk</translation>
+    </message>
+    <message>
+        <source>Licence</source>
+        <translation>Lizenz</translation>
+    </message>
+    <message>
+        <source>Used for</source>
+        <translation>Verwendet für</translation>
+    </message>
+    <message>
+        <source>About Palimpsest</source>
+        <translation>Info über Palimpsest</translation>
+    </message>
+    <message>
+        <source>Palimpsest %1</source>
+        <translation>Palimpsest %1</translation>
+    </message>
+    <message>
+        <source>Reads documents of any length with a language model whose memory never grows past a budget, and shows what of them is still held.</source>
+        <translation>Liest Dokumente beliebiger Länge mit einem Sprachmodell, dessen Speicher nie über ein Budget hinauswächst, und zeigt, was davon noch gehalten wird.</translation>
+    </message>
+    <message>
+        <source>A palimpsest is a page whose old writing was scraped off to make room for new writing, and still shows through.</source>
+        <translation>Ein Palimpsest ist eine Seite, deren alte Schrift abgeschabt wurde, um Platz für neue zu schaffen, und die noch durchscheint.</translation>
+    </message>
+    <message>
+        <source>Licensed under the Apache License, version 2.0. It comes without any warranty.</source>
+        <translation>Lizenziert unter der Apache-Lizenz, Version 2.0. Ohne jede Gewährleistung.</translation>
+    </message>
+    <message>
+        <source>&amp;Program</source>
+        <translation>&amp;Programm</translation>
+    </message>
+    <message>
+        <source>Nothing ever leaves this machine. The program has no part that reaches a network: documents, questions and answers are read, computed and kept here, and no one is told that you use it.</source>
+        <translation>Nichts verlässt je diesen Rechner. Kein Teil des Programms greift auf ein Netzwerk zu: Dokumente, Fragen und Antworten werden hier gelesen, berechnet und aufbewahrt, und niemand erfährt von der Nutzung.</translation>
+    </message>
+    <message>
+        <source>Answers are shown without loading anything: no pictures, no scripts. A link is opened only if you say so, and you see all of its address first.</source>
+        <translation>Antworten werden gezeigt, ohne etwas nachzuladen: keine Bilder, keine Skripte. Ein Link wird erst nach Zustimmung geöffnet, und vorher ist seine ganze Adresse zu sehen.</translation>
+    </message>
+    <message>
+        <source>What is deleted is overwritten, in the backups too. A session that is not saved leaves nothing behind.</source>
+        <translation>Was gelöscht wird, wird überschrieben, auch in den Sicherungen. Eine Sitzung, die nicht gespeichert wird, hinterlässt nichts.</translation>
+    </message>
+    <message>
+        <source>P&amp;rivacy</source>
+        <translation>&amp;Datenschutz</translation>
+    </message>
+    <message>
+        <source>&amp;Licences</source>
+        <translation>&amp;Lizenzen</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::Actions</name>
+    <message>
+        <source>&amp;New session</source>
+        <translation>&amp;Neue Sitzung</translation>
+    </message>
+    <message>
+        <source>Begin a session without a document</source>
+        <translation>Eine Sitzung ohne Dokument beginnen</translation>
+    </message>
+    <message>
+        <source>New session that is not sa&amp;ved</source>
+        <translation>Neue Sitzung ohne &amp;Speichern</translation>
+    </message>
+    <message>
+        <source>Begin a session of which nothing is written to the disk</source>
+        <translation>Eine Sitzung beginnen, von der nichts auf die Festplatte geschrieben wird</translation>
+    </message>
+    <message>
+        <source>&amp;Open a document…</source>
+        <translation>D&amp;okument öffnen…</translation>
+    </message>
+    <message>
+        <source>Read text, Markdown or another document in a new session</source>
+        <translation>Text, Markdown oder ein anderes Dokument in einer neuen Sitzung lesen</translation>
+    </message>
+    <message>
+        <source>&amp;Import a session…</source>
+        <translation>Sitzung &amp;importieren…</translation>
+    </message>
+    <message>
+        <source>Take in a session that was exported</source>
+        <translation>Eine exportierte Sitzung aufnehmen</translation>
+    </message>
+    <message>
+        <source>&amp;Export the session…</source>
+        <translation>Sitzung &amp;exportieren…</translation>
+    </message>
+    <message>
+        <source>Write the session, with its text and its saved state, to one file</source>
+        <translation>Die Sitzung mit ihrem Text und ihrem gespeicherten Zustand in eine Datei schreiben</translation>
+    </message>
+    <message>
+        <source>&amp;Settings…</source>
+        <translation>Eins&amp;tellungen…</translation>
+    </message>
+    <message>
+        <source>Model folder, device, defaults, colours, and what is stored where</source>
+        <translation>Modellordner, Gerät, Vorgaben, Farben und was wo gespeichert ist</translation>
+    </message>
+    <message>
+        <source>&amp;Quit</source>
+        <translation>&amp;Beenden</translation>
+    </message>
+    <message>
+        <source>Close the window; what was read so far is saved</source>
+        <translation>Das Fenster schließen; was bisher gelesen wurde, wird gespeichert</translation>
+    </message>
+    <message>
+        <source>&amp;Ask a question</source>
+        <translation>&amp;Frage stellen</translation>
+    </message>
+    <message>
+        <source>Go to the field for questions</source>
+        <translation>Zum Eingabefeld für Fragen gehen</translation>
+    </message>
+    <message>
+        <source>&amp;Stop</source>
+        <translation>&amp;Stoppen</translation>
+    </message>
+    <message>
+        <source>Stop what runs now; what was read so far is kept</source>
+        <translation>Stoppen, was jetzt läuft; was bisher gelesen wurde, bleibt</translation>
+    </message>
+    <message>
+        <source>&amp;Regenerate the answer</source>
+        <translation>&amp;Antwort neu erzeugen</translation>
+    </message>
+    <message>
+        <source>Answer the last question again; the earlier answer is kept beside it</source>
+        <translation>Die letzte Frage noch einmal beantworten; die frühere Antwort bleibt daneben erhalten</translation>
+    </message>
+    <message>
+        <source>&amp;Take the last question back</source>
+        <translation>Letzte Frage &amp;zurücknehmen</translation>
+    </message>
+    <message>
+        <source>Forget the last question and its answer</source>
+        <translation>Die letzte Frage und ihre Antwort vergessen</translation>
+    </message>
+    <message>
+        <source>&amp;Go on reading</source>
+        <translation>&amp;Weiterlesen</translation>
+    </message>
+    <message>
+        <source>Open the session that is chosen in the library and read on where it stopped</source>
+        <translation>Die in der Bibliothek gewählte Sitzung öffnen und dort weiterlesen, wo sie stehen blieb</translation>
+    </message>
+    <message>
+        <source>Re&amp;name</source>
+        <translation>&amp;Umbenennen</translation>
+    </message>
+    <message>
+        <source>Give the session in the library another name</source>
+        <translation>Der Sitzung in der Bibliothek einen anderen Namen geben</translation>
+    </message>
+    <message>
+        <source>&amp;Duplicate</source>
+        <translation>&amp;Duplizieren</translation>
+    </message>
+    <message>
+        <source>Make a second session that goes on from the same point</source>
+        <translation>Eine zweite Sitzung anlegen, die an derselben Stelle weitergeht</translation>
+    </message>
+    <message>
+        <source>De&amp;lete</source>
+        <translation>Lös&amp;chen</translation>
+    </message>
+    <message>
+        <source>Delete the session that is chosen in the library; it can be undone for some seconds</source>
+        <translation>Die in der Bibliothek gewählte Sitzung löschen; einige Sekunden lang lässt sich das rückgängig machen</translation>
+    </message>
+    <message>
+        <source>&amp;Undo the deletion</source>
+        <translation>Löschen &amp;rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Bring back the session deleted last</source>
+        <translation>Die zuletzt gelöschte Sitzung zurückholen</translation>
+    </message>
+    <message>
+        <source>&amp;Chat</source>
+        <translation>&amp;Chat</translation>
+    </message>
+    <message>
+        <source>Questions and answers</source>
+        <translation>Fragen und Antworten</translation>
+    </message>
+    <message>
+        <source>&amp;Document</source>
+        <translation>&amp;Dokument</translation>
+    </message>
+    <message>
+        <source>The text, shaded by what is still held of it</source>
+        <translation>Der Text, danach schattiert, was davon noch gehalten wird</translation>
+    </message>
+    <message>
+        <source>Co&amp;mpare</source>
+        <translation>&amp;Vergleich</translation>
+    </message>
+    <message>
+        <source>One document under two to four policies</source>
+        <translation>Ein Dokument unter zwei bis vier Policies</translation>
+    </message>
+    <message>
+        <source>&amp;Find in the document</source>
+        <translation>Im Dokument &amp;suchen</translation>
+    </message>
+    <message>
+        <source>Look for words in the open document</source>
+        <translation>Im offenen Dokument nach Wörtern suchen</translation>
+    </message>
+    <message>
+        <source>&amp;Search the library</source>
+        <translation>&amp;Bibliothek durchsuchen</translation>
+    </message>
+    <message>
+        <source>Look for words in all documents and sessions</source>
+        <translation>In allen Dokumenten und Sitzungen nach Wörtern suchen</translation>
+    </message>
+    <message>
+        <source>&amp;Larger text</source>
+        <translation>&amp;Größerer Text</translation>
+    </message>
+    <message>
+        <source>Make all text larger</source>
+        <translation>Allen Text größer machen</translation>
+    </message>
+    <message>
+        <source>Smaller te&amp;xt</source>
+        <translation>&amp;Kleinerer Text</translation>
+    </message>
+    <message>
+        <source>Make all text smaller</source>
+        <translation>Allen Text kleiner machen</translation>
+    </message>
+    <message>
+        <source>&amp;Usual text size</source>
+        <translation>Übliche Te&amp;xtgröße</translation>
+    </message>
+    <message>
+        <source>Text as large as the desktop has it</source>
+        <translation>Text so groß, wie der Desktop ihn hat</translation>
+    </message>
+    <message>
+        <source>Full scr&amp;een</source>
+        <translation>Vollb&amp;ild</translation>
+    </message>
+    <message>
+        <source>Use the whole screen, or leave it</source>
+        <translation>Den ganzen Bildschirm nutzen oder wieder verlassen</translation>
+    </message>
+    <message>
+        <source>&amp;Next area</source>
+        <translation>&amp;Nächster Bereich</translation>
+    </message>
+    <message>
+        <source>Go to the next area of the window</source>
+        <translation>Zum nächsten Bereich des Fensters gehen</translation>
+    </message>
+    <message>
+        <source>&amp;Previous area</source>
+        <translation>V&amp;origer Bereich</translation>
+    </message>
+    <message>
+        <source>Go to the area before</source>
+        <translation>Zum Bereich davor gehen</translation>
+    </message>
+    <message>
+        <source>&amp;Reset the layout</source>
+        <translation>Anordnung &amp;zurücksetzen</translation>
+    </message>
+    <message>
+        <source>Put all areas where they were at first</source>
+        <translation>Alle Bereiche dorthin setzen, wo sie anfangs waren</translation>
+    </message>
+    <message>
+        <source>&amp;Choose a policy</source>
+        <translation>Policy &amp;wählen</translation>
+    </message>
+    <message>
+        <source>What decides which tokens are kept, and how many</source>
+        <translation>Was entscheidet, welche Token behalten werden und wie viele</translation>
+    </message>
+    <message>
+        <source>Co&amp;mpare policies</source>
+        <translation>Policies &amp;vergleichen</translation>
+    </message>
+    <message>
+        <source>Read one document under two to four policies</source>
+        <translation>Ein Dokument unter zwei bis vier Policies lesen</translation>
+    </message>
+    <message>
+        <source>&amp;Export the map…</source>
+        <translation>&amp;Karte exportieren…</translation>
+    </message>
+    <message>
+        <source>Save the retained-token map as a picture or a table</source>
+        <translation>Die Karte der behaltenen Token als Bild oder Tabelle speichern</translation>
+    </message>
+    <message>
+        <source>All &amp;commands…</source>
+        <translation>Alle &amp;Befehle…</translation>
+    </message>
+    <message>
+        <source>Find and run any command by its name</source>
+        <translation>Jeden Befehl über seinen Namen finden und ausführen</translation>
+    </message>
+    <message>
+        <source>&amp;Keyboard</source>
+        <translation>&amp;Tastatur</translation>
+    </message>
+    <message>
+        <source>All keys and what they do</source>
+        <translation>Alle Tasten und was sie bewirken</translation>
+    </message>
+    <message>
+        <source>&amp;Tour</source>
+        <translation>&amp;Rundgang</translation>
+    </message>
+    <message>
+        <source>See on the sample what the program does</source>
+        <translation>Am Beispiel sehen, was das Programm kann</translation>
+    </message>
+    <message>
+        <source>&amp;Privacy</source>
+        <translation>&amp;Datenschutz</translation>
+    </message>
+    <message>
+        <source>What is stored, and that nothing leaves this machine</source>
+        <translation>Was gespeichert wird, und dass nichts diesen Rechner verlässt</translation>
+    </message>
+    <message>
+        <source>&amp;About Palimpsest</source>
+        <translation>&amp;Info über Palimpsest</translation>
+    </message>
+    <message>
+        <source>Version and licences</source>
+        <translation>Version und Lizenzen</translation>
+    </message>
+    <message>
+        <source>&amp;File</source>
+        <translation>&amp;Datei</translation>
+    </message>
+    <message>
+        <source>&amp;Session</source>
+        <translation>&amp;Sitzung</translation>
+    </message>
+    <message>
+        <source>&amp;View</source>
+        <translation>&amp;Ansicht</translation>
+    </message>
+    <message>
+        <source>&amp;Policy</source>
+        <translation>&amp;Policy</translation>
+    </message>
+    <message>
+        <source>&amp;Help</source>
+        <translation>&amp;Hilfe</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::Areas</name>
+    <message>
+        <source>%1 % of the answer&apos;s attention to the documents; %2 % of it is still held</source>
+        <translation>%1&#xa0;% der Aufmerksamkeit der Antwort für die Dokumente; davon werden %2&#xa0;% noch gehalten</translation>
+    </message>
+    <message>
+        <source>What is this text about?</source>
+        <translation>Worum geht es in diesem Text?</translation>
+    </message>
+    <message>
+        <source>Who is named in it?</source>
+        <translation>Wer wird darin genannt?</translation>
+    </message>
+    <message>
+        <source>How does it end?</source>
+        <translation>Wie endet er?</translation>
+    </message>
+    <message>
+        <source>Pasted text</source>
+        <translation>Eingefügter Text</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::Chart</name>
+    <message>
+        <source>Left and Right read the values, T shows them as a table</source>
+        <translation>Pfeil links und rechts lesen die Werte ab, T zeigt sie als Tabelle</translation>
+    </message>
+    <message>
+        <source>%1: %2</source>
+        <translation>%1: %2</translation>
+    </message>
+    <message>
+        <source>Show as table (T)</source>
+        <translation>Als Tabelle zeigen (T)</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::ChatView</name>
+    <message>
+        <source>Chat</source>
+        <translation>Chat</translation>
+    </message>
+    <message>
+        <source>Jump to the end</source>
+        <translation>Zum Ende springen</translation>
+    </message>
+    <message>
+        <source>Jump to the end, and follow it (End)</source>
+        <translation>Zum Ende springen und dort bleiben (Ende)</translation>
+    </message>
+    <message>
+        <source>You</source>
+        <translation>Sie</translation>
+    </message>
+    <message>
+        <source>Palimpsest, answering</source>
+        <translation>Palimpsest, antwortet</translation>
+    </message>
+    <message>
+        <source>Palimpsest</source>
+        <translation>Palimpsest</translation>
+    </message>
+    <message>
+        <source>Palimpsest. %1</source>
+        <translation>Palimpsest. %1</translation>
+    </message>
+    <message>
+        <source>An earlier answer, taken back.</source>
+        <translation>Eine frühere, zurückgenommene Antwort.</translation>
+    </message>
+    <message>
+        <source>Damaged: this text is not what was stored.</source>
+        <translation>Beschädigt: Dieser Text ist nicht der gespeicherte.</translation>
+    </message>
+    <message>
+        <source>Stopped: this answer is not complete.</source>
+        <translation>Gestoppt: Diese Antwort ist unvollständig.</translation>
+    </message>
+    <message>
+        <source>Cut at the length limit: this answer is not complete.</source>
+        <translation>An der Längengrenze abgeschnitten: Diese Antwort ist unvollständig.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%1 of %2 tokens read</source>
+        <translation>
+            <numerusform>%1 von %2 Token gelesen</numerusform>
+            <numerusform>%1 von %2 Token gelesen</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>%1 kept per head</source>
+        <translation>
+            <numerusform>%1 je Kopf behalten</numerusform>
+            <numerusform>%1 je Kopf behalten</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>%1, %2, %3</source>
+        <translation>%1, %2, %3</translation>
+    </message>
+    <message>
+        <source>nothing cut</source>
+        <translation>nichts weggelassen</translation>
+    </message>
+    <message>
+        <source>%1 not read yet</source>
+        <translation>%1 noch nicht gelesen</translation>
+    </message>
+    <message>
+        <source>%1 of the passages it rests on was still held</source>
+        <translation>%1 der Stellen, auf denen sie beruht, waren noch gehalten</translation>
+    </message>
+    <message>
+        <source>tokens %1 to %2</source>
+        <translation>Token %1 bis %2</translation>
+    </message>
+    <message>
+        <source>Previous answer</source>
+        <translation>Vorige Antwort</translation>
+    </message>
+    <message>
+        <source>Next answer</source>
+        <translation>Nächste Antwort</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>Kopieren</translation>
+    </message>
+    <message>
+        <source>Copy as Markdown</source>
+        <translation>Als Markdown kopieren</translation>
+    </message>
+    <message>
+        <source>Copy as it was typed</source>
+        <translation>Wie eingegeben kopieren</translation>
+    </message>
+    <message>
+        <source>Answer again</source>
+        <translation>Neu antworten</translation>
+    </message>
+    <message>
+        <source>Edit and branch</source>
+        <translation>Bearbeiten und abzweigen</translation>
+    </message>
+    <message>
+        <source>Show what it rests on</source>
+        <translation>Zeigen, worauf sie beruht</translation>
+    </message>
+    <message>
+        <source>%1/%2</source>
+        <translation>%1/%2</translation>
+    </message>
+    <message>
+        <source>Rests on</source>
+        <translation>Beruht auf</translation>
+    </message>
+    <message>
+        <source>Palimpsest is answering…</source>
+        <translation>Palimpsest antwortet…</translation>
+    </message>
+    <message>
+        <source>What can be done with this turn</source>
+        <translation>Was mit diesem Beitrag möglich ist</translation>
+    </message>
+    <message>
+        <source>Copy selected text</source>
+        <translation>Ausgewählten Text kopieren</translation>
+    </message>
+    <message>
+        <source>Copy selected lines as Markdown</source>
+        <translation>Ausgewählte Zeilen als Markdown kopieren</translation>
+    </message>
+    <message>
+        <source>Select all of it</source>
+        <translation>Alles davon auswählen</translation>
+    </message>
+    <message>
+        <source>Copy code block %1</source>
+        <translation>Codeblock %1 kopieren</translation>
+    </message>
+    <message>
+        <source>Show all lines</source>
+        <translation>Alle Zeilen anzeigen</translation>
+    </message>
+    <message>
+        <source>Sources</source>
+        <translation>Quellen</translation>
+    </message>
+    <message>
+        <source>Links</source>
+        <translation>Links</translation>
+    </message>
+    <message>
+        <source>%1: %2 of the answer&apos;s attention, %3 of it was still held</source>
+        <translation>%1: %2 der Aufmerksamkeit der Antwort, davon waren %3 noch gehalten</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::CommandPalette</name>
+    <message>
+        <source>All commands</source>
+        <translation>Alle Befehle</translation>
+    </message>
+    <message>
+        <source>Type some letters of a command</source>
+        <translation>Einige Buchstaben eines Befehls eingeben</translation>
+    </message>
+    <message>
+        <source>Command</source>
+        <translation>Befehl</translation>
+    </message>
+    <message>
+        <source>Up and Down choose, Enter runs</source>
+        <translation>Pfeil auf und ab wählen, Eingabe führt aus</translation>
+    </message>
+    <message>
+        <source>Commands</source>
+        <translation>Befehle</translation>
+    </message>
+    <message>
+        <source>%1, %2</source>
+        <translation>%1, %2</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::CompareControl</name>
+    <message>
+        <source>Comparing policies on %1</source>
+        <translation>Policies werden an %1 verglichen</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::CompareTable</name>
+    <message>
+        <source>%1 · %2</source>
+        <translation>%1 · %2</translation>
+    </message>
+    <message>
+        <source>%1, its capacity</source>
+        <translation>%1, seine Kapazität</translation>
+    </message>
+    <message>
+        <source>It keeps every token, and was read only as far as the model&apos;s context.</source>
+        <translation>Behält jedes Token und wurde nur bis zur Kontextlänge des Modells gelesen.</translation>
+    </message>
+    <message>
+        <source>Policy</source>
+        <translation>Policy</translation>
+    </message>
+    <message>
+        <source>Budget</source>
+        <translation>Budget</translation>
+    </message>
+    <message>
+        <source>Perplexity</source>
+        <translation>Perplexität</translation>
+    </message>
+    <message>
+        <source>Overlap</source>
+        <translation>Überlappung</translation>
+    </message>
+    <message>
+        <source>Speed</source>
+        <translation>Tempo</translation>
+    </message>
+    <message>
+        <source>Cache</source>
+        <translation>Cache</translation>
+    </message>
+    <message>
+        <source>Full cache</source>
+        <translation>Voller Cache</translation>
+    </message>
+    <message>
+        <source>Median age</source>
+        <translation>Mittleres Alter</translation>
+    </message>
+    <message>
+        <source>Tokens read</source>
+        <translation>Gelesene Token</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::CompareView</name>
+    <message>
+        <source>Compare</source>
+        <translation>Vergleich</translation>
+    </message>
+    <message>
+        <source>Each policy reads the same text, chunk by chunk in turn, and the curves grow while they do: what each keeps, how well the model still predicts the text, and what that takes.</source>
+        <translation>Jede Policy liest denselben Text, Chunk für Chunk im Wechsel, und dabei wachsen die Kurven: was jede behält, wie gut das Modell den Text noch vorhersagt und was das kostet.</translation>
+    </message>
+    <message>
+        <source>Text to read</source>
+        <translation>Zu lesender Text</translation>
+    </message>
+    <message>
+        <source>&amp;File…</source>
+        <translation>Da&amp;tei…</translation>
+    </message>
+    <message>
+        <source>Read a file instead of the open session&apos;s documents</source>
+        <translation>Eine Datei statt der Dokumente der offenen Sitzung lesen</translation>
+    </message>
+    <message>
+        <source>Chunk</source>
+        <translation>Chunk</translation>
+    </message>
+    <message>
+        <source>Tokens that are read before each policy decides what leaves</source>
+        <translation>Token, die gelesen werden, bevor jede Policy entscheidet, was geht</translation>
+    </message>
+    <message>
+        <source>&amp;Text</source>
+        <translation>Te&amp;xt</translation>
+    </message>
+    <message>
+        <source>C&amp;hunk</source>
+        <translation>Ch&amp;unk</translation>
+    </message>
+    <message>
+        <source>A&amp;dd a policy</source>
+        <translation>Policy hinzu&amp;fügen</translation>
+    </message>
+    <message>
+        <source>&amp;Start</source>
+        <translation>Sta&amp;rten</translation>
+    </message>
+    <message>
+        <source>Read the text with all of them (%1)</source>
+        <translation>Den Text mit allen lesen (%1)</translation>
+    </message>
+    <message>
+        <source>Sto&amp;p</source>
+        <translation>St&amp;oppen</translation>
+    </message>
+    <message>
+        <source>Stop reading (Esc)</source>
+        <translation>Lesen stoppen (Esc)</translation>
+    </message>
+    <message>
+        <source>Progress of the comparison</source>
+        <translation>Fortschritt des Vergleichs</translation>
+    </message>
+    <message>
+        <source>Policy %1</source>
+        <translation>Policy %1</translation>
+    </message>
+    <message>
+        <source>A name, or with parameters: name:key=value,key=value</source>
+        <translation>Ein Name, auch mit Parametern: Name:Schlüssel=Wert,Schlüssel=Wert</translation>
+    </message>
+    <message>
+        <source>Budget %1</source>
+        <translation>Budget %1</translation>
+    </message>
+    <message>
+        <source>budget: the default</source>
+        <translation>Budget: die Vorgabe</translation>
+    </message>
+    <message>
+        <source>Tokens kept per layer and head (2048), memory (512MiB), a share (25%), auto, none</source>
+        <translation>Behaltene Token je Schicht und Kopf (2048), Speicher (512MiB), ein Anteil (25%), auto, none</translation>
+    </message>
+    <message>
+        <source>Remove</source>
+        <translation>Entfernen</translation>
+    </message>
+    <message>
+        <source>Remove policy %1</source>
+        <translation>Policy %1 entfernen</translation>
+    </message>
+    <message>
+        <source>Tokens read</source>
+        <translation>Gelesene Token</translation>
+    </message>
+    <message>
+        <source>Perplexity over the tokens read</source>
+        <translation>Perplexität über den gelesenen Token</translation>
+    </message>
+    <message>
+        <source>Perplexity so far, lower is better</source>
+        <translation>Perplexität bisher, niedriger ist besser</translation>
+    </message>
+    <message>
+        <source>Overlap over the tokens read</source>
+        <translation>Überlappung über den gelesenen Token</translation>
+    </message>
+    <message>
+        <source>Overlap with what the first keeps</source>
+        <translation>Überlappung mit dem, was die erste behält</translation>
+    </message>
+    <message>
+        <source>Results</source>
+        <translation>Ergebnisse</translation>
+    </message>
+    <message>
+        <source>&amp;Copy as CSV</source>
+        <translation>Als &amp;CSV kopieren</translation>
+    </message>
+    <message>
+        <source>&amp;Export as JSON…</source>
+        <translation>Als &amp;JSON exportieren…</translation>
+    </message>
+    <message>
+        <source>Open session: %1, %2 tokens</source>
+        <translation>Offene Sitzung: %1, %2 Token</translation>
+    </message>
+    <message>
+        <source>No session is open: choose a file</source>
+        <translation>Keine Sitzung ist offen: Datei wählen</translation>
+    </message>
+    <message>
+        <source>File: %1</source>
+        <translation>Datei: %1</translation>
+    </message>
+    <message>
+        <source>A text to compare on</source>
+        <translation>Ein Text für den Vergleich</translation>
+    </message>
+    <message>
+        <source>There is no text to read: open a session with a document, or choose a file.</source>
+        <translation>Es gibt keinen Text zu lesen: Eine Sitzung mit Dokument öffnen oder eine Datei wählen.</translation>
+    </message>
+    <message>
+        <source>A policy or a budget is not possible: see the sentence beside it.</source>
+        <translation>Eine Policy oder ein Budget ist nicht möglich: siehe den Satz daneben.</translation>
+    </message>
+    <message>
+        <source>waits for its turn</source>
+        <translation>wartet, bis sie an der Reihe ist</translation>
+    </message>
+    <message>
+        <source>stopped at %1</source>
+        <translation>bei %1 gestoppt</translation>
+    </message>
+    <message>
+        <source>Tokens kept by %1</source>
+        <translation>Von %1 behaltene Token</translation>
+    </message>
+    <message>
+        <source>%1, %2 left</source>
+        <translation>%1, noch %2</translation>
+    </message>
+    <message>
+        <source>comparison</source>
+        <translation>vergleich</translation>
+    </message>
+    <message>
+        <source>Export the comparison</source>
+        <translation>Vergleich exportieren</translation>
+    </message>
+    <message>
+        <source>JSON (*.json)</source>
+        <translation>JSON (*.json)</translation>
+    </message>
+    <message>
+        <source>Curves and results</source>
+        <translation>Kurven und Ergebnisse</translation>
+    </message>
+    <message>
+        <source>C&amp;urves</source>
+        <translation>Kurv&amp;en</translation>
+    </message>
+    <message>
+        <source>&amp;Results</source>
+        <translation>Er&amp;gebnisse</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::Composer</name>
+    <message>
+        <source>Stop</source>
+        <translation>Stoppen</translation>
+    </message>
+    <message>
+        <source>Send</source>
+        <translation>Senden</translation>
+    </message>
+    <message>
+        <source>Stop what is running (Esc)</source>
+        <translation>Stoppen, was gerade läuft (Esc)</translation>
+    </message>
+    <message>
+        <source>Send the question (Enter; Shift+Enter starts a new line)</source>
+        <translation>Frage senden (Eingabe; Umschalt+Eingabe beginnt eine neue Zeile)</translation>
+    </message>
+    <message>
+        <source>Send the question (Ctrl+Enter)</source>
+        <translation>Frage senden (Strg+Eingabe)</translation>
+    </message>
+    <message>
+        <source>Waits its turn: %1</source>
+        <translation>Wartet: %1</translation>
+    </message>
+    <message>
+        <source>Take back the question that waits</source>
+        <translation>Die wartende Frage zurücknehmen</translation>
+    </message>
+    <message numerus="yes">
+        <source>and %n more</source>
+        <translation>
+            <numerusform>und %n weitere</numerusform>
+            <numerusform>und %n weitere</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>Asked anew in a branch; the chat so far stays as it is</source>
+        <translation>Wird in einem Zweig neu gestellt; der bisherige Chat bleibt, wie er ist</translation>
+    </message>
+    <message>
+        <source>Leave the question as it was</source>
+        <translation>Frage lassen, wie sie war</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::DeviceChoice</name>
+    <message>
+        <source>Best device</source>
+        <translation>Bestes Gerät</translation>
+    </message>
+    <message>
+        <source>Processor</source>
+        <translation>Prozessor</translation>
+    </message>
+    <message>
+        <source>Graphics card</source>
+        <translation>Grafikkarte</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::DocumentPage</name>
+    <message>
+        <source>Legend: the shade of a token says how many layers and heads hold it</source>
+        <translation>Legende: Die Schattierung eines Tokens sagt, wie viele Schichten und Köpfe es halten</translation>
+    </message>
+    <message>
+        <source>How many layers and heads still hold a token</source>
+        <translation>Wie viele Schichten und Köpfe ein Token noch halten</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>keine</translation>
+    </message>
+    <message>
+        <source>all</source>
+        <translation>alle</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>Kopieren</translation>
+    </message>
+    <message>
+        <source>Pin this passage</source>
+        <translation>Diese Stelle anheften</translation>
+    </message>
+    <message>
+        <source>Ctrl+Shift+P</source>
+        <translation>Ctrl+Shift+P</translation>
+    </message>
+    <message>
+        <source>Unpin</source>
+        <translation>Lösen</translation>
+    </message>
+    <message>
+        <source>Ctrl+Shift+U</source>
+        <translation>Ctrl+Shift+U</translation>
+    </message>
+    <message>
+        <source>Find…</source>
+        <translation>Suchen…</translation>
+    </message>
+    <message>
+        <source>Find next</source>
+        <translation>Weitersuchen</translation>
+    </message>
+    <message>
+        <source>Find previous</source>
+        <translation>Rückwärts suchen</translation>
+    </message>
+    <message>
+        <source>Go to…</source>
+        <translation>Gehe zu…</translation>
+    </message>
+    <message>
+        <source>Ctrl+J</source>
+        <translation>Ctrl+J</translation>
+    </message>
+    <message>
+        <source>Shade</source>
+        <translation>Schattieren</translation>
+    </message>
+    <message>
+        <source>Underline</source>
+        <translation>Unterstreichen</translation>
+    </message>
+    <message>
+        <source>Shade each token by how much of it is still held</source>
+        <translation>Jedes Token danach schattieren, wie viel davon noch gehalten wird</translation>
+    </message>
+    <message>
+        <source>Underline each token, thicker the more of it is still held</source>
+        <translation>Jedes Token unterstreichen, umso dicker, je mehr davon noch gehalten wird</translation>
+    </message>
+    <message>
+        <source>Chapter</source>
+        <translation>Kapitel</translation>
+    </message>
+    <message>
+        <source>What pinning would cost</source>
+        <translation>Was das Anheften kosten würde</translation>
+    </message>
+    <message>
+        <source>No policy may evict a pinned passage (%1)</source>
+        <translation>Keine Policy darf eine angeheftete Stelle verdrängen (%1)</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n token(s)</source>
+        <translation>
+            <numerusform>%n Token</numerusform>
+            <numerusform>%n Token</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>%1: %2 % of the budget, %3</source>
+        <translation>%1: %2&#xa0;% des Budgets, %3</translation>
+    </message>
+    <message>
+        <source>%1; %2 % of it are still held</source>
+        <translation>%1; davon werden %2&#xa0;% noch gehalten</translation>
+    </message>
+    <message>
+        <source>%1. This is more than the budget: choose a shorter passage</source>
+        <translation>%1. Das ist mehr als das Budget: bitte eine kürzere Stelle wählen</translation>
+    </message>
+    <message>
+        <source>Unpin “%1”</source>
+        <translation>„%1“ lösen</translation>
+    </message>
+    <message>
+        <source>tokens %1 to %2</source>
+        <translation>Token %1 bis %2</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::DocumentView</name>
+    <message>
+        <source>Nothing has been read yet.
+Open a document to see here how it is remembered.</source>
+        <translation>Noch wurde nichts gelesen.
+Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n token(s) of framing</source>
+        <translation>
+            <numerusform>%n Token Rahmen</numerusform>
+            <numerusform>%n Token Rahmen</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>You</source>
+        <translation>Sie</translation>
+    </message>
+    <message>
+        <source>Palimpsest</source>
+        <translation>Palimpsest</translation>
+    </message>
+    <message>
+        <source>Token %1</source>
+        <translation>Token %1</translation>
+    </message>
+    <message>
+        <source>Token %1: %2</source>
+        <translation>Token %1: %2</translation>
+    </message>
+    <message>
+        <source>not read yet at that time</source>
+        <translation>zu diesem Zeitpunkt noch nicht gelesen</translation>
+    </message>
+    <message>
+        <source>not read yet</source>
+        <translation>noch nicht gelesen</translation>
+    </message>
+    <message>
+        <source>held by %1 of %2 layers at that time</source>
+        <translation>zu diesem Zeitpunkt von %1 der %2 Schichten gehalten</translation>
+    </message>
+    <message>
+        <source>held by none of %1</source>
+        <translation>von keiner der %1 gehalten</translation>
+    </message>
+    <message>
+        <source>held by %1 of %2: layers %3</source>
+        <translation>von %1 der %2 gehalten: Schichten %3</translation>
+    </message>
+    <message>
+        <source>rank %1 of %2 in layer %3, head %4</source>
+        <translation>Rang %1 von %2 in Schicht %3, Kopf %4</translation>
+    </message>
+    <message>
+        <source>%1 tokens ago</source>
+        <translation>vor %1 Token</translation>
+    </message>
+    <message>
+        <source>pinned</source>
+        <translation>angeheftet</translation>
+    </message>
+    <message>
+        <source>Document</source>
+        <translation>Dokument</translation>
+    </message>
+    <message>
+        <source>The text as it was read, shaded by how much of it is still held</source>
+        <translation>Der Text, wie er gelesen wurde, danach schattiert, wie viel davon noch gehalten wird</translation>
+    </message>
+    <message>
+        <source>Place in the document</source>
+        <translation>Stelle im Dokument</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::EmptyChat</name>
+    <message>
+        <source>Start</source>
+        <translation>Start</translation>
+    </message>
+    <message>
+        <source>Chat over a whole book</source>
+        <translation>Chat über ein ganzes Buch</translation>
+    </message>
+    <message>
+        <source>Ask about “%1”</source>
+        <translation>Fragen zu „%1“</translation>
+    </message>
+    <message>
+        <source>Palimpsest reads a document of any length from the first word to the last, keeps within the memory you give it, and shows what it still remembers. Nothing leaves this machine.</source>
+        <translation>Palimpsest liest ein Dokument beliebiger Länge vom ersten bis zum letzten Wort, bleibt innerhalb des zugestandenen Speichers und zeigt, woran es sich noch erinnert. Nichts verlässt diesen Rechner.</translation>
+    </message>
+    <message>
+        <source>It is read from the first word to the last. You can ask while it is being read: the question waits its turn.</source>
+        <translation>Es wird vom ersten bis zum letzten Wort gelesen. Fragen sind schon währenddessen möglich: Sie warten, bis sie an der Reihe sind.</translation>
+    </message>
+    <message>
+        <source>&amp;Open a document…</source>
+        <translation>Dokument ö&amp;ffnen…</translation>
+    </message>
+    <message>
+        <source>&amp;Open another document…</source>
+        <translation>Weiteres Dokument ö&amp;ffnen…</translation>
+    </message>
+    <message>
+        <source>&amp;Read the sample</source>
+        <translation>Beispiel &amp;lesen</translation>
+    </message>
+    <message>
+        <source>Try a question:</source>
+        <translation>Eine Frage zum Ausprobieren:</translation>
+    </message>
+    <message>
+        <source>Open a document</source>
+        <translation>Dokument öffnen</translation>
+    </message>
+    <message>
+        <source>Read the sample</source>
+        <translation>Beispiel lesen</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::EngineThread</name>
+    <message>
+        <source>There is not enough memory for this; choose a smaller budget or a smaller model.</source>
+        <translation>Dafür reicht der Speicher nicht; bitte ein kleineres Budget oder ein kleineres Modell wählen.</translation>
+    </message>
+    <message>
+        <source>%1, chat %2</source>
+        <translation>%1, Chat %2</translation>
+    </message>
+    <message>
+        <source>“%1” was exported to %2.</source>
+        <translation>„%1“ wurde nach %2 exportiert.</translation>
+    </message>
+    <message>
+        <source>“%1” is in the library now.</source>
+        <translation>„%1“ ist jetzt in der Bibliothek.</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::FindBar</name>
+    <message>
+        <source>Find in the text</source>
+        <translation>Im Text suchen</translation>
+    </message>
+    <message>
+        <source>Matches</source>
+        <translation>Treffer</translation>
+    </message>
+    <message>
+        <source>Previous match</source>
+        <translation>Voriger Treffer</translation>
+    </message>
+    <message>
+        <source>Previous match (Shift+Enter)</source>
+        <translation>Voriger Treffer (Umschalt+Eingabe)</translation>
+    </message>
+    <message>
+        <source>Next match</source>
+        <translation>Nächster Treffer</translation>
+    </message>
+    <message>
+        <source>Next match (Enter)</source>
+        <translation>Nächster Treffer (Eingabe)</translation>
+    </message>
+    <message>
+        <source>Close the search</source>
+        <translation>Suche schließen</translation>
+    </message>
+    <message>
+        <source>Close the search (Esc)</source>
+        <translation>Suche schließen (Esc)</translation>
+    </message>
+    <message>
+        <source>%1 of %2</source>
+        <translation>%1 von %2</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n match(es)</source>
+        <translation>
+            <numerusform>%n Treffer</numerusform>
+            <numerusform>%n Treffer</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>not found</source>
+        <translation>nicht gefunden</translation>
+    </message>
+    <message>
+        <source>, %1 % looked through</source>
+        <translation>, %1&#xa0;% durchsucht</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::GoToDialog</name>
+    <message>
+        <source>(no title)</source>
+        <translation>(ohne Titel)</translation>
+    </message>
+    <message>
+        <source>from token %1</source>
+        <translation>ab Token %1</translation>
+    </message>
+    <message>
+        <source>Go to</source>
+        <translation>Gehe zu</translation>
+    </message>
+    <message>
+        <source>Chapter, or number of a token up to %1</source>
+        <translation>Kapitel oder Nummer eines Tokens bis %1</translation>
+    </message>
+    <message>
+        <source>Chapter or token</source>
+        <translation>Kapitel oder Token</translation>
+    </message>
+    <message>
+        <source>Chapters</source>
+        <translation>Kapitel</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::KeyboardHelp</name>
+    <message>
+        <source>Keyboard</source>
+        <translation>Tastatur</translation>
+    </message>
+    <message>
+        <source>Search</source>
+        <translation>Suchen</translation>
+    </message>
+    <message>
+        <source>Search for a command or a key</source>
+        <translation>Nach einem Befehl oder einer Taste suchen</translation>
+    </message>
+    <message>
+        <source>Commands and their keys</source>
+        <translation>Befehle und ihre Tasten</translation>
+    </message>
+    <message>
+        <source>Command</source>
+        <translation>Befehl</translation>
+    </message>
+    <message>
+        <source>Key</source>
+        <translation>Taste</translation>
+    </message>
+    <message>
+        <source>What it does</source>
+        <translation>Was er bewirkt</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::LibraryModel</name>
+    <message>
+        <source>yesterday</source>
+        <translation>gestern</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n session(s)</source>
+        <translation>
+            <numerusform>%n Sitzung</numerusform>
+            <numerusform>%n Sitzungen</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>%1 tokens · %2</source>
+        <translation>%1 Token · %2</translation>
+    </message>
+    <message>
+        <source>open, working</source>
+        <translation>offen, in Arbeit</translation>
+    </message>
+    <message>
+        <source>open · %1</source>
+        <translation>offen · %1</translation>
+    </message>
+    <message>
+        <source>is read when opened · %1</source>
+        <translation>wird beim Öffnen gelesen · %1</translation>
+    </message>
+    <message>
+        <source>stopped at %1 %, goes on when opened · %2</source>
+        <translation>bei %1&#xa0;% unterbrochen, geht beim Öffnen weiter · %2</translation>
+    </message>
+    <message>
+        <source>Without a document</source>
+        <translation>Ohne Dokument</translation>
+    </message>
+    <message>
+        <source>%1, %2</source>
+        <translation>%1, %2</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::LibraryView</name>
+    <message>
+        <source>Library</source>
+        <translation>Bibliothek</translation>
+    </message>
+    <message>
+        <source>Search names and texts</source>
+        <translation>Namen und Texte durchsuchen</translation>
+    </message>
+    <message>
+        <source>Search the library</source>
+        <translation>Bibliothek durchsuchen</translation>
+    </message>
+    <message>
+        <source>Names are filtered while you type; all documents and messages are searched as well</source>
+        <translation>Namen werden beim Tippen gefiltert; auch alle Dokumente und Nachrichten werden durchsucht</translation>
+    </message>
+    <message>
+        <source>Documents and sessions</source>
+        <translation>Dokumente und Sitzungen</translation>
+    </message>
+    <message>
+        <source>Found in texts</source>
+        <translation>In Texten gefunden</translation>
+    </message>
+    <message>
+        <source>Nothing has been read yet. Drop a document here, or open one: it is read once, and can be asked about from then on.</source>
+        <translation>Noch wurde nichts gelesen. Ein Dokument hier ablegen oder öffnen: Es wird einmal gelesen und kann von da an befragt werden.</translation>
+    </message>
+    <message>
+        <source>Open a document…</source>
+        <translation>Dokument öffnen…</translation>
+    </message>
+    <message>
+        <source>Go on</source>
+        <translation>Weiterlesen</translation>
+    </message>
+    <message>
+        <source>Undo</source>
+        <translation>Rückgängig</translation>
+    </message>
+    <message>
+        <source>Undo the deletion</source>
+        <translation>Löschen rückgängig machen</translation>
+    </message>
+    <message>
+        <source>Delete</source>
+        <translation>Löschen</translation>
+    </message>
+    <message>
+        <source>Searching what was read and said …</source>
+        <translation>Gelesenes und Gesagtes wird durchsucht …</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n place(s) found</source>
+        <translation>
+            <numerusform>%n Stelle gefunden</numerusform>
+            <numerusform>%n Stellen gefunden</numerusform>
+        </translation>
+    </message>
+    <message numerus="yes">
+        <source>The first %n place(s)</source>
+        <translation>
+            <numerusform>Die erste Stelle (%n)</numerusform>
+            <numerusform>Die ersten %n Stellen</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>in all %1 documents and sessions</source>
+        <translation>in allen %1 Dokumenten und Sitzungen</translation>
+    </message>
+    <message>
+        <source>%1 of %2 documents and sessions searched</source>
+        <translation>%1 von %2 Dokumenten und Sitzungen durchsucht</translation>
+    </message>
+    <message>
+        <source>%1, %2</source>
+        <translation>%1, %2</translation>
+    </message>
+    <message numerus="yes">
+        <source>(%n damaged text(s) left out)</source>
+        <translation>
+            <numerusform>(%n beschädigter Text ausgelassen)</numerusform>
+            <numerusform>(%n beschädigte Texte ausgelassen)</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>“%1” was not read to its end.</source>
+        <translation>„%1“ wurde nicht zu Ende gelesen.</translation>
+    </message>
+    <message>
+        <source>Go on with %1</source>
+        <translation>%1 weiterlesen</translation>
+    </message>
+    <message>
+        <source>“%1” was deleted.</source>
+        <translation>„%1“ wurde gelöscht.</translation>
+    </message>
+    <message>
+        <source>&amp;Go on reading</source>
+        <translation>&amp;Weiterlesen</translation>
+    </message>
+    <message>
+        <source>&amp;Open</source>
+        <translation>Ö&amp;ffnen</translation>
+    </message>
+    <message>
+        <source>&amp;Rename</source>
+        <translation>&amp;Umbenennen</translation>
+    </message>
+    <message>
+        <source>&amp;Duplicate</source>
+        <translation>&amp;Duplizieren</translation>
+    </message>
+    <message>
+        <source>&amp;Export…</source>
+        <translation>&amp;Exportieren…</translation>
+    </message>
+    <message>
+        <source>D&amp;elete</source>
+        <translation>Lös&amp;chen</translation>
+    </message>
+    <message>
+        <source>&amp;New session about this document</source>
+        <translation>&amp;Neue Sitzung zu diesem Dokument</translation>
+    </message>
+    <message>
+        <source>&amp;Open a document…</source>
+        <translation>Dokument ö&amp;ffnen…</translation>
+    </message>
+    <message>
+        <source>&amp;Import a session…</source>
+        <translation>Sitzung &amp;importieren…</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::LinkQuestion</name>
+    <message>
+        <source>Open this address in your browser? It was written by the model, not by a person.</source>
+        <translation>Diese Adresse im Browser öffnen? Das Modell hat sie geschrieben, kein Mensch.</translation>
+    </message>
+    <message>
+        <source>Open in browser</source>
+        <translation>Im Browser öffnen</translation>
+    </message>
+    <message>
+        <source>This is not a web address, and it is not opened.</source>
+        <translation>Dies ist keine Webadresse; sie wird nicht geöffnet.</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::MainWindow</name>
+    <message>
+        <source>Ready</source>
+        <translation>Bereit</translation>
+    </message>
+    <message>
+        <source>%1 of %2 tokens read</source>
+        <translation>%1 von %2 Token gelesen</translation>
+    </message>
+    <message>
+        <source>%1 · %2</source>
+        <translation>%1 · %2</translation>
+    </message>
+    <message>
+        <source>Chat, document and comparison</source>
+        <translation>Chat, Dokument und Vergleich</translation>
+    </message>
+    <message>
+        <source>Chat</source>
+        <translation>Chat</translation>
+    </message>
+    <message>
+        <source>Document</source>
+        <translation>Dokument</translation>
+    </message>
+    <message>
+        <source>Compare</source>
+        <translation>Vergleich</translation>
+    </message>
+    <message>
+        <source>Show or hide the area “%1”</source>
+        <translation>Bereich „%1“ ein- oder ausblenden</translation>
+    </message>
+    <message>
+        <source>Library</source>
+        <translation>Bibliothek</translation>
+    </message>
+    <message>
+        <source>Retained tokens</source>
+        <translation>Behaltene Token</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>Speicher</translation>
+    </message>
+    <message>
+        <source>Policy</source>
+        <translation>Policy</translation>
+    </message>
+    <message>
+        <source>Open &amp;recent</source>
+        <translation>&amp;Zuletzt geöffnet</translation>
+    </message>
+    <message>
+        <source>Palimpsest</source>
+        <translation>Palimpsest</translation>
+    </message>
+    <message>
+        <source>Palimpsest — %1[*]</source>
+        <translation>Palimpsest — %1[*]</translation>
+    </message>
+    <message>
+        <source>Palimpsest — %1 (not saved)[*]</source>
+        <translation>Palimpsest — %1 (nicht gespeichert)[*]</translation>
+    </message>
+    <message>
+        <source>The models of %1 are offered in the tool bar now.</source>
+        <translation>Die Modelle aus %1 stehen jetzt in der Werkzeugleiste.</translation>
+    </message>
+    <message>
+        <source>%1: there is no such file, nor a folder with models in it; check its name.</source>
+        <translation>%1: Es gibt weder eine solche Datei noch einen Ordner mit Modellen darin; bitte den Namen prüfen.</translation>
+    </message>
+    <message>
+        <source>Read %1 in a new session</source>
+        <translation>%1 in einer neuen Sitzung lesen</translation>
+    </message>
+    <message>
+        <source>&amp;Forget these</source>
+        <translation>Diese &amp;vergessen</translation>
+    </message>
+    <message>
+        <source>Forget which files were opened; what was read of them stays</source>
+        <translation>Vergessen, welche Dateien geöffnet waren; was daraus gelesen wurde, bleibt</translation>
+    </message>
+    <message>
+        <source>Documents (*.txt *.md *.markdown *.html *.htm *.epub *.docx *.pdf)</source>
+        <translation>Dokumente (*.txt *.md *.markdown *.html *.htm *.epub *.docx *.pdf)</translation>
+    </message>
+    <message>
+        <source>All files (*)</source>
+        <translation>Alle Dateien (*)</translation>
+    </message>
+    <message>
+        <source>Open documents</source>
+        <translation>Dokumente öffnen</translation>
+    </message>
+    <message>
+        <source>Choose a model</source>
+        <translation>Modell wählen</translation>
+    </message>
+    <message>
+        <source>Models (*.gguf config.json)</source>
+        <translation>Modelle (*.gguf config.json)</translation>
+    </message>
+    <message>
+        <source>Import a session</source>
+        <translation>Sitzung importieren</translation>
+    </message>
+    <message>
+        <source>Exported sessions (*.palimpsest);;All files (*)</source>
+        <translation>Exportierte Sitzungen (*.palimpsest);;Alle Dateien (*)</translation>
+    </message>
+    <message>
+        <source>Export “%1”</source>
+        <translation>„%1“ exportieren</translation>
+    </message>
+    <message>
+        <source>Exported sessions (*.palimpsest)</source>
+        <translation>Exportierte Sitzungen (*.palimpsest)</translation>
+    </message>
+    <message>
+        <source>%1 (copy)</source>
+        <translation>%1 (Kopie)</translation>
+    </message>
+    <message>
+        <source>%1 (copy %2)</source>
+        <translation>%1 (Kopie %2)</translation>
+    </message>
+    <message>
+        <source>Areas in one place</source>
+        <translation>Bereiche an einem Platz</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::MapPicture</name>
+    <message>
+        <source>layer</source>
+        <translation>Schicht</translation>
+    </message>
+    <message>
+        <source>token</source>
+        <translation>Token</translation>
+    </message>
+    <message>
+        <source>share kept</source>
+        <translation>behaltener Anteil</translation>
+    </message>
+    <message>
+        <source>none kept</source>
+        <translation>nichts behalten</translation>
+    </message>
+    <message>
+        <source>not read yet</source>
+        <translation>noch nicht gelesen</translation>
+    </message>
+    <message>
+        <source>pinned</source>
+        <translation>angeheftet</translation>
+    </message>
+    <message>
+        <source>source of the answer</source>
+        <translation>Quelle der Antwort</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::MapPlace</name>
+    <message>
+        <source>Layer %1</source>
+        <translation>Schicht %1</translation>
+    </message>
+    <message>
+        <source>Layer %1, head %2</source>
+        <translation>Schicht %1, Kopf %2</translation>
+    </message>
+    <message>
+        <source>%1 %</source>
+        <translation>%1&#xa0;%</translation>
+    </message>
+    <message>
+        <source>token %1</source>
+        <translation>Token %1</translation>
+    </message>
+    <message>
+        <source>tokens %1 to %2</source>
+        <translation>Token %1 bis %2</translation>
+    </message>
+    <message>
+        <source>%1, %2</source>
+        <translation>%1, %2</translation>
+    </message>
+    <message>
+        <source>%1: not read yet</source>
+        <translation>%1: noch nicht gelesen</translation>
+    </message>
+    <message>
+        <source>%1: none kept</source>
+        <translation>%1: nichts behalten</translation>
+    </message>
+    <message>
+        <source>%1: %2 of %3 kept (%4)</source>
+        <translation>%1: %2 von %3 behalten (%4)</translation>
+    </message>
+    <message>
+        <source>Token %1 is held by %2 of %3 heads in all</source>
+        <translation>Token %1 wird von %2 der insgesamt %3 Köpfe gehalten</translation>
+    </message>
+    <message>
+        <source>%1, by %2 of layer %3</source>
+        <translation>%1, in Schicht %3 von %2</translation>
+    </message>
+    <message>
+        <source>%1.</source>
+        <translation>%1.</translation>
+    </message>
+    <message>
+        <source>%1; here it is number %2 of %3, the oldest first.</source>
+        <translation>%1; hier ist es Nummer %2 von %3, vom ältesten an gezählt.</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::MapTableWindow</name>
+    <message>
+        <source>Retained tokens as a table</source>
+        <translation>Behaltene Token als Tabelle</translation>
+    </message>
+    <message>
+        <source>&amp;Columns:</source>
+        <translation>&amp;Spalten:</translation>
+    </message>
+    <message>
+        <source>Columns of the table</source>
+        <translation>Spalten der Tabelle</translation>
+    </message>
+    <message>
+        <source>Sections</source>
+        <translation>Abschnitte</translation>
+    </message>
+    <message>
+        <source>Tenths of the stream</source>
+        <translation>Zehntel des Stroms</translation>
+    </message>
+    <message>
+        <source>Share of the tokens that each layer and head keeps</source>
+        <translation>Anteil der Token, den jede Schicht und jeder Kopf behält</translation>
+    </message>
+    <message>
+        <source>Rows are layers and heads, columns are parts of the stream.</source>
+        <translation>Zeilen sind Schichten und Köpfe, Spalten sind Teile des Stroms.</translation>
+    </message>
+    <message>
+        <source>Co&amp;py the table</source>
+        <translation>Tabelle &amp;kopieren</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::Markdown</name>
+    <message>
+        <source>%1… (%2 characters)</source>
+        <translation>%1… (%2 Zeichen)</translation>
+    </message>
+    <message>
+        <source>Too many blocks to be laid out: shown as plain text.</source>
+        <translation>Zu viele Blöcke für die Formatierung: als reiner Text gezeigt.</translation>
+    </message>
+    <message>
+        <source>A table with too many columns to be laid out: shown as plain text.</source>
+        <translation>Eine Tabelle mit zu vielen Spalten für die Formatierung: als reiner Text gezeigt.</translation>
+    </message>
+    <message>
+        <source>A table with too many cells to be laid out: shown as plain text.</source>
+        <translation>Eine Tabelle mit zu vielen Zellen für die Formatierung: als reiner Text gezeigt.</translation>
+    </message>
+    <message>
+        <source>Nested too deeply to be laid out: shown as plain text.</source>
+        <translation>Zu tief verschachtelt für die Formatierung: als reiner Text gezeigt.</translation>
+    </message>
+    <message>
+        <source>Too many links to be laid out: shown as plain text.</source>
+        <translation>Zu viele Links für die Formatierung: als reiner Text gezeigt.</translation>
+    </message>
+    <message>
+        <source> (%1)</source>
+        <translation> (%1)</translation>
+    </message>
+    <message>
+        <source>[image: </source>
+        <translation>[Bild: </translation>
+    </message>
+    <message>
+        <source> (%1)]</source>
+        <translation> (%1)]</translation>
+    </message>
+    <message>
+        <source>Too long to be laid out: shown as plain text.</source>
+        <translation>Zu lang für die Formatierung: als reiner Text gezeigt.</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::MemoryHistory</name>
+    <message>
+        <source>This session</source>
+        <translation>Diese Sitzung</translation>
+    </message>
+    <message>
+        <source>A full cache</source>
+        <translation>Ein voller Cache</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::MemoryTable</name>
+    <message>
+        <source>Tokens read</source>
+        <translation>Gelesene Token</translation>
+    </message>
+    <message>
+        <source>Cache of this session</source>
+        <translation>Cache dieser Sitzung</translation>
+    </message>
+    <message>
+        <source>A full cache would take</source>
+        <translation>Ein voller Cache bräuchte</translation>
+    </message>
+    <message>
+        <source>Share of a full cache</source>
+        <translation>Anteil an einem vollen Cache</translation>
+    </message>
+    <message>
+        <source>Working memory</source>
+        <translation>Arbeitsspeicher der Berechnung</translation>
+    </message>
+    <message>
+        <source>Lies in</source>
+        <translation>Liegt im</translation>
+    </message>
+    <message>
+        <source>Slots used</source>
+        <translation>Belegte Slots</translation>
+    </message>
+    <message>
+        <source>Slots freed so far</source>
+        <translation>Bisher freigegebene Slots</translation>
+    </message>
+    <message>
+        <source>Speed</source>
+        <translation>Tempo</translation>
+    </message>
+    <message>
+        <source>memory of %1</source>
+        <translation>Speicher von %1</translation>
+    </message>
+    <message>
+        <source>main memory</source>
+        <translation>Hauptspeicher</translation>
+    </message>
+    <message>
+        <source>%1 of %2 (%3)</source>
+        <translation>%1 von %2 (%3)</translation>
+    </message>
+    <message>
+        <source>%1: %2</source>
+        <translation>%1: %2</translation>
+    </message>
+    <message>
+        <source>Quantity</source>
+        <translation>Größe</translation>
+    </message>
+    <message>
+        <source>Value</source>
+        <translation>Wert</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::MemoryView</name>
+    <message>
+        <source>Memory over the tokens read</source>
+        <translation>Speicher über den gelesenen Token</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>Speicher</translation>
+    </message>
+    <message>
+        <source>Memory of the session in numbers</source>
+        <translation>Speicher der Sitzung in Zahlen</translation>
+    </message>
+    <message>
+        <source>Nothing is held yet. While a document is read, this shows what the cache of its session takes, beside what a full cache would take.</source>
+        <translation>Noch wird nichts gehalten. Während ein Dokument gelesen wird, steht hier, was der Cache seiner Sitzung belegt, neben dem, was ein voller Cache bräuchte.</translation>
+    </message>
+    <message>
+        <source>Tokens read</source>
+        <translation>Gelesene Token</translation>
+    </message>
+    <message>
+        <source>Bytes, logarithmic scale</source>
+        <translation>Bytes, logarithmische Skala</translation>
+    </message>
+    <message>
+        <source>Bytes</source>
+        <translation>Bytes</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::MessageBar</name>
+    <message>
+        <source>Message</source>
+        <translation>Meldung</translation>
+    </message>
+    <message>
+        <source>Close the message</source>
+        <translation>Meldung schließen</translation>
+    </message>
+    <message>
+        <source>Problem</source>
+        <translation>Problem</translation>
+    </message>
+    <message>
+        <source>Note</source>
+        <translation>Hinweis</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::MessageLayout</name>
+    <message>
+        <source>Copy</source>
+        <translation>Kopieren</translation>
+    </message>
+    <message numerus="yes">
+        <source>Show all %n line(s)</source>
+        <translation>
+            <numerusform>%n Zeile anzeigen</numerusform>
+            <numerusform>Alle %n Zeilen anzeigen</numerusform>
+        </translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::ModelBar</name>
+    <message>
+        <source>Model and device</source>
+        <translation>Modell und Gerät</translation>
+    </message>
+    <message>
+        <source>Model</source>
+        <translation>Modell</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation>Gerät</translation>
+    </message>
+    <message>
+        <source>%1 (shipped)</source>
+        <translation>%1 (mitgeliefert)</translation>
+    </message>
+    <message>
+        <source>Another model…</source>
+        <translation>Anderes Modell…</translation>
+    </message>
+    <message>
+        <source>No model is loaded</source>
+        <translation>Kein Modell ist geladen</translation>
+    </message>
+    <message>
+        <source>%1 is loaded, on %2</source>
+        <translation>%1 ist geladen, auf %2</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::ParameterField</name>
+    <message>
+        <source>default (%1)</source>
+        <translation>Vorgabe (%1)</translation>
+    </message>
+    <message>
+        <source>default %1; %2</source>
+        <translation>Vorgabe %1; %2</translation>
+    </message>
+    <message>
+        <source>%1 (%2)</source>
+        <translation>%1 (%2)</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::PolicyModel</name>
+    <message>
+        <source>%1: %2</source>
+        <translation>%1: %2</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::PolicyPanel</name>
+    <message>
+        <source>Policy</source>
+        <translation>Policy</translation>
+    </message>
+    <message>
+        <source>Search policies, papers, signals</source>
+        <translation>Policies, Arbeiten, Signale durchsuchen</translation>
+    </message>
+    <message>
+        <source>Search policies</source>
+        <translation>Policies durchsuchen</translation>
+    </message>
+    <message>
+        <source>Policies</source>
+        <translation>Policies</translation>
+    </message>
+    <message>
+        <source>Budget</source>
+        <translation>Budget</translation>
+    </message>
+    <message>
+        <source>the default</source>
+        <translation>die Vorgabe</translation>
+    </message>
+    <message>
+        <source>Tokens kept per layer and head (2048), memory (512MiB), a share of the text (25%), auto or auto:512: as many as attention needs, none: as many as the model takes</source>
+        <translation>Behaltene Token je Schicht und Kopf (2048), Speicher (512MiB), ein Anteil am Text (25%), auto oder auto:512: so viele, wie die Aufmerksamkeit braucht, none: so viele, wie das Modell fasst</translation>
+    </message>
+    <message>
+        <source>Chunk</source>
+        <translation>Chunk</translation>
+    </message>
+    <message>
+        <source>Tokens that are read before the policy decides what leaves</source>
+        <translation>Token, die gelesen werden, bevor die Policy entscheidet, was geht</translation>
+    </message>
+    <message>
+        <source>&amp;Budget</source>
+        <translation>&amp;Budget</translation>
+    </message>
+    <message>
+        <source>C&amp;hunk</source>
+        <translation>Chun&amp;k</translation>
+    </message>
+    <message>
+        <source>Restore &amp;defaults</source>
+        <translation>&amp;Vorgaben wiederherstellen</translation>
+    </message>
+    <message>
+        <source>Budget, chunk and options as the policy has them (%1)</source>
+        <translation>Budget, Chunk und Optionen, wie die Policy sie vorgibt (%1)</translation>
+    </message>
+    <message>
+        <source>&amp;Apply</source>
+        <translation>Über&amp;nehmen</translation>
+    </message>
+    <message>
+        <source>Use these settings (%1)</source>
+        <translation>Diese Einstellungen verwenden (%1)</translation>
+    </message>
+    <message>
+        <source>%1
+Signals: %2
+Cost: %3
+Positions: %4
+Paper: %5</source>
+        <translation>%1
+Signale: %2
+Aufwand: %3
+Positionen: %4
+Arbeit: %5</translation>
+    </message>
+    <message>
+        <source>Options of %1 (%2)</source>
+        <translation>Optionen von %1 (%2)</translation>
+    </message>
+    <message>
+        <source>Keeps %1 tokens per layer and head: the cache takes %2 with this model.</source>
+        <translation>Behält %1 Token je Schicht und Kopf: Mit diesem Modell belegt der Cache %2.</translation>
+    </message>
+    <message>
+        <source>up to as many as the model takes</source>
+        <translation>bis zu so viele, wie das Modell fasst</translation>
+    </message>
+    <message>
+        <source>How much memory a share takes is known once the length of the text is.</source>
+        <translation>Wie viel Speicher ein Anteil belegt, steht fest, sobald die Länge des Textes bekannt ist.</translation>
+    </message>
+    <message>
+        <source>Open a model to see what this takes of memory.</source>
+        <translation>Sobald ein Modell geöffnet ist, steht hier, wie viel Speicher das belegt.</translation>
+    </message>
+    <message>
+        <source>Change the policy</source>
+        <translation>Policy ändern</translation>
+    </message>
+    <message>
+        <source>How should “%1” go on with %2?</source>
+        <translation>Wie soll „%1“ mit %2 weitergehen?</translation>
+    </message>
+    <message>
+        <source>What was evicted cannot come back. A copy reads the documents again from the beginning and keeps what the new settings keep; this session stays as it is. Going on keeps what is held now, and the new settings decide from here.</source>
+        <translation>Was verdrängt wurde, kommt nicht zurück. Eine Kopie liest die Dokumente noch einmal von Anfang an und behält, was die neuen Einstellungen behalten; diese Sitzung bleibt, wie sie ist. Beim Weitermachen bleibt, was jetzt gehalten wird, und ab hier entscheiden die neuen Einstellungen.</translation>
+    </message>
+    <message>
+        <source>&amp;Start a copy</source>
+        <translation>&amp;Kopie beginnen</translation>
+    </message>
+    <message>
+        <source>&amp;Go on from here</source>
+        <translation>Von hier &amp;weitermachen</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::Quantity</name>
+    <message>
+        <source>%1 %</source>
+        <translation>%1&#xa0;%</translation>
+    </message>
+    <message>
+        <source>%1 tok/s</source>
+        <translation>%1 Token/s</translation>
+    </message>
+    <message>
+        <source>%1 s</source>
+        <translation>%1&#xa0;s</translation>
+    </message>
+    <message>
+        <source>min</source>
+        <translation>min</translation>
+    </message>
+    <message>
+        <source>h</source>
+        <translation>h</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::QuestionField</name>
+    <message>
+        <source>Question</source>
+        <translation>Frage</translation>
+    </message>
+    <message>
+        <source>Ask about this document…</source>
+        <translation>Frage zu diesem Dokument…</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::RetentionTable</name>
+    <message>
+        <source>not read</source>
+        <translation>nicht gelesen</translation>
+    </message>
+    <message>
+        <source>%1 (%2)</source>
+        <translation>%1 (%2)</translation>
+    </message>
+    <message>
+        <source>%1, %2: not read</source>
+        <translation>%1, %2: nicht gelesen</translation>
+    </message>
+    <message>
+        <source>%1, %2: %3 of %4 kept (%5)</source>
+        <translation>%1, %2: %3 von %4 behalten (%5)</translation>
+    </message>
+    <message>
+        <source>no token</source>
+        <translation>kein Token</translation>
+    </message>
+    <message>
+        <source>%1 to %2</source>
+        <translation>%1 bis %2</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::RetentionView</name>
+    <message>
+        <source>Retained-token map</source>
+        <translation>Karte der behaltenen Token</translation>
+    </message>
+    <message>
+        <source>Which tokens of the stream each layer and head keeps. Arrow keys move the crosshair, plus and minus zoom, Enter shows a layer&apos;s heads, T shows the map as a table.</source>
+        <translation>Welche Token des Stroms jede Schicht und jeder Kopf behält. Pfeiltasten bewegen das Fadenkreuz, Plus und Minus vergrößern und verkleinern, Eingabe zeigt die Köpfe einer Schicht, T zeigt die Karte als Tabelle.</translation>
+    </message>
+    <message>
+        <source>Place of the crosshair</source>
+        <translation>Stelle des Fadenkreuzes</translation>
+    </message>
+    <message>
+        <source>Show the &amp;whole stream</source>
+        <translation>Den &amp;ganzen Strom zeigen</translation>
+    </message>
+    <message>
+        <source>&amp;Expand all layers</source>
+        <translation>Alle Schichten &amp;aufklappen</translation>
+    </message>
+    <message>
+        <source>&amp;Collapse all layers</source>
+        <translation>Alle Schichten &amp;zuklappen</translation>
+    </message>
+    <message>
+        <source>&amp;Go to this token</source>
+        <translation>Zu &amp;diesem Token gehen</translation>
+    </message>
+    <message>
+        <source>Show as &amp;table…</source>
+        <translation>Als &amp;Tabelle zeigen…</translation>
+    </message>
+    <message>
+        <source>E&amp;xport…</source>
+        <translation>E&amp;xportieren…</translation>
+    </message>
+    <message>
+        <source>Nothing is read yet.
+The map fills as the document streams in.</source>
+        <translation>Noch ist nichts gelesen.
+Die Karte füllt sich, während das Dokument einströmt.</translation>
+    </message>
+    <message>
+        <source>No session is open.
+What each layer and head keeps appears here.</source>
+        <translation>Keine Sitzung ist offen.
+Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
+    </message>
+    <message>
+        <source>%1 tokens read, %2 to %3 shown</source>
+        <translation>%1 Token gelesen, %2 bis %3 gezeigt</translation>
+    </message>
+    <message>
+        <source>PNG picture (*.png)</source>
+        <translation>PNG-Bild (*.png)</translation>
+    </message>
+    <message>
+        <source>SVG picture (*.svg)</source>
+        <translation>SVG-Bild (*.svg)</translation>
+    </message>
+    <message>
+        <source>List of kept tokens (*.csv)</source>
+        <translation>Liste der behaltenen Token (*.csv)</translation>
+    </message>
+    <message>
+        <source>Lists of layers and heads (*.json)</source>
+        <translation>Listen der Schichten und Köpfe (*.json)</translation>
+    </message>
+    <message>
+        <source>Export the retained-token map</source>
+        <translation>Karte der behaltenen Token exportieren</translation>
+    </message>
+    <message>
+        <source>The map was not exported</source>
+        <translation>Die Karte wurde nicht exportiert</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::SampleTour</name>
+    <message>
+        <source>Who kept the light after the storm?</source>
+        <translation>Who kept the light after the storm?</translation>
+    </message>
+    <message>
+        <source>Documents and sessions</source>
+        <translation>Dokumente und Sitzungen</translation>
+    </message>
+    <message>
+        <source>Everything that was read is here. Drop a document anywhere on the window, or open one: it streams into a memory of fixed size, however long it is. Closed and opened again, it goes on in a moment.</source>
+        <translation>Hier ist alles, was gelesen wurde. Ein Dokument lässt sich an beliebiger Stelle auf dem Fenster ablegen oder öffnen: Es strömt in einen Speicher von fester Größe, so lang es auch ist. Geschlossen und wieder geöffnet, geht es sofort weiter.</translation>
+    </message>
+    <message>
+        <source>&amp;Read the sample</source>
+        <translation>Beispiel &amp;lesen</translation>
+    </message>
+    <message>
+        <source>Questions and answers</source>
+        <translation>Fragen und Antworten</translation>
+    </message>
+    <message>
+        <source>Ask about what was read, also while it is still being read: a question waits its turn and says so. Each answer tells how much of the document it rests on.</source>
+        <translation>Fragen zum Gelesenen sind auch möglich, während noch gelesen wird: Eine Frage wartet, bis sie an der Reihe ist, und sagt das. Jede Antwort nennt, auf wie viel vom Dokument sie beruht.</translation>
+    </message>
+    <message>
+        <source>&amp;Ask: %1</source>
+        <translation>F&amp;ragen: %1</translation>
+    </message>
+    <message>
+        <source>The document as it is remembered</source>
+        <translation>Das Dokument, wie es erinnert wird</translation>
+    </message>
+    <message>
+        <source>The text as it was read. Every token is shaded by how much of it is still held; a slider shows how the memory faded. A passage that must not fade can be pinned, at a price that is said.</source>
+        <translation>Der Text, wie er gelesen wurde. Jedes Token ist danach schattiert, wie viel davon noch gehalten wird; ein Schieberegler zeigt, wie die Erinnerung verblasste. Eine Stelle, die nicht verblassen darf, lässt sich anheften; was das kostet, wird genannt.</translation>
+    </message>
+    <message>
+        <source>Retained tokens</source>
+        <translation>Behaltene Token</translation>
+    </message>
+    <message>
+        <source>Token by token from left to right, layer by layer from bottom to top: what is kept now. Zoom with the wheel or with plus and minus, move with the arrow keys; it is live while something is read.</source>
+        <translation>Token für Token von links nach rechts, Schicht für Schicht von unten nach oben: was jetzt behalten ist. Das Mausrad oder Plus und Minus vergrößern, die Pfeiltasten bewegen; während gelesen wird, ist die Karte live.</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>Speicher</translation>
+    </message>
+    <message>
+        <source>What the cache has allocated, beside what a cache that keeps every token would take. The one is a flat line, the other is not: that is what this program is for.</source>
+        <translation>Was der Cache belegt, neben dem, was ein Cache bräuchte, der jedes Token behält. Die eine Linie ist flach, die andere nicht: Dafür ist dieses Programm da.</translation>
+    </message>
+    <message>
+        <source>Policies</source>
+        <translation>Policies</translation>
+    </message>
+    <message>
+        <source>A policy decides what is kept and what may go. Choose another, or compare up to four of them on one document. Ctrl+K finds every command, F1 lists all keys, and this tour is in the Help menu.</source>
+        <translation>Eine Policy entscheidet, was behalten wird und was gehen darf. Eine andere lässt sich wählen, und bis zu vier lassen sich an einem Dokument vergleichen. Strg+K findet jeden Befehl, F1 zeigt alle Tasten, und dieser Rundgang steht im Menü „Hilfe“.</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::SearchModel</name>
+    <message>
+        <source>said in %1</source>
+        <translation>gesagt in %1</translation>
+    </message>
+    <message>
+        <source>%1: %2</source>
+        <translation>%1: %2</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::SettingsDialog</name>
+    <message>
+        <source>Settings</source>
+        <translation>Einstellungen</translation>
+    </message>
+    <message>
+        <source>Pages of settings</source>
+        <translation>Seiten der Einstellungen</translation>
+    </message>
+    <message>
+        <source>Choose…</source>
+        <translation>Wählen…</translation>
+    </message>
+    <message>
+        <source>Models</source>
+        <translation>Modelle</translation>
+    </message>
+    <message>
+        <source>Folder with models</source>
+        <translation>Ordner mit Modellen</translation>
+    </message>
+    <message>
+        <source>As many as there are cores</source>
+        <translation>So viele, wie es Kerne gibt</translation>
+    </message>
+    <message>
+        <source>&amp;Folder with models:</source>
+        <translation>&amp;Ordner mit Modellen:</translation>
+    </message>
+    <message>
+        <source>Choose the folder with models</source>
+        <translation>Ordner mit Modellen wählen</translation>
+    </message>
+    <message>
+        <source>.gguf files, and Hugging Face folders</source>
+        <translation>.gguf-Dateien und Hugging-Face-Ordner</translation>
+    </message>
+    <message>
+        <source>&amp;Device:</source>
+        <translation>&amp;Gerät:</translation>
+    </message>
+    <message>
+        <source>Where the model computes</source>
+        <translation>Wo das Modell rechnet</translation>
+    </message>
+    <message>
+        <source>CPU &amp;threads:</source>
+        <translation>CPU-&amp;Threads:</translation>
+    </message>
+    <message>
+        <source>Answers are the same for any number</source>
+        <translation>Die Antworten sind bei jeder Anzahl dieselben</translation>
+    </message>
+    <message>
+        <source>The model itself is chosen in the tool bar. All of it takes effect with the next model that is loaded.</source>
+        <translation>Das Modell selbst wird in der Werkzeugleiste gewählt. Alles hier wirkt ab dem nächsten Modell, das geladen wird.</translation>
+    </message>
+    <message>
+        <source>Reading and answers</source>
+        <translation>Lesen und Antworten</translation>
+    </message>
+    <message>
+        <source>automatic</source>
+        <translation>automatisch</translation>
+    </message>
+    <message>
+        <source>off</source>
+        <translation>aus</translation>
+    </message>
+    <message>
+        <source>&amp;Policy of new sessions:</source>
+        <translation>&amp;Policy neuer Sitzungen:</translation>
+    </message>
+    <message>
+        <source>What decides which tokens are kept</source>
+        <translation>Was entscheidet, welche Token behalten werden</translation>
+    </message>
+    <message>
+        <source>&amp;Budget:</source>
+        <translation>&amp;Budget:</translation>
+    </message>
+    <message>
+        <source>Tokens kept per layer and head, such as 2048; or memory, such as 512MiB; or a share, such as 25%</source>
+        <translation>Behaltene Token je Schicht und Kopf, etwa 2048; oder Speicher, etwa 512MiB; oder ein Anteil, etwa 25%</translation>
+    </message>
+    <message>
+        <source>C&amp;hunk:</source>
+        <translation>C&amp;hunk:</translation>
+    </message>
+    <message>
+        <source>Tokens read at a time</source>
+        <translation>Auf einmal gelesene Token</translation>
+    </message>
+    <message>
+        <source>&amp;Temperature:</source>
+        <translation>&amp;Temperatur:</translation>
+    </message>
+    <message>
+        <source>0: always the most likely word</source>
+        <translation>0: immer das wahrscheinlichste Wort</translation>
+    </message>
+    <message>
+        <source>Top-&amp;p:</source>
+        <translation>T&amp;op-p:</translation>
+    </message>
+    <message>
+        <source>1: off</source>
+        <translation>1: aus</translation>
+    </message>
+    <message>
+        <source>&amp;Min-p:</source>
+        <translation>&amp;Min-p:</translation>
+    </message>
+    <message>
+        <source>0: off</source>
+        <translation>0: aus</translation>
+    </message>
+    <message>
+        <source>Top-&amp;k:</source>
+        <translation>Top-&amp;k:</translation>
+    </message>
+    <message>
+        <source>&amp;Repeat penalty:</source>
+        <translation>Strafe für &amp;Wiederholung:</translation>
+    </message>
+    <message>
+        <source>&amp;Seed:</source>
+        <translation>&amp;Startwert:</translation>
+    </message>
+    <message>
+        <source>The same seed gives the same answer</source>
+        <translation>Derselbe Startwert gibt dieselbe Antwort</translation>
+    </message>
+    <message>
+        <source>&amp;Longest answer:</source>
+        <translation>&amp;Längste Antwort:</translation>
+    </message>
+    <message>
+        <source>In tokens; reaching it is said</source>
+        <translation>In Token; wird sie erreicht, steht das bei der Antwort</translation>
+    </message>
+    <message>
+        <source>Window</source>
+        <translation>Fenster</translation>
+    </message>
+    <message>
+        <source>As the desktop</source>
+        <translation>Wie der Desktop</translation>
+    </message>
+    <message>
+        <source>Light</source>
+        <translation>Hell</translation>
+    </message>
+    <message>
+        <source>Dark</source>
+        <translation>Dunkel</translation>
+    </message>
+    <message>
+        <source> %</source>
+        <translation>&#xa0;%</translation>
+    </message>
+    <message>
+        <source>Let nothing &amp;move or blink</source>
+        <translation>Nichts be&amp;wegen oder blinken lassen</translation>
+    </message>
+    <message>
+        <source>Enter sends, Shift+Enter begins a new line</source>
+        <translation>Eingabe sendet, Umschalt+Eingabe beginnt eine neue Zeile</translation>
+    </message>
+    <message>
+        <source>Ctrl+Enter sends, Enter begins a new line</source>
+        <translation>Strg+Eingabe sendet, Eingabe beginnt eine neue Zeile</translation>
+    </message>
+    <message>
+        <source>&amp;Colours:</source>
+        <translation>&amp;Farben:</translation>
+    </message>
+    <message>
+        <source>&amp;Text size:</source>
+        <translation>&amp;Textgröße:</translation>
+    </message>
+    <message>
+        <source>Of the desktop&apos;s; Ctrl+Plus and Ctrl+Minus change it too</source>
+        <translation>Von der des Desktops; auch Strg+Plus und Strg+Minus ändern sie</translation>
+    </message>
+    <message>
+        <source>&amp;Sending a question:</source>
+        <translation>F&amp;rage senden:</translation>
+    </message>
+    <message>
+        <source>&amp;Language:</source>
+        <translation>&amp;Sprache:</translation>
+    </message>
+    <message>
+        <source>Takes effect with the next start</source>
+        <translation>Wirkt ab dem nächsten Start</translation>
+    </message>
+    <message>
+        <source>Privacy</source>
+        <translation>Datenschutz</translation>
+    </message>
+    <message>
+        <source>Database</source>
+        <translation>Datenbank</translation>
+    </message>
+    <message>
+        <source>&amp;Empty…</source>
+        <translation>&amp;Leeren…</translation>
+    </message>
+    <message>
+        <source>Delete all documents and sessions for good</source>
+        <translation>Alle Dokumente und Sitzungen endgültig löschen</translation>
+    </message>
+    <message>
+        <source>Nothing ever leaves this machine: the program has no part that reaches a network. This is all that it keeps:</source>
+        <translation>Nichts verlässt je diesen Rechner: Kein Teil des Programms greift auf ein Netzwerk zu. Das ist alles, was es aufbewahrt:</translation>
+    </message>
+    <message>
+        <source>&amp;Database:</source>
+        <translation>&amp;Datenbank:</translation>
+    </message>
+    <message>
+        <source>Choose the database</source>
+        <translation>Datenbank wählen</translation>
+    </message>
+    <message>
+        <source>Takes effect with the next start; what is in the present one stays there</source>
+        <translation>Wirkt ab dem nächsten Start; was in der jetzigen ist, bleibt dort</translation>
+    </message>
+    <message>
+        <source>Delete everything?</source>
+        <translation>Alles löschen?</translation>
+    </message>
+    <message>
+        <source>All documents, sessions and saved states are deleted for good, and their backups too.</source>
+        <translation>Alle Dokumente, Sitzungen und gespeicherten Zustände werden endgültig gelöscht, auch ihre Sicherungen.</translation>
+    </message>
+    <message>
+        <source>The files that you opened stay where they are. This cannot be undone.</source>
+        <translation>Die geöffneten Dateien bleiben, wo sie sind. Das lässt sich nicht rückgängig machen.</translation>
+    </message>
+    <message>
+        <source>&amp;Delete everything</source>
+        <translation>&amp;Alles löschen</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::StatusLine</name>
+    <message>
+        <source>Loading model %1</source>
+        <translation>Modell %1 wird geladen</translation>
+    </message>
+    <message>
+        <source>Loading the model</source>
+        <translation>Modell wird geladen</translation>
+    </message>
+    <message>
+        <source>Opening %1</source>
+        <translation>%1 wird geöffnet</translation>
+    </message>
+    <message>
+        <source>Opening</source>
+        <translation>Öffnen</translation>
+    </message>
+    <message>
+        <source>Reading</source>
+        <translation>Lesen</translation>
+    </message>
+    <message>
+        <source>Answering</source>
+        <translation>Antworten</translation>
+    </message>
+    <message>
+        <source>Saving</source>
+        <translation>Speichern</translation>
+    </message>
+    <message>
+        <source>%1 %2 %</source>
+        <translation>%1 %2&#xa0;%</translation>
+    </message>
+    <message>
+        <source>%1 / %2 tokens</source>
+        <translation>%1 / %2 Token</translation>
+    </message>
+    <message>
+        <source>%1 left</source>
+        <translation>noch %1</translation>
+    </message>
+    <message numerus="yes">
+        <source>%n waiting</source>
+        <translation>
+            <numerusform>%n wartet</numerusform>
+            <numerusform>%n warten</numerusform>
+        </translation>
+    </message>
+    <message>
+        <source>cache %1 of %2 full</source>
+        <translation>Cache %1, voller Cache %2</translation>
+    </message>
+    <message>
+        <source>Progress</source>
+        <translation>Fortschritt</translation>
+    </message>
+    <message>
+        <source>What the cache has allocated, beside what a cache that keeps every token would take</source>
+        <translation>Was der Cache belegt, neben dem, was ein Cache bräuchte, der jedes Token behält</translation>
+    </message>
+    <message>
+        <source>Share done</source>
+        <translation>Erledigter Anteil</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Stop what runs now (Esc); what was read so far is kept</source>
+        <translation>Stoppen, was jetzt läuft (Esc); was bisher gelesen wurde, bleibt</translation>
+    </message>
+    <message>
+        <source>Cancel what runs</source>
+        <translation>Abbrechen, was läuft</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::StoredPlaces</name>
+    <message>
+        <source>What is stored where</source>
+        <translation>Was wo gespeichert ist</translation>
+    </message>
+    <message>
+        <source>What</source>
+        <translation>Was</translation>
+    </message>
+    <message>
+        <source>Size</source>
+        <translation>Größe</translation>
+    </message>
+    <message>
+        <source>Where</source>
+        <translation>Wo</translation>
+    </message>
+    <message>
+        <source>nothing</source>
+        <translation>nichts</translation>
+    </message>
+    <message>
+        <source>Documents, sessions and saved states</source>
+        <translation>Dokumente, Sitzungen und gespeicherte Zustände</translation>
+    </message>
+    <message>
+        <source>Backups of them, one a day</source>
+        <translation>Deren Sicherungen, eine je Tag</translation>
+    </message>
+    <message>
+        <source>Settings, window places and recent files</source>
+        <translation>Einstellungen, Fensteranordnung und zuletzt geöffnete Dateien</translation>
+    </message>
+    <message>
+        <source>Models</source>
+        <translation>Modelle</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::TimeBar</name>
+    <message>
+        <source>Now</source>
+        <translation>Jetzt</translation>
+    </message>
+    <message>
+        <source>Back to now</source>
+        <translation>Zurück zum Jetzt</translation>
+    </message>
+    <message>
+        <source>What is held now, heads counted exactly</source>
+        <translation>Was jetzt gehalten wird, Köpfe genau gezählt</translation>
+    </message>
+    <message>
+        <source>Time, in tokens read</source>
+        <translation>Zeit, in gelesenen Token</translation>
+    </message>
+    <message>
+        <source>Replay how the memory of the text faded</source>
+        <translation>Zeigen, wie die Erinnerung an den Text verblasste</translation>
+    </message>
+    <message>
+        <source>Time shown</source>
+        <translation>Gezeigte Zeit</translation>
+    </message>
+    <message>
+        <source>Pause the replay</source>
+        <translation>Wiedergabe anhalten</translation>
+    </message>
+    <message>
+        <source>Play how the memory faded</source>
+        <translation>Abspielen, wie die Erinnerung verblasste</translation>
+    </message>
+    <message>
+        <source>no record of fading</source>
+        <translation>keine Aufzeichnung des Verblassens</translation>
+    </message>
+    <message>
+        <source>now: %1 tokens read</source>
+        <translation>jetzt: %1 Token gelesen</translation>
+    </message>
+    <message>
+        <source>%1 of %2 tokens read</source>
+        <translation>%1 von %2 Token gelesen</translation>
+    </message>
+    <message>
+        <source>One token in %1 stands for its neighbours.</source>
+        <translation>Eines von %1 Token steht für seine Nachbarn.</translation>
+    </message>
+    <message>
+        <source>Time goes in steps of %1 chunks.</source>
+        <translation>Die Zeit geht in Schritten von %1 Chunks.</translation>
+    </message>
+    <message>
+        <source> (coarse)</source>
+        <translation> (grob)</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::Tour</name>
+    <message>
+        <source>&amp;Back</source>
+        <translation>&amp;Zurück</translation>
+    </message>
+    <message>
+        <source>&amp;Leave the tour</source>
+        <translation>Rundgan&amp;g verlassen</translation>
+    </message>
+    <message>
+        <source>Tour</source>
+        <translation>Rundgang</translation>
+    </message>
+    <message>
+        <source>Step %1 of %2</source>
+        <translation>Schritt %1 von %2</translation>
+    </message>
+    <message>
+        <source>&amp;Next</source>
+        <translation>&amp;Weiter</translation>
+    </message>
+    <message>
+        <source>&amp;Done</source>
+        <translation>Fert&amp;ig</translation>
+    </message>
+    <message>
+        <source>%1: %2. %3</source>
+        <translation>%1: %2. %3</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::VisibleText</name>
+    <message>
+        <source>⟨%1 and %2 more hidden characters⟩</source>
+        <translation>⟨%1 und %2 weitere verborgene Zeichen⟩</translation>
+    </message>
+    <message>
+        <source>⟨%1 more combining marks⟩</source>
+        <translation>⟨%1 weitere kombinierende Zeichen⟩</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::Workbench</name>
+    <message>
+        <source>The device %1 stopped responding. Nothing was lost: it goes on with the processor; restart Palimpsest to use the device again.</source>
+        <translation>Das Gerät %1 antwortet nicht mehr. Nichts ging verloren: Es geht mit dem Prozessor weiter; nach einem Neustart von Palimpsest ist das Gerät wieder nutzbar.</translation>
+    </message>
+    <message>
+        <source>A document is being read</source>
+        <translation>Ein Dokument wird gelesen</translation>
+    </message>
+    <message>
+        <source>%1 was read</source>
+        <translation>%1 wurde gelesen</translation>
+    </message>
+    <message>
+        <source>Reading %1 has stopped</source>
+        <translation>Das Lesen von %1 wurde unterbrochen</translation>
+    </message>
+    <message>
+        <source>It can be asked about now.</source>
+        <translation>Fragen dazu sind jetzt möglich.</translation>
+    </message>
+    <message>
+        <source>It goes on when its session is opened.</source>
+        <translation>Es geht weiter, sobald seine Sitzung geöffnet wird.</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::clear_button</name>
+    <message>
+        <source>Empty the field</source>
+        <translation>Feld leeren</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::table_text</name>
+    <message>
+        <source>Copy as CSV</source>
+        <translation>Als CSV kopieren</translation>
+    </message>
+</context>
+</TS>

@@ -1,0 +1,118 @@
+#include "ui/base/two_line_delegate.h"
+
+#include <QApplication>
+#include <QPainter>
+#include <QTextLayout>
+
+#include "ui/base/theme.h"
+
+namespace palimpsest::ui {
+namespace {
+
+QFont detail_font(const QFont& font)
+{
+    QFont smaller = font;
+    smaller.setBold(false);
+    smaller.setPointSizeF(font.pointSizeF() * 0.88);
+    return smaller;
+}
+
+int margin(const QFontMetrics& metrics)
+{
+    return metrics.height() / 4;
+}
+
+struct Lines {
+    QRect icon, title, detail;
+};
+
+Lines lines(const QStyleOptionViewItem& option)
+{
+    const QFontMetrics title(option.font), detail(detail_font(option.font));
+    const int m = margin(title);
+    QRect rest = option.rect.adjusted(m, m, -m, -m);
+    Lines result;
+    if (!option.icon.isNull()) {
+        const int side = title.height();
+        result.icon = QRect(rest.left(), rest.top(), side, side);
+        rest.setLeft(rest.left() + side + m + m / 2);
+    }
+    result.title = QRect(rest.left(), rest.top(), rest.width(), title.height());
+    result.detail = QRect(rest.left(), result.title.bottom() + 1, rest.width(), detail.height());
+    for (QRect* rect : {&result.icon, &result.title, &result.detail})
+        *rect = QStyle::visualRect(option.direction, option.rect, *rect);
+    return result;
+}
+
+// With the marked part bold and underlined, so that it is not told by colour.
+void draw_marked(QPainter& painter, const QRect& rect, const QString& text, int first, int count, const QFont& font)
+{
+    QTextLayout layout(QFontMetrics(font).elidedText(text, Qt::ElideRight, rect.width()), font);
+    QTextCharFormat marked;
+    marked.setFontWeight(QFont::Bold);
+    marked.setFontUnderline(true);
+    layout.setFormats({{first, count, marked}});
+    layout.beginLayout();
+    QTextLine line = layout.createLine();
+    line.setLineWidth(rect.width() * 2);
+    layout.endLayout();
+    painter.save();
+    painter.setClipRect(rect);
+    layout.draw(&painter, rect.topLeft());
+    painter.restore();
+}
+
+} // namespace
+
+void TwoLineDelegate::paint(QPainter* painter, const QStyleOptionViewItem& given, const QModelIndex& index) const
+{
+    QStyleOptionViewItem option = given;
+    initStyleOption(&option, index);
+    const Lines at = lines(option);
+    const QStyle* style = option.widget ? option.widget->style() : QApplication::style();
+    style->drawPrimitive(QStyle::PE_PanelItemViewItem, &option, painter, option.widget);
+    const bool selected = option.state & QStyle::State_Selected;
+    const QColor text = option.palette.color(selected ? QPalette::HighlightedText : QPalette::Text);
+    painter->save();
+    if (!at.icon.isNull())
+        option.icon.paint(painter, at.icon, Qt::AlignCenter, selected ? QIcon::Selected : QIcon::Normal);
+    painter->setFont(option.font);
+    painter->setPen(text);
+    const int count = roles_.count ? index.data(roles_.count).toInt() : 0;
+    if (count > 0)
+        draw_marked(*painter, at.title, option.text, index.data(roles_.first).toInt(), count, option.font);
+    else
+        painter->drawText(
+            at.title, Qt::AlignVCenter | Qt::AlignLeading | Qt::TextSingleLine,
+            QFontMetrics(option.font).elidedText(option.text, option.textElideMode, at.title.width()));
+    const QFont small = detail_font(option.font);
+    painter->setFont(small);
+    if (!selected) painter->setPen(secondary_text(option.palette));
+    painter->drawText(at.detail, Qt::AlignVCenter | Qt::AlignLeading | Qt::TextSingleLine,
+                      QFontMetrics(small).elidedText(index.data(roles_.detail).toString(), option.textElideMode,
+                                                     at.detail.width()));
+    painter->restore();
+    if (option.state & QStyle::State_HasFocus) {
+        QStyleOptionFocusRect focus;
+        focus.QStyleOption::operator=(option);
+        style->drawPrimitive(QStyle::PE_FrameFocusRect, &focus, painter, option.widget);
+    }
+}
+
+QSize TwoLineDelegate::sizeHint(const QStyleOptionViewItem& option, const QModelIndex&) const
+{
+    const QFontMetrics title(option.font), detail(detail_font(option.font));
+    return {title.averageCharWidth() * 12, title.height() + detail.height() + 1 + 2 * margin(title)};
+}
+
+void TwoLineDelegate::updateEditorGeometry(QWidget* editor, const QStyleOptionViewItem& given,
+                                           const QModelIndex& index) const
+{
+    QStyleOptionViewItem option = given;
+    initStyleOption(&option, index);
+    const Lines at = lines(option);
+    const int height = std::max(editor->sizeHint().height(), at.title.height());
+    editor->setGeometry(at.title.left(), at.title.top(), at.title.width(), height);
+}
+
+} // namespace palimpsest::ui

@@ -1,0 +1,31 @@
+// Rows of a title and a quiet line below it; a part of the title can be marked.
+#pragma once
+
+#include <QStyledItemDelegate>
+
+namespace palimpsest::ui {
+
+// Roles of the model; 0: it has none.
+struct TwoLineRoles {
+    int detail = 0;
+    int first = 0, count = 0; // of the marked part, in characters of the title
+};
+
+class TwoLineDelegate final : public QStyledItemDelegate {
+    Q_OBJECT
+public:
+    explicit TwoLineDelegate(const TwoLineRoles& roles, QObject* parent = nullptr)
+        : QStyledItemDelegate(parent), roles_(roles)
+    {
+    }
+
+    void paint(QPainter* painter, const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+    QSize sizeHint(const QStyleOptionViewItem& option, const QModelIndex& index) const override;
+    void updateEditorGeometry(QWidget* editor, const QStyleOptionViewItem& option,
+                              const QModelIndex& index) const override;
+
+private:
+    TwoLineRoles roles_;
+};
+
+} // namespace palimpsest::ui

@@ -1,0 +1,154 @@
+// What was asked and answered, one below the other, read like a page.
+//
+// Ten thousand turns open at once: a turn is parsed and laid out when it comes into view, in slices of some
+// milliseconds, and forgets its layout when it is far. It follows the end only while the reader is there. Nothing
+// is ever loaded, and no address is opened: link_activated tells the window, which asks first.
+#pragma once
+
+#include <QAbstractScrollArea>
+#include <QTimer>
+#include <QToolButton>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "ui/chat/message_layout.h"
+#include "ui/engine/session_facts.h"
+
+class QMenu;
+
+namespace palimpsest::ui {
+
+enum class TurnAction { Earlier, Later, Copy, CopyMarkdown, Regenerate, Branch, ShowSources };
+
+class ChatView : public QAbstractScrollArea {
+    Q_OBJECT
+public:
+    explicit ChatView(QWidget* parent = nullptr);
+    ~ChatView() override;
+
+    // All turns, the oldest first. What is as it was keeps its layout, and the reader his place.
+    void set_turns(const std::vector<Turn>& turns);
+    // A question, and an answer that grows below it; without a question the last answer is given anew.
+    void begin_answer(const QString& question);
+    void grow_answer(const QString& answer); // all of it so far, at any pace
+    void end_answer(const Turn& answer);     // announced to screen readers
+    void abandon_answer();                   // nothing came of it: what set_turns said stands again
+    bool is_answering() const { return growing_; }
+
+    // What to call a stretch of the stream ("page 12, The Lighthouse"); else its token numbers.
+    void set_place_name(std::function<QString(StreamRange)> name);
+    void set_reduced_motion(bool reduced); // the cursor of a growing answer does not blink
+
+    // ---- turns by number
+    int turn_count() const;
+    int current_turn() const { return current_; } // -1: none
+    void set_current_turn(int turn);              // and scrolls there
+    QString turn_name(int turn) const;            // who speaks, and its state
+    QString turn_text(int turn) const;            // the answer that is shown, as text
+    QString turn_notes(int turn) const;           // coverage, state, sources
+    QRect turn_rect(int turn) const;              // of the viewport
+    std::vector<TurnAction> actions(int turn) const;
+    QString action_label(int turn, TurnAction action) const;
+    void perform(int turn, TurnAction action);
+    void open_source(int turn, int source); // the n-th citation, from 0
+    std::unique_ptr<QMenu> menu_of(int turn);
+
+    bool is_at_end() const { return at_end_; }
+    void jump_to_end();
+    QString selected_text() const;
+    QString selected_markdown() const; // whole lines
+    void select_turn(int turn);
+    uint64_t layouts_made() const; // blocks that were laid out so far
+
+Q_SIGNALS:
+    void link_activated(const QString& address);
+    void place_wanted(palimpsest::ui::StreamRange range);
+    void xray_wanted(const palimpsest::ui::Turn& answer);
+    void regenerate_wanted();
+    void branch_wanted(qint64 message, const QString& question);
+    void turns_changed();
+    void announced(int turn); // what a screen reader speaks of
+
+protected:
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void scrollContentsBy(int dx, int dy) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
+    bool viewportEvent(QEvent* event) override;
+    void changeEvent(QEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
+
+private:
+    struct Entry;
+    struct HotArea;
+    struct Cursor {
+        int entry = -1;
+        TextPlace place;
+        auto operator<=>(const Cursor&) const = default;
+    };
+    struct Found {
+        Cursor cursor;
+        MessageLayout::Spot spot;
+    };
+
+    void restyle();
+    void lay_out();
+    int seen_entry_at(int top, int bottom) const;
+    bool lay_out_entries(int top, int bottom, const QDeadlineTimer& until, int* moved, int anchor,
+                         int* anchor_inner);
+    void measure(Entry& entry);
+    MessageLayout& layout_of(Entry& entry);
+    void forget_far_layouts(int top, int bottom);
+    void update_tops(size_t from);
+    void update_range();
+    int entry_at(int y) const;
+    int column_width() const;
+    int column_left() const;
+    int header_height() const;
+    QString footer_text(const Entry& entry) const;
+    QString state_text(const Entry& entry) const;
+    std::vector<HotArea> hot_areas(int entry) const;
+    std::vector<HotArea> source_areas(int entry, int top) const;
+    const HotArea* hot_area_at(const std::vector<HotArea>& areas, const QPoint& at) const;
+    void press_area(int entry, const HotArea& area);
+    bool shows_actions(int entry) const;
+    void paint_entry(QPainter& painter, int entry);
+    void paint_header(QPainter& painter, int entry, int top);
+    void paint_footer(QPainter& painter, int entry, int top);
+    void paint_growing(QPainter& painter, const Entry& entry, int top);
+    Found find(const QPoint& at);
+    std::pair<Cursor, Cursor> selection() const;
+    QString join_selection(bool markdown) const;
+    void set_hovered(int entry, const QPoint& at);
+    void show_version(int entry, size_t version);
+    void copy(const QString& text);
+    void scroll_to(int entry);
+    void move_current(int by);
+    QString place_name(const StreamRange& range) const;
+    void place_jump_button();
+    void announce(int entry);
+
+    std::vector<std::unique_ptr<Entry>> entries_;
+    std::vector<int> tops_{0}; // of the entries, and the end
+    MessageStyle style_;
+    QFont small_font_;
+    std::function<QString(StreamRange)> place_name_;
+    QToolButton* jump_ = nullptr;
+    QTimer later_, blink_;
+    Cursor anchor_, caret_;
+    QPoint pressed_at_;
+    int current_ = -1, hovered_ = -1;
+    bool at_end_ = true, growing_ = false, lit_ = true, reduced_motion_ = false;
+    bool laying_out_ = false, selecting_ = false;
+    uint64_t layouts_forgotten_ = 0; // made by layouts that are gone
+};
+
+} // namespace palimpsest::ui

@@ -1,0 +1,84 @@
+// The field for a question, with what waits above it and Send or Stop beside it.
+#pragma once
+
+#include <QFrame>
+#include <QString>
+#include <QStringList>
+#include <QWidget>
+#include <vector>
+
+class QHBoxLayout;
+class QLabel;
+class QToolButton;
+class QVBoxLayout;
+
+namespace palimpsest::ui {
+
+class QuestionField;
+
+// One line about a question that waits, or that is being edited, with a cross to take it back.
+class Chip : public QFrame {
+    Q_OBJECT
+public:
+    Chip(const QString& text, const QString& cancel_name, QWidget* parent);
+    const QString& text() const { return text_; }
+
+Q_SIGNALS:
+    void cancelled();
+
+protected:
+    void resizeEvent(QResizeEvent* event) override;
+
+private:
+    QString text_;
+    QLabel* label_;
+    QToolButton* cross_;
+};
+
+class Composer : public QWidget {
+    Q_OBJECT
+public:
+    explicit Composer(QWidget* parent = nullptr);
+
+    QuestionField* field() const { return field_; }
+    void set_enter_sends(bool sends);
+    // What runs can be stopped: Stop stands where Send is. A question that is sent meanwhile waits.
+    void set_running(bool running);
+    void add_waiting(quint64 id, const QString& question);
+    void remove_waiting(quint64 id);   // it began, or was taken back; unknown ones are ignored
+    QString waiting(quint64 id) const; // empty: it does not wait
+    // The next question replaces that one, in a branch of the session.
+    void edit_question(qint64 message, const QString& question);
+    void set_question(const QString& question); // into the field, to be looked at before it is sent
+
+Q_SIGNALS:
+    void asked(const QString& question);
+    void branched(qint64 message, const QString& question);
+    void stop_wanted();
+    void cancel_wanted(quint64 id);
+    void text_pasted(const QString& text);
+    void files_dropped(const QStringList& files);
+
+private:
+    struct Waiting {
+        quint64 id;
+        QString question;
+        Chip* chip;
+    };
+
+    void send();
+    void show_waiting();
+    void end_edit();
+    void update_button();
+
+    QVBoxLayout* chips_;
+    QLabel* more_;
+    QuestionField* field_;
+    QToolButton* button_;
+    Chip* edited_ = nullptr;
+    std::vector<Waiting> waiting_;
+    qint64 edited_message_ = 0;
+    bool running_ = false, enter_sends_ = true;
+};
+
+} // namespace palimpsest::ui

@@ -1,0 +1,58 @@
+#include <fstream>
+
+#include "engine/session/memory_plan.h"
+#include "engine/session/session_setup.h"
+#include "kernels/base/error.h"
+#include "ui/base/quantity.h"
+#include "ui/compare/compare_run.h"
+
+namespace palimpsest::ui {
+namespace {
+
+// What the system could give without swapping; none where it does not say.
+uint64_t memory_of_machine()
+{
+    std::ifstream lines("/proc/meminfo");
+    std::string key, unit;
+    for (uint64_t kib = 0; lines >> key >> kib; std::getline(lines, unit))
+        if (key == "MemAvailable:") return kib * 1024;
+    return UINT64_MAX;
+}
+
+// The newest map of what is kept, and the one before, which a view may still hold.
+uint64_t bytes_of_maps(const engine::Model& model, const engine::SessionOptions& options)
+{
+    const auto setup = engine::set_up(options, model.config(), model.backend().at_once());
+    return 2 * sizeof(uint32_t) * static_cast<uint64_t>(setup.policy->total_budget());
+}
+
+} // namespace
+
+uint64_t memory_of(const engine::Model& model, const std::vector<Contender>& contenders)
+{
+    const engine::MemoryPlanner planner(model.files().path, model.backend());
+    uint64_t sessions = 0, scratch = 0;
+    for (const Contender& contender : contenders) {
+        const engine::MemoryPlan plan = planner.plan(contender.options, 1);
+        sessions += plan.sessions + bytes_of_maps(model, contender.options);
+        scratch = std::max(scratch, plan.scratch); // which they share
+    }
+    return sessions + scratch;
+}
+
+uint64_t memory_left(const engine::Model& model)
+{
+    const auto device = model.backend().memory();
+    return device ? device->free - device->free / 32 : memory_of_machine();
+}
+
+void require_memory(uint64_t needed, uint64_t left, size_t contenders)
+{
+    if (needed <= left) return;
+    throw Error(ErrorKind::Resources, "PAL-MEM-02", "comparison",
+                "reading with " + std::to_string(contenders) + " policies at once needs " +
+                    bytes_text(needed).toStdString() + " and " + bytes_text(left).toStdString() + " can be used",
+                "compare fewer of them, or give smaller budgets");
+}
+
+} // namespace palimpsest::ui

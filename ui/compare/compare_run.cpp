@@ -1,0 +1,226 @@
+#include "ui/compare/compare_run.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "engine/eval/token_loss.h"
+#include "engine/session/session_setup.h"
+#include "kernels/base/error.h"
+#include "storage/session/list_lengths.h"
+
+namespace palimpsest::ui {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Tokens = std::span<const engine::TokenId>;
+
+double seconds_since(Clock::time_point begin)
+{
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+[[noreturn]] void refuse(const std::string& what, const std::string& remedy)
+{
+    throw Error(ErrorKind::Usage, "PAL-OPTION-03", "comparison", what, remedy);
+}
+
+// A policy that reads only a part of what it keeps does so for generated tokens only: it is measured one by one.
+std::unique_ptr<engine::Session> session_for(const std::shared_ptr<const engine::Model>& model,
+                                             engine::SessionOptions options)
+{
+    const auto setup = engine::set_up(options, model->config(), model->backend().at_once());
+    if (setup.policy->retrieval()) options.chunk = 1;
+    return std::make_unique<engine::Session>(model, options);
+}
+
+// One of the readings that take turns.
+class Reading {
+public:
+    Reading(const std::shared_ptr<const engine::Model>& model, const Contender& contender, uint64_t tokens)
+        : session_(session_for(model, contender.options)), by_decoding_(session_->policy().retrieval().has_value())
+    {
+        const engine::Policy& policy = session_->policy();
+        const auto capacity = static_cast<uint64_t>(policy.list_budget(0, 0));
+        last_ = policy.bounded() ? tokens : std::min(tokens, capacity);
+        result_.spec = contender.spec;
+        result_.options = session_->options();
+        result_.budget = storage::budget_of(*session_);
+        result_.complete = last_ == tokens;
+        look();
+    }
+
+    uint64_t last() const { return last_; }
+    uint64_t read() const { return read_; }
+    bool done() const { return read_ == last_; }
+    double seconds_left() const
+    {
+        return read_ == 0 ? 0 : seconds_ / static_cast<double>(read_) * static_cast<double>(last_ - read_);
+    }
+    const CompareResult& result() const { return result_; }
+
+    // Up to the token `end`. False: stopped.
+    bool read_up_to(Tokens ids, uint64_t end, std::stop_token stop)
+    {
+        const auto begin = Clock::now();
+        engine::FeedOptions feed;
+        feed.stop = std::move(stop);
+        feed.loss = [this](uint64_t index, engine::TokenId, double nll) { meter_.add(index, nll); };
+        const uint64_t to = std::min(end, last_);
+        const Tokens part = ids.subspan(read_, to - read_);
+        if (!(by_decoding_ ? decode(part, feed) : session_->feed(part, feed))) return false;
+        if (to == last_ && !session_->finish(feed)) return false;
+        read_ = to;
+        seconds_ += seconds_since(begin);
+        look();
+        return true;
+    }
+
+    void note_step(uint64_t tokens, const CompareResult& first)
+    {
+        const bool same_length = result_.kept->tokens_seen == first.kept->tokens_seen;
+        CompareStep step{.perplexity = result_.loss.perplexity(),
+                         .overlap = {},
+                         .tokens_per_second = result_.tokens_per_second,
+                         .cache_bytes = result_.telemetry.cache_bytes};
+        if (same_length) step.overlap = engine::overlap(*first.kept, *result_.kept);
+        result_.steps.add(tokens, step);
+    }
+
+private:
+    bool decode(Tokens part, const engine::FeedOptions& feed)
+    {
+        for (size_t i = 0; i < part.size(); ++i) {
+            const Tokens one = part.subspan(i, 1);
+            const uint64_t index = read_ + i;
+            if (index == 0) {
+                if (!session_->feed(one, feed) || !session_->finish(feed)) return false;
+                continue;
+            }
+            feed.loss(index, one[0], engine::negative_log_likelihood(session_->logits(), one[0]));
+            if (session_->replay(one, false, feed.stop) != 1) return false;
+        }
+        return true;
+    }
+
+    void look()
+    {
+        result_.tokens_read = read_;
+        result_.telemetry = session_->telemetry();
+        result_.loss = meter_.all();
+        result_.tokens_per_second = seconds_ > 0 ? static_cast<double>(read_) / seconds_ : 0;
+        result_.telemetry.tokens_per_second = result_.tokens_per_second;
+        result_.kept = std::make_shared<const engine::RetentionMap>(session_->retention());
+        result_.reach = engine::reach(*result_.kept);
+    }
+
+    std::unique_ptr<engine::Session> session_;
+    engine::LossMeter meter_;
+    bool by_decoding_;
+    uint64_t last_ = 0, read_ = 0;
+    double seconds_ = 0;
+    CompareResult result_;
+};
+
+class Comparison {
+public:
+    Comparison(const std::shared_ptr<const engine::Model>& model, const CompareWish& wish, const CompareSink& sink)
+        : model_(*model), wish_(wish), sink_(sink)
+    {
+        for (const Contender& contender : wish.contenders)
+            readings_.emplace_back(model, contender, wish.tokens.size());
+    }
+
+    std::shared_ptr<const CompareState> run(const std::stop_token& stop)
+    {
+        const auto chunk = static_cast<uint64_t>(wish_.chunk);
+        for (uint64_t end = chunk; !done(); end += chunk)
+            if (!read_in_turn(end, stop)) return publish(CompareState::Phase::Stopped);
+        return publish(CompareState::Phase::Finished);
+    }
+
+private:
+    bool done() const
+    {
+        return std::all_of(readings_.begin(), readings_.end(), [](const Reading& r) { return r.done(); });
+    }
+
+    bool read_in_turn(uint64_t end, const std::stop_token& stop)
+    {
+        std::vector<Reading*> reading;
+        for (Reading& r : readings_)
+            if (!r.done()) reading.push_back(&r);
+        for (Reading* r : reading) {
+            if (stop.stop_requested() || !r->read_up_to(wish_.tokens, end, stop)) return false;
+            if (sink_ && seconds_since(published_) >= between_publications) publish(CompareState::Phase::Running);
+        }
+        for (Reading* r : reading)
+            r->note_step(r->read(), readings_.front().result());
+        return true;
+    }
+
+    std::shared_ptr<const CompareState> publish(CompareState::Phase phase)
+    {
+        auto state = std::make_shared<CompareState>();
+        state->phase = phase;
+        state->what = wish_.what;
+        state->model_name = model_.config().name;
+        state->model_fingerprint = model_.fingerprint();
+        state->tokens_total = wish_.tokens.size();
+        uint64_t read = 0, all = 0;
+        double left = 0;
+        for (const Reading& r : readings_) {
+            read += r.read();
+            all += r.last();
+            left += r.seconds_left();
+            state->results.push_back(r.result());
+        }
+        state->share = static_cast<double>(read) / static_cast<double>(all);
+        const bool timed =
+            std::all_of(readings_.begin(), readings_.end(), [](const Reading& r) { return r.read() > 0; });
+        if (phase == CompareState::Phase::Running && timed) state->seconds_left = left;
+        if (phase != CompareState::Phase::Running) state->overlaps = overlaps();
+        if (sink_) sink_(state);
+        published_ = Clock::now();
+        return state;
+    }
+
+    std::vector<std::vector<double>> overlaps() const
+    {
+        const size_t n = readings_.size();
+        std::vector<std::vector<double>> all(n, std::vector<double>(n, 1.0));
+        for (size_t a = 0; a < n; ++a)
+            for (size_t b = a + 1; b < n; ++b)
+                all[a][b] = all[b][a] = engine::overlap(*readings_[a].result().kept, *readings_[b].result().kept);
+        return all;
+    }
+
+    static constexpr double between_publications = 0.1; // seconds
+    const engine::Model& model_;
+    const CompareWish& wish_;
+    const CompareSink& sink_;
+    std::vector<Reading> readings_;
+    Clock::time_point published_ = Clock::now();
+};
+
+void check(const CompareWish& wish)
+{
+    const size_t count = wish.contenders.size();
+    if (count < fewest_contenders || count > most_contenders)
+        refuse(std::to_string(count) + " policies cannot be compared",
+               "choose from " + std::to_string(fewest_contenders) + " to " + std::to_string(most_contenders));
+    if (wish.chunk < 1)
+        refuse("a chunk of " + std::to_string(wish.chunk) + " tokens is not possible", "give 1 or more");
+    if (wish.tokens.empty()) refuse("there is nothing to read", "choose a document with text");
+}
+
+} // namespace
+
+std::shared_ptr<const CompareState> compare(const std::shared_ptr<const engine::Model>& model,
+                                            const CompareWish& wish, std::stop_token stop, const CompareSink& sink)
+{
+    check(wish);
+    require_memory(memory_of(*model, wish.contenders), memory_left(*model), wish.contenders.size());
+    return Comparison(model, wish, sink).run(stop);
+}
+
+} // namespace palimpsest::ui

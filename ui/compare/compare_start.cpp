@@ -1,0 +1,95 @@
+#include "ui/compare/compare_start.h"
+
+#include <sstream>
+
+#include "engine/model/model.h"
+#include "kernels/base/error.h"
+#include "storage/session/reading.h"
+#include "storage/session/store.h"
+#include "ui/engine/tools.h"
+#include "ui/policy/policy_check.h"
+
+namespace palimpsest::ui {
+namespace {
+
+constexpr uint64_t ids_at_once = 65536;
+
+struct Text {
+    std::vector<engine::TokenId> tokens; // with what a stream begins with
+    uint64_t of_the_input = 0;
+};
+
+void append_document(storage::Library& library, int64_t document, std::vector<engine::TokenId>& tokens)
+{
+    for (uint64_t at = 0;; at += ids_at_once) {
+        const auto ids = library.ids(document, at, ids_at_once);
+        tokens.insert(tokens.end(), ids.begin(), ids.end());
+        if (ids.size() < ids_at_once) return;
+    }
+}
+
+std::vector<engine::TokenId> tokens_of_file(const QString& file, const engine::Tokenizer& tokenizer,
+                                            const std::stop_token& stop)
+{
+    std::istringstream nothing;
+    storage::Document document(file.toStdString(), nothing, stop);
+    storage::Coverage coverage;
+    return storage::encode_document(document, tokenizer, true, coverage);
+}
+
+Text read_text(EngineThread::Tools& tools, const CompareRequest& request)
+{
+    const engine::Tokenizer& tokenizer = storage::require_tokenizer(*tools.model);
+    std::vector<engine::TokenId> tokens;
+    if (request.file.isEmpty())
+        for (const int64_t document : request.documents)
+            append_document(tools.store.library, document, tokens);
+    else
+        tokens = tokens_of_file(request.file, tokenizer, tools.stop);
+    if (tokens.empty())
+        throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(request.what.toStdString()), "it has no text",
+                    "choose a document with text");
+    Text text{.tokens = {}, .of_the_input = tokens.size()};
+    if (tokenizer.adds_bos()) tokens.insert(tokens.begin(), tokenizer.bos());
+    text.tokens = std::move(tokens);
+    return text;
+}
+
+} // namespace
+
+std::shared_ptr<const CompareState> compare(EngineThread::Tools& tools, const CompareRequest& request,
+                                            const CompareSink& sink)
+{
+    Text text = read_text(tools, request);
+    CompareWish wish{.what = request.what.toStdString(), .tokens = {}, .chunk = request.chunk, .contenders = {}};
+    for (const CompareRequest::Choice& choice : request.choices) {
+        NewSession session;
+        session.policy = choice.policy;
+        session.budget = choice.budget;
+        session.chunk = request.chunk;
+        wish.contenders.push_back({choice.policy.trimmed().toStdString(),
+                                   session_options(session, tools.model->config(), text.of_the_input)});
+    }
+    wish.tokens = std::move(text.tokens);
+    return compare(tools.model, wish, tools.stop, [&](std::shared_ptr<const CompareState> state) {
+        tools.progress(state->share, state->seconds_left);
+        sink(std::move(state));
+    });
+}
+
+void CompareExchange::put(std::shared_ptr<const CompareState> state)
+{
+    const std::lock_guard lock(mutex_);
+    newest_ = std::move(state);
+    if (std::exchange(told_, true)) return;
+    QMetaObject::invokeMethod(this, &CompareExchange::changed, Qt::QueuedConnection);
+}
+
+std::shared_ptr<const CompareState> CompareExchange::take()
+{
+    const std::lock_guard lock(mutex_);
+    told_ = false;
+    return newest_;
+}
+
+} // namespace palimpsest::ui

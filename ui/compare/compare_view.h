@@ -1,0 +1,109 @@
+// One text under two to four policies: chosen here, read on the engine's thread, and shown side by side: what each
+// keeps on one axis, perplexity and overlap as they go, and a table of the results.
+//
+// Keys: Ctrl+Return starts, Escape stops, Ctrl+C in the table copies it as CSV.
+#pragma once
+
+#include <QWidget>
+#include <array>
+#include <functional>
+#include <memory>
+
+#include "ui/compare/compare_map.h"
+#include "ui/compare/compare_start.h"
+#include "ui/engine/session_facts.h"
+
+class QComboBox;
+class QLabel;
+class QLineEdit;
+class QProgressBar;
+class QPushButton;
+class QSortFilterProxyModel;
+class QSpinBox;
+class QSplitter;
+class QTableView;
+class QVBoxLayout;
+
+namespace palimpsest::ui {
+
+class Chart;
+class CompareTable;
+
+class CompareView final : public QWidget {
+    Q_OBJECT
+public:
+    // Without `make_map`, no maps are shown.
+    explicit CompareView(QWidget* parent = nullptr, MakeCompareMap make_map = make_retention_view);
+
+    void set_model(const std::shared_ptr<const engine::Model>& model); // not kept alive
+    void set_session(std::shared_ptr<const SessionFacts> session);     // null: none is open
+    void set_file(const QString& file);                                // chosen instead of the session's documents
+    void set_choices(const std::vector<CompareRequest::Choice>& choices); // two to four
+    CompareRequest request() const;                                       // as chosen
+
+    void begin(); // what was started waits for its turn, or runs
+    void show_state(std::shared_ptr<const CompareState> state);
+    void end(const QString& trouble = {}); // nothing runs any more; a sentence if something went wrong
+    bool is_running() const { return running_; }
+    const std::shared_ptr<const CompareState>& state() const { return state_; }
+
+public Q_SLOTS:
+    void start(); // asks for it, unless something in the way is said instead
+    void stop();
+
+Q_SIGNALS:
+    void start_wanted(const palimpsest::ui::CompareRequest& request);
+    void stop_wanted();
+
+protected:
+    void keyPressEvent(QKeyEvent* event) override;
+
+private:
+    struct Row {
+        QWidget* widget;
+        QComboBox* policy;
+        QLineEdit* budget;
+        QPushButton* remove;
+        QLabel* trouble;
+    };
+    QWidget* make_setup();
+    QWidget* make_row(int number);
+    QWidget* make_results();
+    QWidget* make_table();
+    void choose_file();
+    void add_row();
+    void remove_row(int row);
+    void show_rows(int count);
+    bool check_rows(); // true if the engine takes all of them
+    void enable();
+    void make_maps();
+    void share_range(size_t from, double first, double last);
+    void show_charts();
+    void copy_csv();
+    void export_json();
+
+    MakeCompareMap make_map_;
+    std::weak_ptr<const engine::Model> model_;
+    std::shared_ptr<const SessionFacts> session_;
+    std::shared_ptr<const CompareState> state_;
+    std::array<Row, most_contenders> rows_{};
+    int row_count_ = fewest_contenders;
+    bool running_ = false;
+
+    QComboBox* source_;
+    QSpinBox* chunk_;
+    QPushButton *add_, *start_, *stop_, *copy_, *export_;
+    QProgressBar* progress_;
+    QLabel *left_, *trouble_, *nothing_;
+    QSplitter* results_;
+    QWidget* maps_area_;
+    QVBoxLayout* maps_layout_;
+    std::vector<CompareMap> maps_;
+    std::vector<QLabel*> captions_; // of the maps
+    Chart *perplexity_, *overlap_;
+    CompareTable* table_;
+    QSortFilterProxyModel* sorted_;
+    QTableView* table_view_;
+};
+
+} // namespace palimpsest::ui

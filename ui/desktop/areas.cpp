@@ -1,0 +1,361 @@
+#include "ui/desktop/areas.h"
+
+#include <QAction>
+#include <QApplication>
+#include <QLocale>
+#include <QPointer>
+#include <algorithm>
+
+#include "engine/cache/retention_export.h"
+#include "storage/session/store.h"
+#include "ui/base/theme.h"
+#include "ui/chat/chat_page.h"
+#include "ui/chat/chat_view.h"
+#include "ui/chat/composer.h"
+#include "ui/chat/empty_chat.h"
+#include "ui/chat/question_field.h"
+#include "ui/chat/visible_text.h"
+#include "ui/compare/compare_control.h"
+#include "ui/compare/compare_view.h"
+#include "ui/desktop/link_question.h"
+#include "ui/desktop/session_text.h"
+#include "ui/document/document_page.h"
+#include "ui/document/find_bar.h"
+#include "ui/engine/tools.h"
+#include "ui/map/colors.h"
+#include "ui/map/view.h"
+#include "ui/memory/memory_view.h"
+#include "ui/policy/policy_panel.h"
+
+namespace palimpsest::ui {
+namespace {
+
+// The map's hues behind text: paler, for what is held is to be read.
+ShadeColors map_shades(const QPalette& palette)
+{
+    const float strength = is_dark(palette) ? 0.28F : 0.42F;
+    const RetentionColors& colors = RetentionColors::of(is_dark(palette));
+    const QColor ground = palette.color(QPalette::Base);
+    return [&colors, ground, strength](double share) {
+        if (share <= 0) return ground;
+        const QColor full = colors.of_share(share);
+        const auto mix = [strength](float a, float b) { return a + (b - a) * strength; };
+        return QColor::fromRgbF(mix(ground.redF(), full.redF()), mix(ground.greenF(), full.greenF()),
+                                mix(ground.blueF(), full.blueF()));
+    };
+}
+
+std::vector<Highlight> highlights_of(const Provenance& provenance)
+{
+    std::vector<Highlight> highlights;
+    for (const Provenance::Source& source : provenance.sources)
+        highlights.push_back({source.range, source.weight,
+                              Areas::tr("%1 % of the answer's attention to the documents; %2 % of it is still held")
+                                  .arg(QLocale().toString(source.weight * 100, 'f', 1),
+                                       QLocale().toString(source.held * 100, 'f', 0))});
+    return highlights;
+}
+
+MapWriters map_writers(const std::shared_ptr<const SessionFacts>& facts)
+{
+    return {.csv = [](std::ostream& out, const engine::RetentionMap& map) { engine::write_csv(out, map, {}); },
+            .json =
+                [facts](std::ostream& out, const engine::RetentionMap& map) {
+                    out << nlohmann::ordered_json{{"schema", "palimpsest.retention/1"},
+                                                  {"session", facts ? facts->name.toStdString() : ""},
+                                                  {"policy", facts ? facts->policy.toStdString() : ""},
+                                                  {"tokens_seen", map.tokens_seen},
+                                                  {"layers", map.layers},
+                                                  {"kv_heads", map.kv_heads},
+                                                  {"heads", engine::heads_json(map, {})}}
+                               .dump()
+                        << '\n';
+                }};
+}
+
+} // namespace
+
+WindowAreas Areas::makers()
+{
+    return {.chat = [this](QWidget* parent) { return chat_ = new ChatPage(parent); },
+            .document = [this](QWidget* parent) { return document_ = new DocumentPage(parent); },
+            .compare = [this](QWidget* parent) { return compare_ = new CompareView(parent); },
+            .map = [this](QWidget* parent) { return map_ = new RetentionView(parent); },
+            .memory = [this](QWidget* parent) { return memory_ = new MemoryView(parent); },
+            .policy = [this](QWidget* parent) { return policy_ = new PolicyPanel(parent); }};
+}
+
+void Areas::join(Workbench& bench)
+{
+    bench_ = &bench;
+    connect(&bench, &Workbench::frame_shown, this,
+            [this](const std::shared_ptr<const Frame>& frame) { show_frame(*frame); });
+    connect(&bench, &Workbench::session_shown, this, &Areas::show_session);
+    connect(&bench.engine(), &EngineThread::model_changed, this, [this] {
+        policy_->set_model(bench_->engine().model());
+        compare_->set_model(bench_->engine().model());
+        show_text();
+    });
+    connect(&bench.window(), &MainWindow::hit_wanted, this, &Areas::show_hit);
+    connect(&bench.window(), &MainWindow::preferences_changed, this, [this](const Preferences& preferences) {
+        chat_->composer()->set_enter_sends(preferences.enter_sends);
+        chat_->view()->set_reduced_motion(preferences.reduced_motion);
+    });
+    chat_->composer()->set_enter_sends(bench.window().preferences().enter_sends);
+    chat_->view()->set_reduced_motion(bench.window().preferences().reduced_motion);
+    policy_->set_wish(bench.window().preferences().new_session());
+    join_chat();
+    join_questions();
+    join_document();
+    join_map();
+    join_policy();
+    new CompareControl(bench.engine(), *compare_, compare_); // which goes with the window
+    show_session(nullptr);
+}
+
+void Areas::join_chat()
+{
+    EngineThread* engine = &bench_->engine();
+    MainWindow* window = &bench_->window();
+    Composer* composer = chat_->composer();
+    connect(composer, &Composer::asked, bench_, &Workbench::ask);
+    connect(composer, &Composer::branched, engine, &EngineThread::branch);
+    connect(composer, &Composer::stop_wanted, engine, &EngineThread::stop);
+    connect(composer, &Composer::cancel_wanted, engine, &EngineThread::cancel);
+    connect(composer, &Composer::text_pasted, this, &Areas::read_pasted);
+    connect(composer, &Composer::files_dropped, window, &MainWindow::open_paths);
+    ChatView* view = chat_->view();
+    view->set_place_name([this](StreamRange range) { return place_name(range); });
+    connect(view, &ChatView::regenerate_wanted, engine, &EngineThread::regenerate);
+    connect(view, &ChatView::branch_wanted, composer, &Composer::edit_question);
+    connect(view, &ChatView::place_wanted, this, &Areas::show_place);
+    connect(view, &ChatView::xray_wanted, this, &Areas::show_sources);
+    connect(view, &ChatView::link_activated, this,
+            [window](const QString& address) { ask_about_link(window, address); });
+    connect(chat_->start(), &EmptyChat::open_wanted, window->actions()[ActionId::OpenFiles], &QAction::trigger);
+    connect(chat_->start(), &EmptyChat::sample_wanted, this,
+            [window] { window->open_paths({window->places().sample}); });
+    connect(window, &MainWindow::question_wanted, this,
+            [this] { chat_->composer()->field()->setFocus(Qt::ShortcutFocusReason); });
+}
+
+void Areas::join_questions()
+{
+    const EngineThread* engine = &bench_->engine();
+    connect(engine, &EngineThread::question_queued, chat_, &ChatPage::queue_question);
+    connect(engine, &EngineThread::question_begun, chat_, &ChatPage::begin_question);
+    connect(engine, &EngineThread::answer_finished, chat_, &ChatPage::end_question);
+    connect(engine, &EngineThread::answer_finished, this, [this](quint64, const Turn& answer) {
+        if (answer.provenance) map_->set_highlights({});
+    });
+    connect(engine, &EngineThread::failed, chat_, [this](quint64 id) { chat_->drop_question(id); });
+    connect(engine, &EngineThread::finished, chat_, [this](quint64 id) { chat_->drop_question(id); });
+}
+
+void Areas::join_document()
+{
+    EngineThread* engine = &bench_->engine();
+    connect(document_, &DocumentPage::pin_wanted, engine, &EngineThread::pin);
+    connect(document_, &DocumentPage::unpin_wanted, engine, &EngineThread::unpin);
+    connect(document_, &DocumentPage::token_pointed, map_, &RetentionView::move_to);
+    connect(document_, &DocumentPage::failed, this,
+            [this](const QString& sentence) { bench_->window().tell(MessageBar::Kind::Failure, sentence); });
+    connect(&bench_->window(), &MainWindow::find_wanted, document_, [this] { document_->find_bar()->open({}); });
+    document_->set_shades(map_shades(document_->palette()));
+    document_->installEventFilter(this);
+}
+
+bool Areas::eventFilter(QObject* watched, QEvent* event)
+{
+    if (watched == document_ && event->type() == QEvent::PaletteChange)
+        document_->set_shades(map_shades(document_->palette()));
+    return QObject::eventFilter(watched, event);
+}
+
+void Areas::join_map()
+{
+    map_->set_describe([this](uint64_t token) { return describe(token); });
+    connect(map_, &RetentionView::token_activated, this, [this](quint64 token) { show_place({token, token + 1}); });
+    connect(map_, &RetentionView::range_wanted, this, [this](const StreamRange& range) {
+        show_place(range);
+        document_->view()->select(range);
+    });
+    connect(&bench_->window(), &MainWindow::map_export_wanted, map_, &RetentionView::choose_export);
+}
+
+void Areas::join_policy()
+{
+    connect(policy_, &PolicyPanel::apply_wanted, this, [this](const NewSession& wish, bool from_the_start) {
+        if (facts_) {
+            bench_->engine().change_policy(wish, from_the_start);
+            return;
+        }
+        Preferences preferences = bench_->window().preferences();
+        preferences.policy = wish.policy;
+        preferences.budget = wish.budget;
+        preferences.chunk = wish.chunk;
+        bench_->window().change_preferences(preferences);
+    });
+}
+
+void Areas::show_frame(const Frame& frame)
+{
+    chat_->show_frame(frame);
+    memory_->show_frame(frame);
+    if (frame.kept != kept_) {
+        kept_ = frame.kept;
+        map_->set_map(kept_, frame.tokens_total);
+        document_->set_kept(kept_);
+        if (facts_) set_pin_terms(frame.telemetry);
+    }
+}
+
+void Areas::show_session(std::shared_ptr<const SessionFacts> facts)
+{
+    const bool is_another = (facts ? facts->id : 0) != session_;
+    facts_ = std::move(facts);
+    session_ = facts_ ? facts_->id : 0;
+    if (is_another) memory_->begin(facts_ ? facts_->device : QString());
+    chat_->show_session(facts_);
+    policy_->set_session(facts_);
+    compare_->set_session(facts_);
+    map_->set_title(facts_ ? facts_->name : QString());
+    map_->set_marks(facts_ ? marks_of(*facts_) : MapMarks());
+    map_->set_writers(map_writers(facts_));
+    document_->set_pins(facts_ ? facts_->pins : std::vector<storage::Pin>());
+    if (is_another) document_->set_highlights({});
+    offer_questions();
+    show_text();
+    show_past();
+    if (hit_ && facts_ && facts_->name == hit_->session) show_hit(*std::exchange(hit_, std::nullopt));
+}
+
+void Areas::offer_questions()
+{
+    EmptyChat* start = chat_->start();
+    const bool has_document = facts_ && !facts_->documents.empty();
+    start->set_document(has_document ? QString::fromStdString(facts_->documents.front().info.title) : QString());
+    start->set_questions(has_document ? QStringList{tr("What is this text about?"), tr("Who is named in it?"),
+                                                    tr("How does it end?")}
+                                      : QStringList());
+}
+
+// Pages that were there stay, where the stream only grew.
+void Areas::show_text()
+{
+    if (!facts_) {
+        text_.reset();
+        document_->set_source(nullptr);
+        return;
+    }
+    if (!facts_->saved) return show_text_of_unsaved();
+    const TextOutline outline = outline_of(*facts_);
+    auto open = stored_pages(database(), outline, token_bytes(bench_->engine().model()));
+    if (text_ && document_->view()->source() == text_.get()) return text_->set_outline(outline, std::move(open));
+    text_ = std::make_shared<TextSource>(outline, std::move(open));
+    document_->set_source(text_);
+}
+
+// Its text is in the memory of the engine's thread.
+void Areas::show_text_of_unsaved()
+{
+    const uint64_t asked = ++texts_asked_;
+    const QPointer<Areas> self(this);
+    const TokenBytes bytes = token_bytes(bench_->engine().model());
+    bench_->engine().run({}, [=](EngineThread::Tools& tools) {
+        if (!tools.session) return;
+        const auto texts = texts_of(*tools.session, tools.store, bytes);
+        QMetaObject::invokeMethod(qApp, [=] {
+            if (!self || self->texts_asked_ != asked || !self->facts_ || self->facts_->saved) return;
+            const TextOutline outline = outline_of(*self->facts_);
+            self->text_ = std::make_shared<TextSource>(
+                outline, [=] { return std::make_unique<MemoryPages>(outline, texts); });
+            self->document_->set_source(self->text_);
+        });
+    });
+}
+
+void Areas::show_past()
+{
+    if (!facts_ || !facts_->saved) return document_->set_fading({}, 0, 1);
+    document_->set_fading(stored_fading(database(), facts_->id), facts_->layers, facts_->options.chunk);
+}
+
+void Areas::set_pin_terms(const engine::Telemetry& telemetry)
+{
+    const auto slots = static_cast<uint64_t>(std::max<int64_t>(telemetry.slots_capacity, 1));
+    const auto lists = static_cast<uint64_t>(facts_->layers) * static_cast<uint64_t>(facts_->kv_heads);
+    document_->set_pin_terms(
+        {.budget = facts_->options.budget, .bytes_per_token = telemetry.cache_bytes / slots * lists});
+}
+
+void Areas::show_place(StreamRange range)
+{
+    bench_->window().show_tab(Tab::Document);
+    document_->show_range(range);
+    map_->show_tokens(range);
+}
+
+void Areas::show_sources(const Turn& answer)
+{
+    if (!answer.provenance || answer.provenance->sources.empty()) return;
+    std::vector<StreamRange> ranges;
+    for (const Provenance::Source& source : answer.provenance->sources)
+        ranges.push_back(source.range);
+    document_->set_highlights(highlights_of(*answer.provenance));
+    map_->set_highlights(ranges);
+    bench_->window().show_tab(Tab::Document);
+    document_->show_range(ranges.front());
+}
+
+void Areas::show_hit(const SearchHit& hit)
+{
+    if (!facts_ || facts_->name != hit.session) {
+        hit_ = hit;
+        return;
+    }
+    if (hit.document != 0) {
+        bench_->window().show_tab(Tab::Document);
+        return document_->find_bar()->open(hit.match.snippet.mid(hit.match.first, hit.match.count));
+    }
+    bench_->window().show_tab(Tab::Chat);
+    const auto turn = std::find_if(facts_->turns.begin(), facts_->turns.end(),
+                                   [&](const Turn& t) { return t.message == hit.message; });
+    if (turn != facts_->turns.end())
+        chat_->view()->set_current_turn(static_cast<int>(turn - facts_->turns.begin()));
+}
+
+void Areas::read_pasted(const QString& text)
+{
+    const QString title = text.trimmed().section(u'\n', 0, 0).left(60).trimmed();
+    bench_->engine().read_text(title.isEmpty() ? tr("Pasted text") : title, text,
+                               bench_->window().preferences().new_session());
+}
+
+QString Areas::place_name(StreamRange range) const
+{
+    if (!text_ || range.first >= text_->tokens()) return {};
+    const Heading* heading = text_->outline().heading_of(range.first);
+    return heading ? heading->title : QString();
+}
+
+// What can be said at once: of pages that are there.
+QString Areas::describe(uint64_t token) const
+{
+    if (!text_ || token >= text_->tokens()) return {};
+    QStringList parts;
+    if (const auto page = text_->page(token)) {
+        const std::string_view bytes = page->bytes(token);
+        parts << QStringLiteral("“%1”").arg(
+            visible_text(QString::fromUtf8(bytes.data(), static_cast<qsizetype>(bytes.size()))));
+    }
+    if (const Heading* heading = text_->outline().heading_of(token)) parts << heading->title;
+    return parts.join(QStringLiteral(" · "));
+}
+
+QString Areas::database() const
+{
+    return QString::fromStdString(storage::database_file(bench_->engine().database().toStdString()));
+}
+
+} // namespace palimpsest::ui

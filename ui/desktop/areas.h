@@ -1,0 +1,79 @@
+// The areas of the window: chat, document, map, memory, policy and comparison, told of one another and joined with
+// the engine.
+#pragma once
+
+#include <QObject>
+#include <memory>
+
+#include "ui/desktop/workbench.h"
+
+namespace palimpsest::ui {
+
+class ChatPage;
+class CompareControl;
+class CompareView;
+class DocumentPage;
+class MemoryView;
+class PolicyPanel;
+class RetentionView;
+class TextSource;
+
+class Areas : public QObject {
+    Q_OBJECT
+public:
+    using QObject::QObject;
+
+    WindowAreas makers(); // the window owns what they make
+    // REQUIRES: a window that was made with the above. The workbench outlives this, or its window does.
+    void join(Workbench& bench);
+
+    ChatPage* chat() const { return chat_; }
+    DocumentPage* document() const { return document_; }
+    RetentionView* map() const { return map_; }
+    CompareView* compare() const { return compare_; }
+    MemoryView* memory() const { return memory_; }
+    PolicyPanel* policy() const { return policy_; }
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+
+private:
+    void join_chat();
+    void join_questions();
+    void join_document();
+    void join_map();
+    void join_policy();
+
+    void show_frame(const Frame& frame);
+    void show_session(std::shared_ptr<const SessionFacts> facts);
+    void show_text();
+    void show_text_of_unsaved();
+    void show_past();
+    void show_place(StreamRange range);
+    void show_sources(const Turn& answer);
+    void show_hit(const SearchHit& hit);
+    void offer_questions();
+    void set_pin_terms(const engine::Telemetry& telemetry);
+
+    void read_pasted(const QString& text);
+    QString describe(uint64_t token) const;
+    QString place_name(StreamRange range) const;
+    QString database() const; // as others open it
+
+    Workbench* bench_ = nullptr;
+    ChatPage* chat_ = nullptr;
+    DocumentPage* document_ = nullptr;
+    RetentionView* map_ = nullptr;
+    CompareView* compare_ = nullptr;
+    MemoryView* memory_ = nullptr;
+    PolicyPanel* policy_ = nullptr;
+
+    std::shared_ptr<const SessionFacts> facts_;
+    std::shared_ptr<TextSource> text_;
+    std::shared_ptr<const engine::RetentionMap> kept_;
+    int64_t session_ = 0;          // that is shown
+    uint64_t texts_asked_ = 0;     // of unsaved sessions: only the newest answer counts
+    std::optional<SearchHit> hit_; // to be shown once its session is open
+};
+
+} // namespace palimpsest::ui

@@ -1,0 +1,49 @@
+#include "ui/desktop/quit_signals.h"
+
+#include <cerrno>
+#include <csignal>
+#include <fcntl.h>
+#include <unistd.h>
+
+namespace palimpsest::ui {
+namespace {
+
+int ends[2] = {-1, -1}; // of the pipe that a handler may write to
+
+void tell(int)
+{
+    const int before = errno;
+    const char byte = 1;
+    [[maybe_unused]] const auto written = write(ends[1], &byte, 1);
+    errno = before;
+}
+
+int open_pipe()
+{
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return -1;
+    struct sigaction action = {};
+    action.sa_handler = tell;
+    action.sa_flags = SA_RESTART | static_cast<int>(SA_RESETHAND); // the second one ends the process
+    for (const int signal : {SIGPIPE, SIGXFSZ})                    // a write that fails says so
+        std::signal(signal, SIG_IGN);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+        sigaction(signal, &action, nullptr);
+    return ends[0];
+}
+
+} // namespace
+
+QuitSignals::QuitSignals(QObject* parent) : QObject(parent), notifier_(open_pipe(), QSocketNotifier::Read)
+{
+    connect(&notifier_, &QSocketNotifier::activated, this, &QuitSignals::take);
+}
+
+void QuitSignals::take()
+{
+    char bytes[16];
+    while (read(ends[0], bytes, sizeof bytes) > 0) {
+    }
+    Q_EMIT quit_wanted();
+}
+
+} // namespace palimpsest::ui

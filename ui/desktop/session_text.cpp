@@ -1,0 +1,41 @@
+#include "ui/desktop/session_text.h"
+
+#include "engine/text/tokenizer.h"
+#include "storage/session/store.h"
+#include "storage/session/stored_session.h"
+
+namespace palimpsest::ui {
+
+TokenBytes token_bytes(std::shared_ptr<const engine::Model> model)
+{
+    if (!model || !model->tokenizer()) return {};
+    return [model = std::move(model)](engine::TokenId id) -> const std::string& {
+        static const std::string nothing; // of another model's
+        return id >= 0 && id < model->config().vocabulary ? model->tokenizer()->surface(id) : nothing;
+    };
+}
+
+std::shared_ptr<const MemoryPages::Texts> texts_of(const storage::StoredSession& session, storage::Store& store,
+                                                   const TokenBytes& bytes)
+{
+    auto texts = std::make_shared<MemoryPages::Texts>();
+    uint64_t begin = 0;
+    for (const storage::StreamPart& part : session.parts()) {
+        if (part.document) {
+            PartText& text = (*texts)[begin];
+            for (int64_t index = 0;; ++index) {
+                const std::string block = store.library.text_block(*part.document, index);
+                if (block.empty()) break;
+                text.text += block;
+            }
+            text.ends = store.library.token_ends(*part.document, 0, part.tokens);
+        } else if (part.message) {
+            if (const auto message = store.conversations.message(*part.message))
+                (*texts)[begin] = message_text(message->text, message->ids, bytes);
+        }
+        begin += part.tokens;
+    }
+    return texts;
+}
+
+} // namespace palimpsest::ui

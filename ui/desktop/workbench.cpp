@@ -1,0 +1,164 @@
+#include "ui/desktop/workbench.h"
+
+#include "ui/window/notifier.h"
+#include "ui/window/sleep_inhibitor.h"
+
+namespace palimpsest::ui {
+namespace {
+
+constexpr int frame_ms = 33;
+
+} // namespace
+
+Workbench::Workbench(MainWindow& window, EngineThread& engine, PreferenceStore& store)
+    : window_(window), engine_(engine), store_(store), notifier_(new Notifier(&window)),
+      inhibitor_(new SleepInhibitor(this))
+{
+    pace_.setSingleShot(true);
+    pace_.setInterval(frame_ms);
+    connect(&pace_, &QTimer::timeout, this, &Workbench::show_frame);
+    connect(notifier_, &Notifier::raise_wanted, &window_, &MainWindow::bring_to_front);
+    connect_wishes();
+    connect_engine();
+    apply(window_.preferences());
+}
+
+void Workbench::connect_wishes()
+{
+    MainWindow* w = &window_;
+    EngineThread* e = &engine_;
+    connect(w, &MainWindow::read_wanted, this, &Workbench::read);
+    connect(w, &MainWindow::new_session_wanted, this, &Workbench::begin_session);
+    connect(w, &MainWindow::open_session_wanted, e, &EngineThread::open_session);
+    connect(w, &MainWindow::rename_wanted, e, &EngineThread::rename_session);
+    connect(w, &MainWindow::remove_wanted, this,
+            [this](const QString& name) { removals_.insert(engine_.remove_session(name)); });
+    connect(w, &MainWindow::empty_wanted, this, &Workbench::empty);
+    connect(w, &MainWindow::duplicate_wanted, e, &EngineThread::fork_session);
+    connect(w, &MainWindow::export_wanted, e, &EngineThread::export_session);
+    connect(w, &MainWindow::import_wanted, e, &EngineThread::import_session);
+    connect(w, &MainWindow::model_wanted, e, &EngineThread::load_model);
+    connect(w, &MainWindow::stop_wanted, e, &EngineThread::stop);
+    connect(w, &MainWindow::regenerate_wanted, e, &EngineThread::regenerate);
+    connect(w, &MainWindow::undo_wanted, e, &EngineThread::undo);
+    connect(w, &MainWindow::ask_wanted, this, &Workbench::ask);
+    connect(w, &MainWindow::preferences_changed, this, &Workbench::apply);
+    connect(w, &MainWindow::hit_wanted, this, [this](const SearchHit& hit) {
+        if (!facts_ || facts_->name != hit.session) engine_.open_session(hit.session);
+    });
+}
+
+void Workbench::connect_engine()
+{
+    const EngineThread* e = &engine_;
+    connect(e, &EngineThread::frame_changed, this, [this] {
+        if (!pace_.isActive()) pace_.start();
+    });
+    connect(e, &EngineThread::model_changed, &window_, &MainWindow::set_model);
+    connect(e, &EngineThread::session_changed, this, &Workbench::show_session);
+    connect(e, &EngineThread::library_changed, this, [this] { window_.library().refresh(); });
+    connect(e, &EngineThread::failed, this, &Workbench::show_failure);
+    connect(e, &EngineThread::finished, this, [this](quint64 id) { removals_.remove(id); });
+    connect(e, &EngineThread::noted, this,
+            [this](const QString& sentence) { window_.tell(MessageBar::Kind::Note, sentence); });
+    connect(e, &EngineThread::device_lost, this, [this](const QString& device) {
+        window_.tell(MessageBar::Kind::Failure,
+                     tr("The device %1 stopped responding. Nothing was lost: it goes on with "
+                        "the processor; restart Palimpsest to use the device again.")
+                         .arg(device));
+    });
+    connect(e, &EngineThread::reading_finished, this, &Workbench::tell_end);
+}
+
+void Workbench::begin(const StartRequest& request)
+{
+    engine_.load_model(window_.preferences().model);
+    if (!request.files.isEmpty()) {
+        window_.open_paths(request.files);
+        begun_ = true;
+    }
+    connect(&window_.library().model(), &QAbstractItemModel::modelReset, this, &Workbench::open_last_session);
+    open_last_session();
+    if (!store_.tour_was_taken() && request.files.isEmpty()) window_.start_tour();
+}
+
+// Once the library is known. One that was interrupted is only offered: reading on may take hours.
+void Workbench::open_last_session()
+{
+    const QModelIndex last = window_.library().model().index_of(store_.last_session());
+    if (begun_ || !last.isValid()) return;
+    begun_ = true;
+    window_.library().choose(store_.last_session());
+    if (!last.data(LibraryModel::UnfinishedRole).toBool()) engine_.open_session(store_.last_session());
+}
+
+void Workbench::take(const StartRequest& request)
+{
+    if (!request.activation.isEmpty()) qputenv("XDG_ACTIVATION_TOKEN", request.activation);
+    window_.bring_to_front();
+    if (!request.files.isEmpty()) window_.open_paths(request.files);
+}
+
+void Workbench::read(const QStringList& files)
+{
+    begun_ = true;
+    engine_.begin_session(window_.preferences().new_session(), files);
+}
+
+void Workbench::begin_session(bool saved)
+{
+    begun_ = true;
+    NewSession wish = window_.preferences().new_session();
+    wish.saved = saved;
+    engine_.begin_session(wish);
+}
+
+void Workbench::ask(const QString& text)
+{
+    begun_ = true;
+    engine_.ask(text, window_.preferences().new_session());
+}
+
+void Workbench::show_frame()
+{
+    if (auto frame = engine_.frame()) frame_ = std::move(frame);
+    const bool reads = frame_->activity == Activity::Reading;
+    window_.set_frame(*frame_);
+    notifier_->set_running(frame_->activity != Activity::Idle && frame_->activity != Activity::Saving,
+                           frame_->what);
+    inhibitor_->set_wanted(reads, tr("A document is being read"));
+    Q_EMIT frame_shown(frame_);
+}
+
+void Workbench::show_session(std::shared_ptr<const SessionFacts> facts)
+{
+    facts_ = std::move(facts);
+    window_.set_session(facts_);
+    Q_EMIT session_shown(facts_);
+}
+
+void Workbench::show_failure(CommandId id, const Failure& failure)
+{
+    if (removals_.remove(id)) window_.library().removal_failed();
+    window_.tell(MessageBar::Kind::Failure, failure.sentence);
+}
+
+void Workbench::tell_end(const QString& what, bool complete)
+{
+    notifier_->tell(complete ? tr("%1 was read").arg(what) : tr("Reading %1 has stopped").arg(what),
+                    complete ? tr("It can be asked about now.") : tr("It goes on when its session is opened."));
+}
+
+void Workbench::apply(const Preferences& preferences)
+{
+    engine_.set_sampling(preferences.sampling, preferences.max_tokens);
+}
+
+void Workbench::empty()
+{
+    engine_.stop();
+    for (const QString& name : window_.library().model().all_sessions())
+        removals_.insert(engine_.remove_session(name));
+}
+
+} // namespace palimpsest::ui

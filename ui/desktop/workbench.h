@@ -1,0 +1,67 @@
+// Joins the window and the engine's thread: wishes become commands, what the engine tells is shown.
+//
+// Frames are read when something has changed and at most 30 times a second; when nothing happens, nothing runs.
+#pragma once
+
+#include <QHash>
+#include <QObject>
+#include <QTimer>
+#include <memory>
+
+#include "ui/engine/engine_thread.h"
+#include "ui/window/main_window.h"
+#include "ui/window/single_instance.h"
+
+namespace palimpsest::ui {
+
+class Notifier;
+class SleepInhibitor;
+
+class Workbench : public QObject {
+    Q_OBJECT
+public:
+    // All outlive it.
+    Workbench(MainWindow& window, EngineThread& engine, PreferenceStore& store);
+
+    MainWindow& window() { return window_; }
+    EngineThread& engine() { return engine_; }
+    // The newest that is shown; never null.
+    const std::shared_ptr<const Frame>& frame() const { return frame_; }
+    const std::shared_ptr<const SessionFacts>& session() const { return facts_; } // null: none is open
+
+    // Loads the model in the background, opens what was open last or was given, and offers the tour the first time.
+    void begin(const StartRequest& request);
+    void take(const StartRequest& request); // of a second start
+    void ask(const QString& text);          // in the open session, or a new one
+
+Q_SIGNALS:
+    // For the areas.
+    void frame_shown(std::shared_ptr<const palimpsest::ui::Frame> frame);
+    void session_shown(std::shared_ptr<const palimpsest::ui::SessionFacts> facts);
+
+private:
+    void connect_wishes();
+    void connect_engine();
+    void show_frame();
+    void show_session(std::shared_ptr<const SessionFacts> facts);
+    void show_failure(CommandId id, const Failure& failure);
+    void tell_end(const QString& what, bool complete);
+    void read(const QStringList& files);
+    void begin_session(bool saved);
+    void apply(const Preferences& preferences);
+    void empty();
+    void open_last_session();
+
+    MainWindow& window_;
+    EngineThread& engine_;
+    PreferenceStore& store_;
+    Notifier* notifier_;
+    SleepInhibitor* inhibitor_;
+    QTimer pace_; // runs only between a change and its frame
+    std::shared_ptr<const Frame> frame_ = std::make_shared<Frame>();
+    std::shared_ptr<const SessionFacts> facts_;
+    QSet<CommandId> removals_;
+    bool begun_ = false;
+};
+
+} // namespace palimpsest::ui

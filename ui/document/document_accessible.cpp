@@ -1,0 +1,91 @@
+#include "ui/document/document_accessible.h"
+
+#include <QAccessibleWidget>
+
+#include "ui/document/document_view.h"
+
+namespace palimpsest::ui {
+namespace {
+
+// Offsets are characters of DocumentView::visible_text.
+class DocumentAccessible : public QAccessibleWidget, public QAccessibleTextInterface {
+public:
+    explicit DocumentAccessible(DocumentView* view) : QAccessibleWidget(view, QAccessible::Document) {}
+
+    void* interface_cast(QAccessible::InterfaceType type) override
+    {
+        if (type == QAccessible::TextInterface) return static_cast<QAccessibleTextInterface*>(this);
+        return QAccessibleWidget::interface_cast(type);
+    }
+    QString text(QAccessible::Text type) const override
+    {
+        if (type == QAccessible::Value) return view()->paragraph(view()->caret());
+        if (type == QAccessible::Help) return view()->describe(view()->caret());
+        return QAccessibleWidget::text(type);
+    }
+    QAccessible::State state() const override
+    {
+        QAccessible::State state = QAccessibleWidget::state();
+        state.readOnly = state.multiLine = state.selectableText = true;
+        return state;
+    }
+
+    void selection(int index, int* start, int* end) const override
+    {
+        const StreamRange range = view()->selection();
+        *start = *end = 0;
+        if (index != 0 || selectionCount() == 0) return;
+        *start = std::max(0, view()->offset_of(range.first));
+        const int last = view()->offset_of(range.last);
+        *end = last < 0 ? characterCount() : last;
+    }
+    int selectionCount() const override { return view()->selection().first < view()->selection().last ? 1 : 0; }
+    void addSelection(int start, int end) override { setSelection(0, start, end); }
+    void removeSelection(int) override { view()->set_caret(view()->caret()); }
+    void setSelection(int, int start, int end) override
+    {
+        view()->select({view()->token_at_offset(start), view()->token_at_offset(end)});
+    }
+    int cursorPosition() const override { return view()->offset_of(view()->caret()); }
+    void setCursorPosition(int position) override { view()->set_caret(view()->token_at_offset(position)); }
+    QString text(int start, int end) const override { return view()->visible_text().mid(start, end - start); }
+    int characterCount() const override { return static_cast<int>(view()->visible_text().size()); }
+    QRect characterRect(int offset) const override
+    {
+        const QRect rect = view()->rect_at_offset(offset);
+        return {view()->viewport()->mapToGlobal(rect.topLeft()), rect.size()};
+    }
+    int offsetAtPoint(const QPoint& point) const override
+    {
+        const auto token = view()->token_at(view()->viewport()->mapFromGlobal(point));
+        return token ? view()->offset_of(*token) : -1;
+    }
+    void scrollToSubstring(int start, int) override { view()->jump_to(view()->token_at_offset(start)); }
+    QString attributes(int offset, int* start, int* end) const override
+    {
+        *start = offset, *end = std::min(offset + 1, characterCount());
+        return {};
+    }
+
+private:
+    DocumentView* view() const { return static_cast<DocumentView*>(widget()); }
+};
+
+QAccessibleInterface* make(const QString&, QObject* object)
+{
+    auto* view = qobject_cast<DocumentView*>(object);
+    return view ? new DocumentAccessible(view) : nullptr; // Qt's cache owns it
+}
+
+} // namespace
+
+void install_document_accessible()
+{
+    static const bool installed = [] {
+        QAccessible::installFactory(make);
+        return true;
+    }();
+    static_cast<void>(installed);
+}
+
+} // namespace palimpsest::ui

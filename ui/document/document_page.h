@@ -1,0 +1,93 @@
+// The document as the window shows it: the text, what can be done with a passage, find, go to, and time.
+#pragma once
+
+#include <QWidget>
+#include <memory>
+#include <vector>
+
+#include "storage/conversations.h"
+#include "ui/document/document_view.h"
+
+class QAction;
+class QLabel;
+
+namespace palimpsest::ui {
+
+class FindBar;
+class TimeBar;
+
+// What a pinned token costs.
+struct PinTerms {
+    int32_t budget = 0;           // tokens per layer and KV head
+    uint64_t bytes_per_token = 0; // over all layers and heads, as the cache stores them
+};
+
+struct PinPrice {
+    uint64_t tokens = 0, bytes = 0;
+    double budget_share = 0, held_share = 0;
+};
+PinPrice pin_price(StreamRange range, const PinTerms& terms, const engine::RetentionMap* kept);
+
+class DocumentPage : public QWidget {
+    Q_OBJECT
+public:
+    explicit DocumentPage(QWidget* parent = nullptr);
+
+    // Null: none is open. Pins and highlights stay as they were set.
+    void set_source(std::shared_ptr<TextSource> source);
+    void set_kept(std::shared_ptr<const engine::RetentionMap> kept);
+    void set_pins(const std::vector<storage::Pin>& pins);
+    void set_pin_terms(const PinTerms& terms);
+    void set_shades(ShadeColors colors);
+    void set_highlights(std::vector<Highlight> highlights);
+    void show_range(StreamRange range); // back to now
+    // The past of the session up to now; built on a thread of its own. An empty record: there is none.
+    void set_fading(FadingRecord record, int32_t layers, int32_t chunk);
+
+    DocumentView* view() const { return view_; }
+    FindBar* find_bar() const { return find_; }
+    TimeBar* time_bar() const { return time_; }
+    QAction* pin_action() const { return pin_; }
+    QString price_text() const; // of the selection; empty without one
+
+Q_SIGNALS:
+    void pin_wanted(palimpsest::ui::StreamRange range, const QString& label);
+    void unpin_wanted(palimpsest::ui::StreamRange range);
+    void token_pointed(quint64 token);
+    void failed(const QString& sentence);
+
+private:
+    void make_actions();
+    QWidget* make_header();
+    QWidget* make_selection_bar();
+    QAction* add_action(const QString& text, const QKeySequence& keys, std::function<void()> work);
+    void selection_changed();
+    void place_changed();
+    void show_menu(QPoint global);
+    void open_find();
+    void open_go_to();
+    void pin();
+    const storage::Pin* pin_at(uint64_t token) const;
+    QString passage_label(StreamRange range) const;
+
+    DocumentView* view_;
+    FindBar* find_;
+    TimeBar* time_;
+    FadingLoader* fading_;
+    std::shared_ptr<TextSource> source_;
+    std::vector<storage::Pin> pins_;
+    PinTerms terms_;
+    QWidget* selection_bar_ = nullptr;
+    QLabel* price_ = nullptr;
+    QLabel* heading_ = nullptr; // elided as it is painted
+    QWidget* legend_ = nullptr;
+    QAction* pin_ = nullptr;
+    QAction* unpin_ = nullptr;
+    QAction* copy_ = nullptr;
+    QAction* find_action_ = nullptr;
+    QAction* go_to_ = nullptr;
+    QAction* shade_ = nullptr;
+    QAction* underline_ = nullptr;
+};
+
+} // namespace palimpsest::ui

@@ -1,0 +1,181 @@
+// The text of a stream of any length, each token shaded by how much of it is still held.
+//
+// An own viewport: only what is visible is laid out, so that a view costs what its pixels cost. The place of the
+// text is a token and where its line stands; the scroll bar counts tokens.
+#pragma once
+
+#include <QAbstractScrollArea>
+#include <QElapsedTimer>
+#include <QPointer>
+#include <QTimer>
+#include <QVariantAnimation>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "ui/document/fading_index.h"
+#include "ui/document/shading.h"
+#include "ui/document/text_block.h"
+
+namespace palimpsest::ui {
+
+struct Highlight {
+    StreamRange range;
+    double weight = 0; // share of an answer's attention
+    QString label;     // said when it is pointed at
+};
+
+class DocumentView : public QAbstractScrollArea {
+    Q_OBJECT
+public:
+    explicit DocumentView(QWidget* parent = nullptr);
+    ~DocumentView() override;
+
+    // Null: none is open. Pins and highlights stay as they were set.
+    void set_source(std::shared_ptr<TextSource> source);
+    TextSource* source() const { return source_.get(); }
+    void set_kept(std::shared_ptr<const engine::RetentionMap> kept); // null: not known
+    const engine::RetentionMap* kept() const { return kept_.get(); }
+    // The past, as `index` has it after `step`; null: now.
+    void set_time(std::shared_ptr<const FadingIndex> index, int step, uint64_t tokens_read);
+    void set_shades(ShadeColors colors); // empty: default_shades of the palette
+    void set_shaded(bool shaded);
+    void set_underlined(bool underlined); // a line under each token, thicker the more of it is held
+    void set_pins(std::vector<StreamRange> pins);
+    void set_highlights(std::vector<Highlight> highlights);
+    void set_matches(std::vector<StreamRange> matches); // ascending
+    void set_current_match(std::optional<StreamRange> match);
+
+    void jump_to(uint64_t token);       // its line to the top, if there is enough behind it
+    void show_range(StreamRange range); // into view, with a flash (or a frame, where motion is reduced)
+    void scroll_by(qreal pixels);       // down
+    StreamRange visible_range() const;  // of tokens; empty while nothing is there
+    uint64_t top_token() const { return place_.token; }
+    bool is_complete() const { return complete_; } // nothing visible is still to come
+
+    void select(StreamRange range);
+    StreamRange selection() const; // half-open, empty if nothing is selected
+    uint64_t caret() const { return caret_; }
+    void set_caret(uint64_t token, bool extend = false); // before that token, into view
+    void copy();
+
+    std::optional<uint64_t> token_at(QPoint viewport_position) const;
+    QRect rect_of(uint64_t token) const;      // in the viewport; empty if it is not visible
+    double share_of(uint64_t token) const;    // as shaded now: of lists, or of layers in the past
+    QString token_text(uint64_t token) const; // as shown; empty if it is not visible
+    QString describe(uint64_t token) const;   // held by which, rank, age, pinned
+    QString paragraph(uint64_t token) const;  // of a visible one
+
+    // What is visible as one text, for assistive technology: a line end between blocks.
+    QString visible_text() const;
+    int offset_of(uint64_t token) const; // in visible_text; -1 if it is not visible
+    uint64_t token_at_offset(int offset) const;
+    QRect rect_at_offset(int offset) const;
+
+Q_SIGNALS:
+    void scrolled();
+    void selection_changed();
+    void caret_moved();
+    void token_pointed(quint64 token);
+    void menu_wanted(QPoint global);
+
+protected:
+    bool event(QEvent* event) override;
+    void paintEvent(QPaintEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+    void changeEvent(QEvent* event) override;
+    void keyPressEvent(QKeyEvent* event) override;
+    void wheelEvent(QWheelEvent* event) override;
+    void mousePressEvent(QMouseEvent* event) override;
+    void mouseMoveEvent(QMouseEvent* event) override;
+    void mouseReleaseEvent(QMouseEvent* event) override;
+    void mouseDoubleClickEvent(QMouseEvent* event) override;
+    void contextMenuEvent(QContextMenuEvent* event) override;
+    void focusInEvent(QFocusEvent* event) override;
+    void focusOutEvent(QFocusEvent* event) override;
+    bool viewportEvent(QEvent* event) override;
+
+private:
+    struct Item;   // a block that is laid out
+    struct Place { // of the text: the line of `token` stands at `y`
+        uint64_t token = 0;
+        qreal y = 0;
+    };
+
+    // ---- layout (document_view.cpp)
+    void begin_again();
+    void forget_layout();
+    void lay_out();
+    Item* item_of(uint64_t token);
+    std::unique_ptr<Item> make_item(TextBlock block) const;
+    bool place_items();
+    qreal place_down(qreal y, uint64_t token);
+    qreal place_up(qreal y, uint64_t token);
+    void clamp();
+    void move_all(qreal dy);
+    void settle();
+    void forget_far_items();
+    void update_scroll_bar();
+    void scroll_bar_moved(int value);
+    void scroll_bar_action(int action);
+    qreal line_height() const;
+    qreal text_left() const;
+    qreal text_width() const;
+    const Item* item_at(qreal y) const;
+    const Item* visible_item(uint64_t token) const;
+    uint64_t boundary_at(QPointF position) const;
+    void ensure_visible(uint64_t token);
+
+    // ---- painting (document_painting.cpp)
+    void refresh_shades();
+    std::vector<double> shares(StreamRange range) const;
+    uint64_t tokens_read() const;
+    void paint_item(QPainter& painter, Item& item);
+    void paint_backgrounds(QPainter& painter, Item& item, const std::vector<double>& shares,
+                           std::vector<std::pair<QColor, QRegion>>& inks);
+    void paint_frames(QPainter& painter, Item& item, StreamRange range, const QColor& color, qreal width);
+    void paint_marks(QPainter& painter, Item& item);
+    void paint_caption(QPainter& painter, const Item& item);
+    void paint_placeholders(QPainter& painter);
+    void paint_caret(QPainter& painter);
+    void paint_empty(QPainter& painter);
+    QString caption_of(const Item& item) const;
+
+    // ---- keys and mouse (document_input.cpp)
+    bool move_caret(QKeyEvent* event);
+    void move_line(int lines, bool extend);
+    void move_page(int pages, bool extend);
+    void drag_on();
+
+    std::shared_ptr<TextSource> source_;
+    std::unique_ptr<BlockReader> reader_;
+    std::shared_ptr<const engine::RetentionMap> kept_;
+    std::shared_ptr<const FadingIndex> past_;
+    int past_step_ = 0;
+    uint64_t past_tokens_ = 0;
+    ShadeColors colors_;
+    ShadeTable shades_;
+    bool shaded_ = true, underlined_ = false;
+    std::vector<StreamRange> pins_, matches_;
+    std::vector<Highlight> highlights_;
+    std::optional<StreamRange> current_match_, flash_;
+
+    Place place_;
+    bool complete_ = false;
+    bool laying_out_ = false;
+    std::unordered_map<uint64_t, std::unique_ptr<Item>> items_; // by first token
+    std::vector<Item*> visible_;                                // from top to bottom
+    // Where the text ends because pages are still to come; it may be out of sight.
+    std::optional<qreal> missing_above_, missing_below_;
+
+    uint64_t caret_ = 0, selection_anchor_ = 0;
+    std::optional<qreal> caret_x_; // kept while moving by lines
+    bool dragging_ = false;
+    QPoint drag_position_;
+    QTimer drag_timer_;
+    QVariantAnimation flashing_;
+    QTimer flash_end_;
+};
+
+} // namespace palimpsest::ui

@@ -1,0 +1,159 @@
+#include "ui/engine/engine_thread.h"
+
+#include "ui/engine/worker.h"
+
+namespace palimpsest::ui {
+
+EngineThread::EngineThread(const QString& database, QObject* parent)
+    : QObject(parent), worker_(std::make_unique<Worker>(*this, database))
+{
+}
+
+EngineThread::~EngineThread() = default;
+
+const QString& EngineThread::database() const
+{
+    return worker_->database();
+}
+
+std::shared_ptr<const engine::Model> EngineThread::model() const
+{
+    return worker_->shared_model();
+}
+
+std::shared_ptr<const Frame> EngineThread::frame()
+{
+    return worker_->frames().take();
+}
+
+CommandId EngineThread::load_model(const ModelChoiceWish& wish)
+{
+    return worker_->add(Activity::LoadingModel, wish.model, [=](Worker& worker) { worker.load_model(wish); });
+}
+
+CommandId EngineThread::begin_session(const NewSession& wish, const QStringList& files)
+{
+    return worker_->add(Activity::Opening, wish.name, [=](Worker& worker) { worker.begin_session(wish, files); });
+}
+
+CommandId EngineThread::open_session(const QString& name)
+{
+    return worker_->add(Activity::Opening, name, [=](Worker& worker) { worker.open_session(name); });
+}
+
+CommandId EngineThread::close_session()
+{
+    return worker_->add(Activity::Saving, {}, [](Worker& worker) { worker.close_session(); });
+}
+
+CommandId EngineThread::read_files(const QStringList& files)
+{
+    return worker_->add(Activity::Reading, files.value(0), [=](Worker& worker) { worker.read_files(files); });
+}
+
+CommandId EngineThread::read_on()
+{
+    return worker_->add(Activity::Reading, {}, [](Worker& worker) { worker.read_on(); });
+}
+
+CommandId EngineThread::read_text(const QString& title, const QString& text, const NewSession& otherwise)
+{
+    return worker_->add(Activity::Reading, title, [=](Worker& worker) {
+        worker.need_session(otherwise);
+        worker.read_text(title, text);
+    });
+}
+
+CommandId EngineThread::ask(const QString& text, const NewSession& otherwise)
+{
+    return worker_->ask(text, otherwise);
+}
+
+CommandId EngineThread::regenerate()
+{
+    return worker_->add(Activity::Answering, {}, [](Worker& worker) { worker.regenerate(); });
+}
+
+CommandId EngineThread::branch(int64_t message, const QString& text)
+{
+    return worker_->add(Activity::Answering, text, [=](Worker& worker) { worker.branch(message, text); });
+}
+
+CommandId EngineThread::undo()
+{
+    return worker_->add(Activity::Opening, {}, [](Worker& worker) { worker.undo(); });
+}
+
+CommandId EngineThread::pin(StreamRange range, const QString& label)
+{
+    return worker_->add(Activity::Saving, label, [=](Worker& worker) { worker.pin(range, label); });
+}
+
+CommandId EngineThread::unpin(StreamRange range)
+{
+    return worker_->add(Activity::Saving, {}, [=](Worker& worker) { worker.unpin(range); });
+}
+
+CommandId EngineThread::change_policy(const NewSession& wish, bool from_the_start)
+{
+    return worker_->add(from_the_start ? Activity::Reading : Activity::Opening, wish.policy,
+                        [=](Worker& worker) { worker.change_policy(wish, from_the_start); });
+}
+
+CommandId EngineThread::export_session(const QString& name, const QString& file)
+{
+    return worker_->add_short([=](Worker& worker) { worker.export_session(name, file); });
+}
+
+CommandId EngineThread::import_session(const QString& file)
+{
+    return worker_->add_short([=](Worker& worker) { worker.import_session(file); });
+}
+
+CommandId EngineThread::rename_session(const QString& name, const QString& to)
+{
+    return worker_->add_short([=](Worker& worker) { worker.rename_session(name, to); });
+}
+
+CommandId EngineThread::fork_session(const QString& name, const QString& to)
+{
+    return worker_->add_short([=](Worker& worker) { worker.fork_session(name, to); });
+}
+
+CommandId EngineThread::remove_session(const QString& name)
+{
+    return worker_->add_short([=](Worker& worker) { worker.remove_session(name); });
+}
+
+CommandId EngineThread::run(const QString& what, std::function<void(Tools&)> work)
+{
+    return worker_->add(Activity::Reading, what, [work = std::move(work)](Worker& worker) { worker.run(work); });
+}
+
+void EngineThread::stop()
+{
+    worker_->queue().stop_running();
+}
+
+void EngineThread::cancel(CommandId id)
+{
+    if (worker_->queue().cancel(id)) Q_EMIT finished(id, true);
+}
+
+void EngineThread::cancel_all()
+{
+    for (const CommandId id : worker_->queue().cancel_all())
+        Q_EMIT finished(id, true);
+}
+
+bool EngineThread::is_idle() const
+{
+    return worker_->queue().is_idle();
+}
+
+void EngineThread::set_sampling(const engine::SamplerOptions& sampling, int max_tokens)
+{
+    worker_->set_sampling(sampling, max_tokens);
+}
+
+} // namespace palimpsest::ui

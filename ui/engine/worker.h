@@ -1,0 +1,125 @@
+// The engine's thread itself: obeys commands, tells frames and outcomes.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <thread>
+
+#include "storage/session/answer_text.h"
+#include "storage/session/listener.h"
+#include "storage/session/store.h"
+#include "storage/session/stored_session.h"
+#include "ui/engine/command_queue.h"
+#include "ui/engine/engine_thread.h"
+#include "ui/engine/frame_exchange.h"
+
+namespace palimpsest::ui {
+
+class EngineThread::Worker final : public storage::Listener {
+public:
+    Worker(EngineThread& owner, const QString& database);
+    ~Worker() override;
+
+    using Work = std::function<void(Worker&)>;
+    CommandId add(Activity activity, const QString& what, Work work, bool at_the_end_too = false);
+    // Of the database only, and of no session that is open: it need not wait for a reading's end.
+    CommandId add_short(Work work);
+    CommandId ask(const QString& text, const NewSession& otherwise);
+
+    CommandQueue& queue() { return queue_; }
+    FrameExchange& frames() { return frames_; }
+    const QString& database() const { return database_; }
+    std::shared_ptr<const engine::Model> shared_model();
+    void set_sampling(const engine::SamplerOptions& sampling, int max_tokens);
+
+    // ---- on the thread
+    void load_model(const ModelChoiceWish& wish);
+    void begin_session(const NewSession& wish, const QStringList& files);
+    void need_session(const NewSession& otherwise);
+    void open_session(const QString& name);
+    void close_session(); // throws Error if it has turns that cannot be stored
+    void read_files(const QStringList& files);
+    void read_on();
+    void read_text(const QString& title, const QString& text);
+    void answer(const QString& text);
+    void regenerate();
+    void branch(int64_t message, const QString& text);
+    void undo();
+    void pin(StreamRange range, const QString& label);
+    void unpin(StreamRange range);
+    void change_policy(const NewSession& wish, bool from_the_start);
+    void export_session(const QString& name, const QString& file);
+    void import_session(const QString& file);
+    void rename_session(const QString& name, const QString& to);
+    void fork_session(const QString& name, const QString& to);
+    void remove_session(const QString& name);
+    void run(const std::function<void(Tools&)>& work);
+
+private:
+    using Clock = std::chrono::steady_clock;
+
+    // Listener, while something computes
+    void note(const std::string& sentence) override;
+    void progress(const storage::ReadingProgress& reading, const engine::Session& session) override;
+    void turn_begins(engine::Session& session) override;
+    void device_lost(const std::string& device) override;
+    std::stop_token stop() const override { return stop_; }
+
+    void obey();
+    void obey(CommandQueue::Running running);
+    void rest();
+    void require_saved() const;
+    void let_others_cut_in();
+    bool must_wait(const QString& name, const Work& work);
+
+    storage::Store& store(); // the user's
+    storage::Store& place();
+    storage::StoredSession& session(); // throws Error if none is open
+    bool is_open(const QString& name) const;
+    void need_model();
+    void need_model_of(const storage::SessionInfo& info);
+    storage::StoredOptions stored_options(const NewSession& wish) const;
+    void open(const std::string& name, const storage::StoredOptions& options, bool saved);
+    QString free_name(const QString& wanted);
+    void read_with(const std::function<void()>& read);
+
+    engine::SamplerOptions sampling();
+    engine::GenerateOptions generate_options(storage::AnswerText& text);
+    void turn(const QString& question,
+              const std::function<engine::GenerateResult(const engine::GenerateOptions&)>& generate);
+    void note_provenance();
+
+    std::shared_ptr<const SessionFacts> tell_facts();
+    void tell_frame(bool at_once);
+    void look_at(const engine::Session& session, bool at_once);
+
+    EngineThread& owner_;
+    QString database_;
+    CommandQueue queue_;
+    FrameExchange frames_;
+
+    std::mutex mutex_; // of the following
+    std::shared_ptr<const engine::Model> shared_model_;
+    engine::SamplerOptions sampling_;
+    int max_tokens_ = 0; // of an answer; 0: the default
+
+    // The thread's own from here on.
+    ModelChoiceWish model_wish_;
+    std::shared_ptr<const engine::Model> model_;
+    std::unique_ptr<storage::Store> store_, memory_; // the user's, and that of a session that is not saved
+    std::unique_ptr<storage::StoredSession> session_;
+    bool session_is_saved_ = true;
+    std::map<int64_t, Provenance> provenances_;       // by answer
+    std::optional<engine::SessionState> before_turn_; // what its answer will have rested on
+    size_t parts_told_ = 0;                           // of the stream, in the newest facts
+    Frame frame_;
+    CommandId running_ = 0;
+    std::stop_token stop_;
+    bool cuts_in_ = false;
+    Clock::time_point told_{}, looked_{};
+    Clock::duration look_cost_{};
+    std::jthread thread_; // last: it uses all the others
+};
+
+} // namespace palimpsest::ui

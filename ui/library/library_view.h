@@ -1,0 +1,108 @@
+// The library: documents and their sessions, and a search through all of them.
+//
+// Says what is wanted; the engine's thread does it, and the library shows it once it is so.
+#pragma once
+
+#include <QWidget>
+
+#include "ui/library/library_model.h"
+#include "ui/library/library_reader.h"
+#include "ui/library/pending_removals.h"
+
+class QLabel;
+class QLineEdit;
+class QListView;
+class QMenu;
+class QPushButton;
+class QSortFilterProxyModel;
+class QStackedWidget;
+class QTimer;
+class QTreeView;
+
+namespace palimpsest::ui {
+
+class SearchModel;
+
+class LibraryView : public QWidget {
+    Q_OBJECT
+public:
+    struct Choice {
+        QString database;
+        int grace_ms = 8000; // to undo a removal in
+    };
+
+    explicit LibraryView(const Choice& choice, QWidget* parent = nullptr);
+    ~LibraryView() override;
+
+    LibraryModel& model() { return *model_; }
+    void refresh() { reader_.refresh(); }
+    void set_open_session(const QString& name, bool computes);
+    QString current_session() const;     // empty: none
+    void choose(const QString& session); // makes it the current one
+    void focus_search();
+    void rename_current();
+    void remove(const QString& session);
+    void undo_removal();
+    bool can_undo_removal() const { return !removals_.newest().isEmpty(); }
+    void commit_removals() { removals_.commit(); } // the window closes
+    void removal_failed() { removals_.give_up(); }
+
+Q_SIGNALS:
+    void open_wanted(const QString& session);          // to go on with it
+    void new_session_wanted(const QStringList& files); // about these; none: about nothing
+    void files_dropped(const QStringList& files);      // of any kind
+    void open_files_wanted();                          // to be chosen by the user
+    void rename_wanted(const QString& session, const QString& to);
+    void remove_wanted(const QString& session); // for good; it can be undone no longer
+    void export_wanted(const QString& session);
+    void import_wanted();
+    void duplicate_wanted(const QString& session);
+    void hit_activated(const palimpsest::ui::SearchHit& hit, const QString& text);
+    void current_changed();
+    void failed(const palimpsest::ui::Failure& failure);
+
+protected:
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+
+private:
+    void build();
+    QWidget* build_search();
+    QWidget* build_tree();
+    QWidget* build_hits();
+    QWidget* build_empty();
+    QWidget* build_footer();
+    void connect_all();
+    void show_contents(const std::shared_ptr<const LibraryContents>& contents);
+    void expand_again();
+    void search_changed(const QString& text);
+    void search_texts();
+    void show_progress(const SearchProgress& progress);
+    void update_page();
+    void update_footer();
+    void show_menu(const QPoint& at);
+    void fill_menu(QMenu& menu, const QModelIndex& index);
+    QModelIndex current() const; // of the model
+    void activate(const QModelIndex& index);
+
+    LibraryModel* model_;
+    QSortFilterProxyModel* shown_;
+    SearchModel* hits_;
+    LibraryReader reader_;
+    PendingRemovals removals_;
+    QSet<QString> collapsed_; // keys
+    bool read_once_ = false;
+
+    QLineEdit* search_ = nullptr;
+    QTimer* pause_ = nullptr; // in typing, before texts are searched
+    QStackedWidget* pages_ = nullptr;
+    QTreeView* tree_ = nullptr;
+    QWidget* found_ = nullptr;
+    QLabel* found_title_ = nullptr;
+    QListView* found_list_ = nullptr;
+    QWidget *go_on_bar_ = nullptr, *undo_bar_ = nullptr;
+    QLabel *go_on_text_ = nullptr, *undo_text_ = nullptr;
+    QPushButton *go_on_ = nullptr, *undo_ = nullptr;
+};
+
+} // namespace palimpsest::ui

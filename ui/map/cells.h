@@ -1,0 +1,46 @@
+// How much of each cell of the map is kept: counts, not colours.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/cache/retention_map.h"
+#include "ui/map/rows.h"
+#include "ui/map/window.h"
+
+namespace palimpsest::ui {
+
+// The lists that a row stands for.
+template<typename Take>
+void for_each_list(const engine::RetentionMap& map, const MapRow& row, const Take& take)
+{
+    const int32_t first = row.is_layer() ? 0 : row.head;
+    const int32_t last = row.is_layer() ? map.kv_heads : row.head + 1;
+    for (int32_t head = first; head < last; ++head)
+        take(map.of(row.layer, head));
+}
+
+struct MapCells {
+    int rows = 0, columns = 0;
+    std::vector<uint32_t> kept;      // [rows, columns] (head, token) pairs that are held
+    std::vector<uint32_t> read;      // [columns] tokens of the column that were read; 0: not read yet
+    std::vector<uint32_t> row_lists; // [rows] KV heads of the row
+
+    uint32_t kept_at(int row, int column) const
+    {
+        return kept[static_cast<size_t>(row) * static_cast<size_t>(columns) + static_cast<size_t>(column)];
+    }
+    // Pairs that could be held: those of the tokens that were read.
+    uint64_t pairs_at(int row, int column) const
+    {
+        return uint64_t{row_lists[static_cast<size_t>(row)]} * read[static_cast<size_t>(column)];
+    }
+    double share_at(int row, int column) const; // 0 where nothing was read
+};
+
+// Exact for any width of a column. O(lists * min(kept in the window, columns * log of a column's kept)); memory
+// that of the cells. REQUIRES: fewer than 2^32 kept tokens in a layer.
+MapCells count_cells(const engine::RetentionMap& map, std::span<const MapRow> rows, const TokenColumns& columns);
+
+} // namespace palimpsest::ui

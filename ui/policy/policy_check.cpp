@@ -1,0 +1,134 @@
+#include "ui/policy/policy_check.h"
+
+#include <QRegularExpression>
+#include <limits>
+
+#include "engine/cache/kv_cache.h"
+#include "engine/session/session_setup.h"
+#include "kernels/base/error.h"
+#include "kernels/counting_backend.h"
+#include "storage/session/session_choice.h"
+
+namespace palimpsest::ui {
+namespace {
+
+using Field = PolicyCheck::Field;
+
+// Of a model that is not there: large enough that nothing is refused but what no model could take.
+constexpr engine::PolicyContext any_model{.layers = 32, .kv_heads = 8, .budget = 1 << 16, .pins = {}, .chunk = 512};
+
+bool is_share(const NewSession& wish)
+{
+    return wish.budget.trimmed().endsWith(QLatin1Char('%'));
+}
+
+uint64_t cache_bytes(const engine::Model& model, const engine::SessionSetup& setup)
+{
+    kernels::CountingBackend counting(model.backend());
+    const engine::KvCache cache(engine::cache_shape(model, setup.options, *setup.policy, 0), counting);
+    return cache.allocated_bytes();
+}
+
+// Throws Error.
+PolicyCheck resolve(const NewSession& wish, const engine::Model* model, std::optional<uint64_t> input_tokens)
+{
+    if (!model) {
+        engine::make_policy(engine::PolicySpec::parse(wish.policy.toStdString()), any_model);
+        engine::ModelConfig any;
+        any.layers = any_model.layers;
+        any.kv_heads = any_model.kv_heads;
+        any.heads = any_model.kv_heads;
+        any.head_dim = 64;
+        any.context = std::numeric_limits<int32_t>::max();
+        session_options(wish, any, input_tokens.value_or(1 << 20)); // whether the budget is one
+        return {};
+    }
+    const engine::ModelConfig& config = model->config();
+    const bool priced = input_tokens || !is_share(wish);
+    const uint64_t length = input_tokens.value_or(static_cast<uint64_t>(config.context));
+    const engine::SessionSetup setup =
+        engine::set_up(session_options(wish, config, length), config, model->backend().at_once());
+    PolicyCheck check;
+    check.options = setup.options;
+    check.options->policy = setup.policy->resolved();
+    if (priced) check.cache_bytes = cache_bytes(*model, setup);
+    return check;
+}
+
+// The parameter without which there would be no such trouble.
+QString guilty_parameter(const NewSession& wish, const engine::Model* model, std::optional<uint64_t> input_tokens)
+try {
+    const auto spec = engine::PolicySpec::parse(wish.policy.toStdString());
+    for (const auto& [key, value] : spec.parameters) {
+        engine::PolicySpec without = spec;
+        without.parameters.erase(key);
+        NewSession tried = wish;
+        tried.policy = QString::fromStdString(without.text());
+        try {
+            resolve(tried, model, input_tokens);
+            return QString::fromStdString(key);
+        } catch (const Error&) {
+            continue;
+        }
+    }
+    return {};
+} catch (const Error&) {
+    return {};
+}
+
+Field field_of(const Error& error)
+{
+    if (error.subject() == "--budget") return Field::Budget;
+    if (error.subject() == "--chunk") return Field::Chunk;
+    return Field::Policy;
+}
+
+} // namespace
+
+engine::SessionOptions session_options(const NewSession& wish, const engine::ModelConfig& model,
+                                       std::optional<uint64_t> input_tokens)
+{
+    storage::SessionChoice choice;
+    choice.policy = wish.policy.trimmed().toStdString();
+    choice.budget = wish.budget.trimmed().toStdString();
+    choice.chunk = wish.chunk;
+    return choice.session(model, {.input = input_tokens, .stream = {}});
+}
+
+PolicyCheck check_policy(const NewSession& wish, const engine::Model* model, std::optional<uint64_t> input_tokens)
+try {
+    return resolve(wish, model, input_tokens);
+} catch (const Error& error) {
+    PolicyCheck check;
+    check.sentence = sentence_of(error);
+    check.field = field_of(error);
+    if (check.field == Field::Policy) check.parameter = guilty_parameter(wish, model, input_tokens);
+    if (!check.parameter.isEmpty()) check.field = Field::Parameter;
+    return check;
+}
+
+engine::PolicySpec shortest_spec(const engine::SessionOptions& options, int32_t layers, int32_t kv_heads)
+{
+    const engine::PolicyContext context{
+        .layers = layers, .kv_heads = kv_heads, .budget = options.budget, .chunk = options.chunk};
+    engine::PolicySpec shortest = options.policy;
+    for (const auto& [key, value] : options.policy.parameters) {
+        engine::PolicySpec without = shortest;
+        without.parameters.erase(key);
+        try {
+            if (engine::make_policy(without, context)->resolved() == options.policy) shortest = without;
+        } catch (const Error&) {
+            continue; // it belongs to another one
+        }
+    }
+    return shortest;
+}
+
+QString sentence_of(const Error& error)
+{
+    static const QRegularExpression dashes(QStringLiteral("--(?=[a-z])"));
+    QString sentence = QString::fromStdString(error.text() + ": " + error.remedy());
+    return sentence.remove(dashes);
+}
+
+} // namespace palimpsest::ui

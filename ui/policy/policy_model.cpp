@@ -1,0 +1,63 @@
+#include "ui/policy/policy_model.h"
+
+#include <QCoreApplication>
+#include <algorithm>
+
+namespace palimpsest::ui {
+namespace {
+
+QString search_text(const engine::PolicyInfo& info)
+{
+    QString text = QString::fromStdString(info.name) + QLatin1Char('\n') + policy_text(info.keeps) +
+                   QLatin1Char('\n') + policy_text(info.signals) + QLatin1Char('\n') +
+                   QString::fromStdString(info.paper);
+    for (const engine::ParameterInfo& parameter : info.parameters)
+        text += QLatin1Char('\n') + QString::fromStdString(parameter.key);
+    return text;
+}
+
+} // namespace
+
+QString policy_text(const std::string& text)
+{
+    return QCoreApplication::translate("palimpsest::engine::policies", text.c_str());
+}
+
+int PolicyModel::rowCount(const QModelIndex& parent) const
+{
+    return parent.isValid() ? 0 : static_cast<int>(engine::policies().size());
+}
+
+QVariant PolicyModel::data(const QModelIndex& index, int role) const
+{
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
+    const engine::PolicyInfo& info = engine::policies()[static_cast<size_t>(index.row())];
+    const QString name = QString::fromStdString(info.name);
+    switch (role) {
+    case Qt::DisplayRole:
+        return name;
+    case KeepsRole:
+        return policy_text(info.keeps);
+    case SearchRole:
+        return search_text(info);
+    case Qt::AccessibleTextRole:
+        return tr("%1: %2").arg(name, policy_text(info.keeps));
+    default:
+        return {};
+    }
+}
+
+void PolicySearch::search(const QString& words)
+{
+    words_ = words.split(QLatin1Char(' '), Qt::SkipEmptyParts);
+    invalidateFilter();
+}
+
+bool PolicySearch::filterAcceptsRow(int row, const QModelIndex& parent) const
+{
+    const QString text = sourceModel()->index(row, 0, parent).data(PolicyModel::SearchRole).toString();
+    return std::all_of(words_.begin(), words_.end(),
+                       [&](const QString& word) { return text.contains(word, Qt::CaseInsensitive); });
+}
+
+} // namespace palimpsest::ui

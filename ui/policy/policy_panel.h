@@ -1,0 +1,85 @@
+// The policy of a session: all that the engine has, with one sentence each; budget, chunk and the policy's own
+// parameters, checked by the engine as they are typed; and what it will take of memory.
+//
+// Keys: Down in the search goes to the list; Ctrl+Return applies; Ctrl+Shift+R restores the defaults.
+#pragma once
+
+#include <QWidget>
+#include <memory>
+#include <vector>
+
+#include "engine/policy/registry.h"
+#include "ui/engine/engine_thread.h"
+#include "ui/policy/policy_check.h"
+
+class QLabel;
+class QLineEdit;
+class QListView;
+class QMessageBox;
+class QPushButton;
+class QSpinBox;
+class QToolButton;
+class QVBoxLayout;
+
+namespace palimpsest::ui {
+
+class ParameterField;
+class PolicySearch;
+
+class PolicyPanel final : public QWidget {
+    Q_OBJECT
+public:
+    explicit PolicyPanel(QWidget* parent = nullptr);
+
+    // What settings are checked and priced for; not kept alive.
+    void set_model(const std::shared_ptr<const engine::Model>& model);
+    // The open one's settings are shown, unless others are being chosen; null: none is open.
+    void set_session(std::shared_ptr<const SessionFacts> session);
+
+    NewSession wish() const; // as chosen
+    void set_wish(const NewSession& wish);
+    const PolicyCheck& check() const { return check_; }
+
+public Q_SLOTS:
+    void restore_defaults(); // of budget, chunk and parameters; the policy stays
+    // With a session open, asks whether to start a copy or to go on; without one, there is nothing to ask.
+    void apply();
+
+Q_SIGNALS:
+    void apply_wanted(const palimpsest::ui::NewSession& wish, bool from_the_start);
+
+protected:
+    bool eventFilter(QObject* watched, QEvent* event) override;
+    void resizeEvent(QResizeEvent* event) override;
+
+private:
+    QWidget* make_chooser();
+    QWidget* make_fields();
+    QWidget* make_buttons();
+    void show_policy(const engine::PolicyInfo& info);
+    void select(const QString& policy);
+    void choose_current();
+    void search(const QString& words);
+    void look(); // at what is wished now
+    void show_check();
+    void ask(const NewSession& wish);
+
+    std::weak_ptr<const engine::Model> model_;
+    std::shared_ptr<const SessionFacts> session_;
+    QString policy_;
+    PolicyCheck check_;
+    bool filling_ = false, searching_ = false, touched_ = false;
+
+    QLineEdit *search_, *budget_;
+    PolicySearch* found_;
+    QListView* list_;
+    QSpinBox* chunk_;
+    QLabel *description_, *budget_trouble_, *chunk_trouble_, *trouble_, *price_;
+    QToolButton* options_button_;
+    QWidget* options_;
+    QVBoxLayout* options_layout_;
+    std::vector<ParameterField*> parameters_;
+    QPushButton* apply_;
+};
+
+} // namespace palimpsest::ui

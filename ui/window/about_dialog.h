@@ -1,0 +1,19 @@
+// What this program is, whose work it uses, and what it does with what it is given: nothing leaves the machine.
+#pragma once
+
+#include <QDialog>
+#include <vector>
+
+#include "ui/window/stored_places.h"
+
+namespace palimpsest::ui {
+
+enum class AboutPage { Program, Privacy, Licences };
+
+class AboutDialog : public QDialog {
+    Q_OBJECT
+public:
+    AboutDialog(const QString& version, const std::vector<StoredPlace>& places, AboutPage page, QWidget* parent);
+};
+
+} // namespace palimpsest::ui

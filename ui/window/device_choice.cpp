@@ -1,0 +1,24 @@
+#include "ui/window/device_choice.h"
+
+#include <QComboBox>
+#include <QCoreApplication>
+
+namespace palimpsest::ui {
+namespace {
+
+struct Words {
+    Q_DECLARE_TR_FUNCTIONS(palimpsest::ui::DeviceChoice)
+};
+
+} // namespace
+
+void fill_devices(QComboBox& box, const QString& chosen)
+{
+    box.addItem(Words::tr("Best device"), QStringLiteral("auto"));
+    box.addItem(Words::tr("Processor"), QStringLiteral("cpu"));
+    box.addItem(Words::tr("Graphics card"), QStringLiteral("cuda"));
+    if (box.findData(chosen) < 0) box.addItem(chosen, chosen);
+    box.setCurrentIndex(box.findData(chosen));
+}
+
+} // namespace palimpsest::ui

@@ -1,0 +1,44 @@
+#include "ui/window/file_kind.h"
+
+#include <QDir>
+#include <QFileInfo>
+
+namespace palimpsest::ui {
+namespace {
+
+bool is_model(const QFileInfo& file)
+{
+    if (file.isFile()) return file.suffix().compare(QLatin1String("gguf"), Qt::CaseInsensitive) == 0;
+    return QFileInfo(QDir(file.filePath()).filePath(QStringLiteral("config.json"))).isFile();
+}
+
+} // namespace
+
+FileKind kind_of(const QString& path)
+{
+    const QFileInfo file(path);
+    if (!file.exists()) return FileKind::Nothing;
+    if (is_model(file)) return FileKind::Model;
+    if (file.isDir()) return models_in(path).isEmpty() ? FileKind::Nothing : FileKind::ModelFolder;
+    if (file.suffix().compare(QLatin1String("palimpsest"), Qt::CaseInsensitive) == 0) return FileKind::Export;
+    return FileKind::Document;
+}
+
+QStringList models_in(const QString& folder)
+{
+    QStringList models;
+    if (folder.isEmpty()) return models;
+    const auto entries = QDir(folder).entryInfoList(QDir::AllEntries | QDir::NoDotAndDotDot, QDir::Name);
+    for (const QFileInfo& entry : entries)
+        if (is_model(entry)) models.append(entry.absoluteFilePath());
+    return models;
+}
+
+QString model_name(const QString& path)
+{
+    const QFileInfo file(path);
+    return file.suffix().compare(QLatin1String("gguf"), Qt::CaseInsensitive) == 0 ? file.completeBaseName()
+                                                                                  : file.fileName();
+}
+
+} // namespace palimpsest::ui

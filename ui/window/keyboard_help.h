@@ -1,0 +1,23 @@
+// All keys and what they do, from the actions themselves.
+#pragma once
+
+#include <QDialog>
+
+class QTreeWidget;
+
+namespace palimpsest::ui {
+
+class Actions;
+
+class KeyboardHelp : public QDialog {
+    Q_OBJECT
+public:
+    KeyboardHelp(const Actions& actions, QWidget* parent);
+
+private:
+    void filter(const QString& text);
+
+    QTreeWidget* list_;
+};
+
+} // namespace palimpsest::ui

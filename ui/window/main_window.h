@@ -1,0 +1,143 @@
+// The window: menus, areas, tabs and the line at its foot. It shows what it is told and says what is wanted; it
+// knows no engine.
+#pragma once
+
+#include <QMainWindow>
+#include <functional>
+#include <memory>
+
+#include "ui/engine/frame.h"
+#include "ui/engine/session_facts.h"
+#include "ui/library/library_view.h"
+#include "ui/window/actions.h"
+#include "ui/window/message_bar.h"
+#include "ui/window/preferences.h"
+#include "ui/window/window_places.h"
+
+class QTabWidget;
+
+namespace palimpsest::ui {
+
+class AreaCycle;
+class CommandPalette;
+class ModelBar;
+class StatusLine;
+class Tour;
+enum class AboutPage;
+
+// Makes the areas; one that is not given is left out. The parent owns what is made.
+struct WindowAreas {
+    using Make = std::function<QWidget*(QWidget* parent)>;
+    Make chat{}, document{}, compare{}, map{}, memory{}, policy{};
+};
+
+enum class Tab { Chat, Document, Compare };
+
+class MainWindow : public QMainWindow {
+    Q_OBJECT
+public:
+    MainWindow(const WindowAreas& areas, const WindowPlaces& places, PreferenceStore& store,
+               QWidget* parent = nullptr);
+    ~MainWindow() override;
+
+    Actions& actions() { return *actions_; }
+    LibraryView& library() { return *library_; }
+    const Preferences& preferences() const { return preferences_; }
+    const WindowPlaces& places() const { return places_; }
+
+    // ---- what is shown
+    void set_frame(const Frame& frame);
+    void set_session(std::shared_ptr<const SessionFacts> facts); // null: none is open
+    void set_model(const QString& name, const QString& device);
+    void tell(MessageBar::Kind kind, const QString& sentence);
+    void show_tab(Tab tab);
+    void focus_policy();
+    void bring_to_front();
+
+    // ---- what is done by hand, or by another start
+    void open_paths(const QStringList& paths); // documents, models, folders of models, exported sessions
+    void change_preferences(const Preferences& preferences);
+    void start_tour();
+    Tour* tour() const { return tour_; } // null before it was first started
+
+Q_SIGNALS:
+    void read_wanted(const QStringList& files); // in a new session
+    void new_session_wanted(bool saved);
+    void open_session_wanted(const QString& name);
+    void rename_wanted(const QString& name, const QString& to);
+    void remove_wanted(const QString& name); // for good
+    void empty_wanted();                     // all of them
+    void duplicate_wanted(const QString& name, const QString& to);
+    void export_wanted(const QString& name, const QString& file);
+    void import_wanted(const QString& file);
+    void hit_wanted(const palimpsest::ui::SearchHit& hit, const QString& text); // to be shown in its text
+    void model_wanted(const palimpsest::ui::ModelChoiceWish& wish);
+    void stop_wanted();
+    void regenerate_wanted();
+    void undo_wanted();
+    void ask_wanted(const QString& text);
+    void question_wanted(); // the field for questions wants the focus
+    void find_wanted();     // so does that for words in the document
+    void map_export_wanted();
+    void preferences_changed(const palimpsest::ui::Preferences& preferences);
+    void first_painted();
+    void closing(); // nothing may wait
+
+protected:
+    void closeEvent(QCloseEvent* event) override;
+    void dragEnterEvent(QDragEnterEvent* event) override;
+    void dropEvent(QDropEvent* event) override;
+    bool event(QEvent* event) override;
+
+private:
+    void build(const WindowAreas& areas);
+    void build_tabs(const WindowAreas& areas);
+    QDockWidget* build_dock(const char* name, const QString& title, const char* symbol, QWidget* inside,
+                            Qt::DockWidgetArea where);
+    void build_docks(const WindowAreas& areas);
+    void build_menus();
+    void restore_layout();
+    void reset_layout();
+    void connect_file_actions();
+    void connect_session_actions();
+    void connect_view_actions();
+    void connect_help_actions();
+    void connect_library();
+    void on(ActionId id, std::function<void()> what);
+    void update_actions();
+    void update_title();
+    void update_recent_files();
+    QString chosen_session() const; // in the library, else the open one
+    QString usual_or(const QString& chosen) const;
+    void ask_for_files();
+    void ask_for_model();
+    void ask_for_import();
+    void ask_where_to_export(const QString& session);
+    void duplicate(const QString& session);
+    void change_model(const ModelChoiceWish& wish);
+    void change_text_size(int percent);
+    void show_settings();
+    void show_about(AboutPage page);
+
+    WindowPlaces places_;
+    PreferenceStore& store_;
+    Preferences preferences_;
+    Actions* actions_;
+    AreaCycle* cycle_;
+    LibraryView* library_;
+    ModelBar* model_bar_;
+    StatusLine* status_line_;
+    MessageBar* messages_;
+    QTabWidget* tabs_;
+    std::vector<QDockWidget*> docks_;
+    QDockWidget* policy_dock_ = nullptr;
+    QMenu* recent_ = nullptr;
+    CommandPalette* palette_ = nullptr;
+    Tour* tour_ = nullptr;
+    QByteArray first_layout_;
+    std::shared_ptr<const SessionFacts> facts_;
+    Activity activity_ = Activity::Idle;
+    bool painted_ = false;
+};
+
+} // namespace palimpsest::ui

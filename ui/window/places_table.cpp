@@ -1,0 +1,48 @@
+#include "ui/window/places_table.h"
+
+#include <QCoreApplication>
+#include <QDir>
+#include <QHeaderView>
+#include <QTableWidget>
+
+#include "ui/base/quantity.h"
+
+namespace palimpsest::ui {
+namespace {
+
+struct Words {
+    Q_DECLARE_TR_FUNCTIONS(palimpsest::ui::StoredPlaces)
+};
+
+} // namespace
+
+QTableWidget* make_places_table(const std::vector<StoredPlace>& places, QWidget* parent)
+{
+    auto* table = new QTableWidget(static_cast<int>(places.size()), 3, parent);
+    table->setAccessibleName(Words::tr("What is stored where"));
+    table->setHorizontalHeaderLabels({Words::tr("What"), Words::tr("Size"), Words::tr("Where")});
+    table->verticalHeader()->hide();
+    table->setEditTriggers(QAbstractItemView::NoEditTriggers);
+    table->setSelectionBehavior(QAbstractItemView::SelectRows);
+    table->setTabKeyNavigation(false);
+    table->setTextElideMode(Qt::ElideMiddle);
+    table->setWordWrap(false);
+    for (int row = 0; row < table->rowCount(); ++row) {
+        const StoredPlace& place = places[static_cast<size_t>(row)];
+        const QString size =
+            place.bytes == 0 ? Words::tr("nothing") : bytes_text(static_cast<uint64_t>(place.bytes));
+        auto* where = new QTableWidgetItem(QDir::toNativeSeparators(place.path));
+        where->setToolTip(where->text());
+        table->setItem(row, 0, new QTableWidgetItem(place.what));
+        table->setItem(row, 1, new QTableWidgetItem(size));
+        table->setItem(row, 2, where);
+        table->item(row, 1)->setTextAlignment(Qt::AlignTrailing | Qt::AlignVCenter);
+    }
+    table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
+    table->horizontalHeader()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
+    table->horizontalHeader()->setSectionResizeMode(2, QHeaderView::Stretch);
+    table->setMinimumHeight(table->fontMetrics().height() * (static_cast<int>(places.size()) + 1) * 2);
+    return table;
+}
+
+} // namespace palimpsest::ui

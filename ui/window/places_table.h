@@ -1,0 +1,15 @@
+// What is stored where, as a table.
+#pragma once
+
+#include <vector>
+
+#include "ui/window/stored_places.h"
+
+class QTableWidget;
+class QWidget;
+
+namespace palimpsest::ui {
+
+QTableWidget* make_places_table(const std::vector<StoredPlace>& places, QWidget* parent);
+
+} // namespace palimpsest::ui

@@ -1,0 +1,60 @@
+// What the user chose, as it is kept between starts in the desktop's configuration folder.
+#pragma once
+
+#include <QSettings>
+#include <QString>
+#include <QStringList>
+
+#include "engine/session/sampler.h"
+#include "ui/engine/engine_thread.h"
+
+namespace palimpsest::ui {
+
+enum class Colours { AsDesktop, Light, Dark };
+
+struct Preferences {
+    QString models_folder, database; // empty: the usual ones
+    QString language;                // "de"; empty: the desktop's
+    ModelChoiceWish model;
+    QString policy = QStringLiteral("treekv"), budget; // for new sessions, as the command takes them
+    int chunk = 512;
+    engine::SamplerOptions sampling;
+    int max_tokens = 1024;
+    bool enter_sends = true; // otherwise Ctrl+Enter does
+    Colours colours = Colours::AsDesktop;
+    int text_percent = 100; // of the desktop's size
+    bool reduced_motion = false;
+
+    NewSession new_session() const;
+};
+
+inline constexpr int least_text_percent = 60, most_text_percent = 300, text_percent_step = 10;
+
+// One file; written when something is changed. The window's thread only.
+class PreferenceStore {
+public:
+    PreferenceStore(); // the user's own, in the XDG configuration folder
+    explicit PreferenceStore(const QString& file);
+
+    Preferences load() const;
+    void save(const Preferences& preferences);
+
+    QStringList recent_files() const; // the newest first
+    void add_recent_file(const QString& file);
+    void clear_recent_files();
+    QString last_session() const; // that was open when the window closed
+    void set_last_session(const QString& name);
+    bool tour_was_taken() const;
+    void set_tour_taken();
+    QByteArray geometry() const, layout() const; // of the window
+    void set_geometry(const QByteArray& geometry);
+    void set_layout(const QByteArray& layout);
+
+    QString file() const { return settings_.fileName(); }
+    void sync() { settings_.sync(); }
+
+private:
+    QSettings settings_;
+};
+
+} // namespace palimpsest::ui

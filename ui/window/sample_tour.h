@@ -1,0 +1,21 @@
+// What the tour of the first start says, and which areas it points at.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "ui/window/tour.h"
+
+namespace palimpsest::ui {
+
+// Areas are shown when they are asked for; one that is not there is null.
+struct TourAreas {
+    std::function<QWidget*()> library, chat, document, map, memory, policy;
+    bool has_sample = false;
+    std::function<void()> read_sample;
+    std::function<void(const QString& question)> ask;
+};
+
+std::vector<TourStep> sample_tour(const TourAreas& areas);
+
+} // namespace palimpsest::ui

@@ -1,0 +1,61 @@
+// All preferences, on some pages; nothing is changed until they are accepted.
+#pragma once
+
+#include <QDialog>
+#include <vector>
+
+#include "ui/window/preferences.h"
+#include "ui/window/stored_places.h"
+
+class QCheckBox;
+class QComboBox;
+class QDoubleSpinBox;
+class QFormLayout;
+class QLabel;
+class QLineEdit;
+class QListWidget;
+class QSpinBox;
+class QStackedWidget;
+
+namespace palimpsest::ui {
+
+// What the dialog offers besides the preferences themselves.
+struct SettingsFacts {
+    QString usual_models_folder, usual_database;
+    QStringList languages; // "de": those there is a translation for
+    std::vector<StoredPlace> places;
+};
+
+class SettingsDialog : public QDialog {
+    Q_OBJECT
+public:
+    SettingsDialog(const Preferences& preferences, const SettingsFacts& facts, QWidget* parent);
+
+    Preferences preferences() const; // as they stand in the dialog
+
+Q_SIGNALS:
+    void empty_wanted(); // everything stored is to be deleted for good: asked and confirmed
+
+private:
+    QFormLayout* add_page(const char* symbol, const QString& title);
+    void build_models(const SettingsFacts& facts);
+    void build_reading();
+    void build_window(const SettingsFacts& facts);
+    void build_privacy(const SettingsFacts& facts);
+    QWidget* with_browse(QLineEdit* field, bool folder, const QString& title);
+    void ask_to_empty();
+    void check();
+
+    Preferences given_;
+    QListWidget* pages_;
+    QStackedWidget* stack_;
+    QLabel* problem_;
+    QPushButton* ok_;
+    QLineEdit *models_folder_, *database_, *budget_;
+    QComboBox *device_, *language_, *policy_, *colours_, *send_;
+    QSpinBox *threads_, *chunk_, *max_tokens_, *top_k_, *seed_, *text_percent_;
+    QDoubleSpinBox *temperature_, *top_p_, *min_p_, *repeat_penalty_;
+    QCheckBox* reduced_motion_;
+};
+
+} // namespace palimpsest::ui

@@ -1,0 +1,38 @@
+// The line at the window's foot: what runs, how far it is, what the cache takes, and a way to stop it.
+#pragma once
+
+#include <QWidget>
+
+#include "ui/engine/frame.h"
+
+class QLabel;
+class QProgressBar;
+class QToolButton;
+
+namespace palimpsest::ui {
+
+// "Reading 61 % · 78,204 / 128,000 tokens · 4,120 tok/s · 41 s left"
+QString activity_text(const Frame& frame);
+// "cache 96 MB of 6.1 GB full"; empty: there is none.
+QString cache_text(const engine::Telemetry& telemetry);
+
+class StatusLine : public QWidget {
+    Q_OBJECT
+public:
+    explicit StatusLine(QWidget* parent = nullptr);
+
+    void set_frame(const Frame& frame);
+    void set_idle_text(const QString& text); // shown while nothing runs
+
+Q_SIGNALS:
+    void cancel_wanted();
+
+private:
+    QLabel *activity_, *cache_;
+    QProgressBar* bar_;
+    QToolButton* cancel_;
+    QString idle_text_;
+    bool is_idle_ = true;
+};
+
+} // namespace palimpsest::ui
