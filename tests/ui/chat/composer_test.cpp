@@ -1,0 +1,216 @@
+// The composer: what its keys do, what waits, and that nothing long ever lands in the field.
+#include <QApplication>
+#include <QClipboard>
+#include <QElapsedTimer>
+#include <QMimeData>
+#include <QSignalSpy>
+#include <QTest>
+#include <QToolButton>
+#include <QUrl>
+
+#include "ui/chat/composer.h"
+#include "ui/chat/question_field.h"
+
+using namespace palimpsest::ui;
+
+class ComposerTest : public QObject {
+    Q_OBJECT
+
+private Q_SLOTS:
+    void enter_sends_or_ctrl_enter();
+    void escape_stops_or_leaves_the_edit();
+    void the_button_is_send_or_stop();
+    void history_comes_with_up();
+    void the_field_grows_with_its_lines();
+    void long_pastes_are_told();
+    void files_are_told();
+    void what_waits_can_be_taken_back();
+};
+
+void ComposerTest::enter_sends_or_ctrl_enter()
+{
+    Composer composer;
+    composer.show();
+    QSignalSpy asked(&composer, &Composer::asked);
+    QuestionField* field = composer.field();
+    QTest::keyClicks(field, QStringLiteral("one"));
+    QTest::keyClick(field, Qt::Key_Return, Qt::ShiftModifier);
+    QTest::keyClicks(field, QStringLiteral("two"));
+    QCOMPARE(asked.count(), 0);
+    QTest::keyClick(field, Qt::Key_Return);
+    QCOMPARE(asked.count(), 1);
+    QCOMPARE(asked[0][0].toString(), QStringLiteral("one\ntwo"));
+    QVERIFY(field->toPlainText().isEmpty());
+    QTest::keyClick(field, Qt::Key_Return); // nothing to send
+    QCOMPARE(asked.count(), 1);
+    composer.set_enter_sends(false);
+    QTest::keyClicks(field, QStringLiteral("a"));
+    QTest::keyClick(field, Qt::Key_Return);
+    QTest::keyClicks(field, QStringLiteral("b"));
+    QCOMPARE(asked.count(), 1);
+    QTest::keyClick(field, Qt::Key_Enter, Qt::ControlModifier);
+    QCOMPARE(asked.count(), 2);
+    QCOMPARE(asked[1][0].toString(), QStringLiteral("a\nb"));
+    QTest::keyClick(field, Qt::Key_Z, Qt::ControlModifier); // sending is undone in the field
+    QCOMPARE(field->toPlainText(), QStringLiteral("a\nb"));
+}
+
+void ComposerTest::escape_stops_or_leaves_the_edit()
+{
+    Composer composer;
+    composer.show();
+    QSignalSpy stop(&composer, &Composer::stop_wanted), branched(&composer, &Composer::branched),
+        asked(&composer, &Composer::asked);
+    QTest::keyClick(composer.field(), Qt::Key_Escape);
+    QCOMPARE(stop.count(), 0);
+    composer.set_running(true);
+    QTest::keyClick(composer.field(), Qt::Key_Escape);
+    QCOMPARE(stop.count(), 1);
+    composer.edit_question(7, QStringLiteral("old"));
+    QTest::keyClick(composer.field(), Qt::Key_Escape);
+    QCOMPARE(stop.count(), 1);
+    QTest::keyClick(composer.field(), Qt::Key_Return);
+    QCOMPARE(branched.count(), 0);
+    QCOMPARE(asked.count(), 1);
+    composer.edit_question(7, QStringLiteral("old"));
+    QTest::keyClicks(composer.field(), QStringLiteral("er"));
+    QTest::keyClick(composer.field(), Qt::Key_Return);
+    QCOMPARE(branched.count(), 1);
+    QCOMPARE(branched[0][0].toLongLong(), 7);
+    QCOMPARE(branched[0][1].toString(), QStringLiteral("older"));
+}
+
+void ComposerTest::the_button_is_send_or_stop()
+{
+    Composer composer;
+    composer.show();
+    QSignalSpy stop(&composer, &Composer::stop_wanted), asked(&composer, &Composer::asked);
+    auto* button = composer.findChild<QToolButton*>(QString(), Qt::FindDirectChildrenOnly);
+    QVERIFY(button && !button->isEnabled());
+    QTest::keyClicks(composer.field(), QStringLiteral("x"));
+    QVERIFY(button->isEnabled());
+    QCOMPARE(button->accessibleName(), QStringLiteral("Send"));
+    QTest::mouseClick(button, Qt::LeftButton);
+    QCOMPARE(asked.count(), 1);
+    composer.set_running(true);
+    QCOMPARE(button->accessibleName(), QStringLiteral("Stop"));
+    QTest::mouseClick(button, Qt::LeftButton);
+    QCOMPARE(stop.count(), 1);
+    QTest::keyClicks(composer.field(), QStringLiteral("y")); // a question is queued while something runs
+    QTest::keyClick(composer.field(), Qt::Key_Return);
+    QCOMPARE(asked.count(), 2);
+}
+
+void ComposerTest::history_comes_with_up()
+{
+    Composer composer;
+    composer.show();
+    QuestionField* field = composer.field();
+    for (const char* question : {"one", "two", "three"}) {
+        QTest::keyClicks(field, QLatin1String(question));
+        QTest::keyClick(field, Qt::Key_Return);
+    }
+    QTest::keyClick(field, Qt::Key_Up);
+    QCOMPARE(field->toPlainText(), QStringLiteral("three"));
+    QTest::keyClick(field, Qt::Key_Up);
+    QTest::keyClick(field, Qt::Key_Up);
+    QTest::keyClick(field, Qt::Key_Up);
+    QCOMPARE(field->toPlainText(), QStringLiteral("one"));
+    QTest::keyClick(field, Qt::Key_Down);
+    QCOMPARE(field->toPlainText(), QStringLiteral("two"));
+    QTest::keyClicks(field, QStringLiteral("!"));
+    QTest::keyClick(field, Qt::Key_Up); // it is a text of its own now
+    QCOMPARE(field->toPlainText(), QStringLiteral("two!"));
+}
+
+void ComposerTest::the_field_grows_with_its_lines()
+{
+    Composer composer;
+    composer.resize(500, 100);
+    composer.show();
+    QuestionField* field = composer.field();
+    const int one = field->height();
+    field->replace(QStringLiteral("a\nb\nc"));
+    const int three = field->height();
+    QVERIFY(three >= one + 2 * field->fontMetrics().height());
+    field->replace(QStringLiteral("a\n").repeated(100));
+    QVERIFY(field->height() < one + 8 * field->fontMetrics().lineSpacing());
+    QVERIFY(field->height() > three);
+    field->replace({});
+    QCOMPARE(field->height(), one);
+}
+
+void ComposerTest::long_pastes_are_told()
+{
+    Composer composer;
+    composer.show();
+    QSignalSpy pasted(&composer, &Composer::text_pasted);
+    QuestionField* field = composer.field();
+    const auto paste = [&](const QString& text) {
+        QGuiApplication::clipboard()->setText(text);
+        field->paste();
+    };
+    paste(QStringLiteral("short"));
+    QCOMPARE(field->toPlainText(), QStringLiteral("short"));
+    paste(QString(20000, QLatin1Char('x')));
+    QCOMPARE(pasted.count(), 0);
+    field->replace({});
+    paste(QString(20001, QLatin1Char('x')));
+    QCOMPARE(pasted.count(), 1);
+    paste(QStringLiteral("a\n").repeated(200));
+    QCOMPARE(pasted.count(), 2);
+    QVERIFY(field->toPlainText().isEmpty());
+    const QString book = QStringLiteral("word ").repeated(500000);
+    QGuiApplication::clipboard()->setText(book);
+    QElapsedTimer timer;
+    timer.start();
+    field->paste();
+    QCoreApplication::processEvents();
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    QVERIFY(timer.elapsed() < 1000);
+#else
+    QVERIFY2(timer.elapsed() <= 50, qPrintable(QString::number(timer.elapsed())));
+#endif
+    QCOMPARE(pasted.count(), 3);
+    QCOMPARE(pasted[2][0].toString(), book);
+    QVERIFY(field->toPlainText().isEmpty());
+}
+
+void ComposerTest::files_are_told()
+{
+    Composer composer;
+    composer.show();
+    QSignalSpy dropped(&composer, &Composer::files_dropped);
+    auto* mime = new QMimeData;
+    mime->setUrls({QUrl::fromLocalFile(QStringLiteral("/a/book.epub")), QUrl(QStringLiteral("https://a.example"))});
+    QGuiApplication::clipboard()->setMimeData(mime);
+    composer.field()->paste();
+    QCOMPARE(dropped.count(), 1);
+    QCOMPARE(dropped[0][0].toStringList(), QStringList{QStringLiteral("/a/book.epub")});
+    QVERIFY(composer.field()->toPlainText().isEmpty());
+}
+
+void ComposerTest::what_waits_can_be_taken_back()
+{
+    Composer composer;
+    composer.resize(500, 300);
+    composer.show();
+    QSignalSpy cancel(&composer, &Composer::cancel_wanted);
+    for (quint64 id = 1; id <= 5; ++id)
+        composer.add_waiting(id, QStringLiteral("Question %1").arg(id));
+    const QList<Chip*> chips = composer.findChildren<Chip*>();
+    QCOMPARE(chips.size(), 5);
+    QCOMPARE(std::count_if(chips.begin(), chips.end(), [](const Chip* chip) { return chip->isVisible(); }), 3);
+    QVERIFY(chips[0]->text().contains(QLatin1String("Waits its turn: Question 1")));
+    auto* cross = chips[1]->findChild<QToolButton*>();
+    cross->setFocus();
+    QTest::keyClick(cross, Qt::Key_Space);
+    QCOMPARE(cancel.count(), 1);
+    QCOMPARE(cancel[0][0].toULongLong(), 2u);
+    composer.remove_waiting(2);
+    QVERIFY(composer.waiting(2).isEmpty());
+    QVERIFY(chips[3]->isVisible());
+}
+
+QTEST_MAIN(ComposerTest)
+#include "composer_test.moc"

@@ -1,0 +1,311 @@
+// A comparison finds what each policy by itself would: interleaving changes nothing. With the shipped model.
+
+#include <QFile>
+#include <QTemporaryDir>
+#include <QTest>
+#include <QThread>
+#include <thread>
+
+#include "engine/eval/token_loss.h"
+#include "engine/policy/policy.h"
+#include "kernels/base/error.h"
+#include "ui/compare/compare_export.h"
+#include "ui/compare/compare_run.h"
+#include "ui/compare/compare_start.h"
+
+using namespace palimpsest;
+using namespace palimpsest::ui;
+
+namespace {
+
+constexpr int32_t chunk = 96;
+constexpr size_t text_tokens = 1500; // no multiple of the chunk
+
+engine::SessionOptions options_of(const std::string& policy, int32_t budget)
+{
+    engine::SessionOptions options;
+    options.policy = engine::PolicySpec::parse(policy);
+    options.budget = budget;
+    options.chunk = chunk;
+    return options;
+}
+
+struct Alone {
+    engine::RetentionMap kept;
+    double perplexity = 0;
+    engine::Telemetry telemetry;
+};
+
+Alone read_alone(const std::shared_ptr<const engine::Model>& model, const engine::SessionOptions& options,
+                 std::span<const engine::TokenId> tokens)
+{
+    engine::Session session(model, options);
+    double nats = 0;
+    uint64_t losses = 0;
+    engine::FeedOptions feed;
+    feed.loss = [&](uint64_t, engine::TokenId, double nll) { nats += nll, ++losses; };
+    session.feed(tokens, feed);
+    session.finish(feed);
+    return {session.retention(), std::exp(nats / static_cast<double>(losses)), session.telemetry()};
+}
+
+template<class Function>
+std::string code_of(Function&& function)
+{
+    try {
+        function();
+    } catch (const Error& error) {
+        return error.code();
+    }
+    return "";
+}
+
+} // namespace
+
+class CompareRunTest : public QObject {
+    Q_OBJECT
+
+    std::shared_ptr<const engine::Model> model_;
+    std::vector<engine::TokenId> tokens_;
+
+    CompareWish wish_of(std::vector<Contender> contenders, size_t tokens = text_tokens) const
+    {
+        return {.what = "Ashford",
+                .tokens = {tokens_.begin(), tokens_.begin() + static_cast<std::ptrdiff_t>(tokens)},
+                .chunk = chunk,
+                .contenders = std::move(contenders)};
+    }
+
+private Q_SLOTS:
+    void initTestCase()
+    {
+        const std::string root = PALIMPSEST_SOURCE_DIR;
+        model_ = engine::Model::load(root + "/resources/default-model/palimpsest-small.gguf",
+                                     kernels::open_backend({"cpu", 1, ""}));
+        QFile file(QString::fromStdString(root + "/resources/samples/ashford-light.md"));
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QByteArray text = file.read(24'000);
+        tokens_ =
+            model_->tokenizer()->encode(std::string_view(text.data(), static_cast<size_t>(text.size())), true);
+        QVERIFY(tokens_.size() > text_tokens);
+    }
+
+    void every_policy_finds_what_it_would_find_alone()
+    {
+        const std::vector<std::string> specs = {"treekv", "streaming", "h2o", "snapkv:budget=auto"};
+        std::vector<Contender> contenders;
+        for (const std::string& spec : specs)
+            contenders.push_back({spec, options_of(spec, 192)});
+        const auto state = compare(model_, wish_of(contenders), {});
+        QCOMPARE(state->phase, CompareState::Phase::Finished);
+        QCOMPARE(state->share, 1.0);
+        QCOMPARE(state->results.size(), specs.size());
+        std::vector<engine::RetentionMap> alone;
+        for (size_t i = 0; i < specs.size(); ++i) {
+            const CompareResult& result = state->results[i];
+            const Alone expected = read_alone(model_, contenders[i].options, std::span(tokens_).first(text_tokens));
+            QVERIFY2(result.kept->tokens == expected.kept.tokens, specs[i].c_str());
+            QCOMPARE(result.loss.perplexity(), expected.perplexity);
+            QCOMPARE(result.loss.tokens, uint64_t{text_tokens - 1});
+            QCOMPARE(result.telemetry.cache_bytes, expected.telemetry.cache_bytes);
+            QCOMPARE(result.telemetry.evicted, expected.telemetry.evicted);
+            QCOMPARE(result.tokens_read, uint64_t{text_tokens});
+            QVERIFY(result.complete && result.tokens_per_second > 0);
+            alone.push_back(expected.kept);
+        }
+        for (size_t a = 0; a < alone.size(); ++a)
+            for (size_t b = 0; b < alone.size(); ++b)
+                QCOMPARE(state->overlaps[a][b], engine::overlap(alone[a], alone[b]));
+        QVERIFY(state->overlaps[0][1] < 1 && state->overlaps[0][1] > 0);
+    }
+
+    void every_step_is_what_a_reading_up_to_there_finds()
+    {
+        const std::vector<Contender> contenders = {{"treekv", options_of("treekv", 128)},
+                                                   {"tova", options_of("tova", 128)}};
+        const auto state = compare(model_, wish_of(contenders), {});
+        for (const size_t at : {size_t{0}, size_t{4}, size_t{9}}) {
+            const uint64_t tokens = state->results[0].steps.entries()[at].tokens;
+            QCOMPARE(tokens, (at + 1) * chunk);
+            const auto first = read_alone(model_, contenders[0].options, std::span(tokens_).first(tokens));
+            const auto second = read_alone(model_, contenders[1].options, std::span(tokens_).first(tokens));
+            QCOMPARE(state->results[0].steps.entries()[at].sample.perplexity, first.perplexity);
+            QCOMPARE(state->results[1].steps.entries()[at].sample.perplexity, second.perplexity);
+            QCOMPARE(state->results[1].steps.entries()[at].sample.overlap,
+                     std::optional(engine::overlap(first.kept, second.kept)));
+            QCOMPARE(state->results[0].steps.entries()[at].sample.overlap, std::optional(1.0));
+        }
+        QCOMPARE(state->results[0].steps.entries().size(), (text_tokens + chunk - 1) / chunk);
+    }
+
+    void a_policy_that_reads_in_part_is_measured_token_by_token()
+    {
+        const size_t tokens = 300;
+        const auto state = compare(
+            model_,
+            wish_of({{"streaming", options_of("streaming", 64)}, {"quest", options_of("quest", 64)}}, tokens), {});
+        auto options = options_of("quest", 64);
+        options.chunk = 1;
+        engine::Session session(model_, options);
+        session.feed(std::span(tokens_).first(1));
+        engine::LossMeter meter;
+        for (size_t i = 1; i < tokens; ++i) {
+            meter.add(i, engine::negative_log_likelihood(session.logits(), tokens_[i]));
+            session.replay(std::span(tokens_).subspan(i, 1), false);
+        }
+        QCOMPARE(state->results[1].loss.perplexity(), meter.all().perplexity());
+        QVERIFY(state->results[1].kept->tokens == session.retention().tokens);
+    }
+
+    void what_keeps_everything_is_read_as_far_as_it_holds()
+    {
+        const auto state = compare(
+            model_, wish_of({{"full", options_of("full", 400)}, {"streaming", options_of("streaming", 128)}}), {});
+        const CompareResult& full = state->results[0];
+        QVERIFY(!full.complete);
+        QCOMPARE(full.tokens_read, uint64_t{400});
+        QVERIFY(state->results[1].complete);
+        QCOMPARE(state->results[1].tokens_read, uint64_t{text_tokens});
+        for (const auto& [tokens, step] : state->results[1].steps.entries())
+            QCOMPARE(step.overlap.has_value(), tokens <= 400 - 400 % chunk);
+    }
+
+    void it_tells_seldom_and_its_states_only_grow()
+    {
+        std::vector<std::shared_ptr<const CompareState>> told;
+        const auto last =
+            compare(model_, wish_of({{"treekv", options_of("treekv", 128)}, {"h2o", options_of("h2o", 128)}}), {},
+                    [&](std::shared_ptr<const CompareState> state) { told.push_back(std::move(state)); });
+        QVERIFY(!told.empty());
+        QCOMPARE(told.back(), last);
+        for (size_t i = 1; i < told.size(); ++i) {
+            QVERIFY(told[i]->share >= told[i - 1]->share);
+            QVERIFY(told[i]->results[1].steps.entries().size() >= told[i - 1]->results[1].steps.entries().size());
+        }
+        for (size_t i = 0; i + 1 < told.size(); ++i)
+            QCOMPARE(told[i]->phase, CompareState::Phase::Running);
+        QVERIFY(told.size() <= 2 * (text_tokens / chunk + 1) + 1);
+    }
+
+    void it_stops()
+    {
+        std::stop_source stop;
+        const auto before =
+            compare(model_, wish_of({{"treekv", options_of("treekv", 128)}, {"h2o", options_of("h2o", 128)}}),
+                    stop.get_token(), [&](const std::shared_ptr<const CompareState>& state) {
+                        if (state->share > 0.1) stop.request_stop();
+                    });
+        QCOMPARE(before->phase, CompareState::Phase::Stopped);
+        QVERIFY(before->share < 1);
+        QVERIFY(before->results[0].tokens_read < text_tokens);
+        std::stop_source at_once;
+        at_once.request_stop();
+        const auto none =
+            compare(model_, wish_of({{"treekv", options_of("treekv", 128)}, {"h2o", options_of("h2o", 128)}}),
+                    at_once.get_token());
+        QCOMPARE(none->phase, CompareState::Phase::Stopped);
+        QCOMPARE(none->results[0].tokens_read, uint64_t{0});
+    }
+
+    // A chunk of the whole text takes long; a stop from outside need not wait for its end.
+    void it_stops_within_a_chunk()
+    {
+        auto options = options_of("h2o", 64);
+        options.chunk = 1400;
+        options.stops_within_chunk = true;
+        CompareWish wish = wish_of({{"h2o", options}, {"h2o", options}}, 1400);
+        wish.chunk = 1400;
+        QElapsedTimer whole;
+        whole.start();
+        QCOMPARE(compare(model_, wish, {})->phase, CompareState::Phase::Finished);
+        const qint64 both = whole.nsecsElapsed();
+        std::stop_source stop;
+        const std::jthread stopper([&] {
+            QThread::usleep(static_cast<unsigned long>(both / 1000 / 16));
+            stop.request_stop();
+        });
+        QElapsedTimer cut;
+        cut.start();
+        const auto state = compare(model_, wish, stop.get_token());
+        QCOMPARE(state->phase, CompareState::Phase::Stopped);
+        QCOMPARE(state->results[0].tokens_read, uint64_t{0});
+        QVERIFY(cut.nsecsElapsed() < both);
+    }
+
+    void memory_is_asked_before_anything_is_read()
+    {
+        const std::vector<Contender> two = {{"treekv", options_of("treekv", 512)}, {"h2o", options_of("h2o", 512)}};
+        const uint64_t needed = memory_of(*model_, two);
+        uint64_t cache = 0;
+        for (const Contender& contender : two)
+            cache += engine::Session(model_, contender.options).telemetry().cache_bytes;
+        QVERIFY(needed >= cache);
+        QVERIFY(needed < 20 * cache);
+        QVERIFY(memory_left(*model_) > 0);
+        require_memory(needed, needed, 2);
+        QCOMPARE(code_of([&] { require_memory(needed, needed - 1, 2); }), std::string("PAL-MEM-02"));
+    }
+
+    void what_cannot_be_compared_is_refused()
+    {
+        const Contender one{"treekv", options_of("treekv", 128)};
+        QCOMPARE(code_of([&] { compare(model_, wish_of({one}), {}); }), std::string("PAL-OPTION-03"));
+        QCOMPARE(code_of([&] {
+                     compare(model_, wish_of({one, one, one, one, one}), {});
+                 }),
+                 std::string("PAL-OPTION-03"));
+        QCOMPARE(code_of([&] { compare(model_, wish_of({one, one}, 0), {}); }), std::string("PAL-OPTION-03"));
+        const Contender wrong{"treekv:leap=1", options_of("treekv:leap=1", 128)};
+        QCOMPARE(code_of([&] { compare(model_, wish_of({one, wrong}), {}); }), std::string("PAL-POLICY-02"));
+        const Contender large{"treekv", options_of("treekv", 1 << 20)};
+        QCOMPARE(code_of([&] { compare(model_, wish_of({one, large}), {}); }), std::string("PAL-BUDGET-01"));
+    }
+
+    void all_of_it_is_exported()
+    {
+        const auto state = compare(
+            model_, wish_of({{"treekv", options_of("treekv", 128)}, {"h2o", options_of("h2o", 64)}}, 480), {});
+        QTemporaryDir folder;
+        const QString path = folder.filePath(QStringLiteral("comparison.json"));
+        write_comparison(*state, path);
+        QFile file(path);
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const auto read = nlohmann::ordered_json::parse(file.readAll().toStdString());
+        QCOMPARE(read.at("schema").get<std::string>(), std::string("palimpsest.comparison/1"));
+        QCOMPARE(read.at("state").get<std::string>(), std::string("finished"));
+        for (size_t i = 0; i < 2; ++i) {
+            const auto& result = read.at("results")[i];
+            QCOMPARE(result.at("perplexity").get<double>(), state->results[i].loss.perplexity());
+            QCOMPARE(result.at("policy").at("name").get<std::string>(), state->results[i].spec);
+            QCOMPARE(result.at("steps").size(), state->results[i].steps.entries().size());
+            const auto& head = result.at("heads").back();
+            const engine::RetentionMap& map = *state->results[i].kept;
+            QVERIFY(head.at("tokens").get<std::vector<uint32_t>>() == map.of(map.layers - 1, map.kv_heads - 1));
+        }
+        QCOMPARE(read.at("overlaps")[0].at("overlap").get<double>(), state->overlaps[0][1]);
+        QCOMPARE(code_of([&] { write_comparison(*state, folder.filePath(QStringLiteral("no/such/folder"))); }),
+                 std::string("PAL-DISK-01"));
+    }
+
+    void the_exchange_tells_once_until_it_is_asked()
+    {
+        CompareExchange exchange;
+        int told = 0;
+        connect(&exchange, &CompareExchange::changed, &exchange, [&] { ++told; });
+        const auto last = std::make_shared<const CompareState>();
+        std::thread([&] {
+            for (int i = 0; i < 100; ++i)
+                exchange.put(std::make_shared<const CompareState>());
+            exchange.put(last);
+        }).join();
+        QCoreApplication::processEvents();
+        QCOMPARE(told, 1);
+        QCOMPARE(exchange.take(), last);
+        exchange.put(last);
+        QCoreApplication::processEvents();
+        QCOMPARE(told, 2);
+    }
+};
+
+QTEST_MAIN(CompareRunTest)
+#include "compare_run_test.moc"

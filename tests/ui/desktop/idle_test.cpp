@@ -1,0 +1,133 @@
+// How soon the window is there, and that it costs nothing while nothing happens.
+#include <sys/resource.h>
+#include <time.h>
+
+#include <QAbstractEventDispatcher>
+#include <QEventLoop>
+#include <QTimer>
+
+#include "tests/ui/desktop/program.h"
+
+namespace palimpsest::tests {
+
+using namespace palimpsest::ui;
+
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool is_sanitized = true;
+#else
+constexpr bool is_sanitized = false;
+#endif
+
+double seconds(const timeval& time)
+{
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+}
+
+// All threads.
+double processor_seconds()
+{
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// That this thread has computed: from the start of the process, where it is the first.
+double thread_seconds()
+{
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
+}
+
+void turn_for(int milliseconds)
+{
+    QEventLoop loop;
+    QTimer::singleShot(milliseconds, &loop, &QEventLoop::quit);
+    loop.exec();
+}
+
+// Timers that fire again and again, but for the caret of a field that has the focus.
+QStringList repeating_timers()
+{
+    QStringList found;
+    const auto* dispatcher = QAbstractEventDispatcher::instance();
+    QObjectList all = {qApp};
+    for (QWidget* window : QApplication::topLevelWidgets())
+        all << window;
+    for (qsizetype i = 0; i < all.size(); ++i) {
+        QObject* const object = all[i];
+        all << object->children();
+        const auto* timer = qobject_cast<const QTimer*>(object);
+        if (object->inherits("QWidgetTextControl") || object->inherits("QWidgetLineControl")) continue;
+        if (timer && (!timer->isActive() || timer->isSingleShot())) continue;
+        for (const auto& active : dispatcher->registeredTimers(object))
+            found << QStringLiteral("%1 “%2” in %3, every %4 ms")
+                         .arg(QLatin1String(object->metaObject()->className()), object->objectName(),
+                              QLatin1String(object->parent() ? object->parent()->metaObject()->className() : ""))
+                         .arg(active.interval);
+    }
+    return found;
+}
+
+QElapsedTimer since_start;
+
+} // namespace
+
+class IdleTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void the_window_is_there_at_once();
+    void nothing_is_computed_while_nothing_happens();
+
+private:
+    QTemporaryDir folder_;
+};
+
+// The first, so that the process is new: all of Qt's own start is in it.
+void IdleTest::the_window_is_there_at_once()
+{
+    Program program(folder_.path());
+    QSignalSpy painted(&program.window(), &MainWindow::first_painted);
+    QVERIFY(painted.wait(30000));
+    const double computed = thread_seconds();
+    qInfo("first paint after %lld ms, %.0f ms of them computing", static_cast<long long>(since_start.elapsed()),
+          computed * 1000);
+    QVERIFY(!program.engine().model());
+    if (!is_sanitized) QVERIFY2(computed < 1, qPrintable(QString::number(computed)));
+}
+
+void IdleTest::nothing_is_computed_while_nothing_happens()
+{
+    const QString sample = part_of_sample(folder_, 8000);
+    Program program(folder_.path(), sample);
+    program.store().set_tour_taken();
+    program.bench().begin({});
+    program.window().open_paths({sample});
+    QVERIFY(program.settle());
+    QVERIFY(program.facts());
+    for (const Tab tab : {Tab::Chat, Tab::Document, Tab::Compare}) {
+        program.window().show_tab(tab);
+        turn_for(1500); // what is told after the end, layouts, a flash
+        QCOMPARE(repeating_timers().join(u'\n'), QString());
+        const double before = processor_seconds();
+        turn_for(3000);
+        const double used = (processor_seconds() - before) / 3;
+        qInfo("tab %d: %.3f %% of a processor", static_cast<int>(tab), used * 100);
+        if (!is_sanitized) QVERIFY2(used < 0.005, qPrintable(QString::number(used)));
+    }
+}
+
+} // namespace palimpsest::tests
+
+int main(int argc, char** argv)
+{
+    palimpsest::tests::since_start.start();
+    QApplication application(argc, argv);
+    QTEST_SET_MAIN_SOURCE_PATH
+    palimpsest::tests::IdleTest test;
+    return QTest::qExec(&test, argc, argv);
+}
+
+#include "idle_test.moc"

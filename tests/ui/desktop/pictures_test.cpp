@@ -1,0 +1,281 @@
+// Every view of the window, light and dark, as it looks: with PALIMPSEST_PICTURES=FOLDER the pictures are kept
+// there (docs/pictures is made so, see docs/update.py). Without it the views are drawn all the same, and held to
+// what can be told without eyes: nothing that is shown is clipped by its own size, and dark is dark.
+#include <QAbstractButton>
+#include <QComboBox>
+#include <QDialog>
+#include <QLabel>
+#include <QLineEdit>
+#include <QTabBar>
+#include <QToolButton>
+
+#include "tests/ui/desktop/program.h"
+#include "tests/ui/support/looks.h"
+#include "ui/base/theme.h"
+#include "ui/compare/compare_view.h"
+#include "ui/map/view.h"
+#include "ui/window/start.h"
+#include "ui/window/tour.h"
+
+namespace palimpsest::tests {
+
+using namespace palimpsest::ui;
+
+class PicturesTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void initTestCase();
+    void first_start();
+    void reading();
+    void chat();
+    void document();
+    void sources_of_an_answer();
+    void map_by_heads();
+    void policy();
+    void comparison();
+    void search();
+    void command_palette();
+    void settings();
+    void about();
+    void cleanupTestCase();
+
+private:
+    void keep(const QString& name, QWidget* widget = nullptr);
+    void ask(const QString& question);
+    QDialog* dialog() const;
+
+    QTemporaryDir folder_;
+    QString sample_;
+    std::unique_ptr<Program> program_;
+};
+
+namespace {
+
+// Texts that their widgets have no room for.
+QStringList clipped(const QWidget& root)
+{
+    QStringList found;
+    const auto note = [&](const QWidget* widget, const QString& text) {
+        found << QStringLiteral("%1: %2").arg(QLatin1String(widget->metaObject()->className()), text);
+    };
+    const auto shows_text = [](const QAbstractButton& button) {
+        const auto* tool = qobject_cast<const QToolButton*>(&button);
+        const bool is_symbol = tool && tool->toolButtonStyle() == Qt::ToolButtonIconOnly && !tool->icon().isNull();
+        return button.isVisible() && !button.text().isEmpty() && !is_symbol;
+    };
+    for (const auto* button : root.findChildren<QAbstractButton*>())
+        if (shows_text(*button) && button->width() + 1 < button->minimumSizeHint().width())
+            note(button, button->text());
+    for (const auto* label : root.findChildren<QLabel*>()) {
+        if (!label->isVisible() || label->text().isEmpty() || label->hasScaledContents()) continue;
+        const bool fits = label->wordWrap() ? label->height() + 1 >= label->heightForWidth(label->width())
+                                            : label->width() + 1 >= label->minimumSizeHint().width();
+        if (!fits) note(label, label->text());
+    }
+    return found;
+}
+
+double brightness(const QImage& image)
+{
+    const QImage small = image.scaled(64, 64, Qt::IgnoreAspectRatio, Qt::SmoothTransformation);
+    double sum = 0;
+    for (int y = 0; y < small.height(); ++y)
+        for (int x = 0; x < small.width(); ++x)
+            sum += qGray(small.pixel(x, y));
+    return sum / (64 * 64);
+}
+
+} // namespace
+
+void PicturesTest::initTestCase()
+{
+    sample_ = QStringLiteral(PALIMPSEST_SOURCE_DIR "/resources/samples/ashford-light.md");
+    if (qEnvironmentVariableIsEmpty("PALIMPSEST_PICTURES")) sample_ = part_of_sample(folder_, 16000);
+    QApplication::setPalette(ui::test::light_palette());
+    Preferences english;
+    english.language = QStringLiteral("en");
+    translate(*qApp, english);
+    program_ = std::make_unique<Program>(folder_.path(), sample_);
+    const double scale = program_->window().devicePixelRatioF();
+    if (scale > 1) program_->window().resize(1280, 720);
+    Preferences preferences = program_->window().preferences();
+    preferences.max_tokens = 60;
+    preferences.sampling.temperature = 0;
+    program_->window().change_preferences(preferences);
+    program_->bench().begin({});
+    QVERIFY(program_->settle());
+}
+
+void PicturesTest::cleanupTestCase()
+{
+    program_.reset();
+}
+
+void PicturesTest::keep(const QString& name, QWidget* widget)
+{
+    QWidget& shown = widget ? *widget : program_->window();
+    const QString folder = qEnvironmentVariable("PALIMPSEST_PICTURES");
+    double lightness[2] = {};
+    for (const bool dark : {false, true}) {
+        QApplication::setPalette(dark ? ui::test::dark_palette() : ui::test::light_palette());
+        QTest::qWait(250); // views lay out and repaint at their own pace
+        const QImage image = shown.grab().toImage();
+        lightness[dark ? 1 : 0] = brightness(image);
+        if (folder.isEmpty()) continue;
+        QDir().mkpath(folder);
+        const QString scale = image.devicePixelRatioF() > 1 ? QStringLiteral("-2x") : QString();
+        QVERIFY(image.save(QStringLiteral("%1/%2-%3%4.png").arg(folder, name, dark ? "dark" : "light", scale),
+                           "PNG", 0));
+    }
+    QVERIFY2(lightness[0] > lightness[1] + 40, qPrintable(name));
+    QCOMPARE(clipped(shown), QStringList());
+    QApplication::setPalette(ui::test::light_palette());
+}
+
+void PicturesTest::ask(const QString& question)
+{
+    program_->say(question);
+    QVERIFY(program_->settle());
+    QCOMPARE(program_->failures(), QStringList());
+}
+
+// Modal to the window, and shown without blocking the loop.
+QDialog* PicturesTest::dialog() const
+{
+    QDialog* found = nullptr;
+    const auto look = [&] {
+        for (QDialog* dialog : program_->window().findChildren<QDialog*>())
+            if (dialog->isVisible()) found = dialog;
+        return found != nullptr;
+    };
+    return QTest::qWaitFor(look, 5000) ? found : nullptr;
+}
+
+void PicturesTest::first_start()
+{
+    QVERIFY(program_->window().tour());
+    keep(QStringLiteral("first-start"));
+    program_->window().tour()->leave();
+}
+
+void PicturesTest::reading()
+{
+    program_->window().open_paths({sample_});
+    const auto is_under_way = [&] {
+        const auto frame = program_->bench().frame();
+        return frame->share.value_or(0) > 0.3 || (program_->facts() && frame->activity == Activity::Idle);
+    };
+    QVERIFY(QTest::qWaitFor(is_under_way, 120000));
+    program_->say(QStringLiteral("Who kept the light first?"));
+    keep(QStringLiteral("reading"));
+    QVERIFY(program_->settle());
+}
+
+void PicturesTest::chat()
+{
+    ask(QStringLiteral("What was in the seventeenth volume?"));
+    keep(QStringLiteral("chat"));
+}
+
+void PicturesTest::document()
+{
+    program_->window().show_tab(Tab::Document);
+    DocumentView* text = program_->areas().document()->view();
+    text->jump_to(program_->facts()->documents[0].range.last - 500);
+    QVERIFY(QTest::qWaitFor([&] { return text->is_complete(); }, 20000));
+    keep(QStringLiteral("document"));
+}
+
+void PicturesTest::sources_of_an_answer()
+{
+    program_->window().show_tab(Tab::Chat);
+    ChatView* chat = program_->areas().chat()->view();
+    chat->perform(chat->turn_count() - 1, TurnAction::ShowSources);
+    DocumentView* text = program_->areas().document()->view();
+    QVERIFY(QTest::qWaitFor([&] { return text->is_complete(); }, 20000));
+    QTest::qWait(1500); // the flash is over
+    keep(QStringLiteral("sources"));
+}
+
+void PicturesTest::map_by_heads()
+{
+    RetentionView* map = program_->areas().map();
+    QWidget* dock = map->parentWidget();
+    dock->setProperty("floating", true);
+    dock->resize(1000, 560);
+    map->expand_all();
+    QTest::qWait(100);
+    keep(QStringLiteral("map"), dock);
+    map->collapse_all();
+    dock->setProperty("floating", false);
+}
+
+void PicturesTest::policy()
+{
+    program_->window().show_tab(Tab::Chat);
+    program_->window().focus_policy();
+    QTest::qWait(50);
+    keep(QStringLiteral("policy"));
+}
+
+void PicturesTest::comparison()
+{
+    program_->window().show_tab(Tab::Compare);
+    CompareView* compare = program_->areas().compare();
+    compare->set_choices({{QStringLiteral("treekv"), QStringLiteral("512")},
+                          {QStringLiteral("lacache"), QStringLiteral("512")},
+                          {QStringLiteral("streaming"), QStringLiteral("512")}});
+    compare->start();
+    QVERIFY(QTest::qWaitFor([&] { return !compare->is_running() && compare->state() != nullptr; }, 300000));
+    QVERIFY(program_->settle());
+    QCOMPARE(program_->failures(), QStringList());
+    QVERIFY(compare->state()->phase == CompareState::Phase::Finished);
+    keep(QStringLiteral("compare"));
+}
+
+void PicturesTest::search()
+{
+    program_->window().show_tab(Tab::Chat);
+    program_->trigger(ActionId::SearchLibrary);
+    auto* field = program_->window().library().findChild<QLineEdit*>();
+    QVERIFY(field);
+    QTest::keyClicks(field, QStringLiteral("keeper"));
+    QTest::qWait(1500);
+    keep(QStringLiteral("search"));
+    field->clear();
+}
+
+void PicturesTest::command_palette()
+{
+    program_->trigger(ActionId::CommandPalette);
+    QDialog* palette = dialog();
+    QVERIFY(palette);
+    auto* field = palette->findChild<QLineEdit*>();
+    QVERIFY(field);
+    QTest::keyClicks(field, QStringLiteral("ex"));
+    keep(QStringLiteral("command-palette"), palette);
+    palette->close();
+}
+
+void PicturesTest::settings()
+{
+    program_->trigger(ActionId::ShowSettings);
+    QDialog* settings = dialog();
+    QVERIFY(settings);
+    keep(QStringLiteral("settings"), settings);
+    settings->close();
+}
+
+void PicturesTest::about()
+{
+    program_->trigger(ActionId::Privacy);
+    QDialog* about = dialog();
+    QVERIFY(about);
+    keep(QStringLiteral("privacy"), about);
+    about->close();
+}
+
+} // namespace palimpsest::tests
+
+QTEST_MAIN(palimpsest::tests::PicturesTest)
+#include "pictures_test.moc"

@@ -1,0 +1,364 @@
+// The whole window stays smooth: what a user does while the event loop is watched, at the sizes that are promised.
+#include <QClipboard>
+#include <QLineEdit>
+#include <QMimeData>
+#include <QScrollBar>
+#include <QTreeView>
+#include <QWheelEvent>
+#include <fstream>
+
+#include "storage/database.h"
+#include "storage/library.h"
+#include "tests/ui/desktop/loop_watch.h"
+#include "tests/ui/desktop/program.h"
+#include "tests/ui/document/synthetic_text.h"
+#include "tests/ui/map/synthetic_map.h"
+#include "tests/ui/support/looks.h"
+
+namespace palimpsest::tests {
+
+using namespace palimpsest::ui;
+
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr double longest_gap_ms = 150;
+constexpr double longest_frame_ms = 48; // median
+#else
+constexpr double longest_gap_ms = 50;
+constexpr double longest_frame_ms = 16;
+#endif
+
+uint64_t resident_bytes()
+{
+    std::ifstream statm("/proc/self/statm");
+    uint64_t all = 0, resident = 0;
+    statm >> all >> resident;
+    return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+void turn_wheel(QWidget& over, QPoint steps, Qt::KeyboardModifiers held = Qt::NoModifier)
+{
+    const QPointF at(over.rect().center());
+    QWheelEvent wheel(at, over.mapToGlobal(at), {}, steps * 120, Qt::NoButton, held, Qt::NoScrollPhase, false);
+    QApplication::sendEvent(&over, &wheel);
+}
+
+// A database with the named number of documents, each read by as many sessions.
+void fill_library(const QString& file, int documents, int sessions)
+{
+    storage::Database db(file.toStdString(), storage::Database::Access::Write);
+    db.statement("PRAGMA synchronous = OFF").exec();
+    storage::Conversations conversations(db);
+    for (int i = 0; i < documents; ++i) {
+        const std::string title = "Chronicle " + std::to_string(i);
+        storage::Import import(db, title, "/books/" + title, "tokenizer");
+        import.add_text("The keeper lit the lamp.");
+        import.add_tokens(std::vector<engine::EncodedToken>{{.id = 1, .end = 24 }});
+        const int64_t document = import.finish({.title = title, .source_bytes = 24, .source_hash = i});
+        for (int j = 0; j < sessions; ++j) {
+            const int64_t session = conversations.create({.name = title + ", chat " + std::to_string(j),
+                                                          .model = "m",
+                                                          .model_name = "small",
+                                                          .options = "{}"});
+            conversations.append(session, {.tokens = 1, .document = document});
+        }
+    }
+}
+
+// A session with so many turns in the database, and what the engine would tell of it.
+std::shared_ptr<const SessionFacts> long_chat(const QString& file, int turns)
+{
+    storage::Database db(file.toStdString(), storage::Database::Access::Write);
+    storage::Conversations conversations(db);
+    auto facts = std::make_shared<SessionFacts>();
+    facts->name = QStringLiteral("A long chat");
+    facts->id = conversations.create({.name = "A long chat", .model = "m", .model_name = "small", .options = "{}"});
+    facts->layers = 6;
+    facts->kv_heads = 4;
+    facts->policy = QStringLiteral("treekv");
+    facts->options.budget = 512;
+    facts->options.chunk = 256;
+    db.transaction([&] {
+        std::optional<int64_t> parent;
+        for (int i = 0; i < turns; ++i) {
+            const bool asks = i % 2 == 0;
+            const std::string text = asks ? "Who kept the light in year " + std::to_string(i) + "?"
+                                          : "In year " + std::to_string(i) +
+                                                " it was **the keeper**:\n\n1. at dusk,\n2. at dawn, with `oil`.\n";
+            const storage::Role role = asks ? storage::Role::User : storage::Role::Assistant;
+            parent = conversations.add_message(facts->id,
+                                               {.parent = parent, .role = role, .text = text, .ids = {1, 2, 3, 4}});
+            conversations.append(facts->id, {.tokens = 4, .message = parent});
+            const auto first = static_cast<uint64_t>(i) * 4;
+            facts->turns.push_back({.message = *parent,
+                                    .role = role,
+                                    .text = QString::fromStdString(text),
+                                    .range = {first, first + 4},
+                                    .earlier = {},
+                                    .provenance = {}});
+        }
+    });
+    return facts;
+}
+
+} // namespace
+
+class SmoothnessTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void init();
+    void cleanup();
+    void pasting_half_a_million_tokens();
+    void reading_and_answering_with_map_and_document_open();
+    void ten_million_tokens_of_a_large_model();
+    void a_chat_of_ten_thousand_turns();
+    void a_library_of_two_thousand_sessions();
+    void tabs_sizes_and_colours();
+
+private:
+    static void check(const Gap& gap)
+    {
+        QVERIFY2(gap.cpu_ms <= longest_gap_ms, qPrintable(gap.text(QStringLiteral("Too long"))));
+    }
+    static WatchedApplication& loop() { return WatchedApplication::instance(); }
+    void make_program(const QString& sample = {});
+    bool reads_some_chunks(int chunks);
+
+    std::unique_ptr<QTemporaryDir> folder_;
+    std::unique_ptr<Program> program_;
+};
+
+void SmoothnessTest::init()
+{
+    folder_ = std::make_unique<QTemporaryDir>();
+}
+
+void SmoothnessTest::cleanup()
+{
+    loop().time_no_paints();
+    program_.reset();
+    QApplication::setPalette(test::light_palette());
+}
+
+// As it starts with the settings that it has at first.
+void SmoothnessTest::make_program(const QString& sample)
+{
+    program_ = std::make_unique<Program>(folder_->path(), sample);
+    program_->store().set_tour_taken();
+    QVERIFY(QTest::qWaitForWindowExposed(&program_->window()));
+}
+
+bool SmoothnessTest::reads_some_chunks(int chunks)
+{
+    const auto frame = program_->bench().frame();
+    return frame->activity == Activity::Reading &&
+           frame->telemetry.tokens_seen >
+               static_cast<uint64_t>(chunks * program_->window().preferences().new_session().chunk);
+}
+
+void SmoothnessTest::pasting_half_a_million_tokens()
+{
+    make_program();
+    program_->bench().begin({});
+    QVERIFY(program_->settle());
+    QString text;
+    for (int i = 0; text.size() < 2'500'000; ++i)
+        text += QStringLiteral("In year %1 the keeper lit the lamp at dusk and wrote down the wind.\n").arg(i);
+    QGuiApplication::clipboard()->setText(text);
+    QWidget* field = program_->areas().chat()->composer()->field();
+    field->setFocus();
+    check(loop().watch(
+        QStringLiteral("pasting %1 bytes until 4 chunks are read").arg(text.size()),
+        [&] { QTest::keyClick(field, Qt::Key_V, Qt::ControlModifier); }, 120000,
+        [&] { return reads_some_chunks(4); }));
+    QVERIFY(reads_some_chunks(4));
+    QVERIFY(program_->facts()); // which tells of a document once it is taken in
+    QCOMPARE(program_->facts()->documents.size(), size_t{1});
+    QVERIFY2(program_->facts()->tokens_in_input >= 500'000,
+             qPrintable(QString::number(program_->facts()->tokens_in_input)));
+    check(loop().watch(
+        QStringLiteral("stopping it"), [&] { program_->engine().stop(); }, 60000,
+        [&] { return program_->engine().is_idle(); }));
+}
+
+void SmoothnessTest::reading_and_answering_with_map_and_document_open()
+{
+    make_program(QStringLiteral(PALIMPSEST_SOURCE_DIR "/resources/samples/ashford-light.md"));
+    program_->bench().begin({});
+    QVERIFY(program_->settle());
+    program_->window().show_tab(Tab::Document);
+    DocumentView* text = program_->areas().document()->view();
+    check(loop().watch(
+        QStringLiteral("opening the sample, until it is read and its text is there"),
+        [&] { program_->window().open_paths({program_->window().places().sample}); }, 120000,
+        [&] { return reads_some_chunks(2) && text->is_complete() && !text->visible_text().isEmpty(); }));
+    RetentionView* map = program_->areas().map();
+    loop().time_paints_of(map->viewport(), [=] { return map->frames_painted(); });
+    check(loop().repeat(QStringLiteral("scrolling the document while it is read"), 300, [&](int i) {
+        turn_wheel(*text->viewport(), {0, i % 100 < 60 ? -1 : 1});
+    }));
+    check(loop().repeat(QStringLiteral("zooming the map while it is read"), 120, [&](int i) {
+        turn_wheel(*map->viewport(), {0, i % 60 < 30 ? 1 : -1});
+    }));
+    QVERIFY2(median_of(loop().paints()) <= longest_frame_ms,
+             qPrintable(QString::number(median_of(loop().paints()))));
+    QVERIFY(!text->visible_text().isEmpty());
+    program_->engine().stop(); // one that is not read to its end is not asked about
+    program_->window().open_paths({part_of_sample(*folder_, 8000)});
+    QVERIFY(program_->settle());
+    program_->window().show_tab(Tab::Chat);
+    check(loop().watch(
+        QStringLiteral("asking, until the answer is there"),
+        [&] { program_->say(QStringLiteral("Who kept the light after the storm?")); }, 120000,
+        [&] { return program_->areas().chat()->view()->turn_count() == 2 && program_->engine().is_idle(); }));
+    QCOMPARE(program_->failures().join(u'\n'), QString());
+}
+
+void SmoothnessTest::ten_million_tokens_of_a_large_model()
+{
+    make_program();
+    const auto map =
+        synthetic_map({.layers = 32, .kv_heads = 8, .tokens = 10'000'000, .kept = 4096, .ragged = false});
+    const SyntheticText text;
+    DocumentPage* page = program_->areas().document();
+    RetentionView* view = program_->areas().map();
+    program_->window().show_tab(Tab::Document);
+    check(loop().watch(
+        QStringLiteral("opening 10,000,000 tokens"),
+        [&] {
+            page->set_source(text.source());
+            page->set_kept(map);
+            view->set_map(map);
+        },
+        10000, [&] { return page->view()->is_complete() && view->frames_painted() > 0; }));
+    const uint64_t before = resident_bytes();
+    check(loop().repeat(QStringLiteral("turning the wheel over the document"), 200, [&](int) {
+        turn_wheel(*page->view()->viewport(), {0, -3});
+    }));
+    QScrollBar* bar = page->view()->verticalScrollBar();
+    check(loop().repeat(QStringLiteral("dragging its scroll bar"), 200, [&](int i) {
+        bar->setSliderPosition(static_cast<int>(static_cast<int64_t>(bar->maximum()) * (i * 37 % 200) / 200));
+    }));
+    check(loop().repeat(QStringLiteral("paging through it"), 100,
+                        [&](int) { QTest::keyClick(page->view(), Qt::Key_PageDown); }));
+    loop().time_paints_of(view->viewport(), [=] { return view->frames_painted(); });
+    check(loop().watch(
+        QStringLiteral("expanding all layers"), [&] { view->expand_all(); }, 500));
+    check(loop().repeat(QStringLiteral("zooming the map"), 240, [&](int i) {
+        turn_wheel(*view->viewport(), {0, i % 80 < 50 ? 1 : -1});
+    }));
+    const QPoint middle = view->viewport()->rect().center();
+    QTest::mousePress(view->viewport(), Qt::LeftButton, {}, middle);
+    check(loop().repeat(QStringLiteral("dragging the map"), 200, [&](int i) {
+        QTest::mouseMove(view->viewport(), middle + QPoint(i % 80 < 40 ? i % 40 : 40 - i % 40, i % 7));
+    }));
+    QTest::mouseRelease(view->viewport(), Qt::LeftButton, {}, middle);
+    check(loop().repeat(QStringLiteral("moving over the map"), 200,
+                        [&](int i) { QTest::mouseMove(view->viewport(), QPoint(20 + i % 150, 20 + i % 90)); }));
+    check(loop().watch(
+        QStringLiteral("collapsing all layers"), [&] { view->collapse_all(); }, 500));
+    qInfo("%zu map frames, median %.2f ms", loop().paints().size(), median_of(loop().paints()));
+    QVERIFY(loop().paints().size() > 100);
+    QVERIFY2(median_of(loop().paints()) <= longest_frame_ms,
+             qPrintable(QString::number(median_of(loop().paints()))));
+    const auto grown = static_cast<int64_t>(resident_bytes()) - static_cast<int64_t>(before);
+    qInfo("scrolling and zooming took %lld KiB more", static_cast<long long>(grown / 1024));
+    constexpr int64_t most = int64_t{96} << 20; // pages of text that are kept, pictures of the pixels
+    QVERIFY2(grown < most, qPrintable(QString::number(grown)));
+}
+
+void SmoothnessTest::a_chat_of_ten_thousand_turns()
+{
+    const auto facts = long_chat(folder_->filePath(QStringLiteral("palimpsest.db")), 10'000);
+    make_program();
+    ChatView* chat = program_->areas().chat()->view();
+    check(loop().watch(
+        QStringLiteral("opening 10,000 turns"), [&] { Q_EMIT program_->engine().session_changed(facts); }, 2000));
+    QCOMPARE(chat->turn_count(), 10'000);
+    auto more = std::make_shared<SessionFacts>(*facts);
+    more->turns.push_back(facts->turns[0]);
+    more->turns.push_back(facts->turns[1]);
+    check(loop().watch(
+        QStringLiteral("being told of two more turns"), [&] { Q_EMIT program_->engine().session_changed(more); },
+        1000));
+    QScrollBar* bar = chat->verticalScrollBar();
+    check(loop().repeat(QStringLiteral("scrolling through them"), 200, [&](int i) {
+        bar->setSliderPosition(static_cast<int>(int64_t{bar->maximum()} * i / 200));
+    }));
+    check(loop().watch(
+        QStringLiteral("to their text"), [&] { program_->window().show_tab(Tab::Document); }, 1000));
+    check(loop().watch(
+        QStringLiteral("another width"), [&] { program_->window().resize(1000, 700); }, 1000));
+    program_->window().show_tab(Tab::Chat);
+    check(loop().watch(
+        QStringLiteral("dark colours"), [] { QApplication::setPalette(test::dark_palette()); }, 1000));
+    QCOMPARE(program_->failures().join(u'\n'), QString());
+}
+
+void SmoothnessTest::a_library_of_two_thousand_sessions()
+{
+    fill_library(folder_->filePath(QStringLiteral("palimpsest.db")), 200, 10);
+    make_program();
+    LibraryView& library = program_->window().library();
+    check(loop().watch(
+        QStringLiteral("the library is shown"), [&] { library.refresh(); }, 20000,
+        [&] { return library.model().all_sessions().size() == 2000; }));
+    QCOMPARE(library.model().all_sessions().size(), 2000);
+    check(loop().watch(
+        QStringLiteral("read again as it was"), [&] { library.refresh(); }, 1500));
+    auto* tree = library.findChild<QTreeView*>();
+    QVERIFY(tree);
+    check(loop().repeat(QStringLiteral("scrolling it"), 100, [&](int) { turn_wheel(*tree->viewport(), {0, -3}); }));
+    check(loop().watch(
+        QStringLiteral("choosing the last"), [&] { library.choose(QStringLiteral("Chronicle 199, chat 9")); },
+        500));
+    auto* search = library.findChild<QLineEdit*>();
+    QVERIFY(search);
+    search->setFocus();
+    check(loop().repeat(QStringLiteral("typing a search"), 9,
+                        [&](int i) { QTest::keyClick(search, "chronicle"[i]); }));
+    check(loop().watch(
+        QStringLiteral("the search"), [] {}, 1500));
+    check(loop().watch(
+        QStringLiteral("leaving it"), [&] { search->clear(); }, 1000));
+    check(loop().repeat(QStringLiteral("the keys of the tree"), 100,
+                        [&](int) { QTest::keyClick(tree, Qt::Key_Down); }));
+}
+
+void SmoothnessTest::tabs_sizes_and_colours()
+{
+    make_program();
+    const auto map = synthetic_map({.layers = 32, .kv_heads = 8, .tokens = 1'000'000, .kept = 2048});
+    program_->areas().document()->set_source(SyntheticText{.tokens = 1'000'000}.source());
+    program_->areas().document()->set_kept(map);
+    program_->areas().map()->set_map(map);
+    QTest::qWait(300);
+    check(loop().repeat(QStringLiteral("switching tabs"), 60, [&](int i) {
+        if (i % 6 == 0) program_->window().show_tab(static_cast<Tab>(i / 6 % 3));
+    }));
+    program_->window().show_tab(Tab::Document);
+    check(loop().repeat(QStringLiteral("resizing the window"), 120, [&](int i) {
+        const int more = i < 60 ? i : 120 - i;
+        program_->window().resize(1100 + 8 * more, 700 + 4 * more);
+    }));
+    for (const bool dark : {true, false})
+        check(loop().watch(
+            dark ? QStringLiteral("dark colours") : QStringLiteral("light colours"),
+            [&] { QApplication::setPalette(dark ? test::dark_palette() : test::light_palette()); }, 500));
+    check(loop().watch(
+        QStringLiteral("larger text"), [&] { program_->trigger(ActionId::LargerText); }, 500));
+    program_->trigger(ActionId::NormalText);
+}
+
+} // namespace palimpsest::tests
+
+int main(int argc, char** argv)
+{
+    palimpsest::tests::WatchedApplication application(argc, argv);
+    QTEST_SET_MAIN_SOURCE_PATH
+    palimpsest::tests::SmoothnessTest test;
+    return QTest::qExec(&test, argc, argv);
+}
+
+#include "smoothness_test.moc"

@@ -1,0 +1,88 @@
+// A stream of any length that is made up as it is read: nothing of it is stored.
+#pragma once
+
+#include <memory>
+
+#include "ui/document/page_readers.h"
+#include "ui/document/text_source.h"
+
+namespace palimpsest::tests {
+
+// Prose: a line of about a dozen words, now and then a paragraph of thousands without a line end, chapters every
+// 50,000 tokens, and some tokens that are single bytes of longer characters.
+struct SyntheticText {
+    uint64_t tokens = 10'000'000;
+
+    static uint64_t mixed(uint64_t x)
+    {
+        x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
+        x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
+        return x ^ (x >> 31);
+    }
+    // The token at `at` of a document that begins at 1.
+    std::string text(uint64_t at) const
+    {
+        static constexpr const char* parts[] = {"an", "river", "light", "to",   "keeper", "storm",
+                                                "of", "chron", "icle",  "harb", "our",    "salt"};
+        const uint64_t within = at % 50'000;
+        if (within == 1) return "Chapter";
+        if (within == 2) return " " + std::to_string(at / 50'000) + "\n\n";
+        if (within >= 30'000 && within < 30'003)
+            return std::string(1, "\xE2\x82\xAC"[within - 30'000]); // a euro sign
+        const bool endless = within >= 20'000 && within < 29'000;
+        if (!endless && mixed(at) % 13 == 0) return ".\n";
+        const uint64_t word = mixed(at * 7 + 1);
+        return (word % 3 == 0 ? "" : " ") + std::string(parts[word / 3 % 12]);
+    }
+    ui::TextOutline outline() const
+    {
+        ui::TextOutline outline{.tokens = tokens, .parts = {}, .headings = {}};
+        outline.parts = {{.range = {0, 1}},
+                         {.range = {1, tokens}, .kind = ui::PartKind::Document, .id = 1, .title = "Made up"}};
+        for (uint64_t at = 1; at < tokens; at += 50'000)
+            outline.headings.push_back({QStringLiteral("Chapter %1").arg(at / 50'000), at});
+        return outline;
+    }
+    std::shared_ptr<ui::TextSource> source() const;
+};
+
+class SyntheticPages : public ui::PageReader {
+public:
+    explicit SyntheticPages(SyntheticText text) : text_(text) {}
+    ui::TextPage read(uint64_t first, uint64_t count) override
+    {
+        ui::TextPage page{.first = first, .text = {}, .ends = {}};
+        for (uint64_t at = first; at < std::min(first + count, text_.tokens); ++at) {
+            if (at > 0) page.text += text_.text(at);
+            page.ends.push_back(static_cast<uint32_t>(page.text.size()));
+        }
+        return page;
+    }
+
+private:
+    SyntheticText text_;
+};
+
+inline std::shared_ptr<ui::TextSource> SyntheticText::source() const
+{
+    return std::make_shared<ui::TextSource>(outline(),
+                                            [text = *this] { return std::make_unique<SyntheticPages>(text); });
+}
+
+// One document of these tokens, without framing.
+inline std::shared_ptr<ui::TextSource> source_of(const std::vector<std::string>& tokens)
+{
+    ui::TextOutline outline{.tokens = tokens.size(), .parts = {}, .headings = {}};
+    outline.parts = {{.range = {0, tokens.size()}, .kind = ui::PartKind::Document, .id = 1, .title = "Words"}};
+    ui::PartText part;
+    for (const std::string& token : tokens) {
+        part.text += token;
+        part.ends.push_back(part.text.size());
+    }
+    auto texts = std::make_shared<ui::MemoryPages::Texts>();
+    texts->emplace(0, std::move(part));
+    return std::make_shared<ui::TextSource>(outline,
+                                            [=] { return std::make_unique<ui::MemoryPages>(outline, texts); });
+}
+
+} // namespace palimpsest::tests

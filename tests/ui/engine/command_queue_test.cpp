@@ -1,0 +1,105 @@
+// The queue of commands by itself.
+#include <QTest>
+#include <thread>
+
+#include "ui/engine/command_queue.h"
+
+namespace palimpsest::ui {
+
+class CommandQueueTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void commands_come_in_order();
+    void what_waits_can_be_taken_back();
+    void what_runs_is_asked_to_stop_and_what_waits_goes_on();
+    void all_can_be_cancelled();
+    void short_commands_cut_in();
+    void a_closed_queue_ends_once_it_is_empty();
+};
+
+namespace {
+
+Command nothing()
+{
+    return {.work = [](std::stop_token) {}};
+}
+
+} // namespace
+
+void CommandQueueTest::commands_come_in_order()
+{
+    CommandQueue queue;
+    QVERIFY(queue.is_idle());
+    const CommandId first = queue.push(nothing()), second = queue.push(nothing());
+    QVERIFY(first != second);
+    QCOMPARE(queue.waiting(), 2);
+    QCOMPARE(queue.next()->id, first);
+    queue.finish();
+    QVERIFY(!queue.is_idle());
+    QCOMPARE(queue.next()->id, second);
+    QVERIFY(!queue.is_idle());
+    queue.finish();
+    QVERIFY(queue.is_idle());
+}
+
+void CommandQueueTest::what_waits_can_be_taken_back()
+{
+    CommandQueue queue;
+    const CommandId first = queue.push(nothing()), second = queue.push(nothing());
+    QVERIFY(queue.cancel(first));
+    QVERIFY(!queue.cancel(first));
+    QCOMPARE(queue.next()->id, second);
+}
+
+void CommandQueueTest::what_runs_is_asked_to_stop_and_what_waits_goes_on()
+{
+    CommandQueue queue;
+    const CommandId first = queue.push(nothing());
+    queue.push(nothing());
+    const auto running = queue.next();
+    QVERIFY(!running->stop.stop_requested());
+    QVERIFY(!queue.cancel(first)); // it does not wait, it runs
+    QVERIFY(running->stop.stop_requested());
+    queue.finish();
+    queue.stop_running(); // nothing runs
+    QVERIFY(!queue.next()->stop.stop_requested());
+}
+
+void CommandQueueTest::all_can_be_cancelled()
+{
+    CommandQueue queue;
+    queue.push(nothing());
+    const auto running = queue.next();
+    const CommandId second = queue.push(nothing()), third = queue.push(nothing());
+    QCOMPARE(queue.cancel_all(), (std::vector<CommandId>{second, third}));
+    QVERIFY(running->stop.stop_requested());
+    queue.finish();
+    QVERIFY(queue.is_idle());
+}
+
+void CommandQueueTest::short_commands_cut_in()
+{
+    CommandQueue queue;
+    queue.push(nothing());
+    const auto running = queue.next();
+    queue.push(nothing());
+    const CommandId quick = queue.push({.work = [](std::stop_token) {}, .may_cut_in = true});
+    QCOMPARE(queue.take_one_that_cuts_in()->id, quick);
+    QVERIFY(!queue.take_one_that_cuts_in());
+    QCOMPARE(queue.waiting(), 1);
+}
+
+void CommandQueueTest::a_closed_queue_ends_once_it_is_empty()
+{
+    CommandQueue queue;
+    std::thread waits([&] { QVERIFY(!queue.next()); });
+    queue.close();
+    waits.join();
+    queue.push(nothing());
+    QVERIFY(!queue.next());
+}
+
+} // namespace palimpsest::ui
+
+QTEST_GUILESS_MAIN(palimpsest::ui::CommandQueueTest)
+#include "command_queue_test.moc"
