@@ -1,8 +1,10 @@
 # Warnings, sanitizers and the include directions of the house.
 
 find_program(CCACHE_PROGRAM ccache)
-if(CCACHE_PROGRAM)
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${CCACHE_PROGRAM})
+if(CCACHE_PROGRAM) # checkouts in different folders share what was compiled
+    set(PALIMPSEST_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
+                            ${CCACHE_PROGRAM})
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${PALIMPSEST_LAUNCHER})
 endif()
 
 add_library(palimpsest-flags INTERFACE)
