@@ -55,9 +55,10 @@ public:
     // Nothing runs or waits, and all of it is shown.
     bool settle(int milliseconds = 180000)
     {
-        const bool idle = QTest::qWaitFor([&] { return engine_.is_idle(); }, milliseconds);
-        QCoreApplication::processEvents(); // what it told last
-        return idle && QTest::qWaitFor([&] { return bench_.frame()->activity == ui::Activity::Idle; }, 5000);
+        const bool settled =
+            QTest::qWaitFor([&] { return engine_.is_idle() && bench_.frame() == engine_.frame(); }, milliseconds);
+        QCoreApplication::processEvents(); // what it told beside its frames
+        return settled;
     }
     void say(const QString& question)
     {
