@@ -225,9 +225,9 @@ void AccessibilityTest::open_program()
     QVERIFY(!sample.isEmpty());
     program_ = std::make_unique<Program>(folder_->path(), sample);
     Preferences preferences = program_->window().preferences();
-    preferences.budget = QStringLiteral("512");
-    preferences.chunk = 256;
-    preferences.max_tokens = 16;
+    preferences.budget = QString::number(sized(512));
+    preferences.chunk = sized(256);
+    preferences.max_tokens = sized(16);
     preferences.reduced_motion = true;
     program_->window().change_preferences(preferences);
     program_->window().activateWindow();

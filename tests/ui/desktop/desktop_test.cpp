@@ -42,9 +42,9 @@ void DesktopTest::init()
     program_ = std::make_unique<Program>(folder_->path(), sample_);
     program_->store().set_tour_taken();
     Preferences preferences = program_->window().preferences();
-    preferences.budget = QStringLiteral("512");
-    preferences.chunk = 256;
-    preferences.max_tokens = 24;
+    preferences.budget = QString::number(sized(512));
+    preferences.chunk = sized(256);
+    preferences.max_tokens = sized(24);
     program_->window().change_preferences(preferences);
     program_->bench().begin({});
 }
@@ -118,7 +118,7 @@ void DesktopTest::an_answer_is_stopped_given_again_and_branched()
     QCOMPARE(program_->facts()->turns[1].state, storage::MessageState::Stopped);
     const QString first = program_->facts()->turns[1].text;
 
-    preferences.max_tokens = 16;
+    preferences.max_tokens = sized(16);
     preferences.sampling.temperature = 0.8F;
     preferences.sampling.seed = 11;
     program_->window().change_preferences(preferences);
@@ -262,7 +262,7 @@ void DesktopTest::sources_lead_to_the_document_and_the_map()
 void DesktopTest::pasted_text_becomes_a_document()
 {
     Q_EMIT program_->areas().chat()->composer()->text_pasted(
-        QStringLiteral("A letter\n") + QStringLiteral("The keeper lit the lamp at dusk. ").repeated(900));
+        QStringLiteral("A letter\n") + QStringLiteral("The keeper lit the lamp at dusk. ").repeated(sized(900)));
     QVERIFY(program_->settle());
     QCOMPARE(program_->failures(), QStringList());
     QCOMPARE(program_->facts()->documents.size(), size_t{1});

@@ -14,12 +14,6 @@ using namespace palimpsest::ui;
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool is_sanitized = true;
-#else
-constexpr bool is_sanitized = false;
-#endif
-
 double seconds(const timeval& time)
 {
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
@@ -95,7 +89,7 @@ void IdleTest::the_window_is_there_at_once()
     qInfo("first paint after %lld ms, %.0f ms of them computing", static_cast<long long>(since_start.elapsed()),
           computed * 1000);
     QVERIFY(!program.engine().model());
-    if (!is_sanitized) QVERIFY2(computed < 1, qPrintable(QString::number(computed)));
+    if (!ui::test::is_sanitized) QVERIFY2(computed < 1, qPrintable(QString::number(computed)));
 }
 
 void IdleTest::nothing_is_computed_while_nothing_happens()
@@ -115,7 +109,7 @@ void IdleTest::nothing_is_computed_while_nothing_happens()
         turn_for(3000);
         const double used = (processor_seconds() - before) / 3;
         qInfo("tab %d: %.3f %% of a processor", static_cast<int>(tab), used * 100);
-        if (!is_sanitized) QVERIFY2(used < 0.005, qPrintable(QString::number(used)));
+        if (!ui::test::is_sanitized) QVERIFY2(used < 0.005, qPrintable(QString::number(used)));
     }
 }
 

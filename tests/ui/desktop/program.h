@@ -7,6 +7,7 @@
 #include <QTest>
 
 #include "storage/session/model_choice.h"
+#include "tests/ui/support/sanitized.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/chat_view.h"
 #include "ui/chat/composer.h"
@@ -20,12 +21,19 @@
 
 namespace palimpsest::tests {
 
+// Of texts, budgets and answers: what a sanitizer leaves time for.
+template<class Size>
+constexpr Size sized(Size size)
+{
+    return ui::test::is_sanitized ? size / 6 : size;
+}
+
 // The first bytes of the shipped sample, up to a paragraph's end.
 inline QString part_of_sample(const QTemporaryDir& folder, qint64 bytes)
 {
     QFile sample(QStringLiteral(PALIMPSEST_SOURCE_DIR "/resources/samples/ashford-light.md"));
     if (!sample.open(QIODevice::ReadOnly)) return {};
-    QByteArray part = sample.read(bytes);
+    QByteArray part = sample.read(sized(bytes));
     part.truncate(part.lastIndexOf("\n\n") + 2);
     QFile file(folder.filePath(QStringLiteral("Ashford Light.md")));
     return file.open(QIODevice::WriteOnly) && file.write(part) == part.size() ? file.fileName() : QString();

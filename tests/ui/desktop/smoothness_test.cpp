@@ -21,13 +21,8 @@ using namespace palimpsest::ui;
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr double longest_gap_ms = 150;
-constexpr double longest_frame_ms = 48; // median
-#else
 constexpr double longest_gap_ms = 50;
-constexpr double longest_frame_ms = 16;
-#endif
+constexpr double longest_frame_ms = 16; // median
 
 uint64_t resident_bytes()
 {
