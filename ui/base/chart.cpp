@@ -54,6 +54,14 @@ double nice_step(double rough)
     return 10 * power;
 }
 
+std::vector<double> multiples(double step, double least, double most)
+{
+    std::vector<double> all;
+    for (double k = std::ceil(least / step - 1e-9); k * step <= most + step * 1e-9; ++k)
+        all.push_back(k * step);
+    return all;
+}
+
 std::vector<double> decades(double least, double most, int count)
 {
     const int first = static_cast<int>(std::floor(std::log10(least) + 1e-9));
@@ -90,10 +98,9 @@ std::vector<double> chart_ticks(double least, double most, int count, bool logar
 {
     if (!(most > least) || count < 1 || (logarithmic && least <= 0)) return {least};
     if (logarithmic) return decades(least, most, count);
-    const double step = nice_step((most - least) / count);
-    std::vector<double> ticks;
-    for (double k = std::ceil(least / step - 1e-9); k * step <= most + step * 1e-9; ++k)
-        ticks.push_back(k * step);
+    std::vector<double> ticks = multiples(nice_step((most - least) / count), least, most);
+    for (int closer = count + 1; ticks.size() < 2 && closer <= count + 8; ++closer)
+        ticks = multiples(nice_step((most - least) / closer), least, most);
     return ticks;
 }
 

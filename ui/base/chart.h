@@ -33,8 +33,8 @@ struct ChartAxis {
 
 // Told apart by colour-blind readers, and readable on `background`.
 QColor chart_color(int style, const QPalette& palette, QPalette::ColorRole background);
-// Round numbers (1, 2, 5 times a power of ten) from `least` to `most`, at most `count` of them; of a logarithmic
-// axis powers of ten, closer ones where there would be fewer than three.
+// Round numbers (1, 2, 5 times a power of ten) from `least` to `most`, about `count` of them and at least two; of a
+// logarithmic axis powers of ten, closer ones where there would be fewer than three.
 std::vector<double> chart_ticks(double least, double most, int count, bool logarithmic);
 
 class Chart final : public QWidget {

@@ -128,7 +128,7 @@ void PicturesTest::keep(const QString& name, QWidget* widget)
                            "PNG", 0));
     }
     QVERIFY2(lightness[0] > lightness[1] + 40, qPrintable(name));
-    QCOMPARE(clipped(shown), QStringList());
+    QCOMPARE(clipped(shown).join(u'\n'), QString());
     QApplication::setPalette(ui::test::light_palette());
 }
 
@@ -181,7 +181,7 @@ void PicturesTest::document()
 {
     program_->window().show_tab(Tab::Document);
     DocumentView* text = program_->areas().document()->view();
-    text->jump_to(program_->facts()->documents[0].range.last - 500);
+    text->jump_to(program_->facts()->documents[0].range.last * 93 / 100); // where it fades
     QVERIFY(QTest::qWaitFor([&] { return text->is_complete(); }, 20000));
     keep(QStringLiteral("document"));
 }
