@@ -143,7 +143,8 @@ void Tour::place()
 {
     if (step_ < 0) return;
     const int gap = fontMetrics().height();
-    setFixedWidth(std::min(window_->width() - 2 * gap, fontMetrics().averageCharWidth() * 48));
+    const int comfortable = std::max(fontMetrics().averageCharWidth() * 48, layout()->totalMinimumSize().width());
+    setFixedWidth(std::min(window_->width() - 2 * gap, comfortable));
     layout()->activate();
     const QSize size(width(),
                      layout()->hasHeightForWidth() ? layout()->totalHeightForWidth(width()) : sizeHint().height());
