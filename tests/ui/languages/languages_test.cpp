@@ -1,15 +1,11 @@
 // The window in its languages: nothing is missing from a translation, and nothing breaks where there is none.
-#include <QAbstractButton>
 #include <QComboBox>
-#include <QLabel>
 #include <QListWidget>
 #include <QLocale>
 #include <QMenuBar>
 #include <QProcess>
 #include <QRegularExpression>
-#include <QTabBar>
 #include <QTabWidget>
-#include <QToolButton>
 #include <QTranslator>
 
 #include "tests/ui/desktop/program.h"
@@ -97,30 +93,6 @@ QStringList collisions(const QList<QAction*>& actions)
         if (taken.contains(key)) found += QStringLiteral("%1 / %2").arg(taken[key], action->text());
         taken[key] = action->text();
     }
-    return found;
-}
-
-// Visible buttons, labels and tabs below `root` that are narrower than their text.
-QStringList clipped(const QWidget& root)
-{
-    QStringList found;
-    const auto check = [&](const QWidget& widget, const QString& text, int room) {
-        const int wanted = widget.fontMetrics().size(Qt::TextShowMnemonic, text).width();
-        if (wanted > room) found += QStringLiteral("'%1' needs %2 of %3 pixels").arg(text).arg(wanted).arg(room);
-    };
-    const auto shows_text = [](const QAbstractButton& button) {
-        const auto* tool = qobject_cast<const QToolButton*>(&button);
-        return button.isVisible() &&
-               !(tool && tool->toolButtonStyle() == Qt::ToolButtonIconOnly && !tool->icon().isNull());
-    };
-    for (const QAbstractButton* button : root.findChildren<QAbstractButton*>())
-        if (shows_text(*button)) check(*button, button->text(), button->width());
-    for (const QLabel* label : root.findChildren<QLabel*>())
-        if (label->isVisible() && !label->wordWrap() && label->textFormat() != Qt::RichText)
-            check(*label, label->text(), label->width());
-    for (const QTabBar* bar : root.findChildren<QTabBar*>())
-        for (int i = 0; bar->isVisible() && i < bar->count(); ++i)
-            check(*bar, bar->tabText(i), bar->tabRect(i).width());
     return found;
 }
 
@@ -296,7 +268,7 @@ void LanguagesTest::german_is_not_clipped()
     const auto holds = [](QWidget& widget, const char* name) {
         QCoreApplication::processEvents();
         ui::test::keep_pictures(widget, QLatin1String("german-") + QLatin1String(name));
-        const QStringList found = clipped(widget);
+        const QStringList found = ui::test::clipped(widget);
         QVERIFY2(found.isEmpty(), qPrintable(QLatin1String(name) + QLatin1String(": ") + found.join(u'\n')));
     };
     for (const auto& [tab, name] :
