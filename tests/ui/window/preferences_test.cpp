@@ -3,8 +3,11 @@
 #include <QDockWidget>
 #include <QLineEdit>
 #include <QPushButton>
+#include <functional>
+#include <limits>
 
 #include "tests/ui/window/stage.h"
+#include "ui/window/seed_field.h"
 #include "ui/window/settings_dialog.h"
 
 using namespace palimpsest;
@@ -56,6 +59,57 @@ private Q_SLOTS:
         stage.window->actions()[ActionId::ResetLayout]->trigger();
         QVERIFY(stage.window->findChild<QDockWidget*>("memory")->isVisible());
         stage.window->change_preferences({});
+    }
+
+    void settings_leave_what_they_do_not_change_data()
+    {
+        QTest::addColumn<Preferences>("stored");
+        const auto row = [](const char* name, const std::function<void(Preferences&)>& change) {
+            Preferences stored;
+            change(stored);
+            QTest::newRow(name) << stored;
+        };
+        row("as they come", [](Preferences&) {});
+        row("many decimals", [](Preferences& p) {
+            p.sampling.temperature = 0.123456789;
+            p.sampling.top_p = 1.0 / 3;
+            p.sampling.min_p = 1e-7;
+            p.sampling.repeat_penalty = 1.0049999999999999;
+        });
+        row("beyond the fields", [](Preferences& p) {
+            p.sampling.temperature = 250;
+            p.sampling.top_p = 0.001;
+            p.sampling.top_k = 2'000'000;
+            p.max_tokens = p.chunk = 5'000'000;
+            p.model.threads = 5000;
+        });
+        row("the largest seed", [](Preferences& p) { p.sampling.seed = std::numeric_limits<uint64_t>::max(); });
+        row("a language without a translation", [](Preferences& p) { p.language = "fr"; });
+        row("a device that is not there", [](Preferences& p) { p.model.device = "cuda:7"; });
+    }
+
+    void settings_leave_what_they_do_not_change()
+    {
+        QFETCH(Preferences, stored);
+        const SettingsDialog dialog(stored, {}, nullptr);
+        const Preferences found = dialog.preferences();
+        QVERIFY(found.sampling == stored.sampling);
+        QCOMPARE(found.max_tokens, stored.max_tokens);
+        QCOMPARE(found.chunk, stored.chunk);
+        QCOMPARE(found.model.threads, stored.model.threads);
+        QCOMPARE(found.model.device, stored.model.device);
+        QCOMPARE(found.language, stored.language);
+    }
+
+    void a_seed_is_a_number_of_64_bits()
+    {
+        SeedField field(7);
+        field.clear();
+        QCOMPARE(field.seed(), uint64_t{0});
+        QTest::keyClicks(&field, "-18446744073709551615");
+        QCOMPARE(field.seed(), std::numeric_limits<uint64_t>::max());
+        QTest::keyClicks(&field, "5");
+        QCOMPARE(field.seed(), std::numeric_limits<uint64_t>::max());
     }
 
     void settings_refuse_what_the_engine_refuses()
