@@ -7,6 +7,7 @@
 #include <QAccessible>
 #include <QApplication>
 #include <QComboBox>
+#include <QDebug>
 #include <QDir>
 #include <QLabel>
 #include <QPalette>
@@ -16,6 +17,8 @@
 #include <QToolButton>
 #include <QWidget>
 #include <algorithm>
+#include <functional>
+#include <memory>
 
 namespace palimpsest::ui::test {
 
@@ -52,6 +55,45 @@ inline void keep_pictures(QWidget& widget, const QString& name)
         widget.grab().save(QStringLiteral("%1/%2-%3-%4.png").arg(folder, name, dark ? "dark" : "light", scale));
     }
     QApplication::setPalette(light_palette());
+}
+
+// Around all pixels that differ.
+inline QRect difference(const QImage& a, const QImage& b)
+{
+    QRect found;
+    for (int y = 0; y < a.height(); ++y)
+        for (int x = 0; x < a.width(); ++x)
+            if (!b.rect().contains(x, y) || a.pixel(x, y) != b.pixel(x, y)) found |= QRect(x, y, 1, 1);
+    return found;
+}
+
+// What was made in one set of colours and has changed to the other looks as what was made in that. Empty: it does.
+// `make` makes the same every time, and shows it.
+inline QString colours_that_stay(const std::function<std::shared_ptr<QWidget>()>& make)
+{
+    const int blinking = QApplication::cursorFlashTime();
+    QApplication::setCursorFlashTime(0);
+    QString trouble;
+    for (const bool dark : {true, false}) {
+        QImage seen[2];
+        for (const bool changed : {false, true}) {
+            const auto use = [](bool is_dark) {
+                QApplication::setPalette(is_dark ? dark_palette() : light_palette());
+            };
+            use(changed ? !dark : dark);
+            const std::shared_ptr<QWidget> widget = make();
+            QTest::qWait(100);
+            use(dark);
+            QTest::qWait(100); // the map paints at most 30 times a second
+            seen[changed ? 1 : 0] = widget->grab().toImage();
+        }
+        if (seen[0] == seen[1]) continue;
+        trouble += QStringLiteral("turned %1: differs in ").arg(dark ? "dark" : "light");
+        QDebug(&trouble) << difference(seen[0], seen[1]);
+    }
+    QApplication::setCursorFlashTime(blinking);
+    QApplication::setPalette(light_palette());
+    return trouble;
 }
 
 // Texts below `root` that their widgets have no room for.
