@@ -1,9 +1,11 @@
 // The window in its languages: nothing is missing from a translation, and nothing breaks where there is none.
 #include <QComboBox>
+#include <QDialogButtonBox>
 #include <QListWidget>
 #include <QLocale>
 #include <QMenuBar>
 #include <QProcess>
+#include <QPushButton>
 #include <QRegularExpression>
 #include <QTabWidget>
 #include <QTranslator>
@@ -117,6 +119,7 @@ private Q_SLOTS:
     void menus_have_no_mnemonic_twice_data();
     void menus_have_no_mnemonic_twice();
     void the_window_is_german();
+    void buttons_that_are_qts_speak_the_language();
     void german_is_not_clipped();
     void languages_go_by_their_own_names();
     void right_to_left_turns_the_window_data();
@@ -257,6 +260,15 @@ void LanguagesTest::the_window_is_german()
     QCOMPARE(program_->window().findChild<QTabWidget*>()->tabText(1), QStringLiteral("Dokument"));
     QCOMPARE(policy_text("none"), QStringLiteral("keine"));
     QCOMPARE(QLocale().toString(1234567), QStringLiteral("1.234.567"));
+}
+
+// Qt's own words come with Debian's qt6-translations-l10n; without it this fails, and they are English.
+void LanguagesTest::buttons_that_are_qts_speak_the_language()
+{
+    speak(QStringLiteral("de"));
+    const SettingsDialog settings(program_->window().preferences(), {}, &program_->window());
+    const auto* buttons = settings.findChild<QDialogButtonBox*>();
+    QCOMPARE(buttons->button(QDialogButtonBox::Cancel)->text(), QStringLiteral("Abbrechen"));
 }
 
 void LanguagesTest::german_is_not_clipped()
