@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <iostream>
 #include <string>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -85,7 +86,9 @@ int run_window(int argc, char** argv, const std::vector<std::string>& arguments)
     QStringList files;
     for (const std::string& file : files_of(arguments))
         files.append(QString::fromStdString(file));
-    return ui::open_window(argc, argv, QStringLiteral(PALIMPSEST_VERSION), files);
+    const int code = ui::open_window(argc, argv, QStringLiteral(PALIMPSEST_VERSION), files);
+    if (code > 128) std::cerr << "palimpsest: stopped" << std::endl;
+    return code;
 }
 
 #else

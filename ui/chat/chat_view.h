@@ -99,6 +99,8 @@ private:
         MessageLayout::Spot spot;
     };
 
+    // ---- what is shown, and layout (chat_view.cpp)
+    void announce(int entry);
     void restyle();
     void lay_out();
     int seen_entry_at(int top, int bottom) const;
@@ -113,28 +115,36 @@ private:
     int column_width() const;
     int column_left() const;
     int header_height() const;
+    void place_jump_button();
+
+    // ---- turns (chat_turns.cpp)
     QString footer_text(const Entry& entry) const;
     QString state_text(const Entry& entry) const;
-    std::vector<HotArea> hot_areas(int entry) const;
-    std::vector<HotArea> source_areas(int entry, int top) const;
-    const HotArea* hot_area_at(const std::vector<HotArea>& areas, const QPoint& at) const;
-    void press_area(int entry, const HotArea& area);
-    bool shows_actions(int entry) const;
-    void paint_entry(QPainter& painter, int entry);
-    void paint_header(QPainter& painter, int entry, int top);
-    void paint_footer(QPainter& painter, int entry, int top);
-    void paint_growing(QPainter& painter, const Entry& entry, int top);
-    Found find(const QPoint& at);
-    std::pair<Cursor, Cursor> selection() const;
-    QString join_selection(bool markdown) const;
-    void set_hovered(int entry, const QPoint& at);
+    QString place_name(const StreamRange& range) const;
+    QString source_note(const Provenance::Source& source) const;
     void show_version(int entry, size_t version);
     void copy(const QString& text);
     void scroll_to(int entry);
     void move_current(int by);
-    QString place_name(const StreamRange& range) const;
-    void place_jump_button();
-    void announce(int entry);
+
+    // ---- selection (chat_selection.cpp)
+    std::pair<Cursor, Cursor> selection() const;
+    QString join_selection(bool markdown) const;
+    Found find(const QPoint& at);
+
+    // ---- painting (chat_painting.cpp)
+    bool shows_actions(int entry) const;
+    std::vector<HotArea> hot_areas(int entry) const;
+    std::vector<HotArea> source_areas(int entry, int top) const;
+    const HotArea* hot_area_at(const std::vector<HotArea>& areas, const QPoint& at) const;
+    void paint_entry(QPainter& painter, int entry);
+    void paint_header(QPainter& painter, int entry, int top);
+    void paint_footer(QPainter& painter, int entry, int top);
+    void paint_growing(QPainter& painter, const Entry& entry, int top);
+
+    // ---- keys and mouse (chat_input.cpp)
+    void press_area(int entry, const HotArea& area);
+    void set_hovered(int entry);
 
     std::vector<std::unique_ptr<Entry>> entries_;
     std::vector<int> tops_{0}; // of the entries, and the end

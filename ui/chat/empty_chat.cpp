@@ -7,6 +7,7 @@
 #include <QVBoxLayout>
 
 #include "ui/base/theme.h"
+#include "ui/chat/question_button.h"
 #include "ui/chat/visible_text.h"
 
 namespace palimpsest::ui {
@@ -84,9 +85,7 @@ void EmptyChat::set_questions(const QStringList& questions)
         delete item;
     }
     for (const QString& question : questions) {
-        auto* button = new QPushButton(QString(question).replace(QLatin1Char('&'), QStringLiteral("&&")));
-        button->setAccessibleName(question);
-        button->setStyleSheet(QStringLiteral("text-align: left; padding: 0.4em 0.8em;"));
+        auto* button = new QuestionButton(question);
         connect(button, &QPushButton::clicked, this, [this, question] { Q_EMIT question_chosen(question); });
         questions_->addWidget(button);
     }

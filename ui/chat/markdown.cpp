@@ -581,6 +581,14 @@ QString text_of(const Block& block)
     return out.replace(QChar::LineSeparator, QLatin1Char('\n'));
 }
 
+int length_of(const Block& block)
+{
+    int length = std::max(0, static_cast<int>(block.texts.size()) - 1);
+    for (const InlineText& text : block.texts)
+        length += static_cast<int>(text.text.size());
+    return length;
+}
+
 std::vector<Block> parse_markdown(QStringView source, const MarkdownLimits& limits)
 {
     const QByteArray utf8 = visible_text(source).toUtf8();

@@ -77,6 +77,7 @@ Block note_block(const QString& sentence);
 
 // What copying gives: rows as lines, cells between tabs.
 QString text_of(const Block& block);
+int length_of(const Block& block); // of that, in UTF-16 units
 
 // Where a text longer than `limit` is cut: after a space near it where there is one, never within a character.
 qsizetype cut_point(QStringView text, qsizetype limit);

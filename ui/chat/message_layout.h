@@ -6,8 +6,6 @@
 #pragma once
 
 #include <QDeadlineTimer>
-#include <QFont>
-#include <QPalette>
 #include <QTextLayout>
 #include <compare>
 #include <memory>
@@ -16,19 +14,11 @@
 #include <vector>
 
 #include "ui/chat/message.h"
+#include "ui/chat/message_style.h"
 
 class QPainter;
 
 namespace palimpsest::ui {
-
-// Fonts and colours of messages, from the view's own.
-struct MessageStyle {
-    QFont font, code_font;
-    QColor text, quiet, link, line, code_background, selection, selected_text;
-    int line_height = 0, character = 0, padding = 0, indent = 0; // pixels
-
-    static MessageStyle of(const QFont& font, const QPalette& palette);
-};
 
 struct TextPlace {
     size_t segment = 0, block = 0;
@@ -92,14 +82,9 @@ private:
     struct LaidBlock;
     struct Part;
 
+    // ---- its blocks, one below the other (message_layout.cpp)
     void refresh(size_t first);
     void parse(size_t part);
-    void lay(size_t part, size_t block);
-    void lay_inline(LaidBlock& laid, const InlineText& text, const QFont& font, double x, double y, double width,
-                    Qt::Alignment alignment, int start);
-    void lay_table(LaidBlock& laid, double x, double width);
-    void lay_code(LaidBlock& laid, double x, double width);
-    std::vector<QTextLayout::FormatRange> formats(const Block& block, const InlineText& text) const;
     void place_blocks(size_t part);
     int estimated_height(const Block& block) const;
     int estimated_height(const Segment& segment) const;
@@ -107,15 +92,27 @@ private:
     bool is_hidden_part(size_t part) const;
     int more_lines(size_t part, size_t block) const; // that a "show all" below this block would show
     int row_height() const;
-    double indent_of(const Block& block) const;
     int gap_before(const Part& part, size_t block) const;
     void update_tops(size_t from);
     size_t part_at(int y) const;
+
+    // ---- one block (block_layout.cpp)
+    void lay(size_t part, size_t block);
+    void lay_inline(LaidBlock& laid, const InlineText& text, const QFont& font, double x, double y, double width,
+                    Qt::Alignment alignment, int start);
+    void lay_table(LaidBlock& laid, double x, double width);
+    void lay_code(LaidBlock& laid, double x, double width);
+    std::vector<QTextLayout::FormatRange> formats(const Block& block, const InlineText& text) const;
+    double indent_of(const Block& block) const;
+
+    // ---- painting (message_painting.cpp)
     void paint_block(QPainter& painter, size_t part, size_t block, double y, const TextSelection* selection) const;
     void paint_around(QPainter& painter, const LaidBlock& laid, double y) const;
     void paint_frame(QPainter& painter, const LaidBlock& laid, double y) const;
     QRectF copy_rect(const LaidBlock& laid) const;
-    const std::vector<Block> blocks_of(size_t part) const;
+
+    // ---- text (message_text.cpp)
+    std::vector<Block> blocks_of(size_t part) const;
 
     Message message_;
     const MessageStyle* style_ = nullptr;

@@ -6,7 +6,7 @@
 
 namespace palimpsest::ui {
 
-// Returns the exit code. Needs a display.
+// Returns the exit code: 128 and the signal's number, if one ended it. Needs a display.
 int open_window(int& argc, char** argv, const QString& version, const QStringList& files);
 
 } // namespace palimpsest::ui

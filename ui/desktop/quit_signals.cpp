@@ -10,10 +10,10 @@ namespace {
 
 int ends[2] = {-1, -1}; // of the pipe that a handler may write to
 
-void tell(int)
+void tell(int signal)
 {
     const int before = errno;
-    const char byte = 1;
+    const char byte = static_cast<char>(signal);
     [[maybe_unused]] const auto written = write(ends[1], &byte, 1);
     errno = before;
 }
@@ -40,9 +40,9 @@ QuitSignals::QuitSignals(QObject* parent) : QObject(parent), notifier_(open_pipe
 
 void QuitSignals::take()
 {
-    char bytes[16];
-    while (read(ends[0], bytes, sizeof bytes) > 0) {
-    }
+    char byte = 0;
+    while (read(ends[0], &byte, 1) == 1)
+        if (received_ == 0) received_ = byte;
     Q_EMIT quit_wanted();
 }
 

@@ -2,6 +2,7 @@
 
 #include <QFileInfo>
 #include <algorithm>
+#include <cmath>
 
 namespace palimpsest::ui {
 namespace {
@@ -52,7 +53,7 @@ void take(const QVariant& stored, Number& value)
     bool is_number = false;
     if constexpr (std::is_floating_point_v<Number>) {
         const double number = stored.toDouble(&is_number);
-        if (is_number) value = number;
+        if (is_number && std::isfinite(number)) value = number;
     } else {
         const qlonglong number = stored.toLongLong(&is_number);
         if (is_number) value = static_cast<Number>(number);

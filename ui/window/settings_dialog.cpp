@@ -17,34 +17,40 @@
 #include <QStackedWidget>
 #include <QTableWidget>
 #include <QVBoxLayout>
-#include <limits>
+#include <algorithm>
 
 #include "engine/policy/registry.h"
 #include "ui/base/icon.h"
 #include "ui/policy/policy_check.h"
 #include "ui/window/device_choice.h"
 #include "ui/window/places_table.h"
+#include "ui/window/seed_field.h"
 
 namespace palimpsest::ui {
 namespace {
 
-constexpr int most_seed = std::numeric_limits<int>::max(); // that a field can show
-
+// What was stored comes back as it was: a field widens for it.
 QSpinBox* make_number(int value, int least, int most, int step = 1)
 {
     auto* field = new QSpinBox;
-    field->setRange(least, most);
+    field->setRange(std::min(least, value), std::max(most, value));
     field->setSingleStep(step);
     field->setGroupSeparatorShown(true);
     field->setValue(value);
     return field;
 }
 
+int decimals_of(double value)
+{
+    const QString shortest = QString::number(value, 'f', QLocale::FloatingPointShortest);
+    return static_cast<int>(shortest.section(u'.', 1).size());
+}
+
 QDoubleSpinBox* make_real(double value, double least, double most)
 {
     auto* field = new QDoubleSpinBox;
-    field->setRange(least, most);
-    field->setDecimals(2);
+    field->setDecimals(std::max(2, decimals_of(value)));
+    field->setRange(std::min(least, value), std::max(most, value));
     field->setSingleStep(0.05);
     field->setValue(value);
     return field;
@@ -172,8 +178,7 @@ void SettingsDialog::build_reading()
     top_k_ = make_number(given_.sampling.top_k, 0, 1 << 20);
     top_k_->setSpecialValueText(tr("off"));
     repeat_penalty_ = make_real(given_.sampling.repeat_penalty, 0.01, 100);
-    seed_ = make_number(static_cast<int>(std::min<uint64_t>(given_.sampling.seed, most_seed)), 0, most_seed);
-    seed_->setGroupSeparatorShown(false);
+    seed_ = new SeedField(given_.sampling.seed);
     max_tokens_ = make_number(given_.max_tokens, 1, 1 << 20, 64);
     add_row(*form, tr("&Policy of new sessions:"), policy_, tr("What decides which tokens are kept"));
     add_row(*form, tr("&Budget:"), budget_,
@@ -208,12 +213,13 @@ void SettingsDialog::build_window(const SettingsFacts& facts)
     language_ = new QComboBox;
     language_->addItem(tr("As the desktop"), QString());
     language_->addItem(QStringLiteral("English"), QStringLiteral("en"));
-    for (const QString& code : facts.languages) {
-        if (code == QLatin1String("en")) continue; // "American English" to QLocale
+    for (const QString& code :
+         facts.languages + QStringList{given_.language}) { // the chosen one, translated or not
+        if (language_->findData(code) >= 0) continue;      // "en" is "American English" to QLocale
         const QString own = QLocale(code).nativeLanguageName();
         language_->addItem(own.isEmpty() ? code : own.left(1).toUpper() + own.mid(1), code);
     }
-    language_->setCurrentIndex(std::max(0, language_->findData(given_.language)));
+    language_->setCurrentIndex(language_->findData(given_.language));
     add_row(*form, tr("&Colours:"), colours_);
     add_row(*form, tr("&Text size:"), text_percent_,
             tr("Of the desktop's; Ctrl+Plus and Ctrl+Minus change it too"));
@@ -278,7 +284,7 @@ Preferences SettingsDialog::preferences() const
     p.sampling.min_p = min_p_->value();
     p.sampling.top_k = top_k_->value();
     p.sampling.repeat_penalty = repeat_penalty_->value();
-    p.sampling.seed = static_cast<uint64_t>(seed_->value());
+    p.sampling.seed = seed_->seed();
     p.max_tokens = max_tokens_->value();
     p.enter_sends = send_->currentIndex() == 0;
     p.colours = static_cast<Colours>(colours_->currentIndex());

@@ -19,6 +19,8 @@ class QStackedWidget;
 
 namespace palimpsest::ui {
 
+class SeedField;
+
 // What the dialog offers besides the preferences themselves.
 struct SettingsFacts {
     QString usual_models_folder, usual_database;
@@ -53,8 +55,9 @@ private:
     QPushButton* ok_;
     QLineEdit *models_folder_, *database_, *budget_;
     QComboBox *device_, *language_, *policy_, *colours_, *send_;
-    QSpinBox *threads_, *chunk_, *max_tokens_, *top_k_, *seed_, *text_percent_;
+    QSpinBox *threads_, *chunk_, *max_tokens_, *top_k_, *text_percent_;
     QDoubleSpinBox *temperature_, *top_p_, *min_p_, *repeat_penalty_;
+    SeedField* seed_;
     QCheckBox* reduced_motion_;
 };
 

@@ -1,13 +1,8 @@
 // Every view of the window, light and dark, as it looks: with PALIMPSEST_PICTURES=FOLDER the pictures are kept
 // there (docs/pictures is made so, see docs/update.py). Without it the views are drawn all the same, and held to
 // what can be told without eyes: nothing that is shown is clipped by its own size, and dark is dark.
-#include <QAbstractButton>
-#include <QComboBox>
 #include <QDialog>
-#include <QLabel>
 #include <QLineEdit>
-#include <QTabBar>
-#include <QToolButton>
 
 #include "tests/ui/desktop/program.h"
 #include "tests/ui/support/looks.h"
@@ -50,30 +45,6 @@ private:
 };
 
 namespace {
-
-// Texts that their widgets have no room for.
-QStringList clipped(const QWidget& root)
-{
-    QStringList found;
-    const auto note = [&](const QWidget* widget, const QString& text) {
-        found << QStringLiteral("%1: %2").arg(QLatin1String(widget->metaObject()->className()), text);
-    };
-    const auto shows_text = [](const QAbstractButton& button) {
-        const auto* tool = qobject_cast<const QToolButton*>(&button);
-        const bool is_symbol = tool && tool->toolButtonStyle() == Qt::ToolButtonIconOnly && !tool->icon().isNull();
-        return button.isVisible() && !button.text().isEmpty() && !is_symbol;
-    };
-    for (const auto* button : root.findChildren<QAbstractButton*>())
-        if (shows_text(*button) && button->width() + 1 < button->minimumSizeHint().width())
-            note(button, button->text());
-    for (const auto* label : root.findChildren<QLabel*>()) {
-        if (!label->isVisible() || label->text().isEmpty() || label->hasScaledContents()) continue;
-        const bool fits = label->wordWrap() ? label->height() + 1 >= label->heightForWidth(label->width())
-                                            : label->width() + 1 >= label->minimumSizeHint().width();
-        if (!fits) note(label, label->text());
-    }
-    return found;
-}
 
 double brightness(const QImage& image)
 {
@@ -128,7 +99,7 @@ void PicturesTest::keep(const QString& name, QWidget* widget)
                            "PNG", 0));
     }
     QVERIFY2(lightness[0] > lightness[1] + 40, qPrintable(name));
-    QCOMPARE(clipped(shown).join(u'\n'), QString());
+    QCOMPARE(ui::test::clipped(shown).join(u'\n'), QString());
     QApplication::setPalette(ui::test::light_palette());
 }
 

@@ -1,19 +1,24 @@
-// What every panel is held to: it draws in light and dark, at any scale, and whoever cannot see it finds names.
+// What every panel is held to: it draws in light and dark, at any scale, has room for its words, and whoever cannot
+// see it finds names.
 #pragma once
 
 #include <QAbstractButton>
-#include <QAbstractItemView>
-#include <QAbstractSlider>
 #include <QAbstractSpinBox>
+#include <QAccessible>
 #include <QApplication>
 #include <QComboBox>
+#include <QDebug>
 #include <QDir>
 #include <QLabel>
-#include <QLineEdit>
 #include <QPalette>
 #include <QStringList>
+#include <QTabBar>
 #include <QTest>
+#include <QToolButton>
 #include <QWidget>
+#include <algorithm>
+#include <functional>
+#include <memory>
 
 namespace palimpsest::ui::test {
 
@@ -52,22 +57,101 @@ inline void keep_pictures(QWidget& widget, const QString& name)
     QApplication::setPalette(light_palette());
 }
 
+// Around all pixels that differ.
+inline QRect difference(const QImage& a, const QImage& b)
+{
+    QRect found;
+    for (int y = 0; y < a.height(); ++y)
+        for (int x = 0; x < a.width(); ++x)
+            if (!b.rect().contains(x, y) || a.pixel(x, y) != b.pixel(x, y)) found |= QRect(x, y, 1, 1);
+    return found;
+}
+
+// What was made in one set of colours and has changed to the other looks as what was made in that. Empty: it does.
+// `make` makes the same every time, and shows it.
+inline QString colours_that_stay(const std::function<std::shared_ptr<QWidget>()>& make)
+{
+    const int blinking = QApplication::cursorFlashTime();
+    QApplication::setCursorFlashTime(0);
+    QString trouble;
+    for (const bool dark : {true, false}) {
+        QImage seen[2];
+        for (const bool changed : {false, true}) {
+            const auto use = [](bool is_dark) {
+                QApplication::setPalette(is_dark ? dark_palette() : light_palette());
+            };
+            use(changed ? !dark : dark);
+            const std::shared_ptr<QWidget> widget = make();
+            QTest::qWait(100);
+            use(dark);
+            QTest::qWait(100); // the map paints at most 30 times a second
+            seen[changed ? 1 : 0] = widget->grab().toImage();
+        }
+        if (seen[0] == seen[1]) continue;
+        trouble += QStringLiteral("turned %1: differs in ").arg(dark ? "dark" : "light");
+        QDebug(&trouble) << difference(seen[0], seen[1]);
+    }
+    QApplication::setCursorFlashTime(blinking);
+    QApplication::setPalette(light_palette());
+    return trouble;
+}
+
+// Texts below `root` that their widgets have no room for.
+inline QStringList clipped(const QWidget& root)
+{
+    QStringList found;
+    const auto note = [&](const QWidget* widget, const QString& text) {
+        found << QStringLiteral("%1: %2").arg(QLatin1String(widget->metaObject()->className()), text);
+    };
+    const auto width_of = [](const QWidget* widget, const QString& text) {
+        return widget->fontMetrics().size(Qt::TextShowMnemonic, text).width();
+    };
+    const auto shows_text = [](const QAbstractButton& button) {
+        const auto* tool = qobject_cast<const QToolButton*>(&button);
+        const bool is_symbol = tool && tool->toolButtonStyle() == Qt::ToolButtonIconOnly && !tool->icon().isNull();
+        return button.isVisible() && !button.text().isEmpty() && !is_symbol;
+    };
+    for (const auto* button : root.findChildren<QAbstractButton*>())
+        if (shows_text(*button) &&
+            button->width() < std::max(width_of(button, button->text()), button->minimumSizeHint().width() - 1))
+            note(button, button->text());
+    for (const auto* label : root.findChildren<QLabel*>()) {
+        if (!label->isVisible() || label->text().isEmpty() || label->hasScaledContents()) continue;
+        const bool fits = label->wordWrap() ? label->height() + 1 >= label->heightForWidth(label->width())
+                                            : label->width() + 1 >= label->minimumSizeHint().width();
+        if (!fits) note(label, label->text());
+    }
+    for (const auto* bar : root.findChildren<QTabBar*>())
+        for (int i = 0; bar->isVisible() && i < bar->count(); ++i)
+            if (bar->tabRect(i).width() < width_of(bar, bar->tabText(i))) note(bar, bar->tabText(i));
+    return found;
+}
+
+// Parts that Qt makes within a widget of ours, and names through it.
+inline bool is_inner_part(const QWidget& widget)
+{
+    const QWidget* parent = widget.parentWidget();
+    constexpr const char* inner[] = {"QComboBoxListView",  "QComboBoxPrivateContainer", "QDockWidgetTitleButton",
+                                     "QHeaderView",        "QLineEditIconButton",       "QScrollBar",
+                                     "QTableCornerButton", "QToolBarExtension"};
+    return widget.objectName().startsWith(QLatin1String("qt_")) || qobject_cast<const QAbstractSpinBox*>(parent) ||
+           qobject_cast<const QComboBox*>(parent) ||
+           std::any_of(std::begin(inner), std::end(inner), [&](const char* name) { return widget.inherits(name); });
+}
+
 // Interactive widgets below `root` that assistive tools could not name.
 inline QStringList nameless(const QWidget& root)
 {
     QStringList found;
-    for (const QWidget* w : root.findChildren<QWidget*>()) {
-        const bool named_by_text =
-            qobject_cast<const QAbstractButton*>(w) && !qobject_cast<const QAbstractButton*>(w)->text().isEmpty();
-        const bool inner = w->objectName().startsWith(QLatin1String("qt_")) ||
-                           qobject_cast<const QAbstractSpinBox*>(w->parentWidget()) ||
-                           qobject_cast<const QComboBox*>(w->parentWidget()) || w->inherits("QHeaderView") ||
-                           qobject_cast<const QLabel*>(w) || w->inherits("QScrollBar") ||
-                           w->inherits("QTableCornerButton") || w->inherits("QComboBoxPrivateContainer") ||
-                           w->inherits("QComboBoxListView");
-        if (w->focusPolicy() != Qt::NoFocus && w->isEnabled() && !inner && !named_by_text &&
-            w->accessibleName().isEmpty())
-            found << QString::fromLatin1(w->metaObject()->className()) + QLatin1Char(' ') + w->objectName();
+    for (QWidget* widget : root.findChildren<QWidget*>()) {
+        const bool is_interactive =
+            widget->focusPolicy() != Qt::NoFocus || qobject_cast<const QAbstractButton*>(widget);
+        if (!is_interactive || is_inner_part(*widget)) continue;
+        QAccessibleInterface* accessible = QAccessible::queryAccessibleInterface(widget);
+        if (!accessible || accessible->text(QAccessible::Name).trimmed().isEmpty() ||
+            accessible->role() == QAccessible::NoRole)
+            found << QString::fromLatin1(widget->metaObject()->className()) + QLatin1Char(' ') +
+                         widget->objectName();
     }
     return found;
 }

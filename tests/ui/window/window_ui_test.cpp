@@ -1,5 +1,4 @@
-#include <QAccessible>
-#include <QComboBox>
+// The window: its actions and keys, what it says, its dialogs, and what a start costs.
 #include <QDir>
 #include <QDockWidget>
 #include <QDropEvent>
@@ -10,217 +9,33 @@
 #include <QListWidget>
 #include <QMenu>
 #include <QMimeData>
-#include <QPlainTextEdit>
-#include <QPushButton>
 #include <QSignalSpy>
-#include <QStandardPaths>
 #include <QTabWidget>
-#include <QTemporaryDir>
-#include <QTest>
 #include <QToolButton>
-#include <QTreeView>
 #include <QTreeWidget>
 #include <ctime>
 
-#include "storage/conversations.h"
-#include "storage/database.h"
-#include "storage/library.h"
+#include "tests/ui/support/looks.h"
+#include "tests/ui/window/stage.h"
 #include "ui/base/theme.h"
 #include "ui/window/about_dialog.h"
-#include "ui/window/appearance.h"
 #include "ui/window/command_palette.h"
 #include "ui/window/file_kind.h"
-#include "ui/window/fuzzy_match.h"
 #include "ui/window/keyboard_help.h"
-#include "ui/window/main_window.h"
 #include "ui/window/notifier.h"
 #include "ui/window/settings_dialog.h"
-#include "ui/window/single_instance.h"
 #include "ui/window/sleep_inhibitor.h"
 #include "ui/window/status_line.h"
 #include "ui/window/tour.h"
 
 using namespace palimpsest;
 using namespace palimpsest::ui;
-
-namespace {
-
-// Stands for an area that has a test of its own.
-WindowAreas::Make placeholder(const QString& name)
-{
-    return [name](QWidget* parent) -> QWidget* {
-        auto* area = new QPlainTextEdit(name, parent);
-        area->setAccessibleName(name);
-        return area;
-    };
-}
-
-WindowAreas placeholders()
-{
-    return {placeholder("Chat"), placeholder("Document"), placeholder("Compare"),
-            placeholder("Map"),  placeholder("Memory"),   placeholder("Policy")};
-}
-
-Frame reading_frame()
-{
-    Frame frame;
-    frame.activity = Activity::Reading;
-    frame.what = "ashford-light.md";
-    frame.share = 0.611;
-    frame.seconds_left = 41;
-    frame.tokens_per_second = 4120;
-    frame.tokens_total = 128'000;
-    frame.telemetry.tokens_seen = 78'204;
-    frame.telemetry.cache_bytes = 96'000'000;
-    frame.telemetry.full_cache_bytes = 6'100'000'000;
-    return frame;
-}
-
-std::shared_ptr<SessionFacts> some_facts(const QString& name)
-{
-    auto facts = std::make_shared<SessionFacts>();
-    facts->name = name;
-    facts->policy = "treekv:sinks=4";
-    facts->tokens_in_input = facts->tokens_read = 48'877;
-    facts->turns.emplace_back().text = "Who kept the light?";
-    facts->documents.emplace_back().info.title = "Ashford";
-    return facts;
-}
-
-// A window with a database and settings of its own.
-struct Stage {
-    explicit Stage(bool with_sessions = false)
-    {
-        database = folder.filePath("palimpsest.db");
-        if (with_sessions) fill();
-        store.emplace(folder.filePath("window.ini"));
-        open();
-    }
-
-    void open()
-    {
-        window.reset();
-        window = std::make_unique<MainWindow>(
-            placeholders(),
-            WindowPlaces{.database = database,
-                         .shipped_model = PALIMPSEST_SOURCE_DIR "/resources/default-model/palimpsest-small.gguf",
-                         .sample = PALIMPSEST_SOURCE_DIR "/resources/samples/ashford-light.md",
-                         .models_folder = folder.filePath("models"),
-                         .version = "0.1.0"},
-            *store);
-        window->show();
-        QVERIFY(QTest::qWaitForWindowExposed(window.get()));
-    }
-
-    void fill() const
-    {
-        storage::Database db(database.toStdString(), storage::Database::Access::Write);
-        storage::Conversations conversations(db);
-        const auto document = [&](const std::string& title, size_t length) {
-            storage::Import import(db, title, "/books/" + title, "tokenizer");
-            import.add_text(std::string(length, 'x'));
-            std::vector<engine::EncodedToken> tokens;
-            for (size_t end = 4; end <= length; end += 4)
-                tokens.push_back({.id = 1, .end = end});
-            import.add_tokens(tokens);
-            return import.finish({.title = title});
-        };
-        const auto session = [&](const std::string& name, std::optional<int64_t> read) {
-            const int64_t id = conversations.create(
-                {.name = name, .model = "m", .model_name = "palimpsest-small", .options = "{}"});
-            if (read)
-                conversations.append(id, {.tokens = storage::Library(db).get(*read).tokens, .document = read});
-            return id;
-        };
-        session("Notes", std::nullopt);
-        const int64_t report = document("Report Q3", 60'000);
-        session("Report Q3", report);
-        const int64_t ashford = document("The Chronicle of Ashford", 512'000);
-        session("Who kept the lighthouse", ashford);
-        session("Ashford, with a small budget", ashford);
-    }
-
-    QTemporaryDir folder;
-    QString database;
-    std::optional<PreferenceStore> store;
-    std::unique_ptr<MainWindow> window;
-};
-
-void use_colours(Colours colours)
-{
-    Preferences preferences;
-    preferences.colours = colours;
-    apply_appearance(preferences);
-}
-
-bool is_interactive(const QWidget& widget)
-{
-    return widget.focusPolicy() != Qt::NoFocus || qobject_cast<const QAbstractButton*>(&widget);
-}
-
-// Parts that Qt makes within a widget of ours and names through it.
-bool is_inner_part(const QWidget& widget)
-{
-    return widget.objectName().startsWith("qt_") ||
-           (qobject_cast<const QLineEdit*>(&widget) &&
-            (qobject_cast<const QAbstractSpinBox*>(widget.parentWidget()) ||
-             qobject_cast<const QComboBox*>(widget.parentWidget()))) ||
-           widget.inherits("QLineEditIconButton") || widget.inherits("QComboBoxPrivateContainer") ||
-           widget.inherits("QComboBoxListView") || widget.inherits("QTableCornerButton") ||
-           widget.inherits("QDockWidgetTitleButton") || widget.inherits("QToolBarExtension");
-}
-
-QStringList unnamed(QWidget& root)
-{
-    QStringList found;
-    for (QWidget* widget : root.findChildren<QWidget*>()) {
-        if (!is_interactive(*widget) || is_inner_part(*widget)) continue;
-        QAccessibleInterface* accessible = QAccessible::queryAccessibleInterface(widget);
-        if (!accessible || accessible->text(QAccessible::Name).isEmpty() ||
-            accessible->role() == QAccessible::NoRole)
-            found.append(QStringLiteral("%1 %2").arg(QLatin1String(widget->metaObject()->className()),
-                                                     widget->objectName()));
-    }
-    return found;
-}
-
-void grab(QWidget& widget, const QString& name)
-{
-    const QString folder = qEnvironmentVariable("PALIMPSEST_SCREENSHOTS");
-    QTest::qWait(50); // until all has its place
-    const QPixmap picture = widget.grab();
-    QVERIFY(!picture.isNull());
-    if (folder.isEmpty()) return;
-    const QString scale = qEnvironmentVariable("QT_SCALE_FACTOR", "1");
-    QVERIFY(picture.save(QStringLiteral("%1/%2-%3.png").arg(folder, name, scale)));
-}
-
-} // namespace
+using namespace palimpsest::ui::test;
 
 class WindowUiTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    void initTestCase()
-    {
-        QStandardPaths::setTestModeEnabled(true);
-        QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates));
-    }
-
-    void letters_find_commands()
-    {
-        const auto score = [](const char* typed, const char* text) {
-            return fuzzy_match(QString::fromUtf8(typed), QString::fromUtf8(text));
-        };
-        QVERIFY(!score("xyz", "Open a document"));
-        QVERIFY(!score("tnemucod", "document"));
-        QVERIFY(score("opdoc", "Open a document"));
-        QVERIFY(score("", "anything"));
-        QVERIFY(*score("od", "Open a document") > *score("od", "Records of old"));
-        QVERIFY(*score("exp", "Export the map") > *score("exp", "Let it be explained perhaps"));
-        QVERIFY(*score("doc", "Document") > *score("doc", "d-o-c"));
-        QVERIFY(score("uber", "Über den Fluss")); // accents do not matter
-        QVERIFY(score("F U", "Full screen"));
-    }
+    void initTestCase() { use_own_places(); }
 
     void every_action_has_its_words_and_a_place()
     {
@@ -272,64 +87,6 @@ private Q_SLOTS:
                 letters.insert(letter);
             }
         }
-    }
-
-    void the_palette_finds_and_runs()
-    {
-        Stage stage;
-        QSignalSpy wanted(stage.window.get(), &MainWindow::new_session_wanted);
-        stage.window->actions()[ActionId::CommandPalette]->trigger();
-        auto* palette = stage.window->findChild<CommandPalette*>();
-        QVERIFY(palette && palette->isVisible());
-        auto* field = palette->findChild<QLineEdit*>();
-        auto* list = palette->findChild<QTreeView*>();
-        QTest::keyClicks(field, "new session");
-        QVERIFY(list->model()->rowCount() >= 2);
-        QCOMPARE(list->currentIndex().row(), 0);
-        QCOMPARE(list->currentIndex().siblingAtColumn(0).data().toString(), QString("New session"));
-        QCOMPARE(list->currentIndex().siblingAtColumn(2).data().toString(), QString("Ctrl+N"));
-        grab(*palette, "palette");
-        QTest::keyClick(field, Qt::Key_Return);
-        QVERIFY(!palette->isVisible());
-        QCOMPARE(wanted.count(), 1);
-        QCOMPARE(wanted[0][0].toBool(), true);
-        stage.window->actions()[ActionId::CommandPalette]->trigger();
-        QTest::keyClicks(field, "zzzz");
-        QCOMPARE(list->model()->rowCount(), 0);
-        QTest::keyClick(field, Qt::Key_Return); // nothing to run
-        QTest::keyClick(field, Qt::Key_Escape);
-        QVERIFY(!palette->isVisible());
-    }
-
-    void a_field_for_text_does_not_swallow_the_windows_keys()
-    {
-        Stage stage;
-        stage.window->activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(stage.window.get()));
-        auto* field = stage.window->library().findChild<QLineEdit*>();
-        field->setText("words");
-        field->setFocus();
-        QTest::keyClick(field, Qt::Key_Home);
-        QTest::keyClick(field, Qt::Key_K, Qt::ControlModifier);
-        const auto* palette = stage.window->findChild<CommandPalette*>();
-        QVERIFY(palette && palette->isVisible());
-        QCOMPARE(field->text(), QString("words"));
-    }
-
-    void the_palette_offers_only_what_can_be_done()
-    {
-        Stage stage;
-        CommandPalette palette(stage.window->actions(), stage.window.get());
-        palette.begin();
-        const auto offers = [&](const QString& text) {
-            const auto* list = palette.findChild<QTreeView*>();
-            return !list->model()->match(list->model()->index(0, 0), Qt::DisplayRole, text).isEmpty();
-        };
-        QVERIFY(!offers("Stop"));
-        QVERIFY(offers("Quit"));
-        stage.window->set_frame(reading_frame());
-        palette.begin();
-        QVERIFY(offers("Stop"));
     }
 
     void what_runs_is_said()
@@ -454,48 +211,6 @@ private Q_SLOTS:
         QVERIFY(bar->sentence().contains("missing.md")); // a problem is not pushed aside by a note
     }
 
-    void settings_survive()
-    {
-        Stage stage;
-        Preferences changed = stage.window->preferences();
-        changed.policy = "lacache:sinks=8";
-        changed.budget = "512MiB";
-        changed.chunk = 256;
-        changed.sampling.temperature = 0.25;
-        changed.sampling.seed = 123'456'789'012;
-        changed.enter_sends = false;
-        changed.model.device = "cuda:1";
-        changed.model.threads = 3;
-        changed.text_percent = 120;
-        changed.colours = Colours::Dark;
-        changed.reduced_motion = true;
-        changed.language = "de";
-        stage.window->change_preferences(changed);
-        auto* memory = stage.window->findChild<QDockWidget*>("memory");
-        memory->hide();
-        stage.window->resize(1300, 850);
-        stage.window->close();
-        stage.store.emplace(stage.folder.filePath("window.ini"));
-        stage.open();
-        const Preferences found = stage.window->preferences();
-        QCOMPARE(found.policy, changed.policy);
-        QCOMPARE(found.budget, changed.budget);
-        QCOMPARE(found.chunk, changed.chunk);
-        QVERIFY(found.sampling == changed.sampling);
-        QCOMPARE(found.enter_sends, false);
-        QCOMPARE(found.model.device, changed.model.device);
-        QCOMPARE(found.model.threads, 3);
-        QCOMPARE(found.text_percent, 120);
-        QCOMPARE(found.colours, Colours::Dark);
-        QCOMPARE(found.reduced_motion, true);
-        QCOMPARE(found.language, changed.language);
-        QVERIFY(!stage.window->findChild<QDockWidget*>("memory")->isVisible());
-        QCOMPARE(stage.window->size(), QSize(1300, 850));
-        stage.window->actions()[ActionId::ResetLayout]->trigger();
-        QVERIFY(stage.window->findChild<QDockWidget*>("memory")->isVisible());
-        stage.window->change_preferences({});
-    }
-
     void text_grows_and_shrinks()
     {
         Stage stage;
@@ -565,50 +280,6 @@ private Q_SLOTS:
         QCOMPARE(tour->step(), -1);
     }
 
-    void a_second_start_hands_over()
-    {
-        QTemporaryDir folder;
-        const QString database = folder.filePath("palimpsest.db");
-        SingleInstance first(database), other(folder.filePath("other.db"));
-        QCOMPARE(first.begin({}), SingleInstance::Role::First);
-        QCOMPARE(other.begin({}), SingleInstance::Role::First);
-        QSignalSpy requested(&first, &SingleInstance::requested);
-        // The second asks from another thread, as another process would: the first answers from its event loop.
-        std::atomic<int> role{-1};
-        std::thread second([&] {
-            SingleInstance start(database);
-            role = static_cast<int>(start.begin({{"/books/a.md", "/books/b.md"}, "token"}));
-        });
-        QTRY_COMPARE(role.load(), static_cast<int>(SingleInstance::Role::HandedOver));
-        second.join();
-        QCOMPARE(requested.count(), 1);
-        const auto request = requested[0][0].value<StartRequest>();
-        QCOMPARE(request.files, (QStringList{"/books/a.md", "/books/b.md"}));
-        QCOMPARE(request.activation, QByteArray("token"));
-    }
-
-    void what_a_killed_one_left_does_not_hinder()
-    {
-        QTemporaryDir folder;
-        const QString database = folder.filePath("palimpsest.db");
-        {
-            SingleInstance gone(database);
-            QCOMPARE(gone.begin({}), SingleInstance::Role::First);
-        }
-        SingleInstance next(database);
-        QCOMPARE(next.begin({}), SingleInstance::Role::First);
-    }
-
-    void one_that_does_not_answer_is_told_from_none()
-    {
-        QTemporaryDir folder;
-        const QString database = folder.filePath("palimpsest.db");
-        SingleInstance hangs(database); // this thread will not run its event loop meanwhile
-        QCOMPARE(hangs.begin({}), SingleInstance::Role::First);
-        SingleInstance second(database);
-        QCOMPARE(second.begin({}, 50), SingleInstance::Role::Unanswered);
-    }
-
     void an_end_is_told_to_who_looks_elsewhere()
     {
         QWidget window;
@@ -640,15 +311,15 @@ private Q_SLOTS:
         stage.window->set_frame(reading_frame());
         stage.window->tell(MessageBar::Kind::Failure, "Something is wrong; do something.");
         stage.window->start_tour();
-        QCOMPARE(unnamed(*stage.window), QStringList());
+        QCOMPARE(nameless(*stage.window), QStringList());
         SettingsDialog settings(stage.window->preferences(), {}, nullptr);
-        QCOMPARE(unnamed(settings), QStringList());
+        QCOMPARE(nameless(settings), QStringList());
         AboutDialog about("0.1.0", {{"a", "b", 1}}, AboutPage::Program, nullptr);
-        QCOMPARE(unnamed(about), QStringList());
+        QCOMPARE(nameless(about), QStringList());
         KeyboardHelp help(stage.window->actions(), nullptr);
-        QCOMPARE(unnamed(help), QStringList());
+        QCOMPARE(nameless(help), QStringList());
         CommandPalette palette(stage.window->actions(), stage.window.get());
-        QCOMPARE(unnamed(palette), QStringList());
+        QCOMPARE(nameless(palette), QStringList());
     }
 
     void keyboard_help_lists_every_key()
@@ -659,31 +330,6 @@ private Q_SLOTS:
         for (const QAction* action : stage.window->actions().in_menus())
             QVERIFY2(!list->findItems(plain_text(*action), Qt::MatchExactly | Qt::MatchRecursive).isEmpty(),
                      qPrintable(action->text()));
-    }
-
-    void settings_refuse_what_the_engine_refuses()
-    {
-        Preferences preferences;
-        SettingsDialog dialog(preferences, {}, nullptr);
-        auto* policy = dialog.findChild<QComboBox*>({}, Qt::FindChildrenRecursively);
-        for (QComboBox* box : dialog.findChildren<QComboBox*>())
-            if (box->isEditable()) policy = box;
-        QVERIFY(policy->isEditable());
-        QVERIFY(policy->count() > 10); // every policy there is
-        const auto is_possible = [&] {
-            for (const QPushButton* button : dialog.findChildren<QPushButton*>())
-                if (button->text().contains("OK")) return button->isEnabled();
-            return false;
-        };
-        QVERIFY(is_possible());
-        policy->setCurrentText("nosuchpolicy");
-        QVERIFY(!is_possible());
-        policy->setCurrentText("treekv:sinks=4");
-        QVERIFY(is_possible());
-        for (QLineEdit* field : dialog.findChildren<QLineEdit*>())
-            if (field->accessibleName() == "Budget") field->setText("a lot");
-        QVERIFY(!is_possible());
-        QCOMPARE(dialog.preferences().policy, QString("treekv:sinks=4"));
     }
 
     void a_removal_waits_no_longer_than_the_window()

@@ -1,0 +1,95 @@
+// The palette of commands: what letters find, and what is offered.
+#include <QLineEdit>
+#include <QSignalSpy>
+#include <QTreeView>
+
+#include "tests/ui/window/stage.h"
+#include "ui/window/command_palette.h"
+#include "ui/window/fuzzy_match.h"
+
+using namespace palimpsest;
+using namespace palimpsest::ui;
+using namespace palimpsest::ui::test;
+
+class CommandPaletteTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void initTestCase() { use_own_places(); }
+
+    void letters_find_commands()
+    {
+        const auto score = [](const char* typed, const char* text) {
+            return fuzzy_match(QString::fromUtf8(typed), QString::fromUtf8(text));
+        };
+        QVERIFY(!score("xyz", "Open a document"));
+        QVERIFY(!score("tnemucod", "document"));
+        QVERIFY(score("opdoc", "Open a document"));
+        QVERIFY(score("", "anything"));
+        QVERIFY(*score("od", "Open a document") > *score("od", "Records of old"));
+        QVERIFY(*score("exp", "Export the map") > *score("exp", "Let it be explained perhaps"));
+        QVERIFY(*score("doc", "Document") > *score("doc", "d-o-c"));
+        QVERIFY(score("uber", "Über den Fluss")); // accents do not matter
+        QVERIFY(score("F U", "Full screen"));
+    }
+
+    void the_palette_finds_and_runs()
+    {
+        Stage stage;
+        QSignalSpy wanted(stage.window.get(), &MainWindow::new_session_wanted);
+        stage.window->actions()[ActionId::CommandPalette]->trigger();
+        auto* palette = stage.window->findChild<CommandPalette*>();
+        QVERIFY(palette && palette->isVisible());
+        auto* field = palette->findChild<QLineEdit*>();
+        auto* list = palette->findChild<QTreeView*>();
+        QTest::keyClicks(field, "new session");
+        QVERIFY(list->model()->rowCount() >= 2);
+        QCOMPARE(list->currentIndex().row(), 0);
+        QCOMPARE(list->currentIndex().siblingAtColumn(0).data().toString(), QString("New session"));
+        QCOMPARE(list->currentIndex().siblingAtColumn(2).data().toString(), QString("Ctrl+N"));
+        grab(*palette, "palette");
+        QTest::keyClick(field, Qt::Key_Return);
+        QVERIFY(!palette->isVisible());
+        QCOMPARE(wanted.count(), 1);
+        QCOMPARE(wanted[0][0].toBool(), true);
+        stage.window->actions()[ActionId::CommandPalette]->trigger();
+        QTest::keyClicks(field, "zzzz");
+        QCOMPARE(list->model()->rowCount(), 0);
+        QTest::keyClick(field, Qt::Key_Return); // nothing to run
+        QTest::keyClick(field, Qt::Key_Escape);
+        QVERIFY(!palette->isVisible());
+    }
+
+    void a_field_for_text_does_not_swallow_the_windows_keys()
+    {
+        Stage stage;
+        stage.window->activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(stage.window.get()));
+        auto* field = stage.window->library().findChild<QLineEdit*>();
+        field->setText("words");
+        field->setFocus();
+        QTest::keyClick(field, Qt::Key_Home);
+        QTest::keyClick(field, Qt::Key_K, Qt::ControlModifier);
+        const auto* palette = stage.window->findChild<CommandPalette*>();
+        QVERIFY(palette && palette->isVisible());
+        QCOMPARE(field->text(), QString("words"));
+    }
+
+    void the_palette_offers_only_what_can_be_done()
+    {
+        Stage stage;
+        CommandPalette palette(stage.window->actions(), stage.window.get());
+        palette.begin();
+        const auto offers = [&](const QString& text) {
+            const auto* list = palette.findChild<QTreeView*>();
+            return !list->model()->match(list->model()->index(0, 0), Qt::DisplayRole, text).isEmpty();
+        };
+        QVERIFY(!offers("Stop"));
+        QVERIFY(offers("Quit"));
+        stage.window->set_frame(reading_frame());
+        palette.begin();
+        QVERIFY(offers("Stop"));
+    }
+};
+
+QTEST_MAIN(CommandPaletteTest)
+#include "command_palette_test.moc"

@@ -1,0 +1,62 @@
+// One program per database: a second start hands over to the first.
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+#include <atomic>
+#include <thread>
+
+#include "ui/window/single_instance.h"
+
+using namespace palimpsest;
+using namespace palimpsest::ui;
+
+class SingleInstanceTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void a_second_start_hands_over()
+    {
+        QTemporaryDir folder;
+        const QString database = folder.filePath("palimpsest.db");
+        SingleInstance first(database), other(folder.filePath("other.db"));
+        QCOMPARE(first.begin({}), SingleInstance::Role::First);
+        QCOMPARE(other.begin({}), SingleInstance::Role::First);
+        QSignalSpy requested(&first, &SingleInstance::requested);
+        // The second asks from another thread, as another process would: the first answers from its event loop.
+        std::atomic<int> role{-1};
+        std::thread second([&] {
+            SingleInstance start(database);
+            role = static_cast<int>(start.begin({{"/books/a.md", "/books/b.md"}, "token"}));
+        });
+        QTRY_COMPARE(role.load(), static_cast<int>(SingleInstance::Role::HandedOver));
+        second.join();
+        QCOMPARE(requested.count(), 1);
+        const auto request = requested[0][0].value<StartRequest>();
+        QCOMPARE(request.files, (QStringList{"/books/a.md", "/books/b.md"}));
+        QCOMPARE(request.activation, QByteArray("token"));
+    }
+
+    void what_a_killed_one_left_does_not_hinder()
+    {
+        QTemporaryDir folder;
+        const QString database = folder.filePath("palimpsest.db");
+        {
+            SingleInstance gone(database);
+            QCOMPARE(gone.begin({}), SingleInstance::Role::First);
+        }
+        SingleInstance next(database);
+        QCOMPARE(next.begin({}), SingleInstance::Role::First);
+    }
+
+    void one_that_does_not_answer_is_told_from_none()
+    {
+        QTemporaryDir folder;
+        const QString database = folder.filePath("palimpsest.db");
+        SingleInstance hangs(database); // this thread will not run its event loop meanwhile
+        QCOMPARE(hangs.begin({}), SingleInstance::Role::First);
+        SingleInstance second(database);
+        QCOMPARE(second.begin({}, 50), SingleInstance::Role::Unanswered);
+    }
+};
+
+QTEST_MAIN(SingleInstanceTest)
+#include "single_instance_test.moc"

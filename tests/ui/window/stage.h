@@ -1,0 +1,147 @@
+// A window with its own database and settings, and stand-ins for its areas.
+#pragma once
+
+#include <QLocale>
+#include <QPlainTextEdit>
+#include <QStandardPaths>
+#include <QTemporaryDir>
+#include <QTest>
+#include <memory>
+#include <optional>
+
+#include "storage/conversations.h"
+#include "storage/database.h"
+#include "storage/library.h"
+#include "ui/window/appearance.h"
+#include "ui/window/main_window.h"
+
+namespace palimpsest::ui::test {
+
+// For initTestCase: no file of the user's, and numbers as the tests have them.
+inline void use_own_places()
+{
+    QStandardPaths::setTestModeEnabled(true);
+    QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates));
+}
+
+// Stands for an area that has a test of its own.
+inline WindowAreas::Make placeholder(const QString& name)
+{
+    return [name](QWidget* parent) -> QWidget* {
+        auto* area = new QPlainTextEdit(name, parent);
+        area->setAccessibleName(name);
+        return area;
+    };
+}
+
+inline WindowAreas placeholders()
+{
+    return {placeholder("Chat"), placeholder("Document"), placeholder("Compare"),
+            placeholder("Map"),  placeholder("Memory"),   placeholder("Policy")};
+}
+
+inline Frame reading_frame()
+{
+    Frame frame;
+    frame.activity = Activity::Reading;
+    frame.what = "ashford-light.md";
+    frame.share = 0.611;
+    frame.seconds_left = 41;
+    frame.tokens_per_second = 4120;
+    frame.tokens_total = 128'000;
+    frame.telemetry.tokens_seen = 78'204;
+    frame.telemetry.cache_bytes = 96'000'000;
+    frame.telemetry.full_cache_bytes = 6'100'000'000;
+    return frame;
+}
+
+inline std::shared_ptr<SessionFacts> some_facts(const QString& name)
+{
+    auto facts = std::make_shared<SessionFacts>();
+    facts->name = name;
+    facts->policy = "treekv:sinks=4";
+    facts->tokens_in_input = facts->tokens_read = 48'877;
+    facts->turns.emplace_back().text = "Who kept the light?";
+    facts->documents.emplace_back().info.title = "Ashford";
+    return facts;
+}
+
+// A window with a database and settings of its own.
+struct Stage {
+    explicit Stage(bool with_sessions = false)
+    {
+        database = folder.filePath("palimpsest.db");
+        if (with_sessions) fill();
+        store.emplace(folder.filePath("window.ini"));
+        open();
+    }
+
+    void open()
+    {
+        window.reset();
+        window = std::make_unique<MainWindow>(
+            placeholders(),
+            WindowPlaces{.database = database,
+                         .shipped_model = PALIMPSEST_SOURCE_DIR "/resources/default-model/palimpsest-small.gguf",
+                         .sample = PALIMPSEST_SOURCE_DIR "/resources/samples/ashford-light.md",
+                         .models_folder = folder.filePath("models"),
+                         .version = "0.1.0"},
+            *store);
+        window->show();
+        QVERIFY(QTest::qWaitForWindowExposed(window.get()));
+    }
+
+    void fill() const
+    {
+        storage::Database db(database.toStdString(), storage::Database::Access::Write);
+        storage::Conversations conversations(db);
+        const auto document = [&](const std::string& title, size_t length) {
+            storage::Import import(db, title, "/books/" + title, "tokenizer");
+            import.add_text(std::string(length, 'x'));
+            std::vector<engine::EncodedToken> tokens;
+            for (size_t end = 4; end <= length; end += 4)
+                tokens.push_back({.id = 1, .end = end});
+            import.add_tokens(tokens);
+            return import.finish({.title = title});
+        };
+        const auto session = [&](const std::string& name, std::optional<int64_t> read) {
+            const int64_t id = conversations.create(
+                {.name = name, .model = "m", .model_name = "palimpsest-small", .options = "{}"});
+            if (read)
+                conversations.append(id, {.tokens = storage::Library(db).get(*read).tokens, .document = read});
+            return id;
+        };
+        session("Notes", std::nullopt);
+        const int64_t report = document("Report Q3", 60'000);
+        session("Report Q3", report);
+        const int64_t ashford = document("The Chronicle of Ashford", 512'000);
+        session("Who kept the lighthouse", ashford);
+        session("Ashford, with a small budget", ashford);
+    }
+
+    QTemporaryDir folder;
+    QString database;
+    std::optional<PreferenceStore> store;
+    std::unique_ptr<MainWindow> window;
+};
+
+inline void use_colours(Colours colours)
+{
+    Preferences preferences;
+    preferences.colours = colours;
+    apply_appearance(preferences);
+}
+
+// To be looked at: with PALIMPSEST_SCREENSHOTS it is kept in that folder.
+inline void grab(QWidget& widget, const QString& name)
+{
+    const QString folder = qEnvironmentVariable("PALIMPSEST_SCREENSHOTS");
+    QTest::qWait(50); // until all has its place
+    const QPixmap picture = widget.grab();
+    QVERIFY(!picture.isNull());
+    if (folder.isEmpty()) return;
+    const QString scale = qEnvironmentVariable("QT_SCALE_FACTOR", "1");
+    QVERIFY(picture.save(QStringLiteral("%1/%2-%3.png").arg(folder, name, scale)));
+}
+
+} // namespace palimpsest::ui::test

@@ -1,0 +1,44 @@
+#include "ui/chat/question_button.h"
+
+#include <QStyleOptionButton>
+#include <QStylePainter>
+
+namespace palimpsest::ui {
+
+QuestionButton::QuestionButton(const QString& question, QWidget* parent) : QPushButton(parent), question_(question)
+{
+    setText(QString(question).replace(QLatin1Char('&'), QStringLiteral("&&")));
+    setAccessibleName(question);
+}
+
+int QuestionButton::padding() const
+{
+    return fontMetrics().height() * 2 / 3;
+}
+
+QSize QuestionButton::sizeHint() const
+{
+    return {fontMetrics().horizontalAdvance(question_) + 2 * padding(), fontMetrics().height() + padding()};
+}
+
+QSize QuestionButton::minimumSizeHint() const
+{
+    return {4 * padding(), sizeHint().height()};
+}
+
+// All but the text is the style's, and so in the palette's colours.
+void QuestionButton::paintEvent(QPaintEvent*)
+{
+    QStylePainter painter(this);
+    QStyleOptionButton option;
+    initStyleOption(&option);
+    option.text.clear();
+    painter.drawControl(QStyle::CE_PushButton, option);
+    const QRect inside = rect().adjusted(padding(), 0, -padding(), 0);
+    const QString text = fontMetrics().elidedText(question_, Qt::ElideRight, inside.width());
+    const Qt::Alignment alignment = QStyle::visualAlignment(layoutDirection(), Qt::AlignLeft | Qt::AlignVCenter);
+    painter.drawItemText(inside, static_cast<int>(alignment), option.palette, isEnabled(), text,
+                         QPalette::ButtonText);
+}
+
+} // namespace palimpsest::ui
