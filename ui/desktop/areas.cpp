@@ -97,6 +97,9 @@ void Areas::join(Workbench& bench)
         show_text();
     });
     connect(&bench.window(), &MainWindow::hit_wanted, this, &Areas::show_hit);
+    connect(&bench.engine(), &EngineThread::finished, this, [this](quint64 id) {
+        if (awaited_ && awaited_->opening == id) awaited_.reset(); // its session could not be opened
+    });
     connect(&bench.window(), &MainWindow::preferences_changed, this, [this](const Preferences& preferences) {
         chat_->composer()->set_enter_sends(preferences.enter_sends);
         chat_->view()->set_reduced_motion(preferences.reduced_motion);
@@ -127,7 +130,6 @@ void Areas::join_chat()
     ChatView* view = chat_->view();
     view->set_place_name([this](StreamRange range) { return place_name(range); });
     connect(view, &ChatView::regenerate_wanted, engine, &EngineThread::regenerate);
-    connect(view, &ChatView::branch_wanted, composer, &Composer::edit_question);
     connect(view, &ChatView::place_wanted, this, &Areas::show_place);
     connect(view, &ChatView::xray_wanted, this, &Areas::show_sources);
     connect(view, &ChatView::link_activated, this,
@@ -146,7 +148,7 @@ void Areas::join_questions()
     connect(engine, &EngineThread::question_begun, chat_, &ChatPage::begin_question);
     connect(engine, &EngineThread::answer_finished, chat_, &ChatPage::end_question);
     connect(engine, &EngineThread::answer_finished, this, [this](quint64, const Turn& answer) {
-        if (answer.provenance) map_->set_highlights({});
+        if (answer.provenance) mark_sources({});
     });
     connect(engine, &EngineThread::failed, chat_, [this](quint64 id) { chat_->drop_question(id); });
     connect(engine, &EngineThread::finished, chat_, [this](quint64 id) { chat_->drop_question(id); });
@@ -215,19 +217,23 @@ void Areas::show_session(std::shared_ptr<const SessionFacts> facts)
     const bool is_another = (facts ? facts->id : 0) != session_;
     facts_ = std::move(facts);
     session_ = facts_ ? facts_->id : 0;
-    if (is_another) memory_->begin(facts_ ? facts_->device : QString());
+    if (is_another) {
+        memory_->begin(facts_ ? facts_->device : QString());
+        text_.reset();
+        mark_sources({});
+    }
     chat_->show_session(facts_);
     policy_->set_session(facts_);
     compare_->set_session(facts_);
     map_->set_title(facts_ ? facts_->name : QString());
     map_->set_marks(facts_ ? marks_of(*facts_) : MapMarks());
+    map_->set_highlights(sources_); // marks come with none
     map_->set_writers(map_writers(facts_));
     document_->set_pins(facts_ ? facts_->pins : std::vector<storage::Pin>());
-    if (is_another) document_->set_highlights({});
     offer_questions();
     show_text();
     show_past();
-    if (hit_ && facts_ && facts_->name == hit_->session) show_hit(*std::exchange(hit_, std::nullopt));
+    if (awaited_ && reads(awaited_->hit)) show_hit(std::exchange(awaited_, std::nullopt)->hit);
 }
 
 void Areas::offer_questions()
@@ -240,19 +246,19 @@ void Areas::offer_questions()
                                       : QStringList());
 }
 
-// Pages that were there stay, where the stream only grew.
 void Areas::show_text()
 {
-    if (!facts_) {
-        text_.reset();
-        document_->set_source(nullptr);
-        return;
-    }
+    if (!facts_) return document_->set_source(nullptr);
     if (!facts_->saved) return show_text_of_unsaved();
     const TextOutline outline = outline_of(*facts_);
-    auto open = stored_pages(database(), outline, token_bytes(bench_->engine().model()));
-    if (text_ && document_->view()->source() == text_.get()) return text_->set_outline(outline, std::move(open));
-    text_ = std::make_shared<TextSource>(outline, std::move(open));
+    show_pages(outline, stored_pages(database(), outline, token_bytes(bench_->engine().model())));
+}
+
+// Pages that were there stay, where the stream only grew, and so does the reader's place.
+void Areas::show_pages(TextOutline outline, TextSource::OpenReader open)
+{
+    if (text_) return text_->set_outline(std::move(outline), std::move(open));
+    text_ = std::make_shared<TextSource>(std::move(outline), std::move(open));
     document_->set_source(text_);
 }
 
@@ -268,9 +274,7 @@ void Areas::show_text_of_unsaved()
         QMetaObject::invokeMethod(qApp, [=] {
             if (!self || self->texts_asked_ != asked || !self->facts_ || self->facts_->saved) return;
             const TextOutline outline = outline_of(*self->facts_);
-            self->text_ = std::make_shared<TextSource>(
-                outline, [=] { return std::make_unique<MemoryPages>(outline, texts); });
-            self->document_->set_source(self->text_);
+            self->show_pages(outline, [=] { return std::make_unique<MemoryPages>(outline, texts); });
         });
     });
 }
@@ -299,30 +303,62 @@ void Areas::show_place(StreamRange range)
 void Areas::show_sources(const Turn& answer)
 {
     if (!answer.provenance || answer.provenance->sources.empty()) return;
-    std::vector<StreamRange> ranges;
-    for (const Provenance::Source& source : answer.provenance->sources)
-        ranges.push_back(source.range);
-    document_->set_highlights(highlights_of(*answer.provenance));
-    map_->set_highlights(ranges);
+    mark_sources(highlights_of(*answer.provenance));
     bench_->window().show_tab(Tab::Document);
-    document_->show_range(ranges.front());
+    document_->show_range(sources_.front());
+}
+
+void Areas::mark_sources(std::vector<Highlight> sources)
+{
+    sources_.clear();
+    for (const Highlight& source : sources)
+        sources_.push_back(source.range);
+    document_->set_highlights(std::move(sources));
+    map_->set_highlights(sources_);
 }
 
 void Areas::show_hit(const SearchHit& hit)
 {
-    if (!facts_ || facts_->name != hit.session) {
-        hit_ = hit;
-        return;
-    }
-    if (hit.document != 0) {
-        bench_->window().show_tab(Tab::Document);
-        return document_->find_bar()->open(hit.match.snippet.mid(hit.match.first, hit.match.count));
-    }
+    if (reads(hit)) return hit.document != 0 ? show_found(hit) : show_said(hit);
+    awaited_ = {hit, bench_->engine().open_session(hit.session)};
+}
+
+// The open session has what was found. One that is not saved has numbers of its own.
+bool Areas::reads(const SearchHit& hit) const
+{
+    if (!facts_ || !facts_->saved) return false;
+    if (hit.document == 0) return facts_->id == hit.session_id;
+    return std::ranges::any_of(facts_->documents,
+                               [&](const DocumentPart& part) { return part.info.id == hit.document; });
+}
+
+void Areas::show_found(const SearchHit& hit)
+{
+    bench_->window().show_tab(Tab::Document);
+    text_->locate(hit.document, {hit.match.byte, hit.match.byte + hit.match.bytes}, this,
+                  [this](StreamRange match) {
+                      document_->show_match(match);
+                      map_->show_tokens(match);
+                  });
+}
+
+// An answer that was given again stands behind the newer one.
+void Areas::show_said(const SearchHit& hit)
+{
     bench_->window().show_tab(Tab::Chat);
-    const auto turn = std::find_if(facts_->turns.begin(), facts_->turns.end(),
-                                   [&](const Turn& t) { return t.message == hit.message; });
-    if (turn != facts_->turns.end())
-        chat_->view()->set_current_turn(static_cast<int>(turn - facts_->turns.begin()));
+    const auto turn_of = [this](int64_t message) {
+        const auto at = std::ranges::find(facts_->turns, message, &Turn::message);
+        return at == facts_->turns.end() ? -1 : static_cast<int>(at - facts_->turns.begin());
+    };
+    const int stands_for = turn_of(hit.newer == 0 ? hit.message : hit.parent);
+    const int turn = stands_for + (hit.newer == 0 ? 0 : 1);
+    ChatView* view = chat_->view();
+    if (stands_for < 0 || turn >= std::min(view->turn_count(), static_cast<int>(facts_->turns.size()))) return;
+    for (size_t n = 0; n < facts_->turns[static_cast<size_t>(turn)].earlier.size(); ++n)
+        view->perform(turn, TurnAction::Later);
+    for (int n = 0; n < hit.newer; ++n)
+        view->perform(turn, TurnAction::Earlier);
+    view->set_current_turn(turn);
 }
 
 void Areas::read_pasted(const QString& text)

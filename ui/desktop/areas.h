@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "ui/desktop/workbench.h"
+#include "ui/document/document_view.h"
 
 namespace palimpsest::ui {
 
@@ -16,7 +17,6 @@ class DocumentPage;
 class MemoryView;
 class PolicyPanel;
 class RetentionView;
-class TextSource;
 
 class Areas : public QObject {
     Q_OBJECT
@@ -48,10 +48,15 @@ private:
     void show_session(std::shared_ptr<const SessionFacts> facts);
     void show_text();
     void show_text_of_unsaved();
+    void show_pages(TextOutline outline, TextSource::OpenReader open);
     void show_past();
     void show_place(StreamRange range);
     void show_sources(const Turn& answer);
+    void mark_sources(std::vector<Highlight> sources);
     void show_hit(const SearchHit& hit);
+    bool reads(const SearchHit& hit) const;
+    void show_found(const SearchHit& hit);
+    void show_said(const SearchHit& hit);
     void offer_questions();
     void set_pin_terms(const engine::Telemetry& telemetry);
 
@@ -71,9 +76,14 @@ private:
     std::shared_ptr<const SessionFacts> facts_;
     std::shared_ptr<TextSource> text_;
     std::shared_ptr<const engine::RetentionMap> kept_;
-    int64_t session_ = 0;          // that is shown
-    uint64_t texts_asked_ = 0;     // of unsaved sessions: only the newest answer counts
-    std::optional<SearchHit> hit_; // to be shown once its session is open
+    std::vector<StreamRange> sources_; // of an answer: marked in the document and on the map
+    int64_t session_ = 0;              // that is shown
+    uint64_t texts_asked_ = 0;         // of unsaved sessions: only the newest answer counts
+    struct AwaitedHit {
+        SearchHit hit;
+        CommandId opening;
+    };
+    std::optional<AwaitedHit> awaited_; // to be shown once its session is open
 };
 
 } // namespace palimpsest::ui

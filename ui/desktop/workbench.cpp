@@ -43,9 +43,6 @@ void Workbench::connect_wishes()
     connect(w, &MainWindow::undo_wanted, e, &EngineThread::undo);
     connect(w, &MainWindow::ask_wanted, this, &Workbench::ask);
     connect(w, &MainWindow::preferences_changed, this, &Workbench::apply);
-    connect(w, &MainWindow::hit_wanted, this, [this](const SearchHit& hit) {
-        if (!facts_ || facts_->name != hit.session) engine_.open_session(hit.session);
-    });
 }
 
 void Workbench::connect_engine()

@@ -12,17 +12,16 @@
 
 namespace palimpsest::ui {
 
-// Escape belongs to a selection; shortcuts of the window come first for all else.
+// These come before the window's shortcuts; Escape does while there is a selection to end.
 bool DocumentView::event(QEvent* event)
 {
-    if (event->type() == QEvent::ShortcutOverride) {
-        const auto* key = static_cast<QKeyEvent*>(event);
-        if (key->matches(QKeySequence::Copy) || key->matches(QKeySequence::SelectAll)) {
-            event->accept();
-            return true;
-        }
-    }
-    return QAbstractScrollArea::event(event);
+    if (event->type() != QEvent::ShortcutOverride) return QAbstractScrollArea::event(event);
+    const auto* key = static_cast<QKeyEvent*>(event);
+    const bool ends_selection = key->key() == Qt::Key_Escape && selection().first != selection().last;
+    if (!ends_selection && !key->matches(QKeySequence::Copy) && !key->matches(QKeySequence::SelectAll))
+        return QAbstractScrollArea::event(event);
+    event->accept();
+    return true;
 }
 
 void DocumentView::keyPressEvent(QKeyEvent* event)

@@ -12,6 +12,7 @@
 #include <algorithm>
 
 #include "ui/base/theme.h"
+#include "ui/document/copy_bar.h"
 #include "ui/document/find_bar.h"
 #include "ui/document/go_to_dialog.h"
 #include "ui/document/time_bar.h"
@@ -100,8 +101,8 @@ PinPrice pin_price(StreamRange range, const PinTerms& terms, const engine::Reten
 }
 
 DocumentPage::DocumentPage(QWidget* parent)
-    : QWidget(parent), view_(new DocumentView(this)), find_(new FindBar(this)), time_(new TimeBar(this)),
-      fading_(new FadingLoader(this))
+    : QWidget(parent), view_(new DocumentView(this)), find_(new FindBar(this)), copying_(new CopyBar(this)),
+      time_(new TimeBar(this)), fading_(new FadingLoader(this))
 {
     make_actions();
     auto* column = new QVBoxLayout(this);
@@ -111,6 +112,7 @@ DocumentPage::DocumentPage(QWidget* parent)
     column->addWidget(find_);
     column->addWidget(view_, 1);
     column->addWidget(make_selection_bar());
+    column->addWidget(copying_);
     column->addWidget(time_);
     setFocusProxy(view_);
     connect(view_, &DocumentView::selection_changed, this, &DocumentPage::selection_changed);
@@ -118,6 +120,8 @@ DocumentPage::DocumentPage(QWidget* parent)
     connect(view_, &DocumentView::caret_moved, this, [this] { find_->set_place(view_->caret()); });
     connect(view_, &DocumentView::token_pointed, this, &DocumentPage::token_pointed);
     connect(view_, &DocumentView::menu_wanted, this, &DocumentPage::show_menu);
+    connect(view_, &DocumentView::copying, copying_, &CopyBar::set_share);
+    connect(copying_, &CopyBar::cancelled, view_, &DocumentView::stop_copying);
     connect(find_, &FindBar::matches_changed, this, [this] {
         view_->set_matches(find_->matches());
         if (find_->matches().empty()) view_->set_current_match(std::nullopt);
@@ -220,6 +224,7 @@ void DocumentPage::set_source(std::shared_ptr<TextSource> source)
     if (source_) source_->disconnect(this);
     source_ = std::move(source);
     if (source_) connect(source_.get(), &TextSource::failed, this, &DocumentPage::failed);
+    fading_->forget();
     time_->set_index(nullptr);
     view_->set_source(source_);
     find_->set_source(source_);
@@ -264,10 +269,17 @@ void DocumentPage::show_range(StreamRange range)
     view_->show_range(range);
 }
 
+void DocumentPage::show_match(StreamRange match)
+{
+    view_->set_current_match(match);
+    view_->set_caret(match.first);
+    show_range(match);
+}
+
 void DocumentPage::set_fading(FadingRecord record, int32_t layers, int32_t chunk)
 {
-    if (!record || !source_ || source_->tokens() == 0) {
-        fading_->cancel();
+    if (!record.read || !source_ || source_->tokens() == 0) {
+        fading_->forget();
         return time_->set_index(nullptr);
     }
     fading_->build(std::move(record), ChunkClock(source_->outline(), chunk), layers);
@@ -338,12 +350,9 @@ void DocumentPage::show_menu(QPoint global)
 
 void DocumentPage::open_find()
 {
-    QString selected;
     const StreamRange range = view_->selection();
-    for (uint64_t token = range.first; token < range.last && selected.size() < longest_label; ++token)
-        selected += view_->token_text(token);
     find_->set_place(range.first);
-    find_->open(selected.trimmed());
+    find_->open(view_->beginning_of(range, longest_label).trimmed());
 }
 
 void DocumentPage::open_go_to()
@@ -359,10 +368,7 @@ void DocumentPage::open_go_to()
 
 QString DocumentPage::passage_label(StreamRange range) const
 {
-    QString label;
-    for (uint64_t token = range.first; token < range.last && label.size() < longest_label; ++token)
-        label += view_->token_text(token);
-    label = label.simplified().left(longest_label);
+    const QString label = view_->beginning_of(range, longest_label).simplified().left(longest_label);
     if (!label.isEmpty()) return label;
     const QLocale locale;
     return tr("tokens %1 to %2")

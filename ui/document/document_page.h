@@ -13,6 +13,7 @@ class QLabel;
 
 namespace palimpsest::ui {
 
+class CopyBar;
 class FindBar;
 class TimeBar;
 
@@ -41,11 +42,15 @@ public:
     void set_shades(ShadeColors colors);
     void set_highlights(std::vector<Highlight> highlights);
     void show_range(StreamRange range); // back to now
-    // The past of the session up to now; built on a thread of its own. An empty record: there is none.
+    // The same of what was looked for elsewhere: it is framed until something else is looked for.
+    void show_match(StreamRange match);
+    // The past of the session up to now; built on a thread of its own, unless it is what is shown. An empty record:
+    // there is none.
     void set_fading(FadingRecord record, int32_t layers, int32_t chunk);
 
     DocumentView* view() const { return view_; }
     FindBar* find_bar() const { return find_; }
+    CopyBar* copy_bar() const { return copying_; }
     TimeBar* time_bar() const { return time_; }
     QAction* pin_action() const { return pin_; }
     QString price_text() const; // of the selection; empty without one
@@ -72,6 +77,7 @@ private:
 
     DocumentView* view_;
     FindBar* find_;
+    CopyBar* copying_;
     TimeBar* time_;
     FadingLoader* fading_;
     std::shared_ptr<TextSource> source_;

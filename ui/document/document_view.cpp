@@ -65,6 +65,7 @@ DocumentView::~DocumentView() = default;
 void DocumentView::set_source(std::shared_ptr<TextSource> source)
 {
     if (source_) source_->disconnect(this);
+    Q_EMIT copying(1);
     source_ = std::move(source);
     reader_ = source_ ? std::make_unique<BlockReader>(*source_) : nullptr;
     past_.reset();
@@ -74,16 +75,23 @@ void DocumentView::set_source(std::shared_ptr<TextSource> source)
         connect(source_.get(), &TextSource::page_arrived, this, [this] {
             if (!complete_) lay_out();
         });
-        connect(source_.get(), &TextSource::outline_changed, this, [this](bool is_another) {
-            reader_ = std::make_unique<BlockReader>(*source_);
-            if (is_another) begin_again();
-            caret_ = std::min(caret_, source_->tokens());
-            selection_anchor_ = std::min(selection_anchor_, source_->tokens());
-            forget_layout();
-            lay_out();
-            Q_EMIT selection_changed();
-        });
+        connect(source_.get(), &TextSource::outline_changed, this, &DocumentView::take_outline);
+        connect(source_.get(), &TextSource::fetched, this, &DocumentView::take_excerpt);
     }
+    lay_out();
+    Q_EMIT selection_changed();
+}
+
+void DocumentView::take_outline(bool is_another)
+{
+    reader_ = std::make_unique<BlockReader>(*source_);
+    if (is_another) {
+        stop_copying();
+        begin_again();
+    }
+    caret_ = std::min(caret_, source_->tokens());
+    selection_anchor_ = std::min(selection_anchor_, source_->tokens());
+    forget_layout();
     lay_out();
     Q_EMIT selection_changed();
 }
@@ -493,10 +501,19 @@ void DocumentView::set_caret(uint64_t token, bool extend)
 
 void DocumentView::copy()
 {
-    if (!source_ || selection().first == selection().last) return;
-    source_->text_of(selection(), this, [](const QByteArray& text) {
-        if (!text.isEmpty()) QGuiApplication::clipboard()->setText(QString::fromUtf8(text));
-    });
+    if (source_ && selection().first < selection().last) source_->fetch(selection());
+}
+
+void DocumentView::stop_copying()
+{
+    if (source_) source_->fetch({});
+    Q_EMIT copying(1);
+}
+
+void DocumentView::take_excerpt(const Excerpt& excerpt)
+{
+    if (!excerpt.text.isEmpty()) QGuiApplication::clipboard()->setText(excerpt.text);
+    Q_EMIT copying(excerpt.finished ? 1 : excerpt.share);
 }
 
 QString DocumentView::token_text(uint64_t token) const
@@ -505,6 +522,16 @@ QString DocumentView::token_text(uint64_t token) const
     if (!item) return {};
     return item->block.text.mid(item->block.start_of(token),
                                 item->block.end_of(token) - item->block.start_of(token));
+}
+
+QString DocumentView::beginning_of(StreamRange range, int characters) const
+{
+    const StreamRange seen = visible_range();
+    QString text;
+    for (uint64_t token = std::max(range.first, seen.first);
+         token < std::min(range.last, seen.last) && text.size() < characters; ++token)
+        text += token_text(token);
+    return text;
 }
 
 QString DocumentView::paragraph(uint64_t token) const

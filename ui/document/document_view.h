@@ -58,7 +58,9 @@ public:
     StreamRange selection() const; // half-open, empty if nothing is selected
     uint64_t caret() const { return caret_; }
     void set_caret(uint64_t token, bool extend = false); // before that token, into view
+    // What is selected, to the clipboard once all of it was read: until then copying tells.
     void copy();
+    void stop_copying(); // the clipboard stays as it is
 
     std::optional<uint64_t> token_at(QPoint viewport_position) const;
     QRect rect_of(uint64_t token) const;      // in the viewport; empty if it is not visible
@@ -66,6 +68,8 @@ public:
     QString token_text(uint64_t token) const; // as shown; empty if it is not visible
     QString describe(uint64_t token) const;   // held by which, rank, age, pinned
     QString paragraph(uint64_t token) const;  // of a visible one
+    // How what is visible of a range begins, in so many characters or a few more.
+    QString beginning_of(StreamRange range, int characters) const;
 
     // What is visible as one text, for assistive technology: a line end between blocks.
     QString visible_text() const;
@@ -78,6 +82,7 @@ Q_SIGNALS:
     void selection_changed();
     void caret_moved();
     void token_pointed(quint64 token);
+    void copying(double share); // of a text that takes a while; 1: it was copied, or given up
     void menu_wanted(QPoint global);
 
 protected:
@@ -126,6 +131,8 @@ private:
     const Item* visible_item(uint64_t token) const;
     uint64_t boundary_at(QPointF position) const;
     void ensure_visible(uint64_t token);
+    void take_outline(bool is_another);
+    void take_excerpt(const Excerpt& excerpt);
 
     // ---- painting (document_painting.cpp)
     void refresh_shades();

@@ -93,16 +93,39 @@ int FadingIndex::layers_holding(uint64_t token, int step) const
 
 FadingRecord stored_fading(const QString& database, int64_t session)
 {
-    return [file = database.toStdString(), session](const auto& each) {
+    const auto with = [file = database.toStdString()](auto&& work) {
         storage::Database reading(file, storage::Database::Access::Read);
-        storage::Conversations(reading).each_fading(session, each);
+        return work(reading);
     };
+    return {.read =
+                [=](const FadingRecord::Each& each) {
+                    with([&](storage::Database& db) { storage::Conversations(db).each_fading(session, each); });
+                },
+            .mark = [=] { return with([&](storage::Database& db) { return storage::fading_mark(db, session); }); }};
+}
+
+void FadingLoader::forget()
+{
+    ++number_;
+    thread_.request_stop();
+    built_.reset();
 }
 
 void FadingLoader::build(FadingRecord record, ChunkClock clock, int32_t layers)
 {
-    const quint64 number = ++number_;
     thread_.request_stop();
+    // The new thread waits for the old one, the window does not.
+    thread_ = std::jthread([=, this, number = ++number_, known = built_, record = std::move(record),
+                            wanted = Built{.mark = {}, .clock = std::move(clock), .layers = layers},
+                            old = std::move(thread_)](const std::stop_token& stop) mutable {
+        if (old.joinable()) old.join();
+        run(stop, record, std::move(wanted), known, number);
+    });
+}
+
+void FadingLoader::run(const std::stop_token& stop, const FadingRecord& record, Built wanted,
+                       const std::optional<Built>& known, quint64 number)
+{
     const auto post = [this, number](auto tell) {
         QMetaObject::invokeMethod(
             this,
@@ -111,22 +134,25 @@ void FadingLoader::build(FadingRecord record, ChunkClock clock, int32_t layers)
             },
             Qt::QueuedConnection);
     };
-    // The new thread waits for the old one, the window does not.
-    thread_ = std::jthread([=, this, record = std::move(record), clock = std::move(clock),
-                            old = std::move(thread_)](const std::stop_token& stop) mutable {
-        try {
-            if (old.joinable()) old.join();
-            const auto index = std::make_shared<FadingIndex>(std::move(clock), layers);
-            record([&](std::span<const engine::FadeEvent> events) {
-                index->add(events);
-                return !stop.stop_requested();
-            });
-            if (!stop.stop_requested())
-                post([this, index] { Q_EMIT built(std::shared_ptr<const FadingIndex>(index)); });
-        } catch (const std::exception& error) {
-            post([this, sentence = QString::fromUtf8(error.what())] { Q_EMIT failed(sentence); });
-        }
-    });
+    try {
+        wanted.mark = record.mark();
+        if (known == wanted) return;
+        const auto index = std::make_shared<FadingIndex>(wanted.clock, wanted.layers);
+        record.read([&](std::span<const engine::FadeEvent> events) {
+            index->add(events);
+            return !stop.stop_requested();
+        });
+        if (stop.stop_requested()) return;
+        post([this, index, wanted] {
+            built_ = wanted;
+            Q_EMIT built(std::shared_ptr<const FadingIndex>(index));
+        });
+    } catch (const std::exception& error) {
+        post([this, sentence = QString::fromUtf8(error.what())] {
+            built_.reset();
+            Q_EMIT failed(sentence);
+        });
+    }
 }
 
 } // namespace palimpsest::ui

@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <thread>
 #include <vector>
 
 #include "engine/cache/fading.h"
+#include "storage/fading_mark.h"
 #include "ui/document/text_outline.h"
 
 namespace palimpsest::ui {
@@ -25,10 +27,12 @@ public:
     uint64_t tokens() const { return runs_.empty() ? 0 : runs_.back().last; }
     uint64_t width() const { return width_; }  // tokens of a chunk that is fed
     uint64_t tokens_at(uint64_t chunks) const; // read when so many chunks were done
+    bool operator==(const ChunkClock&) const = default;
 
 private:
     struct Run {
         uint64_t chunk, token, last, width; // the first chunk and token, the token behind, tokens of a chunk
+        bool operator==(const Run&) const = default;
     };
     void add(StreamRange range, uint64_t width);
     std::vector<Run> runs_;
@@ -68,31 +72,41 @@ private:
     std::vector<uint8_t> faded_; // [cell, layer]
 };
 
-// Hands all events over, in pieces, until told to stop by false. It is run on a thread of its own and may throw
-// Error.
-using FadingRecord = std::function<void(const std::function<bool(std::span<const engine::FadeEvent>)>&)>;
+// Both are called on a thread of their own and may throw Error.
+struct FadingRecord {
+    using Each = std::function<bool(std::span<const engine::FadeEvent>)>;
+    std::function<void(const Each&)> read;     // hands all events over, in pieces, until told to stop by false
+    std::function<storage::FadingMark()> mark; // the same only while the record is
+};
 
 // Of a session in the user's database, through a connection of its own.
 FadingRecord stored_fading(const QString& database, int64_t session);
 
-// Builds an index on a thread of its own; the next build, or the end of this object, stops the one under way.
+// Builds an index on a thread of its own; the next build, or the end of this object, stops the one under way. What
+// was built last is not built again.
 class FadingLoader : public QObject {
     Q_OBJECT
 public:
     explicit FadingLoader(QObject* parent = nullptr) : QObject(parent) {}
     void build(FadingRecord record, ChunkClock clock, int32_t layers);
-    void cancel() // the build under way: nothing comes of it
-    {
-        ++number_;
-        thread_.request_stop();
-    }
+    void forget(); // what was built; nothing comes of a build under way
 
 Q_SIGNALS:
     void built(std::shared_ptr<const palimpsest::ui::FadingIndex> index);
     void failed(const QString& sentence);
 
 private:
+    struct Built {
+        storage::FadingMark mark;
+        ChunkClock clock;
+        int32_t layers = 0;
+        bool operator==(const Built&) const = default;
+    };
+    void run(const std::stop_token& stop, const FadingRecord& record, Built wanted,
+             const std::optional<Built>& known, quint64 number);
+
     quint64 number_ = 0;
+    std::optional<Built> built_;
     std::jthread thread_;
 };
 

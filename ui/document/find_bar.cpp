@@ -1,6 +1,7 @@
 #include "ui/document/find_bar.h"
 #include "ui/base/clear_button.h"
 
+#include <QApplication>
 #include <QHBoxLayout>
 #include <QKeyEvent>
 #include <QLabel>
@@ -62,7 +63,7 @@ void FindBar::set_source(std::shared_ptr<TextSource> source)
     if (source_) {
         connect(source_.get(), &TextSource::found, this, &FindBar::take);
         connect(source_.get(), &TextSource::outline_changed, this, [this] {
-            if (!isVisible() || line_->text().isEmpty()) return;
+            if (isHidden() || line_->text().isEmpty()) return;
             search();
             jump_wanted_ = false; // the text grew: whoever reads it stays where they are
         });
@@ -81,35 +82,36 @@ void FindBar::open(const QString& what)
 
 void FindBar::close_bar()
 {
-    const bool was_open = !isHidden();
+    const bool had_focus = isAncestorOf(QApplication::focusWidget());
     typing_->stop();
-    if (source_) number_ = source_->find({});
-    matches_.clear(), chosen_.reset(), count_ = 0, searching_ = false;
+    matches_.clear(), chosen_.reset(), found_ = {}, searching_ = false;
+    if (source_) found_.search = source_->find({});
     hide();
     Q_EMIT matches_changed();
-    if (was_open) Q_EMIT closed();
+    if (had_focus) Q_EMIT closed();
 }
 
 void FindBar::search()
 {
     typing_->stop();
     if (!source_) return;
-    matches_.clear(), chosen_.reset(), count_ = 0, share_ = 0;
+    matches_.clear(), chosen_.reset(), found_ = {};
     searching_ = jump_wanted_ = !line_->text().isEmpty();
-    number_ = source_->find(line_->text());
+    found_.search = source_->find(line_->text());
     say();
     Q_EMIT matches_changed();
 }
 
-void FindBar::take(quint64 search, const std::vector<StreamRange>& matches, quint64 count, double share,
-                   bool finished)
+void FindBar::take(const Finding& finding)
 {
-    if (search != number_) return;
-    matches_.insert(matches_.end(), matches.begin(), matches.end());
-    count_ = count, share_ = share, searching_ = !finished;
+    if (finding.search != found_.search) return;
+    matches_.insert(matches_.end(), finding.matches.begin(), finding.matches.end());
+    found_ = finding;
+    found_.matches.clear();
+    searching_ = !finding.finished;
     Q_EMIT matches_changed();
     const bool ahead = !matches_.empty() && matches_.back().first >= place_;
-    if (jump_wanted_ && (ahead || (finished && !matches_.empty()))) {
+    if (jump_wanted_ && (ahead || (finding.finished && !matches_.empty()))) {
         jump_wanted_ = false;
         next();
     }
@@ -141,18 +143,35 @@ void FindBar::choose(size_t index)
     Q_EMIT match_chosen(matches_[*chosen_]);
 }
 
-void FindBar::say()
+QString FindBar::words() const
 {
     const QLocale locale;
     QString words;
     if (chosen_)
-        words = tr("%1 of %2").arg(locale.toString(static_cast<qulonglong>(*chosen_ + 1)), locale.toString(count_));
+        words = tr("%1 of %2")
+                    .arg(locale.toString(static_cast<qulonglong>(*chosen_ + 1)), locale.toString(found_.count));
     else if (!line_->text().isEmpty() && !typing_->isActive())
-        words = searching_ || count_ > 0 ? tr("%n match(es)", nullptr, static_cast<int>(count_)) : tr("not found");
-    if (searching_) words += tr(", %1 % looked through").arg(locale.toString(static_cast<int>(share_ * 100)));
-    count_label_->setText(words);
+        words = searching_ || found_.count > 0 ? tr("%n match(es)", nullptr, static_cast<int>(found_.count))
+                                               : tr("not found");
+    if (searching_) words += tr(", %1 % looked through").arg(locale.toString(static_cast<int>(found_.share * 100)));
+    if (found_.unread > 0) words += tr(", a part of the text cannot be read");
+    return words;
+}
+
+void FindBar::say()
+{
+    count_label_->setText(words());
     next_->setEnabled(!matches_.empty());
     previous_->setEnabled(!matches_.empty());
+}
+
+// While it is open, Escape is its own: not that of the window's shortcuts.
+bool FindBar::event(QEvent* event)
+{
+    if (event->type() != QEvent::ShortcutOverride || static_cast<QKeyEvent*>(event)->key() != Qt::Key_Escape)
+        return QWidget::event(event);
+    event->accept();
+    return true;
 }
 
 void FindBar::keyPressEvent(QKeyEvent* event)

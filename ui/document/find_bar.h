@@ -29,20 +29,22 @@ public:
     void previous();
 
     const std::vector<StreamRange>& matches() const { return matches_; }
-    quint64 count() const { return count_; }
+    quint64 count() const { return found_.count; }
+    QString words() const; // what it says of the search
     bool is_searching() const { return searching_; }
 
 Q_SIGNALS:
     void matches_changed();
     void match_chosen(palimpsest::ui::StreamRange match);
-    void closed();
+    void closed(); // while it had the focus, which is free now
 
 protected:
+    bool event(QEvent* event) override;
     void keyPressEvent(QKeyEvent* event) override;
 
 private:
     void search();
-    void take(quint64 search, const std::vector<StreamRange>& matches, quint64 count, double share, bool finished);
+    void take(const Finding& finding);
     void choose(size_t index);
     void say();
 
@@ -52,11 +54,9 @@ private:
     QToolButton* next_;
     QToolButton* previous_;
     QTimer* typing_;
-    quint64 number_ = 0; // of the search
-    std::vector<StreamRange> matches_;
+    std::vector<StreamRange> matches_; // all so far
+    Finding found_;                    // what was told last, but for its matches
     std::optional<size_t> chosen_;
-    quint64 count_ = 0;
-    double share_ = 0;
     bool searching_ = false, jump_wanted_ = false;
     uint64_t place_ = 0;
 };

@@ -7,6 +7,8 @@
 namespace palimpsest::ui {
 namespace {
 
+constexpr uint64_t ends_at_once = 4096; // of tokens, once it is known between which a byte is
+
 // Calls sink(part, range) for the stretches of [first, first + count) that lie in one part each.
 template<class Sink>
 void each_part(const TextOutline& outline, uint64_t first, uint64_t count, Sink&& sink)
@@ -34,6 +36,26 @@ void append_part(const PartText& part, uint64_t first, uint64_t last, TextPage& 
         page.ends.push_back(static_cast<uint32_t>(old + part.ends[token] - begin));
     if (there > first) page.text.append(part.text, begin, part.ends[there - 1] - begin);
     append_framing(last - std::max(there, first), page);
+}
+
+[[noreturn]] void refuse_damaged(const std::string& name)
+{
+    throw Error(ErrorKind::Failed, "PAL-DOC-05", name, "what is stored of it is damaged", "import it again");
+}
+
+uint64_t token_with(const std::vector<uint64_t>& ends, uint64_t byte)
+{
+    return static_cast<uint64_t>(std::ranges::upper_bound(ends, byte) - ends.begin());
+}
+
+// Of a document, whose token at a byte `token_of` tells.
+template<class TokenOf>
+StreamRange tokens_between(const TextPart& document, ByteRange bytes, TokenOf&& token_of)
+{
+    const uint64_t last = token_of(std::max(bytes.last, bytes.first + 1) - 1);
+    const uint64_t end = document.range.first + last + 1;
+    return {std::min(document.range.first + token_of(bytes.first), document.range.last - 1),
+            std::min(end, document.range.last)};
 }
 
 std::vector<uint64_t> even_ends(const std::string& text, size_t tokens)
@@ -91,9 +113,7 @@ void StoredPages::append_document(const TextPart& part, StreamRange range, TextP
 {
     const uint64_t before = range.first > 0 ? 1 : 0;
     const auto ends = library_.token_ends(part.id, range.first - before, range.last - range.first + before);
-    if (ends.size() != range.last - range.first + before)
-        throw Error(ErrorKind::Failed, "PAL-DOC-05", printable(part.title.toStdString()),
-                    "what is stored of it is damaged", "import it again");
+    if (ends.size() != range.last - range.first + before) refuse_damaged(printable(part.title.toStdString()));
     const uint64_t begin = before ? ends.front() : 0, old = page.text.size();
     for (size_t i = before; i < ends.size(); ++i)
         page.ends.push_back(static_cast<uint32_t>(old + ends[i] - begin));
@@ -109,9 +129,7 @@ void StoredPages::append_text(int64_t document, uint64_t begin, uint64_t end, st
             block_document_ = document, block_index_ = index;
         }
         const uint64_t within = begin % storage::Library::text_block_bytes;
-        if (within >= block_.size())
-            throw Error(ErrorKind::Failed, "PAL-DOC-05", "document " + std::to_string(document),
-                        "what is stored of it is damaged", "import it again");
+        if (within >= block_.size()) refuse_damaged("document " + std::to_string(document));
         const uint64_t part = std::min(end - begin, block_.size() - within);
         out.append(block_, within, part);
         begin += part;
@@ -126,6 +144,23 @@ void StoredPages::append_message(const TextPart& part, StreamRange range, TextPa
         message_ = part.id;
     }
     append_part(message_text_, range.first, range.last, page);
+}
+
+StreamRange StoredPages::tokens_of(const TextPart& document, ByteRange bytes)
+{
+    return tokens_between(document, bytes, [&](uint64_t byte) { return token_at(document, byte); });
+}
+
+uint64_t StoredPages::token_at(const TextPart& document, uint64_t byte)
+{
+    uint64_t first = 0, last = document.range.last - document.range.first;
+    while (last - first > ends_at_once) {
+        const uint64_t middle = first + (last - first) / 2;
+        const auto before = library_.token_ends(document.id, middle - 1, 1);
+        if (before.empty()) refuse_damaged(printable(document.title.toStdString()));
+        (before.front() > byte ? last : first) = middle;
+    }
+    return first + token_with(library_.token_ends(document.id, first, last - first), byte);
 }
 
 std::function<std::unique_ptr<PageReader>()> stored_pages(const QString& database, const TextOutline& outline,
@@ -148,6 +183,12 @@ TextPage MemoryPages::read(uint64_t first, uint64_t count)
         append_part(text->second, range.first - part.range.first, range.last - part.range.first, page);
     });
     return page;
+}
+
+StreamRange MemoryPages::tokens_of(const TextPart& document, ByteRange bytes)
+{
+    const std::vector<uint64_t>& ends = texts_->at(document.range.first).ends;
+    return tokens_between(document, bytes, [&](uint64_t byte) { return token_with(ends, byte); });
 }
 
 } // namespace palimpsest::ui

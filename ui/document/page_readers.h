@@ -35,8 +35,11 @@ public:
     StoredPages(const QString& database, TextOutline outline, TokenBytes bytes);
 
     TextPage read(uint64_t first, uint64_t count) override;
+    // Reads as many stretches of the tokens' ends as the logarithm of the document's length.
+    StreamRange tokens_of(const TextPart& document, ByteRange bytes) override;
 
 private:
+    uint64_t token_at(const TextPart& document, uint64_t byte);
     void append_document(const TextPart& part, StreamRange range, TextPage& page);
     void append_message(const TextPart& part, StreamRange range, TextPage& page);
     void append_text(int64_t document, uint64_t begin, uint64_t end, std::string& out);
@@ -63,6 +66,7 @@ public:
     MemoryPages(TextOutline outline, std::shared_ptr<const Texts> texts);
 
     TextPage read(uint64_t first, uint64_t count) override;
+    StreamRange tokens_of(const TextPart& document, ByteRange bytes) override;
 
 private:
     TextOutline outline_;

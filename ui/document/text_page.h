@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "ui/document/text_outline.h"
+
 namespace palimpsest::ui {
 
 // Tokens [first, first + ends.size()) of the stream. A character may reach into the next page.
@@ -24,12 +26,19 @@ struct TextPage {
     }
 };
 
+// A stretch of a document's own text, half-open.
+struct ByteRange {
+    uint64_t first = 0, last = 0;
+};
+
 // Belongs to one thread, the loader's, which makes it and calls it.
 class PageReader {
 public:
     virtual ~PageReader() = default;
     // Tokens [first, first + count) of the stream, fewer at its end. Throws Error.
     virtual TextPage read(uint64_t first, uint64_t count) = 0;
+    // Which tokens of the stream spell these bytes of a document. Throws Error.
+    virtual StreamRange tokens_of(const TextPart& document, ByteRange bytes) = 0;
 };
 
 } // namespace palimpsest::ui

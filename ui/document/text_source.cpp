@@ -1,17 +1,18 @@
 #include "ui/document/text_source.h"
 
-#include <QCoreApplication>
 #include <QElapsedTimer>
 #include <QPointer>
 #include <QStringMatcher>
+#include <QThreadPool>
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "engine/text/utf8.h"
-#include "kernels/base/error.h"
 
 namespace palimpsest::ui {
 namespace {
@@ -84,23 +85,31 @@ std::vector<StreamRange> matches_in(const TextPage& page, const TextPage* next, 
     return found;
 }
 
-QString sentence_of(const std::exception& error)
+double share_of(uint64_t part, uint64_t whole)
 {
-    return QString::fromUtf8(error.what());
+    return part >= whole ? 1 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
 } // namespace
 
-// One thread: pages before texts before the search, which looks for them after each page.
+// One thread: pages before places before texts before the search, a page of which is read at a time.
 class TextSource::Loader {
 public:
-    explicit Loader(TextSource& source) : source_(source), thread_([this](std::stop_token stop) { run(stop); }) {}
+    explicit Loader(TextSource& source) : source_(&source), thread_([this](std::stop_token stop) { run(stop); }) {}
 
-    void open(quint64 generation, OpenReader open)
+    // The source goes; whoever lets go of this afterwards waits for what is being read.
+    void leave()
+    {
+        const std::scoped_lock lock(telling_);
+        source_ = nullptr;
+        thread_.request_stop();
+    }
+    void open(quint64 generation, uint64_t tokens, OpenReader open)
     {
         const std::scoped_lock lock(mutex_);
-        open_ = std::move(open), generation_ = generation, reopen_ = true;
+        open_ = std::move(open), generation_ = generation, tokens_ = tokens, reopen_ = true;
         wanted_.clear();
+        what_.clear();
         wake_.notify_one();
     }
     void want(uint64_t page)
@@ -114,170 +123,244 @@ public:
     void find(quint64 search, const QString& what)
     {
         const std::scoped_lock lock(mutex_);
-        search_ = search, what_ = folded(what), next_ = 0, count_ = 0, behind_ = 0;
-        news_.clear();
+        finding_ = {.search = search, .matches = {}};
+        what_ = folded(what), next_ = 0, behind_ = 0, told_trouble_ = false;
+        finding_told_.start();
         wake_.notify_one();
     }
-    void text_of(StreamRange range, std::function<void(QByteArray)> done)
+    void fetch(quint64 number, StreamRange range)
     {
         const std::scoped_lock lock(mutex_);
-        texts_.push_back({range, std::move(done)});
+        fetch_ = {.number = number, .range = range, .at = range.first, .bytes = {}, .told = {}};
+        fetch_.told.start();
+        wake_.notify_one();
+    }
+    void locate(const TextPart& document, ByteRange bytes, std::function<void(StreamRange)> done)
+    {
+        const std::scoped_lock lock(mutex_);
+        places_.push_back({document, bytes, std::move(done)});
         wake_.notify_one();
     }
 
 private:
-    struct Text {
-        StreamRange range;
-        std::function<void(QByteArray)> done;
+    struct Place {
+        TextPart document;
+        ByteRange bytes;
+        std::function<void(StreamRange)> done;
+    };
+    struct Fetch {
+        quint64 number = 0;
+        StreamRange range{};
+        uint64_t at = 0; // what is behind is still to be read
+        QByteArray bytes{};
+        QElapsedTimer told{};
     };
 
     void run(const std::stop_token& stop)
     {
         std::unique_lock lock(mutex_);
-        while (!stop.stop_requested()) {
-            if (!wake_.wait(lock, stop, [&] { return has_work(); })) return;
-            try {
-                step(lock);
-            } catch (const std::exception& error) {
-                give_up(lock, error);
-            }
-        }
+        while (wake_.wait(lock, stop, [&] { return has_work(); }) && !stop.stop_requested())
+            step(lock);
     }
 
-    bool has_work() const { return reopen_ || !wanted_.empty() || !texts_.empty() || !what_.isEmpty(); }
+    bool has_work() const
+    {
+        return reopen_ || !wanted_.empty() || !places_.empty() || fetch_.at < fetch_.range.last || !what_.isEmpty();
+    }
 
     void step(std::unique_lock<std::mutex>& lock)
     {
         if (reopen_) return open_reader(lock);
         if (!wanted_.empty()) return read_page(lock);
-        if (!texts_.empty()) return read_text(lock);
+        if (!places_.empty()) return look_up(lock);
+        if (fetch_.at < fetch_.range.last) return fetch_page(lock);
         search_page(lock);
+    }
+
+    // Works unlocked. Returns what went wrong; null: nothing did.
+    template<class Work>
+    QString attempt(std::unique_lock<std::mutex>& lock, Work&& work)
+    {
+        QString trouble;
+        lock.unlock();
+        try {
+            work();
+        } catch (const std::exception& error) {
+            trouble = QString::fromUtf8(error.what());
+        }
+        lock.lock();
+        return trouble;
+    }
+
+    TextPage read(uint64_t first, uint64_t count)
+    {
+        if (!reader_) throw std::runtime_error(why_closed_.toStdString());
+        return reader_->read(first, count);
     }
 
     void open_reader(std::unique_lock<std::mutex>& lock)
     {
         const OpenReader open = open_;
-        reopen_ = false, next_ = 0, count_ = 0;
-        lock.unlock();
-        ahead_.reset();
-        reader_ = nullptr;
-        reader_ = open();
-        lock.lock();
-    }
-
-    std::shared_ptr<const TextPage> read(uint64_t page)
-    {
-        if (!reader_)
-            return std::make_shared<TextPage>(TextPage{.first = page * page_tokens, .text = {}, .ends = {}});
-        return std::make_shared<const TextPage>(reader_->read(page * page_tokens, page_tokens));
+        reopen_ = false;
+        why_closed_ = attempt(lock, [&] {
+            ahead_.reset();
+            reader_.reset();
+            reader_ = open();
+        });
+        tell(why_closed_);
     }
 
     void read_page(std::unique_lock<std::mutex>& lock)
     {
-        const uint64_t page = wanted_.front();
+        const uint64_t first = wanted_.front() * page_tokens;
         const quint64 generation = generation_;
         wanted_.pop_front();
-        lock.unlock();
-        post([this, generation, read = read(page)] { source_.take(generation, read); });
-        lock.lock();
+        if (!reader_) return; // it was told why
+        tell(attempt(lock, [&] {
+            post([generation, page = std::make_shared<const TextPage>(read(first, page_tokens))](
+                     TextSource& source) { source.take(generation, page); });
+        }));
     }
 
-    void read_text(std::unique_lock<std::mutex>& lock)
+    void look_up(std::unique_lock<std::mutex>& lock)
     {
-        const Text text = std::move(texts_.front());
-        texts_.pop_front();
-        lock.unlock();
-        QByteArray bytes;
-        for (uint64_t at = text.range.first; reader_ && at < text.range.last;) {
-            const TextPage page = reader_->read(at, std::min(page_tokens, text.range.last - at));
-            if (page.ends.empty()) break;
+        const Place place = std::move(places_.front());
+        places_.pop_front();
+        tell(attempt(lock, [&] {
+            if (!reader_) throw std::runtime_error(why_closed_.toStdString());
+            post([done = place.done, tokens = reader_->tokens_of(place.document, place.bytes)](TextSource&) {
+                done(tokens);
+            });
+        }));
+    }
+
+    void fetch_page(std::unique_lock<std::mutex>& lock)
+    {
+        const quint64 number = fetch_.number;
+        const StreamRange range = fetch_.range;
+        uint64_t at = fetch_.at;
+        QByteArray bytes = std::move(fetch_.bytes);
+        QString text;
+        const QString trouble = attempt(lock, [&] {
+            const TextPage page = read(at, std::min(page_tokens, range.last - at));
+            if (page.ends.empty())
+                throw std::runtime_error(
+                    TextSource::tr("The text changed while it was copied; select the passage anew.").toStdString());
             bytes.append(page.text.data(), static_cast<qsizetype>(page.text.size()));
             at = page.last();
-        }
-        post([done = text.done, bytes] { done(bytes); });
-        lock.lock();
+            if (at >= range.last) text = QString::fromUtf8(bytes);
+        });
+        if (number != fetch_.number) return;
+        tell(trouble);
+        const bool finished = !trouble.isNull() || at >= range.last;
+        fetch_.at = finished ? range.last : at;
+        if (!finished) fetch_.bytes = std::move(bytes);
+        if (!finished && fetch_.told.elapsed() < milliseconds_told) return;
+        fetch_.told.start();
+        const double share = share_of(at - range.first, range.last - range.first);
+        post([excerpt = Excerpt{number, share, finished, text}](TextSource& source) {
+            if (excerpt.number == source.fetch_) Q_EMIT source.fetched(excerpt);
+        });
     }
 
+    // A page that cannot be read is passed over, and counted.
     void search_page(std::unique_lock<std::mutex>& lock)
     {
-        const quint64 search = search_;
+        const quint64 search = finding_.search, generation = generation_;
+        const uint64_t number = next_, first = number * page_tokens, tokens = tokens_;
         const QStringMatcher matcher(what_, Qt::CaseInsensitive);
-        const uint64_t number = next_;
-        if (number == 0) told_.start();
-        lock.unlock();
-        const auto page = ahead_ && ahead_->first == number * page_tokens ? ahead_ : read(number);
-        ahead_ = page->ends.empty() ? nullptr : read(number + 1);
-        auto matches = page->ends.empty() ? std::vector<StreamRange>{} : matches_in(*page, ahead_.get(), matcher);
-        lock.lock();
-        if (search != search_ || number != next_) return;
-        keep(std::move(matches), !ahead_ || ahead_->ends.empty());
+        const auto page = searched_page(lock, number);
+        ahead_ = first + page_tokens < tokens ? searched_page(lock, number + 1) : nullptr;
+        std::vector<StreamRange> matches;
+        if (page) tell(attempt(lock, [&] { matches = matches_in(*page, ahead_.get(), matcher); }));
+        if (search != finding_.search || generation != generation_ || what_.isEmpty()) return;
+        if (!page) finding_.unread += std::min(page_tokens, tokens - std::min(tokens, first));
+        keep(std::move(matches));
     }
 
-    void keep(std::vector<StreamRange> matches, bool finished)
+    // Null: it cannot be read.
+    std::shared_ptr<const TextPage> searched_page(std::unique_lock<std::mutex>& lock, uint64_t number)
+    {
+        if (ahead_ && ahead_->first == number * page_tokens) return ahead_;
+        std::shared_ptr<const TextPage> page;
+        const QString trouble = attempt(
+            lock, [&] { page = std::make_shared<const TextPage>(read(number * page_tokens, page_tokens)); });
+        if (!trouble.isNull() && !std::exchange(told_trouble_, true)) tell(trouble);
+        return page;
+    }
+
+    void keep(std::vector<StreamRange> matches)
     {
         // A match that reaches over the border of a page may be found again behind it.
-        while (!matches.empty() && matches.front().first < behind_ && count_ > 0)
+        while (!matches.empty() && matches.front().first < behind_ && finding_.count > 0)
             matches.erase(matches.begin());
         if (!matches.empty()) behind_ = matches.back().last;
-        const size_t room = most_matches - std::min<size_t>(most_matches, count_);
-        count_ += matches.size();
+        const size_t room = most_matches - std::min<size_t>(most_matches, finding_.count);
+        finding_.count += matches.size();
         matches.resize(std::min(matches.size(), room));
-        news_.insert(news_.end(), matches.begin(), matches.end());
-        ++next_;
-        if (finished) what_.clear();
-        if (!finished && told_.elapsed() < milliseconds_told) return;
-        const double tokens = static_cast<double>(next_ * page_tokens);
-        post([this, search = search_, news = std::exchange(news_, {}), count = count_, tokens, finished] {
-            if (search != source_.search_) return;
-            const double share =
-                finished ? 1 : tokens / static_cast<double>(std::max<uint64_t>(1, source_.tokens()));
-            Q_EMIT source_.found(search, news, count, std::min(share, 1.0), finished);
+        finding_.matches.insert(finding_.matches.end(), matches.begin(), matches.end());
+        const uint64_t looked_at = ++next_ * page_tokens;
+        finding_.share = share_of(looked_at, tokens_);
+        finding_.finished = looked_at >= tokens_;
+        if (finding_.finished) what_.clear();
+        if (!finding_.finished && finding_told_.elapsed() < milliseconds_told) return;
+        post([finding = finding_](TextSource& source) {
+            if (finding.search == source.search_) Q_EMIT source.found(finding);
         });
-        told_.start();
+        finding_.matches.clear();
+        finding_told_.start();
     }
 
-    void give_up(std::unique_lock<std::mutex>& lock, const std::exception& error)
+    void tell(const QString& trouble)
     {
-        if (!lock.owns_lock()) lock.lock();
-        const QString sentence = sentence_of(error);
-        post([this, sentence] { Q_EMIT source_.failed(sentence); });
-        if (!what_.isEmpty()) keep({}, true);
+        if (!trouble.isNull()) post([trouble](TextSource& source) { Q_EMIT source.failed(trouble); });
     }
 
     // On the window's thread, unless the source is gone by then.
     template<class Work>
     void post(Work work)
     {
-        QMetaObject::invokeMethod(&source_, std::move(work), Qt::QueuedConnection);
+        const std::scoped_lock lock(telling_);
+        if (!source_) return;
+        QMetaObject::invokeMethod(
+            source_, [source = source_, work = std::move(work)] { work(*source); }, Qt::QueuedConnection);
     }
 
-    TextSource& source_;
+    std::mutex telling_; // may be taken while the other one is held
+    TextSource* source_; // null: it is gone
     std::mutex mutex_;
     std::condition_variable_any wake_;
     OpenReader open_;
     quint64 generation_ = 0;
+    uint64_t tokens_ = 0;
     bool reopen_ = false;
     std::deque<uint64_t> wanted_;
-    std::deque<Text> texts_;
-    quint64 search_ = 0;
-    QString what_;      // empty: no search
-    uint64_t next_ = 0; // page to be looked through
-    quint64 count_ = 0;
-    uint64_t behind_ = 0; // the last match
-    std::vector<StreamRange> news_;
-    QElapsedTimer told_;
-    std::unique_ptr<PageReader> reader_;    // the thread's
+    std::deque<Place> places_;
+    Fetch fetch_;
+    Finding finding_;
+    QString what_;              // empty: no search
+    uint64_t next_ = 0;         // page to be looked through
+    uint64_t behind_ = 0;       // the last match
+    bool told_trouble_ = false; // of this search: one sentence is enough
+    QElapsedTimer finding_told_;
+    std::unique_ptr<PageReader> reader_;    // the thread's; null: it could not be opened
+    QString why_closed_;                    // the thread's
     std::shared_ptr<const TextPage> ahead_; // the thread's: the page behind the one looked through
     std::jthread thread_;                   // last: it is joined before the rest goes
 };
 
 TextSource::TextSource(TextOutline outline, OpenReader open, QObject* parent)
-    : QObject(parent), outline_(std::move(outline)), loader_(std::make_unique<Loader>(*this))
+    : QObject(parent), outline_(std::move(outline)), loader_(std::make_shared<Loader>(*this))
 {
-    loader_->open(generation_, std::move(open));
+    loader_->open(generation_, outline_.tokens, std::move(open));
 }
 
-TextSource::~TextSource() = default;
+// The database may be busy: others wait for what is being read, the window does not.
+TextSource::~TextSource()
+{
+    loader_->leave();
+    QThreadPool::globalInstance()->start([loader = std::move(loader_)]() mutable { loader.reset(); });
+}
 
 void TextSource::set_outline(TextOutline outline, OpenReader open)
 {
@@ -291,7 +374,7 @@ void TextSource::set_outline(TextOutline outline, OpenReader open)
         std::ranges::find_if(outline_.parts, [](const TextPart& part) { return part.kind != PartKind::Framing; });
     const bool is_another = text != outline_.parts.end() && text->range.first >= common;
     outline_ = std::move(outline);
-    loader_->open(++generation_, std::move(open));
+    loader_->open(++generation_, outline_.tokens, std::move(open));
     Q_EMIT outline_changed(is_another);
 }
 
@@ -335,13 +418,23 @@ quint64 TextSource::find(const QString& what)
     return search_;
 }
 
-void TextSource::text_of(StreamRange range, QObject* context, std::function<void(const QByteArray&)> done)
+quint64 TextSource::fetch(StreamRange range)
 {
-    range.last = std::min(range.last, range.first + most_text_tokens);
-    loader_->text_of(range,
-                     [context = QPointer<QObject>(context), done = std::move(done)](const QByteArray& bytes) {
-                         if (context) done(bytes);
-                     });
+    range.last = std::min(range.last, tokens());
+    loader_->fetch(++fetch_, range);
+    return fetch_;
+}
+
+bool TextSource::locate(int64_t document, ByteRange bytes, QObject* context, std::function<void(StreamRange)> done)
+{
+    const auto part = std::ranges::find_if(
+        outline_.parts, [&](const TextPart& at) { return at.kind == PartKind::Document && at.id == document; });
+    if (part == outline_.parts.end()) return false;
+    loader_->locate(*part, bytes,
+                    [context = QPointer<QObject>(context), done = std::move(done)](StreamRange tokens) {
+                        if (context) done(tokens);
+                    });
+    return true;
 }
 
 } // namespace palimpsest::ui

@@ -1,7 +1,7 @@
 // The stream as text, for views: pages come from a thread of its own, and a few of them are kept.
 //
-// Lives on the window's thread. page() returns at once; what is not there yet arrives by signal. Memory:
-// cached_pages pages (about 10 bytes a token), whatever the length of the stream.
+// Lives on the window's thread, where every function returns at once, its end too. What is not there yet arrives by
+// signal. Memory: cached_pages pages (about 10 bytes a token), whatever the length of the stream.
 #pragma once
 
 #include <QObject>
@@ -15,6 +15,24 @@
 
 namespace palimpsest::ui {
 
+// What a search has found since it told last.
+struct Finding {
+    quint64 search = 0;               // as find returned it
+    std::vector<StreamRange> matches; // ascending, behind those that were told before
+    quint64 count = 0;                // of all matches so far
+    quint64 unread = 0;               // tokens that could not be read: what they say is not known
+    double share = 0;                 // of the text that was looked through
+    bool finished = false;
+};
+
+// How far a stretch of the text was fetched.
+struct Excerpt {
+    quint64 number = 0; // as fetch returned it
+    double share = 0;
+    bool finished = false;
+    QString text; // once it is finished, all of it; empty: it could not be read, and failed said so
+};
+
 class TextSource : public QObject {
     Q_OBJECT
 public:
@@ -26,9 +44,10 @@ public:
     using OpenReader = std::function<std::unique_ptr<PageReader>()>;
 
     TextSource(TextOutline outline, OpenReader open, QObject* parent = nullptr);
-    ~TextSource() override; // waits for the page that is being read
+    // What is being read at that moment may outlive it, on its thread; nothing is told of it.
+    ~TextSource() override;
 
-    // The stream grew, was taken back, or is another: pages of what both have in common stay.
+    // The stream grew, was taken back, or is another: pages of what both have in common stay. Ends a search.
     void set_outline(TextOutline outline, OpenReader open);
 
     const TextOutline& outline() const { return outline_; }
@@ -38,20 +57,21 @@ public:
     std::shared_ptr<const TextPage> page(uint64_t token);
 
     // All places, in order, where the text says `what`: case is ignored, and any white space equals any other.
-    // Returns the number its signals carry; an earlier search ends. An empty `what` only ends it.
+    // Returns the number its findings carry; an earlier search ends. An empty `what` only ends it.
     quint64 find(const QString& what);
-    // The bytes of a stretch, for the clipboard: `done` gets them on this thread, or nothing if it failed.
-    // REQUIRES: at most most_text_tokens.
-    static constexpr uint64_t most_text_tokens = 4'000'000;
-    void text_of(StreamRange range, QObject* context, std::function<void(const QByteArray&)> done);
+    // The text of a stretch of any length, as one. Returns the number its excerpts carry; an earlier one ends. An
+    // empty range only ends it.
+    quint64 fetch(StreamRange range);
+    // Which tokens spell these bytes of a document: `done` gets them on this thread, or nothing if that failed.
+    // False: the document is not in the stream.
+    bool locate(int64_t document, ByteRange bytes, QObject* context, std::function<void(StreamRange)> done);
 
 Q_SIGNALS:
     void page_arrived(quint64 first_token);
     void outline_changed(bool is_another); // no document and no message is in both
     void failed(const QString& sentence);
-    // `share` of the text was looked through; `count` matches so far, `matches` those since the last signal.
-    void found(quint64 search, const std::vector<palimpsest::ui::StreamRange>& matches, quint64 count, double share,
-               bool finished);
+    void found(const palimpsest::ui::Finding& finding);
+    void fetched(const palimpsest::ui::Excerpt& excerpt);
 
 private:
     class Loader;
@@ -63,8 +83,8 @@ private:
     std::unordered_map<uint64_t, std::pair<std::shared_ptr<const TextPage>, std::list<uint64_t>::iterator>> pages_;
     std::list<uint64_t> recent_; // page numbers, the last used first
     quint64 generation_ = 0;     // of the outline
-    quint64 search_ = 0;
-    std::unique_ptr<Loader> loader_;
+    quint64 search_ = 0, fetch_ = 0;
+    std::shared_ptr<Loader> loader_;
 };
 
 } // namespace palimpsest::ui

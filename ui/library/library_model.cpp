@@ -45,7 +45,7 @@ void LibraryModel::set_contents(std::shared_ptr<const LibraryContents> contents)
     rebuild();
 }
 
-void LibraryModel::set_hidden(const QSet<QString>& sessions)
+void LibraryModel::set_hidden(const QSet<qint64>& sessions)
 {
     if (hidden_ == sessions) return;
     hidden_ = sessions;
@@ -56,7 +56,7 @@ void LibraryModel::rebuild()
 {
     std::vector<LibraryDocument> shown;
     for (LibraryDocument document : contents_->documents) {
-        std::erase_if(document.sessions, [&](const auto& session) { return hidden_.contains(session.name); });
+        std::erase_if(document.sessions, [&](const auto& session) { return hidden_.contains(session.id); });
         if (!document.sessions.empty()) shown.push_back(std::move(document));
     }
     if (!has_same_shape(documents_, shown)) {
@@ -101,6 +101,14 @@ QStringList LibraryModel::all_sessions() const
         for (const LibrarySession& session : document.sessions)
             names.append(session.name);
     return names;
+}
+
+QString LibraryModel::name_of(qint64 session) const
+{
+    for (const LibraryDocument& document : contents_->documents)
+        for (const LibrarySession& at : document.sessions)
+            if (at.id == session) return at.name;
+    return {};
 }
 
 const LibraryDocument* LibraryModel::document(const QModelIndex& index) const

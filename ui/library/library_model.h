@@ -26,12 +26,13 @@ public:
     // Views keep their place where only facts changed; otherwise all is reset.
     void set_contents(std::shared_ptr<const LibraryContents> contents);
     // A session that is shown no longer, though it is there: its removal can be undone.
-    void set_hidden(const QSet<QString>& sessions);
+    void set_hidden(const QSet<qint64>& sessions);
     // Empty: none. While it computes it is not called unfinished.
     void set_open_session(const QString& name, bool computes);
 
     QModelIndex index_of(const QString& session) const;
-    QStringList all_sessions() const;                                // hidden ones too
+    QStringList all_sessions() const;                                // hidden ones too: their names are not free
+    QString name_of(qint64 session) const;                           // of hidden ones too; empty: there is none
     const LibraryDocument* document(const QModelIndex& index) const; // null for a session
     const LibrarySession* session(const QModelIndex& index) const;   // null for a document
     bool is_empty() const { return documents_.empty(); }
@@ -55,7 +56,7 @@ private:
     QString key(const QModelIndex& index) const;
 
     std::shared_ptr<const LibraryContents> contents_;
-    QSet<QString> hidden_;
+    QSet<qint64> hidden_;
     std::vector<LibraryDocument> documents_; // of contents_, without what is hidden
     QString open_;
     bool open_computes_ = false;

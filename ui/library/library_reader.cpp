@@ -233,21 +233,37 @@ private:
     void search_said(const storage::SessionInfo& info)
     {
         for (const storage::StreamPart& part : storage::Conversations(db_).stream(info.id))
-            if (part.document) readers_.try_emplace(*part.document, text_of(info.name));
-        for (const storage::Message& message : storage::Conversations(db_).messages(info.id)) {
-            const SearchHit origin{text_of(info.name), {}, 0, message.id, {}};
+            if (part.document) readers_.try_emplace(*part.document, info);
+        const auto messages = storage::Conversations(db_).messages(info.id);
+        std::map<int64_t, int> answers; // by what they answer: those that are still to come
+        for (const storage::Message& message : messages)
+            if (message.parent) ++answers[*message.parent];
+        for (const storage::Message& message : messages) {
+            const int newer = message.parent ? --answers[*message.parent] : 0;
+            if (message.damaged) continue;
             TextSearch search(progress_.text);
-            const auto visit = visitor(origin);
-            if (message.damaged || !search.feed(message.text, visit)) continue;
-            search.finish(visit);
+            const auto visit = visitor({.session = text_of(info.name),
+                                        .session_id = info.id,
+                                        .title = {},
+                                        .message = message.id,
+                                        .parent = message.parent.value_or(0),
+                                        .newer = newer,
+                                        .match = {}});
+            if (search.feed(message.text, visit)) search.finish(visit);
         }
     }
 
     void search_document(const storage::DocumentInfo& info)
     {
+        const auto reader = readers_.find(info.id);
+        if (reader == readers_.end()) return; // nothing could show it
         storage::Library library(db_);
         TextSearch search(progress_.text);
-        const auto visit = visitor({readers_[info.id], text_of(info.title), info.id, 0, {}});
+        const auto visit = visitor({.session = text_of(reader->second.name),
+                                    .session_id = reader->second.id,
+                                    .title = text_of(info.title),
+                                    .document = info.id,
+                                    .match = {}});
         bool goes_on = true;
         for (int64_t block = 0; goes_on; ++block) {
             if (!go_on_()) return;
@@ -279,7 +295,7 @@ private:
     storage::Database& db_;
     std::function<bool()> go_on_;
     std::function<void(std::vector<SearchHit>, const SearchProgress&)> tell_;
-    std::map<int64_t, QString> readers_; // of documents
+    std::map<int64_t, storage::SessionInfo> readers_; // of documents: the last changed
     std::vector<SearchHit> found_;
     SearchProgress progress_;
 };

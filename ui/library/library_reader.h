@@ -26,10 +26,13 @@ namespace palimpsest::ui {
 
 // Where a text was found: in a document, or in what was said.
 struct SearchHit {
-    QString session;      // its name; of a document: the last changed that reads it
+    QString session; // its name; of a document: the last changed that reads it
+    int64_t session_id = 0;
     QString title;        // of the document; empty: it was said
     int64_t document = 0; // 0: it was said
     int64_t message = 0;
+    int64_t parent = 0; // the message that this one answers
+    int newer = 0;      // answers to the same that came after it
     TextMatch match;
 };
 

@@ -3,6 +3,7 @@
 #include <QAction>
 #include <QDragEnterEvent>
 #include <QFileInfo>
+#include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
@@ -48,6 +49,23 @@ Bar make_bar(const char* symbol, const QString& button, QWidget* parent)
     widget->hide();
     return {widget, text, push};
 }
+
+// Escape empties it; while it is empty, the window has a use for that key.
+class SearchField : public QLineEdit {
+public:
+    using QLineEdit::QLineEdit;
+
+protected:
+    bool event(QEvent* event) override
+    {
+        const bool is_key = event->type() == QEvent::ShortcutOverride || event->type() == QEvent::KeyPress;
+        if (!is_key || static_cast<QKeyEvent*>(event)->key() != Qt::Key_Escape || text().isEmpty())
+            return QLineEdit::event(event);
+        if (event->type() == QEvent::KeyPress) clear();
+        event->accept();
+        return true;
+    }
+};
 
 void set_up(QAbstractItemView& view, const TwoLineRoles& roles, const QString& name)
 {
@@ -102,7 +120,7 @@ void LibraryView::build()
 
 QWidget* LibraryView::build_search()
 {
-    search_ = new QLineEdit(this);
+    search_ = new SearchField(this);
     search_->setPlaceholderText(tr("Search names and texts"));
     search_->setAccessibleName(tr("Search the library"));
     search_->setAccessibleDescription(
@@ -185,7 +203,10 @@ void LibraryView::connect_all()
     connect(&reader_, &LibraryReader::search_progressed, this, &LibraryView::show_progress);
     connect(&reader_, &LibraryReader::failed, this, &LibraryView::failed);
     connect(model_, &LibraryModel::rename_wanted, this, &LibraryView::rename_wanted);
-    connect(&removals_, &PendingRemovals::remove_wanted, this, &LibraryView::remove_wanted);
+    connect(&removals_, &PendingRemovals::remove_wanted, this, [this](qint64 session) {
+        const QString name = model_->name_of(session);
+        if (!name.isEmpty()) Q_EMIT remove_wanted(name);
+    });
     connect(&removals_, &PendingRemovals::changed, this, [this] {
         model_->set_hidden(removals_.hidden());
         expand_again();
@@ -206,7 +227,10 @@ void LibraryView::connect_all()
         Q_EMIT current_changed();
     });
     connect(found_list_, &QListView::activated, this, [this](const QModelIndex& index) {
-        Q_EMIT hit_activated(hits_->hit(index), search_->text().trimmed());
+        SearchHit hit = hits_->hit(index);
+        const QString name = model_->name_of(hit.session_id); // as it is called by now
+        if (!name.isEmpty()) hit.session = name;
+        Q_EMIT hit_activated(hit, search_->text().trimmed());
     });
     connect(go_on_, &QPushButton::clicked, this, [this] { Q_EMIT open_wanted(current_session()); });
     connect(undo_, &QPushButton::clicked, this, &LibraryView::undo_removal);
@@ -221,10 +245,10 @@ void LibraryView::connect_all()
 void LibraryView::show_contents(const std::shared_ptr<const LibraryContents>& contents)
 {
     const QString kept = current().data(LibraryModel::KeyRole).toString();
-    QSet<QString> stored;
+    QSet<qint64> stored;
     for (const LibraryDocument& document : contents->documents)
         for (const LibrarySession& session : document.sessions)
-            stored.insert(session.name);
+            stored.insert(session.id);
     removals_.settle(stored);
     model_->set_hidden(removals_.hidden());
     model_->set_contents(contents);
@@ -280,14 +304,14 @@ void LibraryView::rename_current()
 
 void LibraryView::remove(const QString& session)
 {
-    if (!session.isEmpty()) removals_.add(session);
+    if (const LibrarySession* found = model_->session(model_->index_of(session))) removals_.add(found->id);
 }
 
 void LibraryView::undo_removal()
 {
-    const QString session = removals_.undo();
-    if (session.isEmpty()) return;
-    choose(session);
+    const qint64 session = removals_.undo();
+    if (session == 0) return;
+    choose(model_->name_of(session));
     tree_->setFocus(Qt::OtherFocusReason);
 }
 
@@ -343,7 +367,7 @@ void LibraryView::show_progress(const SearchProgress& progress)
 
 void LibraryView::update_page()
 {
-    pages_->setCurrentIndex(read_once_ && model_->is_empty() && removals_.newest().isEmpty() ? 1 : 0);
+    pages_->setCurrentIndex(read_once_ && model_->is_empty() && removals_.newest() == 0 ? 1 : 0);
 }
 
 void LibraryView::update_footer()
@@ -356,7 +380,7 @@ void LibraryView::update_footer()
         go_on_text_->setText(tr("“%1” was not read to its end.").arg(name));
         go_on_->setAccessibleName(tr("Go on with %1").arg(name));
     }
-    const QString removed = removals_.newest();
+    const QString removed = model_->name_of(removals_.newest());
     undo_bar_->setVisible(!removed.isEmpty());
     if (!removed.isEmpty()) undo_text_->setText(tr("“%1” was deleted.").arg(removed));
 }

@@ -43,7 +43,7 @@ public:
     void rename_current();
     void remove(const QString& session);
     void undo_removal();
-    bool can_undo_removal() const { return !removals_.newest().isEmpty(); }
+    bool can_undo_removal() const { return removals_.newest() != 0; }
     void commit_removals() { removals_.commit(); } // the window closes
     void removal_failed() { removals_.give_up(); }
 

@@ -11,7 +11,7 @@ PendingRemovals::PendingRemovals(int grace_ms, QObject* parent) : QObject(parent
     connect(&timer_, &QTimer::timeout, this, &PendingRemovals::commit);
 }
 
-void PendingRemovals::add(const QString& session)
+void PendingRemovals::add(qint64 session)
 {
     waiting_.removeAll(session);
     waiting_.append(session);
@@ -19,10 +19,10 @@ void PendingRemovals::add(const QString& session)
     Q_EMIT changed();
 }
 
-QString PendingRemovals::undo()
+qint64 PendingRemovals::undo()
 {
-    if (waiting_.isEmpty()) return {};
-    const QString last = waiting_.takeLast();
+    if (waiting_.isEmpty()) return 0;
+    const qint64 last = waiting_.takeLast();
     waiting_.isEmpty() ? timer_.stop() : timer_.start();
     Q_EMIT changed();
     return last;
@@ -32,16 +32,17 @@ void PendingRemovals::commit()
 {
     timer_.stop();
     if (waiting_.isEmpty()) return;
-    for (const QString& session : std::exchange(waiting_, {})) {
+    for (const qint64 session : std::exchange(waiting_, {})) {
         sent_.insert(session);
         Q_EMIT remove_wanted(session);
     }
     Q_EMIT changed();
 }
 
-void PendingRemovals::settle(const QSet<QString>& stored)
+void PendingRemovals::settle(const QSet<qint64>& stored)
 {
     sent_.intersect(stored);
+    waiting_.removeIf([&](qint64 session) { return !stored.contains(session); });
 }
 
 void PendingRemovals::give_up()

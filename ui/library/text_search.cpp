@@ -71,6 +71,7 @@ TextMatch TextSearch::match_at(qsizetype at) const
         --to;
     const QString before = from > 0 ? QStringLiteral("…") : QString();
     return {.byte = first_byte_ + utf8_bytes(text.left(at)),
+            .bytes = utf8_bytes(text.mid(at, length_)),
             .snippet =
                 before + one_line(text.mid(from, to - from)) + (to < text.size() ? QStringLiteral("…") : QString()),
             .first = static_cast<int>(before.size() + at - from),

@@ -12,6 +12,7 @@ namespace palimpsest::ui {
 
 struct TextMatch {
     uint64_t byte = 0;        // in the UTF-8 of the whole text
+    uint64_t bytes = 0;       // that it takes there
     QString snippet;          // one line: the match and what stands around it
     int first = 0, count = 0; // of the match within the snippet
 };
@@ -33,10 +34,11 @@ private:
 
     QStringMatcher wanted_;
     qsizetype length_;
-    QStringDecoder decode_{QStringDecoder::Utf8};
-    QString text_;            // not yet looked through, behind some context
-    qsizetype looked_ = 0;    // of text_
-    uint64_t first_byte_ = 0; // of text_
+    QStringDecoder decode_{QStringDecoder::Utf8,
+                           QStringDecoder::Flag::ConvertInitialBom}; // it is a part of the text
+    QString text_;                                                   // not yet looked through, behind some context
+    qsizetype looked_ = 0;                                           // of text_
+    uint64_t first_byte_ = 0;                                        // of text_
 };
 
 } // namespace palimpsest::ui

@@ -506,7 +506,8 @@ void MainWindow::duplicate(const QString& session)
 {
     if (session.isEmpty()) return;
     QString name = tr("%1 (copy)").arg(session);
-    for (int number = 2; library_->model().index_of(name).isValid(); ++number)
+    const QStringList taken = library_->model().all_sessions();
+    for (int number = 2; taken.contains(name); ++number)
         name = tr("%1 (copy %2)").arg(session).arg(number);
     Q_EMIT duplicate_wanted(session, name);
 }

@@ -1,28 +1,21 @@
 // The document view over made-up streams: what it shows is what is there, whatever the length.
 #include <QAccessible>
-#include <QAction>
 #include <QClipboard>
 #include <QElapsedTimer>
 #include <QFile>
-#include <QLabel>
-#include <QLineEdit>
+#include <QGuiApplication>
+#include <QPushButton>
 #include <QScrollBar>
-#include <QSignalSpy>
-#include <QSlider>
 #include <QTest>
-#include <QToolButton>
 #include <algorithm>
 #include <ctime>
 #include <random>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "tests/ui/document/synthetic_text.h"
-#include "tests/unit/storage/scratch_database.h"
-#include "ui/base/theme.h"
+#include "tests/ui/document/shown_document.h"
+#include "ui/document/copy_bar.h"
 #include "ui/document/document_page.h"
-#include "ui/document/find_bar.h"
-#include "ui/document/time_bar.h"
 
 namespace palimpsest::ui {
 namespace {
@@ -36,34 +29,6 @@ constexpr int slowness = 20;
 constexpr int slowness = 1;
 #endif
 constexpr double longest_gap_ms = 50 * slowness;
-
-// Ragged lists that end with the newest tokens.
-std::shared_ptr<const engine::RetentionMap> ragged_map(uint64_t tokens, int layers, int heads, uint32_t seed = 7)
-{
-    auto map = std::make_shared<engine::RetentionMap>();
-    map->layers = layers, map->kv_heads = heads, map->tokens_seen = tokens;
-    std::mt19937_64 random(seed);
-    for (int list = 0; list < layers * heads; ++list) {
-        std::vector<uint32_t> kept;
-        const size_t count = 100 + random() % 4000;
-        for (size_t i = 0; i < count; ++i)
-            kept.push_back(static_cast<uint32_t>(random() % tokens));
-        for (uint64_t token = tokens - std::min<uint64_t>(tokens, 512); token < tokens; ++token)
-            kept.push_back(static_cast<uint32_t>(token));
-        std::ranges::sort(kept);
-        kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
-        map->tokens.push_back(std::move(kept));
-    }
-    return map;
-}
-
-int plain_count(const engine::RetentionMap& map, uint64_t token)
-{
-    int held = 0;
-    for (const auto& list : map.tokens)
-        held += std::find(list.begin(), list.end(), token) != list.end();
-    return held;
-}
 
 size_t resident_bytes()
 {
@@ -106,21 +71,6 @@ private:
     double longest_ = 0;
 };
 
-bool arrives(DocumentView& view)
-{
-    return QTest::qWaitFor(
-        [&] { return view.is_complete() && view.visible_range().first < view.visible_range().last; }, 20000);
-}
-
-std::unique_ptr<DocumentView> view_of(std::shared_ptr<TextSource> source, QSize size = {900, 700})
-{
-    auto view = std::make_unique<DocumentView>();
-    view->resize(size);
-    view->set_source(std::move(source));
-    view->show();
-    return view;
-}
-
 std::string shown(const std::string& bytes)
 {
     return QString::fromStdString(bytes).remove(u'\n').toStdString();
@@ -134,27 +84,14 @@ private Q_SLOTS:
     void ten_million_tokens_never_hold_the_loop();
     void memory_is_bounded();
     void shows_the_bytes_of_the_source();
-    void shades_are_a_plain_count();
-    void pixels_have_the_shade();
-    void text_is_readable_on_every_shade();
-    void a_block_is_the_same_from_anywhere();
     void resizing_keeps_the_token_at_the_top();
     void keys_move_and_select();
     void scroll_bar_goes_by_tokens();
     void scripts_stand_where_they_are_hit();
     void what_hides_is_shown();
     void copies_the_bytes();
-    void find_agrees_with_a_plain_search();
-    void find_bar_counts_and_goes_on();
-    void a_pin_has_its_price();
-    void the_past_is_a_plain_replay();
-    void a_coarse_past_says_so();
-    void chunks_follow_what_was_fed();
-    void time_bar_replays();
-    void reads_a_stored_session();
-    void messages_spell_their_tokens();
+    void copies_all_of_a_long_text_and_says_how_far_it_is();
     void grows_in_place();
-    void a_damaged_text_is_said();
     void is_accessible();
     void describes_a_token();
 };
@@ -235,109 +172,6 @@ void DocumentViewTest::shows_the_bytes_of_the_source()
         const auto expected_text = QString::fromStdString(expected).remove(u'\n');
         const auto there_text = QString::fromStdString(there).remove(QChar(QChar::LineSeparator));
         QCOMPARE(there_text, expected_text);
-    }
-}
-
-void DocumentViewTest::shades_are_a_plain_count()
-{
-    const SyntheticText text{200'000};
-    const auto map = ragged_map(text.tokens, 9, 5);
-    DocumentView view;
-    view.set_source(text.source());
-    view.set_kept(map);
-    std::mt19937_64 random(13);
-    int some = 0;
-    for (int i = 0; i < 1000; ++i) {
-        // Half of them among the kept: anywhere, most have nothing to tell.
-        const auto& list = map->tokens[random() % map->tokens.size()];
-        const uint64_t token = i % 2 == 0 ? random() % text.tokens : list[random() % list.size()];
-        const int held = plain_count(*map, token);
-        some += held > 0;
-        QCOMPARE(qRound(view.share_of(token) * 45), held);
-        QCOMPARE(static_cast<int>(holders(*map, token).size()), held);
-        const StreamRange around{token - std::min<uint64_t>(token, 5), token + 5};
-        double sum = 0;
-        for (uint64_t at = around.first; at < around.last; ++at)
-            sum += plain_count(*map, at);
-        QVERIFY(std::abs(held_share(*map, around) * 45 * static_cast<double>(around.last - around.first) - sum) <
-                1e-6);
-    }
-    QVERIFY(some > 500);
-}
-
-void DocumentViewTest::pixels_have_the_shade()
-{
-    const SyntheticText text{100'000};
-    auto map = std::make_shared<engine::RetentionMap>(*ragged_map(text.tokens, 4, 2));
-    map->tokens_seen = 50'060; // what is behind was not read yet
-    for (auto& list : map->tokens)
-        for (uint32_t token = 50'004; token < 50'060;
-             token += 1 + static_cast<uint32_t>(&list - map->tokens.data()))
-            list.insert(std::ranges::lower_bound(list, token), token);
-    auto view = view_of(text.source());
-    view->set_kept(map);
-    view->set_shades([](double share) { return QColor::fromHsvF(0.5F, static_cast<float>(share), 1.0F); });
-    view->jump_to(50'003);
-    QVERIFY(arrives(*view));
-    const QImage image = view->viewport()->grab().toImage();
-    const ShadeTable shades([](double share) { return QColor::fromHsvF(0.5F, static_cast<float>(share), 1.0F); },
-                            view->palette());
-    int looked_at = 0;
-    for (uint64_t token = 50'004; token < 50'100; ++token) {
-        const QRect rect = view->rect_of(token);
-        if (rect.width() < 3) continue;
-        const QColor there = image.pixelColor(rect.left() + rect.width() / 2, rect.top() - 1);
-        const QColor wanted =
-            token < 50'060 ? shades.of(view->share_of(token)).background : view->palette().color(QPalette::Base);
-        QCOMPARE(there.rgb(), wanted.rgb());
-        ++looked_at;
-    }
-    QVERIFY(looked_at > 50);
-}
-
-void DocumentViewTest::text_is_readable_on_every_shade()
-{
-    QPalette dark;
-    dark.setColor(QPalette::Base, QColor(30, 30, 32));
-    dark.setColor(QPalette::Text, QColor(230, 230, 230));
-    dark.setColor(QPalette::Highlight, QColor(90, 140, 220));
-    for (const QPalette& palette : {QPalette(), dark})
-        for (const ShadeColors& colors : {default_shades(palette), ShadeColors([](double s) {
-                                              return QColor::fromHsvF(static_cast<float>(s) * 0.9F, 0.8F,
-                                                                      static_cast<float>(s));
-                                          })}) {
-            const ShadeTable table(colors, palette);
-            for (int i = 0; i <= 256; ++i) {
-                const Shade& shade = table.of(i / 256.0);
-                QVERIFY(contrast(shade.background, shade.ink) >= 4.5);
-            }
-            QCOMPARE(table.of(0).background, palette.color(QPalette::Base));
-            QVERIFY(table.of(1e-9).background != table.of(0).background);
-        }
-}
-
-void DocumentViewTest::a_block_is_the_same_from_anywhere()
-{
-    const SyntheticText text{100'000};
-    const auto source = text.source();
-    BlockReader reader(*source);
-    const auto block_of = [&](uint64_t token) {
-        std::optional<TextBlock> block;
-        const bool came = QTest::qWaitFor([&] { return (block = reader.block_of(token)).has_value(); }, 20000);
-        return came ? *block : TextBlock{};
-    };
-    for (uint64_t token = 19'000; token < 30'500;) {
-        const TextBlock block = block_of(token);
-        QVERIFY(block.range.first == token || token == 19'000);
-        QVERIFY(block.range.last > token);
-        QVERIFY(block.range.last - block.range.first <= 1088);
-        QCOMPARE(block.starts.size(), block.range.last - block.range.first + 1);
-        for (const uint64_t inside :
-             {block.range.first, (block.range.first + block.range.last) / 2, block.range.last - 1})
-            QCOMPARE(block_of(inside).range, block.range);
-        const std::string before = text.text(block.range.last - 1), behind = text.text(block.range.last);
-        QVERIFY(before.find('\n') != std::string::npos || behind.front() == ' ');
-        token = block.range.last;
     }
 }
 
@@ -478,340 +312,36 @@ void DocumentViewTest::copies_the_bytes()
     QTRY_COMPARE(QGuiApplication::clipboard()->text(), QString::fromStdString(expected));
 }
 
-void DocumentViewTest::find_agrees_with_a_plain_search()
+void DocumentViewTest::copies_all_of_a_long_text_and_says_how_far_it_is()
 {
-    const SyntheticText text{60'000};
-    const auto source = text.source();
-    std::string all;
-    std::vector<size_t> begins;
-    for (uint64_t token = 0; token < text.tokens; ++token) {
-        begins.push_back(all.size());
-        if (token > 0) all += text.text(token);
-    }
-    const auto token_of = [&](size_t byte) {
-        return static_cast<uint64_t>(std::ranges::upper_bound(begins, byte) - begins.begin()) - 1;
-    };
-    std::string folded = all;
-    std::ranges::replace(folded, '\n', ' ');
-    uint64_t over_borders = 0;
-    for (const std::string needle : {"keeper", "light storm", "Chapter 1", "€", "nowhere at all", "r", "salt of"}) {
-        std::vector<StreamRange> expected;
-        for (size_t at = folded.find(needle); at != std::string::npos; at = folded.find(needle, at + needle.size()))
-            expected.push_back({token_of(at), token_of(at + needle.size() - 1) + 1});
-        std::vector<StreamRange> found;
-        bool finished = false;
-        const auto connection = connect(source.get(), &TextSource::found, this,
-                                        [&](quint64, const auto& matches, quint64 count, double, bool end) {
-                                            found.insert(found.end(), matches.begin(), matches.end());
-                                            QCOMPARE(count, static_cast<quint64>(found.size()));
-                                            finished = end;
-                                        });
-        source->find(QString::fromStdString(needle == "keeper" ? "KEEPER" : needle));
-        QVERIFY(QTest::qWaitFor([&] { return finished; }, 20000));
-        disconnect(connection);
-        QCOMPARE(found.size(), expected.size());
-        QVERIFY(std::ranges::equal(found, expected));
-        for (const StreamRange& match : found)
-            over_borders += match.first / TextSource::page_tokens != (match.last - 1) / TextSource::page_tokens;
-    }
-    QVERIFY(over_borders > 0);
-}
-
-void DocumentViewTest::find_bar_counts_and_goes_on()
-{
-    const SyntheticText text{300'000};
+    const SyntheticText text{4'500'000};
     DocumentPage page;
     page.resize(900, 700);
     page.set_source(text.source());
     page.show();
-    page.activateWindow();
-    QVERIFY(arrives(*page.view()));
-    page.find_bar()->open(QStringLiteral("Chapter 3"));
-    QTRY_COMPARE_WITH_TIMEOUT(page.find_bar()->count(), quint64{1}, 20000);
-    QTRY_VERIFY(!page.find_bar()->is_searching());
-    QTRY_COMPARE(page.view()->caret(), uint64_t{150'001});
-    page.find_bar()->open(QStringLiteral("chapter"));
-    QTRY_COMPARE_WITH_TIMEOUT(page.find_bar()->count(), quint64{6}, 20000);
-    QTRY_VERIFY(!page.find_bar()->is_searching());
-    QLineEdit* line = page.find_bar()->findChild<QLineEdit*>();
-    const uint64_t at = page.view()->caret();
-    QTest::keyClick(line, Qt::Key_Return);
-    QCOMPARE(page.view()->caret(), (at + 50'000) % 300'000);
-    QTest::keyClick(line, Qt::Key_Return, Qt::ShiftModifier);
-    QCOMPARE(page.view()->caret(), at);
-    QTest::keyClick(line, Qt::Key_Escape);
-    QVERIFY(!page.find_bar()->isVisible());
-    QVERIFY(page.find_bar()->matches().empty());
-}
+    DocumentView& view = *page.view();
+    QVERIFY(arrives(view));
+    QGuiApplication::clipboard()->setText(QStringLiteral("before"));
+    view.select({0, text.tokens});
+    view.copy();
+    QTRY_VERIFY(page.copy_bar()->isVisible());
+    view.jump_to(2'000'000);
+    QVERIFY(arrives(view)); // meanwhile
+    QVERIFY(page.copy_bar()->isVisible());
+    QTRY_VERIFY_WITH_TIMEOUT(!page.copy_bar()->isVisible(), 60000);
+    std::string expected;
+    for (uint64_t token = 1; token < text.tokens; ++token)
+        expected += text.text(token);
+    QVERIFY(QGuiApplication::clipboard()->text() == QString::fromStdString(expected));
 
-void DocumentViewTest::a_pin_has_its_price()
-{
-    const SyntheticText text{20'000};
-    const auto map = ragged_map(text.tokens, 3, 2);
-    DocumentPage page;
-    page.resize(900, 700);
-    page.set_source(text.source());
-    page.set_kept(map);
-    page.set_pin_terms({.budget = 2048, .bytes_per_token = 6144});
-    page.show();
-    QVERIFY(arrives(*page.view()));
-    QVERIFY(!page.pin_action()->isEnabled());
-    QVERIFY(page.price_text().isEmpty());
-    const StreamRange range{100, 228};
-    page.view()->select(range);
-    double held = 0;
-    for (uint64_t token = range.first; token < range.last; ++token)
-        held += plain_count(*map, token);
-    const PinPrice price = pin_price(range, {2048, 6144}, map.get());
-    QCOMPARE(price.tokens, uint64_t{128});
-    QCOMPARE(price.bytes, uint64_t{128 * 6144});
-    QCOMPARE(price.budget_share, 128.0 / 2048);
-    QCOMPARE(price.held_share, held / 6 / 128);
-    QVERIFY(page.price_text().contains(QLocale().toString(100 * 0.0625, 'f', 1)));
-    QVERIFY(page.price_text().contains(
-        QLocale().toString(100 * price.held_share, 'f', price.held_share < 0.1 ? 1 : 0)));
-    QSignalSpy wanted(&page, &DocumentPage::pin_wanted);
-    page.pin_action()->trigger();
-    QCOMPARE(wanted.size(), 1);
-    QCOMPARE(wanted.at(0).at(0).value<StreamRange>(), range);
-    QVERIFY(!wanted.at(0).at(1).toString().isEmpty());
-    page.view()->select({0, 5000});
-    QVERIFY(!page.pin_action()->isEnabled());
-
-    page.set_pins({{.first = 100, .last = 228, .since = 0, .label = "a clause"}});
-    QVERIFY(page.view()->describe(150).contains(QStringLiteral("pinned")));
-    page.view()->set_caret(150);
-    QSignalSpy unwanted(&page, &DocumentPage::unpin_wanted);
-    for (QAction* action : page.actions())
-        if (action->text() == QStringLiteral("Unpin")) action->trigger();
-    page.set_source(text.source()); // pins are the caller's to change
-    QVERIFY(page.view()->describe(150).contains(QStringLiteral("pinned")));
-    QCOMPARE(unwanted.size(), 1);
-    QCOMPARE(unwanted.at(0).at(0).value<StreamRange>(), range);
-}
-
-namespace {
-
-std::vector<engine::FadeEvent> random_events(uint64_t tokens, int layers, uint64_t chunks, uint32_t seed)
-{
-    std::mt19937_64 random(seed);
-    std::vector<engine::FadeEvent> events;
-    for (uint64_t token = 0; token < tokens; ++token)
-        for (int32_t layer = 0; layer < layers; ++layer)
-            if (random() % 5 != 0)
-                events.push_back({layer, static_cast<uint32_t>(token), static_cast<uint32_t>(random() % chunks)});
-    std::ranges::shuffle(events, random);
-    return events;
-}
-
-ChunkClock plain_clock(uint64_t tokens, int chunk)
-{
-    TextOutline outline{.tokens = tokens, .parts = {}, .headings = {}};
-    outline.parts = {{.range = {0, tokens}, .kind = PartKind::Document}};
-    return {outline, chunk};
-}
-
-// A chunk has passed once all of its tokens were read.
-int plain_holding(const std::vector<engine::FadeEvent>& events, int layers, uint64_t token, uint64_t read,
-                  const ChunkClock& clock)
-{
-    int held = layers;
-    for (const engine::FadeEvent& event : events)
-        held -= event.token == token && clock.tokens_at(event.chunk + 1) <= read;
-    return held;
-}
-
-} // namespace
-
-void DocumentViewTest::the_past_is_a_plain_replay()
-{
-    TextOutline chat{.tokens = 3000, .parts = {}, .headings = {}};
-    chat.parts = {{.range = {0, 2000}, .kind = PartKind::Document},
-                  {.range = {2000, 2020}, .kind = PartKind::Question},
-                  {.range = {2020, 2990}, .kind = PartKind::Answer},
-                  {.range = {2990, 3000}, .kind = PartKind::Question}};
-    for (const ChunkClock& clock : {plain_clock(300, 300), plain_clock(300, 3), plain_clock(300, 1),
-                                    ChunkClock(chat, 64), ChunkClock(chat, 1)}) {
-        const auto events = random_events(300, 6, clock.chunks(), 17);
-        FadingIndex index(clock, 6);
-        index.add(std::span(events).first(events.size() / 2));
-        index.add(std::span(events).subspan(events.size() / 2));
-        QCOMPARE(index.tokens_per_cell(), uint64_t{1});
-        QCOMPARE(index.chunks_per_step() > 1, clock.tokens() > 254 * clock.width());
-        QCOMPARE(index.tokens_read(0), uint64_t{0});
-        QCOMPARE(index.tokens_read(index.steps()), clock.tokens());
-        for (int step = 0; step <= index.steps(); step += 1 + index.steps() / 20) {
-            QCOMPARE(index.step_at(index.tokens_read(step)), step);
-            for (uint64_t token = 0; token < 300; token += 7)
-                QCOMPARE(index.layers_holding(token, step),
-                         plain_holding(events, 6, token, index.tokens_read(step), clock));
-        }
-    }
-}
-
-void DocumentViewTest::a_coarse_past_says_so()
-{
-    const ChunkClock clock = plain_clock(4000, 80);
-    const auto events = random_events(4000, 4, 50, 19);
-    const auto index = std::make_shared<FadingIndex>(clock, 4, 4096);
-    index->add(events);
-    QCOMPARE(index->tokens_per_cell(), uint64_t{4});
-    QVERIFY(index->bytes() <= 4096);
-    for (uint64_t token = 0; token < 4000; token += 101)
-        QCOMPARE(index->layers_holding(token, 25), plain_holding(events, 4, token / 4 * 4, 2000, clock));
-    TimeBar bar;
-    bar.set_index(index);
-    bar.set_step(25);
-    bool said = false;
-    for (const QLabel* label : bar.findChildren<QLabel*>())
-        said = said || label->toolTip().contains(QStringLiteral("One token in 4"));
-    QVERIFY(said);
-    const FadingIndex long_book(plain_clock(10'000'000, 512), 32);
-    QVERIFY(long_book.bytes() <= FadingIndex::default_bytes);
-    QVERIFY(long_book.tokens_per_cell() > 1 && long_book.chunks_per_step() > 1);
-}
-
-void DocumentViewTest::chunks_follow_what_was_fed()
-{
-    TextOutline outline{.tokens = 2070, .parts = {}, .headings = {}};
-    outline.parts = {{.range = {0, 5}},
-                     {.range = {5, 2000}, .kind = PartKind::Document},
-                     {.range = {2000, 2020}, .kind = PartKind::Question},
-                     {.range = {2020, 2050}, .kind = PartKind::Answer},
-                     {.range = {2050, 2070}, .kind = PartKind::Question}};
-    const ChunkClock clock(outline, 512);
-    QCOMPARE(clock.chunks(), uint64_t{4 + 1 + 30 + 1}); // a document's end ends its chunk
-    QCOMPARE(clock.tokens_at(0), uint64_t{0});
-    QCOMPARE(clock.tokens_at(2), uint64_t{1024});
-    QCOMPARE(clock.tokens_at(4), uint64_t{2000});
-    QCOMPARE(clock.tokens_at(5), uint64_t{2020});
-    QCOMPARE(clock.tokens_at(15), uint64_t{2030});
-    QCOMPARE(clock.tokens_at(36), uint64_t{2070});
-}
-
-void DocumentViewTest::time_bar_replays()
-{
-    const SyntheticText text{20'000};
-    const auto events = random_events(400, 3, 39, 23);
-    DocumentPage page;
-    page.resize(900, 700);
-    page.set_source(text.source());
-    page.set_kept(ragged_map(text.tokens, 3, 2));
-    page.show();
-    QVERIFY(arrives(*page.view()));
-    QVERIFY(!page.time_bar()->isEnabled());
-    page.set_fading([&](const auto& each) { each(events); }, 3, 512);
-    QTRY_VERIFY(page.time_bar()->isEnabled());
-    QVERIFY(page.time_bar()->is_now());
-    const double now = page.view()->share_of(150);
-    QCOMPARE(qRound(now * 6), plain_count(*page.view()->kept(), 150));
-    page.time_bar()->set_step(20);
-    QCOMPARE(page.time_bar()->tokens_read(), uint64_t{20 * 512});
-    for (uint64_t token = 0; token < 400; ++token)
-        QCOMPARE(qRound(page.view()->share_of(token) * 3),
-                 plain_holding(events, 3, token, 20 * 512, plain_clock(20'000, 512)));
-    QCOMPARE(page.view()->share_of(20 * 512), 0.0); // not read by then
-    QCOMPARE(page.view()->share_of(20 * 512 - 1), 1.0);
-    page.show_range({10, 20});
-    QVERIFY(page.time_bar()->is_now());
-    page.time_bar()->play(true);
-    QCOMPARE(page.time_bar()->step(), 0);
-    QTRY_VERIFY(page.time_bar()->step() > 2);
-    page.time_bar()->play(false);
-    QVERIFY(!page.time_bar()->is_playing());
-    auto* slider = page.time_bar()->findChild<QSlider*>();
-    const int step = page.time_bar()->step();
-    QTest::keyClick(slider, Qt::Key_Right);
-    QCOMPARE(page.time_bar()->step(), step + 1);
-
-    page.set_fading(
-        [](const auto&) {
-            throw Error(ErrorKind::Failed, "PAL-SNAP-03", "fading record", "it is damaged", "go on");
-        },
-        3, 512);
-    QTRY_VERIFY(!page.time_bar()->isEnabled());
-}
-
-void DocumentViewTest::reads_a_stored_session()
-{
-    tests::ScratchDatabase scratch;
-    const SyntheticText text{150'000};
-    std::vector<engine::EncodedToken> tokens;
-    std::string body;
-    for (uint64_t token = 1; token <= 140'000; ++token) {
-        const size_t begin = body.size();
-        body += text.text(token);
-        tokens.push_back({static_cast<engine::TokenId>(token), begin, body.size()});
-    }
-    int64_t document = 0;
-    {
-        storage::Import import(*scratch, "A title", "a.txt", "fingerprint");
-        import.add_text(body);
-        import.add_tokens(tokens);
-        document = import.finish({});
-    }
-    storage::Conversations conversations(*scratch);
-    const int64_t session = conversations.create({.name = "one"});
-    const int64_t question = conversations.add_message(session, {.text = "Who kept it?", .ids = {1, 2, 3, 4, 5}});
-
-    SessionFacts facts;
-    facts.documents = {
-        {.info = storage::Library(*scratch).get(document), .range = {3, 140'003}, .sections = {{"One", 1000, 0}}}};
-    facts.turns.resize(1);
-    facts.turns[0].message = question;
-    facts.turns[0].range = {140'003, 140'008};
-    const TextOutline outline = outline_of(facts, 140'010);
-    QCOMPARE(outline.parts.size(), size_t{4});
-    QCOMPARE(outline.tokens, uint64_t{140'010});
-    QCOMPARE(outline.heading_of(1003)->title, QStringLiteral("One"));
-    QCOMPARE(outline.heading_of(1002)->title, QStringLiteral("A title"));
-    QVERIFY(!outline.heading_of(2));
-
-    const std::vector<std::string> words = {"", "", "Who", " kept", " it?", ""};
-    const auto file = QString::fromStdString(scratch.file().string());
-    StoredPages pages(file, outline,
-                      [&](engine::TokenId id) -> const std::string& { return words[static_cast<size_t>(id)]; });
-    for (const uint64_t first : {uint64_t{0}, uint64_t{65'000}, uint64_t{66'000}, uint64_t{139'000}}) {
-        const TextPage page = pages.read(first, 2048);
-        QCOMPARE(page.last(), std::min<uint64_t>(first + 2048, 140'010));
-        for (uint64_t token = first; token < page.last(); ++token) {
-            const bool in_document = token >= 3 && token < 140'003;
-            const bool in_question = token >= 140'003 && token < 140'008;
-            const std::string expected = in_document   ? text.text(token - 2)
-                                         : in_question ? words[token - 140'003 + 1]
-                                                       : "";
-            QCOMPARE(std::string(page.bytes(token)), expected);
-        }
-    }
-
-    auto view = view_of(std::make_shared<TextSource>(outline, stored_pages(file, outline, {})));
-    view->jump_to(140'003);
-    QVERIFY(arrives(*view));
-    QCOMPARE(view->paragraph(140'005), QStringLiteral("Who kept it?"));
-    conversations.append_fading(session, std::vector<engine::FadeEvent>{{0, 5, 1}, {1, 6, 2}}, 100);
-    size_t events = 0;
-    stored_fading(file, session)([&](std::span<const engine::FadeEvent> some) {
-        events += some.size();
-        return true;
-    });
-    QCOMPARE(events, size_t{2});
-}
-
-void DocumentViewTest::messages_spell_their_tokens()
-{
-    const std::vector<std::string> surfaces = {"", " Who", " kept", " it", "?", "user\n"};
-    const TokenBytes bytes = [&](engine::TokenId id) -> const std::string& {
-        return surfaces[static_cast<size_t>(id)];
-    };
-    const std::vector<engine::TokenId> ids = {0, 5, 1, 2, 3, 4, 0};
-    const PartText exact = message_text("Who kept it?", ids, bytes);
-    QCOMPARE(exact.text, std::string("Who kept it?"));
-    QCOMPARE(exact.ends, (std::vector<uint64_t>{0, 0, 3, 8, 11, 12, 12}));
-    const PartText even = message_text("äöü", ids, {});
-    QCOMPARE(even.ends.size(), ids.size());
-    QCOMPARE(even.ends.back(), uint64_t{6});
-    for (const uint64_t end : even.ends)
-        QVERIFY(end % 2 == 0); // never within a character
+    QGuiApplication::clipboard()->setText(QStringLiteral("before"));
+    view.copy();
+    QTRY_VERIFY(page.copy_bar()->isVisible());
+    page.copy_bar()->findChild<QPushButton*>()->click();
+    QVERIFY(!page.copy_bar()->isVisible());
+    QTest::qWait(100);
+    QVERIFY(!page.copy_bar()->isVisible());
+    QCOMPARE(QGuiApplication::clipboard()->text(), QStringLiteral("before"));
 }
 
 void DocumentViewTest::grows_in_place()
@@ -837,32 +367,6 @@ void DocumentViewTest::grows_in_place()
     source->set_outline(another, [=] { return std::make_unique<tests::SyntheticPages>(text); });
     QVERIFY(arrives(*view));
     QCOMPARE(view->visible_range().first, uint64_t{0});
-}
-
-void DocumentViewTest::a_damaged_text_is_said()
-{
-    class Damaged : public PageReader {
-        TextPage read(uint64_t, uint64_t) override
-        {
-            throw Error(ErrorKind::Failed, "PAL-DOC-05", "document 1", "it is damaged", "import it again");
-        }
-    };
-    const SyntheticText text{1000};
-    const auto source = std::make_shared<TextSource>(text.outline(), [] { return std::make_unique<Damaged>(); });
-    QSignalSpy failed(source.get(), &TextSource::failed);
-    auto view = view_of(source);
-    QTRY_VERIFY(!failed.isEmpty());
-    QVERIFY(failed.at(0).at(0).toString().contains(QStringLiteral("PAL-DOC-05")));
-    QVERIFY(!view->is_complete());
-    QCoreApplication::processEvents();
-    const auto told = failed.size();
-    QTest::qWait(100);
-    QCOMPARE(failed.size(), told); // not again and again
-    bool finished = false;
-    connect(source.get(), &TextSource::found, this,
-            [&](quint64, const auto&, quint64, double, bool end) { finished = end; });
-    source->find(QStringLiteral("x"));
-    QTRY_VERIFY(finished);
 }
 
 void DocumentViewTest::is_accessible()

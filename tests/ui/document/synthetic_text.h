@@ -58,6 +58,17 @@ public:
         }
         return page;
     }
+    ui::StreamRange tokens_of(const ui::TextPart& document, ui::ByteRange bytes) override
+    {
+        ui::StreamRange tokens = document.range;
+        uint64_t end = 0;
+        for (uint64_t at = document.range.first; at < document.range.last && end < bytes.last; ++at) {
+            end += text_.text(at).size();
+            if (end <= bytes.first) tokens.first = at + 1;
+            tokens.last = at + 1;
+        }
+        return tokens;
+    }
 
 private:
     SyntheticText text_;

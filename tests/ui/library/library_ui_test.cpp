@@ -3,6 +3,7 @@
 #include <QLineEdit>
 #include <QListView>
 #include <QPushButton>
+#include <QShortcut>
 #include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
@@ -105,6 +106,7 @@ private Q_SLOTS:
         const auto whole = found(QStringLiteral("leuchtturm"), utf8, utf8.size());
         QCOMPARE(whole.size(), size_t{10});
         for (const TextMatch& match : whole) {
+            QCOMPARE(match.bytes, uint64_t{10});
             QCOMPARE(QString::fromUtf8(utf8.mid(static_cast<qsizetype>(match.byte), 10)).toLower(),
                      QStringLiteral("leuchtturm"));
             QCOMPARE(match.snippet.mid(match.first, match.count).toLower(), QStringLiteral("leuchtturm"));
@@ -118,6 +120,15 @@ private Q_SLOTS:
                 QCOMPARE(cut_up[i].snippet, whole[i].snippet);
             }
         }
+    }
+
+    void bytes_are_those_of_the_text()
+    {
+        const QByteArray text = "\xEF\xBB\xBFÄ 灯台 and the light"; // what marks UTF-8 is a part of the text
+        const auto tower = found(QStringLiteral("灯台"), text, text.size());
+        QCOMPARE(tower.size(), size_t{1});
+        QCOMPARE(text.mid(static_cast<qsizetype>(tower[0].byte), static_cast<qsizetype>(tower[0].bytes)),
+                 QByteArray("灯台"));
     }
 
     void the_model_keeps_its_contract()
@@ -134,8 +145,9 @@ private Q_SLOTS:
         QCOMPARE(model.index_of("a").data(LibraryModel::UnfinishedRole).toBool(), false);
         model.set_open_session("b", true);
         QCOMPARE(model.index_of("b").data(LibraryModel::UnfinishedRole).toBool(), false); // it is being read
-        model.set_hidden({"c"});
+        model.set_hidden({3});
         QCOMPARE(model.rowCount(), 1);
+        QVERIFY(model.all_sessions().contains("c")); // its name is not free yet
         model.set_hidden({});
         QCOMPARE(model.rowCount(), 2);
         model.set_contents(contents({}));
@@ -241,10 +253,104 @@ private Q_SLOTS:
     {
         PendingRemovals removals(20);
         QSignalSpy removed(&removals, &PendingRemovals::remove_wanted);
-        removals.add("a");
-        removals.add("b");
+        removals.add(1);
+        removals.add(2);
         QTRY_COMPARE(removed.count(), 2);
-        QVERIFY(removals.undo().isEmpty());
+        QCOMPARE(removals.undo(), 0);
+    }
+
+    void a_removal_concerns_no_other_of_that_name()
+    {
+        QTemporaryDir folder;
+        Shelf shelf(folder);
+        const int64_t first = shelf.add_session("go", std::nullopt);
+        LibraryView view({.database = shelf.file, .grace_ms = 60'000});
+        QSignalSpy removed(&view, &LibraryView::remove_wanted);
+        QTRY_VERIFY(view.model().index_of("go").isValid());
+        view.remove("go");
+        storage::Conversations conversations(*shelf.db);
+        conversations.rename(first, "gone"); // as another program may
+        shelf.add_session("go", std::nullopt);
+        view.refresh();
+        QTRY_VERIFY(view.model().index_of("go").isValid()); // not hidden
+        QVERIFY(!view.model().index_of("gone").isValid());
+        view.commit_removals();
+        QCOMPARE(removed.count(), 1);
+        QCOMPARE(removed[0][0].toString(), QStringLiteral("gone"));
+        conversations.remove(first);
+        shelf.add_session("gone", std::nullopt);
+        view.refresh();
+        QTRY_VERIFY(view.model().index_of("gone").isValid());
+    }
+
+    void what_was_removed_elsewhere_is_not_removed_again()
+    {
+        QTemporaryDir folder;
+        Shelf shelf(folder);
+        const int64_t session = shelf.add_session("go", std::nullopt);
+        shelf.add_session("keep", std::nullopt);
+        LibraryView view({.database = shelf.file, .grace_ms = 60'000});
+        QSignalSpy removed(&view, &LibraryView::remove_wanted);
+        QTRY_VERIFY(view.model().index_of("go").isValid());
+        view.remove("go");
+        storage::Conversations(*shelf.db).remove(session);
+        view.refresh();
+        QTRY_VERIFY(!view.can_undo_removal());
+        view.commit_removals();
+        QCOMPARE(removed.count(), 0);
+    }
+
+    void escape_empties_the_search_before_the_windows_shortcut()
+    {
+        QTemporaryDir folder;
+        Shelf shelf(folder);
+        LibraryView view({.database = shelf.file});
+        int stopped = 0;
+        QShortcut stop(Qt::Key_Escape, &view);
+        connect(&stop, &QShortcut::activated, this, [&] { ++stopped; });
+        view.show();
+        view.activateWindow();
+        QVERIFY(QTest::qWaitForWindowActive(&view));
+        view.focus_search();
+        auto* field = view.findChild<QLineEdit*>();
+        QTest::keyClicks(field, "keeper");
+        QTest::keyClick(field, Qt::Key_Escape);
+        QVERIFY(field->text().isEmpty());
+        QCOMPARE(stopped, 0);
+        QTest::keyClick(field, Qt::Key_Escape);
+        QCOMPARE(stopped, 1);
+    }
+
+    void a_hit_knows_its_answer_and_its_session()
+    {
+        QTemporaryDir folder;
+        Shelf shelf(folder);
+        const int64_t session = shelf.add_session("chat", std::nullopt);
+        storage::Conversations conversations(*shelf.db);
+        const int64_t question = conversations.add_message(session, {.text = "Who?", .ids = {1}});
+        std::vector<int64_t> answers;
+        for (const char* text : {"The keeper.", "A keeper, it says.", "Nobody."})
+            answers.push_back(conversations.add_message(
+                session, {.parent = question, .role = storage::Role::Assistant, .text = text, .ids = {1}}));
+        LibraryView view({.database = shelf.file});
+        view.show();
+        QTRY_VERIFY(view.model().index_of("chat").isValid());
+        QTest::keyClicks(view.findChild<QLineEdit*>(), "keeper");
+        auto* hits = view.findChild<QListView*>();
+        QTRY_COMPARE(hits->model()->rowCount(), 2);
+        conversations.rename(session, "renamed");
+        view.refresh();
+        QTRY_VERIFY(view.model().index_of("renamed").isValid());
+        QSignalSpy activated(&view, &LibraryView::hit_activated);
+        for (int row = 0; row < 2; ++row) {
+            Q_EMIT hits->activated(hits->model()->index(row, 0));
+            const auto hit = activated.last()[0].value<SearchHit>();
+            QCOMPARE(hit.session, QStringLiteral("renamed"));
+            QCOMPARE(hit.session_id, session);
+            QCOMPARE(hit.message, answers[static_cast<size_t>(row)]);
+            QCOMPARE(hit.parent, question);
+            QCOMPARE(hit.newer, 2 - row);
+        }
     }
 
     void typing_filters_names_at_once_and_finds_texts()
@@ -293,7 +399,8 @@ private Q_SLOTS:
     {
         SearchModel model;
         QAbstractItemModelTester tester(&model, QAbstractItemModelTester::FailureReportingMode::QtTest);
-        model.add({{"s", "t", 1, 0, {5, "a snippet", 2, 3}}, {"s", "", 0, 4, {9, "said", 0, 4}}});
+        model.add({{.session = "s", .title = "t", .document = 1, .match = {5, 3, "a snippet", 2, 3}},
+                   {.session = "s", .title = {}, .message = 4, .match = {9, 4, "said", 0, 4}}});
         QCOMPARE(model.rowCount(), 2);
         QVERIFY(model.index(1, 0).data(SearchModel::OriginRole).toString().contains("s"));
         model.clear();

@@ -1,0 +1,19 @@
+// Which state of a session's fading record is stored, told without reading the record.
+#pragma once
+
+#include <cstdint>
+
+#include "storage/database.h"
+
+namespace palimpsest::storage {
+
+struct FadingMark {
+    int64_t session = 0;
+    int64_t last_row = -1, tokens_seen = 0, hash = 0; // of the newest row
+    bool operator==(const FadingMark&) const = default;
+};
+
+// Reads one row. Throws Error as Database does.
+FadingMark fading_mark(Database& database, int64_t session);
+
+} // namespace palimpsest::storage

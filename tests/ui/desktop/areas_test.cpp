@@ -1,0 +1,255 @@
+// What one area of the window tells another: hits, sources and the reader's place, with the engine and its model.
+#include <QLineEdit>
+#include <QListView>
+
+#include "tests/ui/desktop/program.h"
+
+namespace palimpsest::tests {
+
+using namespace palimpsest::ui;
+
+class AreasTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void init();
+    void cleanup();
+    void a_hit_leads_to_its_own_place();
+    void a_hit_leads_to_what_was_said();
+    void a_hit_that_cannot_be_opened_is_forgotten();
+    void the_document_keeps_its_place_after_an_answer_data();
+    void the_document_keeps_its_place_after_an_answer();
+    void document_and_map_mark_the_same_sources();
+    void a_copy_takes_no_name_that_can_come_back();
+
+private:
+    QString write(const QString& name, const QString& thing) const;
+    void read(const QString& file);
+    void open(const QString& session);
+    void activate_hit(const QString& words);
+    DocumentView& text() const { return *program_->areas().document()->view(); }
+    ChatView& chat() const { return *program_->areas().chat()->view(); }
+
+    std::unique_ptr<QTemporaryDir> folder_;
+    QString alpha_, beta_;
+    std::unique_ptr<Program> program_;
+};
+
+void AreasTest::init()
+{
+    folder_ = std::make_unique<QTemporaryDir>();
+    alpha_ = write(QStringLiteral("Alpha.txt"), QStringLiteral("lantern"));
+    beta_ = write(QStringLiteral("Beta.txt"), QStringLiteral("anchor"));
+    program_ = std::make_unique<Program>(folder_->path());
+    program_->store().set_tour_taken();
+    Preferences preferences = program_->window().preferences();
+    preferences.budget = QStringLiteral("512");
+    preferences.chunk = 256;
+    preferences.max_tokens = 8;
+    program_->window().change_preferences(preferences);
+    program_->bench().begin({});
+    QVERIFY(program_->settle());
+}
+
+void AreasTest::cleanup()
+{
+    program_.reset();
+}
+
+// Three places of a thing, far from one another.
+QString AreasTest::write(const QString& name, const QString& thing) const
+{
+    QFile file(folder_->filePath(name));
+    if (!file.open(QIODevice::WriteOnly)) return {};
+    const char* const numbers[] = {"first", "second", "third"};
+    for (const char* number : numbers) {
+        for (int line = 0; line < 60; ++line)
+            file.write("The keeper wrote down the wind — and the weather.\n");
+        file.write(
+            QStringLiteral("There stood the %1 %2 of the house.\n").arg(QLatin1String(number), thing).toUtf8());
+    }
+    return file.fileName();
+}
+
+void AreasTest::read(const QString& file)
+{
+    program_->window().open_paths({file});
+    QVERIFY(program_->settle());
+    QCOMPARE(program_->failures(), QStringList());
+}
+
+void AreasTest::open(const QString& session)
+{
+    program_->engine().open_session(session);
+    QVERIFY(program_->settle());
+    QVERIFY(program_->facts() && program_->facts()->name == session);
+}
+
+// The first whose words these are, in the list below the library.
+void AreasTest::activate_hit(const QString& words)
+{
+    LibraryView& library = program_->window().library();
+    auto* hits = library.findChild<QListView*>();
+    const auto find = [&] {
+        return hits->model()->match(hits->model()->index(0, 0), Qt::DisplayRole, words, 1, Qt::MatchContains);
+    };
+    library.findChild<QLineEdit*>()->setText(words);
+    QTRY_VERIFY(!find().isEmpty());
+    Q_EMIT hits->activated(find().first());
+    QVERIFY(program_->settle());
+    QCOMPARE(program_->failures(), QStringList());
+}
+
+void AreasTest::a_hit_leads_to_its_own_place()
+{
+    read(alpha_);
+    read(beta_);
+    const auto shows = [&](const QString& words) {
+        return QTest::qWaitFor(
+            [&] {
+                const QRect at = text().rect_of(text().caret());
+                return text().isVisible() && text().is_complete() && text().viewport()->rect().contains(at) &&
+                       text().paragraph(text().caret()).contains(words);
+            },
+            10000);
+    };
+    activate_hit(QStringLiteral("third anchor")); // of the open session
+    QVERIFY2(shows(QStringLiteral("third anchor")), qPrintable(text().paragraph(text().caret())));
+    QCOMPARE(program_->facts()->name, QStringLiteral("Beta"));
+    program_->window().show_tab(Tab::Chat);
+    activate_hit(QStringLiteral("second lantern")); // of another one
+    QVERIFY2(shows(QStringLiteral("second lantern")), qPrintable(text().paragraph(text().caret())));
+    QCOMPARE(program_->facts()->name, QStringLiteral("Alpha"));
+    QCOMPARE(text().selection().first, text().selection().last);
+}
+
+void AreasTest::a_hit_leads_to_what_was_said()
+{
+    read(alpha_);
+    program_->engine().ask(QStringLiteral("Where was the sextant?"));
+    QVERIFY(program_->settle());
+    const QString before = program_->facts()->turns[1].text;
+    Preferences preferences = program_->window().preferences();
+    preferences.sampling.seed = 7;
+    preferences.sampling.temperature = 2;
+    program_->window().change_preferences(preferences);
+    program_->engine().regenerate();
+    program_->engine().ask(QStringLiteral("And the barometer?"));
+    QVERIFY(program_->settle());
+    const auto facts = program_->facts();
+    QCOMPARE(facts->turns.size(), size_t{4});
+    read(beta_);
+    program_->window().show_tab(Tab::Document);
+
+    activate_hit(QStringLiteral("Where was the sextant"));
+    QCOMPARE(program_->facts()->name, QStringLiteral("Alpha"));
+    QVERIFY(chat().isVisible());
+    QCOMPARE(chat().current_turn(), 0);
+    QVERIFY(chat().viewport()->rect().intersects(chat().turn_rect(0)));
+    const SearchHit earlier{.session = QStringLiteral("Alpha"),
+                            .session_id = facts->id,
+                            .title = {},
+                            .message = facts->turns[1].message - 1,
+                            .parent = facts->turns[0].message,
+                            .newer = 1,
+                            .match = {}};
+    Q_EMIT program_->window().hit_wanted(earlier, {});
+    QCOMPARE(chat().current_turn(), 1);
+    QCOMPARE(chat().turn_text(1).trimmed(), before.trimmed());
+    SearchHit newest = earlier;
+    newest.message = facts->turns[1].message;
+    newest.newer = 0;
+    Q_EMIT program_->window().hit_wanted(newest, {});
+    QCOMPARE(chat().turn_text(1).trimmed(), facts->turns[1].text.trimmed());
+}
+
+void AreasTest::a_hit_that_cannot_be_opened_is_forgotten()
+{
+    read(alpha_);
+    const int64_t document = program_->facts()->documents[0].info.id;
+    read(beta_);
+    program_->window().show_tab(Tab::Chat);
+    Q_EMIT program_->window().hit_wanted(
+        {.session = QStringLiteral("nowhere"), .session_id = 99, .title = {}, .document = document, .match = {}},
+        {});
+    QVERIFY(program_->settle());
+    QCOMPARE(program_->failures().size(), 1);
+    open(QStringLiteral("Alpha"));
+    QVERIFY(!text().isVisible());
+}
+
+void AreasTest::the_document_keeps_its_place_after_an_answer_data()
+{
+    QTest::addColumn<bool>("saved");
+    QTest::newRow("saved") << true;
+    QTest::newRow("not saved") << false;
+}
+
+void AreasTest::the_document_keeps_its_place_after_an_answer()
+{
+    QFETCH(bool, saved);
+    program_->trigger(saved ? ActionId::NewSession : ActionId::NewIncognito);
+    program_->engine().read_files({alpha_});
+    QVERIFY(program_->settle());
+    QCOMPARE(program_->facts()->saved, saved);
+    program_->window().show_tab(Tab::Document);
+    QVERIFY(QTest::qWaitFor([&] { return text().source() && text().is_complete(); }, 10000));
+    const uint64_t tokens = text().source()->tokens();
+    text().jump_to(tokens / 2);
+    text().set_caret(tokens / 2 + 5);
+    QVERIFY(QTest::qWaitFor([&] { return text().is_complete(); }, 10000));
+    const uint64_t top = text().top_token();
+    QVERIFY(top > 0);
+    program_->engine().ask(QStringLiteral("Who wrote it down?"));
+    QVERIFY(program_->settle());
+    QVERIFY(QTest::qWaitFor([&] { return text().source()->tokens() > tokens; }, 10000));
+    QVERIFY(QTest::qWaitFor([&] { return text().is_complete(); }, 10000));
+    QCOMPARE(text().top_token(), top);
+    QCOMPARE(text().caret(), tokens / 2 + 5);
+}
+
+void AreasTest::document_and_map_mark_the_same_sources()
+{
+    read(alpha_);
+    program_->engine().ask(QStringLiteral("Who wrote it down?"));
+    QVERIFY(program_->settle());
+    const auto sources = program_->facts()->turns[1].provenance->sources;
+    QVERIFY(!sources.empty());
+    const auto on_the_map = [&] { return program_->areas().map()->scene().marks.highlights.size(); };
+    const auto in_the_document = [&] {
+        return text().describe(sources[0].range.first).contains(QStringLiteral("attention"));
+    };
+    chat().perform(1, TurnAction::ShowSources);
+    QCOMPARE(on_the_map(), sources.size());
+    QVERIFY(in_the_document());
+    program_->engine().pin(sources[0].range, QStringLiteral("a passage")); // the session is told of anew
+    QVERIFY(program_->settle());
+    QCOMPARE(program_->facts()->pins.size(), size_t{1});
+    QCOMPARE(on_the_map(), sources.size());
+    QVERIFY(in_the_document());
+    program_->engine().ask(QStringLiteral("And then?"));
+    QVERIFY(program_->settle());
+    QCOMPARE(on_the_map(), size_t{0});
+    QVERIFY(!in_the_document());
+}
+
+void AreasTest::a_copy_takes_no_name_that_can_come_back()
+{
+    read(alpha_);
+    program_->engine().fork_session(QStringLiteral("Alpha"), QStringLiteral("Alpha (copy)"));
+    QVERIFY(program_->settle());
+    LibraryView& library = program_->window().library();
+    QTRY_VERIFY(library.model().index_of(QStringLiteral("Alpha (copy)")).isValid());
+    library.remove(QStringLiteral("Alpha (copy)"));
+    library.choose(QStringLiteral("Alpha"));
+    QSignalSpy wanted(&program_->window(), &MainWindow::duplicate_wanted);
+    program_->trigger(ActionId::Duplicate);
+    QCOMPARE(wanted.count(), 1);
+    QCOMPARE(wanted[0][1].toString(), QStringLiteral("Alpha (copy 2)"));
+    QVERIFY(program_->settle());
+    QCOMPARE(program_->failures(), QStringList());
+}
+
+} // namespace palimpsest::tests
+
+QTEST_MAIN(palimpsest::tests::AreasTest)
+#include "areas_test.moc"

@@ -1,0 +1,216 @@
+// Find in the document.
+#include <QAction>
+#include <QApplication>
+#include <QElapsedTimer>
+#include <QLineEdit>
+#include <QShortcut>
+#include <QSignalSpy>
+#include <QTest>
+#include <QVBoxLayout>
+#include <algorithm>
+
+#include "kernels/base/error.h"
+#include "tests/ui/document/shown_document.h"
+#include "ui/document/document_page.h"
+#include "ui/document/find_bar.h"
+
+namespace palimpsest::ui {
+namespace {
+
+using tests::SyntheticText;
+
+} // namespace
+
+class SearchTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void find_agrees_with_a_plain_search();
+    void find_bar_counts_and_goes_on();
+    void a_part_that_cannot_be_read_is_said();
+    void escape_closes_the_bar_before_the_windows_shortcut();
+    void another_text_takes_the_focus_from_nobody();
+    void a_whole_text_that_is_selected_holds_nothing_up();
+    void what_was_found_elsewhere_stays_framed();
+};
+
+void SearchTest::find_agrees_with_a_plain_search()
+{
+    const SyntheticText text{60'000};
+    const auto source = text.source();
+    std::string all;
+    std::vector<size_t> begins;
+    for (uint64_t token = 0; token < text.tokens; ++token) {
+        begins.push_back(all.size());
+        if (token > 0) all += text.text(token);
+    }
+    const auto token_of = [&](size_t byte) {
+        return static_cast<uint64_t>(std::ranges::upper_bound(begins, byte) - begins.begin()) - 1;
+    };
+    std::string folded = all;
+    std::ranges::replace(folded, '\n', ' ');
+    uint64_t over_borders = 0;
+    for (const std::string needle : {"keeper", "light storm", "Chapter 1", "€", "nowhere at all", "r", "salt of"}) {
+        std::vector<StreamRange> expected;
+        for (size_t at = folded.find(needle); at != std::string::npos; at = folded.find(needle, at + needle.size()))
+            expected.push_back({token_of(at), token_of(at + needle.size() - 1) + 1});
+        std::vector<StreamRange> found;
+        bool finished = false;
+        const auto connection = connect(source.get(), &TextSource::found, this, [&](const Finding& finding) {
+            found.insert(found.end(), finding.matches.begin(), finding.matches.end());
+            QCOMPARE(finding.count, static_cast<quint64>(found.size()));
+            QCOMPARE(finding.unread, quint64{0});
+            finished = finding.finished;
+        });
+        source->find(QString::fromStdString(needle == "keeper" ? "KEEPER" : needle));
+        QVERIFY(QTest::qWaitFor([&] { return finished; }, 20000));
+        disconnect(connection);
+        QCOMPARE(found.size(), expected.size());
+        QVERIFY(std::ranges::equal(found, expected));
+        for (const StreamRange& match : found)
+            over_borders += match.first / TextSource::page_tokens != (match.last - 1) / TextSource::page_tokens;
+    }
+    QVERIFY(over_borders > 0);
+}
+
+void SearchTest::find_bar_counts_and_goes_on()
+{
+    const SyntheticText text{300'000};
+    DocumentPage page;
+    page.resize(900, 700);
+    page.set_source(text.source());
+    page.show();
+    page.activateWindow();
+    QVERIFY(arrives(*page.view()));
+    page.find_bar()->open(QStringLiteral("Chapter 3"));
+    QTRY_COMPARE_WITH_TIMEOUT(page.find_bar()->count(), quint64{1}, 20000);
+    QTRY_VERIFY(!page.find_bar()->is_searching());
+    QTRY_COMPARE(page.view()->caret(), uint64_t{150'001});
+    page.find_bar()->open(QStringLiteral("chapter"));
+    QTRY_COMPARE_WITH_TIMEOUT(page.find_bar()->count(), quint64{6}, 20000);
+    QTRY_VERIFY(!page.find_bar()->is_searching());
+    QLineEdit* line = page.find_bar()->findChild<QLineEdit*>();
+    const uint64_t at = page.view()->caret();
+    QTest::keyClick(line, Qt::Key_Return);
+    QCOMPARE(page.view()->caret(), (at + 50'000) % 300'000);
+    QTest::keyClick(line, Qt::Key_Return, Qt::ShiftModifier);
+    QCOMPARE(page.view()->caret(), at);
+    QTest::keyClick(line, Qt::Key_Escape);
+    QVERIFY(!page.find_bar()->isVisible());
+    QVERIFY(page.find_bar()->matches().empty());
+}
+
+void SearchTest::a_part_that_cannot_be_read_is_said()
+{
+    class Torn : public tests::SyntheticPages {
+    public:
+        using tests::SyntheticPages::SyntheticPages;
+        TextPage read(uint64_t first, uint64_t count) override
+        {
+            if (first == 3 * TextSource::page_tokens)
+                throw Error(ErrorKind::Failed, "PAL-DOC-05", "document 1", "it is damaged", "import it again");
+            return tests::SyntheticPages::read(first, count);
+        }
+    };
+    const SyntheticText text{100'000}; // chapters at 1 and 50,001, beside the page that is torn
+    const auto source = std::make_shared<TextSource>(text.outline(), [=] { return std::make_unique<Torn>(text); });
+    QSignalSpy failed(source.get(), &TextSource::failed);
+    DocumentPage page;
+    page.set_source(source);
+    page.show();
+    page.find_bar()->open(QStringLiteral("Chapter"));
+    QTRY_VERIFY_WITH_TIMEOUT(page.find_bar()->count() > 0 && !page.find_bar()->is_searching(), 20000);
+    QCOMPARE(page.find_bar()->count(), quint64{2}); // it goes on behind it
+    QVERIFY2(page.find_bar()->words().contains(QStringLiteral("cannot be read")),
+             qPrintable(page.find_bar()->words()));
+    QCOMPARE(failed.count(), 1);
+    page.find_bar()->open(QStringLiteral("nowhere at all"));
+    QTRY_VERIFY_WITH_TIMEOUT(page.find_bar()->count() == 0 && !page.find_bar()->is_searching(), 20000);
+    QVERIFY(page.find_bar()->words().contains(QStringLiteral("cannot be read")));
+}
+
+void SearchTest::escape_closes_the_bar_before_the_windows_shortcut()
+{
+    QWidget window;
+    QVBoxLayout column(&window);
+    auto* page = new DocumentPage;
+    column.addWidget(page);
+    int stopped = 0;
+    QShortcut stop(Qt::Key_Escape, &window);
+    connect(&stop, &QShortcut::activated, this, [&] { ++stopped; });
+    page->set_source(SyntheticText{20'000}.source());
+    window.show();
+    window.activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(&window));
+    QVERIFY(arrives(*page->view()));
+    page->find_bar()->open(QStringLiteral("keeper"));
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
+    QVERIFY(page->find_bar()->isHidden());
+    QVERIFY(page->view()->hasFocus());
+    QCOMPARE(stopped, 0);
+    page->view()->select({3, 9});
+    QTest::keyClick(page->view(), Qt::Key_Escape);
+    QCOMPARE(page->view()->selection().first, page->view()->selection().last);
+    QCOMPARE(stopped, 0);
+    QTest::keyClick(page->view(), Qt::Key_Escape);
+    QCOMPARE(stopped, 1);
+}
+
+void SearchTest::another_text_takes_the_focus_from_nobody()
+{
+    QWidget window;
+    QVBoxLayout column(&window);
+    auto* page = new DocumentPage;
+    auto* field = new QLineEdit;
+    column.addWidget(page);
+    column.addWidget(field);
+    const SyntheticText text{20'000};
+    page->set_source(text.source());
+    window.show();
+    window.activateWindow();
+    QVERIFY(QTest::qWaitForWindowActive(&window));
+    page->find_bar()->open(QStringLiteral("keeper"));
+    field->setFocus();
+    page->set_source(text.source());
+    QVERIFY(page->find_bar()->isHidden());
+    QVERIFY(field->hasFocus());
+}
+
+void SearchTest::a_whole_text_that_is_selected_holds_nothing_up()
+{
+    const SyntheticText text;
+    DocumentPage page;
+    page.resize(900, 700);
+    page.set_source(text.source());
+    page.show();
+    QVERIFY(arrives(*page.view()));
+    page.view()->select({0, text.tokens});
+    QElapsedTimer clock;
+    clock.start();
+    for (QAction* action : page.actions())
+        if (action->text() == QStringLiteral("Find…")) action->trigger();
+    QVERIFY2(clock.elapsed() < 100, qPrintable(QString::number(clock.elapsed())));
+    QVERIFY(!page.find_bar()->isHidden());
+    QVERIFY(page.find_bar()->findChild<QLineEdit*>()->text().startsWith(QStringLiteral("Chapter 0")));
+}
+
+void SearchTest::what_was_found_elsewhere_stays_framed()
+{
+    const SyntheticText text;
+    DocumentPage page;
+    page.resize(900, 700);
+    page.set_source(text.source());
+    page.show();
+    page.show_match({5'000'000, 5'000'003});
+    QVERIFY(arrives(*page.view()));
+    QVERIFY(page.view()->viewport()->rect().contains(page.view()->rect_of(5'000'000)));
+    QCOMPARE(page.view()->caret(), uint64_t{5'000'000});
+    QTest::qWait(2700); // until it flashes no longer
+    const QImage framed = page.view()->viewport()->grab().toImage();
+    page.view()->set_current_match(std::nullopt);
+    QVERIFY(framed != page.view()->viewport()->grab().toImage());
+}
+
+} // namespace palimpsest::ui
+
+QTEST_MAIN(palimpsest::ui::SearchTest)
+#include "search_test.moc"
