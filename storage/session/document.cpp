@@ -67,13 +67,20 @@ Document::Document(const std::string& name, std::istream& in, std::stop_token st
     source_ = &file_;
 }
 
+Document Document::of_text(const std::string& title, std::istream& in, std::stop_token stop)
+{
+    return Document(in, title, std::move(stop));
+}
+
 std::string Document::title() const
 {
-    return name_ == "-" ? "standard input" : fs::path(name_).stem().string();
+    if (!is_stream()) return fs::path(name_).stem().string();
+    return name_ == "-" ? "standard input" : name_;
 }
 
 bool Document::is_markdown() const
 {
+    if (is_stream()) return false;
     const std::string ending = lower_ending(name_);
     return ending == ".md" || ending == ".markdown" || ending == ".mkd";
 }

@@ -1,4 +1,5 @@
-// A text or Markdown file, or standard input, as bytes in order. Other formats are refused by name.
+// A text or Markdown file, standard input, or a text in memory, as bytes in order. Other formats are refused by
+// name.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +20,8 @@ public:
     // `name` "-" reads `in`. Throws Error: NotFound, or Failed for a folder or a format that is not text.
     // Once `stop` is requested, next throws Interrupted.
     Document(const std::string& name, std::istream& in, std::stop_token stop = {});
+    // What `in` has, which is no file's: plain text of this title.
+    static Document of_text(const std::string& title, std::istream& in, std::stop_token stop = {});
     Document(const Document&) = delete;
     Document& operator=(const Document&) = delete;
 
@@ -26,7 +29,8 @@ public:
     Document again() const { return Document(name_, *source_, stop_); }
 
     const std::string& name() const { return name_; }
-    std::string title() const;                                     // the file's name without folder and ending
+    bool is_stream() const { return source_ != &file_; }           // no file: there once, and known by no place
+    std::string title() const;                                     // a file's name without folder and ending
     std::optional<uint64_t> total_bytes() const { return total_; } // of a regular file
     bool is_markdown() const;                                      // by the name's ending
     uint64_t words() const { return words_; }                      // read so far, by white space
@@ -37,6 +41,10 @@ public:
     bool next(std::string& block);
 
 private:
+    Document(std::istream& in, const std::string& title, std::stop_token stop)
+        : name_(title), source_(&in), stop_(std::move(stop))
+    {
+    }
     void wait_for_input() const;
     void refuse_other_formats(const std::string& head) const;
     void count_words(const std::string& block);

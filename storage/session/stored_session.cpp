@@ -8,6 +8,7 @@
 #include "storage/session/list_lengths.h"
 #include "storage/session/model_choice.h"
 #include "storage/session/protocol.h"
+#include "storage/session/scoped_value.h"
 #include "storage/session/session_settings.h"
 
 namespace palimpsest::storage {
@@ -126,16 +127,16 @@ void StoredSession::go_on_without_device()
     model_ = load_model(options_.choice, options_.choice);
     unread_.clear();
     if (!begun_ && !store_.conversations.find(info_.name)) return; // it was not begun yet
-    const bool may_reread = std::exchange(options_.reread, true);
-    goes_back_ = true;
-    resume();
-    options_.reread = may_reread;
+    const ScopedValue goes_back(goes_back_, true);
+    {
+        const ScopedValue may_reread(options_.reread, true);
+        resume();
+    }
     watch_fading();
     if (position() == 0 && planned() > 0)
         listener_.note("its states are the graphics card's own: the " + format_count(planned()) +
                        " tokens of its text are read again" + time_to_read(planned()));
     catch_up(!documents_may_wait_);
-    goes_back_ = false;
 }
 
 namespace {

@@ -36,6 +36,7 @@ struct StoredOptions {
     std::optional<std::string> question{};      // to be kept in mind while documents are read
     std::string question_option = "--question"; // that gave it
     bool tells_catching_up = false;             // the listener hears of text that is read again, too
+    bool stays_empty = false; // begun for a document that could not be taken in, it is the caller's to discard
     // Loaded already, and shared with other sessions; null: it is loaded as the choice says. A stored session must
     // have been begun with it.
     std::shared_ptr<const engine::Model> model{};
@@ -110,6 +111,8 @@ public:
     // a failure that is none of space (P5).
     bool store_turns();
     size_t turns_waiting() const { return turns_.size(); }
+    // Of this part of the stream, as it is and is not stored yet; null where it is stored. Until the next change.
+    const Message* waiting_message(size_t part) const;
     const std::optional<Error>& why_waiting() const { return not_stored_; }
     void undo(); // the last message and its answer; reads again what the older state does not have
     // Another answer to the last message, with this sampling, which stays until choose_sampling. The answer before
@@ -153,6 +156,8 @@ private:
     void load();
     SessionChoice begun_with() const; // what it was begun with, in place of what was given now
     void read_here(Document& document, bool more_follow);
+    void read_stored_here(const DocumentInfo& stored);
+    void take_in(const std::function<void()>& read); // a document; on the CPU where the device fails
     void change_pins(const std::function<SessionPins::Change()>& change);
     engine::GenerateResult grow(Turn& turn, const engine::GenerateOptions& options); // stores it while it grows
     engine::GenerateResult generate(Turn& turn, const engine::GenerateOptions& options);

@@ -89,11 +89,12 @@ engine::GenerateResult StoredSession::regenerate(const engine::SamplerOptions& s
         if (with_fallback([&] { return go_back_to(question, options.stop); })) {
             opened_at_ = std::min(opened_at_, position());
             session_->set_sampler(sampling);
-            turn = &turns_.emplace_back(Turn{.question = *store_.conversations.message(*parts_.back().message),
-                                             .reply = {.role = Role::Assistant, .state = MessageState::Growing},
-                                             .part = question,
-                                             .replaces = answer,
-                                             .sampling = sampling});
+            turn = &turns_.emplace_back(Turn{
+                .question = *store_.conversations.message(*parts_.back().message),
+                .reply = {.parent = parts_.back().message, .role = Role::Assistant, .state = MessageState::Growing},
+                .part = question,
+                .replaces = answer,
+                .sampling = sampling});
             parts_.push_back({});
             result = grow(*turn, options);
         }
@@ -116,7 +117,6 @@ engine::GenerateResult StoredSession::regenerate(const engine::SamplerOptions& s
 // The states that hold the answer before go with it.
 void StoredSession::replace_answer(Turn& turn)
 {
-    turn.reply.parent = turn.question.id;
     turn.reply.id = store_.conversations.add_message(info_.id, turn.reply);
     store_.conversations.replace_in_stream(info_.id, *turn.replaces, turn.reply.id);
     store_.snapshots.remove_after(info_.id, tokens_before(turn.part));

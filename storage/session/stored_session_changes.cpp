@@ -1,7 +1,5 @@
 // What a window does to a stored session beside reading and talking: another policy, another name, documents of
 // another session.
-#include <algorithm>
-
 #include "kernels/base/error.h"
 #include "storage/session/reading_meter.h"
 #include "storage/session/session_settings.h"
@@ -32,11 +30,10 @@ void StoredSession::save_as(engine::Session& changed, const std::string& setting
     store_.snapshots.save(info_.id, state, [&] {
         store_.conversations.append_fading(info_.id, faded_, state.tokens_seen);
         store_.conversations.set_options(info_.id, settings);
+        for (const SnapshotInfo& snapshot : before)
+            store_.snapshots.remove(snapshot.id);
     });
     info_.options = settings;
-    for (const SnapshotInfo& snapshot : store_.snapshots.of(info_.id))
-        if (std::any_of(before.begin(), before.end(), [&](const SnapshotInfo& b) { return b.id == snapshot.id; }))
-            store_.snapshots.remove(snapshot.id);
 }
 
 void StoredSession::rename(const std::string& name)
@@ -52,9 +49,14 @@ void StoredSession::read_stored(int64_t document)
     if (stored.tokenizer != model_->fingerprint())
         throw Error(ErrorKind::Usage, "PAL-DOC-07", "document '" + printable(stored.title) + "'",
                     "its tokens are those of another model", "open its file and read it with this one");
+    take_in([&] { read_stored_here(stored); });
+}
+
+void StoredSession::read_stored_here(const DocumentInfo& stored)
+{
     finish_going_back();
     const StreamPart framing = framing_of(stored.title);
-    const StreamPart part{.tokens = stored.tokens, .document = document};
+    const StreamPart part{.tokens = stored.tokens, .document = stored.id};
     session_->require_room(static_cast<int64_t>(framing.tokens + part.tokens));
     store_.database.transaction([&] {
         store_.conversations.append(info_.id, framing);
@@ -65,7 +67,7 @@ void StoredSession::read_stored(int64_t document)
     feed(framing.ids, nullptr);
     ReadingMeter progress(listener_, stored.title);
     progress.start_at(position(), position());
-    feed_document(document, 0, part.tokens, &progress);
+    feed_document(stored.id, 0, part.tokens, &progress);
     save();
 }
 

@@ -7,6 +7,7 @@
 #include "engine/text/section_finder.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "storage/session/scoped_value.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 // As it can be found again from another folder.
 std::string place_of(const Document& document)
 {
-    if (document.name() == "-") return "-";
+    if (document.is_stream()) return "-";
     return std::filesystem::absolute(document.name()).lexically_normal().string();
 }
 
@@ -75,35 +76,36 @@ void StoredSession::change_pins(const std::function<SessionPins::Change()>& chan
 
 void StoredSession::read(Document& document, bool more_follow)
 {
+    take_in([&] { read_here(document, more_follow); });
+}
+
+// A document that was taken in before the device failed is read on, not taken in again.
+void StoredSession::take_in(const std::function<void()>& read)
+{
     const size_t parts = parts_.size();
     try {
-        return read_here(document, more_follow);
+        return read();
     } catch (const Error& error) {
         if (!is_device_loss(error)) throw;
     }
-    documents_may_wait_ = true;
-    go_on_without_device();
-    documents_may_wait_ = false;
-    if (parts_.size() == parts) return read_here(document, more_follow); // it was not taken in yet
+    {
+        const ScopedValue may_wait(documents_may_wait_, true);
+        go_on_without_device();
+    }
+    if (parts_.size() == parts) return read();
     if (position() < planned()) go_on(parts_.back(), false);
     save();
 }
 
 void StoredSession::read_on()
 {
-    documents_may_wait_ = true;
-    try {
-        with_fallback([&] {
-            finish_going_back();
-            if (!is_half_read()) return;
-            go_on(parts_.back(), false);
-            save();
-        });
-    } catch (...) {
-        documents_may_wait_ = false;
-        throw;
-    }
-    documents_may_wait_ = false;
+    const ScopedValue may_wait(documents_may_wait_, true);
+    with_fallback([&] {
+        finish_going_back();
+        if (!is_half_read()) return;
+        go_on(parts_.back(), false);
+        save();
+    });
 }
 
 // Text that was read again and stopped is read on first: what follows it would stand in the wrong place.
@@ -130,7 +132,7 @@ void StoredSession::read_here(Document& document, bool more_follow)
         listener_.note(document.name() + " was read into this session before");
         return;
     }
-    ReadingMeter progress(listener_, document.name());
+    ReadingMeter progress(listener_, document.is_stream() ? document.title() : document.name());
     const std::optional<int64_t> id = [&] {
         try {
             return add_document(document, more_follow);
@@ -152,7 +154,7 @@ void StoredSession::read_here(Document& document, bool more_follow)
 void StoredSession::discard_if_new()
 {
     try {
-        if (begun_ && parts_.empty()) store_.conversations.discard(info_.id);
+        if (begun_ && parts_.empty() && !options_.stays_empty) store_.conversations.discard(info_.id);
     } catch (const Error&) {
         // What stopped the document is what there is to say; an empty session harms nobody.
     }

@@ -116,9 +116,15 @@ engine::GenerateResult StoredSession::grow(Turn& turn, const engine::GenerateOpt
         }
         return !options.token || options.token(id);
     };
-    engine::GenerateResult result = generate(turn, growing);
-    reply.text += detokenizer.finish();
-    return result;
+    try {
+        engine::GenerateResult result = generate(turn, growing);
+        reply.text += detokenizer.finish();
+        return result;
+    } catch (...) { // what was said until then is in the cache
+        parts_.back().tokens = reply.ids.size();
+        reply.state = MessageState::Stopped;
+        throw;
+    }
 }
 
 // Where the device fails, the answer goes on behind what was said of it.
@@ -183,10 +189,22 @@ StoredSession::Turn& StoredSession::begin_turn(const std::string& message)
     return turn;
 }
 
+const Message* StoredSession::waiting_message(size_t part) const
+{
+    for (const Turn& turn : turns_) {
+        if (turn.part == part) return &turn.question;
+        if (turn.part + 1 == part) return &turn.reply;
+    }
+    return nullptr;
+}
+
 bool StoredSession::store_turns()
 {
     if (not_stored_ && not_stored_->code() == "PAL-DISK-02") return false; // P5: no retry and hope
-    if (turns_.empty()) return true;
+    if (turns_.empty()) {
+        not_stored_.reset();
+        return true;
+    }
     try {
         store_.database.transaction([&] {
             std::optional<int64_t> parent = last_message();

@@ -1,5 +1,3 @@
-#include <fstream>
-
 #include "engine/session/memory_plan.h"
 #include "engine/session/session_setup.h"
 #include "kernels/base/error.h"
@@ -8,16 +6,6 @@
 
 namespace palimpsest::ui {
 namespace {
-
-// What the system could give without swapping; none where it does not say.
-uint64_t memory_of_machine()
-{
-    std::ifstream lines("/proc/meminfo");
-    std::string key, unit;
-    for (uint64_t kib = 0; lines >> key >> kib; std::getline(lines, unit))
-        if (key == "MemAvailable:") return kib * 1024;
-    return UINT64_MAX;
-}
 
 // The newest map of what is kept, and the one before, which a view may still hold.
 uint64_t bytes_of_maps(const engine::Model& model, const engine::SessionOptions& options)
@@ -38,12 +26,6 @@ uint64_t memory_of(const engine::Model& model, const std::vector<Contender>& con
         scratch = std::max(scratch, plan.scratch); // which they share
     }
     return sessions + scratch;
-}
-
-uint64_t memory_left(const engine::Model& model)
-{
-    const auto device = model.backend().memory();
-    return device ? device->free - device->free / 32 : memory_of_machine();
 }
 
 void require_memory(uint64_t needed, uint64_t left, size_t contenders)

@@ -14,6 +14,7 @@
 #include "engine/eval/loss_meter.h"
 #include "engine/session/session.h"
 #include "ui/base/thinned.h"
+#include "ui/engine/memory_left.h"
 
 namespace palimpsest::ui {
 
@@ -69,8 +70,6 @@ using CompareSink = std::function<void(std::shared_ptr<const CompareState>)>;
 // Bytes of the sessions, all of them at a time, beside the model that is loaded. Throws Error as Session does for
 // options that do not fit.
 uint64_t memory_of(const engine::Model& model, const std::vector<Contender>& contenders);
-// Bytes that may still be taken where the model computes: of its device, or of this machine. UINT64_MAX: not known.
-uint64_t memory_left(const engine::Model& model);
 // Throws Error (Resources, PAL-MEM-02).
 void require_memory(uint64_t needed, uint64_t left, size_t contenders);
 

@@ -223,8 +223,9 @@ void Areas::show_session(std::shared_ptr<const SessionFacts> facts)
         mark_sources({});
     }
     chat_->show_session(facts_);
-    policy_->set_session(facts_);
-    compare_->set_session(facts_);
+    const auto computed = facts_ && facts_->text_only.isEmpty() ? facts_ : nullptr;
+    policy_->set_session(computed);
+    compare_->set_session(computed);
     map_->set_title(facts_ ? facts_->name : QString());
     map_->set_marks(facts_ ? marks_of(*facts_) : MapMarks());
     map_->set_highlights(sources_); // marks come with none
@@ -281,7 +282,7 @@ void Areas::show_text_of_unsaved()
 
 void Areas::show_past()
 {
-    if (!facts_ || !facts_->saved) return document_->set_fading({}, 0, 1);
+    if (!facts_ || !facts_->saved || facts_->layers == 0) return document_->set_fading({}, 0, 1);
     document_->set_fading(stored_fading(database(), facts_->id), facts_->layers, facts_->options.chunk);
 }
 

@@ -1,5 +1,7 @@
 #include "ui/desktop/workbench.h"
 
+#include <utility>
+
 #include "ui/window/notifier.h"
 #include "ui/window/sleep_inhibitor.h"
 
@@ -7,6 +9,13 @@ namespace palimpsest::ui {
 namespace {
 
 constexpr int frame_ms = 33;
+
+// What it cannot do, and what to do about that; empty: nothing.
+QString trouble_of(const SessionFacts* session)
+{
+    if (!session) return {};
+    return session->not_stored ? session->not_stored->sentence : session->text_only;
+}
 
 } // namespace
 
@@ -129,9 +138,23 @@ void Workbench::show_frame()
 
 void Workbench::show_session(std::shared_ptr<const SessionFacts> facts)
 {
-    facts_ = std::move(facts);
+    const std::shared_ptr<const SessionFacts> before = std::exchange(facts_, std::move(facts));
     window_.set_session(facts_);
     Q_EMIT session_shown(facts_);
+    tell_trouble(before.get());
+}
+
+void Workbench::tell_trouble(const SessionFacts* before)
+{
+    const QString was = trouble_of(before), is = trouble_of(facts_.get());
+    if (!was.isEmpty() && was != is) window_.withdraw(was);
+    if (before && facts_ && before->id == facts_->id && before->not_stored && !facts_->not_stored)
+        window_.tell(MessageBar::Kind::Note, tr("What was said is saved now."));
+    if (is.isEmpty()) return;
+    MessageBar::Action again;
+    if (facts_->not_stored && facts_->not_stored->may_try_again)
+        again = {tr("Retry"), [this] { engine_.store_turns(); }};
+    window_.tell(MessageBar::Kind::Failure, is, again);
 }
 
 void Workbench::show_failure(CommandId id, const Failure& failure)

@@ -44,6 +44,7 @@ private:
     void connect_engine();
     void show_frame();
     void show_session(std::shared_ptr<const SessionFacts> facts);
+    void tell_trouble(const SessionFacts* before);
     void show_failure(CommandId id, const Failure& failure);
     void tell_end(const QString& what, bool complete);
     void read(const QStringList& files);

@@ -31,6 +31,7 @@ std::vector<CommandId> CommandQueue::cancel_all()
 {
     const std::lock_guard lock(mutex_);
     running_stop_.request_stop();
+    all_cancelled_ = true;
     std::vector<CommandId> gone;
     std::erase_if(waiting_, [&](const Entry& entry) {
         if (entry.command.at_the_end_too) return false;
@@ -66,6 +67,7 @@ std::optional<CommandQueue::Running> CommandQueue::next()
     if (waiting_.empty()) return std::nullopt;
     running_ = waiting_.front().id;
     running_stop_ = waiting_.front().stop;
+    all_cancelled_ = false;
     return take(waiting_.begin());
 }
 
@@ -76,11 +78,19 @@ void CommandQueue::finish()
     running_stop_ = std::stop_source(std::nostopstate);
 }
 
+std::stop_token CommandQueue::renew_stop()
+{
+    const std::lock_guard lock(mutex_);
+    running_stop_ = std::stop_source();
+    if (all_cancelled_) running_stop_.request_stop();
+    return running_stop_.get_token();
+}
+
 std::optional<CommandQueue::Running> CommandQueue::take_one_that_cuts_in()
 {
     const std::lock_guard lock(mutex_);
-    const auto entry =
-        std::find_if(waiting_.begin(), waiting_.end(), [](const Entry& e) { return e.command.may_cut_in; });
+    const auto entry = std::find_if(waiting_.begin(), waiting_.end(),
+                                    [](const Entry& e) { return e.command.may_cut_in && e.command.may_cut_in(); });
     return entry == waiting_.end() ? std::nullopt : take(entry);
 }
 

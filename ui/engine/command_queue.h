@@ -16,8 +16,9 @@ using CommandId = uint64_t;
 
 struct Command {
     std::function<void(std::stop_token)> work;
-    // Short, and of nothing that another command computes on: it may run in the middle of that.
-    bool may_cut_in = false;
+    // Of a short one: whether it may run now, in the middle of another. Asked on the obeying thread, with the queue
+    // locked. Empty: never.
+    std::function<bool()> may_cut_in{};
     bool at_the_end_too = false; // neither cancel_all nor close takes it back
 };
 
@@ -41,6 +42,9 @@ public:
     };
     std::optional<Running> next(); // waits for one
     void finish();                 // the one that next returned
+    // What runs was asked to stop, and has something left to do that a further stop ends. Stopped at once after
+    // cancel_all.
+    std::stop_token renew_stop();
     std::optional<Running> take_one_that_cuts_in();
 
 private:
@@ -56,6 +60,7 @@ private:
     std::list<Entry> waiting_;
     std::optional<CommandId> running_;
     std::stop_source running_stop_{std::nostopstate};
+    bool all_cancelled_ = false; // since it began to run
     CommandId last_ = 0;
     bool closed_ = false;
 };

@@ -58,10 +58,8 @@ CommandId EngineThread::read_on()
 
 CommandId EngineThread::read_text(const QString& title, const QString& text, const NewSession& otherwise)
 {
-    return worker_->add(Activity::Reading, title, [=](Worker& worker) {
-        worker.need_session(otherwise);
-        worker.read_text(title, text);
-    });
+    return worker_->add(Activity::Reading, title,
+                        [=](Worker& worker) { worker.read_text(title, text, otherwise); });
 }
 
 CommandId EngineThread::ask(const QString& text, const NewSession& otherwise)
@@ -82,6 +80,11 @@ CommandId EngineThread::branch(int64_t message, const QString& text)
 CommandId EngineThread::undo()
 {
     return worker_->add(Activity::Opening, {}, [](Worker& worker) { worker.undo(); });
+}
+
+CommandId EngineThread::store_turns()
+{
+    return worker_->add(Activity::Saving, {}, [](Worker& worker) { worker.store_turns(); });
 }
 
 CommandId EngineThread::pin(StreamRange range, const QString& label)
@@ -112,7 +115,7 @@ CommandId EngineThread::import_session(const QString& file)
 
 CommandId EngineThread::rename_session(const QString& name, const QString& to)
 {
-    return worker_->add_short([=](Worker& worker) { worker.rename_session(name, to); });
+    return worker_->add_short([=](Worker& worker) { worker.rename_session(name, to); }, name);
 }
 
 CommandId EngineThread::fork_session(const QString& name, const QString& to)
@@ -122,7 +125,7 @@ CommandId EngineThread::fork_session(const QString& name, const QString& to)
 
 CommandId EngineThread::remove_session(const QString& name)
 {
-    return worker_->add_short([=](Worker& worker) { worker.remove_session(name); });
+    return worker_->add_short([=](Worker& worker) { worker.remove_session(name); }, name);
 }
 
 CommandId EngineThread::run(const QString& what, std::function<void(Tools&)> work)

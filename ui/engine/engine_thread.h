@@ -55,7 +55,9 @@ public:
     // ---- commands; each returns its number, for cancel
     CommandId load_model(const ModelChoiceWish& wish);
     CommandId begin_session(const NewSession& wish, const QStringList& files = {});
-    CommandId open_session(const QString& name); // a document that was read in part is read on
+    // A document that was read in part is read on. Where its model is gone there is its text
+    // (SessionFacts::text_only). What cannot be opened or begun leaves open what was.
+    CommandId open_session(const QString& name);
     CommandId close_session();
     CommandId read_files(const QStringList& files); // into the open session
     CommandId read_on();                            // a document whose reading was stopped
@@ -65,6 +67,7 @@ public:
     CommandId regenerate();
     CommandId branch(int64_t message, const QString& text); // a new session up to before that question, asked anew
     CommandId undo();
+    CommandId store_turns(); // those that could not be stored (SessionFacts::not_stored)
     CommandId pin(StreamRange range, const QString& label);
     CommandId unpin(StreamRange range);
     CommandId change_policy(const NewSession& wish,
@@ -97,7 +100,7 @@ Q_SIGNALS:
     void failed(quint64 id, const palimpsest::ui::Failure& failure);
     void noted(const QString& sentence);
     void device_lost(const QString& device);
-    void reading_finished(const QString& what, bool complete);
+    void reading_finished(const QString& what, bool complete); // false: stopped, and it can be read on
 
 private:
     class Worker;

@@ -1,6 +1,11 @@
 #include "ui/engine/facts.h"
 
+#include <algorithm>
+#include <functional>
 #include <unordered_map>
+
+#include "storage/session/session_settings.h"
+#include "ui/engine/failure.h"
 
 namespace palimpsest::ui {
 namespace {
@@ -28,12 +33,13 @@ public:
         return at == by_id_.end() ? nullptr : at->second;
     }
     // Regenerated answers stay beside the one that counts, as other children of their question.
-    std::vector<QString> earlier(const storage::Message& answer) const
+    std::vector<QString> earlier(const storage::Message& answer, int64_t id) const
     {
         std::vector<QString> earlier;
-        if (answer.role != storage::Role::Assistant || !answer.parent) return earlier;
-        for (const storage::Message* other : answers_.at(*answer.parent))
-            if (other->id < answer.id) earlier.push_back(text_of(other->text));
+        const auto all = answer.parent ? answers_.find(*answer.parent) : answers_.end();
+        if (all == answers_.end()) return earlier;
+        for (const storage::Message* other : all->second)
+            if (id == 0 || other->id < id) earlier.push_back(text_of(other->text));
         return earlier;
     }
 
@@ -42,20 +48,84 @@ private:
     std::unordered_map<int64_t, std::vector<const storage::Message*>> answers_; // by their question
 };
 
-Turn turn_of(const storage::Message& message, StreamRange range, const Messages& all,
-             const std::map<int64_t, Provenance>& provenances)
+// What of the stream is not stored, by its part; null where all is.
+using Waiting = std::function<const storage::Message*(size_t part)>;
+
+class Teller {
+public:
+    Teller(SessionFacts& facts, storage::Store& store, const std::map<int64_t, Provenance>& provenances)
+        : facts_(facts), store_(store), provenances_(provenances), stored_(store.conversations.messages(facts.id)),
+          messages_(stored_)
+    {
+    }
+
+    void tell(const std::vector<storage::StreamPart>& stream, const Waiting& waiting)
+    {
+        uint64_t begin = 0;
+        for (size_t i = 0; i < stream.size(); ++i) {
+            const storage::StreamPart& part = stream[i];
+            const StreamRange range{begin, begin + part.tokens};
+            begin = range.last;
+            if (part.document) {
+                facts_.documents.push_back({.info = store_.library.get(*part.document),
+                                            .range = range,
+                                            .sections = store_.library.sections(*part.document)});
+                continue;
+            }
+            const storage::Message* message = waiting(i);
+            if (!message && part.message) message = messages_.find(*part.message);
+            if (message) facts_.turns.push_back(turn_of(*message, part.message.value_or(0), range));
+        }
+    }
+
+private:
+    Turn turn_of(const storage::Message& message, int64_t id, StreamRange range) const
+    {
+        Turn turn{.message = id,
+                  .role = message.role,
+                  .state = message.state,
+                  .text = text_of(message.text),
+                  .range = range,
+                  .earlier = {},
+                  .provenance = std::nullopt,
+                  .damaged = message.damaged};
+        if (message.role == storage::Role::Assistant) turn.earlier = messages_.earlier(message, id);
+        if (const auto known = provenances_.find(id); known != provenances_.end()) turn.provenance = known->second;
+        return turn;
+    }
+
+    SessionFacts& facts_;
+    storage::Store& store_;
+    const std::map<int64_t, Provenance>& provenances_;
+    const std::vector<storage::Message> stored_;
+    const Messages messages_;
+};
+
+SessionFacts::NotStored not_stored(const Error& why)
 {
-    Turn turn{.message = message.id,
-              .role = message.role,
-              .state = message.state,
-              .text = text_of(message.text),
-              .range = range,
-              .earlier = all.earlier(message),
-              .provenance = std::nullopt,
-              .damaged = message.damaged};
-    if (const auto known = provenances.find(message.id); known != provenances.end())
-        turn.provenance = known->second;
-    return turn;
+    if (why.code() != "PAL-DISK-01") return {window_sentence(why), false}; // P5: the database takes no more
+    return {EngineThread::tr("What was said last is not saved, and stays open here: %1").arg(window_sentence(why)),
+            true};
+}
+
+// What is known without the session's model; a policy of another version stays unknown.
+void tell_settings(SessionFacts& facts, const storage::SessionInfo& session)
+try {
+    const storage::SessionSettings settings(session);
+    facts.policy = text_of(settings.policy);
+    facts.options.budget = settings.budget;
+    facts.options.chunk = settings.chunk;
+    facts.options.policy = engine::PolicySpec::parse(settings.policy);
+} catch (const Error&) {
+}
+
+// As many of the first `computed` tokens of the stream as are documents'.
+uint64_t tokens_read(const std::vector<DocumentPart>& documents, uint64_t computed)
+{
+    uint64_t tokens = 0;
+    for (const DocumentPart& document : documents)
+        tokens += std::clamp(computed, document.range.first, document.range.last) - document.range.first;
+    return tokens;
 }
 
 } // namespace
@@ -79,21 +149,31 @@ SessionFacts facts_of(storage::StoredSession& session, storage::Store& store, bo
                        .tokens_in_input = coverage.tokens_in_input,
                        .tokens_read = coverage.tokens_read,
                        .saved = saved};
-    const std::vector<storage::Message> messages = store.conversations.messages(session.id());
-    const Messages by_number(messages);
-    uint64_t begin = 0;
-    for (const storage::StreamPart& part : session.parts()) {
-        const StreamRange range{begin, begin + part.tokens};
-        begin = range.last;
-        if (part.document) {
-            facts.documents.push_back({.info = store.library.get(*part.document),
-                                       .range = range,
-                                       .sections = store.library.sections(*part.document)});
-        } else if (part.message) {
-            if (const storage::Message* message = by_number.find(*part.message))
-                facts.turns.push_back(turn_of(*message, range, by_number, provenances));
-        }
-    }
+    if (session.why_waiting()) facts.not_stored = not_stored(*session.why_waiting());
+    Teller(facts, store, provenances).tell(session.parts(), [&](size_t part) {
+        return session.waiting_message(part);
+    });
+    return facts;
+}
+
+SessionFacts stored_facts(const storage::SessionInfo& session, storage::Store& store, const QString& why)
+{
+    SessionFacts facts{.id = session.id,
+                       .name = text_of(session.name),
+                       .model_name = text_of(session.model_name),
+                       .device = {},
+                       .options = {},
+                       .policy = {},
+                       .documents = {},
+                       .turns = {},
+                       .pins = store.conversations.pins(session.id),
+                       .text_only = why};
+    tell_settings(facts, session);
+    Teller(facts, store, {}).tell(store.conversations.stream(session.id), [](size_t) { return nullptr; });
+    for (const DocumentPart& document : facts.documents)
+        facts.tokens_in_input += document.range.last - document.range.first;
+    const auto states = store.snapshots.of(session.id);
+    facts.tokens_read = tokens_read(facts.documents, states.empty() ? 0 : states.front().tokens_seen);
     return facts;
 }
 

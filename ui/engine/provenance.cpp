@@ -8,21 +8,38 @@ namespace {
 constexpr uint64_t passage_tokens = 96; // a short paragraph
 constexpr size_t most_passages = 5;
 constexpr double least_share = 0.02; // of what documents received
-constexpr uint32_t resting_tokens = 4;
+constexpr uint64_t resting_tokens = 4;
 
-bool lies_in(uint32_t token, const std::vector<StreamRange>& ranges)
+// Of a document, and the most that a passage which begins there can have.
+struct Attended {
+    uint64_t token = 0, end = 0;
+    double weight = 0;
+};
+
+std::vector<Attended> in_documents(const std::vector<engine::AttendedToken>& attended,
+                                   const std::vector<StreamRange>& documents)
 {
-    return std::any_of(ranges.begin(), ranges.end(),
-                       [&](const StreamRange& r) { return token >= r.first && token < r.last; });
+    std::vector<Attended> tokens;
+    auto document = documents.begin();
+    for (const engine::AttendedToken& token : attended) {
+        while (document != documents.end() && document->last <= token.token)
+            ++document;
+        if (document == documents.end()) break;
+        if (token.token < resting_tokens || token.token < document->first) continue;
+        tokens.push_back({.token = token.token,
+                          .end = std::min<uint64_t>(token.token + passage_tokens, document->last),
+                          .weight = token.weight});
+    }
+    return tokens;
 }
 
-// The sum of what follows each token within a passage's length, in the same document.
-std::vector<double> sums_of_passages(const std::vector<engine::AttendedToken>& tokens)
+// The sum of what follows each token within a passage's length.
+std::vector<double> sums_of_passages(const std::vector<Attended>& tokens)
 {
     std::vector<double> sums(tokens.size());
     double sum = 0;
     for (size_t begin = 0, end = 0; begin < tokens.size(); ++begin) {
-        for (; end < tokens.size() && tokens[end].token < tokens[begin].token + passage_tokens; ++end)
+        for (; end < tokens.size() && tokens[end].token < tokens[begin].end; ++end)
             sum += tokens[end].weight;
         sums[begin] = sum;
         sum -= tokens[begin].weight;
@@ -36,10 +53,10 @@ bool overlaps(const StreamRange& a, const StreamRange& b)
 }
 
 // Ends where attention does.
-StreamRange passage_at(const std::vector<engine::AttendedToken>& tokens, size_t begin)
+StreamRange passage_at(const std::vector<Attended>& tokens, size_t begin)
 {
     uint64_t last = tokens[begin].token;
-    for (size_t i = begin; i < tokens.size() && tokens[i].token < tokens[begin].token + passage_tokens; ++i)
+    for (size_t i = begin; i < tokens.size() && tokens[i].token < tokens[begin].end; ++i)
         if (tokens[i].weight > 0) last = tokens[i].token;
     return {tokens[begin].token, last + 1};
 }
@@ -49,13 +66,10 @@ StreamRange passage_at(const std::vector<engine::AttendedToken>& tokens, size_t 
 std::vector<Provenance::Source> heaviest_passages(const std::vector<engine::AttendedToken>& attended,
                                                   const std::vector<StreamRange>& documents)
 {
-    std::vector<engine::AttendedToken> tokens;
+    const std::vector<Attended> tokens = in_documents(attended, documents);
     double all = 0;
-    for (const engine::AttendedToken& token : attended) {
-        if (token.token < resting_tokens || !lies_in(token.token, documents)) continue;
-        tokens.push_back(token);
+    for (const Attended& token : tokens)
         all += token.weight;
-    }
     const std::vector<double> sums = sums_of_passages(tokens);
     std::vector<size_t> order(tokens.size());
     for (size_t i = 0; i < order.size(); ++i)
@@ -71,6 +85,14 @@ std::vector<Provenance::Source> heaviest_passages(const std::vector<engine::Atte
             passages.push_back({.range = range, .weight = sums[begin] / all, .held = 0});
     }
     return passages;
+}
+
+// The state, its copy without sums, the session that is made of it; and one layer's attention of all rows.
+uint64_t trace_bytes(const engine::ModelConfig& model, const engine::Telemetry& session, uint64_t turn_tokens)
+{
+    const auto lists = static_cast<uint64_t>(model.layers) * static_cast<uint64_t>(model.kv_heads);
+    const auto slots = static_cast<uint64_t>(session.slots_capacity) / std::max<uint64_t>(lists, 1) + turn_tokens;
+    return 3 * session.cache_bytes + static_cast<uint64_t>(model.heads) * turn_tokens * slots * sizeof(float);
 }
 
 } // namespace palimpsest::ui

@@ -32,7 +32,7 @@ struct Provenance {
 };
 
 struct Turn {
-    int64_t message = 0; // of the answer, or of the question while there is none
+    int64_t message = 0; // 0: it is not stored yet
     storage::Role role = storage::Role::User;
     storage::MessageState state = storage::MessageState::Complete;
     QString text;
@@ -59,6 +59,16 @@ struct SessionFacts {
     std::vector<storage::Pin> pins;
     uint64_t tokens_in_input = 0, tokens_read = 0; // of the documents
     bool saved = true;                             // false: incognito, nothing of it is written
+    // Why its last turns are not stored, and what to do. They are among the others, and stay until they are.
+    struct NotStored {
+        QString sentence;
+        bool may_try_again = false;
+        bool operator==(const NotStored&) const = default;
+    };
+    std::optional<NotStored> not_stored{};
+    // Why there is its text and no more, and what to do: its model is gone. It has no layers, heads and device
+    // then.
+    QString text_only{};
 };
 
 } // namespace palimpsest::ui

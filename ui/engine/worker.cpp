@@ -3,15 +3,20 @@
 #include <QDateTime>
 #include <QFileInfo>
 #include <QLocale>
-#include <QTemporaryDir>
+#include <QTextBoundaryFinder>
+#include <algorithm>
 #include <sstream>
 
 #include "kernels/base/error.h"
 #include "storage/session/answer_text.h"
+#include "storage/session/device_loss.h"
 #include "storage/session/model_choice.h"
+#include "storage/session/scoped_value.h"
 #include "storage/session/session_settings.h"
 #include "storage/transfer.h"
 #include "ui/engine/facts.h"
+#include "ui/engine/failure.h"
+#include "ui/engine/memory_left.h"
 #include "ui/engine/provenance.h"
 #include "ui/engine/tools.h"
 
@@ -25,6 +30,7 @@ constexpr int answer_tokens = 1024;
 constexpr double chat_temperature = 0.7;
 // Looking at what is kept may take this part of the time, at most.
 constexpr int look_share = 100;
+constexpr qsizetype most_name_bytes = 200; // of a session (storage/conversations.h)
 
 QString text_of(const std::string& utf8)
 {
@@ -36,14 +42,49 @@ engine::TokenRange token_range(const StreamRange& range)
     return {static_cast<uint32_t>(range.first), static_cast<uint32_t>(range.last)};
 }
 
-Failure failure_of(const std::exception& error)
+// The first of it that fits so many bytes, whole characters.
+QString shortened(const QString& text, qsizetype most_bytes)
 {
-    if (const auto* known = dynamic_cast<const Error*>(&error))
-        return {text_of(known->code()), text_of(known->what()), known->code().starts_with("PAL-MODEL")};
-    if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr)
-        return {QStringLiteral("PAL-MEM-01"), EngineThread::tr("There is not enough memory for this; choose a "
-                                                               "smaller budget or a smaller model.")};
-    return {QStringLiteral("PAL-INTERNAL"), text_of(error.what())};
+    QTextBoundaryFinder characters(QTextBoundaryFinder::Grapheme, text);
+    characters.toEnd();
+    qsizetype length = text.size();
+    while (length > 0 && text.left(length).toUtf8().size() > most_bytes)
+        length = characters.toPreviousBoundary();
+    return text.left(length);
+}
+
+ModelChoiceWish on_cpu(ModelChoiceWish wish)
+{
+    wish.device = QStringLiteral("cpu");
+    return wish;
+}
+
+// A copy of what is kept, or more, is made: not where that could take what others need.
+bool may_trace(const engine::Session& session, uint64_t turn_tokens)
+{
+    const uint64_t needed = trace_bytes(session.model().config(), session.telemetry(), turn_tokens);
+    return needed <= std::min(memory_left(session.model()), memory_of_machine());
+}
+
+std::vector<StreamRange> documents_in(const std::vector<storage::StreamPart>& stream)
+{
+    std::vector<StreamRange> documents;
+    uint64_t begin = 0;
+    for (const storage::StreamPart& part : stream) {
+        if (part.document) documents.push_back({begin, begin + part.tokens});
+        begin += part.tokens;
+    }
+    return documents;
+}
+
+Error why_text_only(const storage::SessionInfo& session, const Error& model)
+{
+    const QString what = EngineThread::tr("only its text is here, for its model %1 cannot be used: %2, %3")
+                             .arg(text_of(session.model_name), text_of(model.subject()), text_of(model.text()));
+    const QString remedy =
+        EngineThread::tr("put the file of the model back and open the session again, or open its "
+                         "document in a new session");
+    return {ErrorKind::Failed, "PAL-SNAP-02", "“" + session.name + "”", what.toStdString(), remedy.toStdString()};
 }
 
 } // namespace
@@ -61,31 +102,30 @@ EngineThread::Worker::~Worker()
     queue_.close();
 }
 
-CommandId EngineThread::Worker::add(Activity activity, const QString& what, Work work, bool at_the_end_too)
+CommandId EngineThread::Worker::add(Activity activity, const QString& what, Work work)
 {
-    return queue_.push({.work =
-                            [this, activity, what, work = std::move(work)](std::stop_token stop) {
-                                stop_ = std::move(stop);
-                                frame_.activity = activity;
-                                frame_.what = what;
-                                frame_.share = frame_.seconds_left = std::nullopt;
-                                frame_.tokens_total = 0;
-                                frame_.tokens_per_second = 0;
-                                tell_frame(true);
-                                work(*this);
-                            },
-                        .at_the_end_too = at_the_end_too});
+    return queue_.push({.work = [this, activity, what, work = std::move(work)](std::stop_token stop) {
+        stop_ = std::move(stop);
+        frame_.activity = activity;
+        frame_.what = what;
+        frame_.share = frame_.seconds_left = std::nullopt;
+        frame_.tokens_total = 0;
+        frame_.tokens_per_second = 0;
+        tell_frame(true);
+        work(*this);
+    }});
 }
 
-CommandId EngineThread::Worker::add_short(Work work)
+CommandId EngineThread::Worker::add_short(Work work, const QString& changes)
 {
-    return queue_.push({.work =
-                            [this, work = std::move(work)](std::stop_token stop) {
-                                if (!cuts_in_) stop_ = std::move(stop);
-                                work(*this);
-                            },
-                        .may_cut_in = true,
-                        .at_the_end_too = true});
+    return queue_.push(
+        {.work =
+             [this, work = std::move(work)](std::stop_token stop) {
+                 if (!cuts_in_) stop_ = std::move(stop);
+                 work(*this);
+             },
+         .may_cut_in = [this, changes] { return changes.isEmpty() || (!is_open(changes) && opening_ != changes); },
+         .at_the_end_too = true});
 }
 
 CommandId EngineThread::Worker::ask(const QString& text, const NewSession& otherwise)
@@ -123,7 +163,6 @@ void EngineThread::Worker::set_sampling(const engine::SamplerOptions& sampling, 
 void EngineThread::Worker::obey()
 {
     while (auto running = queue_.next()) {
-        running_ = running->id;
         obey(std::move(*running));
         frame_.activity = Activity::Idle;
         frame_.what.clear();
@@ -144,6 +183,7 @@ void EngineThread::Worker::rest()
 {
     try {
         if (session_ && !session_->has_engine()) { // it was lost on the way; what is stored is
+            if (!session_->lost_device().empty()) use(nullptr, on_cpu(model_wish_));
             session_.reset();
             tell_facts();
         }
@@ -156,6 +196,7 @@ void EngineThread::Worker::rest()
 
 void EngineThread::Worker::obey(CommandQueue::Running running)
 {
+    const storage::ScopedValue now(running_, running.id);
     try {
         running.command.work(running.stop);
         Q_EMIT owner_.finished(running.id, running.stop.stop_requested());
@@ -196,6 +237,7 @@ storage::Store& EngineThread::Worker::place()
 
 storage::StoredSession& EngineThread::Worker::session()
 {
+    if (text_only_) throw Error(text_only_->why);
     if (!session_)
         throw Error(ErrorKind::Usage, "PAL-SESSION-01", "session", "none is open", "open a document or a session");
     return *session_;
@@ -250,6 +292,7 @@ void EngineThread::Worker::tell_frame(bool at_once)
 
 std::shared_ptr<const SessionFacts> EngineThread::Worker::tell_facts()
 {
+    use_model_of_session();
     std::shared_ptr<const SessionFacts> facts;
     parts_told_ = session_ ? session_->parts().size() : 0;
     if (session_) {
@@ -258,16 +301,27 @@ std::shared_ptr<const SessionFacts> EngineThread::Worker::tell_facts()
     } else {
         frame_.kept.reset();
         frame_.telemetry = {};
+        if (text_only_)
+            facts = std::make_shared<const SessionFacts>(
+                stored_facts(text_only_->session, store(), window_sentence(text_only_->why)));
     }
     Q_EMIT owner_.session_changed(facts);
     return facts;
 }
 
-// ---- models and sessions
+// ---- models
 
 void EngineThread::Worker::load_model(const ModelChoiceWish& wish)
 {
-    const QString open = session_ && session_is_saved_ ? text_of(session_->name()) : QString();
+    use(load(wish), wish);
+    const bool fits = text_only_ ? text_only_->session.model == model_->fingerprint()
+                                 : session_ && session_->model().fingerprint() == model_->fingerprint();
+    if (session_ && !fits) return close_session(); // its tokens are another's
+    if (fits && session_is_saved_) open_session(text_of(text_only_ ? text_only_->session.name : session_->name()));
+}
+
+std::shared_ptr<const engine::Model> EngineThread::Worker::load(const ModelChoiceWish& wish)
+{
     storage::SessionChoice choice;
     choice.model = wish.model.toStdString();
     choice.device = wish.device.toStdString();
@@ -277,25 +331,62 @@ void EngineThread::Worker::load_model(const ModelChoiceWish& wish)
         frame_.share = share;
         tell_frame(false);
     };
-    auto model = storage::load_model(choice, 1, {.progress = tell, .stop = stop_});
-    model_ = std::move(model);
+    return storage::load_model(choice, 1, {.progress = tell, .stop = stop_});
+}
+
+void EngineThread::Worker::use(std::shared_ptr<const engine::Model> model, const ModelChoiceWish& wish)
+{
     model_wish_ = wish;
+    if (model == model_) return;
+    model_ = std::move(model);
     {
         const std::lock_guard lock(mutex_);
         shared_model_ = model_;
     }
-    Q_EMIT owner_.model_changed(text_of(storage::model_name(storage::find_model(choice.model))),
+    if (!model_) return Q_EMIT owner_.model_changed({}, {});
+    Q_EMIT owner_.model_changed(text_of(storage::model_name(model_->files().path)),
                                 text_of(model_->backend().name()));
-    if (!session_) return;
-    if (session_->model().fingerprint() != model_->fingerprint())
-        return close_session(); // its tokens are another's
-    if (!open.isEmpty()) open_session(open);
 }
 
 void EngineThread::Worker::need_model()
 {
     if (!model_) load_model(model_wish_);
 }
+
+// Sessions remember the file of their model. Throws Error where that is gone, or another one now.
+void EngineThread::Worker::use_model_of(const storage::SessionInfo& info)
+{
+    if (model_ && model_->fingerprint() == info.model) return;
+    ModelChoiceWish wish = model_wish_;
+    wish.model = text_of(storage::SessionSettings(info).model);
+    auto model = load(wish);
+    if (model->fingerprint() != info.model)
+        throw Error(ErrorKind::Failed, "PAL-SNAP-02", printable(wish.model.toStdString()),
+                    "it is another model now", "put back the one that was there");
+    use(std::move(model), wish);
+}
+
+// Where its device was lost, it has gone on with the model on another.
+void EngineThread::Worker::use_model_of_session()
+{
+    if (!session_ || !session_->has_engine() || session_->lost_device().empty()) return;
+    if (model_ && model_->backend().name() != session_->lost_device()) return;
+    use(session_->shared_model(), on_cpu(model_wish_));
+}
+
+// Beside the session: it goes on without the device as well, and so does what comes.
+void EngineThread::Worker::lose_device()
+{
+    if (session_ && session_->has_engine() && session_->lost_device().empty()) {
+        session_->go_on_without_device();
+        tell_facts();
+    } else if (model_) {
+        device_lost(model_->backend().name());
+        use(nullptr, on_cpu(model_wish_));
+    }
+}
+
+// ---- sessions
 
 storage::StoredOptions EngineThread::Worker::stored_options(const NewSession& wish) const
 {
@@ -308,78 +399,168 @@ storage::StoredOptions EngineThread::Worker::stored_options(const NewSession& wi
     options.choice.chunk = wish.chunk;
     options.talks = true;
     options.tells_catching_up = true;
+    options.stays_empty = true;
     options.model = model_;
+    return options;
+}
+
+storage::StoredOptions EngineThread::Worker::resume_options() const
+{
+    storage::StoredOptions options = stored_options({});
+    options.choice.model.clear(); // its own
+    options.reread = true;        // it can be stopped
     return options;
 }
 
 void EngineThread::Worker::open(const std::string& name, const storage::StoredOptions& options, bool saved)
 {
-    if (!saved) memory_ = std::make_unique<storage::Store>();
+    const storage::ScopedValue opening(opening_, text_of(name));
     storage::Store& place = saved ? store() : *memory_;
-    auto opened = std::make_unique<storage::StoredSession>(place, name, options, *this);
-    session_ = std::move(opened);
+    session_ = std::make_unique<storage::StoredSession>(place, name, options, *this);
     session_is_saved_ = saved;
-    provenances_.clear();
 }
 
-// The session before goes first: what it has not stored is stored, and its cache is not there twice.
+// What it has not stored is stored, and its cache is not there twice when another is opened.
+EngineThread::Worker::Left EngineThread::Worker::leave()
+{
+    if (session_ && session_is_saved_ && !session_->store_turns()) throw Error(*session_->why_waiting());
+    Left left{.is_saved = session_is_saved_};
+    if (is_any_open()) left.id = session_ ? session_->id() : text_only_->session.id;
+    session_.reset();
+    left.memory = std::move(memory_);
+    left.text_only = std::exchange(text_only_, std::nullopt);
+    left.provenances = std::exchange(provenances_, {});
+    session_is_saved_ = true;
+    return left;
+}
+
+// It may have got another name meanwhile, or have been removed.
+void EngineThread::Worker::return_to(Left before)
+try {
+    stop_ = queue_.renew_stop();
+    memory_ = std::move(before.memory);
+    storage::Store& place = before.is_saved ? store() : *memory_;
+    for (const storage::SessionInfo& info : place.conversations.list()) {
+        if (info.id != before.id) continue;
+        if (before.text_only) {
+            text_only_ = TextOnly{info, before.text_only->why};
+        } else {
+            use_model_of(info);
+            open(info.name, resume_options(), before.is_saved);
+        }
+        provenances_ = std::move(before.provenances);
+    }
+    tell_facts();
+} catch (const storage::Interrupted&) {
+    tell_facts();
+} catch (const std::exception& error) {
+    Q_EMIT owner_.failed(running_, failure_of(error)); // beside why it is returned to
+    tell_facts();
+}
+
+// What was open before is open again where nothing else can be.
+void EngineThread::Worker::in_its_place(const std::function<void()>& open_another)
+{
+    Left before = leave();
+    try {
+        open_another();
+    } catch (...) {
+        if (session_) throw;
+        text_only_.reset();
+        return_to(std::move(before));
+        throw;
+    }
+}
+
 void EngineThread::Worker::close_session()
 {
-    if (!session_) return;
-    if (session_is_saved_ && !session_->store_turns()) throw *session_->why_waiting();
-    session_.reset();
-    memory_.reset();
-    provenances_.clear();
+    if (!is_any_open()) return;
+    leave();
     tell_facts();
+}
+
+// A new session for what `read` reads; it goes where nothing of that could be taken in.
+void EngineThread::Worker::begin(const QString& name, const NewSession& wish, const std::function<void()>& read)
+{
+    in_its_place([&] {
+        if (!wish.saved) memory_ = std::make_unique<storage::Store>();
+        open(name.toStdString(), stored_options(wish), wish.saved);
+        try {
+            tell_facts();
+            Q_EMIT owner_.library_changed();
+            read();
+        } catch (const storage::Interrupted&) {
+            if (!session_->is_new()) throw;
+            discard_session();
+            throw storage::Interrupted{
+                EngineThread::tr("Stopped. Nothing was read, and no session was begun.").toStdString()};
+        } catch (...) {
+            if (session_->is_new()) discard_session();
+            throw;
+        }
+    });
+}
+
+void EngineThread::Worker::discard_session()
+{
+    const int64_t id = session_->id();
+    session_.reset();
+    try {
+        place().conversations.discard(id);
+    } catch (const Error&) {
+        // Why it goes is what there is to say; an empty session harms nobody.
+    }
+    session_is_saved_ = true;
+    Q_EMIT owner_.library_changed();
+}
+
+QString EngineThread::Worker::name_of(const NewSession& wish, const QString& file)
+{
+    QString name = wish.name;
+    if (name.isEmpty() && !file.isEmpty()) name = QFileInfo(file).completeBaseName();
+    if (name.isEmpty()) name = QLocale::c().toString(QDateTime::currentDateTime(), u"'chat' yyyy-MM-dd HH:mm");
+    return wish.saved ? free_name(name) : shortened(name, most_name_bytes);
 }
 
 QString EngineThread::Worker::free_name(const QString& wanted)
 {
-    QString name = wanted;
-    for (int number = 2; store().conversations.find(name.toStdString()); ++number)
-        name = EngineThread::tr("%1, chat %2").arg(wanted, QString::number(number));
+    QString name = shortened(wanted, most_name_bytes);
+    for (int number = 2; store().conversations.find(name.toStdString()); ++number) {
+        const QString with_number =
+            EngineThread::tr("%1, chat %2").arg(QStringLiteral("%1"), QString::number(number));
+        name = with_number.arg(shortened(wanted, most_name_bytes - with_number.toUtf8().size()));
+    }
     return name;
 }
 
 void EngineThread::Worker::begin_session(const NewSession& wish, const QStringList& files)
 {
     need_model();
-    QString name = wish.name;
-    if (name.isEmpty() && !files.isEmpty()) name = QFileInfo(files.front()).completeBaseName();
-    if (name.isEmpty()) name = QLocale::c().toString(QDateTime::currentDateTime(), u"'chat' yyyy-MM-dd HH:mm");
-    if (wish.saved) name = free_name(name);
-    close_session();
-    open(name.toStdString(), stored_options(wish), wish.saved);
-    tell_facts();
-    Q_EMIT owner_.library_changed();
-    if (!files.isEmpty()) read_files(files);
+    begin(name_of(wish, files.value(0)), wish, [&] {
+        if (!files.isEmpty()) read_files(files);
+    });
 }
 
 void EngineThread::Worker::need_session(const NewSession& otherwise)
 {
-    if (!session_) begin_session(otherwise, {});
+    if (!is_any_open()) begin_session(otherwise, {});
 }
 
 void EngineThread::Worker::open_session(const QString& name)
 {
     const auto found = store().conversations.get(name.toStdString()); // throws
-    need_model_of(found);
-    close_session();
-    storage::StoredOptions options = stored_options({});
-    options.choice.model.clear(); // its own
-    options.reread = true;        // it can be stopped
-    open(found.name, options, true);
-    tell_facts();
-    if (session().is_half_read()) read_on();
-}
-
-// Sessions remember the file of their model.
-void EngineThread::Worker::need_model_of(const storage::SessionInfo& info)
-{
-    if (model_ && model_->fingerprint() == info.model) return;
-    ModelChoiceWish wish = model_wish_;
-    wish.model = text_of(storage::SessionSettings(info).model);
-    load_model(wish);
+    in_its_place([&] {
+        const storage::ScopedValue opening(opening_, name);
+        try {
+            use_model_of(found);
+        } catch (const Error& error) {
+            if (error.kind() != ErrorKind::NotFound && error.kind() != ErrorKind::Failed) throw;
+            text_only_ = TextOnly{found, why_text_only(found, error)};
+        }
+        if (!text_only_) open(found.name, resume_options(), true);
+        tell_facts();
+    });
+    if (session_ && session_->is_half_read()) read_on();
 }
 
 // ---- reading
@@ -387,15 +568,27 @@ void EngineThread::Worker::need_model_of(const storage::SessionInfo& info)
 void EngineThread::Worker::read_files(const QStringList& files)
 {
     storage::StoredSession& open = session();
-    frame_.activity = Activity::Reading;
+    QString what;
     for (qsizetype i = 0; i < files.size(); ++i) {
         std::istringstream nothing;
-        const std::string name = files[i].toStdString();
-        frame_.what = QFileInfo(files[i]).fileName();
-        storage::Document document(name, nothing, stop_);
-        read_with([&] { open.read(document, i + 1 < files.size()); });
+        storage::Document document(files[i].toStdString(), nothing, stop_);
+        what = QFileInfo(files[i]).fileName();
+        reads(what, [&] { open.read(document, i + 1 < files.size()); });
     }
-    Q_EMIT owner_.reading_finished(frame_.what, true);
+    Q_EMIT owner_.reading_finished(what, true);
+}
+
+void EngineThread::Worker::reads(const QString& what, const std::function<void()>& read)
+{
+    frame_.activity = Activity::Reading;
+    frame_.what = what;
+    try {
+        read_with(read);
+    } catch (const storage::Interrupted&) {
+        if (session_ && session_->has_engine() && session_->is_half_read())
+            Q_EMIT owner_.reading_finished(what, false);
+        throw;
+    }
 }
 
 // Whatever ends it, what was taken in is shown.
@@ -420,23 +613,23 @@ void EngineThread::Worker::read_with(const std::function<void()>& read)
 
 void EngineThread::Worker::read_on()
 {
-    frame_.activity = Activity::Reading;
-    read_with([&] { session().read_on(); });
-    Q_EMIT owner_.reading_finished(text_of(session().name()), true);
+    const QString name = text_of(session().name());
+    reads(name, [&] { session().read_on(); });
+    Q_EMIT owner_.reading_finished(name, true);
 }
 
-// What was pasted becomes a file for as long as it is read: a document is read block by block.
-void EngineThread::Worker::read_text(const QString& title, const QString& text)
+// It stays in memory: nothing of a session that is not saved may come to a disk.
+void EngineThread::Worker::read_text(const QString& title, const QString& text, const NewSession& otherwise)
 {
-    const QTemporaryDir folder;
-    QString name = title;
-    name.replace(u'/', u'-');
-    QFile file(folder.filePath(name.left(80) + QStringLiteral(".txt")));
-    const QByteArray bytes = text.toUtf8();
-    if (!file.open(QIODevice::WriteOnly) || file.write(bytes) != bytes.size() || !file.flush())
-        throw Error(ErrorKind::Resources, "PAL-DISK-01", file.fileName().toStdString(),
-                    "the text could not be put there", "free some space and try again");
-    read_files({file.fileName()});
+    const auto read = [&] {
+        std::istringstream in(text.toStdString());
+        storage::Document document = storage::Document::of_text(title.left(80).toStdString(), in, stop_);
+        reads(title, [&] { session().read(document); });
+        Q_EMIT owner_.reading_finished(title, true);
+    };
+    if (is_any_open()) return read();
+    need_model();
+    begin(name_of(otherwise, {}), otherwise, read);
 }
 
 // ---- talking
@@ -482,47 +675,62 @@ void EngineThread::Worker::turn(
     before_turn_.reset();
     session().choose_sampling(sampling());
     storage::AnswerText text(session().tokenizer(), {});
-    generate(generate_options(text));
-    text.finish();
-    note_provenance();
-    const auto facts = tell_facts();
-    if (!facts->turns.empty() && facts->turns.back().role == storage::Role::Assistant)
-        Q_EMIT owner_.answer_finished(running_, facts->turns.back());
-    if (session().why_waiting()) note(session().why_waiting()->what());
-}
-
-void EngineThread::Worker::turn_begins(engine::Session& session)
-{
     try {
-        before_turn_ = session.state();
-    } catch (const std::bad_alloc&) {
-        before_turn_.reset(); // an answer without its sources is an answer
+        generate(generate_options(text));
+    } catch (...) {
+        if (session_->has_engine()) tell_facts(); // with what was said until then
+        throw;
+    }
+    text.finish();
+    if (stop_.stop_requested()) { // it is shown at once, and its sources once they are known
+        tell_answer();
+        stop_ = queue_.renew_stop();
+        note_provenance();
+        tell_facts();
+    } else {
+        note_provenance();
+        tell_answer();
     }
 }
 
-// Of the answer that was just given; an answer without it is an answer.
+void EngineThread::Worker::tell_answer()
+{
+    const auto facts = tell_facts();
+    if (!facts->turns.empty() && facts->turns.back().role == storage::Role::Assistant)
+        Q_EMIT owner_.answer_finished(running_, facts->turns.back());
+}
+
+// Where memory is short, an answer without its sources is an answer.
+void EngineThread::Worker::turn_begins(engine::Session& session)
+{
+    before_turn_.reset();
+    if (!may_trace(session, 0)) return;
+    try {
+        before_turn_ = session.state();
+    } catch (const std::bad_alloc&) {
+    }
+}
+
+// Of the answer that was just given, if it is stored; an answer without them is an answer.
 void EngineThread::Worker::note_provenance()
 try {
     const auto before = std::exchange(before_turn_, std::nullopt);
-    if (!before) return;
-    const SessionFacts facts = facts_of(session(), place(), session_is_saved_, provenances_);
-    if (facts.turns.size() < 2) return;
-    const int64_t answer = facts.turns.back().message;
-    const auto question = place().conversations.message(facts.turns[facts.turns.size() - 2].message);
-    const auto reply = place().conversations.message(answer);
-    if (!question || !reply) return;
-    Provenance provenance{.tokens_in_input = facts.tokens_in_input,
-                          .tokens_read = facts.tokens_read,
-                          .budget = facts.options.budget,
+    const std::vector<storage::StreamPart>& parts = session().parts();
+    if (!before || parts.size() < 2 || !parts.back().message) return;
+    const auto question = place().conversations.message(parts[parts.size() - 2].message.value_or(0));
+    const auto answer = place().conversations.message(*parts.back().message);
+    if (!question || !answer || !may_trace(session().session(), question->ids.size() + answer->ids.size())) return;
+    const storage::Coverage coverage = session().coverage();
+    Provenance provenance{.tokens_in_input = coverage.tokens_in_input,
+                          .tokens_read = coverage.tokens_read,
+                          .budget = session().session().options().budget,
                           .sources = {}};
-    std::vector<StreamRange> documents;
-    for (const DocumentPart& document : facts.documents)
-        documents.push_back(document.range);
-    provenance.sources =
-        heaviest_passages(engine::attention_trace(model_, *before, question->ids, reply->ids, stop_), documents);
+    provenance.sources = heaviest_passages(
+        engine::attention_trace(session().shared_model(), *before, question->ids, answer->ids, stop_),
+        documents_in(parts));
     for (Provenance::Source& source : provenance.sources)
         source.held = session().held(token_range(source.range));
-    provenances_[answer] = std::move(provenance);
+    provenances_[answer->id] = std::move(provenance);
 } catch (const std::exception& error) {
     note(error.what());
 }
@@ -550,6 +758,12 @@ void EngineThread::Worker::undo()
     read_with([&] { session().undo(); });
 }
 
+void EngineThread::Worker::store_turns()
+{
+    session().store_turns();
+    tell_facts();
+}
+
 void EngineThread::Worker::pin(StreamRange range, const QString& label)
 {
     read_with([&] { session().pin(token_range(range), label.toStdString()); });
@@ -566,11 +780,11 @@ void EngineThread::Worker::change_policy(const NewSession& wish, bool from_the_s
     require_saved();
     const std::vector<storage::StreamPart> parts = session().parts();
     const QString name = free_name(QStringLiteral("%1, %2").arg(text_of(session().name()), wish.policy));
-    close_session();
-    open(name.toStdString(), stored_options(wish), true);
-    read_with([&] {
-        for (const storage::StreamPart& part : parts)
-            if (part.document) session().read_stored(*part.document);
+    begin(name, wish, [&] {
+        reads(name, [&] {
+            for (const storage::StreamPart& part : parts)
+                if (part.document) session().read_stored(*part.document);
+        });
     });
 }
 
@@ -578,20 +792,13 @@ void EngineThread::Worker::change_policy(const NewSession& wish, bool from_the_s
 
 bool EngineThread::Worker::is_open(const QString& name) const
 {
+    if (text_only_) return text_of(text_only_->session.name) == name;
     return session_ && session_is_saved_ && text_of(session_->name()) == name;
-}
-
-// What is being computed on cannot be changed now: then it is, later.
-bool EngineThread::Worker::must_wait(const QString& name, const Work& work)
-{
-    if (!cuts_in_ || !is_open(name)) return false;
-    add(Activity::Saving, name, work, true);
-    return true;
 }
 
 void EngineThread::Worker::export_session(const QString& name, const QString& file)
 {
-    if (is_open(name) && !cuts_in_) session().save();
+    if (session_ && is_open(name) && !cuts_in_) session_->save();
     storage::export_session(store().database, store().conversations.get(name.toStdString()).id, file.toStdString());
     Q_EMIT owner_.noted(EngineThread::tr("“%1” was exported to %2.").arg(name, file));
 }
@@ -605,25 +812,24 @@ void EngineThread::Worker::import_session(const QString& file)
 
 void EngineThread::Worker::rename_session(const QString& name, const QString& to)
 {
-    if (must_wait(name, [=](Worker& worker) { worker.rename_session(name, to); })) return;
-    if (is_open(name))
-        session().rename(to.toStdString());
+    if (session_ && is_open(name))
+        session_->rename(to.toStdString());
     else
         store().conversations.rename(store().conversations.get(name.toStdString()).id, to.toStdString());
+    if (text_only_ && is_open(name)) text_only_->session.name = to.toStdString();
     Q_EMIT owner_.library_changed();
     if (is_open(to)) tell_facts();
 }
 
 void EngineThread::Worker::fork_session(const QString& name, const QString& to)
 {
-    if (is_open(name) && !cuts_in_) session().save();
+    if (session_ && is_open(name) && !cuts_in_) session_->save();
     storage::fork_session(store(), name.toStdString(), to.toStdString());
     Q_EMIT owner_.library_changed();
 }
 
 void EngineThread::Worker::remove_session(const QString& name)
 {
-    if (must_wait(name, [=](Worker& worker) { worker.remove_session(name); })) return;
     if (is_open(name)) close_session();
     const auto no_backup = store().conversations.remove(store().conversations.get(name.toStdString()).id);
     if (no_backup) note(std::string("what is left has no backup now: ") + no_backup->what());
@@ -643,7 +849,12 @@ void EngineThread::Worker::run(const std::function<void(Tools&)>& work)
                     frame_.seconds_left = seconds_left;
                     tell_frame(false);
                 }};
-    work(tools);
+    try {
+        work(tools);
+    } catch (const Error& error) {
+        if (storage::is_device_loss(error)) lose_device();
+        throw;
+    }
 }
 
 } // namespace palimpsest::ui

@@ -6,6 +6,7 @@
 #include <memory>
 #include <thread>
 
+#include "kernels/base/error.h"
 #include "storage/session/answer_text.h"
 #include "storage/session/listener.h"
 #include "storage/session/store.h"
@@ -22,9 +23,9 @@ public:
     ~Worker() override;
 
     using Work = std::function<void(Worker&)>;
-    CommandId add(Activity activity, const QString& what, Work work, bool at_the_end_too = false);
-    // Of the database only, and of no session that is open: it need not wait for a reading's end.
-    CommandId add_short(Work work);
+    CommandId add(Activity activity, const QString& what, Work work);
+    // Of the database only: it need not wait for a reading's end, unless it changes this session and that is open.
+    CommandId add_short(Work work, const QString& changes = {});
     CommandId ask(const QString& text, const NewSession& otherwise);
 
     CommandQueue& queue() { return queue_; }
@@ -41,11 +42,12 @@ public:
     void close_session(); // throws Error if it has turns that cannot be stored
     void read_files(const QStringList& files);
     void read_on();
-    void read_text(const QString& title, const QString& text);
+    void read_text(const QString& title, const QString& text, const NewSession& otherwise);
     void answer(const QString& text);
     void regenerate();
     void branch(int64_t message, const QString& text);
     void undo();
+    void store_turns();
     void pin(StreamRange range, const QString& label);
     void unpin(StreamRange range);
     void change_policy(const NewSession& wish, bool from_the_start);
@@ -58,6 +60,19 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
+    // A session whose model cannot be had.
+    struct TextOnly {
+        storage::SessionInfo session;
+        Error why;
+    };
+    // What was open, and what it takes to open it again.
+    struct Left {
+        std::optional<int64_t> id{}; // none: nothing was
+        bool is_saved = true;
+        std::unique_ptr<storage::Store> memory{};
+        std::optional<TextOnly> text_only{};
+        std::map<int64_t, Provenance> provenances{};
+    };
 
     // Listener, while something computes
     void note(const std::string& sentence) override;
@@ -71,17 +86,32 @@ private:
     void rest();
     void require_saved() const;
     void let_others_cut_in();
-    bool must_wait(const QString& name, const Work& work);
 
     storage::Store& store(); // the user's
     storage::Store& place();
     storage::StoredSession& session(); // throws Error if none is open
     bool is_open(const QString& name) const;
+    bool is_any_open() const { return session_ || text_only_; }
+
     void need_model();
-    void need_model_of(const storage::SessionInfo& info);
+    std::shared_ptr<const engine::Model> load(const ModelChoiceWish& wish);
+    void use(std::shared_ptr<const engine::Model> model, const ModelChoiceWish& wish);
+    void use_model_of(const storage::SessionInfo& info);
+    void use_model_of_session();
+    void lose_device();
+
     storage::StoredOptions stored_options(const NewSession& wish) const;
+    storage::StoredOptions resume_options() const;
     void open(const std::string& name, const storage::StoredOptions& options, bool saved);
+    void begin(const QString& name, const NewSession& wish, const std::function<void()>& read);
+    void discard_session();
+    Left leave(); // throws Error if it has turns that cannot be stored
+    void return_to(Left before);
+    void in_its_place(const std::function<void()>& open_another);
+    QString name_of(const NewSession& wish, const QString& file);
     QString free_name(const QString& wanted);
+
+    void reads(const QString& what, const std::function<void()>& read);
     void read_with(const std::function<void()>& read);
 
     engine::SamplerOptions sampling();
@@ -89,6 +119,7 @@ private:
     void turn(const QString& question,
               const std::function<engine::GenerateResult(const engine::GenerateOptions&)>& generate);
     void note_provenance();
+    void tell_answer();
 
     std::shared_ptr<const SessionFacts> tell_facts();
     void tell_frame(bool at_once);
@@ -110,6 +141,8 @@ private:
     std::unique_ptr<storage::Store> store_, memory_; // the user's, and that of a session that is not saved
     std::unique_ptr<storage::StoredSession> session_;
     bool session_is_saved_ = true;
+    std::optional<TextOnly> text_only_;               // in place of session_
+    QString opening_;                                 // the session that is being opened; empty: none is
     std::map<int64_t, Provenance> provenances_;       // by answer
     std::optional<engine::SessionState> before_turn_; // what its answer will have rested on
     size_t parts_told_ = 0;                           // of the stream, in the newest facts

@@ -228,9 +228,14 @@ void MainWindow::set_model(const QString& name, const QString& device)
     model_bar_->set_loaded(name, device);
 }
 
-void MainWindow::tell(MessageBar::Kind kind, const QString& sentence)
+void MainWindow::tell(MessageBar::Kind kind, const QString& sentence, const MessageBar::Action& action)
 {
-    messages_->show_message(kind, sentence);
+    messages_->show_message(kind, sentence, action);
+}
+
+void MainWindow::withdraw(const QString& sentence)
+{
+    messages_->withdraw(sentence);
 }
 
 void MainWindow::show_tab(Tab tab)

@@ -49,7 +49,8 @@ public:
     void set_frame(const Frame& frame);
     void set_session(std::shared_ptr<const SessionFacts> facts); // null: none is open
     void set_model(const QString& name, const QString& device);
-    void tell(MessageBar::Kind kind, const QString& sentence);
+    void tell(MessageBar::Kind kind, const QString& sentence, const MessageBar::Action& action = {});
+    void withdraw(const QString& sentence); // that is true no longer
     void show_tab(Tab tab);
     void focus_policy();
     void bring_to_front();

@@ -11,7 +11,8 @@
 namespace palimpsest::ui {
 
 MessageBar::MessageBar(QWidget* parent)
-    : QFrame(parent), symbol_(new QLabel(this)), text_(new QLabel(this)), close_(new QToolButton(this))
+    : QFrame(parent), symbol_(new QLabel(this)), text_(new QLabel(this)), act_(new QToolButton(this)),
+      close_(new QToolButton(this))
 {
     setFrameShape(QFrame::StyledPanel);
     setAccessibleName(tr("Message"));
@@ -25,12 +26,17 @@ MessageBar::MessageBar(QWidget* parent)
     auto* row = new QHBoxLayout(this);
     row->addWidget(symbol_, 0, Qt::AlignTop);
     row->addWidget(text_, 1);
+    row->addWidget(act_, 0, Qt::AlignTop);
     row->addWidget(close_, 0, Qt::AlignTop);
+    connect(act_, &QToolButton::clicked, this, [this] {
+        hide();
+        action_();
+    });
     connect(close_, &QToolButton::clicked, this, &QWidget::hide);
     hide();
 }
 
-void MessageBar::show_message(Kind kind, const QString& sentence)
+void MessageBar::show_message(Kind kind, const QString& sentence, const Action& action)
 {
     if (kind == Kind::Note && kind_ == Kind::Failure && isVisible()) return;
     kind_ = kind;
@@ -38,9 +44,17 @@ void MessageBar::show_message(Kind kind, const QString& sentence)
     symbol_->setAccessibleName(kind == Kind::Failure ? tr("Problem") : tr("Note"));
     text_->setText(sentence);
     text_->setAccessibleName(sentence);
+    action_ = action.act;
+    act_->setText(action.text);
+    act_->setVisible(static_cast<bool>(action_));
     show();
     QAccessibleEvent alert(text_, QAccessible::Alert);
     QAccessible::updateAccessibility(&alert);
+}
+
+void MessageBar::withdraw(const QString& sentence)
+{
+    if (text_->text() == sentence) hide();
 }
 
 void MessageBar::draw_symbol()

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <QFrame>
+#include <functional>
 
 class QLabel;
 class QToolButton;
@@ -15,8 +16,13 @@ public:
 
     explicit MessageBar(QWidget* parent = nullptr);
 
+    struct Action {
+        QString text;
+        std::function<void()> act; // the message goes first
+    };
     // In place of what is shown; a note does not take the place of a failure. Is read out to those who listen.
-    void show_message(Kind kind, const QString& sentence);
+    void show_message(Kind kind, const QString& sentence, const Action& action = {});
+    void withdraw(const QString& sentence); // if it is what is shown
     QString sentence() const;
 
 protected:
@@ -26,7 +32,8 @@ private:
     void draw_symbol();
 
     QLabel *symbol_, *text_;
-    QToolButton* close_;
+    QToolButton *act_, *close_;
+    std::function<void()> action_;
     Kind kind_ = Kind::Note;
 };
 

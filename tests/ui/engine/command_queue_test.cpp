@@ -14,6 +14,8 @@ private Q_SLOTS:
     void what_runs_is_asked_to_stop_and_what_waits_goes_on();
     void all_can_be_cancelled();
     void short_commands_cut_in();
+    void one_that_may_not_cut_in_now_keeps_its_place();
+    void what_was_stopped_may_go_on_until_it_is_stopped_again();
     void a_closed_queue_ends_once_it_is_empty();
 };
 
@@ -83,18 +85,59 @@ void CommandQueueTest::short_commands_cut_in()
     queue.push(nothing());
     const auto running = queue.next();
     queue.push(nothing());
-    const CommandId quick = queue.push({.work = [](std::stop_token) {}, .may_cut_in = true});
+    const CommandId quick = queue.push({.work = [](std::stop_token) {}, .may_cut_in = [] { return true; }});
     QCOMPARE(queue.take_one_that_cuts_in()->id, quick);
     QVERIFY(!queue.take_one_that_cuts_in());
     QCOMPARE(queue.waiting(), 1);
 }
 
+void CommandQueueTest::one_that_may_not_cut_in_now_keeps_its_place()
+{
+    CommandQueue queue;
+    bool may = false;
+    queue.push(nothing());
+    const auto running = queue.next();
+    const CommandId first = queue.push({.work = [](std::stop_token) {}, .may_cut_in = [&] { return may; }});
+    const CommandId second = queue.push(nothing());
+    QVERIFY(!queue.take_one_that_cuts_in());
+    queue.finish();
+    QCOMPARE(queue.next()->id, first);
+    queue.finish();
+    QCOMPARE(queue.next()->id, second);
+    const CommandId third = queue.push({.work = [](std::stop_token) {}, .may_cut_in = [&] { return may; }});
+    may = true;
+    QCOMPARE(queue.take_one_that_cuts_in()->id, third);
+}
+
+void CommandQueueTest::what_was_stopped_may_go_on_until_it_is_stopped_again()
+{
+    CommandQueue queue;
+    const CommandId first = queue.push(nothing());
+    const auto running = queue.next();
+    queue.stop_running();
+    QVERIFY(running->stop.stop_requested());
+    const std::stop_token again = queue.renew_stop();
+    QVERIFY(!again.stop_requested());
+    queue.cancel(first);
+    QVERIFY(again.stop_requested());
+    const std::stop_token last = queue.renew_stop();
+    queue.cancel_all();
+    QVERIFY(last.stop_requested());
+    QVERIFY(queue.renew_stop().stop_requested());
+    queue.finish();
+    queue.push(nothing());
+    QVERIFY(!queue.next()->stop.stop_requested());
+    QVERIFY(!queue.renew_stop().stop_requested());
+}
+
 void CommandQueueTest::a_closed_queue_ends_once_it_is_empty()
 {
     CommandQueue queue;
-    std::thread waits([&] { QVERIFY(!queue.next()); });
+    bool has_ended = false;
+    std::thread waits([&] { has_ended = !queue.next(); });
     queue.close();
     waits.join();
+    QVERIFY(has_ended);
     queue.push(nothing());
     QVERIFY(!queue.next());
 }

@@ -1,11 +1,15 @@
 // The engine's thread with the shipped model: everything the window asks of it.
 #include <QFile>
-#include <QSignalSpy>
 #include <QTemporaryDir>
 #include <QTest>
+#include <cstdlib>
 
+#include "kernels/base/error.h"
 #include "storage/session/store.h"
+#include "tests/support/fault_vfs.h"
+#include "tests/ui/engine/engine_recorder.h"
 #include "ui/engine/engine_thread.h"
+#include "ui/engine/tools.h"
 
 namespace palimpsest::ui {
 
@@ -32,17 +36,29 @@ private Q_SLOTS:
     void what_is_wrong_is_said_in_a_sentence();
     void frames_are_told_once_until_they_are_taken();
     void what_is_kept_is_shown_as_it_is();
+    void an_answer_that_cannot_be_stored_stays_until_it_is();
+    void where_a_device_is_lost_all_goes_on_without_it();
+    void a_device_that_is_lost_beside_the_session_is_used_no_more();
+    void a_document_that_is_not_taken_in_leaves_what_was_open();
+    void a_stopped_import_leaves_nothing();
+    void what_cannot_be_opened_leaves_what_was_open();
+    void a_session_without_its_model_is_its_text();
+    void pasted_text_of_an_unsaved_session_comes_to_no_disk();
+    void long_names_are_shortened();
 
 private:
     QString book(int copies = 1) const; // part of the sample
-    std::shared_ptr<const SessionFacts> facts() const;
+    std::shared_ptr<const SessionFacts> facts() const { return told_->facts(); }
+    QString failure() const { return told_->failure(); }
+    void start(const QString& database);
+    QStringList sessions_in_library();
+    void change_database(const char* sql); // behind its back
     bool wait_until_idle(int milliseconds = 120000) const;
     void begin(const QString& name, const QString& policy = QStringLiteral("treekv"), int copies = 1);
-    QString failure() const; // the last one's code
 
     QTemporaryDir folder_;
     std::unique_ptr<EngineThread> engine_;
-    std::unique_ptr<QSignalSpy> sessions_, failures_, answers_;
+    std::unique_ptr<EngineRecorder> told_; // of the engine that was started last
     int number_ = 0;
 };
 
@@ -58,12 +74,6 @@ QString EngineThreadTest::book(int copies) const
     return file.fileName();
 }
 
-std::shared_ptr<const SessionFacts> EngineThreadTest::facts() const
-{
-    if (sessions_->isEmpty()) return nullptr;
-    return sessions_->last()[0].value<std::shared_ptr<const SessionFacts>>();
-}
-
 bool EngineThreadTest::wait_until_idle(int milliseconds) const
 {
     const bool idle = QTest::qWaitFor([&] { return engine_->is_idle(); }, milliseconds);
@@ -71,9 +81,29 @@ bool EngineThreadTest::wait_until_idle(int milliseconds) const
     return idle;
 }
 
-QString EngineThreadTest::failure() const
+void EngineThreadTest::start(const QString& database)
 {
-    return failures_->isEmpty() ? QString() : failures_->last()[1].value<Failure>().code;
+    engine_.reset(); // one at a time has the database
+    engine_ = std::make_unique<EngineThread>(database);
+    told_ = std::make_unique<EngineRecorder>(*engine_);
+    engine_->set_sampling({}, 24);
+}
+
+QStringList EngineThreadTest::sessions_in_library()
+{
+    QStringList names;
+    engine_->run({}, [&](EngineThread::Tools& tools) {
+        for (const storage::SessionInfo& info : tools.store.conversations.list())
+            names << QString::fromStdString(info.name);
+    });
+    return wait_until_idle() ? names : QStringList();
+}
+
+void EngineThreadTest::change_database(const char* sql)
+{
+    engine_->run({}, [sql](EngineThread::Tools& tools) { tools.store.database.sql().exec(sql); });
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QString());
 }
 
 void EngineThreadTest::begin(const QString& name, const QString& policy, int copies)
@@ -86,12 +116,7 @@ void EngineThreadTest::begin(const QString& name, const QString& policy, int cop
 
 void EngineThreadTest::init()
 {
-    const QString database = folder_.filePath(QStringLiteral("%1.db").arg(++number_));
-    engine_ = std::make_unique<EngineThread>(database);
-    sessions_ = std::make_unique<QSignalSpy>(engine_.get(), &EngineThread::session_changed);
-    failures_ = std::make_unique<QSignalSpy>(engine_.get(), &EngineThread::failed);
-    answers_ = std::make_unique<QSignalSpy>(engine_.get(), &EngineThread::answer_finished);
-    engine_->set_sampling({}, 24);
+    start(folder_.filePath(QStringLiteral("%1.db").arg(++number_)));
 }
 
 void EngineThreadTest::cleanup()
@@ -101,9 +126,8 @@ void EngineThreadTest::cleanup()
 
 void EngineThreadTest::a_document_is_read_and_asked_about()
 {
-    QSignalSpy read(engine_.get(), &EngineThread::reading_finished);
     begin(QStringLiteral("Ashford"));
-    QCOMPARE(read.count(), 1);
+    QCOMPARE(told_->readings, (std::vector{std::pair(QStringLiteral("book1.md"), true)}));
     QCOMPARE(facts()->name, QStringLiteral("Ashford"));
     QCOMPARE(facts()->documents.size(), size_t{1});
     QCOMPARE(facts()->tokens_read, facts()->tokens_in_input);
@@ -113,7 +137,7 @@ void EngineThreadTest::a_document_is_read_and_asked_about()
     engine_->ask(QStringLiteral("Who was the first keeper?"));
     QVERIFY(wait_until_idle());
     QCOMPARE(failure(), QString());
-    QCOMPARE(answers_->count(), 1);
+    QCOMPARE(told_->answers.size(), size_t{1});
     const auto now = facts();
     QCOMPARE(now->turns.size(), size_t{2});
     QCOMPARE(now->turns[0].text, QStringLiteral("Who was the first keeper?"));
@@ -138,14 +162,10 @@ void EngineThreadTest::a_session_goes_on_after_a_restart()
     QVERIFY(wait_until_idle());
     const auto before = facts();
     const auto frame = engine_->frame();
-    const QString database = engine_->database();
-    engine_.reset();
-
-    engine_ = std::make_unique<EngineThread>(database);
-    QSignalSpy sessions(engine_.get(), &EngineThread::session_changed);
+    start(QString(engine_->database()));
     engine_->open_session(QStringLiteral("Ashford"));
     QVERIFY(wait_until_idle());
-    const auto after = sessions.last()[0].value<std::shared_ptr<const SessionFacts>>();
+    const auto after = facts();
     QVERIFY(after);
     QCOMPARE(after->turns.size(), before->turns.size());
     QCOMPARE(after->turns[1].text, before->turns[1].text);
@@ -165,6 +185,9 @@ void EngineThreadTest::an_answer_is_stopped_and_made_anew()
     QCOMPARE(facts()->turns[1].state, storage::MessageState::Stopped);
     const QString first = facts()->turns[1].text;
     QVERIFY(!first.isEmpty());
+    QVERIFY(facts()->turns[1].provenance);
+    QVERIFY(!facts()->turns[1].provenance->sources.empty());
+    QCOMPARE(told_->answers.size(), size_t{1});
 
     engine_->set_sampling({.temperature = 0.9F, .seed = 7}, 16);
     engine_->regenerate();
@@ -207,21 +230,16 @@ void EngineThreadTest::the_last_turn_is_taken_back()
 
 void EngineThreadTest::questions_wait_for_the_reading_and_can_be_taken_back()
 {
-    QSignalSpy queued(engine_.get(), &EngineThread::question_queued);
-    QSignalSpy begun(engine_.get(), &EngineThread::question_begun);
-    QSignalSpy finished(engine_.get(), &EngineThread::finished);
     engine_->begin_session({.name = QStringLiteral("long"), .budget = QStringLiteral("256")}, {book(6)});
     const CommandId first = engine_->ask(QStringLiteral("Waits?"));
     const CommandId second = engine_->ask(QStringLiteral("Taken back?"));
-    QCOMPARE(queued.count(), 2);
+    QCOMPARE(told_->queued.size(), size_t{2});
     engine_->cancel(second);
     QVERIFY(wait_until_idle());
-    QCOMPARE(begun.count(), 1);
-    QCOMPARE(begun[0][0].toULongLong(), first);
+    QCOMPARE(told_->begun, std::vector<quint64>{first});
     QCOMPARE(facts()->turns.size(), size_t{2});
-    QVERIFY(std::any_of(finished.begin(), finished.end(), [&](const QList<QVariant>& one) {
-        return one[0].toULongLong() == second && one[1].toBool();
-    }));
+    QVERIFY(std::find(told_->finished.begin(), told_->finished.end(), std::pair(quint64{second}, true)) !=
+            told_->finished.end());
 }
 
 void EngineThreadTest::a_stopped_reading_goes_on()
@@ -232,6 +250,7 @@ void EngineThreadTest::a_stopped_reading_goes_on()
     engine_->stop();
     QVERIFY(wait_until_idle());
     QVERIFY(facts()->tokens_read < facts()->tokens_in_input);
+    QCOMPARE(told_->readings, (std::vector{std::pair(QStringLiteral("book8.md"), false)}));
     engine_->ask(QStringLiteral("Too early?"));
     QVERIFY(wait_until_idle());
     QCOMPARE(failure(), QStringLiteral("PAL-SESSION-03"));
@@ -241,14 +260,11 @@ void EngineThreadTest::a_stopped_reading_goes_on()
     QVERIFY(wait_until_idle());
     QVERIFY(facts()->tokens_read < facts()->tokens_in_input);
 
-    const QString database = engine_->database();
-    engine_.reset();
-    engine_ = std::make_unique<EngineThread>(database);
-    QSignalSpy sessions(engine_.get(), &EngineThread::session_changed);
+    start(QString(engine_->database()));
     engine_->open_session(QStringLiteral("long"));
     QVERIFY(wait_until_idle());
-    const auto again = sessions.last()[0].value<std::shared_ptr<const SessionFacts>>();
-    QCOMPARE(again->tokens_read, again->tokens_in_input);
+    QCOMPARE(facts()->tokens_read, facts()->tokens_in_input);
+    QCOMPARE(told_->readings, (std::vector{std::pair(QStringLiteral("long"), true)}));
 }
 
 void EngineThreadTest::the_policy_changes_here_or_from_the_start()
@@ -274,14 +290,10 @@ void EngineThreadTest::the_policy_changes_here_or_from_the_start()
     QVERIFY(facts()->turns.empty());
 
     // Both are there after a restart, as they were.
-    const QString database = engine_->database(), name = facts()->name;
-    engine_ = std::make_unique<EngineThread>(database + QStringLiteral(".other"));
-    engine_ = std::make_unique<EngineThread>(database);
-    QSignalSpy sessions(engine_.get(), &EngineThread::session_changed);
+    start(QString(engine_->database()));
     engine_->open_session(QStringLiteral("Ashford"));
     QVERIFY(wait_until_idle());
-    const auto again = sessions.last()[0].value<std::shared_ptr<const SessionFacts>>();
-    QVERIFY(again->policy.startsWith(QStringLiteral("streaming")));
+    QVERIFY(facts()->policy.startsWith(QStringLiteral("streaming")));
     QCOMPARE(engine_->frame()->kept->tokens, kept->tokens);
 }
 
@@ -308,18 +320,26 @@ void EngineThreadTest::passages_are_pinned_and_unpinned()
 void EngineThreadTest::other_sessions_are_renamed_while_one_reads()
 {
     begin(QStringLiteral("short"));
-    QSignalSpy library(engine_.get(), &EngineThread::library_changed);
-    QSignalSpy read(engine_.get(), &EngineThread::reading_finished);
+    told_->readings.clear();
     engine_->begin_session({.name = QStringLiteral("long"), .budget = QStringLiteral("256"), .chunk = 64},
                            {book(12)});
     QVERIFY(QTest::qWaitFor([&] { return engine_->frame()->share.value_or(0) > 0.02; }, 60000));
-    library.clear();
+    told_->library_changes = 0;
     engine_->rename_session(QStringLiteral("short"), QStringLiteral("brief"));
-    QVERIFY(QTest::qWaitFor([&] { return library.count() > 0; }, 60000));
-    QCOMPARE(read.count(), 0);                                                 // it did not have to end first
-    engine_->rename_session(QStringLiteral("long"), QStringLiteral("longer")); // this one waits
+    QVERIFY(QTest::qWaitFor([&] { return told_->library_changes > 0; }, 60000));
+    QVERIFY(told_->readings.empty()); // it did not have to end first
+    // These wait, and what is told of them is told under their numbers.
+    const CommandId refused = engine_->rename_session(QStringLiteral("long"), QStringLiteral("brief"));
+    engine_->rename_session(QStringLiteral("long"), QStringLiteral("longer"));
     QVERIFY(wait_until_idle());
-    QCOMPARE(failure(), QString());
+    QCOMPARE(told_->readings.size(), size_t{1});
+    QCOMPARE(told_->failures.size(), size_t{1});
+    QCOMPARE(told_->failures[0].first, quint64{refused});
+    QCOMPARE(failure(), QStringLiteral("PAL-SESSION-02"));
+    QCOMPARE(std::count_if(told_->finished.begin(), told_->finished.end(),
+                           [&](const auto& one) { return one.first == refused; }),
+             1);
+    told_->failures.clear();
     engine_->open_session(QStringLiteral("brief"));
     engine_->open_session(QStringLiteral("longer"));
     QVERIFY(wait_until_idle());
@@ -340,7 +360,7 @@ void EngineThreadTest::sessions_are_exported_imported_forked_and_removed()
     engine_->open_session(QStringLiteral("Ashford"));
     QVERIFY(wait_until_idle());
     QCOMPARE(failure(), QStringLiteral("PAL-SESSION-01"));
-    failures_->clear();
+    told_->failures.clear();
     engine_->import_session(file);
     engine_->open_session(QStringLiteral("Ashford"));
     engine_->open_session(QStringLiteral("twin"));
@@ -407,28 +427,27 @@ void EngineThreadTest::what_is_wrong_is_said_in_a_sentence()
 {
     engine_->begin_session({.name = QStringLiteral("x")}, {QStringLiteral("/no/such/file.txt")});
     QVERIFY(wait_until_idle());
-    QCOMPARE(failures_->count(), 1);
-    const auto said = failures_->last()[1].value<Failure>();
-    QVERIFY2(said.sentence.contains(QStringLiteral("/no/such/file.txt")), qPrintable(said.sentence));
+    QCOMPARE(told_->failures.size(), size_t{1});
+    const QString said = told_->failures[0].second.sentence;
+    QVERIFY2(said.contains(QStringLiteral("/no/such/file.txt")), qPrintable(said));
     engine_->begin_session({.name = QStringLiteral("y"), .policy = QStringLiteral("treekw")});
     QVERIFY(wait_until_idle());
-    QVERIFY(failures_->last()[1].value<Failure>().sentence.contains(QStringLiteral("treekv")));
+    QVERIFY(told_->failures.back().second.sentence.contains(QStringLiteral("treekv")));
     engine_->load_model({.model = QStringLiteral("/no/such/model.gguf")});
     QVERIFY(wait_until_idle());
-    QVERIFY(failures_->last()[1].value<Failure>().with_model);
+    QVERIFY(told_->failures.back().second.with_model);
 }
 
 void EngineThreadTest::frames_are_told_once_until_they_are_taken()
 {
-    QSignalSpy told(engine_.get(), &EngineThread::frame_changed);
     engine_->begin_session({.name = QStringLiteral("x"), .budget = QStringLiteral("256"), .chunk = 64}, {book(2)});
     QVERIFY(wait_until_idle());
-    QCOMPARE(told.count(), 1); // nobody took one
+    QCOMPARE(told_->frames, 1); // nobody took one
     const uint64_t number = engine_->frame()->number;
     QVERIFY(number > 3);
     engine_->ask(QStringLiteral("Who?"));
     QVERIFY(wait_until_idle());
-    QCOMPARE(told.count(), 2);
+    QCOMPARE(told_->frames, 2);
     QVERIFY(engine_->frame()->number > number);
     QCOMPARE(engine_->frame()->activity, Activity::Idle);
 }
@@ -444,6 +463,284 @@ void EngineThreadTest::what_is_kept_is_shown_as_it_is()
     for (const auto& list : frame->kept->tokens)
         slots_used += list.size();
     QCOMPARE(slots_used, static_cast<uint64_t>(frame->telemetry.slots_used));
+}
+
+void EngineThreadTest::an_answer_that_cannot_be_stored_stays_until_it_is()
+{
+    engine_.reset();
+    tests::FaultVfs disk;
+    start(folder_.filePath(QStringLiteral("full.db")));
+    begin(QStringLiteral("Ashford"));
+    engine_->ask(QStringLiteral("First?"));
+    QVERIFY(wait_until_idle());
+    QVERIFY(!facts()->not_stored);
+
+    disk.arm(tests::Fault::Full, 1, true);
+    engine_->ask(QStringLiteral("Second?"));
+    QVERIFY(wait_until_idle());
+    QCOMPARE(facts()->turns.size(), size_t{4});
+    QCOMPARE(facts()->turns[2].text, QStringLiteral("Second?"));
+    const QString answer = facts()->turns[3].text;
+    QVERIFY(!answer.isEmpty());
+    QCOMPARE(told_->answers.back().text, answer);
+    QVERIFY(facts()->not_stored && facts()->not_stored->may_try_again);
+    QVERIFY2(facts()->not_stored->sentence.contains(QStringLiteral("PAL-DISK-01")),
+             qPrintable(facts()->not_stored->sentence));
+
+    engine_->store_turns();
+    engine_->open_session(QStringLiteral("Ashford")); // would lose them
+    QVERIFY(wait_until_idle());
+    QVERIFY(facts()->not_stored);
+    QCOMPARE(facts()->turns.size(), size_t{4});
+
+    disk.heal();
+    engine_->store_turns();
+    QVERIFY(wait_until_idle());
+    QVERIFY(!facts()->not_stored);
+    QVERIFY(facts()->turns[3].message != 0);
+    start(QString(engine_->database()));
+    engine_->open_session(QStringLiteral("Ashford"));
+    QVERIFY(wait_until_idle());
+    QCOMPARE(facts()->turns.size(), size_t{4});
+    QCOMPARE(facts()->turns[3].text, answer);
+    engine_.reset(); // before its disk goes
+}
+
+void EngineThreadTest::where_a_device_is_lost_all_goes_on_without_it()
+{
+    const QString model = QStringLiteral(PALIMPSEST_SOURCE_DIR "/tests/fixtures/models/llama.f32.gguf");
+    setenv("PALIMPSEST_PLUGINS", PALIMPSEST_BINARY_DIR "/tests/support/plugins/failing", 1);
+    const QString database = engine_->database();
+    // It must last until a document is read, and not for all of it.
+    for (int operations = 200; told_->lost.isEmpty() && operations < 1000000; operations *= 2) {
+        setenv("PALIMPSEST_TEST_FAIL_AFTER", std::to_string(operations).c_str(), 1);
+        start(database + QString::number(operations));
+        engine_->load_model({.model = model, .device = QStringLiteral("cuda")});
+        engine_->begin_session({.name = QStringLiteral("x"), .budget = QStringLiteral("64"), .chunk = 32},
+                               {book(4)});
+        QVERIFY(wait_until_idle());
+    }
+    unsetenv("PALIMPSEST_PLUGINS");
+    unsetenv("PALIMPSEST_TEST_FAIL_AFTER");
+    QCOMPARE(told_->lost, QStringList{QStringLiteral("cuda:0")});
+    QCOMPARE(failure(), QString());
+    QCOMPARE(facts()->tokens_read, facts()->tokens_in_input);
+    const QString device = facts()->device;
+    QVERIFY(device != QStringLiteral("cuda:0"));
+    QCOMPARE(told_->models.size(), size_t{2});
+    QCOMPARE(told_->models[1].second, device);
+    QCOMPARE(QString::fromStdString(engine_->model()->backend().name()), device);
+    engine_->run({}, [&](EngineThread::Tools& tools) {
+        if (QString::fromStdString(tools.model->backend().name()) != device)
+            throw Error(ErrorKind::Internal, "PAL-TEST", "compare", "it got the lost device", "");
+    });
+    engine_->begin_session({.name = QStringLiteral("y"), .budget = QStringLiteral("64"), .chunk = 32}, {book()});
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QString());
+    QCOMPARE(told_->lost.size(), 1);
+}
+
+void EngineThreadTest::a_device_that_is_lost_beside_the_session_is_used_no_more()
+{
+    const auto loses = [](EngineThread::Tools&) {
+        throw Error(ErrorKind::Resources, "PAL-GPU-03", "graphics card", "it stopped responding", "restart");
+    };
+    engine_->run({}, loses);
+    QVERIFY(wait_until_idle());
+    QVERIFY(!engine_->model());
+    QCOMPARE(told_->lost.size(), 1);
+    QVERIFY(told_->models.back().second.isEmpty());
+    told_->failures.clear();
+
+    begin(QStringLiteral("Ashford"));
+    const auto model = engine_->model();
+    engine_->run({}, loses);
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QStringLiteral("PAL-GPU-03"));
+    QCOMPARE(told_->lost.size(), 2);
+    QVERIFY(engine_->model() && engine_->model() != model);
+    told_->failures.clear();
+    engine_->ask(QStringLiteral("Who?"));
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QString());
+    QCOMPARE(facts()->turns.size(), size_t{2});
+}
+
+void EngineThreadTest::a_document_that_is_not_taken_in_leaves_what_was_open()
+{
+    const QString empty = folder_.filePath(QStringLiteral("empty.txt"));
+    QVERIFY(QFile(empty).open(QIODevice::WriteOnly));
+    engine_->begin_session({.name = QStringLiteral("first")}, {empty});
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QStringLiteral("PAL-DOC-03"));
+    QVERIFY(!facts());
+    QVERIFY(sessions_in_library().isEmpty());
+    told_->failures.clear();
+
+    begin(QStringLiteral("Ashford"));
+    engine_->ask(QStringLiteral("Who?"));
+    QVERIFY(wait_until_idle());
+    const auto before = facts();
+    for (const QString& file : {empty, QStringLiteral("/no/such/file.txt")}) {
+        engine_->begin_session({.name = QStringLiteral("new")}, {file});
+        QVERIFY(wait_until_idle());
+        QCOMPARE(facts()->name, QStringLiteral("Ashford"));
+        QCOMPARE(facts()->turns[1].text, before->turns[1].text);
+        QVERIFY(facts()->turns[1].provenance);
+        QCOMPARE(sessions_in_library(), QStringList{QStringLiteral("Ashford")});
+    }
+    engine_->read_files({empty}); // into one that is there
+    QVERIFY(wait_until_idle());
+    QCOMPARE(facts()->name, QStringLiteral("Ashford"));
+    QCOMPARE(facts()->documents.size(), size_t{1});
+    told_->failures.clear();
+
+    // What is not saved is there again too.
+    engine_->begin_session({.name = QStringLiteral("secret"), .budget = QStringLiteral("256"), .saved = false},
+                           {book()});
+    engine_->ask(QStringLiteral("Who?"));
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QString());
+    const QString answer = facts()->turns[1].text;
+    engine_->begin_session({.name = QStringLiteral("new"), .policy = QStringLiteral("treekw")});
+    engine_->ask(QStringLiteral("And then?"));
+    QVERIFY(wait_until_idle());
+    QCOMPARE(facts()->name, QStringLiteral("secret"));
+    QVERIFY(!facts()->saved);
+    QCOMPARE(facts()->turns.size(), size_t{4});
+    QCOMPARE(facts()->turns[1].text, answer);
+    engine_->close_session();
+    QCOMPARE(sessions_in_library(), QStringList{QStringLiteral("Ashford")});
+}
+
+void EngineThreadTest::a_stopped_import_leaves_nothing()
+{
+    begin(QStringLiteral("Ashford"));
+    engine_->begin_session({.name = QStringLiteral("huge")}, {book(4000)});
+    QVERIFY(QTest::qWaitFor([&] { return facts() && facts()->name == QStringLiteral("huge"); }, 60000));
+    engine_->stop();
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QString());
+    QCOMPARE(facts()->name, QStringLiteral("Ashford"));
+    QVERIFY(!told_->notes.isEmpty());
+    QVERIFY(told_->finished.back().second);
+    QCOMPARE(told_->readings.size(), size_t{1}); // that of the first
+    QCOMPARE(sessions_in_library(), QStringList{QStringLiteral("Ashford")});
+    int64_t documents = 0;
+    engine_->run({}, [&](EngineThread::Tools& tools) {
+        documents = tools.store.database.sql().execAndGet("SELECT count(*) FROM documents").getInt64();
+    });
+    engine_->ask(QStringLiteral("Who?"));
+    QVERIFY(wait_until_idle());
+    QCOMPARE(documents, 1);
+    QCOMPARE(failure(), QString());
+}
+
+void EngineThreadTest::what_cannot_be_opened_leaves_what_was_open()
+{
+    begin(QStringLiteral("Ashford"));
+    engine_->fork_session(QStringLiteral("Ashford"), QStringLiteral("damaged"));
+    change_database(
+        "UPDATE stream SET tokens = tokens + 1 WHERE document IS NULL AND message IS NULL AND session = "
+        "(SELECT id FROM sessions WHERE name = 'damaged')");
+    engine_->open_session(QStringLiteral("damaged"));
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QStringLiteral("PAL-DB-03"));
+    QCOMPARE(facts()->name, QStringLiteral("Ashford"));
+    told_->failures.clear();
+    engine_->ask(QStringLiteral("Who?"));
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QString());
+    QCOMPARE(facts()->turns.size(), size_t{2});
+}
+
+void EngineThreadTest::a_session_without_its_model_is_its_text()
+{
+    begin(QStringLiteral("Ashford"));
+    engine_->ask(QStringLiteral("Who?"));
+    QVERIFY(wait_until_idle());
+    const auto before = facts();
+    engine_->fork_session(QStringLiteral("Ashford"), QStringLiteral("other"));
+    for (const char* model :
+         {"/no/such/model.gguf", PALIMPSEST_SOURCE_DIR "/tests/fixtures/models/llama.f32.gguf"}) {
+        const std::string sql = std::string("UPDATE sessions SET model = 'gone', options = json_set(options, "
+                                            "'$.model', '") +
+                                model + "') WHERE name = 'other'";
+        change_database(sql.c_str());
+        engine_->open_session(QStringLiteral("other"));
+        QVERIFY(wait_until_idle());
+        QCOMPARE(failure(), QString());
+        QCOMPARE(facts()->name, QStringLiteral("other"));
+        QVERIFY(!facts()->text_only.isEmpty());
+        QCOMPARE(facts()->documents[0].info.title, before->documents[0].info.title);
+        QCOMPARE(facts()->tokens_read, before->tokens_read);
+        QCOMPARE(facts()->turns.size(), size_t{2});
+        QCOMPARE(facts()->turns[1].text, before->turns[1].text);
+        QCOMPARE(facts()->options.budget, before->options.budget);
+        QVERIFY(!engine_->frame()->kept);
+        QCOMPARE(told_->models.size(), size_t{1}); // the other one stays
+    }
+    engine_->ask(QStringLiteral("And then?"));
+    QVERIFY(wait_until_idle());
+    QCOMPARE(told_->failures.size(), size_t{1});
+    QCOMPARE(told_->failures[0].second.sentence, facts()->text_only);
+    told_->failures.clear();
+    engine_->rename_session(QStringLiteral("other"), QStringLiteral("another"));
+    QVERIFY(wait_until_idle());
+    QCOMPARE(facts()->name, QStringLiteral("another"));
+    // What cannot be begun leaves it there.
+    engine_->begin_session({.name = QStringLiteral("new"), .policy = QStringLiteral("treekw")});
+    QVERIFY(wait_until_idle());
+    QCOMPARE(facts()->name, QStringLiteral("another"));
+    QVERIFY(!facts()->text_only.isEmpty());
+    told_->failures.clear();
+
+    // With its model it is whole.
+    change_database("UPDATE sessions SET model = (SELECT model FROM sessions WHERE name = 'Ashford') "
+                    "WHERE name = 'another'");
+    engine_->open_session(QStringLiteral("another"));
+    engine_->ask(QStringLiteral("And then?"));
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QString());
+    QVERIFY(facts()->text_only.isEmpty());
+    QCOMPARE(facts()->turns.size(), size_t{4});
+}
+
+void EngineThreadTest::pasted_text_of_an_unsaved_session_comes_to_no_disk()
+{
+    const QByteArray folder = qgetenv("TMPDIR");
+    setenv("TMPDIR", "/no/such/folder", 1);
+    engine_->read_text(QStringLiteral("README.md and a/b"), QStringLiteral("# The keeper wrote. ").repeated(40),
+                       {.budget = QStringLiteral("256"), .saved = false});
+    const bool idle = wait_until_idle();
+    folder.isEmpty() ? unsetenv("TMPDIR") : setenv("TMPDIR", folder.constData(), 1);
+    QVERIFY(idle);
+    QCOMPARE(failure(), QString());
+    QVERIFY(!facts()->saved);
+    QCOMPARE(facts()->documents.size(), size_t{1});
+    QCOMPARE(facts()->documents[0].info.title, std::string("README.md and a/b"));
+    QCOMPARE(facts()->documents[0].info.source, std::string("-"));
+    QVERIFY(facts()->documents[0].sections.empty()); // plain text, whatever it is called
+    engine_->read_text(QStringLiteral("nothing"), {});
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QStringLiteral("PAL-DOC-03"));
+    QCOMPARE(facts()->documents.size(), size_t{1});
+}
+
+void EngineThreadTest::long_names_are_shortened()
+{
+    const QString name = QStringLiteral("é").repeated(120); // two bytes each
+    for (int i = 0; i < 2; ++i)
+        engine_->begin_session({.name = name, .budget = QStringLiteral("64")});
+    const QStringList names = sessions_in_library();
+    QCOMPARE(failure(), QString());
+    QCOMPARE(names.size(), 2);
+    QVERIFY(names.contains(name.left(100)));
+    for (const QString& each : names) {
+        QVERIFY(each.toUtf8().size() <= 200);
+        QVERIFY(each == name.left(100) || each.endsWith(QStringLiteral(", chat 2")));
+        QVERIFY(!each.contains(QChar::ReplacementCharacter));
+    }
 }
 
 } // namespace palimpsest::ui

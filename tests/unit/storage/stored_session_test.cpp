@@ -7,15 +7,19 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 
 #include "storage/session/session_settings.h"
 #include "storage/session/stored_session.h"
 #include "tests/support/catch.h"
+#include "tests/support/fault_vfs.h"
 #include "tests/unit/storage/scratch_database.h"
 
 using namespace palimpsest;
 using namespace palimpsest::storage;
+using palimpsest::tests::Fault;
+using palimpsest::tests::FaultVfs;
 using palimpsest::tests::refusal;
 using palimpsest::tests::ScratchDatabase;
 
@@ -330,6 +334,139 @@ TEST_CASE("a device that is lost while an answer is generated again takes nothin
     CHECK(lost > 0);
     unsetenv("PALIMPSEST_PLUGINS");
     unsetenv("PALIMPSEST_TEST_FAIL_AFTER");
+}
+
+TEST_CASE("a document of another session is read to its end though the device is lost meanwhile")
+{
+    Desk straight;
+    straight.with_book();
+    StoredSession& other = straight.open("copy");
+    other.read_stored(1);
+
+    REQUIRE(setenv("PALIMPSEST_PLUGINS", PALIMPSEST_BINARY_DIR "/tests/support/plugins/failing", 1) == 0);
+    auto on_device = options();
+    on_device.model.reset();
+    on_device.choice.model = fixtures + "llama.f32.gguf";
+    on_device.choice.device = "cuda";
+    int lost = 0;
+    const auto ends_after = [&](int operations) {
+        INFO(operations);
+        REQUIRE(setenv("PALIMPSEST_TEST_FAIL_AFTER", "1000000", 1) == 0);
+        Desk desk;
+        desk.with_book(on_device);
+        REQUIRE(setenv("PALIMPSEST_TEST_FAIL_AFTER", std::to_string(operations).c_str(), 1) == 0);
+        StoredSession& session = desk.open("copy", on_device);
+        if (!session.lost_device().empty()) return false;
+        session.read_stored(1);
+        CHECK(session.coverage().complete());
+        CHECK(session.parts().size() == 2);
+        CHECK(session.session().tokens_seen() == other.session().tokens_seen());
+        CHECK(session.session().retention().tokens == other.session().retention().tokens);
+        if (session.lost_device().empty()) return true;
+        ++lost;
+        return false;
+    };
+    int operations = 100;
+    while (!ends_after(operations))
+        operations += operations / 8;
+    CHECK(lost > 0);
+    unsetenv("PALIMPSEST_PLUGINS");
+    unsetenv("PALIMPSEST_TEST_FAIL_AFTER");
+}
+
+TEST_CASE("an answer that an error ends counts as far as it was given")
+{
+    Desk desk;
+    StoredSession& session = desk.with_book();
+    const uint64_t before = session.session().tokens_seen();
+    auto failing = tokens(answer_tokens);
+    int told = 0;
+    failing.token = [&](engine::TokenId) -> bool {
+        return ++told < 5 ? true : throw std::runtime_error("no more");
+    };
+    CHECK_THROWS_AS(session.say("Who kept it?", failing), std::runtime_error);
+    CHECK(session.session().tokens_seen() > before);
+    CHECK(session.parts().back().tokens == 5);
+    CHECK(say(session, "And then?").size() == answer_tokens);
+    const auto messages = desk.messages();
+    REQUIRE(messages.size() == 4);
+    CHECK(messages[1].state == MessageState::Stopped);
+    CHECK(messages[1].ids.size() == 5);
+    const auto logits = session.session().logits();
+    const auto kept = session.session().retention().tokens;
+    StoredSession& reopened = desk.open();
+    CHECK(reopened.session().logits() == logits);
+    CHECK(reopened.session().retention().tokens == kept);
+}
+
+TEST_CASE("what is not stored yet is known by its place in the stream")
+{
+    FaultVfs disk;
+    Desk desk;
+    StoredSession& session = desk.with_book();
+    say(session, "Who kept it?");
+    const size_t parts = session.parts().size();
+    for (size_t i = 0; i < parts; ++i)
+        CHECK(session.waiting_message(i) == nullptr);
+    disk.arm(Fault::Full, 1, true);
+    const auto answer = say(session, "And then?");
+    REQUIRE(session.parts().size() == parts + 2);
+    CHECK(session.why_waiting().has_value());
+    REQUIRE(session.waiting_message(parts) != nullptr);
+    CHECK(session.waiting_message(parts)->text == "And then?");
+    REQUIRE(session.waiting_message(parts + 1) != nullptr);
+    CHECK(session.waiting_message(parts + 1)->ids == answer);
+    CHECK(session.waiting_message(parts - 1) == nullptr);
+    disk.heal();
+    CHECK(session.store_turns());
+    CHECK_FALSE(session.why_waiting().has_value());
+    CHECK(session.waiting_message(parts) == nullptr);
+    CHECK(desk.messages().size() == 4);
+    desk.close(); // before its disk goes
+}
+
+TEST_CASE("a change of policy is made or not, whichever write the disk has no room for")
+{
+    FaultVfs disk;
+    SessionChoice choice = options().choice;
+    choice.policy = "streaming";
+    uint64_t nth = 0, failed = 0;
+    for (bool changed = false; !changed;) {
+        INFO(++nth);
+        Desk desk;
+        StoredSession& session = desk.with_book();
+        say(session, "Who kept it?");
+        disk.arm(Fault::Full, nth, false);
+        const std::string code = refusal([&] { session.change_policy(choice); });
+        changed = disk.failures() == 0;
+        disk.heal();
+        failed += !code.empty();
+        const std::string live = session.session().options().policy.name;
+        CHECK(live == (code.empty() ? "streaming" : "treekv"));
+        const SessionInfo info = desk.store().conversations.get("book");
+        CHECK(SessionSettings(info).policy.starts_with(live));
+        CHECK(desk.open().session().options().policy.name == live);
+        desk.close();
+    }
+    CHECK(failed > 0);
+}
+
+TEST_CASE("a text in memory is read as a document that has no file")
+{
+    Desk desk;
+    auto stays = options();
+    stays.stays_empty = true;
+    StoredSession& session = desk.open("pasted", stays);
+    std::istringstream nothing, text("# No heading\n\nThe warden kept the light.\n");
+    Document empty = Document::of_text("empty", nothing);
+    CHECK(refusal([&] { session.read(empty); }) == "PAL-DOC-03");
+    CHECK(desk.store().conversations.find("pasted").has_value());
+    Document document = Document::of_text("notes.md", text);
+    session.read(document);
+    CHECK(session.sources() == std::vector<std::string>{"-"});
+    const DocumentInfo info = desk.store().library.get(*session.parts()[1].document);
+    CHECK(info.title == "notes.md");
+    CHECK(desk.store().library.sections(info.id).empty());
 }
 
 TEST_CASE("there is an answer to generate again only where one was given last")

@@ -1,0 +1,114 @@
+// What the engine's thread makes of errors and of attention, without a thread or a model.
+#include <QTest>
+#include <new>
+#include <stdexcept>
+
+#include "ui/engine/failure.h"
+#include "ui/engine/provenance.h"
+
+namespace palimpsest::ui {
+
+class EngineValuesTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    void an_error_is_a_sentence();
+    void no_remedy_is_one_for_the_command_line();
+    void passages_stay_in_their_document();
+    void the_heaviest_passage_comes_first_and_none_overlap();
+    void tracing_takes_more_for_longer_turns();
+};
+
+void EngineValuesTest::an_error_is_a_sentence()
+{
+    const Failure failure =
+        failure_of(Error(ErrorKind::Failed, "PAL-DOC-03", "x.txt", "it has no text", "give one"));
+    QCOMPARE(failure.code, QStringLiteral("PAL-DOC-03"));
+    QCOMPARE(failure.sentence, QStringLiteral("x.txt: it has no text; give one [PAL-DOC-03]"));
+    QVERIFY(!failure.with_model);
+    QVERIFY(failure_of(Error(ErrorKind::Failed, "PAL-MODEL-02", "m", "w", "r")).with_model);
+    QCOMPARE(failure_of(std::bad_alloc()).code, QStringLiteral("PAL-MEM-01"));
+    QCOMPARE(failure_of(std::runtime_error("oh")).sentence, QStringLiteral("oh"));
+}
+
+void EngineValuesTest::no_remedy_is_one_for_the_command_line()
+{
+    QVERIFY(!codes_with_remedy().isEmpty());
+    for (const QString& code : codes_with_remedy()) {
+        for (const char* remedy : {"give a smaller --budget", "see palimpsest sessions list"}) {
+            const QString said =
+                window_sentence(Error(ErrorKind::Usage, code.toStdString(), "--chunk", "it is wrong", remedy));
+            QVERIFY2(said.startsWith(QStringLiteral("chunk: it is wrong; ")), qPrintable(said));
+            QVERIFY2(!said.contains(QStringLiteral("--")) && !said.contains(QStringLiteral("palimpsest ")),
+                     qPrintable(said));
+            QVERIFY(said.endsWith(QStringLiteral(" [%1]").arg(code)));
+        }
+        // One that names nothing of the command is better than a general one.
+        const QString said =
+            window_sentence(Error(ErrorKind::Usage, code.toStdString(), "x", "y", "did you mean 'z'?"));
+        QVERIFY(said.contains(QStringLiteral("did you mean 'z'?")));
+    }
+}
+
+namespace {
+
+std::vector<engine::AttendedToken> evenly(uint32_t first, uint32_t last, double weight)
+{
+    std::vector<engine::AttendedToken> tokens;
+    for (uint32_t token = first; token < last; ++token)
+        tokens.push_back({token, weight});
+    return tokens;
+}
+
+} // namespace
+
+void EngineValuesTest::passages_stay_in_their_document()
+{
+    const std::vector<StreamRange> documents = {{10, 50}, {50, 90}, {100, 130}};
+    const auto passages = heaviest_passages(evenly(0, 140, 0.01), documents);
+    QCOMPARE(passages.size(), size_t{3});
+    double all = 0;
+    for (const Provenance::Source& source : passages) {
+        QVERIFY(std::find(documents.begin(), documents.end(), source.range) != documents.end());
+        all += source.weight;
+    }
+    QVERIFY(std::abs(all - 1) < 1e-9);
+}
+
+void EngineValuesTest::the_heaviest_passage_comes_first_and_none_overlap()
+{
+    auto attended = evenly(0, 1000, 0.0001);
+    attended[600].weight = 0.5;
+    attended[200].weight = 0.2;
+    attended[2].weight = 0.9; // attention rests there whatever it says
+    const auto passages = heaviest_passages(attended, {{0, 1000}});
+    QVERIFY(passages.size() >= 2);
+    const auto holds = [&](size_t i, uint64_t token) {
+        return passages[i].range.first <= token && token < passages[i].range.last;
+    };
+    QVERIFY(holds(0, 600));
+    QVERIFY(holds(1, 200));
+    for (size_t i = 0; i < passages.size(); ++i)
+        for (size_t j = 0; j < i; ++j)
+            QVERIFY(passages[i].range.first >= passages[j].range.last ||
+                    passages[j].range.first >= passages[i].range.last);
+    QVERIFY(heaviest_passages(attended, {}).empty());
+    QVERIFY(heaviest_passages({}, {{0, 10}}).empty());
+}
+
+void EngineValuesTest::tracing_takes_more_for_longer_turns()
+{
+    engine::ModelConfig model;
+    model.layers = 4;
+    model.heads = 8;
+    model.kv_heads = 2;
+    engine::Telemetry session;
+    session.cache_bytes = 1 << 20;
+    session.slots_capacity = 8 * 512;
+    QCOMPARE(trace_bytes(model, session, 0), uint64_t{3} << 20);
+    QCOMPARE(trace_bytes(model, session, 100), (uint64_t{3} << 20) + uint64_t{8} * 100 * 612 * 4);
+}
+
+} // namespace palimpsest::ui
+
+QTEST_GUILESS_MAIN(palimpsest::ui::EngineValuesTest)
+#include "engine_values_test.moc"
