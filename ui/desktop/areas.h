@@ -49,11 +49,13 @@ private:
     void show_text();
     void show_text_of_unsaved();
     void show_past();
-    void show_place(StreamRange range);
+    void show_text_at(StreamRange range);
+    void show_place(StreamRange range); // and on the map
     void show_sources(const Turn& answer);
     void show_hit(const SearchHit& hit);
     void offer_questions();
     void set_pin_terms(const engine::Telemetry& telemetry);
+    void tell_export(const QString& file, const QString& trouble);
 
     void read_pasted(const QString& text);
     QString describe(uint64_t token) const;
