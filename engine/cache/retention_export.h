@@ -16,6 +16,9 @@ struct MapFilter {
 
 // "heads" of palimpsest.retention/1.
 nlohmann::ordered_json heads_json(const RetentionMap& map, const MapFilter& filter);
+// The object `about` with "heads" at its end, a list a line: only one is in memory twice.
+void write_json(std::ostream& out, const nlohmann::ordered_json& about, const RetentionMap& map,
+                const MapFilter& filter);
 // Header `layer,head,token`, one row per kept token.
 void write_csv(std::ostream& out, const RetentionMap& map, const MapFilter& filter);
 

@@ -1,26 +1,20 @@
 #include "ui/compare/compare_export.h"
 
-#include <QSaveFile>
-
 #include "engine/cache/retention_export.h"
-#include "kernels/base/error.h"
 #include "storage/session/list_lengths.h"
-#include "storage/session/session_settings.h"
+#include "ui/map/lists.h"
 
 namespace palimpsest::ui {
 namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json policy_json(const CompareResult& result)
+ordered_json policy_of(const CompareResult& result)
 {
-    ordered_json parameters = ordered_json::object();
-    for (const auto& [key, value] : result.options.policy.parameters)
-        parameters[key] = value;
-    return {
-        {"name", result.options.policy.name}, {"budget", result.budget},
-        {"chunk", result.options.chunk},      {"positions", storage::name_of(result.options.positions)},
-        {"parameters", parameters},           {"kept_per_layer", storage::ListLengths::of(*result.kept).layers}};
+    ordered_json policy = policy_json(result.options);
+    policy["budget"] = result.budget;
+    policy["kept_per_layer"] = storage::ListLengths::of(*result.kept).layers;
+    return policy;
 }
 
 ordered_json steps_json(const CompareResult& result)
@@ -40,21 +34,19 @@ ordered_json steps_json(const CompareResult& result)
 
 ordered_json result_json(const CompareResult& result)
 {
-    return {
-        {"policy", policy_json(result)},
-        {"tokens_seen", result.tokens_read},
-        {"complete", result.complete},
-        {"perplexity", result.loss.perplexity()},
-        {"mean_loss", result.loss.mean()},
-        {"tokens_per_second", result.tokens_per_second},
-        {"memory",
-         {{"cache_bytes", result.telemetry.cache_bytes},
-          {"scratch_bytes", result.telemetry.scratch_bytes},
-          {"full_cache_bytes", result.telemetry.full_cache_bytes}}},
-        {"reach",
-         {{"median_age_tokens", result.reach.median_age}, {"kept_by_tenth_of_the_input", result.reach.by_tenth}}},
-        {"heads", engine::heads_json(*result.kept, {})},
-        {"steps", steps_json(result)}};
+    return {{"policy", policy_of(result)},
+            {"tokens_seen", result.tokens_read},
+            {"complete", result.complete},
+            {"perplexity", result.loss.perplexity()},
+            {"mean_loss", result.loss.mean()},
+            {"tokens_per_second", result.tokens_per_second},
+            {"memory",
+             {{"cache_bytes", result.telemetry.cache_bytes},
+              {"scratch_bytes", result.telemetry.scratch_bytes},
+              {"full_cache_bytes", result.telemetry.full_cache_bytes}}},
+            {"reach", reach_json(result.reach)},
+            {"heads", engine::heads_json(*result.kept, {})},
+            {"steps", steps_json(result)}};
 }
 
 const char* name_of(CompareState::Phase phase)
@@ -89,16 +81,11 @@ ordered_json comparison_json(const CompareState& state)
             {"overlaps", overlaps}};
 }
 
-void write_comparison(const CompareState& state, const QString& file)
+FileContent comparison_file(std::shared_ptr<const CompareState> state)
 {
-    const std::string text =
-        comparison_json(state).dump(2, ' ', false, ordered_json::error_handler_t::replace) + '\n';
-    QSaveFile out(file);
-    const auto size = static_cast<qint64>(text.size());
-    if (out.open(QIODevice::WriteOnly) && out.write(text.data(), size) == size && out.commit()) return;
-    throw Error(ErrorKind::Resources, "PAL-DISK-01", printable(file.toStdString()),
-                "it could not be written: " + out.errorString().toStdString(),
-                "choose another place, or make room there");
+    return [state = std::move(state)](std::ostream& out) {
+        out << comparison_json(*state).dump(2, ' ', false, ordered_json::error_handler_t::replace) << '\n';
+    };
 }
 
 } // namespace palimpsest::ui

@@ -4,17 +4,25 @@
 
 namespace palimpsest::ui {
 
-CompareMap make_retention_view(QWidget* parent)
+CompareMap make_retention_view(QWidget* parent, bool with_legend)
 {
     auto* view = new RetentionView(parent);
-    view->setMinimumHeight(view->fontMetrics().height() * 11);
+    view->set_legend(with_legend);
+    view->setMinimumHeight(view->fontMetrics().height() * (with_legend ? 11 : 8));
     return {.widget = view,
-            .show = [view](std::shared_ptr<const engine::RetentionMap> kept,
-                           uint64_t tokens) { view->set_map(std::move(kept), tokens); },
+            .show =
+                [view](std::shared_ptr<const engine::RetentionMap> kept, uint64_t tokens, const QString& title) {
+                    view->set_map(std::move(kept), tokens);
+                    view->set_title(title);
+                },
             .show_range = [view](double first, double last) { view->show_window(first, last); },
             .when_range_changes =
                 [view](std::function<void(double, double)> told) {
                     QObject::connect(view, &RetentionView::window_changed, view, std::move(told));
+                },
+            .when_export_ends =
+                [view](std::function<void(const QString&, const QString&)> told) {
+                    QObject::connect(view, &RetentionView::export_ended, view, std::move(told));
                 }};
 }
 

@@ -1,6 +1,7 @@
 // A retained-token map as a comparison uses it.
 #pragma once
 
+#include <QString>
 #include <functional>
 #include <memory>
 
@@ -12,12 +13,14 @@ namespace palimpsest::ui {
 
 struct CompareMap {
     QWidget* widget = nullptr; // made for the view, which owns it
-    std::function<void(std::shared_ptr<const engine::RetentionMap> kept, uint64_t tokens)> show;
+    std::function<void(std::shared_ptr<const engine::RetentionMap> kept, uint64_t tokens, const QString& title)>
+        show;
     std::function<void(double first, double last)> show_range;                              // in tokens
     std::function<void(std::function<void(double first, double last)>)> when_range_changes; // by the reader
+    std::function<void(std::function<void(const QString& file, const QString& trouble)>)> when_export_ends{};
 };
-using MakeCompareMap = std::function<CompareMap(QWidget* parent)>;
+using MakeCompareMap = std::function<CompareMap(QWidget* parent, bool with_legend)>;
 
-CompareMap make_retention_view(QWidget* parent);
+CompareMap make_retention_view(QWidget* parent, bool with_legend);
 
 } // namespace palimpsest::ui

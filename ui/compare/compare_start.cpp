@@ -19,6 +19,30 @@ struct Text {
     uint64_t of_the_input = 0;
 };
 
+// Other stores have documents of the same number.
+bool is_there(storage::Library& library, const storage::DocumentInfo& wanted)
+{
+    try {
+        const storage::DocumentInfo found = library.get(wanted.id);
+        return found.created_ms == wanted.created_ms && found.source_hash == wanted.source_hash &&
+               found.bytes == wanted.bytes && found.tokens == wanted.tokens;
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::NotFound) throw;
+        return false;
+    }
+}
+
+void require_document(storage::Library& library, const storage::DocumentInfo& wanted, const engine::Model& model)
+{
+    const std::string subject = "document '" + printable(wanted.title) + "'";
+    if (!is_there(library, wanted))
+        throw Error(ErrorKind::NotFound, "PAL-DOC-00", subject, "its session was closed meanwhile",
+                    "open that again, or choose a file");
+    if (wanted.tokenizer != model.fingerprint())
+        throw Error(ErrorKind::Usage, "PAL-DOC-07", subject, "its tokens are those of another model",
+                    "choose its file, or open the session with its own model");
+}
+
 void append_document(storage::Library& library, int64_t document, std::vector<engine::TokenId>& tokens)
 {
     for (uint64_t at = 0;; at += ids_at_once) {
@@ -42,8 +66,10 @@ Text read_text(EngineThread::Tools& tools, const CompareRequest& request)
     const engine::Tokenizer& tokenizer = storage::require_tokenizer(*tools.model);
     std::vector<engine::TokenId> tokens;
     if (request.file.isEmpty())
-        for (const int64_t document : request.documents)
-            append_document(tools.store.library, document, tokens);
+        for (const storage::DocumentInfo& document : request.documents) {
+            require_document(tools.store.library, document, *tools.model);
+            append_document(tools.store.library, document.id, tokens);
+        }
     else
         tokens = tokens_of_file(request.file, tokenizer, tools.stop);
     if (tokens.empty())

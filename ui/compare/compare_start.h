@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "storage/library.h"
 #include "ui/compare/compare_run.h"
 #include "ui/engine/engine_thread.h"
 
@@ -13,7 +14,7 @@ namespace palimpsest::ui {
 struct CompareRequest {
     QString what; // the name of the text
     // The text: documents of the open session, one after the other, or a file.
-    std::vector<int64_t> documents;
+    std::vector<storage::DocumentInfo> documents;
     QString file;
     struct Choice {
         QString policy, budget; // as --policy and --budget take them
@@ -22,7 +23,9 @@ struct CompareRequest {
     int chunk = 512;
 };
 
-// The computation, on the engine's thread. Throws Error as compare() does, and for a text that cannot be read.
+// The computation, on the engine's thread. Throws Error as compare() does, and for a text that cannot be read:
+// (NotFound, PAL-DOC-00) for documents that are not in the store any more, (Usage, PAL-DOC-07) for tokens of
+// another model.
 std::shared_ptr<const CompareState> compare(EngineThread::Tools& tools, const CompareRequest& request,
                                             const CompareSink& sink);
 

@@ -22,7 +22,6 @@
 #include <algorithm>
 
 #include "engine/policy/registry.h"
-#include "kernels/base/error.h"
 #include "ui/base/chart.h"
 #include "ui/base/quantity.h"
 #include "ui/base/table_text.h"
@@ -100,6 +99,7 @@ CompareView::CompareView(QWidget* parent, MakeCompareMap make_map) : QWidget(par
     layout->addWidget(make_setup());
     layout->addWidget(nothing_, 1);
     layout->addWidget(make_results(), 1);
+    connect(&files_, &FileWriter::ended, this, &CompareView::export_ended);
     set_choices({{QStringLiteral("treekv"), {}}, {QStringLiteral("streaming"), {}}});
     set_session(nullptr);
 }
@@ -111,9 +111,9 @@ QWidget* CompareView::make_setup()
     source_->setAccessibleName(tr("Text to read"));
     source_->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
     source_->setMinimumContentsLength(24);
-    auto* file = new QPushButton(tr("&File…"), setup);
-    file->setToolTip(tr("Read a file instead of the open session's documents"));
-    connect(file, &QPushButton::clicked, this, &CompareView::choose_file);
+    file_ = new QPushButton(tr("&File…"), setup);
+    file_->setToolTip(tr("Read a file instead of the open session's documents"));
+    connect(file_, &QPushButton::clicked, this, &CompareView::choose_file);
     chunk_ = new QSpinBox(setup);
     chunk_->setObjectName(QStringLiteral("chunk"));
     chunk_->setRange(1, 1 << 20);
@@ -127,7 +127,7 @@ QWidget* CompareView::make_setup()
     auto* first = new QHBoxLayout;
     first->addWidget(text);
     first->addWidget(source_, 1);
-    first->addWidget(file);
+    first->addWidget(file_);
     first->addSpacing(fontMetrics().averageCharWidth() * 2);
     first->addWidget(chunk);
     first->addWidget(chunk_);
@@ -248,13 +248,13 @@ QWidget* CompareView::make_table()
     table_view_->setSortingEnabled(true);
     table_view_->sortByColumn(-1, Qt::AscendingOrder);
     table_view_->horizontalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
-    table_view_->horizontalHeader()->setSectionResizeMode(0, QHeaderView::Stretch);
+    table_view_->horizontalHeader()->setStretchLastSection(true);
     table_view_->setMinimumHeight(table_view_->verticalHeader()->defaultSectionSize() * (most_contenders + 1) +
                                   fontMetrics().height());
     copy_ = new QPushButton(tr("&Copy as CSV"), area);
     export_ = new QPushButton(tr("&Export as JSON…"), area);
     connect(copy_, &QPushButton::clicked, this, &CompareView::copy_csv);
-    connect(export_, &QPushButton::clicked, this, &CompareView::export_json);
+    connect(export_, &QPushButton::clicked, this, &CompareView::choose_export);
     auto* buttons = new QHBoxLayout;
     buttons->addStretch(1);
     buttons->addWidget(copy_);
@@ -297,8 +297,11 @@ void CompareView::set_file(const QString& file)
 
 void CompareView::choose_file()
 {
-    const QString file = QFileDialog::getOpenFileName(this, tr("A text to compare on"));
-    if (!file.isEmpty()) set_file(file);
+    auto* dialog = new QFileDialog(this, tr("A text to compare on"));
+    dialog->setFileMode(QFileDialog::ExistingFile);
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QFileDialog::fileSelected, this, &CompareView::set_file);
+    dialog->open();
 }
 
 void CompareView::set_choices(const std::vector<CompareRequest::Choice>& choices)
@@ -320,7 +323,7 @@ CompareRequest CompareView::request() const
     } else if (session_) {
         request.what = session_->name;
         for (const DocumentPart& part : session_->documents)
-            request.documents.push_back(part.info.id);
+            request.documents.push_back(part.info);
     }
     for (int i = 0; i < row_count_; ++i) {
         const Row& row = rows_[static_cast<size_t>(i)];
@@ -383,6 +386,7 @@ void CompareView::enable()
         row.remove->setEnabled(!running_ && row_count_ > fewest_contenders);
     }
     source_->setEnabled(!running_);
+    file_->setEnabled(!running_);
     chunk_->setEnabled(!running_);
     add_->setEnabled(!running_ && row_count_ < most_contenders);
     start_->setVisible(!running_);
@@ -413,6 +417,7 @@ void CompareView::stop()
 
 void CompareView::begin()
 {
+    forget();
     running_ = true;
     progress_->setRange(0, 0);
     left_->setText(tr("waits for its turn"));
@@ -436,6 +441,7 @@ void CompareView::show_state(std::shared_ptr<const CompareState> state)
 {
     if (!state) return;
     const bool anew = !state_ || state_->results.size() != state->results.size();
+    if (anew) forget();
     state_ = std::move(state);
     nothing_->hide();
     results_->show();
@@ -443,7 +449,9 @@ void CompareView::show_state(std::shared_ptr<const CompareState> state)
     for (size_t i = 0; i < maps_.size(); ++i) {
         captions_[i]->setText(tr("Tokens kept by %1").arg(contender_name(state_->results[i])));
         maps_[i].widget->setAccessibleName(captions_[i]->text());
-        maps_[i].show(state_->results[i].kept, state_->tokens_total);
+        const QString title =
+            QStringLiteral("%1 · %2").arg(QString::fromStdString(state_->what), contender_name(state_->results[i]));
+        maps_[i].show(state_->results[i].kept, state_->tokens_total, title);
     }
     progress_->setRange(0, 1000);
     progress_->setValue(static_cast<int>(1000 * state_->share));
@@ -466,23 +474,34 @@ void CompareView::show_charts()
     overlap_->set_lines(lines_of(*state_, true));
 }
 
-void CompareView::make_maps()
+void CompareView::forget()
 {
+    state_.reset();
+    table_->show(nullptr);
     for (const CompareMap& map : maps_)
         delete map.widget;
     qDeleteAll(captions_);
     maps_.clear();
     captions_.clear();
+    results_->hide();
+    nothing_->show();
+}
+
+void CompareView::make_maps()
+{
     if (!make_map_) return;
     for (size_t i = 0; i < state_->results.size(); ++i) {
-        maps_.push_back(make_map_(maps_area_));
+        maps_.push_back(make_map_(maps_area_, i + 1 == state_->results.size())); // one legend is enough
         CompareMap& map = maps_.back();
         captions_.push_back(new QLabel(maps_area_));
         captions_.back()->setTextFormat(Qt::PlainText);
         maps_layout_->addWidget(captions_.back());
-        maps_layout_->addWidget(map.widget, 1);
+        maps_layout_->addWidget(map.widget, std::max(1, map.widget->minimumHeight()));
         if (map.when_range_changes)
             map.when_range_changes([this, i](double first, double last) { share_range(i, first, last); });
+        if (map.when_export_ends)
+            map.when_export_ends(
+                [this](const QString& file, const QString& trouble) { Q_EMIT export_ended(file, trouble); });
     }
 }
 
@@ -497,17 +516,17 @@ void CompareView::copy_csv()
     QGuiApplication::clipboard()->setText(csv_of(*sorted_));
 }
 
-void CompareView::export_json()
+void CompareView::choose_export()
 {
     if (!state_) return;
-    const QString name = tr("comparison") + QStringLiteral(".json");
-    const QString file = QFileDialog::getSaveFileName(this, tr("Export the comparison"), name, tr("JSON (*.json)"));
-    if (file.isEmpty()) return;
-    try {
-        write_comparison(*state_, file);
-    } catch (const Error& error) {
-        show_trouble(*trouble_, sentence_of(error));
-    }
+    auto* dialog = new QFileDialog(this, tr("Export the comparison"), {}, tr("JSON (*.json)"));
+    dialog->setAcceptMode(QFileDialog::AcceptSave);
+    dialog->setDefaultSuffix(QStringLiteral("json"));
+    dialog->selectFile(tr("comparison") + QStringLiteral(".json"));
+    dialog->setAttribute(Qt::WA_DeleteOnClose);
+    connect(dialog, &QFileDialog::fileSelected, this,
+            [this, state = state_](const QString& file) { files_.write(file, comparison_file(state)); });
+    dialog->open();
 }
 
 void CompareView::keyPressEvent(QKeyEvent* event)

@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 
+#include "ui/base/file_writer.h"
 #include "ui/compare/compare_map.h"
 #include "ui/compare/compare_start.h"
 #include "ui/engine/session_facts.h"
@@ -41,7 +42,7 @@ public:
     void set_choices(const std::vector<CompareRequest::Choice>& choices); // two to four
     CompareRequest request() const;                                       // as chosen
 
-    void begin(); // what was started waits for its turn, or runs
+    void begin(); // what was started waits for its turn, or runs; earlier findings are forgotten
     void show_state(std::shared_ptr<const CompareState> state);
     void end(const QString& trouble = {}); // nothing runs any more; a sentence if something went wrong
     bool is_running() const { return running_; }
@@ -54,6 +55,7 @@ public Q_SLOTS:
 Q_SIGNALS:
     void start_wanted(const palimpsest::ui::CompareRequest& request);
     void stop_wanted();
+    void export_ended(const QString& file, const QString& trouble); // a sentence if it was not written, else empty
 
 protected:
     void keyPressEvent(QKeyEvent* event) override;
@@ -76,11 +78,12 @@ private:
     void show_rows(int count);
     bool check_rows(); // true if the engine takes all of them
     void enable();
+    void forget(); // the findings
     void make_maps();
     void share_range(size_t from, double first, double last);
     void show_charts();
     void copy_csv();
-    void export_json();
+    void choose_export();
 
     MakeCompareMap make_map_;
     std::weak_ptr<const engine::Model> model_;
@@ -92,7 +95,7 @@ private:
 
     QComboBox* source_;
     QSpinBox* chunk_;
-    QPushButton *add_, *start_, *stop_, *copy_, *export_;
+    QPushButton *file_, *add_, *start_, *stop_, *copy_, *export_;
     QProgressBar* progress_;
     QLabel *left_, *trouble_, *nothing_;
     QSplitter* results_;
@@ -104,6 +107,7 @@ private:
     CompareTable* table_;
     QSortFilterProxyModel* sorted_;
     QTableView* table_view_;
+    FileWriter files_;
 };
 
 } // namespace palimpsest::ui

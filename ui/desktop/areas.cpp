@@ -6,7 +6,6 @@
 #include <QPointer>
 #include <algorithm>
 
-#include "engine/cache/retention_export.h"
 #include "storage/session/store.h"
 #include "ui/base/theme.h"
 #include "ui/chat/chat_page.h"
@@ -23,6 +22,7 @@
 #include "ui/document/find_bar.h"
 #include "ui/engine/tools.h"
 #include "ui/map/colors.h"
+#include "ui/map/lists.h"
 #include "ui/map/view.h"
 #include "ui/memory/memory_view.h"
 #include "ui/policy/policy_panel.h"
@@ -56,23 +56,6 @@ std::vector<Highlight> highlights_of(const Provenance& provenance)
     return highlights;
 }
 
-MapWriters map_writers(const std::shared_ptr<const SessionFacts>& facts)
-{
-    return {.csv = [](std::ostream& out, const engine::RetentionMap& map) { engine::write_csv(out, map, {}); },
-            .json =
-                [facts](std::ostream& out, const engine::RetentionMap& map) {
-                    out << nlohmann::ordered_json{{"schema", "palimpsest.retention/1"},
-                                                  {"session", facts ? facts->name.toStdString() : ""},
-                                                  {"policy", facts ? facts->policy.toStdString() : ""},
-                                                  {"tokens_seen", map.tokens_seen},
-                                                  {"layers", map.layers},
-                                                  {"kv_heads", map.kv_heads},
-                                                  {"heads", engine::heads_json(map, {})}}
-                               .dump()
-                        << '\n';
-                }};
-}
-
 } // namespace
 
 WindowAreas Areas::makers()
@@ -103,10 +86,11 @@ void Areas::join(Workbench& bench)
     connect(&bench.window(), &MainWindow::preferences_changed, this, [this](const Preferences& preferences) {
         chat_->composer()->set_enter_sends(preferences.enter_sends);
         chat_->view()->set_reduced_motion(preferences.reduced_motion);
+        policy_->set_defaults(preferences.new_session());
     });
     chat_->composer()->set_enter_sends(bench.window().preferences().enter_sends);
     chat_->view()->set_reduced_motion(bench.window().preferences().reduced_motion);
-    policy_->set_wish(bench.window().preferences().new_session());
+    policy_->set_defaults(bench.window().preferences().new_session());
     join_chat();
     join_questions();
     join_document();
@@ -177,12 +161,25 @@ bool Areas::eventFilter(QObject* watched, QEvent* event)
 void Areas::join_map()
 {
     map_->set_describe([this](uint64_t token) { return describe(token); });
-    connect(map_, &RetentionView::token_activated, this, [this](quint64 token) { show_place({token, token + 1}); });
+    // Whoever clicks on the map has chosen how much of it is shown.
+    connect(map_, &RetentionView::token_activated, this, [this](quint64 token) {
+        show_text_at({token, token + 1});
+    });
     connect(map_, &RetentionView::range_wanted, this, [this](const StreamRange& range) {
         show_place(range);
         document_->view()->select(range);
     });
     connect(&bench_->window(), &MainWindow::map_export_wanted, map_, &RetentionView::choose_export);
+    connect(map_, &RetentionView::export_ended, this, &Areas::tell_export);
+    connect(compare_, &CompareView::export_ended, this, &Areas::tell_export);
+}
+
+void Areas::tell_export(const QString& file, const QString& trouble)
+{
+    if (trouble.isEmpty())
+        bench_->window().tell(MessageBar::Kind::Note, tr("%1 was written.").arg(file));
+    else
+        bench_->window().tell(MessageBar::Kind::Failure, trouble);
 }
 
 void Areas::join_policy()
@@ -229,7 +226,7 @@ void Areas::show_session(std::shared_ptr<const SessionFacts> facts)
     map_->set_title(facts_ ? facts_->name : QString());
     map_->set_marks(facts_ ? marks_of(*facts_) : MapMarks());
     map_->set_highlights(sources_); // marks come with none
-    map_->set_writers(map_writers(facts_));
+    map_->set_writers(writers_of(facts_));
     document_->set_pins(facts_ ? facts_->pins : std::vector<storage::Pin>());
     offer_questions();
     show_text();
@@ -290,14 +287,20 @@ void Areas::set_pin_terms(const engine::Telemetry& telemetry)
 {
     const auto slots = static_cast<uint64_t>(std::max<int64_t>(telemetry.slots_capacity, 1));
     const auto lists = static_cast<uint64_t>(facts_->layers) * static_cast<uint64_t>(facts_->kv_heads);
-    document_->set_pin_terms(
-        {.budget = facts_->options.budget, .bytes_per_token = telemetry.cache_bytes / slots * lists});
+    const bool is_full = facts_->options.budget == engine::no_budget;
+    document_->set_pin_terms({.budget = is_full ? static_cast<int32_t>(slots / lists) : facts_->options.budget,
+                              .bytes_per_token = telemetry.cache_bytes / slots * lists});
+}
+
+void Areas::show_text_at(StreamRange range)
+{
+    bench_->window().show_tab(Tab::Document);
+    document_->show_range(range);
 }
 
 void Areas::show_place(StreamRange range)
 {
-    bench_->window().show_tab(Tab::Document);
-    document_->show_range(range);
+    show_text_at(range);
     map_->show_tokens(range);
 }
 

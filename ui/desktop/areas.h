@@ -50,7 +50,8 @@ private:
     void show_text_of_unsaved();
     void show_pages(TextOutline outline, TextSource::OpenReader open);
     void show_past();
-    void show_place(StreamRange range);
+    void show_text_at(StreamRange range);
+    void show_place(StreamRange range); // and on the map
     void show_sources(const Turn& answer);
     void mark_sources(std::vector<Highlight> sources);
     void show_hit(const SearchHit& hit);
@@ -59,6 +60,7 @@ private:
     void show_said(const SearchHit& hit);
     void offer_questions();
     void set_pin_terms(const engine::Telemetry& telemetry);
+    void tell_export(const QString& file, const QString& trouble);
 
     void read_pasted(const QString& text);
     QString describe(uint64_t token) const;

@@ -4,10 +4,10 @@
 #include <QFileInfo>
 #include <QImage>
 #include <QPainter>
-#include <QSaveFile>
 #include <QSvgGenerator>
+#include <QWidget>
+#include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "kernels/base/error.h"
 #include "ui/map/painter.h"
@@ -23,20 +23,27 @@ QRectF area_of(const RetentionPainter& painter, const MapScene& scene, const Map
     return {0, 0, std::ceil(options.width), std::ceil(height)};
 }
 
-QByteArray list(const MapWriter& write, const engine::RetentionMap& map)
+QString ending_of(const QString& file)
 {
-    std::ostringstream out;
-    write(out, map);
-    return QByteArray::fromStdString(out.str());
+    return QFileInfo(file).suffix().toLower();
 }
 
-void save(const QString& file, const QByteArray& bytes)
+void write(std::ostream& out, const QByteArray& bytes)
 {
-    QSaveFile out(file);
-    if (!out.open(QIODevice::WriteOnly) || out.write(bytes) != bytes.size() || !out.commit())
-        throw Error(ErrorKind::Failed, "PAL-DISK-03", printable(file.toStdString()),
-                    "it cannot be written (" + out.errorString().toStdString() + ")",
-                    "check the folder, its permissions and the free space");
+    out.write(bytes.constData(), bytes.size());
+}
+
+// The painter draws nothing beyond.
+double scale_of(const QRectF& area, double wanted)
+{
+    constexpr double most_pixels = 32767;
+    return std::min(wanted, most_pixels / std::max(area.width(), area.height()));
+}
+
+[[noreturn]] void refuse_size()
+{
+    throw Error(ErrorKind::Resources, "PAL-MAP-01", "map", "a picture of this size does not fit into memory",
+                "show fewer heads, or write an SVG");
 }
 
 } // namespace
@@ -52,23 +59,28 @@ MapPictureOptions print_options()
     return {.font = {}, .palette = palette};
 }
 
+MapPictureOptions picture_options(const QWidget& widget)
+{
+    MapPictureOptions options{.font = {}, .palette = widget.palette()};
+    options.font.fromString(widget.font().toString());
+    return options;
+}
+
 QByteArray map_png(const MapScene& scene, const MapPictureOptions& options)
 {
     const RetentionPainter painter(options.font, options.palette);
     const QRectF area = area_of(painter, scene, options);
-    QImage image((area.size() * options.scale).toSize(), QImage::Format_RGB32);
-    if (image.isNull())
-        throw Error(ErrorKind::Resources, "PAL-MAP-01", "map", "a picture of this size does not fit into memory",
-                    "make it smaller, or write an SVG");
-    image.setDevicePixelRatio(options.scale);
+    const double scale = scale_of(area, options.scale);
+    QImage image((area.size() * scale).toSize(), QImage::Format_RGB32);
+    if (image.isNull()) refuse_size();
+    image.setDevicePixelRatio(scale);
     image.fill(painter.background());
     QPainter device(&image);
-    painter.paint(device, scene, painter.layout(scene, area), RetentionPainter::Style::Pixels, options.scale);
+    painter.paint(device, scene, painter.layout(scene, area), RetentionPainter::Style::Pixels, scale);
     device.end();
     QByteArray bytes;
     QBuffer buffer(&bytes);
-    buffer.open(QIODevice::WriteOnly);
-    image.save(&buffer, "PNG");
+    if (!buffer.open(QIODevice::WriteOnly) || !image.save(&buffer, "PNG")) refuse_size();
     return bytes;
 }
 
@@ -92,16 +104,20 @@ QByteArray map_svg(const MapScene& scene, const MapPictureOptions& options)
     return bytes;
 }
 
-void export_map(const QString& file, const MapScene& scene, const MapPictureOptions& options,
-                const MapWriters& writers)
+FileContent map_file(const QString& file, const MapScene& scene, const MapPictureOptions& options,
+                     const MapWriters& writers)
 {
-    const QString ending = QFileInfo(file).suffix().toLower();
-    if (ending == QLatin1String("png")) return save(file, map_png(scene, options));
-    if (ending == QLatin1String("svg")) return save(file, map_svg(scene, options));
-    if (ending == QLatin1String("csv") && writers.csv) return save(file, list(writers.csv, *scene.map));
-    if (ending == QLatin1String("json") && writers.json) return save(file, list(writers.json, *scene.map));
-    throw Error(ErrorKind::Usage, "PAL-OPTION-05", printable(file.toStdString()),
-                "the map can be written as .png, .svg, .csv or .json", "give a name with one of these endings");
+    return [=, ending = ending_of(file)](std::ostream& out) {
+        if (!scene.map)
+            throw Error(ErrorKind::NotFound, "PAL-MAP-02", "map", "no session is open",
+                        "open one, and export its map");
+        if (ending == QLatin1String("png")) return write(out, map_png(scene, options));
+        if (ending == QLatin1String("svg")) return write(out, map_svg(scene, options));
+        if (ending == QLatin1String("csv") && writers.csv) return writers.csv(out, *scene.map);
+        if (ending == QLatin1String("json") && writers.json) return writers.json(out, *scene.map);
+        throw Error(ErrorKind::Usage, "PAL-OPTION-05", printable(file.toStdString()),
+                    "the map can be written as .png, .svg, .csv or .json", "give a name with one of these endings");
+    };
 }
 
 } // namespace palimpsest::ui

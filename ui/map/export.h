@@ -8,7 +8,10 @@
 #include <functional>
 #include <ostream>
 
+#include "ui/base/file_writer.h"
 #include "ui/map/scene.h"
+
+class QWidget;
 
 namespace palimpsest::ui {
 
@@ -17,10 +20,12 @@ struct MapPictureOptions {
     QPalette palette; // light or dark
     double width = 1600;
     double height = 0; // 0: as the rows need it
-    double scale = 2;  // device pixels of a PNG in a unit
+    double scale = 2;  // device pixels of a PNG in a unit; fewer where it would be larger than can be painted
 };
 // A light picture in the program's font, whatever the desktop is like: for papers and for machines without one.
 MapPictureOptions print_options();
+// As the widget is, for another thread: the font is no part of the program's, which other threads must not look at.
+MapPictureOptions picture_options(const QWidget& widget);
 
 // REQUIRES: a QGuiApplication. Throws Error (Resources, PAL-MAP-01) if a picture of this size cannot be made.
 QByteArray map_png(const MapScene& scene, const MapPictureOptions& options);
@@ -32,9 +37,10 @@ struct MapWriters {
     MapWriter csv, json;
 };
 
-// By the ending of the name: .png, .svg, .csv or .json. What was there stays until all is written. Throws Error
-// (Usage, PAL-OPTION-05) for another ending, (Failed, PAL-DISK-03) where nothing can be written.
-void export_map(const QString& file, const MapScene& scene, const MapPictureOptions& options,
-                const MapWriters& writers);
+// What `file` gets, by the ending of its name: .png, .svg, .csv or .json. A value, that can be written on any
+// thread. Writing it throws Error (NotFound, PAL-MAP-02) without a map, (Usage, PAL-OPTION-05) for another ending,
+// and as map_png does.
+FileContent map_file(const QString& file, const MapScene& scene, const MapPictureOptions& options,
+                     const MapWriters& writers);
 
 } // namespace palimpsest::ui

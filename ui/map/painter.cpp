@@ -23,6 +23,7 @@ struct Words {
 
 constexpr std::array<double, 3> ramp_shares = {0.01, 0.1, 1};
 constexpr double ramp_ems = 12;
+constexpr double least_title_ems = 5; // of a section: less of it says nothing
 
 QString label_of(const MapRow& row)
 {
@@ -204,7 +205,7 @@ void RetentionPainter::paint(QPainter& painter, const MapScene& scene, const Map
         paint_pins(painter, scene, layout);
         paint_labels(painter, scene, layout);
         paint_axis(painter, scene, layout);
-        paint_legend(painter, scene, layout);
+        if (scene.has_legend) paint_legend(painter, scene, layout);
     }
     painter.restore();
 }
@@ -305,7 +306,7 @@ void RetentionPainter::paint_label(QPainter& painter, const MapScene& scene, con
     painter.setPen(row.is_layer() ? text_ : quiet_);
     painter.drawText(place.adjusted(0, -line(), -0.5 * em(), line()),
                      Qt::AlignRight | Qt::AlignVCenter | Qt::TextSingleLine, label_of(row));
-    if (!row.is_layer() || !scene.rows.is_expandable()) return;
+    if (!scene.has_handles || !row.is_layer() || !scene.rows.is_expandable()) return;
     const double size = 0.28 * em();
     const QPointF at(place.left() + 0.5 * em(), place.center().y());
     const bool open = scene.rows.is_expanded(row.layer);
@@ -394,9 +395,11 @@ void RetentionPainter::paint_sections(QPainter& painter, const MapScene& scene, 
         const double until =
             next == sections.end() ? layout.plot.right() : x_of(scene, layout, static_cast<double>(next->first));
         const double room = std::min(until, layout.plot.right()) - x - 0.7 * em();
+        const bool is_named = room >= std::min(least_title_ems * em(), text_width(small_, at->title));
         painter.setPen(quiet_);
-        painter.drawLine(QPointF(x, layout.marks.top() + 2), QPointF(x, layout.sources.bottom()));
-        if (room > 2 * em())
+        painter.drawLine(QPointF(x, is_named ? layout.marks.top() + 2 : layout.sources.top()),
+                         QPointF(x, layout.sources.bottom()));
+        if (is_named)
             painter.drawText(QRectF(x + 0.35 * em(), layout.marks.top(), room, line()),
                              Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine,
                              QFontMetricsF(small_).elidedText(at->title, Qt::ElideRight, room));
@@ -510,6 +513,7 @@ struct RetentionPainter::Legend {
 
 double RetentionPainter::legend_height(const MapScene& scene, double width) const
 {
+    if (!scene.has_legend) return 0;
     return Legend(*this, scene, width).height;
 }
 

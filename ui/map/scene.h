@@ -34,6 +34,8 @@ struct MapScene {
     MapRows rows;
     MapWindow window;
     QString title; // empty: none is drawn
+    bool has_legend = true;
+    bool has_handles = false; // beside layers that can be expanded, on the screen
     MapMarks marks;
     std::optional<StreamRange> selection;
 

@@ -5,13 +5,11 @@
 #include <QApplication>
 #include <QFileDialog>
 #include <QLabel>
-#include <QMessageBox>
 #include <QPainter>
 #include <QScrollBar>
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/base/error.h"
 #include "ui/map/accessible_map.h"
 #include "ui/map/table.h"
 #include "ui/map/table_window.h"
@@ -52,6 +50,8 @@ RetentionView::RetentionView(QWidget* parent)
         since_painted_.invalidate();
         viewport()->update();
     });
+    connect(&files_, &FileWriter::ended, this, &RetentionView::export_ended);
+    scene_.has_handles = true;
     make_actions();
     arrange();
 }
@@ -116,6 +116,12 @@ void RetentionView::set_highlights(std::vector<StreamRange> sources)
 void RetentionView::set_title(const QString& title)
 {
     title_ = title;
+}
+
+void RetentionView::set_legend(bool shown)
+{
+    scene_.has_legend = shown;
+    repaint_later();
 }
 
 void RetentionView::set_describe(Describe describe)
@@ -359,7 +365,7 @@ QString RetentionView::cell_text() const
         const auto seen = static_cast<qulonglong>(scene_.map->tokens_seen);
         return tr("%1 tokens read, %2 to %3 shown")
             .arg(QLocale().toString(seen), QLocale().toString(static_cast<qulonglong>(scene_.window.first())),
-                 QLocale().toString(static_cast<qulonglong>(std::ceil(scene_.window.last()))));
+                 QLocale().toString(static_cast<qulonglong>(std::ceil(scene_.window.last())) - 1));
     }
     return place_sentence(*place_, facts_of(*scene_.map, *place_), scene_.map->tokens_seen);
 }
@@ -406,11 +412,11 @@ void RetentionView::show_table()
 
 void RetentionView::save_as(const QString& file)
 {
-    if (!scene_.map)
-        throw Error(ErrorKind::NotFound, "PAL-MAP-02", "map", "no session is open", "open one, and export its map");
     MapScene titled = scene_;
     titled.title = title_;
-    export_map(file, titled, {.font = font(), .palette = palette()}, writers_);
+    titled.has_legend = true;
+    titled.has_handles = false;
+    files_.write(file, map_file(file, titled, picture_options(*this), writers_));
 }
 
 void RetentionView::choose_export()
@@ -429,17 +435,7 @@ void RetentionView::choose_export()
         dialog->setDefaultSuffix(filter.mid(at + 2, 3) == QLatin1String("jso") ? QStringLiteral("json")
                                                                                : filter.mid(at + 2, 3));
     });
-    connect(dialog, &QFileDialog::fileSelected, this, [this](const QString& file) {
-        try {
-            save_as(file);
-        } catch (const Error& error) {
-            auto* const box = new QMessageBox(QMessageBox::Warning, tr("The map was not exported"),
-                                              QString::fromUtf8(error.what()), QMessageBox::Ok, this);
-            box->setTextFormat(Qt::PlainText);
-            box->setAttribute(Qt::WA_DeleteOnClose);
-            box->open();
-        }
-    });
+    connect(dialog, &QFileDialog::fileSelected, this, &RetentionView::save_as);
     dialog->open();
 }
 

@@ -41,6 +41,7 @@ public:
     void set_marks(MapMarks marks);                        // sections and pins; highlights as well
     void set_highlights(std::vector<StreamRange> sources); // of an answer; empty: none
     void set_title(const QString& title);                  // of exported pictures
+    void set_legend(bool shown);                           // exported pictures always have one
     void set_describe(Describe describe);
     void set_writers(MapWriters writers); // of CSV and JSON; without one the format is not offered
 
@@ -56,20 +57,21 @@ public:
     void move_to(uint64_t token);                // the crosshair, on the row it is on
     void set_expanded(int32_t layer, bool expanded);
     void zoom(double factor);          // around the crosshair, else around the middle
-    void save_as(const QString& file); // Throws Error.
+    void save_as(const QString& file); // what is shown now, on another thread; export_ended tells the end
 
 public Q_SLOTS:
     void reset_zoom();
     void expand_all();
     void collapse_all();
     void show_table();
-    void choose_export(); // asks for a file; trouble is told in a message
+    void choose_export(); // asks for a file
 
 Q_SIGNALS:
     void token_activated(quint64 token);                         // clicked, or chosen with Space
     void range_wanted(const palimpsest::ui::StreamRange& range); // drawn with Shift
     void place_changed();
     void window_changed(double first, double last); // the tokens that are shown, whatever moved them
+    void export_ended(const QString& file, const QString& trouble); // a sentence if it was not written, else empty
 
 protected:
     bool viewportEvent(QEvent* event) override;
@@ -142,6 +144,7 @@ private:
     QLabel* readout_;
     QAction *reset_action_, *expand_action_, *collapse_action_, *token_action_, *table_action_, *export_action_;
     std::unique_ptr<RetentionTable> table_;
+    FileWriter files_;
     MapTableWindow* table_window_ = nullptr; // a child
 };
 

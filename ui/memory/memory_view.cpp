@@ -56,7 +56,7 @@ MemoryView::MemoryView(QWidget* parent)
     nothing_->setMargin(fontMetrics().height());
     auto* full = new QWidget;
     auto* column = new QVBoxLayout(full);
-    column->setContentsMargins(0, 0, 0, 0);
+    column->setContentsMargins(0, 0, fontMetrics().averageCharWidth(), 0);
     column->addWidget(chart_, 1);
     column->addWidget(table_view_);
     pages_->addWidget(nothing_);

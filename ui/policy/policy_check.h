@@ -19,6 +19,7 @@ struct PolicyCheck {
 
     std::optional<engine::SessionOptions> options; // as resolved; none without a model
     std::optional<uint64_t> cache_bytes;           // as will be allocated; none where the budget is not known yet
+    std::optional<uint64_t> capacity;              // of a list that no budget cuts: the cache is a full one
 
     bool good() const { return sentence.isEmpty(); }
 };

@@ -24,6 +24,13 @@
 namespace palimpsest::ui {
 namespace {
 
+// Takes the room that is there, and asks for little: budget and price stay in sight.
+class PolicyList final : public QListView {
+public:
+    using QListView::QListView;
+    QSize sizeHint() const override { return {fontMetrics().averageCharWidth() * 40, fontMetrics().height() * 8}; }
+};
+
 QLabel* wrapped_label(QWidget* parent)
 {
     auto* label = new QLabel(parent);
@@ -45,9 +52,10 @@ PolicyPanel::PolicyPanel(QWidget* parent) : QWidget(parent)
     setAccessibleName(tr("Policy"));
     auto* content = new QWidget;
     auto* column = new QVBoxLayout(content);
-    column->addWidget(make_chooser());
+    column->addWidget(make_chooser(), 1);
     column->addWidget(make_fields());
-    column->addStretch(1);
+    description_ = wrapped_label(content);
+    column->addWidget(description_);
     auto* scroll = new QScrollArea(this);
     scroll->setWidget(content);
     scroll->setWidgetResizable(true);
@@ -72,22 +80,20 @@ QWidget* PolicyPanel::make_chooser()
     search_->installEventFilter(this);
     found_ = new PolicySearch(this);
     found_->setSourceModel(new PolicyModel(this));
-    list_ = new QListView(chooser);
+    list_ = new PolicyList(chooser);
     list_->setAccessibleName(tr("Policies"));
     list_->setModel(found_);
     list_->setItemDelegate(new PolicyDelegate(list_));
     list_->setResizeMode(QListView::Adjust);
     list_->setWordWrap(true); // so that sizes follow the width
     list_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
-    list_->setMinimumHeight(fontMetrics().height() * 13);
-    description_ = wrapped_label(chooser);
+    list_->setMinimumHeight(list_->sizeHint().height());
     connect(search_, &QLineEdit::textChanged, this, &PolicyPanel::search);
     connect(list_->selectionModel(), &QItemSelectionModel::currentChanged, this, &PolicyPanel::choose_current);
     auto* column = new QVBoxLayout(chooser);
     column->setContentsMargins(0, 0, 0, 0);
     column->addWidget(search_);
     column->addWidget(list_, 1);
-    column->addWidget(description_);
     return chooser;
 }
 
@@ -190,16 +196,24 @@ void PolicyPanel::set_model(const std::shared_ptr<const engine::Model>& model)
 
 void PolicyPanel::set_session(std::shared_ptr<const SessionFacts> session)
 {
-    const bool another = !session_ || !session || session_->id != session->id || session_->name != session->name;
+    const bool another =
+        session_ && session ? session_->id != session->id || session_->name != session->name : session_ || session;
     session_ = std::move(session);
     if (another) touched_ = false;
-    if (!session_ || touched_) return look();
+    if (touched_) return look();
+    if (!session_) return set_wish(defaults_);
     NewSession shown;
     shown.policy =
         QString::fromStdString(shortest_spec(session_->options, session_->layers, session_->kv_heads).text());
     shown.budget = budget_text(session_->options);
     shown.chunk = session_->options.chunk;
     set_wish(shown);
+}
+
+void PolicyPanel::set_defaults(const NewSession& defaults)
+{
+    defaults_ = defaults;
+    if (!session_ && !touched_) set_wish(defaults_);
 }
 
 NewSession PolicyPanel::wish() const
@@ -314,16 +328,21 @@ void PolicyPanel::show_check()
     }
     apply_->setEnabled(check_.good());
     price_->setVisible(check_.good());
-    if (check_.cache_bytes)
-        price_->setText(tr("Keeps %1 tokens per layer and head: the cache takes %2 with this model.")
-                            .arg(check_.options->budget == engine::no_budget
-                                     ? tr("up to as many as the model takes")
-                                     : count_text(static_cast<uint64_t>(check_.options->budget)),
-                                 bytes_text(*check_.cache_bytes)));
-    else if (check_.options)
-        price_->setText(tr("How much memory a share takes is known once the length of the text is."));
-    else
-        price_->setText(tr("Open a model to see what this takes of memory."));
+    price_->setText(price());
+}
+
+QString PolicyPanel::price() const
+{
+    if (!check_.options) return tr("Open a model to see what this takes of memory.");
+    if (!check_.cache_bytes) return tr("How much memory a share takes is known once the length of the text is.");
+    const QString memory = bytes_text(*check_.cache_bytes);
+    if (check_.capacity)
+        return tr("Has room for %1 tokens per layer and head: the cache takes %2 with this model, as much as a "
+                  "full "
+                  "one.")
+            .arg(count_text(*check_.capacity), memory);
+    return tr("Keeps %1 tokens per layer and head: the cache takes %2 with this model.")
+        .arg(count_text(static_cast<uint64_t>(check_.options->budget)), memory);
 }
 
 void PolicyPanel::restore_defaults()

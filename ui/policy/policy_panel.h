@@ -33,8 +33,10 @@ public:
 
     // What settings are checked and priced for; not kept alive.
     void set_model(const std::shared_ptr<const engine::Model>& model);
-    // The open one's settings are shown, unless others are being chosen; null: none is open.
+    // The open one's settings are shown, unless others are being chosen; null: none is open, and those that a new
+    // one begins with are.
     void set_session(std::shared_ptr<const SessionFacts> session);
+    void set_defaults(const NewSession& defaults); // that a new session begins with
 
     NewSession wish() const; // as chosen
     void set_wish(const NewSession& wish);
@@ -63,9 +65,11 @@ private:
     void look(); // at what is wished now
     void show_check();
     void ask(const NewSession& wish);
+    QString price() const;
 
     std::weak_ptr<const engine::Model> model_;
     std::shared_ptr<const SessionFacts> session_;
+    NewSession defaults_;
     QString policy_;
     PolicyCheck check_;
     bool filling_ = false, searching_ = false, touched_ = false;

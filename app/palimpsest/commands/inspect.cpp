@@ -131,7 +131,11 @@ private:
     {
         const engine::RetentionMap map = session.retention();
         if (map_file) write_map(*map_file, session, map, coverage);
-        if (common_.json) return write_json(console.out, json(session, map, coverage));
+        if (common_.json) {
+            nlohmann::ordered_json document = about(session, map, coverage);
+            document["heads"] = heads_json(map, filter());
+            return write_json(console.out, document);
+        }
         if (map_file_.empty())
             console.out << unicode_picture(map, filter(), console.out_is_terminal ? terminal_columns() : 80);
         write_receipt(console, common_.events, session, coverage, protocol());
@@ -229,15 +233,15 @@ private:
         return std::optional<OutputFile>(std::in_place, map_file_);
     }
 
-    nlohmann::ordered_json json(const engine::Session& session, const engine::RetentionMap& map,
-                                const Coverage& coverage) const
+    nlohmann::ordered_json about(const engine::Session& session, const engine::RetentionMap& map,
+                                 const Coverage& coverage) const
     {
         nlohmann::ordered_json result = {
             {"schema", "palimpsest.retention/1"}, {"model", model_json(session.model())},
             {"policy", policy_json(session)},     {"protocol", name_of(protocol())},
             {"tokens_seen", map.tokens_seen},     {"coverage", coverage.json()},
             {"reach", reach_json(map)},           {"memory", memory_json(session.telemetry())},
-            {"pins", pins_json(session)},         {"heads", heads_json(map, filter())}};
+            {"pins", pins_json(session)}};
         result.update(facts_);
         return result;
     }
@@ -252,7 +256,7 @@ private:
         else if (ending == ".csv")
             write_csv(file.stream(), map, filter());
         else
-            file.stream() << json(session, map, coverage).dump(1) << '\n';
+            engine::write_json(file.stream(), about(session, map, coverage), map, filter());
         file.commit();
     }
 

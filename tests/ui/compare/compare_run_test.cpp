@@ -12,6 +12,7 @@
 #include "ui/compare/compare_export.h"
 #include "ui/compare/compare_run.h"
 #include "ui/compare/compare_start.h"
+#include "ui/engine/tools.h"
 
 using namespace palimpsest;
 using namespace palimpsest::ui;
@@ -261,13 +262,50 @@ private Q_SLOTS:
         QCOMPARE(code_of([&] { compare(model_, wish_of({one, large}), {}); }), std::string("PAL-BUDGET-01"));
     }
 
+    // The documents are those that the reader saw, whatever session is open by the time it is their turn.
+    void a_text_of_another_store_or_model_is_refused()
+    {
+        const auto import = [&](storage::Store& store, const std::string& tokenizer, size_t tokens) {
+            storage::Import document(store.database, "Ashford", "-", tokenizer);
+            std::vector<engine::EncodedToken> encoded;
+            for (size_t i = 0; i < tokens; ++i)
+                encoded.push_back({tokens_[i], i, i + 1});
+            document.add_text(std::string(tokens, 'x'));
+            document.add_tokens(encoded);
+            return store.library.get(document.finish({}));
+        };
+        storage::Store store, another;
+        const storage::DocumentInfo wanted = import(store, model_->fingerprint(), 300);
+        QCOMPARE(import(another, model_->fingerprint(), 200).id, wanted.id);
+        const auto compared = [&](storage::Store& open, const storage::DocumentInfo& document) {
+            EngineThread::Tools tools{.model = model_,
+                                      .store = open,
+                                      .session = nullptr,
+                                      .stop = {},
+                                      .progress = [](double, std::optional<double>) {}};
+            CompareRequest request;
+            request.what = QStringLiteral("Ashford");
+            request.documents = {document};
+            request.choices = {{QStringLiteral("treekv"), QStringLiteral("128")},
+                               {QStringLiteral("streaming"), QStringLiteral("128")}};
+            request.chunk = chunk;
+            return compare(tools, request, [](const auto&) {});
+        };
+        QCOMPARE(compared(store, wanted)->tokens_total, uint64_t{model_->tokenizer()->adds_bos() ? 301u : 300u});
+        QCOMPARE(code_of([&] { compared(another, wanted); }), std::string("PAL-DOC-00"));
+        storage::Store empty;
+        QCOMPARE(code_of([&] { compared(empty, wanted); }), std::string("PAL-DOC-00"));
+        const storage::DocumentInfo foreign = import(store, "another model", 300);
+        QCOMPARE(code_of([&] { compared(store, foreign); }), std::string("PAL-DOC-07"));
+    }
+
     void all_of_it_is_exported()
     {
         const auto state = compare(
             model_, wish_of({{"treekv", options_of("treekv", 128)}, {"h2o", options_of("h2o", 64)}}, 480), {});
         QTemporaryDir folder;
         const QString path = folder.filePath(QStringLiteral("comparison.json"));
-        write_comparison(*state, path);
+        write_file(path, comparison_file(state));
         QFile file(path);
         QVERIFY(file.open(QIODevice::ReadOnly));
         const auto read = nlohmann::ordered_json::parse(file.readAll().toStdString());
@@ -283,8 +321,8 @@ private Q_SLOTS:
             QVERIFY(head.at("tokens").get<std::vector<uint32_t>>() == map.of(map.layers - 1, map.kv_heads - 1));
         }
         QCOMPARE(read.at("overlaps")[0].at("overlap").get<double>(), state->overlaps[0][1]);
-        QCOMPARE(code_of([&] { write_comparison(*state, folder.filePath(QStringLiteral("no/such/folder"))); }),
-                 std::string("PAL-DISK-01"));
+        const QString nowhere = folder.filePath(QStringLiteral("no/such/folder"));
+        QCOMPARE(code_of([&] { write_file(nowhere, comparison_file(state)); }), std::string("PAL-DISK-03"));
     }
 
     void the_exchange_tells_once_until_it_is_asked()

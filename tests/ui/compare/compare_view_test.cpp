@@ -11,6 +11,7 @@
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTableView>
+#include <QTemporaryDir>
 #include <QTest>
 
 #include "engine/policy/registry.h"
@@ -20,6 +21,7 @@
 #include "ui/base/table_text.h"
 #include "ui/compare/compare_table.h"
 #include "ui/compare/compare_view.h"
+#include "ui/map/view.h"
 
 using namespace palimpsest;
 using namespace palimpsest::ui;
@@ -46,13 +48,13 @@ struct NotedMap : QWidget {
     std::function<void(double, double)> changed;
 };
 
-CompareMap make_noted(QWidget* parent)
+CompareMap make_noted(QWidget* parent, bool)
 {
     auto* map = new NotedMap(parent);
     return {
         .widget = map,
         .show =
-            [map](std::shared_ptr<const engine::RetentionMap> kept, uint64_t tokens) {
+            [map](std::shared_ptr<const engine::RetentionMap> kept, uint64_t tokens, const QString&) {
                 map->kept = std::move(kept);
                 map->tokens = tokens;
             },
@@ -131,7 +133,9 @@ private Q_SLOTS:
         button(*view, QStringLiteral("Start"))->click();
         QCOMPARE(wanted.count(), 1);
         const auto request = wanted[0][0].value<CompareRequest>();
-        QCOMPARE(request.documents, (std::vector<int64_t>{11, 12}));
+        QCOMPARE(request.documents.size(), size_t{2});
+        QCOMPARE(request.documents[0].id, int64_t{11});
+        QCOMPARE(request.documents[1].id, int64_t{12});
         QVERIFY(request.file.isEmpty());
         QCOMPARE(request.choices.size(), size_t{3});
         QCOMPARE(request.choices[0].policy, QStringLiteral("treekv:sinks=8"));
@@ -200,6 +204,47 @@ private Q_SLOTS:
         QVERIFY(troubles(*view).contains(QStringLiteral("the device was lost: open the model again")));
         QTest::keyClick(view.get(), Qt::Key_Escape);
         QCOMPARE(stop.count(), 1);
+    }
+
+    // Cancelled while it waited: nothing of the one before is shown as if it were of this one.
+    void what_ends_before_it_began_leaves_the_start()
+    {
+        const auto view = view_with_session();
+        auto stopped = std::make_shared<CompareState>(*states_.front());
+        stopped->phase = CompareState::Phase::Stopped;
+        view->begin();
+        view->show_state(stopped);
+        view->end();
+        const auto* findings = view->findChild<Chart*>(QStringLiteral("perplexity"));
+        QVERIFY(findings->isVisibleTo(view.get()));
+        view->begin();
+        view->end();
+        QVERIFY(!view->state());
+        QVERIFY(!findings->isVisibleTo(view.get()));
+        QVERIFY(button(*view, QStringLiteral("Start"))->isVisible());
+        for (const QLabel* label : view->findChildren<QLabel*>())
+            QVERIFY2(!label->isVisible() || !label->text().contains(QLatin1String("stopped")),
+                     qPrintable(label->text()));
+        QVERIFY(view->findChildren<RetentionView*>().isEmpty());
+        view->begin();
+        view->show_state(states_.back());
+        QCOMPARE(view->findChildren<RetentionView*>().size(), 4);
+    }
+
+    void maps_are_exported_with_what_they_are_of()
+    {
+        const auto view = view_with_session();
+        view->show_state(states_.back());
+        QSignalSpy ended(view.get(), &CompareView::export_ended);
+        const QTemporaryDir folder;
+        const QString name = folder.filePath(QStringLiteral("map.svg"));
+        view->findChildren<RetentionView*>()[1]->save_as(name);
+        QVERIFY(ended.wait(20'000));
+        QCOMPARE(ended.at(0).at(0).toString(), name);
+        QFile file(name);
+        QVERIFY(file.open(QIODevice::ReadOnly));
+        const QByteArray svg = file.readAll();
+        QVERIFY(svg.contains("streaming") && svg.contains(QByteArray::fromStdString(states_.back()->what)));
     }
 
     void curves_and_table_are_the_findings()

@@ -224,7 +224,10 @@ void DesktopTest::the_map_is_exported()
     read_sample();
     for (const char* ending : {"png", "svg", "csv", "json"}) {
         const QString to = file(QStringLiteral("map.") + QLatin1String(ending));
+        QSignalSpy ended(program_->areas().map(), &RetentionView::export_ended);
         program_->areas().map()->save_as(to);
+        QVERIFY(ended.wait(20'000));
+        QCOMPARE(ended.at(0).at(1).toString(), QString());
         QFile written(to);
         QVERIFY(written.open(QIODevice::ReadOnly));
         QVERIFY(written.size() > 100);

@@ -119,6 +119,7 @@ private Q_SLOTS:
     void the_table_counts_plainly();
     void exports_write_all_formats_and_refuse_others();
     void a_failed_export_leaves_the_old_file();
+    void a_png_of_very_many_rows_is_painted_to_its_end();
     void titles_stay_on_their_line();
 };
 
@@ -516,7 +517,7 @@ void MapTest::exports_write_all_formats_and_refuse_others()
         .csv = [](std::ostream& out, const engine::RetentionMap&) { out << "layer,head,token\n"; },
         .json = [](std::ostream& out, const engine::RetentionMap& map) { out << map.layers; }};
     const auto written = [&](const QString& name) {
-        export_map(folder.filePath(name), scene, print_options(), writers);
+        write_file(folder.filePath(name), map_file(name, scene, print_options(), writers));
         QFile file(folder.filePath(name));
         return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
     };
@@ -525,9 +526,10 @@ void MapTest::exports_write_all_formats_and_refuse_others()
     QCOMPARE(written(QStringLiteral("a.csv")), QByteArray("layer,head,token\n"));
     QCOMPARE(written(QStringLiteral("a.json")), QByteArray("6"));
     QVERIFY_EXCEPTION_THROWN(written(QStringLiteral("a.gif")), Error);
-    QVERIFY_EXCEPTION_THROWN(export_map(folder.filePath(QStringLiteral("b.csv")), scene, print_options(), {}),
+    const QString without_writer = folder.filePath(QStringLiteral("b.csv"));
+    QVERIFY_EXCEPTION_THROWN(write_file(without_writer, map_file(without_writer, scene, print_options(), {})),
                              Error);
-    QVERIFY(!QFile::exists(folder.filePath(QStringLiteral("b.csv"))));
+    QVERIFY(!QFile::exists(without_writer));
 }
 
 void MapTest::a_failed_export_leaves_the_old_file()
@@ -540,13 +542,31 @@ void MapTest::a_failed_export_leaves_the_old_file()
     old.close();
     const MapWriters broken{.csv = [](std::ostream&, const engine::RetentionMap&) { throw std::bad_alloc(); },
                             .json = {}};
-    QVERIFY_EXCEPTION_THROWN(export_map(name, scene_of(synthetic_map({})), print_options(), broken),
-                             std::bad_alloc);
+    const MapScene scene = scene_of(synthetic_map({}));
+    QVERIFY_EXCEPTION_THROWN(write_file(name, map_file(name, scene, print_options(), broken)), std::bad_alloc);
     QVERIFY(old.open(QIODevice::ReadOnly));
     QCOMPARE(old.readAll(), QByteArray("old"));
-    QVERIFY_EXCEPTION_THROWN(export_map(folder.filePath(QStringLiteral("no/where.png")),
-                                        scene_of(synthetic_map({})), print_options(), {}),
-                             Error);
+    const QString nowhere = folder.filePath(QStringLiteral("no/where.png"));
+    QVERIFY_EXCEPTION_THROWN(write_file(nowhere, map_file(nowhere, scene, print_options(), {})), Error);
+}
+
+// A model of 80 layers of 64 heads: more rows than the painter has pixels for at the usual scale.
+void MapTest::a_png_of_very_many_rows_is_painted_to_its_end()
+{
+    MapScene scene =
+        scene_of(synthetic_map({.layers = 80, .kv_heads = 64, .tokens = 400, .kept = 400, .ragged = false}));
+    scene.rows.expand_all(true);
+    MapPictureOptions options{.font = {}, .palette = palette_of(false), .width = 200};
+    const QImage image = png_image(scene, options);
+    QVERIFY(!image.isNull() && image.height() <= 32767);
+    const MapLayout layout = layout_of(scene, options);
+    const double scale =
+        image.height() /
+        std::ceil(RetentionPainter(options.font, options.palette).natural_height(scene, options.width));
+    QVERIFY(scale < options.scale);
+    const QPointF last = layout.row(scene.rows.count() - 1).center();
+    const QPoint at = (last * scale).toPoint();
+    QVERIFY(image.pixelColor(at) != options.palette.color(QPalette::Window));
 }
 
 void MapTest::titles_stay_on_their_line()

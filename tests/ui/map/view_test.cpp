@@ -14,9 +14,9 @@
 #include <QtTest>
 #include <ctime>
 #include <fstream>
+#include <semaphore>
 #include <unistd.h>
 
-#include "kernels/base/error.h"
 #include "tests/ui/map/synthetic_map.h"
 #include "ui/map/colors.h"
 #include "ui/map/table.h"
@@ -99,6 +99,8 @@ private Q_SLOTS:
     void tells_assistive_technology_the_place();
     void the_table_opens_by_key_and_is_read_by_key();
     void exports_what_it_shows();
+    void exports_beside_the_windows_thread();
+    void closing_stops_an_export_and_leaves_the_old_file();
     void follows_the_palette();
     void ten_million_tokens_are_smooth_data();
     void ten_million_tokens_are_smooth();
@@ -121,7 +123,6 @@ void RetentionViewTest::says_what_is_missing_when_empty()
     QVERIFY(view.grab().toImage() != nothing);
     QTest::keyClick(&view, Qt::Key_Left);
     QVERIFY(!view.place());
-    QVERIFY_EXCEPTION_THROWN(RetentionView().save_as(QStringLiteral("map.png")), Error);
 }
 
 void RetentionViewTest::follows_the_end_until_the_reader_zooms()
@@ -451,18 +452,75 @@ void RetentionViewTest::exports_what_it_shows()
 {
     const QTemporaryDir folder;
     RetentionView view;
+    QSignalSpy ended(&view, &RetentionView::export_ended);
+    const auto trouble_with = [&](const QString& name) {
+        view.save_as(folder.filePath(name));
+        if (!ended.wait(20'000)) return QStringLiteral("nothing was told");
+        return ended.takeFirst().at(1).toString();
+    };
+    QVERIFY(trouble_with(QStringLiteral("map.png")).contains(QLatin1String("PAL-MAP-02"))); // no session
     view.set_map(synthetic_map({}));
     view.set_title(QStringLiteral("Ashford"));
     show_view(view);
-    view.save_as(folder.filePath(QStringLiteral("map.svg")));
+    QCOMPARE(trouble_with(QStringLiteral("map.svg")), QString());
     QFile file(folder.filePath(QStringLiteral("map.svg")));
     QVERIFY(file.open(QIODevice::ReadOnly));
     QVERIFY(file.readAll().contains("Ashford"));
-    QVERIFY_EXCEPTION_THROWN(view.save_as(folder.filePath(QStringLiteral("map.csv"))),
-                             Error); // no writer was given
+    QVERIFY(
+        trouble_with(QStringLiteral("map.csv")).contains(QLatin1String("PAL-OPTION-05"))); // no writer was given
+    QVERIFY(trouble_with(QStringLiteral("no/where.png")).contains(QLatin1String("PAL-DISK-03")));
     view.set_writers({.csv = [](std::ostream& out, const engine::RetentionMap&) { out << "layer"; }, .json = {}});
-    view.save_as(folder.filePath(QStringLiteral("map.csv")));
+    QCOMPARE(trouble_with(QStringLiteral("map.csv")), QString());
     QVERIFY(QFile::exists(folder.filePath(QStringLiteral("map.csv"))));
+}
+
+// A writer that only ends once the window's thread has gone on.
+void RetentionViewTest::exports_beside_the_windows_thread()
+{
+    const QTemporaryDir folder;
+    RetentionView view;
+    view.set_map(synthetic_map({}));
+    std::binary_semaphore window_went_on(0);
+    view.set_writers({.csv =
+                          [&](std::ostream& out, const engine::RetentionMap&) {
+                              window_went_on.acquire();
+                              out << "layer";
+                          },
+                      .json = {}});
+    QSignalSpy ended(&view, &RetentionView::export_ended);
+    view.save_as(folder.filePath(QStringLiteral("map.csv")));
+    window_went_on.release();
+    QVERIFY(ended.wait(20'000));
+    QCOMPARE(ended.at(0).at(1).toString(), QString());
+}
+
+void RetentionViewTest::closing_stops_an_export_and_leaves_the_old_file()
+{
+    const QTemporaryDir folder;
+    QFile file(folder.filePath(QStringLiteral("map.csv")));
+    QVERIFY(file.open(QIODevice::WriteOnly) && file.write("old") == 3);
+    file.close();
+    std::binary_semaphore has_begun(0);
+    bool was_stopped = false;
+    {
+        RetentionView view;
+        view.set_map(synthetic_map({}));
+        view.set_writers({.csv =
+                              [&](std::ostream& out, const engine::RetentionMap&) {
+                                  has_begun.release();
+                                  while (out << "1,2,3\n") {
+                                  } // without an end of its own
+                                  was_stopped = true;
+                              },
+                          .json = {}});
+        view.save_as(file.fileName());
+        view.save_as(folder.filePath(QStringLiteral("waits.csv")));
+        has_begun.acquire();
+    }
+    QVERIFY(was_stopped);
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    QCOMPARE(file.readAll(), QByteArray("old"));
+    QCOMPARE(QDir(folder.path()).entryList(QDir::Files), QStringList(QStringLiteral("map.csv")));
 }
 
 void RetentionViewTest::follows_the_palette()

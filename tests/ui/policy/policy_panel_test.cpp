@@ -255,6 +255,59 @@ private Q_SLOTS:
         QCOMPARE(panel->wish().budget, QStringLiteral("77"));
     }
 
+    void without_a_session_what_a_new_one_begins_with_is_shown()
+    {
+        const auto panel = panel_with_model();
+        NewSession defaults;
+        defaults.policy = QStringLiteral("streaming");
+        defaults.budget = QStringLiteral("600");
+        defaults.chunk = 128;
+        panel->set_defaults(defaults);
+        const auto shows_defaults = [&] {
+            return panel->wish().policy == defaults.policy && panel->wish().budget == defaults.budget &&
+                   panel->wish().chunk == defaults.chunk;
+        };
+        QVERIFY(shows_defaults());
+        engine::SessionOptions options;
+        options.policy = engine::PolicySpec::parse("treekv:sinks=9");
+        panel->set_session(session_with(*model_, options));
+        QCOMPARE(panel->wish().policy, QStringLiteral("treekv:sinks=9"));
+        defaults.budget = QStringLiteral("700");
+        panel->set_defaults(defaults); // the session's stay
+        QCOMPARE(panel->wish().policy, QStringLiteral("treekv:sinks=9"));
+        panel->findChild<QLineEdit*>(QStringLiteral("budget"))->setText(QStringLiteral("77"));
+        panel->set_session(nullptr);
+        QVERIFY(shows_defaults());
+        panel->findChild<QLineEdit*>(QStringLiteral("budget"))->setText(QStringLiteral("77"));
+        panel->set_session(nullptr);
+        panel->set_defaults(defaults); // what is being chosen stays
+        QCOMPARE(panel->wish().budget, QStringLiteral("77"));
+    }
+
+    void what_no_budget_cuts_takes_a_full_cache()
+    {
+        const auto panel = panel_with_model();
+        const auto context = static_cast<uint64_t>(model_->config().context);
+        for (const auto& [policy, budget] :
+             {std::pair{"full", ""}, std::pair{"full", "none"}, std::pair{"refreekv", "none"}}) {
+            choose(*panel, policy, text(budget));
+            QVERIFY2(panel->check().good(), qPrintable(panel->check().sentence));
+            QCOMPARE(panel->check().capacity, std::optional(context));
+            const engine::ModelConfig& model = model_->config();
+            const auto lists = static_cast<uint64_t>(model.layers * model.kv_heads);
+            const auto bytes_per_token =
+                static_cast<uint64_t>(2 * model.head_dim) * 2; // keys and values of 16 bits
+            QVERIFY(*panel->check().cache_bytes >= lists * context * bytes_per_token);
+            bool told = false;
+            for (const QLabel* label : panel->findChildren<QLabel*>())
+                told = told || (label->text().contains(QLatin1String("2,048")) &&
+                                label->text().contains(QLatin1String("full one")));
+            QVERIFY(told);
+        }
+        choose(*panel, "treekv", QStringLiteral("512"));
+        QVERIFY(!panel->check().capacity);
+    }
+
     void one_key_restores_the_defaults()
     {
         const auto panel = panel_with_model();

@@ -1,0 +1,102 @@
+#include "ui/base/file_writer.h"
+
+#include <QSaveFile>
+#include <array>
+#include <new>
+#include <streambuf>
+
+#include "kernels/base/error.h"
+
+namespace palimpsest::ui {
+namespace {
+
+class DeviceBuffer final : public std::streambuf {
+public:
+    DeviceBuffer(QIODevice& device, const std::stop_token& stop) : device_(device), stop_(stop) { begin(); }
+
+protected:
+    int_type overflow(int_type next) override
+    {
+        if (sync() != 0) return traits_type::eof();
+        if (!traits_type::eq_int_type(next, traits_type::eof())) sputc(traits_type::to_char_type(next));
+        return traits_type::not_eof(next);
+    }
+    int sync() override
+    {
+        const qint64 size = pptr() - pbase();
+        if (stop_.stop_requested() || device_.write(pbase(), size) != size) return -1;
+        begin();
+        return 0;
+    }
+
+private:
+    void begin() { setp(buffer_.data(), buffer_.data() + buffer_.size()); }
+
+    QIODevice& device_;
+    const std::stop_token& stop_;
+    std::array<char, 65536> buffer_;
+};
+
+QString sentence_of(const Error& error)
+{
+    return QString::fromUtf8(error.what());
+}
+
+QString trouble_of(const QString& file, const FileContent& content, const std::stop_token& stop)
+{
+    const std::string name = printable(file.toStdString());
+    try {
+        write_file(file, content, stop);
+        return {};
+    } catch (const Error& error) {
+        return sentence_of(error);
+    } catch (const std::bad_alloc&) {
+        return sentence_of({ErrorKind::Resources, "PAL-MEM-01", name, "there is not enough memory to write it",
+                            "close other programs, and try again"});
+    } catch (const std::exception& error) {
+        return sentence_of({ErrorKind::Internal, "PAL-INTERNAL", name, error.what(), "report it"});
+    }
+}
+
+} // namespace
+
+void write_file(const QString& file, const FileContent& content, const std::stop_token& stop)
+{
+    QSaveFile out(file);
+    const auto fail = [&](ErrorKind kind, const char* code, const std::string& remedy) {
+        throw Error(kind, code, printable(file.toStdString()),
+                    "it cannot be written (" + out.errorString().toStdString() + ")", remedy);
+    };
+    if (!out.open(QIODevice::WriteOnly))
+        fail(ErrorKind::Failed, "PAL-DISK-03", "check the folder and its permissions");
+    DeviceBuffer buffer(out, stop);
+    std::ostream stream(&buffer);
+    content(stream);
+    stream.flush();
+    if (stop.stop_requested()) return;
+    if (!stream || !out.commit())
+        fail(ErrorKind::Resources, "PAL-DISK-01", "make room there, or choose another place");
+}
+
+FileWriter::FileWriter(QObject* parent) : QObject(parent)
+{
+    pool_.setMaxThreadCount(1);
+}
+
+FileWriter::~FileWriter()
+{
+    stop_.request_stop();
+    pool_.waitForDone();
+}
+
+void FileWriter::write(const QString& file, FileContent content)
+{
+    pool_.start([this, file, content = std::move(content), stop = stop_.get_token()] {
+        if (stop.stop_requested()) return;
+        const QString trouble = trouble_of(file, content, stop);
+        QMetaObject::invokeMethod(
+            this, [=, this] { Q_EMIT ended(file, trouble); }, Qt::QueuedConnection);
+    });
+}
+
+} // namespace palimpsest::ui
