@@ -7,8 +7,8 @@ namespace palimpsest::ui {
 CompareMap make_retention_view(QWidget* parent, bool with_legend)
 {
     auto* view = new RetentionView(parent);
-    view->set_legend(with_legend);
-    view->setMinimumHeight(view->fontMetrics().height() * (with_legend ? 11 : 8));
+    view->set_compact(!with_legend);
+    view->setMinimumHeight(view->fontMetrics().height() * (with_legend ? 11 : 7));
     return {.widget = view,
             .show =
                 [view](std::shared_ptr<const engine::RetentionMap> kept, uint64_t tokens, const QString& title) {

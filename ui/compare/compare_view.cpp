@@ -371,7 +371,11 @@ bool CompareView::check_rows()
         wish.budget = wanted.choices[i].budget;
         wish.chunk = wanted.chunk;
         const PolicyCheck check = check_policy(wish, model.get(), length);
-        show_trouble(*rows_[i].trouble, check.sentence);
+        const bool in_part = check.good() && check.capacity && length && *check.capacity < *length;
+        show_trouble(*rows_[i].trouble,
+                     in_part ? tr("It keeps every token, and will read only the first %1 of the text.")
+                                   .arg(count_text(*check.capacity))
+                             : check.sentence);
         good = good && check.good();
     }
     enable();

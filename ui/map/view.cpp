@@ -118,9 +118,11 @@ void RetentionView::set_title(const QString& title)
     title_ = title;
 }
 
-void RetentionView::set_legend(bool shown)
+void RetentionView::set_compact(bool compact)
 {
-    scene_.has_legend = shown;
+    scene_.has_legend = !compact;
+    readout_->setVisible(!compact);
+    arrange();
     repaint_later();
 }
 
@@ -222,7 +224,7 @@ TokenColumns RetentionView::columns() const
 void RetentionView::arrange()
 {
     const int line = readout_->fontMetrics().height() * 3 / 2;
-    setViewportMargins(0, 0, 0, line);
+    setViewportMargins(0, 0, 0, scene_.has_legend ? line : 0);
     readout_->setGeometry(0, height() - line, width(), line);
     const MapLayout now = layout_now();
     verticalScrollBar()->setRange(0, static_cast<int>(std::ceil(now.rows_height - now.plot.height())));

@@ -41,7 +41,7 @@ public:
     void set_marks(MapMarks marks);                        // sections and pins; highlights as well
     void set_highlights(std::vector<StreamRange> sources); // of an answer; empty: none
     void set_title(const QString& title);                  // of exported pictures
-    void set_legend(bool shown);                           // exported pictures always have one
+    void set_compact(bool compact); // without legend and readout: what is pointed at, its tool tip says
     void set_describe(Describe describe);
     void set_writers(MapWriters writers); // of CSV and JSON; without one the format is not offered
 

@@ -186,6 +186,19 @@ private Q_SLOTS:
         QVERIFY(troubles(without)[0].contains(QStringLiteral("no text")));
     }
 
+    void what_will_be_read_only_in_part_is_said_before()
+    {
+        const auto view = view_with_session();
+        QVERIFY(troubles(*view).isEmpty());
+        view->set_choices(
+            {{QStringLiteral("treekv"), QStringLiteral("256")}, {QStringLiteral("full"), QStringLiteral("256")}});
+        QCOMPARE(troubles(*view).size(), 1);
+        QVERIFY2(troubles(*view)[0].contains(QStringLiteral("only the first 256")), qPrintable(troubles(*view)[0]));
+        QSignalSpy wanted(view.get(), &CompareView::start_wanted);
+        view->start(); // which it may all the same
+        QCOMPARE(wanted.count(), 1);
+    }
+
     void it_shows_how_far_it_is_and_can_be_stopped()
     {
         const auto view = view_with_session();
