@@ -908,6 +908,10 @@
         <source>Pasted text</source>
         <translation>Eingefügter Text</translation>
     </message>
+    <message>
+        <source>%1 was written.</source>
+        <translation>%1 wurde geschrieben.</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::Chart</name>
@@ -1356,6 +1360,10 @@
         <source>&amp;Results</source>
         <translation>Er&amp;gebnisse</translation>
     </message>
+    <message>
+        <source>It keeps every token, and will read only the first %1 of the text.</source>
+        <translation>Sie behält jedes Token und wird nur die ersten %1 des Textes lesen.</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::Composer</name>
@@ -1401,6 +1409,21 @@
     <message>
         <source>Leave the question as it was</source>
         <translation>Frage lassen, wie sie war</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::CopyBar</name>
+    <message>
+        <source>Copying the passage</source>
+        <translation>Die Stelle wird kopiert</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>Abbrechen</translation>
+    </message>
+    <message>
+        <source>Cancel copying</source>
+        <translation>Kopieren abbrechen</translation>
     </message>
 </context>
 <context>
@@ -1673,6 +1696,98 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
         <source>“%1” is in the library now.</source>
         <translation>„%1“ ist jetzt in der Bibliothek.</translation>
     </message>
+    <message>
+        <source>What was said last is not saved, and stays open here: %1</source>
+        <translation>Das zuletzt Gesagte ist nicht gespeichert und bleibt hier offen: %1</translation>
+    </message>
+    <message>
+        <source>choose a smaller budget or chunk</source>
+        <translation>wählen Sie ein kleineres Budget oder kleinere Chunks</translation>
+    </message>
+    <message>
+        <source>choose a policy with a budget</source>
+        <translation>wählen Sie eine Policy mit einem Budget</translation>
+    </message>
+    <message>
+        <source>read its document in a new session</source>
+        <translation>lesen Sie ihr Dokument in einer neuen Sitzung</translation>
+    </message>
+    <message>
+        <source>check the folder and its permissions, or choose another database in the settings</source>
+        <translation>prüfen Sie den Ordner und seine Rechte, oder wählen Sie in den Einstellungen eine andere Datenbank</translation>
+    </message>
+    <message>
+        <source>it was left as it is; choose another file</source>
+        <translation>sie wurde gelassen, wie sie ist; wählen Sie eine andere Datei</translation>
+    </message>
+    <message>
+        <source>export what is left of it, or choose another database in the settings</source>
+        <translation>exportieren Sie, was davon übrig ist, oder wählen Sie in den Einstellungen eine andere Datenbank</translation>
+    </message>
+    <message>
+        <source>update Palimpsest, or choose another database in the settings</source>
+        <translation>aktualisieren Sie Palimpsest, oder wählen Sie in den Einstellungen eine andere Datenbank</translation>
+    </message>
+    <message>
+        <source>close it, or choose another database in the settings</source>
+        <translation>schließen Sie es, oder wählen Sie in den Einstellungen eine andere Datenbank</translation>
+    </message>
+    <message>
+        <source>choose one in the library</source>
+        <translation>wählen Sie eine in der Bibliothek</translation>
+    </message>
+    <message>
+        <source>open it in a new session</source>
+        <translation>öffnen Sie es in einer neuen Sitzung</translation>
+    </message>
+    <message>
+        <source>choose a smaller budget, chunk or model, or the processor as device</source>
+        <translation>wählen Sie ein kleineres Budget, kleinere Chunks, ein kleineres Modell oder den Prozessor als Gerät</translation>
+    </message>
+    <message>
+        <source>restart Palimpsest to use it again, or choose the processor as device</source>
+        <translation>starten Sie Palimpsest neu, um es wieder zu benutzen, oder wählen Sie den Prozessor als Gerät</translation>
+    </message>
+    <message>
+        <source>choose the processor as device</source>
+        <translation>wählen Sie den Prozessor als Gerät</translation>
+    </message>
+    <message>
+        <source>give the budget more memory, or choose a smaller chunk</source>
+        <translation>geben Sie dem Budget mehr Speicher, oder wählen Sie kleinere Chunks</translation>
+    </message>
+    <message>
+        <source>choose another model in the tool bar</source>
+        <translation>wählen Sie in der Werkzeugleiste ein anderes Modell</translation>
+    </message>
+    <message>
+        <source>choose another budget or chunk</source>
+        <translation>wählen Sie ein anderes Budget oder andere Chunks</translation>
+    </message>
+    <message>
+        <source>let it go on first: Session, Go on reading</source>
+        <translation>lassen Sie sie erst weiterlesen: Sitzung, Weiterlesen</translation>
+    </message>
+    <message>
+        <source>save it as a text file, and open that as a document</source>
+        <translation>speichern Sie es als Textdatei, und öffnen Sie diese als Dokument</translation>
+    </message>
+    <message>
+        <source>its text is safe; choose the model that it was begun with, or open its document in a new session</source>
+        <translation>ihr Text ist sicher; wählen Sie das Modell, mit dem sie begonnen wurde, oder öffnen Sie ihr Dokument in einer neuen Sitzung</translation>
+    </message>
+    <message>
+        <source>only its text is here, for its model %1 cannot be used: %2, %3</source>
+        <translation>nur ihr Text ist hier, denn ihr Modell %1 ist nicht zu gebrauchen: %2, %3</translation>
+    </message>
+    <message>
+        <source>put the file of the model back and open the session again, or open its document in a new session</source>
+        <translation>legen Sie die Datei des Modells zurück und öffnen Sie die Sitzung erneut, oder öffnen Sie ihr Dokument in einer neuen Sitzung</translation>
+    </message>
+    <message>
+        <source>Stopped. Nothing was read, and no session was begun.</source>
+        <translation>Angehalten. Nichts wurde gelesen, und keine Sitzung wurde begonnen.</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::FindBar</name>
@@ -1726,6 +1841,10 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     <message>
         <source>, %1 % looked through</source>
         <translation>, %1&#xa0;% durchsucht</translation>
+    </message>
+    <message>
+        <source>, a part of the text cannot be read</source>
+        <translation>, ein Teil des Textes ist nicht lesbar</translation>
     </message>
 </context>
 <context>
@@ -2552,10 +2671,6 @@ Arbeit: %5</translation>
         <translation>Behält %1 Token je Schicht und Kopf: Mit diesem Modell belegt der Cache %2.</translation>
     </message>
     <message>
-        <source>up to as many as the model takes</source>
-        <translation>bis zu so viele, wie das Modell fasst</translation>
-    </message>
-    <message>
         <source>How much memory a share takes is known once the length of the text is.</source>
         <translation>Wie viel Speicher ein Anteil belegt, steht fest, sobald die Länge des Textes bekannt ist.</translation>
     </message>
@@ -2582,6 +2697,10 @@ Arbeit: %5</translation>
     <message>
         <source>&amp;Go on from here</source>
         <translation>Von hier &amp;weitermachen</translation>
+    </message>
+    <message>
+        <source>Has room for %1 tokens per layer and head: the cache takes %2 with this model, as much as a full one.</source>
+        <translation>Hat Platz für %1 Token je Schicht und Kopf: Der Cache belegt mit diesem Modell %2, so viel wie ein voller.</translation>
     </message>
 </context>
 <context>
@@ -2718,10 +2837,6 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
     <message>
         <source>Export the retained-token map</source>
         <translation>Karte der behaltenen Token exportieren</translation>
-    </message>
-    <message>
-        <source>The map was not exported</source>
-        <translation>Die Karte wurde nicht exportiert</translation>
     </message>
 </context>
 <context>
@@ -3163,6 +3278,13 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
     </message>
 </context>
 <context>
+    <name>palimpsest::ui::TextSource</name>
+    <message>
+        <source>The text changed while it was copied; select the passage anew.</source>
+        <translation>Der Text hat sich beim Kopieren geändert; wählen Sie die Stelle neu aus.</translation>
+    </message>
+</context>
+<context>
     <name>palimpsest::ui::TimeBar</name>
     <message>
         <source>Now</source>
@@ -3288,6 +3410,14 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
     <message>
         <source>It goes on when its session is opened.</source>
         <translation>Es geht weiter, sobald seine Sitzung geöffnet wird.</translation>
+    </message>
+    <message>
+        <source>What was said is saved now.</source>
+        <translation>Das Gesagte ist nun gespeichert.</translation>
+    </message>
+    <message>
+        <source>Retry</source>
+        <translation>Erneut versuchen</translation>
     </message>
 </context>
 <context>
