@@ -128,7 +128,7 @@ void ChatView::paint_header(QPainter& painter, int index, int top)
     QFont bold = small_font_;
     bold.setBold(true);
     painter.setFont(bold);
-    painter.setPen(is_answer(entry.turn) ? style_.link : style_.quiet);
+    painter.setPen(is_answer(entry.turn) ? style_.accent : style_.quiet);
     const QRect head = QStyle::visualRect(layoutDirection(), viewport()->rect(),
                                           QRect(column_left(), top, column_width(), header_height()));
     const QString speaker = !is_answer(entry.turn) ? tr("You")
@@ -182,7 +182,7 @@ void ChatView::paint_footer(QPainter& painter, int index, int top)
         const QRectF chip =
             QRectF(hot.rect).adjusted(0.5, style_.padding / 6 + 0.5, -0.5, -style_.padding / 6 - 0.5);
         painter.drawRoundedRect(chip, style_.padding / 3.0, style_.padding / 3.0);
-        painter.setPen(style_.link);
+        painter.setPen(style_.accent);
         painter.drawText(hot.rect, Qt::AlignCenter, hot.label);
         painter.setPen(style_.quiet);
     }
@@ -199,7 +199,7 @@ void ChatView::paint_growing(QPainter& painter, const Entry& entry, int top)
     }
     painter.fillRect(QRectF(column_left() + at.x() + 1, top + at.y() + at.height() * 0.12, style_.character * 0.6,
                             at.height() * 0.76),
-                     style_.link);
+                     style_.accent);
 }
 
 } // namespace palimpsest::ui

@@ -5,20 +5,12 @@
 #include <QLocale>
 #include <QScrollBar>
 #include <algorithm>
-#include <cmath>
 
+#include "ui/base/quantity.h"
 #include "ui/chat/chat_entry.h"
 #include "ui/chat/chat_view.h"
 
 namespace palimpsest::ui {
-namespace {
-
-QString percent(double share)
-{
-    return QLocale().toString(std::lround(100 * share)) + QLocale().percent();
-}
-
-} // namespace
 
 int ChatView::turn_count() const
 {
@@ -90,7 +82,7 @@ QString ChatView::footer_text(const Entry& entry) const
             weight += source.weight;
             held += source.weight * source.held;
         }
-        if (weight > 0) lines += tr("%1 of the passages it rests on was still held").arg(percent(held / weight));
+        if (weight > 0) lines += tr("%1 of the passages it rests on was still held").arg(share_text(held / weight));
     }
     return lines.join(QLatin1Char('\n'));
 }
@@ -106,7 +98,7 @@ QString ChatView::place_name(const StreamRange& range) const
 QString ChatView::source_note(const Provenance::Source& source) const
 {
     return tr("%1: %2 of the answer's attention, %3 of it was still held")
-        .arg(place_name(source.range), percent(source.weight), percent(source.held));
+        .arg(place_name(source.range), share_text(source.weight), share_text(source.held));
 }
 
 std::vector<TurnAction> ChatView::actions(int turn) const

@@ -32,6 +32,7 @@ MessageStyle MessageStyle::of(const QFont& font, const QPalette& palette)
     on_base.setColor(QPalette::Window, base);
     on_base.setColor(QPalette::WindowText, text);
     style.quiet = readable(secondary_text(on_base), on_base, QPalette::Window);
+    style.accent = ui::accent(on_base);
     style.link = readable(palette.color(QPalette::Link), on_base, QPalette::Window);
     style.line = separator(on_base);
     style.selection = palette.color(QPalette::Highlight);

@@ -9,7 +9,7 @@ namespace palimpsest::ui {
 
 struct MessageStyle {
     QFont font, code_font;
-    QColor text, quiet, link, line, code_background, selection, selected_text;
+    QColor text, quiet, accent, link, line, code_background, selection, selected_text;
     int line_height = 0, character = 0, padding = 0, indent = 0; // pixels
 
     static MessageStyle of(const QFont& font, const QPalette& palette); // the view's own

@@ -127,6 +127,17 @@ void collect(const QMenu& menu, QList<QAction*>& into)
     }
 }
 
+// The title of the menu that the action is in: `menu` or one within.
+QString place_in(const QMenu& menu, const QAction* wanted)
+{
+    for (const QAction* action : menu.actions()) {
+        if (action == wanted) return menu.title().remove(u'&');
+        const QString within = action->menu() ? place_in(*action->menu(), wanted) : QString();
+        if (!within.isEmpty()) return within;
+    }
+    return {};
+}
+
 } // namespace
 
 Actions::Actions(QWidget* window) : QObject(window)
@@ -182,12 +193,10 @@ QList<QAction*> Actions::in_menus() const
 
 QString Actions::place(const QAction* action) const
 {
-    for (const QMenu* menu : menus_) {
-        QList<QAction*> inside;
-        if (menu) collect(*menu, inside);
-        if (inside.contains(const_cast<QAction*>(action))) return menu->title().remove(u'&');
-    }
-    return {};
+    QString place;
+    for (const QMenu* menu : menus_)
+        if (menu && place.isEmpty()) place = place_in(*menu, action);
+    return place;
 }
 
 QString plain_text(const QAction& action)

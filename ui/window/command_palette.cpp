@@ -4,12 +4,14 @@
 #include <QHeaderView>
 #include <QKeyEvent>
 #include <QLineEdit>
+#include <QPainter>
 #include <QStandardItemModel>
 #include <QTreeView>
 #include <QVBoxLayout>
 #include <algorithm>
 
 #include "ui/base/icon.h"
+#include "ui/base/theme.h"
 #include "ui/window/actions.h"
 #include "ui/window/fuzzy_match.h"
 
@@ -105,6 +107,14 @@ void CommandPalette::run(const QModelIndex& index)
     if (!action) return;
     accept(); // first, so that the command finds the window as it was
     action->trigger();
+}
+
+// Without a frame of the desktop's, a line tells it from the window.
+void CommandPalette::paintEvent(QPaintEvent*)
+{
+    QPainter painter(this);
+    painter.setPen(separator(palette()));
+    painter.drawRect(rect().adjusted(0, 0, -1, -1));
 }
 
 bool CommandPalette::eventFilter(QObject* watched, QEvent* event)

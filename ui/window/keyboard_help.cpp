@@ -1,8 +1,10 @@
 #include "ui/window/keyboard_help.h"
 
 #include <QDialogButtonBox>
+#include <QHash>
 #include <QHeaderView>
 #include <QLineEdit>
+#include <QScreen>
 #include <QTreeWidget>
 #include <QVBoxLayout>
 
@@ -33,21 +35,25 @@ KeyboardHelp::KeyboardHelp(const Actions& actions, QWidget* parent) : QDialog(pa
     list_->setHeaderLabels({tr("Command"), tr("Key"), tr("What it does")});
     list_->setRootIsDecorated(false);
     list_->setUniformRowHeights(true);
-    QTreeWidgetItem* menu = nullptr;
+    QHash<QString, QTreeWidgetItem*> menus;
     for (const QAction* action : actions.in_menus()) {
         const QString place = actions.place(action);
-        if (!menu || menu->text(0) != place) {
+        QTreeWidgetItem*& menu = menus[place];
+        if (!menu) {
             menu = new QTreeWidgetItem(list_, {place});
             QFont bold = font();
             bold.setBold(true);
             menu->setFont(0, bold);
             menu->setFlags(Qt::ItemIsEnabled);
         }
-        new QTreeWidgetItem(menu, {plain_text(*action), all_keys(*action), action->statusTip()});
+        auto* item = new QTreeWidgetItem(menu, {plain_text(*action), all_keys(*action), action->statusTip()});
+        item->setToolTip(2, action->statusTip());
     }
     list_->expandAll();
-    list_->header()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
-    list_->header()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
+    for (const int column : {0, 1}) {
+        list_->resizeColumnToContents(column);
+        list_->setColumnWidth(column, list_->columnWidth(column) + 2 * fontMetrics().averageCharWidth());
+    }
     auto* buttons = new QDialogButtonBox(QDialogButtonBox::Close, this);
     connect(buttons, &QDialogButtonBox::rejected, this, &QDialog::reject);
     connect(search, &QLineEdit::textChanged, this, &KeyboardHelp::filter);
@@ -55,7 +61,8 @@ KeyboardHelp::KeyboardHelp(const Actions& actions, QWidget* parent) : QDialog(pa
     column->addWidget(search);
     column->addWidget(list_, 1);
     column->addWidget(buttons);
-    resize(fontMetrics().averageCharWidth() * 110, fontMetrics().height() * 32);
+    const QSize wanted(fontMetrics().averageCharWidth() * 140, fontMetrics().height() * 40);
+    resize(wanted.boundedTo(screen()->availableSize() * 9 / 10));
     search->setFocus();
 }
 

@@ -11,6 +11,7 @@
 #include <QMimeData>
 #include <QScreen>
 #include <QStatusBar>
+#include <QStyle>
 #include <QTabBar>
 #include <QTabWidget>
 #include <QTimer>
@@ -177,7 +178,8 @@ void MainWindow::build_menus()
 void MainWindow::restore_layout()
 {
     const QSize wanted(fontMetrics().averageCharWidth() * 170, fontMetrics().height() * 48);
-    resize(wanted.expandedTo({1280, 800}).boundedTo(screen()->availableSize()));
+    const QSize frame(0, style()->pixelMetric(QStyle::PM_TitleBarHeight)); // which is not known before it is shown
+    resize(wanted.expandedTo({1280, 800}).boundedTo(screen()->availableSize() - frame));
     reset_layout();
     first_layout_ = saveState(layout_version);
     restoreGeometry(store_.geometry());

@@ -26,7 +26,7 @@ QTableWidget* make_places_table(const std::vector<StoredPlace>& places, QWidget*
     table->setSelectionBehavior(QAbstractItemView::SelectRows);
     table->setTabKeyNavigation(false);
     table->setTextElideMode(Qt::ElideMiddle);
-    table->setWordWrap(false);
+    table->setShowGrid(false);
     for (int row = 0; row < table->rowCount(); ++row) {
         const StoredPlace& place = places[static_cast<size_t>(row)];
         const QString size =
@@ -38,9 +38,11 @@ QTableWidget* make_places_table(const std::vector<StoredPlace>& places, QWidget*
         table->setItem(row, 2, where);
         table->item(row, 1)->setTextAlignment(Qt::AlignTrailing | Qt::AlignVCenter);
     }
-    table->horizontalHeader()->setSectionResizeMode(0, QHeaderView::ResizeToContents);
+    table->horizontalHeader()->setDefaultAlignment(Qt::AlignLeading | Qt::AlignVCenter);
+    table->horizontalHeader()->setHighlightSections(false);
+    table->horizontalHeader()->setSectionResizeMode(QHeaderView::Stretch);
     table->horizontalHeader()->setSectionResizeMode(1, QHeaderView::ResizeToContents);
-    table->horizontalHeader()->setSectionResizeMode(2, QHeaderView::Stretch);
+    table->verticalHeader()->setSectionResizeMode(QHeaderView::ResizeToContents);
     table->setMinimumHeight(table->fontMetrics().height() * (static_cast<int>(places.size()) + 1) * 2);
     return table;
 }

@@ -29,6 +29,8 @@
 namespace palimpsest::ui {
 namespace {
 
+constexpr int field_characters = 20;
+
 // What was stored comes back as it was: a field widens for it.
 QSpinBox* make_number(int value, int least, int most, int step = 1)
 {
@@ -68,6 +70,7 @@ QLabel* make_note(const QString& text)
 void add_row(QFormLayout& form, const QString& label, QWidget* field, const QString& tip = {})
 {
     form.addRow(label, field);
+    field->setMinimumWidth(field->fontMetrics().averageCharWidth() * field_characters); // numbers in one column
     const QString name = QString(label).remove(u'&').remove(u':');
     if (field->accessibleName().isEmpty()) field->setAccessibleName(name);
     field->setToolTip(tip);
@@ -83,6 +86,7 @@ SettingsDialog::SettingsDialog(const Preferences& preferences, const SettingsFac
     setWindowTitle(tr("Settings"));
     pages_->setAccessibleName(tr("Pages of settings"));
     pages_->setFrameShape(QFrame::NoFrame);
+    pages_->setSpacing(fontMetrics().height() / 6);
     pages_->setIconSize(QSize(fontMetrics().height(), fontMetrics().height()));
     problem_->setTextFormat(Qt::PlainText);
     problem_->setWordWrap(true);
@@ -104,7 +108,7 @@ SettingsDialog::SettingsDialog(const Preferences& preferences, const SettingsFac
     column->addLayout(row, 1);
     column->addWidget(problem_);
     column->addWidget(buttons);
-    resize(fontMetrics().averageCharWidth() * 105, fontMetrics().height() * 28);
+    resize(fontMetrics().averageCharWidth() * 125, fontMetrics().height() * 30);
     check();
 }
 

@@ -143,8 +143,8 @@ void Tour::place()
 {
     if (step_ < 0) return;
     const int gap = fontMetrics().height();
-    const int comfortable = std::max(fontMetrics().averageCharWidth() * 48, layout()->totalMinimumSize().width());
-    setFixedWidth(std::min(window_->width() - 2 * gap, comfortable));
+    const int wanted = std::max(fontMetrics().averageCharWidth() * 48, layout()->minimumSize().width());
+    setFixedWidth(std::min(window_->width() - 2 * gap, wanted));
     layout()->activate();
     const QSize size(width(),
                      layout()->hasHeightForWidth() ? layout()->totalHeightForWidth(width()) : sizeHint().height());

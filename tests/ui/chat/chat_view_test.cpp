@@ -4,12 +4,14 @@
 #include <QApplication>
 #include <QClipboard>
 #include <QElapsedTimer>
+#include <QLabel>
 #include <QMenu>
 #include <QScrollBar>
 #include <QSignalSpy>
 #include <QTest>
 
 #include "tests/ui/support/looks.h"
+#include "ui/base/theme.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/chat_view.h"
 #include "ui/chat/composer.h"
@@ -84,6 +86,7 @@ private Q_SLOTS:
     void screen_readers_are_told();
     void every_widget_has_a_name();
     void all_of_it_follows_the_colours();
+    void what_explains_is_quieter_than_its_title();
     void a_question_that_is_long_is_shortened();
     void the_page_joins_its_parts();
 };
@@ -256,7 +259,7 @@ void ChatViewTest::answers_say_what_they_are()
     view.set_turns(turns);
     QVERIFY(view.turn_notes(1).contains(
         QLatin1String("48,877 of 48,877 tokens read, 2,048 kept per head, nothing cut")));
-    QVERIFY(view.turn_notes(1).contains(QLatin1String("40%")));
+    QVERIFY(view.turn_notes(1).contains(QLatin1String("40 %")));
     QVERIFY(view.turn_notes(1).contains(QLatin1String("Stopped")));
     QVERIFY(view.turn_notes(3).contains(QLatin1String("Cut at the length limit")));
     QVERIFY(view.turn_notes(5).contains(QLatin1String("Damaged")));
@@ -417,6 +420,17 @@ void ChatViewTest::all_of_it_follows_the_colours()
         return view;
     };
     QCOMPARE(test::colours_that_stay(talking), QString());
+}
+
+void ChatViewTest::what_explains_is_quieter_than_its_title()
+{
+    EmptyChat start;
+    show(start);
+    QSet<QRgb> colours;
+    for (const QLabel* label : start.findChildren<QLabel*>())
+        if (label->isVisible()) colours.insert(label->palette().color(label->foregroundRole()).rgb());
+    QCOMPARE(colours,
+             (QSet<QRgb>{start.palette().color(QPalette::Text).rgb(), secondary_text(start.palette()).rgb()}));
 }
 
 void ChatViewTest::a_question_that_is_long_is_shortened()

@@ -14,6 +14,8 @@
 #include "tests/ui/languages/translation_file.h"
 #include "tests/ui/support/looks.h"
 #include "ui/policy/policy_model.h"
+#include "ui/window/about_dialog.h"
+#include "ui/window/keyboard_help.h"
 #include "ui/window/settings_dialog.h"
 #include "ui/window/start.h"
 #include "ui/window/tour.h"
@@ -299,6 +301,14 @@ void LanguagesTest::german_is_not_clipped()
         settings.findChild<QListWidget*>()->setCurrentRow(page);
         holds(settings, qPrintable(QStringLiteral("settings%1").arg(page)));
     }
+    for (const AboutPage page : {AboutPage::Program, AboutPage::Privacy, AboutPage::Licences}) {
+        AboutDialog about(QStringLiteral("0.1.0"), {}, page, &window);
+        about.show();
+        holds(about, qPrintable(QStringLiteral("about%1").arg(static_cast<int>(page))));
+    }
+    KeyboardHelp help(window.actions(), &window);
+    help.show();
+    holds(help, "keyboard");
 }
 
 void LanguagesTest::languages_go_by_their_own_names()

@@ -146,7 +146,8 @@ inline QStringList nameless(const QWidget& root)
     for (QWidget* widget : root.findChildren<QWidget*>()) {
         const bool is_interactive =
             widget->focusPolicy() != Qt::NoFocus || qobject_cast<const QAbstractButton*>(widget);
-        if (!is_interactive || is_inner_part(*widget)) continue;
+        const bool is_label = qobject_cast<const QLabel*>(widget); // and says its name, if anything
+        if (!is_interactive || is_label || is_inner_part(*widget)) continue;
         QAccessibleInterface* accessible = QAccessible::queryAccessibleInterface(widget);
         if (!accessible || accessible->text(QAccessible::Name).trimmed().isEmpty() ||
             accessible->role() == QAccessible::NoRole)

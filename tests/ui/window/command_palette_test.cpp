@@ -1,4 +1,5 @@
 // The palette of commands: what letters find, and what is offered.
+#include <QFile>
 #include <QLineEdit>
 #include <QSignalSpy>
 #include <QTreeView>
@@ -72,6 +73,20 @@ private Q_SLOTS:
         const auto* palette = stage.window->findChild<CommandPalette*>();
         QVERIFY(palette && palette->isVisible());
         QCOMPARE(field->text(), QString("words"));
+    }
+
+    void what_is_in_a_menu_within_a_menu_says_which()
+    {
+        Stage stage;
+        QFile file(stage.folder.filePath("Ashford.md"));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        stage.window->open_paths({file.fileName()});
+        const Actions& actions = stage.window->actions();
+        QStringList recent;
+        for (const QAction* action : actions.in_menus())
+            if (actions.place(action) == "Open recent") recent += plain_text(*action);
+        QCOMPARE(recent, (QStringList{"Ashford.md", "Forget these"}));
+        QCOMPARE(actions.place(actions[ActionId::ImportSession]), QString("File"));
     }
 
     void the_palette_offers_only_what_can_be_done()

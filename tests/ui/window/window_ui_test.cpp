@@ -9,7 +9,9 @@
 #include <QListWidget>
 #include <QMenu>
 #include <QMimeData>
+#include <QScreen>
 #include <QSignalSpy>
+#include <QStyle>
 #include <QTabWidget>
 #include <QToolButton>
 #include <QTreeWidget>
@@ -242,6 +244,28 @@ private Q_SLOTS:
         use_colours(Colours::AsDesktop);
     }
 
+    void the_tour_has_room_for_its_words()
+    {
+        const QFont usual = QApplication::font();
+        for (const char* family : {"DejaVu Sans", "DejaVu Sans Mono", "DejaVu Serif"}) {
+            QApplication::setFont(QFont(QLatin1String(family), 9));
+            Stage stage;
+            stage.window->resize(1280, 800);
+            stage.window->start_tour();
+            for (int step = 0; step < stage.window->tour()->steps(); ++step, stage.window->tour()->next())
+                QCOMPARE(clipped(*stage.window->tour()), QStringList());
+        }
+        QApplication::setFont(usual);
+    }
+
+    void a_first_window_fits_its_screen_with_its_frame()
+    {
+        Stage stage;
+        const int title_bar = stage.window->style()->pixelMetric(QStyle::PM_TitleBarHeight);
+        const int room = stage.window->screen()->availableSize().height() - title_bar;
+        QVERIFY(stage.window->height() <= std::max(room, stage.window->minimumSizeHint().height()));
+    }
+
     void the_tour_is_taken_by_keyboard()
     {
         Stage stage;
@@ -330,6 +354,7 @@ private Q_SLOTS:
         for (const QAction* action : stage.window->actions().in_menus())
             QVERIFY2(!list->findItems(plain_text(*action), Qt::MatchExactly | Qt::MatchRecursive).isEmpty(),
                      qPrintable(action->text()));
+        QCOMPARE(list->topLevelItemCount(), static_cast<int>(MenuId::Count));
     }
 
     void a_removal_waits_no_longer_than_the_window()
