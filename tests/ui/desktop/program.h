@@ -21,12 +21,7 @@
 
 namespace palimpsest::tests {
 
-// Of texts, budgets and answers: what a sanitizer leaves time for.
-template<class Size>
-constexpr Size sized(Size size)
-{
-    return ui::test::is_sanitized ? size / 6 : size;
-}
+using ui::test::sized;
 
 // The first bytes of the shipped sample, up to a paragraph's end.
 inline QString part_of_sample(const QTemporaryDir& folder, qint64 bytes)

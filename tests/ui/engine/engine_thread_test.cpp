@@ -8,6 +8,7 @@
 #include "storage/session/store.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/ui/engine/engine_recorder.h"
+#include "tests/ui/support/sanitized.h"
 #include "ui/engine/engine_thread.h"
 #include "ui/engine/tools.h"
 
@@ -66,7 +67,7 @@ QString EngineThreadTest::book(int copies) const
 {
     QFile sample(QStringLiteral(PALIMPSEST_SOURCE_DIR "/resources/samples/ashford-light.md"));
     if (!sample.open(QIODevice::ReadOnly)) return {};
-    const QByteArray part = sample.read(8000);
+    const QByteArray part = sample.read(test::sized(8000));
     QFile file(folder_.filePath(QStringLiteral("book%1.md").arg(copies)));
     if (!file.open(QIODevice::WriteOnly)) return {};
     for (int i = 0; i < copies; ++i)
@@ -131,7 +132,7 @@ void EngineThreadTest::a_document_is_read_and_asked_about()
     QCOMPARE(facts()->name, QStringLiteral("Ashford"));
     QCOMPARE(facts()->documents.size(), size_t{1});
     QCOMPARE(facts()->tokens_read, facts()->tokens_in_input);
-    QVERIFY(facts()->tokens_read > 1000);
+    QVERIFY(facts()->tokens_read > test::sized(1000U));
     const uint64_t before = engine_->frame()->telemetry.tokens_seen;
 
     engine_->ask(QStringLiteral("Who was the first keeper?"));
