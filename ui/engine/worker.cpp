@@ -441,7 +441,7 @@ try {
     memory_ = std::move(before.memory);
     storage::Store& place = before.is_saved ? store() : *memory_;
     for (const storage::SessionInfo& info : place.conversations.list()) {
-        if (info.id != before.id) continue;
+        if (info.id != before.id || stop_.stop_requested()) continue; // stopped: all was cancelled
         if (before.text_only) {
             text_only_ = TextOnly{info, before.text_only->why};
         } else {
@@ -582,6 +582,7 @@ void EngineThread::Worker::reads(const QString& what, const std::function<void()
 {
     frame_.activity = Activity::Reading;
     frame_.what = what;
+    frame_.share = frame_.seconds_left = std::nullopt; // of a model that was loaded first
     try {
         read_with(read);
     } catch (const storage::Interrupted&) {
@@ -716,7 +717,7 @@ void EngineThread::Worker::note_provenance()
 try {
     const auto before = std::exchange(before_turn_, std::nullopt);
     const std::vector<storage::StreamPart>& parts = session().parts();
-    if (!before || parts.size() < 2 || !parts.back().message) return;
+    if (!before || parts.size() < 2 || !parts.back().message || stop_.stop_requested()) return;
     const auto question = place().conversations.message(parts[parts.size() - 2].message.value_or(0));
     const auto answer = place().conversations.message(*parts.back().message);
     if (!question || !answer || !may_trace(session().session(), question->ids.size() + answer->ids.size())) return;

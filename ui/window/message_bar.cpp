@@ -19,6 +19,7 @@ MessageBar::MessageBar(QWidget* parent)
     text_->setWordWrap(true);
     text_->setTextFormat(Qt::PlainText);
     text_->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
+    act_->setAccessibleName(tr("What to do about it"));
     close_->setIcon(icon("close"));
     close_->setAutoRaise(true);
     close_->setAccessibleName(tr("Close the message"));
@@ -45,8 +46,11 @@ void MessageBar::show_message(Kind kind, const QString& sentence, const Action& 
     text_->setText(sentence);
     text_->setAccessibleName(sentence);
     action_ = action.act;
-    act_->setText(action.text);
     act_->setVisible(static_cast<bool>(action_));
+    if (action_) {
+        act_->setText(action.text);
+        act_->setAccessibleName(action.text);
+    }
     show();
     QAccessibleEvent alert(text_, QAccessible::Alert);
     QAccessible::updateAccessibility(&alert);

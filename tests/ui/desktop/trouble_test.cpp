@@ -55,7 +55,7 @@ void TroubleTest::cleanup()
 QToolButton* TroubleTest::retry() const
 {
     for (QToolButton* button : bar()->findChildren<QToolButton*>())
-        if (!button->text().isEmpty() && button->isVisible()) return button;
+        if (button->text() == QStringLiteral("Retry") && button->isVisible()) return button;
     return nullptr;
 }
 

@@ -46,6 +46,7 @@ private Q_SLOTS:
     void a_session_without_its_model_is_its_text();
     void pasted_text_of_an_unsaved_session_comes_to_no_disk();
     void long_names_are_shortened();
+    void a_session_that_is_being_opened_is_renamed_and_removed_once_it_is();
 
 private:
     QString book(int copies = 1) const; // part of the sample
@@ -55,6 +56,7 @@ private:
     QStringList sessions_in_library();
     void change_database(const char* sql); // behind its back
     bool wait_until_idle(int milliseconds = 120000) const;
+    bool wait_for_share(Activity activity, double share) const;
     void begin(const QString& name, const QString& policy = QStringLiteral("treekv"), int copies = 1);
 
     QTemporaryDir folder_;
@@ -105,6 +107,15 @@ void EngineThreadTest::change_database(const char* sql)
     engine_->run({}, [sql](EngineThread::Tools& tools) { tools.store.database.sql().exec(sql); });
     QVERIFY(wait_until_idle());
     QCOMPARE(failure(), QString());
+}
+
+bool EngineThreadTest::wait_for_share(Activity activity, double share) const
+{
+    const auto is_there = [&] {
+        const auto frame = engine_->frame();
+        return frame->activity == activity && frame->share.value_or(0) > share;
+    };
+    return QTest::qWaitFor(is_there, 60000);
 }
 
 void EngineThreadTest::begin(const QString& name, const QString& policy, int copies)
@@ -247,7 +258,7 @@ void EngineThreadTest::a_stopped_reading_goes_on()
 {
     engine_->begin_session({.name = QStringLiteral("long"), .budget = QStringLiteral("256"), .chunk = 64},
                            {book(8)});
-    QVERIFY(QTest::qWaitFor([&] { return engine_->frame()->share.value_or(0) > 0.05; }, 60000));
+    QVERIFY(wait_for_share(Activity::Reading, 0.05));
     engine_->stop();
     QVERIFY(wait_until_idle());
     QVERIFY(facts()->tokens_read < facts()->tokens_in_input);
@@ -324,7 +335,7 @@ void EngineThreadTest::other_sessions_are_renamed_while_one_reads()
     told_->readings.clear();
     engine_->begin_session({.name = QStringLiteral("long"), .budget = QStringLiteral("256"), .chunk = 64},
                            {book(12)});
-    QVERIFY(QTest::qWaitFor([&] { return engine_->frame()->share.value_or(0) > 0.02; }, 60000));
+    QVERIFY(wait_for_share(Activity::Reading, 0.02));
     told_->library_changes = 0;
     engine_->rename_session(QStringLiteral("short"), QStringLiteral("brief"));
     QVERIFY(QTest::qWaitFor([&] { return told_->library_changes > 0; }, 60000));
@@ -387,7 +398,7 @@ void EngineThreadTest::what_was_removed_is_gone_though_the_program_ends()
     engine_->fork_session(QStringLiteral("one"), QStringLiteral("two"));
     engine_->begin_session({.name = QStringLiteral("long"), .budget = QStringLiteral("256"), .chunk = 64},
                            {book(8)});
-    QVERIFY(QTest::qWaitFor([&] { return engine_->frame()->share.value_or(0) > 0.02; }, 60000));
+    QVERIFY(wait_for_share(Activity::Reading, 0.02));
     engine_->remove_session(QStringLiteral("one"));
     engine_->remove_session(QStringLiteral("long")); // which is being read
     engine_->remove_session(QStringLiteral("two"));
@@ -742,6 +753,29 @@ void EngineThreadTest::long_names_are_shortened()
         QVERIFY(each == name.left(100) || each.endsWith(QStringLiteral(", chat 2")));
         QVERIFY(!each.contains(QChar::ReplacementCharacter));
     }
+}
+
+void EngineThreadTest::a_session_that_is_being_opened_is_renamed_and_removed_once_it_is()
+{
+    begin(QStringLiteral("long"), QStringLiteral("treekv"), 6);
+    for (const bool removed : {false, true}) {
+        engine_->ask(QStringLiteral("Who?")); // so that its document is read again before it is open
+        engine_->close_session();
+        change_database("DELETE FROM snapshots");
+        engine_->open_session(removed ? QStringLiteral("longer") : QStringLiteral("long"));
+        QVERIFY(wait_for_share(Activity::Opening, 0.05));
+        if (removed)
+            engine_->remove_session(QStringLiteral("longer"));
+        else
+            engine_->rename_session(QStringLiteral("long"), QStringLiteral("longer"));
+        QVERIFY(wait_until_idle());
+        QCOMPARE(failure(), QString());
+        if (removed)
+            QVERIFY(!facts());
+        else
+            QCOMPARE(facts()->name, QStringLiteral("longer"));
+    }
+    QVERIFY(sessions_in_library().isEmpty());
 }
 
 } // namespace palimpsest::ui
