@@ -225,9 +225,9 @@ void Areas::show_session(std::shared_ptr<const SessionFacts> facts)
     compare_->set_session(computed);
     map_->set_title(facts_ ? facts_->name : QString());
     map_->set_marks(facts_ ? marks_of(*facts_) : MapMarks());
-    map_->set_highlights(sources_); // marks come with none
     map_->set_writers(writers_of(facts_));
     document_->set_pins(facts_ ? facts_->pins : std::vector<storage::Pin>());
+    map_->set_highlights(sources_); // its marks come with none
     offer_questions();
     show_text();
     show_past();
