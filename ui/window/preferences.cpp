@@ -55,8 +55,9 @@ void take(const QVariant& stored, Number& value)
         const double number = stored.toDouble(&is_number);
         if (is_number && std::isfinite(number)) value = number;
     } else {
-        const qlonglong number = stored.toLongLong(&is_number);
-        if (is_number) value = static_cast<Number>(number);
+        const auto number = std::is_signed_v<Number> ? static_cast<Number>(stored.toLongLong(&is_number))
+                                                     : static_cast<Number>(stored.toULongLong(&is_number));
+        if (is_number) value = number;
     }
 }
 
@@ -77,8 +78,10 @@ QVariant stored(Number value)
 {
     if constexpr (std::is_floating_point_v<Number>)
         return value;
-    else
+    else if constexpr (std::is_signed_v<Number>)
         return static_cast<qlonglong>(value);
+    else
+        return static_cast<qulonglong>(value);
 }
 
 // Written on the window's thread: it does not wait until the disk has it, as a file that takes another's place

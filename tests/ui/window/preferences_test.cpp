@@ -26,8 +26,8 @@ private Q_SLOTS:
         changed.policy = "lacache:sinks=8";
         changed.budget = "512MiB";
         changed.chunk = 256;
-        changed.sampling.temperature = 0.25;
-        changed.sampling.seed = 123'456'789'012;
+        changed.sampling.temperature = 0.123456789012345;
+        changed.sampling.seed = std::numeric_limits<uint64_t>::max();
         changed.enter_sends = false;
         changed.model.device = "cuda:1";
         changed.model.threads = 3;
