@@ -287,8 +287,9 @@ void Areas::set_pin_terms(const engine::Telemetry& telemetry)
 {
     const auto slots = static_cast<uint64_t>(std::max<int64_t>(telemetry.slots_capacity, 1));
     const auto lists = static_cast<uint64_t>(facts_->layers) * static_cast<uint64_t>(facts_->kv_heads);
-    const bool is_full = facts_->options.budget == engine::no_budget;
-    document_->set_pin_terms({.budget = is_full ? static_cast<int32_t>(slots / lists) : facts_->options.budget,
+    const auto model = bench_->engine().model();
+    const bool is_full = facts_->options.budget == engine::no_budget && model;
+    document_->set_pin_terms({.budget = is_full ? model->config().context : facts_->options.budget,
                               .bytes_per_token = telemetry.cache_bytes / slots * lists});
 }
 

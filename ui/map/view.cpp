@@ -230,7 +230,7 @@ void RetentionView::arrange()
     verticalScrollBar()->setRange(0, static_cast<int>(std::ceil(now.rows_height - now.plot.height())));
     verticalScrollBar()->setPageStep(std::max(1, static_cast<int>(now.plot.height())));
     verticalScrollBar()->setSingleStep(std::max(1, static_cast<int>(now.row_height)));
-    readout_->setText(readout_->fontMetrics().elidedText(cell_text(), Qt::ElideRight, width() - 2 * line / 3));
+    show_readout();
 }
 
 void RetentionView::render()
@@ -322,7 +322,7 @@ void RetentionView::set_place(std::optional<MapPlace> place)
     update_crosshair();
     place_ = place;
     update_crosshair();
-    readout_->setText(readout_->fontMetrics().elidedText(cell_text(), Qt::ElideRight, readout_->width()));
+    show_readout();
     QAccessibleValueChangeEvent changed(this, place_ ? QVariant(static_cast<qulonglong>(place_->tokens.first))
                                                      : QVariant());
     QAccessible::updateAccessibility(&changed);
@@ -357,7 +357,7 @@ void RetentionView::renew_place()
         divided.column_of(std::min(place_->tokens.first, std::max<uint64_t>(1, scene_.window.length()) - 1));
     if (divided.count() == 0 || column < 0 || column >= divided.count()) return set_place({});
     set_place(MapPlace{place_->row, divided.tokens(column)});
-    readout_->setText(readout_->fontMetrics().elidedText(cell_text(), Qt::ElideRight, readout_->width()));
+    show_readout();
 }
 
 QString RetentionView::cell_text() const
@@ -370,6 +370,12 @@ QString RetentionView::cell_text() const
                  QLocale().toString(static_cast<qulonglong>(std::ceil(scene_.window.last())) - 1));
     }
     return place_sentence(*place_, facts_of(*scene_.map, *place_), scene_.map->tokens_seen);
+}
+
+void RetentionView::show_readout()
+{
+    const int room = readout_->width() - 2 * readout_->indent();
+    readout_->setText(readout_->fontMetrics().elidedText(cell_text(), Qt::ElideRight, room));
 }
 
 QString RetentionView::place_text() const

@@ -109,6 +109,7 @@ private:
     void paint_empty(QPainter& painter) const;
     TokenColumns columns() const;
     QString cell_text() const;
+    void show_readout();
 
     void set_place(std::optional<MapPlace> place);
     void update_crosshair();

@@ -19,6 +19,7 @@ private Q_SLOTS:
     void a_restart_goes_on_where_it_was();
     void the_policy_is_changed_both_ways();
     void a_selected_passage_is_pinned_with_its_price();
+    void without_a_budget_a_pin_is_priced_by_the_full_cache();
     void the_map_is_exported();
     void sources_lead_to_the_document_and_the_map();
     void pasted_text_becomes_a_document();
@@ -217,6 +218,23 @@ void DesktopTest::a_selected_passage_is_pinned_with_its_price()
     QCOMPARE(program_->facts()->pins.size(), size_t{1});
     QCOMPARE(program_->facts()->pins[0].first, end - 60);
     QCOMPARE(program_->areas().map()->scene().marks.pins.size(), size_t{1});
+}
+
+void DesktopTest::without_a_budget_a_pin_is_priced_by_the_full_cache()
+{
+    sample_ = part_of_sample(*folder_, 3000);
+    Preferences preferences = program_->window().preferences();
+    preferences.policy = QStringLiteral("full");
+    preferences.budget = QStringLiteral("none");
+    program_->window().change_preferences(preferences);
+    read_sample();
+    program_->window().show_tab(Tab::Document);
+    DocumentPage* page = program_->areas().document();
+    QVERIFY(QTest::qWaitFor([&] { return page->view()->is_complete(); }, 20000));
+    page->view()->select({100, 200});
+    const double share = 100.0 * 100 / program_->engine().model()->config().context;
+    QVERIFY2(page->price_text().contains(QStringLiteral("%1 %").arg(QLocale().toString(share, 'f', 1))),
+             qPrintable(page->price_text()));
 }
 
 void DesktopTest::the_map_is_exported()

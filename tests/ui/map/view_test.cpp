@@ -4,6 +4,7 @@
 #include <QAction>
 #include <QApplication>
 #include <QComboBox>
+#include <QLabel>
 #include <QPainter>
 #include <QPushButton>
 #include <QScrollBar>
@@ -96,6 +97,7 @@ private Q_SLOTS:
     void a_click_on_a_label_shows_the_heads();
     void everything_is_reached_by_keyboard();
     void many_rows_scroll_with_the_crosshair();
+    void the_readout_is_cut_where_it_ends();
     void tells_assistive_technology_the_place();
     void the_table_opens_by_key_and_is_read_by_key();
     void exports_what_it_shows();
@@ -392,6 +394,19 @@ void RetentionViewTest::many_rows_scroll_with_the_crosshair()
     wait_for_picture(view);
     QCOMPARE(view.verticalScrollBar()->maximum(), 0);
     QVERIFY((view.place()->row == MapRow{0, -1}));
+}
+
+void RetentionViewTest::the_readout_is_cut_where_it_ends()
+{
+    RetentionView view;
+    view.set_map(synthetic_map({.tokens = 4'000'000}));
+    show_view(view, {260, 420});
+    QTest::keyClick(&view, Qt::Key_Right);
+    const QLabel* readout = nullptr;
+    for (const QLabel* label : view.findChildren<QLabel*>())
+        if (label->text().endsWith(QChar(0x2026))) readout = label;
+    QVERIFY(readout);
+    QVERIFY(readout->fontMetrics().horizontalAdvance(readout->text()) + 2 * readout->indent() <= readout->width());
 }
 
 void RetentionViewTest::tells_assistive_technology_the_place()
