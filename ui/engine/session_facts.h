@@ -49,7 +49,7 @@ struct DocumentPart {
 };
 
 struct SessionFacts {
-    int64_t id = 0;
+    int64_t id = 0; // of the database; one that is not saved has a number below 0, which no other has
     QString name, model_name, device;
     int32_t layers = 0, kv_heads = 0;
     engine::SessionOptions options; // resolved

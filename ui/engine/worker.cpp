@@ -297,7 +297,9 @@ std::shared_ptr<const SessionFacts> EngineThread::Worker::tell_facts()
     parts_told_ = session_ ? session_->parts().size() : 0;
     if (session_) {
         look_at(session_->session(), true);
-        facts = std::make_shared<const SessionFacts>(facts_of(*session_, place(), session_is_saved_, provenances_));
+        SessionFacts told = facts_of(*session_, place(), session_is_saved_, provenances_);
+        if (!session_is_saved_) told.id = -memory_number_;
+        facts = std::make_shared<const SessionFacts>(std::move(told));
     } else {
         frame_.kept.reset();
         frame_.telemetry = {};
@@ -428,6 +430,7 @@ EngineThread::Worker::Left EngineThread::Worker::leave()
     if (is_any_open()) left.id = session_ ? session_->id() : text_only_->session.id;
     session_.reset();
     left.memory = std::move(memory_);
+    left.memory_number = memory_number_;
     left.text_only = std::exchange(text_only_, std::nullopt);
     left.provenances = std::exchange(provenances_, {});
     session_is_saved_ = true;
@@ -439,6 +442,7 @@ void EngineThread::Worker::return_to(Left before)
 try {
     stop_ = queue_.renew_stop();
     memory_ = std::move(before.memory);
+    memory_number_ = before.memory_number;
     storage::Store& place = before.is_saved ? store() : *memory_;
     for (const storage::SessionInfo& info : place.conversations.list()) {
         if (info.id != before.id || stop_.stop_requested()) continue; // stopped: all was cancelled
@@ -483,7 +487,10 @@ void EngineThread::Worker::close_session()
 void EngineThread::Worker::begin(const QString& name, const NewSession& wish, const std::function<void()>& read)
 {
     in_its_place([&] {
-        if (!wish.saved) memory_ = std::make_unique<storage::Store>();
+        if (!wish.saved) {
+            memory_ = std::make_unique<storage::Store>();
+            memory_number_ = ++last_memory_;
+        }
         open(name.toStdString(), stored_options(wish), wish.saved);
         try {
             tell_facts();

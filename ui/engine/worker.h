@@ -70,6 +70,7 @@ private:
         std::optional<int64_t> id{}; // none: nothing was
         bool is_saved = true;
         std::unique_ptr<storage::Store> memory{};
+        int64_t memory_number = 0;
         std::optional<TextOnly> text_only{};
         std::map<int64_t, Provenance> provenances{};
     };
@@ -139,6 +140,7 @@ private:
     ModelChoiceWish model_wish_;
     std::shared_ptr<const engine::Model> model_;
     std::unique_ptr<storage::Store> store_, memory_; // the user's, and that of a session that is not saved
+    int64_t memory_number_ = 0, last_memory_ = 0;    // tells sessions that are not saved from one another
     std::unique_ptr<storage::StoredSession> session_;
     bool session_is_saved_ = true;
     std::optional<TextOnly> text_only_;               // in place of session_

@@ -430,6 +430,10 @@ void EngineThreadTest::what_is_not_saved_leaves_nothing()
     QCOMPARE(failure(), QString());
     QVERIFY(!facts()->saved);
     QCOMPARE(facts()->turns.size(), size_t{2});
+    const int64_t secret = facts()->id;
+    engine_->begin_session({.name = QStringLiteral("other"), .budget = QStringLiteral("256"), .saved = false});
+    QVERIFY(wait_until_idle());
+    QVERIFY(facts()->id < 0 && secret < 0 && facts()->id != secret);
     engine_->open_session(QStringLiteral("secret"));
     QVERIFY(wait_until_idle());
     QCOMPARE(failure(), QStringLiteral("PAL-SESSION-01"));
