@@ -2520,6 +2520,10 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
         <source>Note</source>
         <translation>Hinweis</translation>
     </message>
+    <message>
+        <source>What to do about it</source>
+        <translation>Was zu tun ist</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::MessageLayout</name>
