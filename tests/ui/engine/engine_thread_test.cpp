@@ -667,6 +667,8 @@ void EngineThreadTest::what_cannot_be_opened_leaves_what_was_open()
     engine_->ask(QStringLiteral("Who?"));
     QVERIFY(wait_until_idle());
     QCOMPARE(failure(), QString());
+    QCOMPARE(facts()->name, QStringLiteral("Ashford"));
+    QCOMPARE(facts()->documents.size(), size_t{1});
     QCOMPARE(facts()->turns.size(), size_t{2});
 }
 
