@@ -2232,6 +2232,14 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
         <source>Areas in one place</source>
         <translation>Bereiche an einem Platz</translation>
     </message>
+    <message>
+        <source>Close Palimpsest</source>
+        <translation>Palimpsest schließen</translation>
+    </message>
+    <message>
+        <source>Close without saving</source>
+        <translation>Schließen ohne zu speichern</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::MapPicture</name>

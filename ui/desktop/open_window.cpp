@@ -40,7 +40,10 @@ int open_window(int& argc, char** argv, const QString& version, const QStringLis
     QObject::connect(&window, &MainWindow::first_painted, &bench,
                      [&] { bench.begin(request); }); // the model after it
     QuitSignals signals;
-    QObject::connect(&signals, &QuitSignals::quit_wanted, &application, &QApplication::quit); // dialogs close too
+    QObject::connect(&signals, &QuitSignals::quit_wanted, &window, [&] {
+        window.leave();
+        QApplication::quit(); // dialogs close too
+    });
     window.show();
     const int code = QApplication::exec();
     return signals.exit_code() != 0 ? signals.exit_code() : code;

@@ -8,7 +8,9 @@
 #include <QFileInfo>
 #include <QMenu>
 #include <QMenuBar>
+#include <QMessageBox>
 #include <QMimeData>
+#include <QPushButton>
 #include <QScreen>
 #include <QStatusBar>
 #include <QStyle>
@@ -601,8 +603,32 @@ void MainWindow::start_tour()
 
 // ---- events
 
+void MainWindow::leave()
+{
+    leaves_ = true;
+    close();
+}
+
+// What could not be saved would be lost.
+void MainWindow::ask_to_leave()
+{
+    if (findChild<QMessageBox*>(QStringLiteral("leave"))) return;
+    auto* question = new QMessageBox(QMessageBox::Warning, tr("Close Palimpsest"), facts_->not_stored->sentence,
+                                     QMessageBox::Cancel, this);
+    question->setObjectName(QStringLiteral("leave"));
+    question->setAttribute(Qt::WA_DeleteOnClose);
+    const QPushButton* leave_it = question->addButton(tr("Close without saving"), QMessageBox::DestructiveRole);
+    question->setDefaultButton(QMessageBox::Cancel);
+    connect(leave_it, &QPushButton::clicked, this, &MainWindow::leave);
+    question->open();
+}
+
 void MainWindow::closeEvent(QCloseEvent* event)
 {
+    if (facts_ && facts_->not_stored && !leaves_) {
+        event->ignore();
+        return ask_to_leave();
+    }
     library_->commit_removals();
     store_.set_geometry(saveGeometry());
     store_.set_layout(saveState(layout_version));

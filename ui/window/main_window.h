@@ -54,6 +54,7 @@ public:
     void show_tab(Tab tab);
     void focus_policy();
     void bring_to_front();
+    void leave(); // closes it, and asks nothing; close() asks where something could not be saved
 
     // ---- what is done by hand, or by another start
     void open_paths(const QStringList& paths); // documents, models, folders of models, exported sessions
@@ -91,6 +92,7 @@ protected:
     bool event(QEvent* event) override;
 
 private:
+    void ask_to_leave();
     void build(const WindowAreas& areas);
     void build_tabs(const WindowAreas& areas);
     QDockWidget* build_dock(const char* name, const QString& title, const char* symbol, QWidget* inside,
@@ -138,7 +140,7 @@ private:
     QByteArray first_layout_;
     std::shared_ptr<const SessionFacts> facts_;
     Activity activity_ = Activity::Idle;
-    bool painted_ = false;
+    bool painted_ = false, leaves_ = false;
 };
 
 } // namespace palimpsest::ui

@@ -1,4 +1,6 @@
 // What a session cannot do is said in the window, with what to do about it, and no longer than it is so.
+#include <QAbstractButton>
+#include <QMessageBox>
 #include <QToolButton>
 
 #include "tests/support/fault_vfs.h"
@@ -16,6 +18,7 @@ private Q_SLOTS:
     void cleanup();
     void what_is_not_saved_is_saved_on_retry();
     void what_is_not_saved_is_saved_with_the_next_answer();
+    void whoever_closes_is_asked_about_what_is_not_saved();
     void a_session_without_its_model_is_shown_as_text();
 
 private:
@@ -94,6 +97,23 @@ void TroubleTest::what_is_not_saved_is_saved_with_the_next_answer()
     QVERIFY(!program_->facts()->not_stored);
     QVERIFY(!bar()->sentence().contains(QStringLiteral("PAL-")));
     QVERIFY(!retry());
+}
+
+void TroubleTest::whoever_closes_is_asked_about_what_is_not_saved()
+{
+    fill_disk_and_ask();
+    MainWindow& window = program_->window();
+    QVERIFY(!window.close());
+    auto* question = window.findChild<QMessageBox*>();
+    QVERIFY(question && question->text().contains(QStringLiteral("PAL-DISK-01")));
+    question->button(QMessageBox::Cancel)->click();
+    QVERIFY(window.isVisible());
+    QTRY_VERIFY(!window.findChild<QMessageBox*>());
+    QVERIFY(!window.close());
+    question = window.findChild<QMessageBox*>();
+    for (QAbstractButton* button : question->buttons())
+        if (question->buttonRole(button) == QMessageBox::DestructiveRole) button->click();
+    QVERIFY(!window.isVisible());
 }
 
 void TroubleTest::a_session_without_its_model_is_shown_as_text()
