@@ -152,11 +152,13 @@ void Tour::place()
     const QRect inside = window_->rect().adjusted(gap, gap, -gap, -gap);
     const bool has_area = area_ && area_->isVisible();
     const QRect area = has_area ? QRect(area_->mapTo(window_, QPoint()), area_->size()) : inside;
-    QPoint at(area.center().x() - width() / 2, area.bottom() - height() - gap);
+    const int foot = area.bottom() - height() - gap;
+    const int beside = area.height() > 3 * height() ? foot : area.top() + gap; // where least is covered
+    QPoint at(area.center().x() - width() / 2, foot);
     if (inside.right() - area.right() > width() + gap)
-        at = {area.right() + gap, area.top() + gap};
+        at = {area.right() + gap, beside};
     else if (area.left() - inside.left() > width() + gap)
-        at = {area.left() - width() - gap, area.top() + gap};
+        at = {area.left() - width() - gap, beside};
     else if (area.top() - inside.top() > height() + gap)
         at.setY(area.top() - height() - gap);
     at.setX(std::clamp(at.x(), inside.left(), std::max(inside.left(), inside.right() - width())));

@@ -134,7 +134,8 @@ void PicturesTest::reading()
     program_->window().open_paths({sample_});
     const auto is_under_way = [&] {
         const auto frame = program_->bench().frame();
-        return frame->share.value_or(0) > 0.3 || (program_->facts() && frame->activity == Activity::Idle);
+        return program_->facts() && (frame->activity == Activity::Idle ||
+                                     (frame->activity == Activity::Reading && frame->share.value_or(0) > 0.3));
     };
     QVERIFY(QTest::qWaitFor(is_under_way, 120000));
     program_->say(QStringLiteral("Who kept the light first?"));
