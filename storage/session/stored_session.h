@@ -81,9 +81,9 @@ public:
     bool is_half_read() const { return !parts_.empty() && parts_.back().document && position() < planned(); }
     // Reads on what is stored of that document, as read does for its file; nothing is left to do without one.
     void read_on();
-    // A document of another session of the same model, from its stored tokens. Throws Error (Usage, PAL-DOC-07) for
-    // one of another model.
-    void read_stored(int64_t document);
+    // Documents of another session of the same model, in this order, from their stored tokens. Throws Error (Usage,
+    // PAL-DOC-07) for one of another model, before any is read.
+    void read_stored(const std::vector<int64_t>& documents);
     // Pins more, of what was said or read. Throws Error (NotFound, PAL-PIN-03; Usage, PAL-PIN-01).
     void pin(const std::vector<std::string>& wishes);
     void pin(const engine::TokenRange& range, const std::string& label);                 // of the stream
@@ -156,7 +156,7 @@ private:
     void load();
     SessionChoice begun_with() const; // what it was begun with, in place of what was given now
     void read_here(Document& document, bool more_follow);
-    void read_stored_here(const DocumentInfo& stored);
+    void read_stored_here(const std::vector<DocumentInfo>& documents);
     void take_in(const std::function<void()>& read); // a document; on the CPU where the device fails
     void change_pins(const std::function<SessionPins::Change()>& change);
     engine::GenerateResult grow(Turn& turn, const engine::GenerateOptions& options); // stores it while it grows

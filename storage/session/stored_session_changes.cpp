@@ -42,33 +42,43 @@ void StoredSession::rename(const std::string& name)
     info_.name = name;
 }
 
-// Its ids are those of the model that computes here: a document is never tokenised again.
-void StoredSession::read_stored(int64_t document)
+// Their ids are those of the model that computes here: a document is never tokenised again.
+void StoredSession::read_stored(const std::vector<int64_t>& documents)
 {
-    const DocumentInfo stored = store_.library.get(document);
-    if (stored.tokenizer != model_->fingerprint())
-        throw Error(ErrorKind::Usage, "PAL-DOC-07", "document '" + printable(stored.title) + "'",
-                    "its tokens are those of another model", "open its file and read it with this one");
+    std::vector<DocumentInfo> stored;
+    for (const int64_t document : documents) {
+        stored.push_back(store_.library.get(document));
+        if (stored.back().tokenizer != model_->fingerprint())
+            throw Error(ErrorKind::Usage, "PAL-DOC-07", "document '" + printable(stored.back().title) + "'",
+                        "its tokens are those of another model", "open its file and read it with this one");
+    }
     take_in([&] { read_stored_here(stored); });
 }
 
-void StoredSession::read_stored_here(const DocumentInfo& stored)
+// All are in the stream before the first is read: none can be removed meanwhile, or left out where that is stopped.
+void StoredSession::read_stored_here(const std::vector<DocumentInfo>& documents)
 {
     finish_going_back();
-    const StreamPart framing = framing_of(stored.title);
-    const StreamPart part{.tokens = stored.tokens, .document = stored.id};
-    session_->require_room(static_cast<int64_t>(framing.tokens + part.tokens));
+    std::vector<StreamPart> added;
+    uint64_t tokens = 0;
+    for (const DocumentInfo& stored : documents) {
+        added.push_back(framing_of(stored.title));
+        tokens += added.back().tokens + stored.tokens;
+        added.push_back({.tokens = stored.tokens, .document = stored.id});
+    }
+    session_->require_room(static_cast<int64_t>(tokens));
     store_.database.transaction([&] {
-        store_.conversations.append(info_.id, framing);
-        store_.conversations.append(info_.id, part);
+        for (const StreamPart& part : added)
+            store_.conversations.append(info_.id, part);
     });
-    parts_.push_back(framing);
-    parts_.push_back(part);
-    feed(framing.ids, nullptr);
-    ReadingMeter progress(listener_, stored.title);
-    progress.start_at(position(), position());
-    feed_document(stored.id, 0, part.tokens, &progress);
-    save();
+    parts_.insert(parts_.end(), added.begin(), added.end());
+    for (size_t i = 0; i < documents.size(); ++i) {
+        feed(added[2 * i].ids, nullptr);
+        ReadingMeter progress(listener_, documents[i].title);
+        progress.start_at(position(), position());
+        feed_document(documents[i].id, 0, documents[i].tokens, &progress);
+        save();
+    }
 }
 
 void StoredSession::choose_sampling(const engine::SamplerOptions& sampling)

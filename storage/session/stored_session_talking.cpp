@@ -92,9 +92,13 @@ engine::GenerateResult StoredSession::say(const std::string& message, const engi
     Turn& turn = begin_turn(message);
     store_turns();
     unread_ = turn.question.ids;
-    if (!with_fallback([&] { return read_rest(options.stop); }))
-        return end_turn(turn, {.tokens = {}, .end = engine::GenerateEnd::Cancelled});
-
+    try {
+        if (!with_fallback([&] { return read_rest(options.stop); }))
+            return end_turn(turn, {.tokens = {}, .end = engine::GenerateEnd::Cancelled});
+    } catch (...) {
+        turn.reply.state = MessageState::Stopped;
+        throw;
+    }
     return end_turn(turn, grow(turn, options));
 }
 
@@ -155,9 +159,17 @@ bool StoredSession::read_rest(std::stop_token stop)
 {
     keep_question_in_mind(false);
     const uint64_t begin = position();
-    const bool all = try_feed(unread_, std::move(stop));
-    unread_.erase(unread_.begin(), unread_.begin() + static_cast<std::ptrdiff_t>(position() - begin));
-    return all;
+    const auto forget_what_was_fed = [&] {
+        unread_.erase(unread_.begin(), unread_.begin() + static_cast<std::ptrdiff_t>(position() - begin));
+    };
+    try {
+        const bool all = try_feed(unread_, std::move(stop));
+        forget_what_was_fed();
+        return all;
+    } catch (...) {
+        forget_what_was_fed();
+        throw;
+    }
 }
 
 engine::GenerateResult StoredSession::end_turn(Turn& turn, engine::GenerateResult result)

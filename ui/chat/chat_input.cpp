@@ -109,6 +109,7 @@ std::unique_ptr<QMenu> ChatView::menu_of(int turn)
                         [this, text = layout.code_at(codes[i])] { copy(text); });
     if (const std::vector<TextPlace> more = layout.collapsed_places(); !more.empty())
         menu->addAction(tr("Show all lines"), this, [this, turn] {
+            if (turn >= turn_count()) return; // it went while the menu was open
             Entry& shown = *entries_[static_cast<size_t>(turn)];
             for (const TextPlace& place : layout_of(shown).collapsed_places())
                 shown.layout->press({place, {}, MessageLayout::Button::ShowAll, false});

@@ -185,7 +185,7 @@ void Areas::tell_export(const QString& file, const QString& trouble)
 void Areas::join_policy()
 {
     connect(policy_, &PolicyPanel::apply_wanted, this, [this](const NewSession& wish, bool from_the_start) {
-        if (facts_) {
+        if (facts_ && facts_->text_only.isEmpty()) {
             bench_->engine().change_policy(wish, from_the_start);
             return;
         }
@@ -217,6 +217,7 @@ void Areas::show_session(std::shared_ptr<const SessionFacts> facts)
     if (is_another) {
         memory_->begin(facts_ ? facts_->device : QString());
         text_.reset();
+        document_->set_source(nullptr);
         mark_sources({});
     }
     chat_->show_session(facts_);

@@ -139,6 +139,7 @@ void Workbench::show_frame()
 void Workbench::show_session(std::shared_ptr<const SessionFacts> facts)
 {
     const std::shared_ptr<const SessionFacts> before = std::exchange(facts_, std::move(facts));
+    if (facts_) begun_ = true;
     window_.set_session(facts_);
     Q_EMIT session_shown(facts_);
     tell_trouble(before.get());
@@ -148,19 +149,24 @@ void Workbench::tell_trouble(const SessionFacts* before)
 {
     const QString was = trouble_of(before), is = trouble_of(facts_.get());
     if (!was.isEmpty() && was != is) window_.withdraw(was);
+    if (was != is) window_.withdraw(std::exchange(told_meanwhile_, {}));
     if (before && facts_ && before->id == facts_->id && before->not_stored && !facts_->not_stored)
         window_.tell(MessageBar::Kind::Note, tr("What was said is saved now."));
-    if (is.isEmpty()) return;
-    MessageBar::Action again;
-    if (facts_->not_stored && facts_->not_stored->may_try_again)
-        again = {tr("Retry"), [this] { engine_.store_turns(); }};
-    window_.tell(MessageBar::Kind::Failure, is, again);
+    if (!is.isEmpty()) window_.tell(MessageBar::Kind::Failure, is, retry());
+}
+
+// As long as something waits to be stored.
+MessageBar::Action Workbench::retry()
+{
+    if (!facts_ || !facts_->not_stored || !facts_->not_stored->may_try_again) return {};
+    return {tr("Retry"), [this] { engine_.store_turns(); }};
 }
 
 void Workbench::show_failure(CommandId id, const Failure& failure)
 {
     if (removals_.remove(id)) window_.library().removal_failed();
-    window_.tell(MessageBar::Kind::Failure, failure.sentence);
+    window_.tell(MessageBar::Kind::Failure, failure.sentence, retry());
+    if (facts_ && facts_->not_stored) told_meanwhile_ = failure.sentence;
 }
 
 void Workbench::tell_end(const QString& what, bool complete)

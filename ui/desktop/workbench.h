@@ -46,6 +46,7 @@ private:
     void show_session(std::shared_ptr<const SessionFacts> facts);
     void tell_trouble(const SessionFacts* before);
     void show_failure(CommandId id, const Failure& failure);
+    MessageBar::Action retry();
     void tell_end(const QString& what, bool complete);
     void read(const QStringList& files);
     void begin_session(bool saved);
@@ -62,6 +63,7 @@ private:
     std::shared_ptr<const Frame> frame_ = std::make_shared<Frame>();
     std::shared_ptr<const SessionFacts> facts_;
     QSet<CommandId> removals_;
+    QString told_meanwhile_; // what failed while something waited to be stored
     bool begun_ = false;
 };
 

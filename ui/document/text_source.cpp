@@ -70,16 +70,17 @@ std::vector<StreamRange> matches_in(const TextPage& page, const TextPage* next, 
     std::string bytes = page.text.substr(begin);
     if (next) bytes.append(next->text, 0, ahead);
     // Text is valid UTF-8 (Utf8Cleaner), but for a character that the look ahead cuts, behind every match.
-    const QString text = folded(QString::fromUtf8(bytes.data(), static_cast<qsizetype>(bytes.size())));
+    const QString read = QString::fromUtf8(bytes.data(), static_cast<qsizetype>(bytes.size()));
+    const QString text = folded(read); // as many UTF-16 units, of other bytes: spaces of all kinds are one
     const Stretch stretch{&page, next};
     std::vector<StreamRange> found;
     size_t byte = begin;
     qsizetype behind = 0;
     for (qsizetype at = matcher.indexIn(text); at >= 0; at = matcher.indexIn(text, at + matcher.pattern().size())) {
-        byte += utf8_bytes(text, behind, at - behind);
+        byte += utf8_bytes(read, behind, at - behind);
         behind = at;
         if (byte >= own) break;
-        const size_t end = byte + utf8_bytes(text, at, matcher.pattern().size());
+        const size_t end = byte + utf8_bytes(read, at, matcher.pattern().size());
         found.push_back({stretch.token_at(byte), stretch.token_at(end - 1) + 1});
     }
     return found;

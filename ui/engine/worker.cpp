@@ -315,10 +315,11 @@ std::shared_ptr<const SessionFacts> EngineThread::Worker::tell_facts()
 
 void EngineThread::Worker::load_model(const ModelChoiceWish& wish)
 {
-    use(load(wish), wish);
-    const bool fits = text_only_ ? text_only_->session.model == model_->fingerprint()
-                                 : session_ && session_->model().fingerprint() == model_->fingerprint();
-    if (session_ && !fits) return close_session(); // its tokens are another's
+    auto model = load(wish);
+    const bool fits = text_only_ ? text_only_->session.model == model->fingerprint()
+                                 : session_ && session_->model().fingerprint() == model->fingerprint();
+    if (session_ && !fits) close_session(); // its tokens are another's; throws before anything has changed
+    use(std::move(model), wish);
     if (fits && session_is_saved_) open_session(text_of(text_only_ ? text_only_->session.name : session_->name()));
 }
 
@@ -445,7 +446,8 @@ try {
     memory_number_ = before.memory_number;
     storage::Store& place = before.is_saved ? store() : *memory_;
     for (const storage::SessionInfo& info : place.conversations.list()) {
-        if (info.id != before.id || stop_.stop_requested()) continue; // stopped: all was cancelled
+        if (info.id != before.id || stop_.stop_requested()) continue;     // stopped: all was cancelled
+        const storage::ScopedValue opening(opening_, text_of(info.name)); // nobody renames or removes it meanwhile
         if (before.text_only) {
             text_only_ = TextOnly{info, before.text_only->why};
         } else {
@@ -683,6 +685,10 @@ void EngineThread::Worker::turn(
     before_turn_.reset();
     session().choose_sampling(sampling());
     storage::AnswerText text(session().tokenizer(), {});
+    const auto newest = [&] {
+        return session().parts().empty() ? std::optional<int64_t>() : session().parts().back().message;
+    };
+    const auto before = std::pair(session().parts().size(), newest());
     try {
         generate(generate_options(text));
     } catch (...) {
@@ -690,7 +696,9 @@ void EngineThread::Worker::turn(
         throw;
     }
     text.finish();
-    if (stop_.stop_requested()) { // it is shown at once, and its sources once they are known
+    if (before == std::pair(session().parts().size(), newest())) { // stopped before there was an answer
+        tell_facts();
+    } else if (stop_.stop_requested()) { // it is shown at once, and its sources once they are known
         tell_answer();
         stop_ = queue_.renew_stop();
         note_provenance();
@@ -786,14 +794,11 @@ void EngineThread::Worker::change_policy(const NewSession& wish, bool from_the_s
 {
     if (!from_the_start) return read_with([&] { session().change_policy(stored_options(wish).choice); });
     require_saved();
-    const std::vector<storage::StreamPart> parts = session().parts();
+    std::vector<int64_t> documents;
+    for (const storage::StreamPart& part : session().parts())
+        if (part.document) documents.push_back(*part.document);
     const QString name = free_name(QStringLiteral("%1, %2").arg(text_of(session().name()), wish.policy));
-    begin(name, wish, [&] {
-        reads(name, [&] {
-            for (const storage::StreamPart& part : parts)
-                if (part.document) session().read_stored(*part.document);
-        });
-    });
+    begin(name, wish, [&] { reads(name, [&] { session().read_stored(documents); }); });
 }
 
 // ---- the library
@@ -838,8 +843,14 @@ void EngineThread::Worker::fork_session(const QString& name, const QString& to)
 
 void EngineThread::Worker::remove_session(const QString& name)
 {
-    if (is_open(name)) close_session();
+    const bool was_open = is_open(name);
     const auto no_backup = store().conversations.remove(store().conversations.get(name.toStdString()).id);
+    if (was_open) { // what of it could not be stored goes as well
+        session_.reset();
+        text_only_.reset();
+        provenances_.clear();
+        tell_facts();
+    }
     if (no_backup) note(std::string("what is left has no backup now: ") + no_backup->what());
     Q_EMIT owner_.library_changed();
 }

@@ -378,8 +378,8 @@ void PolicyPanel::ask(const NewSession& wish)
     auto* copy = question->addButton(tr("&Start a copy"), QMessageBox::AcceptRole);
     auto* go_on = question->addButton(tr("&Go on from here"), QMessageBox::AcceptRole);
     question->setDefaultButton(copy);
-    connect(question, &QMessageBox::buttonClicked, this, [=, this](QAbstractButton* pressed) {
-        if (pressed != copy && pressed != go_on) return;
+    connect(question, &QMessageBox::buttonClicked, this, [=, this, asked = session_->id](QAbstractButton* pressed) {
+        if ((pressed != copy && pressed != go_on) || !session_ || session_->id != asked) return;
         touched_ = false; // what the session becomes is shown
         Q_EMIT apply_wanted(wish, pressed == copy);
     });

@@ -27,6 +27,7 @@ struct SyntheticText {
         const uint64_t within = at % 50'000;
         if (within == 1) return "Chapter";
         if (within == 2) return " " + std::to_string(at / 50'000) + "\n\n";
+        if (within == 10) return "\xC2\xA0\xE3\x80\x80"; // spaces of two and three bytes
         if (within >= 30'000 && within < 30'003)
             return std::string(1, "\xE2\x82\xAC"[within - 30'000]); // a euro sign
         const bool endless = within >= 20'000 && within < 29'000;

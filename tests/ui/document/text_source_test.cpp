@@ -1,5 +1,4 @@
 // The text behind the document: as it is stored, cut into blocks, and damaged.
-#include <QElapsedTimer>
 #include <QSemaphore>
 #include <QSignalSpy>
 #include <QTest>
@@ -217,10 +216,7 @@ void TextSourceTest::its_end_waits_for_nothing()
         std::make_unique<TextSource>(text.outline(), [=] { return std::make_unique<Slow>(text, began, may_end); });
     source->fetch({0, text.tokens});
     QVERIFY(began->tryAcquire(1, 5000));
-    QElapsedTimer clock;
-    clock.start();
-    source.reset();
-    QVERIFY2(clock.elapsed() < 100, qPrintable(QString::number(clock.elapsed())));
+    source.reset();      // would wait for ever
     may_end->release(1); // one page, and it ends
     QVERIFY(QThreadPool::globalInstance()->waitForDone(5000));
     QCOMPARE(began->available(), 0);

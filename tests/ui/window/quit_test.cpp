@@ -14,6 +14,7 @@ using namespace palimpsest::ui;
 
 namespace {
 
+#ifdef PALIMPSEST_PROGRAM
 // Of a program that catches `signal` by now.
 bool catches(qint64 process, int signal)
 {
@@ -34,6 +35,7 @@ QProcessEnvironment own_places(const QString& folder)
         environment.insert(QLatin1String(name), folder);
     return environment;
 }
+#endif
 
 void add_signals()
 {

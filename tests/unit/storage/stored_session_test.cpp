@@ -341,7 +341,7 @@ TEST_CASE("a document of another session is read to its end though the device is
     Desk straight;
     straight.with_book();
     StoredSession& other = straight.open("copy");
-    other.read_stored(1);
+    other.read_stored({1});
 
     REQUIRE(setenv("PALIMPSEST_PLUGINS", PALIMPSEST_BINARY_DIR "/tests/support/plugins/failing", 1) == 0);
     auto on_device = options();
@@ -357,7 +357,7 @@ TEST_CASE("a document of another session is read to its end though the device is
         REQUIRE(setenv("PALIMPSEST_TEST_FAIL_AFTER", std::to_string(operations).c_str(), 1) == 0);
         StoredSession& session = desk.open("copy", on_device);
         if (!session.lost_device().empty()) return false;
-        session.read_stored(1);
+        session.read_stored({1});
         CHECK(session.coverage().complete());
         CHECK(session.parts().size() == 2);
         CHECK(session.session().tokens_seen() == other.session().tokens_seen());
