@@ -134,8 +134,9 @@ void PicturesTest::reading()
     program_->window().open_paths({sample_});
     const auto is_under_way = [&] {
         const auto frame = program_->bench().frame();
-        return program_->facts() && (frame->activity == Activity::Idle ||
-                                     (frame->activity == Activity::Reading && frame->share.value_or(0) > 0.3));
+        const auto facts = program_->facts();
+        const bool is_read = facts && facts->tokens_read > 0 && facts->tokens_read == facts->tokens_in_input;
+        return is_read || (frame->activity == Activity::Reading && frame->share.value_or(0) > 0.3);
     };
     QVERIFY(QTest::qWaitFor(is_under_way, 120000));
     program_->say(QStringLiteral("Who kept the light first?"));
