@@ -71,8 +71,13 @@ void write_file(const QString& file, const FileContent& content, const std::stop
         fail(ErrorKind::Failed, "PAL-DISK-03", "check the folder and its permissions");
     DeviceBuffer buffer(out, stop);
     std::ostream stream(&buffer);
-    content(stream);
-    stream.flush();
+    stream.exceptions(std::ios::badbit); // nothing goes on formatting what nobody will read
+    try {
+        content(stream);
+        stream.flush();
+    } catch (const std::ios::failure&) {
+        // Stopped, or there is no room.
+    }
     if (stop.stop_requested()) return;
     if (!stream || !out.commit())
         fail(ErrorKind::Resources, "PAL-DISK-01", "make room there, or choose another place");

@@ -20,10 +20,7 @@ CompareMap make_retention_view(QWidget* parent, bool with_legend)
                 [view](std::function<void(double, double)> told) {
                     QObject::connect(view, &RetentionView::window_changed, view, std::move(told));
                 },
-            .when_export_ends =
-                [view](std::function<void(const QString&, const QString&)> told) {
-                    QObject::connect(view, &RetentionView::export_ended, view, std::move(told));
-                }};
+            .write_with = [view](FileWriter& files) { view->write_with(files); }};
 }
 
 } // namespace palimpsest::ui

@@ -503,9 +503,7 @@ void CompareView::make_maps()
         maps_layout_->addWidget(map.widget, std::max(1, map.widget->minimumHeight()));
         if (map.when_range_changes)
             map.when_range_changes([this, i](double first, double last) { share_range(i, first, last); });
-        if (map.when_export_ends)
-            map.when_export_ends(
-                [this](const QString& file, const QString& trouble) { Q_EMIT export_ended(file, trouble); });
+        if (map.write_with) map.write_with(files_);
     }
 }
 

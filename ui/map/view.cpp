@@ -50,7 +50,7 @@ RetentionView::RetentionView(QWidget* parent)
         since_painted_.invalidate();
         viewport()->update();
     });
-    connect(&files_, &FileWriter::ended, this, &RetentionView::export_ended);
+    connect(files_, &FileWriter::ended, this, &RetentionView::export_ended);
     scene_.has_handles = true;
     make_actions();
     arrange();
@@ -418,13 +418,18 @@ void RetentionView::show_table()
     table_window_->activateWindow();
 }
 
+void RetentionView::write_with(FileWriter& files)
+{
+    delete std::exchange(files_, &files);
+}
+
 void RetentionView::save_as(const QString& file)
 {
     MapScene titled = scene_;
     titled.title = title_;
     titled.has_legend = true;
     titled.has_handles = false;
-    files_.write(file, map_file(file, titled, picture_options(*this), writers_));
+    files_->write(file, map_file(file, titled, picture_options(*this), writers_));
 }
 
 void RetentionView::choose_export()

@@ -58,6 +58,8 @@ public:
     void set_expanded(int32_t layer, bool expanded);
     void zoom(double factor);          // around the crosshair, else around the middle
     void save_as(const QString& file); // what is shown now, on another thread; export_ended tells the end
+    // Once, in place of its own, by what may outlive the view; its `ended` tells the end then.
+    void write_with(FileWriter& files);
 
 public Q_SLOTS:
     void reset_zoom();
@@ -145,7 +147,7 @@ private:
     QLabel* readout_;
     QAction *reset_action_, *expand_action_, *collapse_action_, *token_action_, *table_action_, *export_action_;
     std::unique_ptr<RetentionTable> table_;
-    FileWriter files_;
+    FileWriter* files_ = new FileWriter(this);
     MapTableWindow* table_window_ = nullptr; // a child
 };
 
