@@ -523,9 +523,13 @@ void RetentionViewTest::closing_stops_an_export_and_leaves_the_old_file()
         view.set_writers({.csv =
                               [&](std::ostream& out, const engine::RetentionMap&) {
                                   has_begun.release();
-                                  while (out << "1,2,3\n") {
-                                  } // without an end of its own
-                                  was_stopped = true;
+                                  try {
+                                      for (;;) // without an end of its own
+                                          out << "1,2,3\n";
+                                  } catch (const std::ios::failure&) {
+                                      was_stopped = true;
+                                      throw;
+                                  }
                               },
                           .json = {}});
         view.save_as(file.fileName());
