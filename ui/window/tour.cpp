@@ -153,7 +153,7 @@ void Tour::place()
     const bool has_area = area_ && area_->isVisible();
     const QRect area = has_area ? QRect(area_->mapTo(window_, QPoint()), area_->size()) : inside;
     const int foot = area.bottom() - height() - gap;
-    const int beside = area.height() > 2 * height() ? foot : area.top() + gap; // where least is covered
+    const int beside = area.height() > 2 * height() ? foot - 3 * gap : area.top() + gap; // where least is covered
     QPoint at(area.center().x() - width() / 2, foot);
     if (inside.right() - area.right() > width() + gap)
         at = {area.right() + gap, beside};
