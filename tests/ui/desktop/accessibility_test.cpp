@@ -221,7 +221,7 @@ void AccessibilityTest::cleanup()
 void AccessibilityTest::open_program()
 {
     folder_ = std::make_unique<QTemporaryDir>();
-    const QString sample = part_of_sample(*folder_, 8000);
+    const QString sample = part_of_sample(*folder_, sized(8000));
     QVERIFY(!sample.isEmpty());
     program_ = std::make_unique<Program>(folder_->path(), sample);
     Preferences preferences = program_->window().preferences();

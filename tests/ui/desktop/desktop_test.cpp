@@ -38,7 +38,7 @@ private:
 void DesktopTest::init()
 {
     folder_ = std::make_unique<QTemporaryDir>();
-    sample_ = part_of_sample(*folder_, 16000);
+    sample_ = part_of_sample(*folder_, sized(16000));
     QVERIFY(!sample_.isEmpty());
     program_ = std::make_unique<Program>(folder_->path(), sample_);
     program_->store().set_tour_taken();

@@ -94,7 +94,7 @@ void IdleTest::the_window_is_there_at_once()
 
 void IdleTest::nothing_is_computed_while_nothing_happens()
 {
-    const QString sample = part_of_sample(folder_, 8000);
+    const QString sample = part_of_sample(folder_, sized(8000));
     Program program(folder_.path(), sample);
     program.store().set_tour_taken();
     program.bench().begin({});

@@ -28,7 +28,7 @@ inline QString part_of_sample(const QTemporaryDir& folder, qint64 bytes)
 {
     QFile sample(QStringLiteral(PALIMPSEST_SOURCE_DIR "/resources/samples/ashford-light.md"));
     if (!sample.open(QIODevice::ReadOnly)) return {};
-    QByteArray part = sample.read(sized(bytes));
+    QByteArray part = sample.read(bytes);
     part.truncate(part.lastIndexOf("\n\n") + 2);
     QFile file(folder.filePath(QStringLiteral("Ashford Light.md")));
     return file.open(QIODevice::WriteOnly) && file.write(part) == part.size() ? file.fileName() : QString();
