@@ -558,15 +558,17 @@ void RetentionViewTest::ten_million_tokens_are_smooth_data()
 {
     QTest::addColumn<uint>("kept");
     QTest::addColumn<bool>("expanded");
-    QTest::newRow("2,048 a list") << 2048u << false;
-    QTest::newRow("2,048 a list, heads shown") << 2048u << true;
-    QTest::newRow("32,768 a list") << 32'768u << false;
+    QTest::addColumn<double>("limit_ms");
+    QTest::newRow("2,048 a list") << 2048u << false << 16.0;
+    QTest::newRow("2,048 a list, heads shown") << 2048u << true << 16.0;
+    QTest::newRow("32,768 a list") << 32'768u << false << 33.0; // eight million kept: 30 frames a second
 }
 
 // A frame: a new map or a zoom, counted, coloured and painted.
 void RetentionViewTest::ten_million_tokens_are_smooth()
 {
     QFETCH(uint, kept);
+    QFETCH(double, limit_ms);
     QFETCH(bool, expanded);
     const MapShape shape{.layers = 32, .kv_heads = 8, .tokens = 10'000'000, .kept = kept, .ragged = false};
     const std::array maps = {
@@ -590,7 +592,7 @@ void RetentionViewTest::ten_million_tokens_are_smooth()
     }
     std::nth_element(milliseconds.begin(), milliseconds.begin() + 30, milliseconds.end());
     qInfo("median frame: %.2f ms", milliseconds[30]);
-    QVERIFY2(milliseconds[30] <= 16.0 * sanitizer_factor, qPrintable(QString::number(milliseconds[30])));
+    QVERIFY2(milliseconds[30] <= limit_ms * sanitizer_factor, qPrintable(QString::number(milliseconds[30])));
 }
 
 void RetentionViewTest::memory_is_that_of_pixels()
