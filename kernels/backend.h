@@ -89,14 +89,24 @@ struct RmsNorm {
     float epsilon = 1e-5f;
 };
 
+// What happens to every row of a product, bias included, before it is written or added: the norm, then the factor,
+// then the soft cap y = cap * tanh(y / cap).
+struct RowFinish {
+    RmsNorm norm{}; // over the row's whole width
+    float factor = 1.0f;
+    float soft_cap = 0.0f; // 0: none
+    bool is_plain() const { return norm.weight == nullptr && factor == 1.0f && soft_cap == 0.0f; }
+};
+
 struct EmbedArgs {
     const Weight* table = nullptr;        // [vocabulary, dim]
     std::span<const int32_t> ids;         // host; each in [0, vocabulary)
     const int32_t* resident_id = nullptr; // backend memory: one id, instead of `ids`; where the backend selects
     float* y = nullptr;                   // [ids, dim]
+    float factor = 1.0f;                  // multiplies every element
 };
 
-// y = norm(x) W^T + bias, or y += with `accumulate`.
+// y = finish(norm(x) W^T + bias), or y += with `accumulate`.
 struct LinearArgs {
     const float* x = nullptr; // [rows, W.cols]
     int64_t rows = 0;
@@ -106,9 +116,13 @@ struct LinearArgs {
     float* y = nullptr;          // [rows, W.rows]
     bool accumulate = false;
     Phase phase = Phase::Prefill;
+    RowFinish finish{};
 };
 
-// x += down(silu(g) * u) with (g, u) = norm(x) gate_up^T.
+// GeluTanh is the tanh approximation: 0.5 g (1 + tanh(sqrt(2 / pi) (g + 0.044715 g^3))).
+enum class Activation : uint8_t { Silu, GeluTanh };
+
+// x += finish(down(activation(g) * u)) with (g, u) = norm(x) gate_up^T.
 struct FeedForwardArgs {
     float* x = nullptr; // [rows, dim]
     int64_t rows = 0;
@@ -116,6 +130,25 @@ struct FeedForwardArgs {
     const Weight* gate_up = nullptr; // [2 * ffn, dim]: gate rows, then up rows
     const Weight* down = nullptr;    // [dim, ffn]
     Phase phase = Phase::Prefill;
+    Activation activation = Activation::Silu;
+    RowFinish finish{};
+};
+
+// A feed-forward layer of experts: every row takes the `used` experts with the largest router logits (ties: the lower
+// number), weighted by the softmax over all experts, divided by the sum of the chosen weights with `renormalise`:
+// x += factor * sum over the chosen e of weight_e * down_e(activation(g_e) * u_e).
+struct ExpertsArgs {
+    float* x = nullptr; // [rows, dim]
+    int64_t rows = 0;
+    RmsNorm norm;
+    const Weight* router = nullptr;         // [experts, dim]
+    std::span<const Weight* const> gate_up; // host [experts], each [2 * ffn, dim]
+    std::span<const Weight* const> down;    // host [experts], each [dim, ffn]
+    int32_t used = 1;
+    bool renormalise = true;
+    float factor = 1.0f;
+    Phase phase = Phase::Prefill;
+    Activation activation = Activation::Silu;
 };
 
 // cos and sin of the rotary angles, f32 [positions, rotary_dim]: rotary_dim/2 cosines, then as many sines.
@@ -138,9 +171,25 @@ struct HeadShape {
     int32_t query_heads = 0;
     int32_t kv_heads = 0; // divides query_heads
     int32_t head_dim = 0;
-    float scale = 0; // of the logits, 1/sqrt(head_dim)
+    float scale = 0;    // of the logits, 1/sqrt(head_dim) for most models
+    float soft_cap = 0; // > 0: a scaled logit s becomes soft_cap * tanh(s / soft_cap), before the mask
     int32_t group() const { return query_heads / kv_heads; }
     int64_t qkv_width() const { return static_cast<int64_t>(query_heads + 2 * kv_heads) * head_dim; }
+};
+
+// Normalises and scales queries and keys of qkv rows, in place, before they are staged or attended with.
+struct PrepareHeadsArgs {
+    HeadShape shape;
+    float* qkv = nullptr; // [rows, qkv_width]; values are left alone
+    int32_t rows = 0;
+    RmsNorm query_norm{}, key_norm{};
+    // False: each head by itself, weights [head_dim]. True: all heads of a row together, weights
+    // [query_heads * head_dim] and [kv_heads * head_dim].
+    bool across_heads = false;
+    // Multiplies the first query_factor_dims numbers of every query head, after the norm: what a RoPE scaling wants
+    // of the logits, squared, since keys are left as they are.
+    float query_factor = 1.0f;
+    int32_t query_factor_dims = 0;
 };
 
 inline constexpr int page_rows = 64;
@@ -229,6 +278,9 @@ struct AttendArgs {
     Rotation rotation;
     float* out = nullptr; // [rows, query_heads * head_dim]
     SignalRequest signals;
+    // > 0: a row sees only the newest `window` ranks up to its own, itself included; signals count the others as not
+    // seen.
+    int32_t window = 0;
 };
 
 // Elementwise least and greatest of the rotated keys of every page of `page` ranks:
@@ -273,6 +325,7 @@ struct DecodeAttendArgs {
     float* out = nullptr;  // [query_heads * head_dim]
     SignalRequest signals; // of the one row
     PageRetrieval retrieval;
+    int32_t window = 0; // as in AttendArgs; REQUIRES 0 with retrieval
 };
 
 // Ends a prefill chunk: of used + rows ranks the `kept` ones, ascending, become ranks 0, 1, ... in rows 0, 1, ...
@@ -352,6 +405,7 @@ struct WorkBounds {
     SignalRequest signals;               // as attention gets it; of its pointers only which are null is read
     PageRetrieval retrieval;             // likewise
     bool evicts = false;                 // by itself
+    bool finishes = false;               // some product that is added to rows of `width` has a RowFinish
     std::span<const HostMatrix> weights; // of which only types and sizes are read
 };
 
@@ -394,6 +448,10 @@ public:
     virtual void embed(const EmbedArgs& args) = 0;
     virtual void linear(const LinearArgs& args) = 0;
     virtual void feed_forward(const FeedForwardArgs& args) = 0;
+    virtual void prepare_heads(const PrepareHeadsArgs& args) = 0;
+    // Whether experts can be computed; the operation REQUIRES it.
+    virtual bool has_experts() const { return false; }
+    virtual void experts(const ExpertsArgs& /*args*/) {}
     virtual void stage(const StageArgs& args) = 0;
     virtual void attend(const AttendArgs& args) = 0;
     virtual void decode_attend(const DecodeAttendArgs& args) = 0;
@@ -415,7 +473,7 @@ public:
     virtual void evict(const EvictArgs& /*args*/) {}
     virtual void best_logits(const BestLogitsArgs& /*args*/) {}
     // Runs nothing: keeps what `operations` call, of embed with resident_id, linear and feed_forward with
-    // Phase::Decode, decode_attend with resident_used, accumulate, evict, best_logits and copy. Argument structs
+    // Phase::Decode, prepare_heads, decode_attend with resident_used, accumulate, evict, best_logits and copy. Argument structs
     // are taken as they are now, backend memory is read when they run. They must have run once before, so that all
     // working memory is there.
     // accumulate and evict may run beside what follows them, which REQUIRES that nothing else recorded touches what

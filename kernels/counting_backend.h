@@ -20,6 +20,7 @@ public:
     int threads() const override { return counted_.threads(); }
     uint64_t scratch_bytes() const override { return 0; }
     AtOnce at_once() const override { return counted_.at_once(); }
+    bool has_experts() const override { return counted_.has_experts(); }
     bool selects() const override { return counted_.selects(); }
 
     std::unique_ptr<Weight> load(std::span<const HostMatrix> parts) override;
@@ -31,6 +32,7 @@ public:
     void embed(const EmbedArgs&) override {}
     void linear(const LinearArgs&) override {}
     void feed_forward(const FeedForwardArgs&) override {}
+    void prepare_heads(const PrepareHeadsArgs&) override {}
     void stage(const StageArgs&) override {}
     void attend(const AttendArgs&) override {}
     void decode_attend(const DecodeAttendArgs&) override {}

@@ -4,11 +4,31 @@
 #include <cassert>
 #include <cmath>
 
+#include "kernels/base/dequantise.h"
+
 namespace palimpsest::kernels {
 
 const DTypeInfo& info(DType type)
 {
-    static constexpr DTypeInfo table[] = {{"f32", 1, 4}, {"f16", 1, 2}, {"bf16", 1, 2}, {"q8_0", 32, 34}};
+    static constexpr DTypeInfo table[] = {
+        {"f32", 1, 4},
+        {"f16", 1, 2},
+        {"bf16", 1, 2},
+        {"q8_0", small_block, sizeof(BlockQ8_0)},
+        {"q4_0", small_block, sizeof(BlockQ4_0)},
+        {"q4_1", small_block, sizeof(BlockQ4_1)},
+        {"q5_0", small_block, sizeof(BlockQ5_0)},
+        {"q5_1", small_block, sizeof(BlockQ5_1)},
+        {"q2_k", super_block, sizeof(BlockQ2_K)},
+        {"q3_k", super_block, sizeof(BlockQ3_K)},
+        {"q4_k", super_block, sizeof(BlockQ4_K)},
+        {"q5_k", super_block, sizeof(BlockQ5_K)},
+        {"q6_k", super_block, sizeof(BlockQ6_K)},
+        {"iq4_nl", small_block, sizeof(BlockIQ4_NL)},
+        {"iq4_xs", super_block, sizeof(BlockIQ4_XS)},
+        {"mxfp4", small_block, sizeof(BlockMXFP4)},
+    };
+    static_assert(std::size(table) == dtype_count);
     return table[static_cast<int>(type)];
 }
 
@@ -49,30 +69,14 @@ uint16_t f32_to_bf16(float f)
 void to_f32(DType type, const void* from, float* to, int64_t count)
 {
     const auto* halves = static_cast<const uint16_t*>(from);
-    switch (type) {
-    case DType::F32:
+    if (type == DType::F32)
         std::memcpy(to, from, static_cast<size_t>(count) * 4);
-        return;
-    case DType::F16:
-        for (int64_t i = 0; i < count; ++i)
-            to[i] = f16_to_f32(halves[i]);
-        return;
-    case DType::BF16:
-        for (int64_t i = 0; i < count; ++i)
-            to[i] = bf16_to_f32(halves[i]);
-        return;
-    case DType::Q8_0: {
-        const auto* bytes = static_cast<const std::byte*>(from);
-        for (int64_t i = 0; i < count; i += 32, bytes += sizeof(BlockQ8_0)) {
-            BlockQ8_0 block;
-            std::memcpy(&block, bytes, sizeof block);
-            const float scale = f16_to_f32(block.scale);
-            for (int64_t j = 0; j < 32 && i + j < count; ++j)
-                to[i + j] = scale * static_cast<float>(block.q[j]);
-        }
-        return;
-    }
-    }
+    else if (type == DType::F16)
+        std::transform(halves, halves + count, to, f16_to_f32);
+    else if (type == DType::BF16)
+        std::transform(halves, halves + count, to, bf16_to_f32);
+    else
+        dequantise(type, from, to, count);
 }
 
 namespace {
@@ -101,6 +105,7 @@ uint16_t q8_scale(uint32_t largest)
 
 void from_f32(DType type, const float* from, void* to, int64_t count)
 {
+    assert(type == DType::F32 || type == DType::F16 || type == DType::BF16 || type == DType::Q8_0);
     auto* halves = static_cast<uint16_t*>(to);
     if (type == DType::F32) std::memcpy(to, from, static_cast<size_t>(count) * 4);
     if (type == DType::F16)

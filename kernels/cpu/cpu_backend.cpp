@@ -57,6 +57,14 @@ void CpuBackend::feed_forward(const FeedForwardArgs& args)
 {
     cpu::feed_forward(args, context_);
 }
+void CpuBackend::prepare_heads(const PrepareHeadsArgs& args)
+{
+    cpu::prepare_heads(args, context_);
+}
+void CpuBackend::experts(const ExpertsArgs& args)
+{
+    cpu::experts(args, context_);
+}
 void CpuBackend::stage(const StageArgs& args)
 {
     cpu::stage(args, context_);

@@ -28,6 +28,9 @@ public:
     void embed(const EmbedArgs& args) override;
     void linear(const LinearArgs& args) override;
     void feed_forward(const FeedForwardArgs& args) override;
+    void prepare_heads(const PrepareHeadsArgs& args) override;
+    bool has_experts() const override { return true; }
+    void experts(const ExpertsArgs& args) override;
     void stage(const StageArgs& args) override;
     void attend(const AttendArgs& args) override;
     void decode_attend(const DecodeAttendArgs& args) override;

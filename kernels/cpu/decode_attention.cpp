@@ -24,6 +24,7 @@
 #include "kernels/cpu/exp-inl.h"
 #include "kernels/cpu/kv_row-inl.h"
 #include "kernels/cpu/rotate-inl.h"
+#include "kernels/cpu/tanh-inl.h"
 
 #ifndef PALIMPSEST_KERNELS_CPU_DECODE_ATTENTION_ONCE
 #define PALIMPSEST_KERNELS_CPU_DECODE_ATTENTION_ONCE
@@ -304,6 +305,15 @@ HWY_INLINE void LogitsOfSegment(const DecodeAttendArgs& args, const DecodeSegmen
     }
 }
 
+// x = cap tanh(x / cap), in place. Padded to whole vectors, with anything.
+HWY_INLINE void CapSoftly(float soft_cap, float* HWY_RESTRICT x, int64_t count)
+{
+    const F32 d;
+    const auto cap = hn::Set(d, soft_cap);
+    for (int64_t i = 0; i < count; i += VectorLanes())
+        hn::StoreU(hn::Mul(cap, Tanh(d, hn::Div(hn::LoadU(d, x + i), cap))), d, x + i);
+}
+
 // Logits to exp(logit - top), in place. Rows of weights are padded to whole vectors, beyond `count` with anything.
 HWY_INLINE void Exponentials(float* HWY_RESTRICT weights, int64_t count, float& top, float& total)
 {
@@ -404,6 +414,8 @@ HWY_INLINE void AttendSegment(const DecodeAttendArgs& args, const DecodeSegment&
         LogitsOfSegment<type>(args, segment, list);
     }
     const int64_t count = segment.last - segment.first;
+    for (int64_t g = 0; pass != DecodePass::Values && args.shape.soft_cap > 0 && g < group; ++g)
+        CapSoftly(args.shape.soft_cap, segment.weights + g * segment.weight_stride, count);
     for (int64_t g = 0; pass == DecodePass::Both && g < group; ++g)
         Exponentials(segment.weights + g * segment.weight_stride, count, segment.tops[g], segment.totals[g]);
     if (pass != DecodePass::Keys) ValuesOfSegment<type>(args, segment, list, pass == DecodePass::Values);
@@ -570,9 +582,28 @@ void combine_head(const DecodeAttendArgs& args, SegmentPlan& plan, int64_t head,
             if (probabilities) scale_into(weights, share, s.last - s.first, false, weights);
             if (!sums) continue;
             scale_into(weights, share, s.last - s.first, g > 0,
-                       args.signals.sums + head * args.signals.stride + s.first);
+                       args.signals.sums + head * args.signals.stride + s.read.first + s.first);
         }
     }
+}
+
+// Signals of the ranks before `first`, which the token does not see.
+void clear_unseen(const SignalRequest& wanted, int64_t group, int64_t head, int64_t first)
+{
+    for (float* of_head : {wanted.sums, wanted.low_counts, wanted.entropies})
+        if (of_head) std::fill_n(of_head + head * wanted.stride, first, 0.0f);
+    for (float* of_heads : {wanted.head_sums, wanted.head_squares})
+        for (int64_t g = head * group; of_heads && g < (head + 1) * group; ++g)
+            std::fill_n(of_heads + g * wanted.stride, first, 0.0f);
+}
+
+// The same request, with outputs that begin at rank `first`.
+SignalRequest beginning_at(int64_t first, SignalRequest wanted)
+{
+    for (float** out :
+         {&wanted.sums, &wanted.low_counts, &wanted.entropies, &wanted.head_sums, &wanted.head_squares})
+        if (*out) *out += first;
+    return wanted;
 }
 
 // Signals other than mere sums, from the probabilities of what was read.
@@ -600,7 +631,8 @@ public:
         const ReadList read = retrieving_.list(head);
         float* a = plan_.weights(head);
         if (!read.ranks)
-            return decode_signals(args_.signals, head, {a, group, plan_.weight_stride(), ranks}, sorted);
+            return decode_signals(beginning_at(read.first, args_.signals), head,
+                                  {a, group, plan_.weight_stride(), read.count}, sorted);
         float* whole = sorted + ranks_;
         std::fill_n(whole, group * ranks_, 0.0f);
         for (int64_t g = 0; g < group; ++g)
@@ -651,6 +683,8 @@ void decode_attend(const DecodeAttendArgs& args, CpuContext& context)
     context.threads.run(heads, [&](int64_t head, int worker) {
         combine_head(args, plan, head, worker);
         signals.signal(head, worker);
+        if (wants_anything(args.signals))
+            clear_unseen(args.signals, args.shape.group(), head, retrieving.list(head).first);
     });
 }
 

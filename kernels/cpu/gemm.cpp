@@ -6,8 +6,8 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/gemm.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "kernels/cpu/block_rows-inl.h"
 #include "kernels/cpu/micro_kernel-inl.h"
-#include "kernels/cpu/q8_0-inl.h"
 
 #ifndef PALIMPSEST_KERNELS_CPU_GEMM_BLOCKS
 #define PALIMPSEST_KERNELS_CPU_GEMM_BLOCKS
@@ -56,15 +56,6 @@ void pack_panel(const float* x, int64_t ldx, const cpu::RowPanels& panels, int64
         const int64_t kc = std::min(KC, cols - k);
         PackRowsA(x + k, ldx, panels.height(panel), kc, packed + packed_offset(panels, k, kc, panel));
     }
-}
-
-void widen(const CpuWeight::Row& row, int64_t k, int64_t count, float* to)
-{
-    const std::byte* from = row.data + row_bytes(row.type, k);
-    if (row.type == DType::Q8_0)
-        WidenQ8Row(from, to, count);
-    else
-        WidenRow(row.type, from, to, count);
 }
 
 #if HWY_TARGET != HWY_SCALAR
@@ -123,8 +114,10 @@ void unpack_panel(const CpuWeight& weight, int64_t n, int64_t columns, int64_t k
     // A stride that is no power of two: rows of 1 kB would compete for a few sets of the first-level cache.
     constexpr int64_t stride = KC + 16;
     HWY_ALIGN float rows[NR * stride];
-    for (int64_t r = 0; r < columns; ++r)
-        widen(weight.row(n + r), k, kc, rows + r * stride);
+    for (int64_t r = 0; r < columns; ++r) {
+        const CpuWeight::Row row = weight.row(n + r);
+        WidenWeights(row.type, row.data + row_bytes(row.type, k), rows + r * stride, kc);
+    }
     for (int64_t r = columns; r < NR; ++r)
         std::fill_n(rows + r * stride, kc, 0.0f);
     transpose(rows, stride, kc, panel);

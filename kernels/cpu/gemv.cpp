@@ -1,13 +1,17 @@
 #include "kernels/cpu/gemv.h"
 
 #include <algorithm>
+#include <span>
+
+#include "kernels/cpu/summed_row.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/gemv.cpp"
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "kernels/cpu/q8_0-inl.h"
+#include "kernels/cpu/block_rows-inl.h"
+#include "kernels/cpu/fixed_point_dot-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
@@ -39,8 +43,8 @@ HWY_INLINE float dot(const std::byte* HWY_RESTRICT w, const float* HWY_RESTRICT 
     return sum;
 }
 
-// The scale meets the sum of its block, not every weight. Four chains of sums hide the latency of the multiply-adds;
-// the lines a little ahead are asked for, since the hardware stops at the end of every page.
+// The scale meets the sum of its block, not every weight. Four chains of sums hide the latency of the
+// multiply-adds; the lines a little ahead are asked for, since the hardware stops at the end of every page.
 template<>
 HWY_INLINE float dot<DType::Q8_0>(const std::byte* HWY_RESTRICT w, const float* HWY_RESTRICT x, int64_t cols)
 {
@@ -157,19 +161,90 @@ void dot_rows_of(const std::byte* w, int64_t stride, int64_t rows, const float* 
         dots[r] = dot<type>(w + r * stride, x, cols);
 }
 
-void dot_rows(DType type, const std::byte* w, int64_t stride, int64_t rows, const float* x, int64_t cols,
+// For a target without vectors.
+float dot_widened(DType type, const std::byte* w, const float* x, int64_t cols)
+{
+    float sum = 0, wide[super_block];
+    for (int64_t i = 0; i < cols; i += super_block) {
+        const int64_t count = std::min<int64_t>(super_block, cols - i);
+        to_f32(type, w + row_bytes(type, i), wide, count);
+        sum += dot<DType::F32>(reinterpret_cast<const std::byte*>(wide), x + i, count);
+    }
+    return sum;
+}
+
+// sums[i] = the sum of x[i * group] to x[(i + 1) * group - 1], in the same order on every target.
+void sum_groups(const float* x, int64_t cols, int64_t group, float* sums)
+{
+    for (int64_t i = 0; i < cols / group; ++i) {
+        float four[4] = {};
+        for (int64_t j = 0; j < group; j += 4)
+            for (int64_t k = 0; k < 4; ++k)
+                four[k] += x[i * group + j + k];
+        sums[i] = four[0] + four[1] + (four[2] + four[3]);
+    }
+}
+
+// Prepares x for weights of this type, if this processor multiplies them in fixed point.
+bool to_fixed_point(const float* x, int64_t cols, DType type, cpu::FixedPoint128* to)
+{
+#if HWY_TARGET == HWY_AVX3
+    static const bool has_vnni = __builtin_cpu_supports("avx512vnni") != 0;
+    const bool is_taken = type == DType::Q4_0 || type == DType::Q4_1 || type == DType::Q4_K ||
+                          type == DType::Q5_K || type == DType::Q6_K;
+    if (!has_vnni || !is_taken || cols % super_block != 0 || HasOutlier(x, cols)) return false;
+    ToFixedPoint(x, cols, type, to);
+    return true;
+#else
+    (void)x, (void)cols, (void)type, (void)to;
+    return false;
+#endif
+}
+
+#if HWY_TARGET == HWY_AVX3
+template<DType type>
+void dot_fixed_point(const std::byte* w, int64_t stride, int64_t rows, const SummedRow& row, int64_t cols,
+                     float* dots)
+{
+    const cpu::FixedPoint128* x = row.fixed_point[static_cast<int>(type)];
+    for (int64_t r = 0; r < rows; ++r)
+        dots[r] = DotFixedPoint<type>(w + r * stride, x, row.sums32, cols);
+}
+#endif
+
+void dot_rows(DType type, const std::byte* w, int64_t stride, int64_t rows, const SummedRow& row, int64_t cols,
               float* dots)
 {
     switch (type) {
     case DType::F32:
-        return dot_rows_of<DType::F32>(w, stride, rows, x, cols, dots);
+        return dot_rows_of<DType::F32>(w, stride, rows, row.x, cols, dots);
     case DType::F16:
-        return dot_rows_of<DType::F16>(w, stride, rows, x, cols, dots);
+        return dot_rows_of<DType::F16>(w, stride, rows, row.x, cols, dots);
     case DType::BF16:
-        return dot_rows_of<DType::BF16>(w, stride, rows, x, cols, dots);
+        return dot_rows_of<DType::BF16>(w, stride, rows, row.x, cols, dots);
     case DType::Q8_0:
-        return dot_rows_of<DType::Q8_0>(w, stride, rows, x, cols, dots);
+        return dot_rows_of<DType::Q8_0>(w, stride, rows, row.x, cols, dots);
+    default:
+        break;
     }
+#if HWY_TARGET == HWY_AVX3
+    if (row.fixed_point[static_cast<int>(type)] != nullptr) {
+        if (type == DType::Q4_0) return dot_fixed_point<DType::Q4_0>(w, stride, rows, row, cols, dots);
+        if (type == DType::Q4_1) return dot_fixed_point<DType::Q4_1>(w, stride, rows, row, cols, dots);
+        if (type == DType::Q4_K) return dot_fixed_point<DType::Q4_K>(w, stride, rows, row, cols, dots);
+        if (type == DType::Q5_K) return dot_fixed_point<DType::Q5_K>(w, stride, rows, row, cols, dots);
+        if (type == DType::Q6_K) return dot_fixed_point<DType::Q6_K>(w, stride, rows, row, cols, dots);
+    }
+#endif
+#if HWY_TARGET == HWY_SCALAR
+    for (int64_t r = 0; r < rows; ++r)
+        dots[r] = dot_widened(type, w + r * stride, row.x, cols);
+#else
+    WithBlocks(type, [&]<DType t>() {
+        for (int64_t r = 0; r < rows; ++r)
+            dots[r] = DotBlocks<t>(w + r * stride, row, cols);
+    });
+#endif
 }
 
 } // namespace
@@ -182,6 +257,8 @@ namespace palimpsest::kernels::cpu {
 namespace {
 
 HWY_EXPORT(dot_rows);
+HWY_EXPORT(sum_groups);
+HWY_EXPORT(to_fixed_point);
 
 constexpr int64_t group_rows = 16;
 
@@ -191,7 +268,7 @@ int64_t groups_of(const CpuWeight::Part& part)
 }
 
 // One group of rows of a part, in the order they are stored.
-void multiply_group(const Product& p, const CpuWeight::Part& part, int64_t group, const float* x, float* y)
+void multiply_group(const Product& p, const CpuWeight::Part& part, int64_t group, const SummedRow& x, float* y)
 {
     float dots[group_rows];
     const int64_t begin = group * group_rows, end = std::min(begin + group_rows, part.matrix.rows);
@@ -206,7 +283,7 @@ void multiply_group(const Product& p, const CpuWeight::Part& part, int64_t group
 
 // The groups of all parts are numbered through; a thread takes one run of them, so that it reads memory in one
 // stream.
-void multiply_groups(const Product& p, const float* x, float* y, int64_t begin, int64_t end)
+void multiply_groups(const Product& p, const SummedRow& x, float* y, int64_t begin, int64_t end)
 {
     int64_t first = 0;
     for (const CpuWeight::Part& part : p.weight->parts()) {
@@ -217,6 +294,55 @@ void multiply_groups(const Product& p, const float* x, float* y, int64_t begin, 
     }
 }
 
+// Rows of activations, each made and prepared in turn.
+class RowMaker {
+public:
+    RowMaker(const Product& product, CpuContext& context) : x_(product.x)
+    {
+        const auto cols = static_cast<size_t>(x_.cols);
+        made_ = context.shared_scratch(ScratchUse::NormedRows).get<float>(cols);
+        for (const CpuWeight::Part& part : product.weight->parts())
+            note(part.matrix.type);
+        if (type_count_ == 0) return;
+        sums_ = context.shared_scratch(ScratchUse::Sums).get<float>(cols / 16 + cols / 32);
+        fixed_ = context.shared_scratch(ScratchUse::PackedRows).get<FixedPoint128>(type_count_ * (cols / 128));
+    }
+
+    SummedRow row(int64_t r) const
+    {
+        if (!x_.is_plain()) x_.make(r, made_);
+        SummedRow row{.x = x_.is_plain() ? x_.in_memory(r) : made_};
+        if (type_count_ == 0) return row;
+        float* sums32 = sums_ + x_.cols / 16;
+        HWY_DYNAMIC_DISPATCH(sum_groups)(row.x, x_.cols, 16, sums_);
+        HWY_DYNAMIC_DISPATCH(sum_groups)(row.x, x_.cols, 32, sums32);
+        row.sums16 = sums_;
+        row.sums32 = sums32;
+        FixedPoint128* to = fixed_;
+        for (const DType type : std::span(types_, type_count_))
+            if (HWY_DYNAMIC_DISPATCH(to_fixed_point)(row.x, x_.cols, type, to)) {
+                row.fixed_point[static_cast<int>(type)] = to;
+                to += x_.cols / 128;
+            }
+        return row;
+    }
+
+private:
+    // Types that need more than x, each once.
+    void note(DType type)
+    {
+        const bool is_known = std::find(types_, types_ + type_count_, type) != types_ + type_count_;
+        if (info(type).block > 1 && type != DType::Q8_0 && !is_known) types_[type_count_++] = type;
+    }
+
+    const RowSource& x_;
+    float* made_ = nullptr;
+    float* sums_ = nullptr;
+    FixedPoint128* fixed_ = nullptr;
+    DType types_[dtype_count] = {};
+    size_t type_count_ = 0;
+};
+
 } // namespace
 
 void gemv(const Product& product, CpuContext& context)
@@ -225,10 +351,9 @@ void gemv(const Product& product, CpuContext& context)
     for (const CpuWeight::Part& part : product.weight->parts())
         groups += groups_of(part);
     const int64_t runs = std::min<int64_t>(groups, context.threads.threads());
-    float* made = context.shared_scratch(ScratchUse::NormedRows).get<float>(static_cast<size_t>(product.x.cols));
+    const RowMaker rows(product, context);
     for (int64_t r = 0; r < product.x.rows; ++r) {
-        if (!product.x.is_plain()) product.x.make(r, made);
-        const float* x = product.x.is_plain() ? product.x.in_memory(r) : made;
+        const SummedRow x = rows.row(r);
         float* y = product.y + r * product.weight->rows();
         context.threads.run(runs, [&](int64_t run, int) {
             multiply_groups(product, x, y, groups * run / runs, groups * (run + 1) / runs);

@@ -9,7 +9,9 @@ namespace palimpsest::kernels::cpu {
 std::unique_ptr<Weight> load(std::span<const HostMatrix> parts); // linear.cpp; keeps pointing at the host memory
 void embed(const EmbedArgs& args, CpuContext& context);          // embed.cpp
 void linear(const LinearArgs& args, CpuContext& context);        // linear.cpp: rms_norm, then gemm or gemv
-void feed_forward(const FeedForwardArgs& args, CpuContext& context); // swiglu.cpp
+void feed_forward(const FeedForwardArgs& args, CpuContext& context);   // linear.cpp
+void prepare_heads(const PrepareHeadsArgs& args, CpuContext& context); // prepare_heads.cpp
+void experts(const ExpertsArgs& args, CpuContext& context);            // experts.cpp
 
 void attend(const AttendArgs& args, CpuContext& context);              // prefill_attention.cpp
 void decode_attend(const DecodeAttendArgs& args, CpuContext& context); // decode_attention.cpp

@@ -1,7 +1,10 @@
 #include "kernels/cpu/cpu_weight.h"
+#include "kernels/cpu/finish.h"
+#include "kernels/cpu/gate.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/gemv.h"
 #include "kernels/cpu/kernels.h"
+#include "kernels/cpu/rms_norm.h"
 #include "kernels/weight_parts.h"
 
 namespace palimpsest::kernels::cpu {
@@ -22,6 +25,39 @@ std::unique_ptr<Weight> load(std::span<const HostMatrix> parts)
     return std::make_unique<CpuWeight>(parts);
 }
 
+void RowSource::make(int64_t r, float* to) const
+{
+    if (gated)
+        apply_gate(activation, x + r * 2 * cols, x + r * 2 * cols + cols, cols, to);
+    else
+        rms_norm(in_memory(r), norm, cols, to);
+}
+
+void multiply(const Product& product, Phase phase, CpuContext& context)
+{
+    if (phase == Phase::Decode)
+        gemv(product, context);
+    else
+        gemm(product, context);
+}
+
+namespace {
+
+// A norm and a soft cap need the product before it is added, and so scratch memory of its own.
+void multiply_and_finish(Product product, const RowFinish& finish, Phase phase, CpuContext& context)
+{
+    if (finish.is_plain()) return multiply(product, phase, context);
+    const int64_t rows = product.x.rows, cols = product.weight->rows();
+    float* sum = product.accumulate ? product.y : nullptr;
+    if (sum)
+        product.y = context.shared_scratch(ScratchUse::Unfinished).get<float>(static_cast<size_t>(rows * cols));
+    product.accumulate = false;
+    multiply(product, phase, context);
+    finish_rows(finish, product.y, rows, cols, sum, context);
+}
+
+} // namespace
+
 void linear(const LinearArgs& args, CpuContext& context)
 {
     const Product product{.x = {.x = args.x, .rows = args.rows, .cols = args.weight->cols(), .norm = args.norm},
@@ -29,10 +65,23 @@ void linear(const LinearArgs& args, CpuContext& context)
                           .bias = args.bias,
                           .y = args.y,
                           .accumulate = args.accumulate};
-    if (args.phase == Phase::Decode)
-        gemv(product, context);
-    else
-        gemm(product, context);
+    multiply_and_finish(product, args.finish, args.phase, context);
+}
+
+void feed_forward(const FeedForwardArgs& args, CpuContext& context)
+{
+    const int64_t ffn = args.down->cols(), dim = args.down->rows();
+    float* hidden = context.shared_scratch(ScratchUse::Hidden).get<float>(static_cast<size_t>(args.rows * 2 * ffn));
+    const Product gate_up{.x = {.x = args.x, .rows = args.rows, .cols = dim, .norm = args.norm},
+                          .weight = &on_cpu(args.gate_up),
+                          .y = hidden};
+    const Product down{
+        .x = {.x = hidden, .rows = args.rows, .cols = ffn, .gated = true, .activation = args.activation},
+        .weight = &on_cpu(args.down),
+        .y = args.x,
+        .accumulate = true};
+    multiply(gate_up, args.phase, context);
+    multiply_and_finish(down, args.finish, args.phase, context);
 }
 
 } // namespace palimpsest::kernels::cpu

@@ -1,6 +1,7 @@
 #include "kernels/cpu/page_retrieval.h"
 
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 
 #undef HWY_TARGET_INCLUDE
@@ -74,6 +75,7 @@ constexpr int64_t pages_per_task = 512;
 PageRetrieving::PageRetrieving(const DecodeAttendArgs& args, CpuContext& context)
     : args_(args), context_(context), retrieves_(args.retrieval.pages.bounds != nullptr)
 {
+    assert(!retrieves_ || args.window == 0);
     for (int64_t head = 0; head < args.shape.kv_heads; ++head) {
         if (whole(head)) continue;
         all_whole_ = false;
@@ -101,9 +103,12 @@ void PageRetrieving::choose()
 
 ReadList PageRetrieving::list(int64_t head) const
 {
-    if (whole(head)) return {nullptr, args_.lists.order + head * args_.lists.order_stride, length(head)};
+    if (whole(head)) {
+        const int64_t first = first_seen(head);
+        return {nullptr, args_.lists.order + head * args_.lists.order_stride + first, length(head) - first, first};
+    }
     const int64_t count = length(head) - (last_page(head) - others()) * page();
-    return {ranks_ + head * most_ranks_, rows_ + head * most_ranks_, count};
+    return {ranks_ + head * most_ranks_, rows_ + head * most_ranks_, count, 0};
 }
 
 void PageRetrieving::score_pages()

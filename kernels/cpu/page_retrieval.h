@@ -2,6 +2,7 @@
 // ranks by the mass of attention they hold ("Twilight", Lin et al. 2025).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "kernels/backend.h"
@@ -11,11 +12,12 @@ namespace palimpsest::kernels {
 
 // Ranks that are read, ascending, and the rows they lie in.
 struct ReadList {
-    const uint32_t* ranks = nullptr; // [count]; null: 0, 1, ... count - 1
+    const uint32_t* ranks = nullptr; // [count]; null: first, first + 1, ...
     const uint32_t* rows = nullptr;  // [count]
     int64_t count = 0;
+    int64_t first = 0; // with a window: ranks before it are not seen
 
-    int64_t rank(int64_t i) const { return ranks ? static_cast<int64_t>(ranks[i]) : i; }
+    int64_t rank(int64_t i) const { return ranks ? static_cast<int64_t>(ranks[i]) : first + i; }
 };
 
 namespace cpu {
@@ -31,6 +33,10 @@ public:
     bool by_mass() const { return retrieves_ && args_.retrieval.top_p > 0; }
 
 private:
+    int64_t first_seen(int64_t head) const
+    {
+        return args_.window > 0 ? std::max<int64_t>(0, length(head) - args_.window) : 0;
+    }
     int64_t length(int64_t head) const { return int64_t{args_.lists.used[head]} + 1; }
     int64_t page() const { return args_.retrieval.pages.page; }
     int64_t last_page(int64_t head) const { return (length(head) - 1) / page(); }

@@ -26,6 +26,7 @@
 #include "kernels/cpu/prefill_panel-inl.h"
 #include "kernels/cpu/prefill_signals-inl.h"
 #include "kernels/cpu/rotate-inl.h"
+#include "kernels/cpu/tanh-inl.h"
 
 #ifndef PALIMPSEST_KERNELS_CPU_PREFILL_ATTENTION_ONCE
 #define PALIMPSEST_KERNELS_CPU_PREFILL_ATTENTION_ONCE
@@ -57,6 +58,7 @@ struct AttendSizes {
 struct PackedHead {
     int64_t head = 0;
     int64_t ranks = 0; // kept and chunk
+    int64_t begin = 0; // ranks before it are seen by no row, and not packed
     float* keys = nullptr;
     float* values = nullptr;
 };
@@ -173,12 +175,15 @@ HWY_INLINE void LoadQueries(const AttendArgs& args, int64_t head, Panel& panel, 
     for (int64_t lane = 0; lane < NR; ++lane) {
         const int64_t at = panel.first + std::min(lane, panel.rows - 1), row = at / group;
         panel.limits[lane] = static_cast<int32_t>(used + row + 1);
+        panel.starts[lane] = args.window > 0 ? std::max(0, panel.limits[lane] - args.window) : 0;
         if (lane >= panel.rows) continue;
         const float* query = args.qkv + row * args.shape.qkv_width() + (head * group + at % group) * dim;
         for (int64_t i = 0; i < dim; ++i)
             rows[lane * dim + i] = query[i] * args.shape.scale;
         RotateRow(args.rotation.table, args.rotation.keys_rotated ? row : used + row, rows + lane * dim);
     }
+    panel.begin = panel.starts[0];
+    panel.shared_begin = panel.starts[NR - 1];
     panel.shared = panel.limits[0];
     panel.visible = panel.limits[NR - 1];
     Transpose(rows, dim, NR, dim, panel.queries);
@@ -189,33 +194,45 @@ HWY_INLINE void RaiseTops(Panel& panel, int64_t first, int64_t last)
 {
     const F32 d;
     auto left = hn::Load(d, panel.tops), right = hn::Load(d, panel.tops + half_panel);
-    for (int64_t rank = first; rank < std::min(last, panel.shared); ++rank) {
+    const auto raise = [&](int64_t rank) HWY_ATTR {
         left = hn::Max(left, hn::Load(d, panel.scores + rank * NR));
         right = hn::Max(right, hn::Load(d, panel.scores + rank * NR + half_panel));
-    }
-    for (int64_t rank = std::max(first, panel.shared); rank < std::min(last, panel.visible); ++rank) {
+    };
+    ForPanelRanks(panel, first, last, raise, [&](int64_t rank) HWY_ATTR {
         const auto score_left = hn::Load(d, panel.scores + rank * NR);
         const auto score_right = hn::Load(d, panel.scores + rank * NR + half_panel);
         left = hn::IfThenElse(Attending(panel, rank, 0), hn::Max(left, score_left), left);
         right = hn::IfThenElse(Attending(panel, rank, half_panel), hn::Max(right, score_right), right);
-    }
+    });
     hn::Store(left, d, panel.tops);
     hn::Store(right, d, panel.tops + half_panel);
 }
 
-// S^T = K Q^T for all panels of a block, and the maximum of every row.
-HWY_INLINE void Scores(const PackedHead& packed, int64_t dim, Panel* panels, int64_t count)
+// s = cap tanh(s / cap) for the scores of `ranks` ranks.
+HWY_INLINE void CapSoftly(float soft_cap, int64_t ranks, float* HWY_RESTRICT scores)
 {
+    const F32 d;
+    const auto cap = hn::Set(d, soft_cap);
+    for (int64_t i = 0; i < ranks * NR; i += half_panel)
+        hn::Store(hn::Mul(cap, Tanh(d, hn::Div(hn::Load(d, scores + i), cap))), d, scores + i);
+}
+
+// S^T = K Q^T for all panels of a block, and the maximum of every row.
+HWY_INLINE void Scores(const PackedHead& packed, const HeadShape& shape, Panel* panels, int64_t count)
+{
+    const int64_t dim = shape.head_dim;
     const F32 d;
     for (int64_t p = 0; p < count; ++p)
         for (int64_t lane = 0; lane < NR; lane += half_panel)
             hn::Store(hn::Set(d, -std::numeric_limits<float>::infinity()), d, panels[p].tops + lane);
     const int64_t visible = panels[count - 1].visible;
-    for (int64_t first = 0; first < visible; first += MR) {
+    for (int64_t first = panels[0].begin / MR * MR; first < visible; first += MR) {
         const auto ranks = static_cast<int>(std::min<int64_t>(MR, packed.ranks - first));
         for (int64_t p = 0; p < count; ++p) {
+            if (first + ranks <= panels[p].begin) continue;
             float* scores = panels[p].scores + first * NR;
             MicroTile(ranks, packed.keys + first * dim, panels[p].queries, dim, scores, NR, true);
+            if (shape.soft_cap > 0) CapSoftly(shape.soft_cap, ranks, scores);
             RaiseTops(panels[p], first, first + ranks);
         }
     }
@@ -231,7 +248,7 @@ HWY_INLINE void Exponentials(Panel& panel, int64_t first, int64_t last)
         float* scores = panel.scores + rank * NR;
         auto left = Exp(d, hn::Sub(hn::Load(d, scores), top_left));
         auto right = Exp(d, hn::Sub(hn::Load(d, scores + half_panel), top_right));
-        if (rank >= panel.shared) {
+        if (rank >= panel.shared || rank < panel.shared_begin) {
             left = hn::IfThenElseZero(Attending(panel, rank, 0), left);
             right = hn::IfThenElseZero(Attending(panel, rank, half_panel), right);
         }
@@ -244,22 +261,25 @@ HWY_INLINE void Exponentials(Panel& panel, int64_t first, int64_t last)
     hn::Store(hn::Add(hn::Load(d, panel.totals + half_panel), sum_right), d, panel.totals + half_panel);
 }
 
-// Softmax weights, not yet divided by their totals, and O^T = V^T S^T with them.
-HWY_INLINE void WeighValues(const PackedHead& packed, int64_t dim, Panel* panels, int64_t count)
+// Softmax weights, not yet divided by their totals, and O^T = V^T S^T with them. With a window, in which block a
+// panel begins depends on all its rows: there every block is added to zeros, also the first.
+HWY_INLINE void WeighValues(const PackedHead& packed, int64_t dim, bool window, Panel* panels, int64_t count)
 {
-    for (int64_t p = 0; p < count; ++p)
+    for (int64_t p = 0; p < count; ++p) {
         std::fill_n(panels[p].totals, NR, 0.0f);
+        if (window) std::fill_n(panels[p].out, dim * NR, 0.0f);
+    }
     const int64_t visible = panels[count - 1].visible;
-    for (int64_t first = 0; first < visible; first += rank_block) {
+    for (int64_t block = panels[0].begin / rank_block * rank_block; block < visible; block += rank_block) {
         for (int64_t p = 0; p < count; ++p) {
             Panel& panel = panels[p];
-            const int64_t last = std::min(first + rank_block, panel.visible);
+            const int64_t first = std::max(block, panel.begin), last = std::min(block + rank_block, panel.visible);
             if (last <= first) continue;
             Exponentials(panel, first, last);
             ForDimTiles(dim, [&](int64_t d0, int dims) {
                 const float* values = packed.values + d0 * packed.ranks + first * dims;
                 MicroTile(dims, values, panel.scores + first * NR, last - first, panel.out + d0 * NR, NR,
-                          first == 0);
+                          block == 0 && !window);
             });
         }
     }
@@ -301,8 +321,8 @@ HWY_NOINLINE void AttendBlock(const AttendArgs& args, const AttendSizes& sizes, 
         panel.out = scratch.outs + count * dim * NR;
         LoadQueries(args, packed.head, panel, scratch.rows);
     }
-    Scores(packed, dim, panels, count);
-    WeighValues(packed, dim, panels, count);
+    Scores(packed, args.shape, panels, count);
+    WeighValues(packed, dim, args.window > 0, panels, count);
     for (int64_t p = 0; p < count; ++p) {
         if (signals) AddSignals(*signals, panels[p]);
         StoreOut(args, packed.head, panels[p], scratch.rows);
@@ -384,7 +404,9 @@ public:
     PackedHead at(int64_t first, int64_t i) const
     {
         const auto offset = static_cast<int64_t>(sizes_.packed_floats()) * i;
-        return {first + i, args_.lists.used[first + i] + args_.rows, keys_ + offset, values_ + offset};
+        const int64_t used = args_.lists.used[first + i];
+        const int64_t begin = args_.window > 0 ? std::max<int64_t>(0, used + 1 - args_.window) : 0;
+        return {first + i, used + args_.rows, begin, keys_ + offset, values_ + offset};
     }
 
 private:
@@ -403,9 +425,11 @@ void pack_wave(const AttendArgs& args, CpuContext& context, const AttendSizes& s
     context.threads.run(heads * parts, [&](int64_t task, int worker) {
         const PackedHead packed = wave.at(first, task / parts);
         const int64_t tiles = (packed.ranks + sizes.tile_ranks - 1) / sizes.tile_ranks;
-        const int64_t tile = task % parts * pack_tiles;
+        const int64_t part_begin = task % parts * pack_tiles, end = std::min(part_begin + pack_tiles, tiles);
+        const int64_t begin = std::max(part_begin, packed.begin / sizes.tile_ranks);
+        if (begin >= end) return;
         float* rows = scratch_of(context, worker, sizes).rows;
-        pack_tiles_of(args, packed, tile, std::min(tile + pack_tiles, tiles), rows);
+        pack_tiles_of(args, packed, begin, end, rows);
     });
 }
 

@@ -8,6 +8,7 @@
 #define PALIMPSEST_KERNELS_CPU_PREFILL_PANEL_INL_H
 #endif
 
+#include <algorithm>
 #include <cstdint>
 
 #include "hwy/highway.h"
@@ -21,16 +22,17 @@ namespace hn = hwy::HWY_NAMESPACE;
 using F32 = hn::ScalableTag<float>;
 inline constexpr int64_t half_panel = NR / 2; // lanes of a vector
 
-// NR query rows of one KV head, in lanes. A row attends to ranks [0, limit); lanes beyond the last row repeat its
-// limit with zero queries, and nothing of them is read.
+// NR query rows of one KV head, in lanes. A row attends to ranks [start, limit), of which both rise from lane to
+// lane; lanes beyond the last row repeat its ranks with zero queries, and nothing of them is read.
 struct Panel {
     float* scores = nullptr;  // [ranks, NR]
     float* queries = nullptr; // [dim, NR]
     float* out = nullptr;     // [dim, NR]
     int64_t first = 0;        // query row of lane 0
     int64_t rows = 0;
-    int64_t shared = 0;  // ranks that every lane attends to
-    int64_t visible = 0; // ranks that some lane attends to
+    // Some lane attends to ranks [begin, visible), and every lane to [shared_begin, shared), unless that is empty.
+    int64_t begin = 0, shared_begin = 0, shared = 0, visible = 0;
+    HWY_ALIGN int32_t starts[NR];
     HWY_ALIGN int32_t limits[NR];
     HWY_ALIGN float tops[NR];
     HWY_ALIGN float totals[NR];
@@ -40,8 +42,25 @@ struct Panel {
 HWY_INLINE hn::Mask<F32> Attending(const Panel& panel, int64_t rank, int64_t lane)
 {
     const hn::RebindToSigned<F32> i32;
-    const auto limits = hn::Load(i32, panel.limits + lane);
-    return hn::RebindMask(F32(), hn::Gt(limits, hn::Set(i32, static_cast<int32_t>(rank))));
+    const auto at = hn::Set(i32, static_cast<int32_t>(rank));
+    const auto before_limit = hn::Gt(hn::Load(i32, panel.limits + lane), at);
+    const auto before_start = hn::Gt(hn::Load(i32, panel.starts + lane), at);
+    return hn::RebindMask(F32(), hn::AndNot(before_start, before_limit));
+}
+
+// Calls masked(rank) for ranks of [first, last) that only some lanes attend to, and shared(rank) for those that all
+// do.
+template<class Shared, class Masked>
+HWY_INLINE void ForPanelRanks(const Panel& panel, int64_t first, int64_t last, Shared&& shared, Masked&& masked)
+{
+    int64_t rank = std::max(first, panel.begin);
+    last = std::min(last, panel.visible);
+    for (; rank < std::min(last, panel.shared_begin); ++rank)
+        masked(rank);
+    for (; rank < std::min(last, panel.shared); ++rank)
+        shared(rank);
+    for (; rank < last; ++rank)
+        masked(rank);
 }
 
 } // namespace HWY_NAMESPACE

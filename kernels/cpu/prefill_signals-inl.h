@@ -83,16 +83,24 @@ HWY_INLINE bool Counts(const SignalContext& context, const Panel& panel, int64_t
     return lane < panel.rows && panel.first + lane >= context.first_row;
 }
 
-// Sums over ranks [0, last) of each lane's terms, in blocks; terms(rank, lane) is a vector.
+// Ranks that a lane's row sees.
+HWY_INLINE int32_t SeenRanks(const Panel& panel, int64_t lane)
+{
+    return panel.limits[lane] - panel.starts[lane];
+}
+
+// Sums over the panel's ranks before `last` of each lane's terms, in blocks; terms(rank, lane) is a vector.
 template<class Terms>
-HWY_INLINE void SumOverRanks(int64_t last, Terms&& terms, float* HWY_RESTRICT totals)
+HWY_INLINE void SumOverRanks(const Panel& panel, int64_t last, Terms&& terms, float* HWY_RESTRICT totals)
 {
     const F32 d;
     for (int64_t lane = 0; lane < NR; lane += half_panel) {
         auto total = hn::Zero(d);
-        for (int64_t first = 0; first < last; first += signal_rank_block) {
+        const int64_t begin = panel.begin / signal_rank_block * signal_rank_block;
+        for (int64_t first = begin; first < last; first += signal_rank_block) {
             auto sum = hn::Zero(d);
-            for (int64_t rank = first; rank < std::min(first + signal_rank_block, last); ++rank)
+            for (int64_t rank = std::max(first, panel.begin); rank < std::min(first + signal_rank_block, last);
+                 ++rank)
                 sum = hn::Add(sum, terms(rank, lane));
             total = hn::Add(total, sum);
         }
@@ -112,7 +120,7 @@ HWY_INLINE void Shares(const SignalContext& context, const Panel& panel, LaneVal
         const auto weight = [&](int64_t rank, int64_t lane) {
             return hn::Load(d, panel.scores + rank * NR + lane);
         };
-        SumOverRanks(std::max<int64_t>(outside, 0), weight, divisors);
+        SumOverRanks(panel, std::max<int64_t>(outside, 0), weight, divisors);
     }
     for (int64_t lane = 0; lane < NR; ++lane) {
         const float divisor = divisors[lane] > 0 ? divisors[lane] : panel.totals[lane];
@@ -125,7 +133,7 @@ HWY_INLINE void AddColumnSums(const Panel& panel, const LaneValues& shares, floa
 {
     const F32 d;
     const auto left = hn::Load(d, shares.at), right = hn::Load(d, shares.at + half_panel);
-    for (int64_t rank = 0; rank < panel.visible; ++rank) {
+    for (int64_t rank = panel.begin; rank < panel.visible; ++rank) {
         const float* weights = panel.scores + rank * NR;
         const auto product = hn::Mul(left, hn::Load(d, weights));
         const auto both = hn::MulAdd(right, hn::Load(d, weights + half_panel), product);
@@ -138,7 +146,7 @@ HWY_INLINE void AddEntropies(const Panel& panel, const LaneValues& shares, float
 {
     const F32 d;
     const auto floor = hn::Set(d, entropy_floor);
-    for (int64_t rank = 0; rank < panel.visible; ++rank) {
+    for (int64_t rank = panel.begin; rank < panel.visible; ++rank) {
         auto sum = hn::Load(d, entropies + rank * half_panel);
         for (int64_t lane = 0; lane < NR; lane += half_panel) {
             const auto a = hn::Mul(hn::Load(d, shares.at + lane), hn::Load(d, panel.scores + rank * NR + lane));
@@ -153,7 +161,7 @@ HWY_INLINE void AddHeadSums(const Panel& panel, const LaneValues& shares, float*
     const F32 d;
     for (int64_t lane = 0; lane < NR; lane += half_panel) {
         const auto share = hn::Load(d, shares.at + lane);
-        for (int64_t i = lane; i < panel.visible * NR; i += NR)
+        for (int64_t i = panel.begin * NR + lane; i < panel.visible * NR; i += NR)
             hn::Store(hn::MulAdd(share, hn::Load(d, panel.scores + i), hn::Load(d, sums + i)), d, sums + i);
     }
 }
@@ -163,7 +171,7 @@ HWY_INLINE void AddHeadSquares(const Panel& panel, const LaneValues& shares, flo
     const F32 d;
     for (int64_t lane = 0; lane < NR; lane += half_panel) {
         const auto share = hn::Load(d, shares.at + lane);
-        for (int64_t i = lane; i < panel.visible * NR; i += NR) {
+        for (int64_t i = panel.begin * NR + lane; i < panel.visible * NR; i += NR) {
             const auto a = hn::Mul(share, hn::Load(d, panel.scores + i));
             hn::Store(hn::MulAdd(a, a, hn::Load(d, squares + i)), d, squares + i);
         }
@@ -201,10 +209,12 @@ HWY_INLINE void AddLowCounts(const Panel& panel, const LaneValues& shares, const
                                  hn::IfThenElseZero(among(right, rank, half_panel), one));
         hn::Store(hn::Add(hn::Load(d, counts + rank * half_panel), low), d, counts + rank * half_panel);
     };
-    for (int64_t rank = 0; rank < panel.shared; ++rank)
-        add(rank, [](auto mask, int64_t, int64_t) { return mask; });
-    for (int64_t rank = panel.shared; rank < panel.visible; ++rank)
-        add(rank, [&](auto mask, int64_t at, int64_t lane) { return hn::And(mask, Attending(panel, at, lane)); });
+    ForPanelRanks(
+        panel, 0, panel.visible, [&](int64_t rank) { add(rank, [](auto mask, int64_t, int64_t) { return mask; }); },
+        [&](int64_t rank) {
+            add(rank,
+                [&](auto mask, int64_t at, int64_t lane) { return hn::And(mask, Attending(panel, at, lane)); });
+        });
 }
 
 HWY_INLINE void AddLowCounts(const SignalContext& context, const Panel& panel, const LaneValues& shares)
@@ -214,7 +224,7 @@ HWY_INLINE void AddLowCounts(const SignalContext& context, const Panel& panel, c
     for (int64_t lane = 0; lane < NR; ++lane) {
         const bool begins_row = lane % group == 0 && Counts(context, panel, lane);
         thresholds.at[lane] =
-            begins_row ? static_cast<float>(group) / static_cast<float>(panel.limits[lane]) : -1.0f;
+            begins_row ? static_cast<float>(group) / static_cast<float>(SeenRanks(panel, lane)) : -1.0f;
     }
     float* counts = context.lanes.low_counts;
     switch (group) {
@@ -245,9 +255,9 @@ HWY_INLINE void AddWideGroup(const SignalContext& context, const Panel& panel, c
     const SignalPart& part = context.part;
     for (int64_t lane = 0; lane < panel.rows; ++lane) {
         if (!Counts(context, panel, lane)) continue;
-        const int64_t head = (panel.first + lane) % context.group, visible = panel.limits[lane];
-        const float uniform = static_cast<float>(context.group) / static_cast<float>(visible);
-        for (int64_t rank = 0; rank < visible; ++rank) {
+        const int64_t head = (panel.first + lane) % context.group;
+        const float uniform = static_cast<float>(context.group) / static_cast<float>(SeenRanks(panel, lane));
+        for (int64_t rank = panel.starts[lane]; rank < panel.limits[lane]; ++rank) {
             const float a = panel.scores[rank * NR + lane] * shares.at[lane];
             if (part.head_sums) part.head_sums[head * part.ranks + rank] += a;
             if (part.head_squares) part.head_squares[head * part.ranks + rank] += a * a;
@@ -262,9 +272,10 @@ HWY_INLINE void AddWideGroup(const SignalContext& context, const Panel& panel, c
 // `sorted` holds [v].
 inline float Gini(const Panel& panel, int64_t lane, float* sorted)
 {
-    for (int64_t rank = 0; rank < panel.limits[lane]; ++rank)
-        sorted[rank] = panel.scores[rank * NR + lane];
-    return gini_of(sorted, panel.limits[lane]);
+    const int64_t seen = SeenRanks(panel, lane);
+    for (int64_t i = 0; i < seen; ++i)
+        sorted[i] = panel.scores[(panel.starts[lane] + i) * NR + lane];
+    return gini_of(sorted, seen);
 }
 
 // -sum a ln a / ln v per lane; 0 where v = 1.
@@ -274,7 +285,7 @@ HWY_INLINE void RowEntropies(const Panel& panel, const float* HWY_RESTRICT inver
     const F32 d;
     const auto smallest = hn::Set(d, 0x1p-126f); // a = 0 adds 0 times a finite number
     SumOverRanks(
-        panel.visible,
+        panel, panel.visible,
         [&](int64_t rank, int64_t lane) {
             const auto a =
                 hn::Mul(hn::Load(d, inverse_totals + lane), hn::Load(d, panel.scores + rank * NR + lane));
@@ -282,7 +293,8 @@ HWY_INLINE void RowEntropies(const Panel& panel, const float* HWY_RESTRICT inver
         },
         statistics);
     for (int64_t lane = 0; lane < NR; ++lane)
-        statistics[lane] = panel.limits[lane] > 1 ? statistics[lane] / std::log(float(panel.limits[lane])) : 0.0f;
+        statistics[lane] =
+            SeenRanks(panel, lane) > 1 ? statistics[lane] / std::log(float(SeenRanks(panel, lane))) : 0.0f;
 }
 
 // Share of ranks with a >= 1/v, per lane.
@@ -292,10 +304,10 @@ HWY_INLINE void RowDensities(const Panel& panel, const float* HWY_RESTRICT inver
     const F32 d;
     HWY_ALIGN float uniform[NR];
     for (int64_t lane = 0; lane < NR; ++lane)
-        uniform[lane] = 1.0f / static_cast<float>(panel.limits[lane]);
+        uniform[lane] = 1.0f / static_cast<float>(SeenRanks(panel, lane));
     const auto one = hn::Set(d, 1.0f);
     SumOverRanks(
-        panel.visible,
+        panel, panel.visible,
         [&](int64_t rank, int64_t lane) {
             const auto a =
                 hn::Mul(hn::Load(d, inverse_totals + lane), hn::Load(d, panel.scores + rank * NR + lane));
@@ -303,7 +315,7 @@ HWY_INLINE void RowDensities(const Panel& panel, const float* HWY_RESTRICT inver
         },
         statistics);
     for (int64_t lane = 0; lane < NR; ++lane)
-        statistics[lane] /= static_cast<float>(panel.limits[lane]);
+        statistics[lane] /= static_cast<float>(SeenRanks(panel, lane));
 }
 
 HWY_INLINE void AddRowStatistics(const SignalContext& context, const Panel& panel)

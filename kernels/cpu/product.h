@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/backend.h"
+#include "kernels/cpu/cpu_context.h"
 #include "kernels/cpu/cpu_weight.h"
 
 namespace palimpsest::kernels::cpu {
@@ -12,7 +13,8 @@ struct RowSource {
     int64_t rows = 0;
     int64_t cols = 0;
     RmsNorm norm{};     // of the row; not together with `gated`
-    bool gated = false; // the row is silu(first half of x) * second half
+    bool gated = false; // the row is activation(first half of x) * second half
+    Activation activation = Activation::Silu;
 
     bool is_plain() const { return norm.weight == nullptr && !gated; }
     const float* in_memory(int64_t r) const { return x + r * cols; } // REQUIRES: is_plain()
@@ -27,5 +29,8 @@ struct Product {
     float* y = nullptr;          // [rows, W.rows]
     bool accumulate = false;
 };
+
+// gemv where a token is decoded, else gemm.
+void multiply(const Product& product, Phase phase, CpuContext& context); // linear.cpp
 
 } // namespace palimpsest::kernels::cpu

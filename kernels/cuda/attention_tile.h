@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/prefill_rows.h"
+#include "kernels/cuda/soft_cap.h"
 
 namespace palimpsest::kernels::cuda {
 
@@ -16,10 +17,22 @@ struct AttentionTile {
     float scores[tile_rows][tile_ranks + 1];
 };
 
-// Ranks that stacked row x attends to.
+// The rank behind the last that stacked row x attends to.
 __device__ inline int32_t visible_ranks(const TurnedRows& turned, int64_t head, int64_t x)
 {
     return turned.used[head] + static_cast<int32_t>(x / turned.group) + 1;
+}
+
+// The first rank that stacked row x attends to.
+__device__ inline int32_t first_visible(const TurnedRows& turned, int64_t head, int64_t x)
+{
+    return turned.first_rank(visible_ranks(turned, head, x));
+}
+
+// The same, rounded down to a whole tile.
+__device__ inline int32_t first_tile(const TurnedRows& turned, int64_t head, int64_t x)
+{
+    return first_visible(turned, head, x) / tile_ranks * tile_ranks;
 }
 
 // Dimensions [first, first + tile_dims) of `count` rows from `row` on, zero beyond head_dim.
@@ -68,7 +81,7 @@ __device__ inline void tile_scores(const TurnedRows& turned, int64_t head, int64
     for (int i = 0; i < each; ++i)
 #pragma unroll
         for (int j = 0; j < each; ++j)
-            tile.scores[own_row + i][lane + 16 * j] = sums[i][j];
+            tile.scores[own_row + i][lane + 16 * j] = softly_capped(turned.soft_cap, sums[i][j]);
     __syncthreads();
 }
 

@@ -139,6 +139,10 @@ void CudaBackend::feed_forward(const FeedForwardArgs& args)
 {
     cuda::feed_forward(args, context());
 }
+void CudaBackend::prepare_heads(const PrepareHeadsArgs& args)
+{
+    cuda::prepare_heads(args, context());
+}
 void CudaBackend::stage(const StageArgs& args)
 {
     cuda::stage(args, context());

@@ -34,6 +34,7 @@ public:
     void embed(const EmbedArgs& args) override;
     void linear(const LinearArgs& args) override;
     void feed_forward(const FeedForwardArgs& args) override;
+    void prepare_heads(const PrepareHeadsArgs& args) override;
     void stage(const StageArgs& args) override;
     void attend(const AttendArgs& args) override;
     void decode_attend(const DecodeAttendArgs& args) override;

@@ -36,6 +36,7 @@ private:
 enum class ScratchUse {
     NormedRows,
     Hidden,
+    Unfinished, // products before their norm
     DequantisedWeight,
     NarrowedRows,
     RotatedKeys,

@@ -4,11 +4,13 @@
 #include "kernels/cuda/cuda_weight.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/device_memory.h"
 #include "kernels/cuda/kernels.h"
+#include "kernels/cuda/stored_block.h"
 #include "kernels/weight_parts.h"
 
 namespace palimpsest::kernels::cuda {
@@ -33,22 +35,33 @@ __device__ inline int64_t half_split(int64_t stored_row, int64_t head_dim)
     return head + i / 2 + (i % 2) * (head_dim / 2);
 }
 
+// Where they go.
+struct Planes {
+    unsigned char* values = nullptr;
+    unsigned char* high = nullptr;
+    unsigned char* scales = nullptr;
+    unsigned char* factors = nullptr;
+};
+
 // A block places a row of unquantised elements, and zeros up to the stride.
 template<class Element>
-__global__ void place_rows(StoredRows from, Element* values, int64_t cols, int64_t stride)
+__global__ void place_rows(StoredRows from, Planes to, int64_t cols, int64_t stride)
 {
     const int64_t row = half_split(from.first + blockIdx.x, from.paired_head_dim);
     const Element* stored = static_cast<const Element*>(from.data) + static_cast<int64_t>(blockIdx.x) * cols;
+    Element* values = reinterpret_cast<Element*>(to.values) + row * stride;
     for (int64_t c = threadIdx.x; c < stride; c += blockDim.x)
-        values[row * stride + c] = c < cols ? stored[c] : Element(0);
+        values[c] = c < cols ? stored[c] : Element(0);
 }
 
 // A block places a row of Q8_0 blocks: of each 17 units of two bytes, the first is the scale. cols = stride.
-__global__ void place_q8_0_rows(StoredRows from, uint16_t* values, uint16_t* scales, int64_t cols)
+__global__ void place_q8_0_rows(StoredRows from, Planes to, int64_t cols)
 {
     const int64_t row = half_split(from.first + blockIdx.x, from.paired_head_dim), blocks = cols / q8_0_block;
     const int64_t units = blocks * q8_0_units;
     const uint16_t* stored = static_cast<const uint16_t*>(from.data) + static_cast<int64_t>(blockIdx.x) * units;
+    auto* values = reinterpret_cast<uint16_t*>(to.values);
+    auto* scales = reinterpret_cast<uint16_t*>(to.scales);
     for (int64_t u = threadIdx.x; u < units; u += blockDim.x) {
         const int64_t block = row * blocks + u / q8_0_units, unit = u % q8_0_units;
         if (unit == 0)
@@ -58,20 +71,78 @@ __global__ void place_q8_0_rows(StoredRows from, uint16_t* values, uint16_t* sca
     }
 }
 
+// The words of a plane of `bits` bits for one chunk: of each code those from bit `first` on.
+template<int bits, class Code>
+__device__ void write_plane(unsigned char* plane, const Code& code, int first)
+{
+    constexpr uint32_t mask = (1u << bits) - 1;
+    for (int w = 0; w < bits; ++w) {
+        uint32_t word = 0;
+        for (int j = w; j < chunk_words; j += bits)
+            for (int i = 0; i < 4; ++i)
+                word |= (code(4 * j + i) >> first & mask) << (8 * i + bits * (j / bits));
+        reinterpret_cast<uint32_t*>(plane)[w] = word;
+    }
+}
+
+template<int bytes>
+__device__ void write_bytes(unsigned char* to, uint32_t number)
+{
+    static_assert(bytes == 1 || bytes == 2 || bytes == 4);
+    if constexpr (bytes == 1) *to = static_cast<uint8_t>(number);
+    if constexpr (bytes == 2) *reinterpret_cast<uint16_t*>(to) = static_cast<uint16_t>(number);
+    if constexpr (bytes == 4) *reinterpret_cast<uint32_t*>(to) = number;
+}
+
+// A block places a row of a type that coding.h codes, a thread a chunk at a time.
+template<DType type>
+__global__ void place_chunks(StoredRows from, Planes to, int64_t cols)
+{
+    using Block = typename Stored<type>::Block;
+    constexpr Coding coding = coding_of(type);
+    constexpr PlaneBytes bytes = plane_bytes(type);
+    constexpr int in_block = bytes.factors > 0 ? factor_chunks : 1;
+    const int64_t row = half_split(from.first + blockIdx.x, from.paired_head_dim), chunks = cols / chunk_columns;
+    const Block* blocks =
+        static_cast<const Block*>(from.data) + static_cast<int64_t>(blockIdx.x) * (chunks / in_block);
+    for (int64_t c = threadIdx.x; c < chunks; c += blockDim.x) {
+        const Block& block = blocks[c / in_block];
+        const int part = static_cast<int>(c % in_block);
+        const int64_t at = row * chunks + c;
+        const auto code = [&](int column) { return Stored<type>::code(block, part * chunk_columns + column); };
+        write_plane<coding.low_bits>(to.values + at * bytes.values, code, 0);
+        if constexpr (bytes.high > 0)
+            write_plane<coding.high_bits>(to.high + at * bytes.high, code, coding.low_bits);
+        write_bytes<bytes.scales>(to.scales + at * bytes.scales, Stored<type>::scales(block, part));
+        if constexpr (bytes.factors > 0)
+            if (part == 0)
+                write_bytes<bytes.factors>(to.factors + at / in_block * bytes.factors,
+                                           Stored<type>::factors(block));
+    }
+}
+
 int64_t stride_of(const HostMatrix& m)
 {
-    return (m.cols + q8_0_block - 1) / q8_0_block * q8_0_block;
+    return (m.cols + chunk_columns - 1) / chunk_columns * chunk_columns;
 }
 
-int64_t bytes_of_values(const HostMatrix& m)
+// Of the planes of a part, each up to where the next may begin.
+PlaneBytes bytes_of(const HostMatrix& m)
 {
-    const int64_t element = m.type == DType::Q8_0 ? 1 : info(m.type).bytes;
-    return (m.rows * stride_of(m) * element + plane_alignment - 1) / plane_alignment * plane_alignment;
+    const PlaneBytes bytes = plane_bytes(m.type);
+    const int64_t chunks = m.rows * (stride_of(m) / chunk_columns);
+    const auto aligned = [](int64_t size) {
+        return (size + plane_alignment - 1) / plane_alignment * plane_alignment;
+    };
+    return {.values = aligned(chunks * bytes.values),
+            .high = aligned(chunks * bytes.high),
+            .scales = aligned(chunks * bytes.scales),
+            .factors = aligned(chunks / factor_chunks * bytes.factors)};
 }
 
-int64_t bytes_of_scales(const HostMatrix& m)
+int64_t sum_of(const PlaneBytes& bytes)
 {
-    return m.type == DType::Q8_0 ? m.rows * (stride_of(m) / q8_0_block) * 2 : 0;
+    return bytes.values + bytes.high + bytes.scales + bytes.factors;
 }
 
 // Planes of one part in a block of device memory of their own.
@@ -79,15 +150,17 @@ class Part {
 public:
     explicit Part(const HostMatrix& m)
     {
-        const int64_t value_bytes = bytes_of_values(m), scale_bytes = bytes_of_scales(m);
-        data_ = static_cast<std::byte*>(take_device_memory(static_cast<size_t>(value_bytes + scale_bytes)));
-        values_ = data_;
-        if (scale_bytes > 0) scales_ = reinterpret_cast<uint16_t*>(data_ + value_bytes);
-        planes_ = {m.type, values_, scales_, m.rows, m.cols, stride_of(m)};
+        const PlaneBytes bytes = bytes_of(m);
+        data_ = static_cast<unsigned char*>(take_device_memory(static_cast<size_t>(sum_of(bytes))));
+        unsigned char* end = data_;
+        const auto take = [&](int64_t size) { return size > 0 ? std::exchange(end, end + size) : nullptr; };
+        to_.values = take(bytes.values);
+        to_.high = take(bytes.high);
+        to_.scales = take(bytes.scales);
+        to_.factors = take(bytes.factors);
+        planes_ = {m.type, to_.values, to_.high, to_.scales, to_.factors, m.rows, m.cols, stride_of(m)};
     }
-    Part(Part&& other) noexcept
-        : data_(std::exchange(other.data_, nullptr)), values_(other.values_), scales_(other.scales_),
-          planes_(other.planes_)
+    Part(Part&& other) noexcept : data_(std::exchange(other.data_, nullptr)), to_(other.to_), planes_(other.planes_)
     {
     }
     Part& operator=(Part&&) = delete;
@@ -99,18 +172,21 @@ public:
     {
         const Launch shape{.grid = dim3(rows), .block = dim3(threads)};
         const int64_t cols = planes_.cols, stride = planes_.stride;
-        if (planes_.type == DType::Q8_0)
-            launch(context, shape, place_q8_0_rows, from, static_cast<uint16_t*>(values_), scales_, cols);
+        if (is_chunked(planes_.type))
+            with_chunked_type(planes_.type, [&](auto type) {
+                launch(context, shape, place_chunks<type.value>, from, to_, cols);
+            });
+        else if (planes_.type == DType::Q8_0)
+            launch(context, shape, place_q8_0_rows, from, to_, cols);
         else if (planes_.type == DType::F32)
-            launch(context, shape, place_rows<uint32_t>, from, static_cast<uint32_t*>(values_), cols, stride);
+            launch(context, shape, place_rows<uint32_t>, from, to_, cols, stride);
         else
-            launch(context, shape, place_rows<uint16_t>, from, static_cast<uint16_t*>(values_), cols, stride);
+            launch(context, shape, place_rows<uint16_t>, from, to_, cols, stride);
     }
 
 private:
-    std::byte* data_ = nullptr;
-    void* values_ = nullptr;
-    uint16_t* scales_ = nullptr;
+    unsigned char* data_ = nullptr;
+    Planes to_;
     WeightPlanes planes_;
 };
 
@@ -153,7 +229,7 @@ uint64_t weight_bytes(std::span<const HostMatrix> parts)
 {
     uint64_t bytes = 0;
     for (const HostMatrix& m : parts)
-        bytes += static_cast<uint64_t>(bytes_of_values(m) + bytes_of_scales(m));
+        bytes += static_cast<uint64_t>(sum_of(bytes_of(m)));
     return bytes;
 }
 

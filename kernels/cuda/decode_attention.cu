@@ -12,6 +12,7 @@
 #include "kernels/cuda/page_retrieval.h"
 #include "kernels/cuda/quantise.h"
 #include "kernels/cuda/rotate.h"
+#include "kernels/cuda/soft_cap.h"
 
 namespace palimpsest::kernels::cuda {
 namespace {
@@ -29,7 +30,8 @@ struct DecodeWork {
     DecodeAttendArgs args; // lists.used: device memory
     DecodePass pass = DecodePass::Both;
     int32_t group = 1;
-    float scale = 1; // of the logits, in units of log 2
+    float scale = 1;    // of the logits, in units of log 2
+    float soft_cap = 0; // likewise; 0: none
     ReadPlan plan;
     ReadRanks read{};
     float* weights = nullptr; // [query_heads, weight_stride], by what is read; null: not wanted
@@ -45,6 +47,7 @@ struct DecodeWork {
 struct Split {
     int32_t head = 0, index = 0, used = 0;
     int32_t first = 0, count = 0; // of what is read
+    int32_t first_seen = 0;       // rank, of a list that is read whole
     int32_t of = 0;               // splits of the list
     int64_t part = 0;             // index of its first head in tops and totals
 
@@ -67,6 +70,7 @@ __device__ inline Split split_of(const DecodeWork& work)
     const int32_t reads = work.plan.count(split.used);
     split.of = (reads + split_ranks - 1) / split_ranks;
     split.first = split.index * split_ranks;
+    split.first_seen = work.plan.first(split.used);
     split.count = reads - split.first < split_ranks ? reads - split.first : split_ranks;
     split.part = (static_cast<int64_t>(split.head) * work.splits + split.index) * work.group;
     return split;
@@ -97,7 +101,8 @@ __device__ inline void locate_rows(const DecodeWork& work, const Split& split, c
     const bool whole = work.plan.whole(split.used);
     for (auto i = static_cast<int32_t>(threadIdx.x); i < split.count; i += threads) {
         const int32_t at = split.first + i;
-        const auto rank = whole ? at : static_cast<int32_t>(work.read.ranks[split.head * work.read.stride + at]);
+        const auto rank = whole ? split.first_seen + at
+                                : static_cast<int32_t>(work.read.ranks[split.head * work.read.stride + at]);
         memory.ranks[i] = rank;
         memory.places[i] = list.place(list.order[rank]);
     }
@@ -212,7 +217,9 @@ __device__ inline void plain_logits(const DecodeWork& work, const Split& split, 
     const auto self = static_cast<int>(threadIdx.x), warp = self / warp_lanes, lane = self % warp_lanes;
     const Rotation& rotation = work.args.rotation;
     const int32_t dim = work.args.shape.head_dim;
-    turn_queries<heads>(work, split, first_head, rotation.keys_rotated ? 0 : split.used, self, threads, queries);
+    const int32_t origin = split.first_seen; // of positions
+    turn_queries<heads>(work, split, first_head, rotation.keys_rotated ? 0 : split.used - origin, self, threads,
+                        queries);
     __syncthreads();
     for (int32_t i = warp; i < split.count; i += warps) {
         const KvRow key = pool_row<type>(work.args.pool.keys, memory.places[i], dim);
@@ -220,7 +227,7 @@ __device__ inline void plain_logits(const DecodeWork& work, const Split& split, 
         float sums[heads] = {};
         for (int32_t d = lane; d < dim; d += warp_lanes) {
             const float x =
-                rotation.keys_rotated ? element(d) : turned(rotation.table, memory.ranks[i], d, element);
+                rotation.keys_rotated ? element(d) : turned(rotation.table, memory.ranks[i] - origin, d, element);
 #pragma unroll
             for (int g = 0; g < heads; ++g)
                 sums[g] = fmaf(queries[g * dim + d], x, sums[g]);
@@ -231,6 +238,16 @@ __device__ inline void plain_logits(const DecodeWork& work, const Split& split, 
             if (lane == 0) memory.weights[g][i] = logit;
         }
     }
+}
+
+template<int heads>
+__device__ inline void cap_logits(const DecodeWork& work, const Split& split, SplitMemory<heads>& memory)
+{
+    for (auto i = static_cast<int32_t>(threadIdx.x); i < heads * split.count; i += threads) {
+        float& logit = memory.weights[i / split.count][i % split.count];
+        logit = softly_capped(work.soft_cap, logit);
+    }
+    __syncthreads();
 }
 
 // Logits to exp2(logit - top), a warp per head.
@@ -432,6 +449,7 @@ __device__ inline void attend_heads(const DecodeWork& work, const Split& split, 
         else
             plain_logits<type, heads>(work, split, first_head, rows, memory);
         __syncthreads();
+        if (work.soft_cap > 0) cap_logits<heads>(work, split, memory);
         if (work.pass == DecodePass::Both) exponentials<heads>(work, split, first_head, memory);
     }
     __syncthreads();
@@ -506,8 +524,11 @@ uint32_t* tickets(int32_t kv_heads, CudaContext& context)
 DecodeWork plan_work(const DecodeAttendArgs& args, CudaContext& context)
 {
     const HeadShape& shape = args.shape;
-    DecodeWork work{
-        .args = args, .group = shape.group(), .scale = shape.scale * log2_e, .plan = read_plan(args.retrieval)};
+    DecodeWork work{.args = args,
+                    .group = shape.group(),
+                    .scale = shape.scale * log2_e,
+                    .soft_cap = shape.soft_cap * log2_e,
+                    .plan = read_plan(args)};
     int32_t most = 0;
     for (int32_t head = 0; head < shape.kv_heads; ++head)
         most = std::max(most, work.plan.most_count(args.lists.used[head]));

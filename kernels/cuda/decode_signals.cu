@@ -12,13 +12,25 @@ constexpr float entropy_floor = 1e-10f; // of the logarithm in SignalRequest::en
 
 struct RowSignals {
     SignalRequest wanted;
-    DecodedWeights weights; // of all ranks, in rank order
+    DecodedWeights weights; // of the ranks that are seen, in rank order
     const int32_t* used = nullptr;
+    int32_t window = 0; // as in ReadPlan
     int32_t kv_heads = 0, group = 1;
     float* factors = nullptr; // [query_heads]: what the row is multiplied with; null: 1
     float* sorted = nullptr;  // [query_heads, sorted_stride], for RowStatistic::Gini
     int64_t sorted_stride = 0;
 };
+
+// Ranks of a list that the token sees, itself included.
+struct SeenRanks {
+    int32_t first, count;
+};
+
+__device__ inline SeenRanks seen_ranks(const RowSignals& row, int32_t head)
+{
+    const ReadPlan plan{.window = row.window};
+    return {plan.first(row.used[head]), plan.seen(row.used[head])};
+}
 
 // Weights of lists that are read in part, zero for ranks that are not read.
 struct Spreading {
@@ -87,7 +99,8 @@ __device__ inline float outside_factor(const RowSignals& row, int32_t head, int3
 __global__ void row_signals(RowSignals row)
 {
     const auto query_head = static_cast<int32_t>(blockIdx.x);
-    const int32_t head = query_head / row.group, g = query_head % row.group, ranks = row.used[head] + 1;
+    const int32_t head = query_head / row.group, g = query_head % row.group;
+    const int32_t ranks = seen_ranks(row, head).count;
     if (row.wanted.row_statistic != RowStatistic::None) {
         const float statistic = row_statistic(row, head, g, ranks);
         if (threadIdx.x == 0) row.wanted.row_statistics[query_head] = statistic;
@@ -102,23 +115,24 @@ __global__ void column_signals(RowSignals row)
 {
     const auto head = static_cast<int32_t>(blockIdx.y);
     const auto rank = static_cast<int32_t>(blockIdx.x * threads + threadIdx.x);
-    const int32_t ranks = row.used[head] + 1;
-    if (rank >= ranks) return;
+    const SeenRanks seen = seen_ranks(row, head);
+    if (rank >= seen.first + seen.count) return;
+    const bool is_seen = rank >= seen.first;
     const SignalRequest& wanted = row.wanted;
     float sum = 0, entropy = 0;
     for (int32_t g = 0; g < row.group; ++g) {
         const int64_t query_head = static_cast<int64_t>(head) * row.group + g;
         const float factor = row.factors ? row.factors[query_head] : 1.0f;
-        const float a = row.weights.at(head, g, row.group, rank) * factor;
+        const float a = is_seen ? row.weights.at(head, g, row.group, rank - seen.first) * factor : 0.0f;
         sum += a;
         if (wanted.entropies) entropy -= a * logf(a + entropy_floor);
         if (wanted.head_sums) wanted.head_sums[query_head * wanted.stride + rank] = a;
         if (wanted.head_squares) wanted.head_squares[query_head * wanted.stride + rank] = a * a;
     }
     const int64_t to = head * wanted.stride + rank;
-    const float uniform = static_cast<float>(row.group) / static_cast<float>(ranks);
+    const float uniform = static_cast<float>(row.group) / static_cast<float>(seen.count);
     if (wanted.sums) wanted.sums[to] = sum;
-    if (wanted.low_counts) wanted.low_counts[to] = sum < uniform ? 1.0f : 0.0f;
+    if (wanted.low_counts) wanted.low_counts[to] = is_seen && sum < uniform ? 1.0f : 0.0f;
     if (wanted.entropies) wanted.entropies[to] = entropy;
 }
 
@@ -136,7 +150,7 @@ DecodedWeights in_rank_order(const DecodeAttendArgs& args, const int32_t* used, 
                              const DecodedWeights& weights, float* memory, int64_t ranks, CudaContext& context)
 {
     const Spreading spreading{.weights = weights,
-                              .plan = read_plan(args.retrieval),
+                              .plan = read_plan(args),
                               .read = read,
                               .used = used,
                               .group = args.shape.group(),
@@ -159,6 +173,7 @@ void decode_signals(const DecodeAttendArgs& args, const int32_t* used, const Rea
     RowSignals row{.wanted = wanted,
                    .weights = weights,
                    .used = used,
+                   .window = args.window,
                    .kv_heads = shape.kv_heads,
                    .group = shape.group(),
                    .sorted_stride = gini ? gini_floats(ranks) : 0};

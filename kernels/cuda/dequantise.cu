@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/chunk.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/f16_scale.h"
 
@@ -23,9 +24,21 @@ __device__ float bound_of_row(const WeightPlanes& from, int64_t row)
 {
     const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
     float largest = 0;
-    if constexpr (type == DType::Q8_0) {
+    if constexpr (is_chunked(type)) {
+        constexpr Coding coding = coding_of(type);
+        const PlaneRow planes = plane_row<type>(from, row);
+        for (int64_t c = lane; c < from.cols / chunk_columns; c += warp_lanes) {
+            ChunkScales<type> scales;
+            scales.from(planes, c);
+            for (int g = 0; g < coding.groups(); ++g) {
+                float bound = fabsf(scales.scale(g)) * static_cast<float>(coding.largest_code());
+                if constexpr (coding.has_offset()) bound += fabsf(scales.offset(g));
+                largest = fmaxf(largest, bound);
+            }
+        }
+    } else if constexpr (type == DType::Q8_0) {
         constexpr float most_byte = 128.0f;
-        const uint16_t* scales = from.scales + row * (from.stride / 32);
+        const auto* scales = static_cast<const uint16_t*>(from.scales) + row * (from.stride / 32);
         for (int64_t b = lane; b < from.cols / 32; b += warp_lanes)
             largest = fmaxf(largest, most_byte * fabsf(widen_f16(scales[b])));
     } else {
@@ -41,9 +54,16 @@ template<DType type>
 __device__ void eight_of(const WeightPlanes& from, int64_t row, int64_t k, float (&x)[at_once])
 {
     const int64_t at = row * from.stride + k;
-    if constexpr (type == DType::Q8_0) {
+    if constexpr (is_chunked(type)) {
+        const PlaneRow planes = plane_row<type>(from, row);
+        const int word = static_cast<int>(k % chunk_columns) / 4;
+        for (int half = 0; half < 2; ++half) {
+            const float4 four = four_weights<type>(planes, k / chunk_columns, word + half);
+            x[4 * half] = four.x, x[4 * half + 1] = four.y, x[4 * half + 2] = four.z, x[4 * half + 3] = four.w;
+        }
+    } else if constexpr (type == DType::Q8_0) {
         const uint2 bytes = *reinterpret_cast<const uint2*>(static_cast<const int8_t*>(from.values) + at);
-        const float scale = widen_f16(from.scales[at / 32]);
+        const float scale = widen_f16(static_cast<const uint16_t*>(from.scales)[at / 32]);
         for (int i = 0; i < at_once; ++i)
             x[i] = scale * static_cast<float>(static_cast<int8_t>((i < 4 ? bytes.x : bytes.y) >> (8 * (i % 4))));
     } else {
@@ -113,7 +133,10 @@ Operand weight_operand(const WeightPlanes& part, CudaContext& context)
     const Launch shape{.grid = dim3(static_cast<unsigned>((part.rows + warps - 1) / warps)),
                        .block = dim3(threads)};
     const Dequantise args{part, values, scales};
-    if (part.type == DType::Q8_0)
+    if (is_chunked(part.type))
+        with_chunked_type(part.type,
+                          [&](auto type) { launch(context, shape, dequantise_kernel<type.value>, args); });
+    else if (part.type == DType::Q8_0)
         launch(context, shape, dequantise_kernel<DType::Q8_0>, args);
     else
         launch(context, shape, dequantise_kernel<DType::BF16>, args);

@@ -21,23 +21,14 @@ void multiply_by_best(const Operand& a, const Operand& b, const ProductRows& to,
     multiply(a, b, to, context);
 }
 
-WeightPlanes rows_of(const WeightPlanes& part, int64_t first, int64_t rows)
-{
-    const int64_t element = part.type == DType::Q8_0 ? 1 : info(part.type).bytes;
-    WeightPlanes slice = part;
-    slice.values = static_cast<const std::byte*>(part.values) + first * part.stride * element;
-    if (part.scales != nullptr) slice.scales = part.scales + first * (part.stride / info(DType::Q8_0).block);
-    slice.rows = rows;
-    return slice;
-}
-
 // `first`: the number of the part's first row in the weight.
 void multiply_part(const Operand& x, const WeightPlanes& part, const Product& product, int64_t first,
                    CudaContext& context)
 {
     const int64_t most = rows_at_once(part, context);
     for (int64_t r = 0; r < part.rows; r += most) {
-        const WeightPlanes slice = rows_of(part, r, std::min(most, part.rows - r));
+        WeightPlanes slice = rows_from(part, r);
+        slice.rows = std::min(most, slice.rows);
         multiply_by_best(x, weight_operand(slice, context),
                          {.y = product.y + first + r,
                           .stride = product.weight->rows(),

@@ -10,8 +10,9 @@ namespace palimpsest::kernels::cuda {
 // REQUIRES: the source is not gated.
 void gemv(const Product& product, CudaContext& context);
 
-// hidden[r][i] = silu(g_i) * u_i with (g, u) = row r of the source times gate_up^T; hidden is [rows, W.rows / 2].
-// False, with nothing done, if the parts of the weight differ in type.
-bool gated_gemv(const RowSource& x, const CudaWeight& gate_up, float* hidden, CudaContext& context);
+// hidden[r][i] = activation(g_i) * u_i with (g, u) = row r of the source times gate_up^T; hidden is [rows, W.rows /
+// 2]. False, with nothing done, if the parts of the weight differ in type.
+bool gated_gemv(const RowSource& x, const CudaWeight& gate_up, Activation activation, float* hidden,
+                CudaContext& context);
 
 } // namespace palimpsest::kernels::cuda

@@ -18,6 +18,7 @@ uint64_t weight_bytes(std::span<const HostMatrix> parts);                       
 void embed(const EmbedArgs& args, CudaContext& context);                               // embed.cu
 void linear(const LinearArgs& args, CudaContext& context);                             // linear.cu
 void feed_forward(const FeedForwardArgs& args, CudaContext& context);                  // swiglu.cu
+void prepare_heads(const PrepareHeadsArgs& args, CudaContext& context);                // prepare_heads.cu
 
 void stage(const StageArgs& args, CudaContext& context);                // stage.cu
 void attend(const AttendArgs& args, CudaContext& context);              // prefill_attention.cu

@@ -1,5 +1,4 @@
-#include "kernels/cuda/gemm.h"
-#include "kernels/cuda/gemv.h"
+#include "kernels/cuda/finish_rows.h"
 #include "kernels/cuda/kernels.h"
 
 namespace palimpsest::kernels::cuda {
@@ -12,10 +11,7 @@ void linear(const LinearArgs& args, CudaContext& context)
                           .bias = args.bias,
                           .y = args.y,
                           .accumulate = args.accumulate};
-    if (args.phase == Phase::Decode)
-        gemv(product, context);
-    else
-        gemm(product, context);
+    multiply_and_finish(product, args.finish, args.phase, context);
 }
 
 } // namespace palimpsest::kernels::cuda

@@ -1,6 +1,7 @@
 #include "kernels/cuda/page_retrieval.h"
 
 #include <algorithm>
+#include <cassert>
 
 #include "kernels/cuda/block_select.h"
 #include "kernels/cuda/ordered_bits.h"
@@ -173,15 +174,20 @@ __global__ void settle_top_mass(TopMass args)
 
 } // namespace
 
-ReadPlan read_plan(const PageRetrieval& retrieval)
+ReadPlan read_plan(const DecodeAttendArgs& args)
 {
-    if (!retrieval.pages.bounds) return {};
-    return {true, retrieval.tokens, retrieval.pages.page, retrieval.most_pages - 1};
+    const PageRetrieval& retrieval = args.retrieval;
+    if (!retrieval.pages.bounds) return {.window = args.window};
+    assert(args.window == 0);
+    return {.retrieves = true,
+            .tokens = retrieval.tokens,
+            .page = retrieval.pages.page,
+            .others = retrieval.most_pages - 1};
 }
 
 ReadRanks choose_ranks(const DecodeAttendArgs& args, const int32_t* used, CudaContext& context)
 {
-    PageChoice choice{.args = args, .plan = read_plan(args.retrieval), .group = args.shape.group()};
+    PageChoice choice{.args = args, .plan = read_plan(args), .group = args.shape.group()};
     const int32_t heads = args.shape.kv_heads, dim = args.shape.head_dim;
     for (int32_t head = 0; head < heads; ++head) {
         const int32_t length = args.lists.used[head];

@@ -14,6 +14,14 @@ struct ReadPlan {
     bool retrieves = false;
     int32_t tokens = 0, page = 1;
     int32_t others = 0; // pages beside the last
+    int32_t window = 0; // > 0: only this many of the newest ranks are seen; REQUIRES: not together with retrieval
+
+    // Of a list that is read whole: the first rank that is seen, and how many are.
+    __host__ __device__ int32_t first(int32_t used) const
+    {
+        return window > 0 && used >= window ? used + 1 - window : 0;
+    }
+    __host__ __device__ int32_t seen(int32_t used) const { return used + 1 - first(used); }
 
     __host__ __device__ int32_t last_page(int32_t used) const { return used / page; }
     __host__ __device__ bool whole(int32_t used) const
@@ -22,17 +30,17 @@ struct ReadPlan {
     }
     __host__ __device__ int32_t count(int32_t used) const
     {
-        return whole(used) ? used + 1 : used + 1 - (last_page(used) - others) * page;
+        return whole(used) ? seen(used) : used + 1 - (last_page(used) - others) * page;
     }
     // The most that is read of any list of up to `used`: a longer one may be read in part where this one is whole.
     int32_t most_count(int32_t used) const
     {
-        if (whole(used)) return used + 1;
+        if (whole(used)) return seen(used);
         return tokens > (others + 1) * page ? tokens : (others + 1) * page;
     }
 };
 
-ReadPlan read_plan(const PageRetrieval& retrieval);
+ReadPlan read_plan(const DecodeAttendArgs& args);
 
 // Ranks that are read of the lists that are not read whole, ascending. Device memory, good until the next call.
 struct ReadRanks {

@@ -32,18 +32,19 @@ __device__ inline float quad_sum(float x)
     return x + __shfl_xor_sync(all_lanes, x, 2);
 }
 
-// Scores of the quad's row become exp2(score - top), zero for ranks it does not attend to. Returns what earlier
-// sums are multiplied with.
-__device__ inline float take_in(AttentionTile& tile, int row, int lane, int32_t attended, RunningSoftmax& softmax)
+// Scores of the quad's row become exp2(score - top), zero for ranks outside of [hidden, attended). Returns what
+// earlier sums are multiplied with.
+__device__ inline float take_in(AttentionTile& tile, int row, int lane, int32_t hidden, int32_t attended,
+                                RunningSoftmax& softmax)
 {
     constexpr float nothing = -__builtin_huge_valf();
     float top = nothing;
     for (int i = lane; i < tile_ranks; i += 4)
-        top = i < attended ? fmaxf(top, tile.scores[row][i]) : top;
+        top = i >= hidden && i < attended ? fmaxf(top, tile.scores[row][i]) : top;
     top = fmaxf(softmax.top, quad_max(top));
     float total = 0;
     for (int i = lane; i < tile_ranks; i += 4) {
-        const float weight = i < attended ? exp2f(tile.scores[row][i] - top) : 0.0f;
+        const float weight = i >= hidden && i < attended ? exp2f(tile.scores[row][i] - top) : 0.0f;
         tile.scores[row][i] = weight;
         total += weight;
     }
@@ -53,10 +54,11 @@ __device__ inline float take_in(AttentionTile& tile, int row, int lane, int32_t 
     return share;
 }
 
-// Values of 64 ranks, dimensions [first, first + tile_dims), to tile.keys; zero beyond the last rank or dimension.
+// Values of 64 ranks, dimensions [first, first + tile_dims), to tile.keys; zero before the first rank that is seen,
+// and beyond the last rank or dimension.
 template<DType pool, DType staged>
-__device__ inline void load_values(const Forward& forward, const KvList& list, int64_t head, int64_t first_rank,
-                                   int32_t first, AttentionTile& tile)
+__device__ inline void load_values(const Forward& forward, const KvList& list, int64_t head, int64_t first_seen,
+                                   int64_t first_rank, int32_t first, AttentionTile& tile)
 {
     const AttendArgs& args = forward.args;
     const int64_t used = args.lists.used[head], ranks = used + args.rows;
@@ -64,7 +66,7 @@ __device__ inline void load_values(const Forward& forward, const KvList& list, i
         const int64_t rank = first_rank + x / tile_dims;
         const int32_t d = first + x % tile_dims;
         float value = 0;
-        if (rank < ranks && d < list.dim) {
+        if (rank >= first_seen && rank < ranks && d < list.dim) {
             const int64_t row = head * args.staging.capacity + rank - used;
             value = rank < used ? load<pool>(list.value<pool>(rank), d)
                                 : load<staged>(staged_row<staged>(args.staging.values, row, list.dim), d);
@@ -75,8 +77,9 @@ __device__ inline void load_values(const Forward& forward, const KvList& list, i
 
 // sums[row] = sums[row] * shares[row] + weights x values. A warp takes eight rows, a lane one dimension.
 template<DType pool, DType staged>
-__device__ inline void weigh_values(const Forward& forward, const KvList& list, int64_t head, int64_t first_rank,
-                                    AttentionTile& tile, const float* shares, float* const* sums, bool begins)
+__device__ inline void weigh_values(const Forward& forward, const KvList& list, int64_t head, int64_t first_seen,
+                                    int64_t first_rank, AttentionTile& tile, const float* shares,
+                                    float* const* sums, bool begins)
 {
     constexpr int each = tile_rows / (tile_threads / warp_lanes);
     const int first_row = static_cast<int>(threadIdx.x) / warp_lanes * each;
@@ -84,7 +87,7 @@ __device__ inline void weigh_values(const Forward& forward, const KvList& list, 
     const int32_t dim = forward.args.shape.head_dim;
     for (int32_t first = 0; first < dim; first += tile_dims) {
         __syncthreads();
-        load_values<pool, staged>(forward, list, head, first_rank, first, tile);
+        load_values<pool, staged>(forward, list, head, first_seen, first_rank, first, tile);
         __syncthreads();
         float added[each] = {};
 #pragma unroll 8
@@ -131,11 +134,14 @@ __global__ void __launch_bounds__(tile_threads) attend_tile(Forward forward)
     }
     RunningSoftmax softmax;
     const int32_t visible = visible_ranks(turned, head, x), most = visible_ranks(turned, head, last - 1);
-    for (int32_t first_rank = 0; first_rank < most; first_rank += tile_ranks) {
+    const int32_t hidden = turned.first_rank(visible), first_seen = first_visible(turned, head, first_row);
+    const int32_t begin = first_tile(turned, head, first_row);
+    for (int32_t first_rank = begin; first_rank < most; first_rank += tile_ranks) {
         tile_scores<DType::F32>(turned, head, first_row, first_rank, tile);
-        const float share = take_in(tile, row, self % 4, visible - first_rank, softmax);
+        const float share = take_in(tile, row, self % 4, hidden - first_rank, visible - first_rank, softmax);
         if (self % 4 == 0) shares[row] = share;
-        weigh_values<pool, staged>(forward, list, head, first_rank, tile, shares, sums, first_rank == 0);
+        weigh_values<pool, staged>(forward, list, head, first_seen, first_rank, tile, shares, sums,
+                                   first_rank == begin);
     }
     if (self % 4 == 0) {
         totals[row] = softmax.total;

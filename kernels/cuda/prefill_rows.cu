@@ -55,9 +55,10 @@ __global__ void turn_keys(Turning turning)
     const AttendArgs& args = turning.args;
     const int64_t rank = own_row(), head = blockIdx.y, used = args.lists.used[head];
     const int32_t dim = args.shape.head_dim;
-    if (rank >= turning.key_stride) return;
+    const int64_t first_seen = args.window > 0 && used >= args.window ? used + 1 - args.window : 0;
+    if (rank >= turning.key_stride || rank < first_seen / row_padding * row_padding) return;
     const KvList list = list_of(args.pool, args.lists, head, dim);
-    const bool exists = rank < used + args.rows, in_pool = rank < used;
+    const bool exists = rank >= first_seen && rank < used + args.rows, in_pool = rank < used;
     KvRow key;
     if (exists)
         key = in_pool ? list.key<pool>(rank)
@@ -118,7 +119,9 @@ TurnedRows turn_rows(const AttendArgs& args, DType type, CudaContext& context)
             .used = turning.args.lists.used,
             .dim = shape.head_dim,
             .group = shape.group(),
-            .rows = args.rows};
+            .rows = args.rows,
+            .window = args.window,
+            .soft_cap = shape.soft_cap * log2_e};
 }
 
 } // namespace palimpsest::kernels::cuda

@@ -8,7 +8,8 @@
 namespace palimpsest::kernels::cuda {
 
 // Query rows of a KV head are stacked: row x is chunk row x / group of head x % group of the group; it attends to
-// ranks [0, used + x / group]. Rows beyond the last, up to the stride, are zero.
+// ranks [first_rank, used + x / group]. Rows beyond the last, up to the stride, are zero; keys of tiles of 64 ranks
+// that no row attends to are undefined.
 struct TurnedRows {
     DType type = DType::F32;       // of both
     const void* queries = nullptr; // [kv_heads, query_stride, head_dim]; products with keys are logits over log 2
@@ -16,6 +17,15 @@ struct TurnedRows {
     int64_t query_stride = 0, key_stride = 0;
     const int32_t* used = nullptr; // device [kv_heads]
     int32_t dim = 0, group = 1, rows = 0;
+    int32_t window = 0; // as in AttendArgs
+    float soft_cap = 0; // of logits, over log 2; 0: none
+
+    // Of all ranks or, with a window, of the newest that a row sees which could see `visible`.
+    __host__ __device__ int32_t first_rank(int32_t visible) const
+    {
+        return window > 0 && visible > window ? visible - window : 0;
+    }
+    __host__ __device__ bool masks_or_caps() const { return window > 0 || soft_cap > 0; }
 };
 
 inline constexpr int row_padding = 64; // strides are multiples of this

@@ -45,7 +45,8 @@ __device__ inline void probabilities(const SignalWork& work, int64_t head, int64
     for (int i = static_cast<int>(threadIdx.x); i < tile_rows * tile_ranks; i += tile_threads) {
         const int row = i / tile_ranks, rank = i % tile_ranks;
         const int64_t x = first + row;
-        const bool attends = x < last && first_rank + rank < visible_ranks(work.turned, head, x);
+        const bool attends = x < last && first_rank + rank < visible_ranks(work.turned, head, x) &&
+                             first_rank + rank >= first_visible(work.turned, head, x);
         tile.scores[row][rank] =
             attends ? exp2f(tile.scores[row][rank] - work.lse[head * work.turned.query_stride + x]) : 0.0f;
     }
@@ -64,9 +65,9 @@ struct GroupSums {
         row = g == 0 ? a : row + a;
         if (work.wanted.entropies) entropy -= a * logf(a + entropy_floor);
         if (g + 1 < work.turned.group) return;
-        const int32_t visible = visible_ranks(work.turned, head, x);
-        const float uniform = static_cast<float>(work.turned.group) / static_cast<float>(visible);
-        if (rank < visible && row < uniform) low += 1;
+        const int32_t visible = visible_ranks(work.turned, head, x), hidden = work.turned.first_rank(visible);
+        const float uniform = static_cast<float>(work.turned.group) / static_cast<float>(visible - hidden);
+        if (rank >= hidden && rank < visible && row < uniform) low += 1;
     }
 };
 
@@ -135,7 +136,11 @@ __global__ void __launch_bounds__(tile_threads) sum_columns(SignalWork work)
     // Rows before the first that attends to a rank of the block give nothing.
     const int32_t skipped = first_rank - turned.used[head] - first_chunk_row;
     const int32_t begin = skipped > 0 ? first_chunk_row + skipped : first_chunk_row;
-    const int64_t last = last_chunk_row * group;
+    // Chunk rows from here on have left all ranks of the block behind.
+    const int32_t not_seeing = turned.window > 0
+                                   ? max(first_rank - turned.used[head] + tile_ranks - 1 + turned.window, 0)
+                                   : last_chunk_row;
+    const int64_t last = min(last_chunk_row, not_seeing) * group;
     for (int64_t first = begin * group; first < last; first += tile_rows) {
         tile_scores<type>(turned, head, first, first_rank, tile);
         probabilities(work, head, first, last, first_rank, tile);
@@ -208,7 +213,7 @@ struct RowPart {
         }
     }
     // Of the quad that shares the row.
-    __device__ float all(float lse, int32_t visible) const
+    __device__ float all(float lse, int32_t seen) const
     {
         float x = pass == RowPass::Outside && top != nothing ? top + log2f(sum) : top;
         if constexpr (pass != RowPass::Outside) x = sum;
@@ -217,8 +222,8 @@ struct RowPart {
             x = pass == RowPass::Outside ? log_sum(x, other) : x + other;
         }
         if (pass == RowPass::Outside) return x == nothing ? lse : x;
-        if (pass == RowPass::Density) return x / static_cast<float>(visible);
-        return visible > 1 ? x / logf(static_cast<float>(visible)) : 0.0f;
+        if (pass == RowPass::Density) return x / static_cast<float>(seen);
+        return seen > 1 ? x / logf(static_cast<float>(seen)) : 0.0f;
     }
 };
 
@@ -239,15 +244,16 @@ __global__ void __launch_bounds__(tile_threads) pass_rows(RowWork work)
         return pass == RowPass::Outside && outside < visible ? outside : visible;
     };
     const int32_t visible = visible_ranks(turned, head, x), own = limit(x), most = limit(last - 1);
+    const int32_t hidden = turned.first_rank(visible), seen = visible - hidden;
     const float lse = x < stacked ? work.lse[head * turned.query_stride + x] : 0.0f;
-    const float uniform = 1.0f / static_cast<float>(visible);
+    const float uniform = 1.0f / static_cast<float>(seen);
     RowPart<pass> part;
-    for (int32_t first_rank = 0; first_rank < most; first_rank += tile_ranks) {
+    for (int32_t first_rank = first_tile(turned, head, first); first_rank < most; first_rank += tile_ranks) {
         tile_scores<type>(turned, head, first, first_rank, tile);
         for (int i = self % 4; i < tile_ranks; i += 4)
-            if (first_rank + i < own) part.add(tile.scores[row][i], lse, uniform);
+            if (first_rank + i >= hidden && first_rank + i < own) part.add(tile.scores[row][i], lse, uniform);
     }
-    const float found = part.all(lse, visible);
+    const float found = part.all(lse, seen);
     if (self % 4 == 0 && x < stacked) work.found[head * work.found_stride + x - work.found_first] = found;
 }
 
@@ -271,18 +277,18 @@ __global__ void gini_rows(GiniWork work)
     float* row = work.sorted + blockIdx.x * work.sorted_stride;
     for (int64_t task = blockIdx.x; task < work.tasks; task += gridDim.x) {
         const int64_t head = task / work.rows, x = int64_t{work.first_row} * turned.group + task % work.rows;
-        const int32_t visible = visible_ranks(turned, head, x);
+        const int32_t visible = visible_ranks(turned, head, x), hidden = turned.first_rank(visible);
         const int64_t query = (head * turned.query_stride + x) * turned.dim;
-        for (int32_t rank = warp; rank < visible; rank += finish_threads / warp_lanes) {
+        for (int32_t rank = hidden + warp; rank < visible; rank += finish_threads / warp_lanes) {
             const int64_t key = (head * turned.key_stride + rank) * turned.dim;
             float score = 0;
             for (int32_t d = lane; d < turned.dim; d += warp_lanes)
                 score = fmaf(load<type>(turned.queries, query + d), load<type>(turned.keys, key + d), score);
-            score = warp_sum(score);
-            if (lane == 0) row[rank] = exp2f(score - work.lse[head * turned.query_stride + x]);
+            score = softly_capped(turned.soft_cap, warp_sum(score));
+            if (lane == 0) row[rank - hidden] = exp2f(score - work.lse[head * turned.query_stride + x]);
         }
         __syncthreads();
-        const float gini = gini_of<finish_threads>(row, visible);
+        const float gini = gini_of<finish_threads>(row, visible - hidden);
         if (threadIdx.x == 0) work.found[task] = gini;
     }
 }

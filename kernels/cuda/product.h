@@ -13,7 +13,8 @@ struct RowSource {
     int64_t rows = 0;
     int64_t cols = 0;
     RmsNorm norm{};     // of the row; not together with `gated`
-    bool gated = false; // the row is silu(first half of x) * second half
+    bool gated = false; // the row is activation(first half of x) * second half
+    Activation activation = Activation::Silu;
 };
 
 // y = rows W^T + bias, or y += with `accumulate`.
@@ -65,10 +66,13 @@ __device__ inline float norm_factor(float squares, int64_t cols, float epsilon)
     return 1.0f / sqrtf(squares / static_cast<float>(cols) + epsilon);
 }
 
-// Far below zero the exponential is infinite and the quotient -0.
-__device__ inline float silu(float g)
+// Far below zero the exponential is infinite and the quotient -0. For GELU in its tanh approximation (Hendrycks,
+// Gimpel 2016, section 2), 0.5 (1 + tanh u) = 1 / (1 + e^-2u) with u = sqrt(2 / pi) (g + 0.044715 g^3).
+__device__ inline float activated(Activation activation, float g)
 {
-    return g / (1.0f + expf(-g));
+    if (activation == Activation::Silu) return g / (1.0f + expf(-g));
+    constexpr float minus_two_root = -1.5957691216057308f; // -2 sqrt(2 / pi)
+    return g / (1.0f + expf(minus_two_root * (g * fmaf(0.044715f, g * g, 1.0f))));
 }
 
 } // namespace palimpsest::kernels::cuda

@@ -23,7 +23,8 @@ __device__ float4 made(const RowSource& source, const float* x, float factor, in
     const float4 first = four_of(x, k, source.cols, aligned);
     if (source.gated) {
         const float4 up = four_of(x + source.cols, k, source.cols, aligned);
-        return times({silu(first.x), silu(first.y), silu(first.z), silu(first.w)}, up);
+        const auto act = [&](float g) { return activated(source.activation, g); };
+        return times({act(first.x), act(first.y), act(first.z), act(first.w)}, up);
     }
     if (source.norm.weight == nullptr) return first;
     return times(times(first, factor), four_of(source.norm.weight, k, source.cols, aligned));

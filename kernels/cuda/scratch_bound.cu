@@ -36,6 +36,7 @@ public:
         if (has_signals()) signals();
         decode();
         moves();
+        if (work_.finishes) need(ScratchUse::Unfinished, work_.rows * work_.width * 4);
         if (work_.evicts) {
             eviction();
             need(ScratchUse::BestLogits, static_cast<int64_t>(best_logits_bytes(work_.vocabulary)));

@@ -17,6 +17,7 @@ set(CUDA_BACKEND_SOURCES
     embed.cu
     eviction.cu
     eviction_scores.cu
+    finish_rows.cu
     gemm.cu
     gemv.cu
     kv_rows.cu
@@ -28,6 +29,7 @@ set(CUDA_BACKEND_SOURCES
     prefill_attention.cu
     prefill_rows.cu
     prefill_signals.cu
+    prepare_heads.cu
     rms_norm.cu
     scratch_bound.cu
     send_ring.cpp

@@ -1,6 +1,7 @@
-// The feed-forward layer, SwiGLU (Shazeer 2020, eq. 6, without biases).
+// The feed-forward layer, SwiGLU or GEGLU (Shazeer 2020, eq. 6, without biases).
 #include <algorithm>
 
+#include "kernels/cuda/finish_rows.h"
 #include "kernels/cuda/gemm.h"
 #include "kernels/cuda/gemv.h"
 #include "kernels/cuda/kernels.h"
@@ -15,14 +16,16 @@ struct Layer {
     const CudaWeight& gate_up;
     const CudaWeight& down;
     float* hidden; // [rows, 2 * ffn]
+    Activation activation;
+    RowFinish finish;
 };
 
 // The hidden rows that `down` reads, in f32.
 RowSource gated_rows(const Layer& layer, CudaContext& context)
 {
     const int64_t ffn = layer.down.cols();
-    RowSource hidden{.x = layer.hidden, .rows = layer.x.rows, .cols = ffn};
-    if (gated_gemv(layer.x, layer.gate_up, layer.hidden, context)) return hidden;
+    RowSource hidden{.x = layer.hidden, .rows = layer.x.rows, .cols = ffn, .activation = layer.activation};
+    if (gated_gemv(layer.x, layer.gate_up, layer.activation, layer.hidden, context)) return hidden;
     gemv({.x = layer.x, .weight = &layer.gate_up, .y = layer.hidden}, context);
     hidden.gated = true;
     const Operand made = make_rows(hidden, DType::F32, ScratchUse::NarrowedRows, context);
@@ -32,14 +35,20 @@ RowSource gated_rows(const Layer& layer, CudaContext& context)
 void decode(const Layer& layer, CudaContext& context)
 {
     const RowSource hidden = gated_rows(layer, context);
-    gemv({.x = hidden, .weight = &layer.down, .y = layer.y, .accumulate = true}, context);
+    multiply_and_finish({.x = hidden, .weight = &layer.down, .y = layer.y, .accumulate = true}, layer.finish,
+                        Phase::Decode, context);
 }
 
 void prefill(const Layer& layer, CudaContext& context)
 {
     gemm({.x = layer.x, .weight = &layer.gate_up, .y = layer.hidden}, context);
-    const RowSource hidden{.x = layer.hidden, .rows = layer.x.rows, .cols = layer.down.cols(), .gated = true};
-    gemm({.x = hidden, .weight = &layer.down, .y = layer.y, .accumulate = true}, context);
+    const RowSource hidden{.x = layer.hidden,
+                           .rows = layer.x.rows,
+                           .cols = layer.down.cols(),
+                           .gated = true,
+                           .activation = layer.activation};
+    multiply_and_finish({.x = hidden, .weight = &layer.down, .y = layer.y, .accumulate = true}, layer.finish,
+                        Phase::Prefill, context);
 }
 
 } // namespace
@@ -56,7 +65,9 @@ void feed_forward(const FeedForwardArgs& args, CudaContext& context)
                           .y = args.x + first * dim,
                           .gate_up = on_cuda(args.gate_up),
                           .down = on_cuda(args.down),
-                          .hidden = hidden};
+                          .hidden = hidden,
+                          .activation = args.activation,
+                          .finish = args.finish};
         if (args.phase == Phase::Decode)
             decode(layer, context);
         else

@@ -5,6 +5,7 @@
 #include "kernels/cuda/kv_list.h"
 #include "kernels/cuda/mma.h"
 #include "kernels/cuda/prefill_forward.h"
+#include "kernels/cuda/soft_cap.h"
 
 namespace palimpsest::kernels::cuda {
 namespace {
@@ -37,7 +38,7 @@ struct WarpRows {
     float scores[block_ranks / mma_n][4]; // then weights
     float sums[dim / mma_n][4];
     float tops[2] = {nothing, nothing}, totals[2] = {};
-    int32_t visible[2];
+    int32_t hidden[2], visible[2]; // ranks [hidden, visible) are attended to
 };
 
 template<DType from, DType to>
@@ -52,7 +53,7 @@ __device__ inline void widen_vector(const KvRow& row, int column, uint16_t* wide
 // Values of a quantised pool are widened on the way.
 template<DType pool, DType type, int dim>
 __device__ inline void copy_tile(const Forward& forward, const KvList& list, int64_t head, int64_t used,
-                                 int64_t first_rank, Stage<dim>& stage)
+                                 int64_t first_seen, int64_t first_rank, Stage<dim>& stage)
 {
     constexpr int vectors = dim / vector;
     const AttendArgs& args = forward.args;
@@ -62,13 +63,13 @@ __device__ inline void copy_tile(const Forward& forward, const KvList& list, int
         const int row = x / vectors, column = x % vectors * vector, to = place<dim>(row, column);
         const int64_t rank = first_rank + row;
         copy16(stage.keys + to, keys + row * dim + column);
-        const bool exists = rank < used + args.rows;
+        const bool exists = rank >= first_seen && rank < used + args.rows;
         KvRow value{args.staging.values};
-        if (rank < used)
+        if (exists && rank < used)
             value = list.value<pool>(rank);
         else if (exists)
             value = staged_row<type>(args.staging.values, head * args.staging.capacity + rank - used, dim);
-        if (pool == DType::Q8_0 && rank < used)
+        if (pool == DType::Q8_0 && exists && rank < used)
             widen_vector<pool, type>(value, column, stage.values + to);
         else
             copy16_or_zero(stage.values + to, value.elements + column * 2, exists);
@@ -128,21 +129,24 @@ __device__ inline float quad_sum(float x)
 
 // Scores of one of the lane's two rows become exp2(score - top), zero for ranks it does not attend to; what was
 // summed up before is rescaled.
-template<int dim>
-__device__ inline void take_in(int32_t first_rank, int half, WarpRows<dim>& rows)
+template<bool masks_or_caps, int dim>
+__device__ inline void take_in(int32_t first_rank, int half, float soft_cap, WarpRows<dim>& rows)
 {
     const int column = static_cast<int>(threadIdx.x) % 4 * 2;
-    const int32_t attended = rows.visible[half] - first_rank;
+    const int32_t attended = rows.visible[half] - first_rank, hidden = rows.hidden[half] - first_rank;
     float top = nothing;
 #pragma unroll
     for (int n = 0; n < block_ranks / mma_n; ++n)
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
             float& score = rows.scores[n][2 * half + i];
+            if (masks_or_caps) score = softly_capped(soft_cap, score);
             if (n * mma_n + column + i >= attended) score = nothing;
+            if (masks_or_caps && n * mma_n + column + i < hidden) score = nothing;
             top = fmaxf(top, score);
         }
     top = fmaxf(rows.tops[half], quad_max(top));
+    const float shift = masks_or_caps && top == nothing ? 0.0f : top; // no rank of the window yet
     const float share = rows.tops[half] == nothing ? 0.0f : exp2f(rows.tops[half] - top);
     float total = 0;
 #pragma unroll
@@ -150,7 +154,7 @@ __device__ inline void take_in(int32_t first_rank, int half, WarpRows<dim>& rows
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
             float& score = rows.scores[n][2 * half + i];
-            score = exp2f(score - top);
+            score = exp2f(score - shift);
             total += score;
         }
     rows.totals[half] = fmaf(rows.totals[half], share, quad_sum(total));
@@ -203,7 +207,7 @@ __device__ inline void save_row(const Forward& forward, int64_t head, int64_t x,
     if (lane == 0) forward.lse[head * forward.turned.query_stride + x] = rows.tops[half] + log2f(rows.totals[half]);
 }
 
-template<DType pool, DType type, int dim>
+template<DType pool, DType type, int dim, bool masks_or_caps>
 __global__ void __launch_bounds__(threads) attend_rows(Forward forward)
 {
     auto* pipeline = dynamic_shared<Stage<dim>>();
@@ -224,15 +228,21 @@ __global__ void __launch_bounds__(threads) attend_rows(Forward forward)
 #pragma unroll
         for (int i = 0; i < 4; ++i)
             rows.sums[n][i] = 0;
-    rows.visible[0] = visible(own);
-    rows.visible[1] = visible(own + 8);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        rows.visible[half] = visible(own + 8 * half);
+        rows.hidden[half] = turned.first_rank(rows.visible[half]);
+    }
+    const int32_t first_seen = masks_or_caps ? turned.first_rank(visible(block_first)) : 0;
+    const int32_t first_tile = first_seen / block_ranks;
     load_queries<dim>(forward, head, first_row, rows);
 
-    copy_tile<pool, type, dim>(forward, list, head, used, 0, pipeline[0]);
-    for (int32_t tile = 0; tile * block_ranks < most; ++tile) {
+    copy_tile<pool, type, dim>(forward, list, head, used, first_seen, first_tile * block_ranks,
+                               pipeline[first_tile % stages]);
+    for (int32_t tile = first_tile; tile * block_ranks < most; ++tile) {
         const int32_t first_rank = tile * block_ranks, next = first_rank + block_ranks;
         if (next < most) {
-            copy_tile<pool, type, dim>(forward, list, head, used, next, pipeline[(tile + 1) % stages]);
+            copy_tile<pool, type, dim>(forward, list, head, used, first_seen, next, pipeline[(tile + 1) % stages]);
             wait<1>();
         } else {
             wait<0>();
@@ -240,8 +250,8 @@ __global__ void __launch_bounds__(threads) attend_rows(Forward forward)
         __syncthreads();
         const Stage<dim>& stage = pipeline[tile % stages];
         multiply_keys<type, dim>(stage.keys, rows);
-        take_in<dim>(first_rank, 0, rows);
-        take_in<dim>(first_rank, 1, rows);
+        take_in<masks_or_caps, dim>(first_rank, 0, turned.soft_cap, rows);
+        take_in<masks_or_caps, dim>(first_rank, 1, turned.soft_cap, rows);
         multiply_values<type, dim>(stage.values, rows);
         __syncthreads();
     }
@@ -254,7 +264,11 @@ void launch_rows(const Forward& forward, CudaContext& context)
 {
     const int64_t blocks = (int64_t{forward.turned.rows} * forward.turned.group + block_rows - 1) / block_rows;
     const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(forward.args.shape.kv_heads));
-    launch(context, {grid, dim3(threads), stages * sizeof(Stage<dim>)}, attend_rows<pool, type, dim>, forward);
+    const Launch shape{grid, dim3(threads), stages * sizeof(Stage<dim>)};
+    if (forward.turned.masks_or_caps())
+        launch(context, shape, attend_rows<pool, type, dim, true>, forward);
+    else
+        launch(context, shape, attend_rows<pool, type, dim, false>, forward);
 }
 
 template<DType pool, DType type>

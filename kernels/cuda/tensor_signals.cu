@@ -5,6 +5,7 @@
 #include "kernels/cuda/async_copy.h"
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/mma.h"
+#include "kernels/cuda/soft_cap.h"
 
 namespace palimpsest::kernels::cuda {
 namespace {
@@ -17,8 +18,8 @@ static_assert(block_ranks == threads / warp_lanes * mma_m && row_padding % block
 template<int dim>
 struct QueryTile {
     uint16_t queries[tile_queries * dim];
-    float lse[tile_queries]; // infinite for rows that do not count
-    int32_t visible[tile_queries];
+    float lse[tile_queries];                             // infinite for rows that do not count
+    int32_t hidden[tile_queries], visible[tile_queries]; // ranks [hidden, visible) are attended to
 };
 
 // Eight rows below one another are in different banks.
@@ -48,12 +49,13 @@ __device__ inline void copy_queries(const RankSums& work, int64_t head, int64_t 
     const bool exists = first + row < last;
     tile.lse[row] = exists ? work.lse[head * turned.query_stride + first + row] : __builtin_huge_valf();
     tile.visible[row] = exists ? turned.used[head] + static_cast<int32_t>((first + row) / turned.group) + 1 : 0;
+    tile.hidden[row] = turned.first_rank(tile.visible[row]);
 }
 
 // Adds what the tile's rows give to ranks `rank` and `rank` + 8.
-template<DType type, int dim>
-__device__ inline void add_tile(const uint32_t (&keys)[dim / mma_k][4], int32_t rank, const QueryTile<dim>& tile,
-                                float (&sums)[2])
+template<DType type, int dim, bool masks_or_caps>
+__device__ inline void add_tile(const uint32_t (&keys)[dim / mma_k][4], int32_t rank, float soft_cap,
+                                const QueryTile<dim>& tile, float (&sums)[2])
 {
     const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
 #pragma unroll 1
@@ -71,8 +73,12 @@ __device__ inline void add_tile(const uint32_t (&keys)[dim / mma_k][4], int32_t 
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
             const int query = n + i / 4 * mma_n + lane % 4 * 2 + i % 2, half = i % 4 / 2;
-            const float a = exp2f(scores[i / 4][i % 4] - tile.lse[query]);
-            sums[half] += rank + 8 * half < tile.visible[query] ? a : 0.0f;
+            float& score = scores[i / 4][i % 4];
+            if (masks_or_caps) score = softly_capped(soft_cap, score);
+            const float a = exp2f(score - tile.lse[query]);
+            bool attends = rank + 8 * half < tile.visible[query];
+            if (masks_or_caps) attends &= rank + 8 * half >= tile.hidden[query];
+            sums[half] += attends ? a : 0.0f;
         }
     }
 }
@@ -83,7 +89,7 @@ __device__ inline float quad_sum(float x)
     return x + __shfl_xor_sync(all_lanes, x, 2);
 }
 
-template<DType type, int dim>
+template<DType type, int dim, bool masks_or_caps>
 __global__ void __launch_bounds__(threads) sum_ranks(RankSums work)
 {
     auto* tiles = dynamic_shared<QueryTile<dim>>();
@@ -107,7 +113,10 @@ __global__ void __launch_bounds__(threads) sum_ranks(RankSums work)
     const int32_t begin = work.first_row + static_cast<int32_t>(blockIdx.z) * work.split_rows;
     const int32_t end = begin + work.split_rows < turned.rows ? begin + work.split_rows : turned.rows;
     const int32_t first_seeing = first_rank - used; // chunk row
-    const int64_t last = int64_t{end} * turned.group;
+    // Chunk rows from here on have left all ranks of the block behind.
+    const int32_t not_seeing =
+        masks_or_caps && turned.window > 0 ? max(first_seeing + block_ranks - 1 + turned.window, 0) : end;
+    const int64_t last = int64_t{end < not_seeing ? end : not_seeing} * turned.group;
     const int64_t first = int64_t{begin > first_seeing ? begin : first_seeing} * turned.group;
     float sums[2] = {};
     if (first < last) copy_queries<dim>(work, head, first, last, tiles[0]);
@@ -121,7 +130,7 @@ __global__ void __launch_bounds__(threads) sum_ranks(RankSums work)
             wait<0>();
         }
         __syncthreads();
-        add_tile<type, dim>(keys, rank, tiles[at], sums);
+        add_tile<type, dim, masks_or_caps>(keys, rank, turned.soft_cap, tiles[at], sums);
         __syncthreads();
     }
 #pragma unroll
@@ -137,7 +146,11 @@ void launch_sums(const RankSums& work, CudaContext& context)
 {
     const dim3 grid(static_cast<unsigned>(work.turned.key_stride / block_ranks),
                     static_cast<unsigned>(work.kv_heads), static_cast<unsigned>(work.splits));
-    launch(context, {grid, dim3(threads), 2 * sizeof(QueryTile<dim>)}, sum_ranks<type, dim>, work);
+    const Launch shape{grid, dim3(threads), 2 * sizeof(QueryTile<dim>)};
+    if (work.turned.masks_or_caps())
+        launch(context, shape, sum_ranks<type, dim, true>, work);
+    else
+        launch(context, shape, sum_ranks<type, dim, false>, work);
 }
 
 template<DType type>

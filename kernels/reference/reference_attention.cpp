@@ -29,23 +29,32 @@ std::vector<double> rotated_keys(const ReferenceAttentionArgs& args, size_t kv_h
 
 using Ranks = std::vector<size_t>; // ascending
 
-Ranks first_ranks(size_t count)
+// The first rank that a row which could see `count` ranks does see.
+size_t first_seen(int32_t window, size_t count)
 {
-    Ranks ranks(count);
-    std::iota(ranks.begin(), ranks.end(), size_t{0});
+    return window > 0 && count > static_cast<size_t>(window) ? count - static_cast<size_t>(window) : 0;
+}
+
+Ranks seen_ranks(int32_t window, size_t count)
+{
+    Ranks ranks(count - first_seen(window, count));
+    std::iota(ranks.begin(), ranks.end(), first_seen(window, count));
     return ranks;
 }
 
 // Probabilities over the ranks that are read, of `count`; zero elsewhere.
-std::vector<double> softmax_of_logits(const std::vector<double>& q, const std::vector<double>& keys, double scale,
-                                      const Ranks& read, size_t count)
+std::vector<double> softmax_of_logits(const std::vector<double>& q, const std::vector<double>& keys,
+                                      const HeadShape& shape, const Ranks& read, size_t count)
 {
+    const auto scale = static_cast<double>(shape.scale), cap = static_cast<double>(shape.soft_cap);
     std::vector<double> p(count, 0.0);
     double top = -1e300, total = 0;
     for (const size_t rank : read) {
         for (size_t i = 0; i < q.size(); ++i)
             p[rank] += q[i] * keys[rank * q.size() + i];
-        top = std::max(top, p[rank] *= scale);
+        p[rank] *= scale;
+        if (cap > 0) p[rank] = cap * std::tanh(p[rank] / cap);
+        top = std::max(top, p[rank]);
     }
     for (const size_t rank : read)
         total += p[rank] = std::exp(p[rank] - top);
@@ -170,13 +179,14 @@ public:
     void add_row(size_t kv_head, size_t row)
     {
         const auto group = static_cast<size_t>(args_.shape.group());
-        const auto visible = static_cast<size_t>(args_.used[kv_head]) + row + 1;
-        std::vector<double> mean(visible, 0.0);
+        const size_t end = static_cast<size_t>(args_.used[kv_head]) + row + 1;
+        const size_t first = first_seen(args_.window, end), visible = end - first;
+        std::vector<double> mean(end, 0.0);
         for (size_t head = kv_head * group; head < (kv_head + 1) * group; ++head) {
             const std::vector<double>& p = result_.weights[head][row];
-            result_.row_statistics[head] += row_statistic(args_.signals.row_statistic, p.data(), visible);
+            result_.row_statistics[head] += row_statistic(args_.signals.row_statistic, p.data() + first, visible);
             const std::vector<double> a = divided(p);
-            for (size_t rank = 0; rank < visible; ++rank) {
+            for (size_t rank = first; rank < end; ++rank) {
                 const auto v = static_cast<double>(visible);
                 if (is_tie(p[rank] * v)) result_.density_ties[head] += 1 / v;
                 mean[rank] += a[rank] / static_cast<double>(group);
@@ -186,7 +196,7 @@ public:
                 result_.head_squares[head][rank] += a[rank] * a[rank];
             }
         }
-        for (size_t rank = 0; rank < visible; ++rank) {
+        for (size_t rank = first; rank < end; ++rank) {
             const double of_uniform = mean[rank] * static_cast<double>(visible);
             result_.low_counts[kv_head][rank] += of_uniform < 1 ? 1 : 0;
             if (is_tie(of_uniform)) result_.low_ties[kv_head][rank] += 1;
@@ -245,9 +255,9 @@ ReferenceAttention reference_attention(const ReferenceAttentionArgs& args)
         for (size_t row = 0; row < rows; ++row) {
             const auto q = rotated_query(args, static_cast<int32_t>(row), static_cast<int32_t>(head));
             const auto softmax = [&](const Ranks& read) {
-                return softmax_of_logits(q, keys, static_cast<double>(shape.scale), read, used + rows);
+                return softmax_of_logits(q, keys, shape, read, used + rows);
             };
-            Ranks read = first_ranks(used + row + 1);
+            Ranks read = seen_ranks(args.window, used + row + 1);
             if (args.retrieve)
                 read = ranks_of(result.pages[kv_head], static_cast<size_t>(args.retrieval.pages.page), used + 1);
             std::vector<double> p = softmax(read);

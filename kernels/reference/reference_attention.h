@@ -8,7 +8,8 @@
 
 namespace palimpsest::kernels {
 
-// All pointers are host memory. Query row r of head h attends to ranks 0 .. used[h] + r of its KV head.
+// All pointers are host memory. Query row r of head h attends to ranks 0 .. used[h] + r of its KV head, or to the
+// newest `window` of them.
 struct ReferenceAttentionArgs {
     HeadShape shape;
     const float* qkv = nullptr; // [rows, qkv_width]; only the queries are read
@@ -21,6 +22,7 @@ struct ReferenceAttentionArgs {
     // Bounds are not read: those of whole pages are taken from the keys. Only for one row.
     PageRetrieval retrieval;
     bool retrieve = false;
+    int32_t window = 0; // as in AttendArgs
 };
 
 struct ReferenceAttention {

@@ -91,7 +91,7 @@ public:
     // The most telling first, since time may end.
     std::vector<Case> all()
     {
-        for (const DType type : {DType::BF16, DType::Q8_0, DType::F16})
+        for (const DType type : {DType::BF16, DType::Q8_0, DType::Q4_K, DType::Q4_0, DType::Q6_K, DType::F16})
             for (const ModelShape& m : models)
                 gemv(m, type);
         for (const ModelShape& m : models)
@@ -105,17 +105,18 @@ public:
             rows(m);
         for (const int64_t inputs : {4096, 512, 128, 16})
             for (const ModelShape& m : models)
-                for (const DType type : {DType::BF16, DType::Q8_0})
+                for (const DType type : {DType::BF16, DType::Q8_0, DType::Q4_K})
                     gemm(m, type, inputs);
         std::stable_partition(cases_.begin(), cases_.end(), is_telling);
         return std::move(cases_);
     }
 
 private:
-    // A token and a chunk of models in bf16 at a budget of 2048.
+    // A token and a chunk of models in bf16 at a budget of 2048, and one product of each type.
     static bool is_telling(const Case& c)
     {
         const auto has = [&](const char* part) { return c.shape.find(part) != std::string::npos; };
+        if (c.kernel == "gemv" && has("8b output")) return true; // of every type
         if (c.kernel == "gemv" || c.kernel == "ffn decode") return has("bf16");
         if (c.kernel == "gemm" || c.kernel == "ffn prefill") return has("bf16 4096");
         return has(" n 2047") || ((c.kernel == "prefill" || c.kernel == "compact") && has(" n 2048")) ||
@@ -381,8 +382,8 @@ public:
 
     bool run()
     {
-        for (const DType type : {DType::F32, DType::F16, DType::BF16, DType::Q8_0})
-            products(type);
+        for (int type = 0; type < kernels::dtype_count; ++type)
+            products(static_cast<DType>(type));
         for (const AttentionCase& shape : small_attention())
             attention(shape);
         for (const int32_t rows : {1, 40})
@@ -400,14 +401,15 @@ private:
     void products(DType type)
     {
         const std::string name = type_name(type);
+        const bool super = kernels::info(type).block == kernels::super_block; // widths are whole blocks
         for (const int64_t inputs : {1, 3, 70}) {
             const Phase phase = inputs == 1 ? Phase::Decode : Phase::Prefill;
-            const LinearCase shape{type, 200, 192, inputs, phase, true};
+            const LinearCase shape{type, 200, super ? 256 : 192, inputs, phase, true};
             call("linear " + name, [&] { return linear_work(context_, shape, 0); });
-            const LinearCase ffn{type, 160, 96, inputs, phase, true};
+            const LinearCase ffn{type, super ? 256 : 160, super ? 256 : 96, inputs, phase, true};
             call("feed_forward " + name, [&] { return feed_forward_work(context_, ffn, 0); });
         }
-        call("embed " + name, [&] { return embed_work(context_, type, 50, 64, 5); });
+        call("embed " + name, [&] { return embed_work(context_, type, 50, super ? 256 : 64, 5); });
     }
     void attention(const AttentionCase& shape)
     {

@@ -9,6 +9,7 @@
 
 #include "kernels/cuda/kernels.h"
 #include "tests/bench/device_array.h"
+#include "tests/support/random_blocks.h"
 
 namespace palimpsest::bench {
 namespace {
@@ -39,27 +40,14 @@ std::vector<std::byte> random_elements(DType type, size_t count)
 
 // ---- weights
 
-std::vector<std::byte> random_blocks(int64_t bytes)
-{
-    std::mt19937 random(1);
-    std::vector<std::byte> blocks(static_cast<size_t>(bytes));
-    for (size_t at = 0; at < blocks.size(); at += sizeof(BlockQ8_0)) {
-        BlockQ8_0 block;
-        block.scale = f32_to_f16(0.0003f);
-        for (int8_t& q : block.q)
-            q = static_cast<int8_t>(static_cast<int>(random() % 255) - 127);
-        std::memcpy(blocks.data() + at, &block, sizeof block);
-    }
-    return blocks;
-}
-
 // A weight of random rows, some of which are repeated.
 std::unique_ptr<Weight> random_weight(CudaContext& context, DType type, int64_t rows, int64_t cols)
 {
     const int64_t distinct = std::min<int64_t>(rows, 67), bytes = row_bytes(type, cols);
     std::vector<std::byte> some;
-    if (type == DType::Q8_0) {
-        some = random_blocks(distinct * bytes);
+    if (info(type).block > 1) {
+        std::mt19937 random(1);
+        some = tests::random_blocks(random, type, distinct * cols);
     } else {
         some.resize(static_cast<size_t>(distinct * bytes));
         const auto floats = random_floats(static_cast<size_t>(distinct * cols), 0.02f);

@@ -54,6 +54,7 @@ public:
     void embed(const kernels::EmbedArgs&) override {}
     void linear(const kernels::LinearArgs&) override {}
     void feed_forward(const kernels::FeedForwardArgs&) override {}
+    void prepare_heads(const kernels::PrepareHeadsArgs&) override {}
     void stage(const kernels::StageArgs&) override {}
     void attend(const kernels::AttendArgs&) override {}
     void decode_attend(const kernels::DecodeAttendArgs&) override {}

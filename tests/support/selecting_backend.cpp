@@ -58,6 +58,15 @@ public:
     {
         run([=, this] { cpu_->linear(args); });
     }
+    bool has_experts() const override { return cpu_->has_experts(); }
+    void prepare_heads(const PrepareHeadsArgs& args) override
+    {
+        run([=, this] { cpu_->prepare_heads(args); });
+    }
+    void experts(const ExpertsArgs& args) override
+    {
+        run([=, this] { cpu_->experts(args); });
+    }
     void feed_forward(const FeedForwardArgs& args) override
     {
         run([=, this] { cpu_->feed_forward(args); });

@@ -53,6 +53,9 @@ public:
     void embed(const EmbedArgs& args) override { device().embed(args); }
     void linear(const LinearArgs& args) override { device().linear(args); }
     void feed_forward(const FeedForwardArgs& args) override { device().feed_forward(args); }
+    void prepare_heads(const PrepareHeadsArgs& args) override { device().prepare_heads(args); }
+    bool has_experts() const override { return cpu_.has_experts(); }
+    void experts(const ExpertsArgs& args) override { device().experts(args); }
     void stage(const StageArgs& args) override { device().stage(args); }
     void attend(const AttendArgs& args) override { device().attend(args); }
     void decode_attend(const DecodeAttendArgs& args) override { device().decode_attend(args); }

@@ -259,6 +259,21 @@ inline int __dp4a(int a, int b, int c)
     return c;
 }
 
+// Byte i of the result: the byte of low (0 to 3) or high (4 to 7) that nibble i of the selector names; with its bit
+// 3, that byte's sign in all bits.
+inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector)
+{
+    const uint64_t bytes = static_cast<uint64_t>(high) << 32 | low;
+    unsigned result = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+        const unsigned nibble = selector >> (4 * i) & 0xf;
+        unsigned byte = static_cast<unsigned>(bytes >> (8 * (nibble & 7))) & 0xff;
+        if ((nibble & 8) != 0) byte = (byte & 0x80) != 0 ? 0xff : 0;
+        result |= byte << (8 * i);
+    }
+    return result;
+}
+
 #define SIMT_MIN_MAX(T)                                                                                            \
     constexpr T min(T a, T b)                                                                                      \
     {                                                                                                              \

@@ -28,13 +28,16 @@ struct Case {
     RowStatistic statistic = RowStatistic::None;
     bool retrieve = false; // a decoded token reads its list in part; lists lie in order
     PageRetrieval retrieval{};
+    int32_t window = 0;
+    float soft_cap = 0;
 
     HeadShape shape() const
     {
         return {.query_heads = group * kv_heads,
                 .kv_heads = kv_heads,
                 .head_dim = head_dim,
-                .scale = 1.0f / std::sqrt(static_cast<float>(head_dim))};
+                .scale = 1.0f / std::sqrt(static_cast<float>(head_dim)),
+                .soft_cap = soft_cap};
     }
     // What the chunk's own rows are held in.
     DType new_type() const { return rows > 0 ? staging_type(type, wide) : type; }
@@ -56,6 +59,8 @@ inline std::ostream& operator<<(std::ostream& out, const Case& c)
     if (c.retrieve)
         out << ", page " << c.retrieval.pages.page << ", tokens " << c.retrieval.tokens << ", pages "
             << c.retrieval.most_pages << ", top_p " << c.retrieval.top_p;
+    if (c.window > 0) out << ", window " << c.window;
+    if (c.soft_cap > 0) out << ", soft cap " << c.soft_cap;
     return out;
 }
 
@@ -223,7 +228,8 @@ private:
     Buffer bounds_;
 };
 
-// `layout` draws the pages and, for decode, the order. `spoil` may change lists once their bounds are known.
+// `layout` draws the pages and, for decode, the order. `spoil` may change lists once their bounds are known, and
+// before anything attends to them.
 inline Output attend(
     Backend& backend, const Case& c, const Input& in, uint32_t layout,
     const std::function<void(KvFixture&)>& spoil = [](KvFixture&) {})
@@ -249,6 +255,7 @@ inline Output attend(
                        .rows = c.rows,
                        .staging = kv.staging(),
                        .rotation = rotation});
+        spoil(kv);
         backend.attend({.shape = shape,
                         .qkv = qkv.data<float>(),
                         .rows = c.rows,
@@ -257,7 +264,8 @@ inline Output attend(
                         .staging = kv.staging(),
                         .rotation = rotation,
                         .out = out.data<float>(),
-                        .signals = signals.request()});
+                        .signals = signals.request(),
+                        .window = c.window});
     } else {
         const PageKeys bounds(c, kv, rotation);
         spoil(kv);
@@ -268,7 +276,8 @@ inline Output attend(
                                .rotation = rotation,
                                .out = out.data<float>(),
                                .signals = signals.request(),
-                               .retrieval = bounds.retrieval()});
+                               .retrieval = bounds.retrieval(),
+                               .window = c.window});
     }
     result.out = to_host<float>(backend, out, out_floats);
     signals.read(result);
@@ -309,6 +318,7 @@ inline ReferenceAttention reference(const Case& c, const Input& in, const Output
     args.signals.row_statistic = c.statistic;
     args.retrieval = c.retrieval;
     args.retrieve = c.retrieve;
+    args.window = c.window;
     return reference_attention(args);
 }
 
@@ -380,6 +390,40 @@ inline std::vector<Case> chosen_cases(bool decode)
         c.seed = 7000 + i / 4;
         fit_blocks(c);
         cases.push_back(c);
+    }
+    return cases;
+}
+
+// Every signal with windows shorter and longer than lists and chunks, with and without soft caps.
+inline std::vector<Case> window_cases(bool decode, int count, uint32_t seed)
+{
+    std::mt19937 random(seed);
+    const auto pick = [&](std::initializer_list<int32_t> from) {
+        return *(from.begin() + static_cast<std::ptrdiff_t>(random() % from.size()));
+    };
+    std::vector<Case> cases = random_cases(decode, count, seed);
+    for (Case& c : cases) {
+        c.every_signal = true;
+        c.group = pick({1, 2, 3, 4, 7, 8, 12});
+        c.head_dim = c.rotary_dim = pick({16, 32, 64});
+        c.rows = decode ? 0 : pick({1, 5, 33, 64, 100});
+        c.wanted = pick({1, 5, 32, SignalRequest::all});
+        c.outside_newest = pick({-1, -1, 0, 4, 40, 2000});
+        c.statistic = static_cast<RowStatistic>(random() % 4);
+        c.window = pick({0, 1, 2, 16, 31, 64, 100, 257, 600, 5000});
+        c.soft_cap = static_cast<float>(pick({0, 0, 1, 4, 50}));
+        fit_blocks(c);
+    }
+    return cases;
+}
+
+// Few and small, with every type, rotation and path: for the emulator, and for everyone.
+inline std::vector<Case> chosen_window_cases(bool decode)
+{
+    std::vector<Case> cases = chosen_cases(decode);
+    for (size_t i = 0; i < cases.size(); ++i) {
+        cases[i].window = std::initializer_list<int32_t>{9, 1, 40, 130, 3}.begin()[i % 5];
+        cases[i].soft_cap = std::initializer_list<float>{0, 3, 30}.begin()[i % 3];
     }
     return cases;
 }

@@ -173,6 +173,93 @@ TEST_CASE("every signal of decode equals the reference on every backend")
     hold_to_reference(signal_cases(true, 48, 12), 8);
 }
 
+TEST_CASE("attention with windows and soft caps equals the reference on every backend")
+{
+    hold_to_reference(window_cases(false, 64, 21), 16);
+    hold_to_reference(window_cases(true, 64, 22), 16);
+    hold_to_reference(chosen_window_cases(false));
+    hold_to_reference(chosen_window_cases(true));
+}
+
+TEST_CASE("a window over a very long list equals the reference")
+{
+    Case c{.group = 2,
+           .kv_heads = 1,
+           .head_dim = 16,
+           .rotary_dim = 16,
+           .type = DType::F16,
+           .rows = 20,
+           .used = {16500},
+           .wanted = 20,
+           .seed = 5,
+           .every_signal = true,
+           .window = 300};
+    hold_to_reference({c}, 2);
+    c.rows = 0;
+    hold_to_reference({c});
+}
+
+// Rows of the list before `end`, all not numbers.
+void forget_before(KvFixture& kv, size_t head, int32_t end)
+{
+    const std::vector<std::byte> nan(static_cast<size_t>(row_bytes(kv.type, kv.shape.head_dim)), std::byte{0xFF});
+    const auto order = kv.order_of(head);
+    for (size_t rank = 0; rank < static_cast<size_t>(end); ++rank) {
+        kv.write(kv.keys, head, order[rank], nan);
+        kv.write(kv.values, head, order[rank], nan);
+    }
+}
+
+TEST_CASE("ranks before every row's window are not read")
+{
+    const auto backends = every_backend();
+    for (const bool decoding : {false, true}) {
+        auto cases = chosen_window_cases(decoding);
+        for (Case& c : cases) {
+            std::fill(c.used.begin(), c.used.end(), 180);
+            const Input in(c);
+            for (const TestBackend& on : backends) {
+                CAPTURE(c, on);
+                const auto backend = on.open();
+                const Output whole = attend(*backend, c, in, 1);
+                const Output spoiled = attend(*backend, c, in, 1, [&](KvFixture& kv) {
+                    for (size_t head = 0; head < in.lists.size(); ++head)
+                        forget_before(kv, head, 181 - c.window);
+                });
+                REQUIRE(same_bits(spoiled, whole));
+                for (const auto& sums : whole.sums)
+                    REQUIRE(std::count(sums.begin(), sums.end(), 0.0f) >= 181 - c.window);
+            }
+        }
+    }
+}
+
+// A layer whose lists are cut to its window decodes as one that keeps everything and looks away.
+TEST_CASE("a decoded token has the bits it has with lists cut to its window")
+{
+    auto cases = chosen_window_cases(true);
+    const auto random = window_cases(true, 24, 23);
+    cases.insert(cases.end(), random.begin(), random.end());
+    for (size_t i = 0; i < cases.size(); ++i) {
+        const Case& c = cases[i];
+        if (c.window == 0) continue;
+        const Input in(c);
+        Case cut = c;
+        cut.window = 0;
+        Input rest = in;
+        for (size_t head = 0; head < in.lists.size(); ++head) {
+            cut.used[head] = std::min(c.used[head], c.window - 1);
+            rest.lists[head].erase(rest.lists[head].begin(), rest.lists[head].end() - cut.used[head]);
+        }
+        for (const TestBackend& on : every_backend()) {
+            if (!takes(on, i, 4)) continue;
+            CAPTURE(c, on);
+            const auto backend = on.open();
+            REQUIRE(same_bits(attend(*backend, cut, rest, 1).out, attend(*backend, c, in, 1).out));
+        }
+    }
+}
+
 TEST_CASE("prefill attention over very long lists equals the reference")
 {
     hold_to_reference({{.group = 2,
@@ -194,8 +281,8 @@ TEST_CASE("bits depend on neither threads nor the rows tokens lie in")
     auto cases = random_cases(false, 12, 3);
     const auto decode = random_cases(true, 24, 4);
     cases.insert(cases.end(), decode.begin(), decode.end());
-    const auto signals = signal_cases(false, 8, 13);
-    cases.insert(cases.end(), signals.begin(), signals.end());
+    for (const auto& more : {signal_cases(false, 8, 13), window_cases(false, 8, 14), window_cases(true, 8, 15)})
+        cases.insert(cases.end(), more.begin(), more.end());
     for (Case& c : cases) {
         c.wanted = 3;
         const Input in(c);
@@ -208,7 +295,9 @@ TEST_CASE("bits depend on neither threads nor the rows tokens lie in")
         }
     }
     for (const bool decoding : {false, true}) {
-        const auto chosen = chosen_cases(decoding);
+        auto chosen = chosen_cases(decoding);
+        const auto windows = chosen_window_cases(decoding);
+        chosen.insert(chosen.end(), windows.begin(), windows.end());
         for (size_t i = 0; i < chosen.size(); ++i) {
             const Input in(chosen[i]);
             for (const TestBackend& on : backends) {
@@ -226,7 +315,10 @@ TEST_CASE("attention does not depend on the order in which threads and blocks ru
 {
     const auto backend = tests::open_emulated_cuda(90);
     for (const bool decoding : {false, true}) {
-        for (const Case& c : chosen_cases(decoding)) {
+        auto cases = chosen_cases(decoding);
+        const auto windows = chosen_window_cases(decoding);
+        cases.insert(cases.end(), windows.begin(), windows.end());
+        for (const Case& c : cases) {
             const Input in(c);
             const Output ascending = attend(*backend, c, in, 1);
             const tests::DescendingOrder order;
@@ -240,7 +332,9 @@ TEST_CASE("attention does not depend on the order in which threads and blocks ru
 TEST_CASE("asking for signals changes no bit of the output")
 {
     const auto backends = every_backend();
-    const auto cases = signal_cases(false, 16, 6);
+    auto cases = signal_cases(false, 16, 6);
+    const auto windows = window_cases(false, 8, 16);
+    cases.insert(cases.end(), windows.begin(), windows.end());
     for (size_t i = 0; i < cases.size(); ++i) {
         const Case& c = cases[i];
         const Input in(c);
@@ -264,6 +358,8 @@ TEST_CASE("a row's bits do not depend on the rows of the chunk behind it")
 {
     const auto backends = every_backend();
     auto cases = random_cases(false, 16, 7);
+    const auto windows = window_cases(false, 16, 17);
+    cases.insert(cases.end(), windows.begin(), windows.end());
     for (size_t i = 0; i < cases.size(); ++i) {
         Case& c = cases[i];
         c.rows = 100;
@@ -289,6 +385,8 @@ TEST_CASE("a row's bits do not depend on whether a rank is cached or in the chun
 {
     const auto backends = every_backend();
     auto cases = random_cases(false, 12, 8);
+    const auto windows = window_cases(false, 12, 18);
+    cases.insert(cases.end(), windows.begin(), windows.end());
     for (size_t i = 0; i < cases.size() * backends.size(); ++i) {
         const TestBackend& on = backends[i / cases.size()];
         if (!takes(on, i % cases.size(), 6)) continue;

@@ -136,15 +136,31 @@ public:
 
     void evict_tokens() { evicts_ = true; }
 
+    // Norms of heads and of what is added, factors, a soft cap of the logits, and GELU.
+    void use_every_feature()
+    {
+        const auto floats = static_cast<size_t>(width());
+        head_norm_ = to_device(backend_, normal_floats(random_, floats));
+        embed_factor_ = 3.0f;
+        activation_ = Activation::GeluTanh;
+        added_ = {.norm = norm(), .factor = 0.4f};
+        of_logits_ = {.factor = 0.5f, .soft_cap = 3.0f};
+    }
+
     // Queues the operations; `resident`: with all that changes read from backend memory.
     void queue(bool resident)
     {
         const auto* id = resident ? resident_.data<int32_t>() : nullptr;
         const std::span<const int32_t> ids = resident ? std::span<const int32_t>() : std::span(&id_, 1);
-        backend_.embed({.table = table_.get(), .ids = ids, .resident_id = id, .y = x_.data<float>()});
+        backend_.embed(
+            {.table = table_.get(), .ids = ids, .resident_id = id, .y = x_.data<float>(), .factor = embed_factor_});
         for (size_t l = 0; l < layers_.size(); ++l)
             queue_layer(l, resident);
-        linear({.x = x_.data<float>(), .norm = norm(), .weight = head_.get(), .y = logits_.data<float>()});
+        linear({.x = x_.data<float>(),
+                .norm = norm(),
+                .weight = head_.get(),
+                .y = logits_.data<float>(),
+                .finish = of_logits_});
         backend_.copy(logged_.data(), logits_.data(), vocabulary * sizeof(float));
     }
 
@@ -242,6 +258,15 @@ private:
     {
         const Layer& layer = *layers_[l];
         linear({.x = x_.data<float>(), .norm = norm(), .weight = layer.qkv_weight.get(), .y = qkv_.data<float>()});
+        if (head_norm_.data())
+            backend_.prepare_heads({.shape = case_.shape(),
+                                    .qkv = qkv_.data<float>(),
+                                    .rows = 1,
+                                    .query_norm = {head_norm_.data<float>(), 1e-6f},
+                                    .key_norm = {head_norm_.data<float>(), 1e-6f},
+                                    .across_heads = l % 2 == 1,
+                                    .query_factor = 1.5f,
+                                    .query_factor_dims = case_.rotary_dim});
         KvLists lists = layer.kv.view();
         const std::vector<int32_t> most(layer.kv.used.size(), most_used_);
         if (resident) {
@@ -257,19 +282,23 @@ private:
                                 .rotation = rotation(),
                                 .out = heads_.data<float>(),
                                 .signals = layer.signals.request(),
-                                .retrieval = retrieval});
+                                .retrieval = retrieval,
+                                .window = case_.window});
         if (evicts_) queue_eviction(layer);
         linear({.x = heads_.data<float>(),
                 .norm = {},
                 .weight = layer.out_weight.get(),
                 .y = x_.data<float>(),
-                .accumulate = true});
+                .accumulate = true,
+                .finish = added_});
         backend_.feed_forward({.x = x_.data<float>(),
                                .rows = 1,
                                .norm = norm(),
                                .gate_up = layer.gate_up.get(),
                                .down = layer.down.get(),
-                               .phase = Phase::Decode});
+                               .phase = Phase::Decode,
+                               .activation = activation_,
+                               .finish = added_});
     }
 
     Backend& backend_;
@@ -282,6 +311,10 @@ private:
     Buffer resident_; // i32: the id, then the lengths of lists
     Buffer plan_;
     bool evicts_ = false;
+    Buffer head_norm_;
+    float embed_factor_ = 1.0f;
+    Activation activation_ = Activation::Silu;
+    RowFinish added_{}, of_logits_{};
     std::vector<std::unique_ptr<Layer>> layers_;
     PageBounds pages_;
     std::vector<Buffer> bounds_;
@@ -301,6 +334,7 @@ std::vector<int32_t> next_lengths(const Case& c, std::vector<int32_t> used, int 
 struct Course {
     Case shape; // with the lengths of lists at first
     int layers = 1, tokens = 40;
+    bool every_feature = false;
 };
 
 std::ostream& operator<<(std::ostream& out, const Course& course)
@@ -346,6 +380,16 @@ std::vector<Course> courses()
         c.shape.retrieval.top_p = top_p;
         all.push_back(c);
     }
+    // Windows that lists are shorter than at first, one of which begins inside a block's ranks.
+    for (const int32_t window : {130, 20}) {
+        Course c = course(window == 20 ? 3 : 2, window == 20 ? 24 : 64, DType::BF16, window == 20, {5, 118});
+        c.every_feature = true;
+        c.layers = 2;
+        c.shape.window = window;
+        c.shape.soft_cap = 4;
+        c.shape.statistic = RowStatistic::Density;
+        all.push_back(c);
+    }
     return all;
 }
 
@@ -381,6 +425,8 @@ TEST_CASE("a replayed token equals one run operation by operation, to the bit", 
             Backend& backend = *on.open();
             const int32_t most = c.most_used() + course.tokens;
             Decoder eager(backend, c, course.layers, most), replayed(backend, c, course.layers, most);
+            for (Decoder* decoder : {&eager, &replayed})
+                if (course.every_feature) decoder->use_every_feature();
             std::unique_ptr<Recording> recording;
             std::vector<int32_t> used = c.used;
             for (int step = 0; step < course.tokens; ++step) {
