@@ -1,7 +1,9 @@
 #include "engine/model/gguf_vocabulary.h"
 
+#include "engine/model/bpe_merges.h"
 #include "engine/model/limits.h"
 #include "engine/model/piece_check.h"
+#include "engine/text/bpe/pre_tokenizer.h"
 
 namespace palimpsest::engine {
 namespace {
@@ -18,7 +20,9 @@ TokenId special_id(const GgufFile& file, const std::string& key, uint64_t rows, 
     return static_cast<TokenId>(*id);
 }
 
-void read_pieces(const GgufFile& file, uint64_t rows, const Refusal& refuse, Vocabulary& vocabulary)
+// Pieces and types, and scores where the vocabulary's kind has them. Returns the ids of the pieces.
+std::unordered_map<std::string, TokenId> read_pieces(const GgufFile& file, uint64_t rows, const Refusal& refuse,
+                                                     Vocabulary& vocabulary)
 {
     vocabulary.pieces = file.string_array("tokenizer.ggml.tokens", limits::vocabulary);
     const uint64_t count = vocabulary.pieces.size();
@@ -26,11 +30,13 @@ void read_pieces(const GgufFile& file, uint64_t rows, const Refusal& refuse, Voc
         refuse.fail("13", "the vocabulary has " + std::to_string(count) + " tokens but the embedding has " +
                               std::to_string(rows) + " rows");
     }
-    vocabulary.scores = file.f32_array("tokenizer.ggml.scores", count);
+    const bool has_scores = vocabulary.kind == Vocabulary::Kind::SpmPieces;
+    if (has_scores) vocabulary.scores = file.f32_array("tokenizer.ggml.scores", count);
     vocabulary.types = file.i32_array("tokenizer.ggml.token_type", count);
     PieceCheck check(refuse, {"13", "13", "13"});
     for (size_t i = 0; i < count; ++i)
-        check.add(vocabulary.pieces[i], vocabulary.scores[i], vocabulary.types[i]);
+        check.add(vocabulary.pieces[i], has_scores ? vocabulary.scores[i] : 0.0f, vocabulary.types[i]);
+    return check.take_ids();
 }
 
 std::string short_string(const GgufFile& file, const std::string& key, uint64_t limit, const Refusal& refuse)
@@ -46,6 +52,51 @@ std::string short_string(const GgufFile& file, const std::string& key, uint64_t 
     return std::string(*text);
 }
 
+void read_merges(const GgufFile& file, const std::unordered_map<std::string, TokenId>& ids, const Refusal& refuse,
+                 Vocabulary& vocabulary)
+{
+    BpeMerges merges(ids, refuse, "13");
+    for (const std::string& pair : file.string_array("tokenizer.ggml.merges", limits::merges))
+        merges.add(std::string_view(pair));
+    vocabulary.merges = merges.take();
+}
+
+// Byte-level BPE. Its pre-tokenizer must be known: with another one, text would become other tokens than those that
+// the model was trained on. A GGUF does not say whether the original tokenizer composed characters (Unicode form C,
+// as Qwen's does), so text stays as it is.
+void read_byte_level(const GgufFile& file, uint64_t rows, const Refusal& refuse, Vocabulary& vocabulary,
+                     std::vector<std::string>& warnings)
+{
+    const std::string name = short_string(file, "tokenizer.ggml.pre", limits::key_bytes, refuse);
+    const GgufPreTokenizer known = gguf_pre_tokenizer(name);
+    if (known.name.empty()) {
+        warnings.push_back(name.empty() ? "the file does not name its pre-tokenizer ('tokenizer.ggml.pre'), as old "
+                                          "conversions did not: only token ids can be given"
+                                        : "the pre-tokenizer " + in_quotes(name) +
+                                              " is not known: only token ids can be given");
+        return;
+    }
+    vocabulary.kind = Vocabulary::Kind::Bpe;
+    vocabulary.alphabet = Vocabulary::Alphabet::Bytes;
+    vocabulary.pre_tokenizer = known.name;
+    vocabulary.ignore_merges = known.ignore_merges;
+    vocabulary.add_bos = known.adds_bos;
+    const auto ids = read_pieces(file, rows, refuse, vocabulary);
+    read_merges(file, ids, refuse, vocabulary);
+}
+
+// BPE over characters with byte pieces and merges: Gemma 4.
+void read_character_level(const GgufFile& file, uint64_t rows, const Refusal& refuse, Vocabulary& vocabulary)
+{
+    vocabulary.kind = Vocabulary::Kind::Bpe;
+    vocabulary.alphabet = Vocabulary::Alphabet::Characters;
+    vocabulary.pre_tokenizer = "lines";
+    vocabulary.add_bos = true;
+    const auto ids = read_pieces(file, rows, refuse, vocabulary);
+    read_merges(file, ids, refuse, vocabulary);
+    vocabulary.unknown = special_id(file, "tokenizer.ggml.unknown_token_id", rows, refuse);
+}
+
 } // namespace
 
 Vocabulary gguf_vocabulary(const GgufFile& file, uint64_t rows, const Refusal& refuse,
@@ -58,19 +109,29 @@ Vocabulary gguf_vocabulary(const GgufFile& file, uint64_t rows, const Refusal& r
     vocabulary.eot = special_id(file, "tokenizer.ggml.eot_token_id", rows, refuse);
     vocabulary.chat_template = short_string(file, "tokenizer.chat_template", limits::chat_template_bytes, refuse);
     vocabulary.normalizer = short_string(file, "palimpsest.normalizer", limits::key_bytes, refuse);
+    if (const TokenId eom = special_id(file, "tokenizer.ggml.eom_token_id", rows, refuse); eom >= 0)
+        vocabulary.other_ends.push_back(eom);
     if (model == "llama") {
         vocabulary.kind = Vocabulary::Kind::SpmPieces;
+        vocabulary.add_bos = true;
         read_pieces(file, rows, refuse, vocabulary);
         vocabulary.unknown = special_id(file, "tokenizer.ggml.unknown_token_id", rows, refuse, 0);
+    } else if (model == "gpt2") {
+        read_byte_level(file, rows, refuse, vocabulary, warnings);
+    } else if (model == "gemma4") {
+        read_character_level(file, rows, refuse, vocabulary);
     } else if (model.empty()) {
         warnings.push_back("the file has no tokenizer: only token ids can be given");
     } else {
-        warnings.push_back("tokenizers of kind " + in_quotes(model) +
-                           " are not supported yet, only 'llama' (sentencepiece): only token ids can be given");
+        warnings.push_back(
+            "tokenizers of kind " + in_quotes(model) +
+            " are not supported, only 'llama' (sentencepiece), 'gpt2' (byte-level BPE) and 'gemma4': only "
+            "token ids can be given");
     }
-    vocabulary.add_space_prefix = file.boolean("tokenizer.ggml.add_space_prefix").value_or(true);
+    const bool prefix_by_default = vocabulary.kind == Vocabulary::Kind::SpmPieces;
+    vocabulary.add_space_prefix = file.boolean("tokenizer.ggml.add_space_prefix").value_or(prefix_by_default);
     vocabulary.add_bos =
-        file.boolean("tokenizer.ggml.add_bos_token").value_or(model == "llama") && vocabulary.bos >= 0;
+        file.boolean("tokenizer.ggml.add_bos_token").value_or(vocabulary.add_bos) && vocabulary.bos >= 0;
     return vocabulary;
 }
 

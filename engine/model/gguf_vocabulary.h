@@ -8,8 +8,8 @@
 
 namespace palimpsest::engine {
 
-// The vocabulary of a GGUF file (rule G13), whose embedding has `rows` rows. One of a kind that this version cannot
-// use becomes Kind::None and a warning.
+// The vocabulary of a GGUF file, whose embedding has `rows` rows. One of a kind or with a pre-tokenizer that this
+// version does not know becomes Kind::None and a warning that names it.
 Vocabulary gguf_vocabulary(const GgufFile& file, uint64_t rows, const Refusal& refuse,
                            std::vector<std::string>& warnings);
 

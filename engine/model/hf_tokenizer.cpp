@@ -6,6 +6,7 @@
 #include "engine/model/limits.h"
 #include "engine/model/spm_model_check.h"
 #include "engine/model/strict_json.h"
+#include "engine/model/tokenizer_json.h"
 
 namespace palimpsest::engine {
 namespace {
@@ -103,13 +104,36 @@ TokenId first_known(std::initializer_list<TokenId> ids)
     return -1;
 }
 
-void warn_without_model(const HfTokenizerFiles& files, std::vector<std::string>& warnings)
+// tokenizer.json; nothing if the folder has none that we can use.
+std::optional<TokenizerJson> read_json(const HfTokenizerFiles& files, uint64_t rows,
+                                       std::vector<std::string>& warnings)
 {
-    warnings.push_back(
-        files.has_tokenizer_json
-            ? "tokenizer.json is not supported yet, only tokenizer.model (sentencepiece): only token "
-              "ids can be given"
-            : "the folder has no tokenizer.model: only token ids can be given");
+    if (!files.tokenizer_json) return std::nullopt;
+    try {
+        return read_tokenizer_json(files.tokenizer_json->text(), rows, Refusal(files.tokenizer_json->name()));
+    } catch (const UnsupportedTokenizer& error) {
+        const char* instead = files.model ? "tokenizer.model is used" : "only token ids can be given";
+        warnings.push_back("tokenizer.json: " + std::string(error.what()) + ": " + instead);
+        return std::nullopt;
+    }
+}
+
+// generation_config.json: one id or a list.
+std::vector<TokenId> read_ends(const HfTokenizerFiles& files, uint64_t rows)
+{
+    std::vector<TokenId> ends;
+    if (!files.generation_config) return ends;
+    const Refusal refuse(files.generation_config->name());
+    const json root =
+        parse_strict_json(files.generation_config->text(), {limits::json_depth, limits::json_values}, refuse, "T1");
+    const json* ids = JsonFields(root, refuse, "T1").find("eos_token_id");
+    if (!ids) return ends;
+    for (const json& id : ids->is_array() ? *ids : json::array({*ids})) {
+        if (!id.is_number_unsigned() || id.get<uint64_t>() >= rows)
+            refuse.fail("T7", "'eos_token_id' is not an id below " + std::to_string(rows));
+        ends.push_back(id.get<TokenId>());
+    }
+    return ends;
 }
 
 } // namespace
@@ -119,10 +143,17 @@ Vocabulary hf_vocabulary(const HfTokenizerFiles& files, const HfConfig& config, 
     const auto rows = static_cast<uint64_t>(config.model.vocabulary);
     Vocabulary vocabulary;
     SpmFacts facts;
-    if (files.model)
+    if (auto parsed = read_json(files, rows, warnings)) {
+        vocabulary = std::move(parsed->vocabulary);
+        facts.ids = std::move(parsed->ids);
+        facts.bos = vocabulary.bos;
+    } else if (files.model) {
         facts = read_model(*files.model, rows, vocabulary);
-    else
-        warn_without_model(files, warnings);
+        vocabulary.add_bos = true;
+    } else if (!files.tokenizer_json) {
+        warnings.push_back(
+            "the folder has neither tokenizer.json nor tokenizer.model: only token ids can be given");
+    }
 
     TokenId named_bos = -1, named_eos = -1;
     std::optional<bool> add_bos;
@@ -146,8 +177,10 @@ Vocabulary hf_vocabulary(const HfTokenizerFiles& files, const HfConfig& config, 
     }
     vocabulary.bos = first_known({named_bos, config.bos, facts.bos});
     vocabulary.eos = first_known({named_eos, config.eos, facts.eos});
-    const bool adds_by_default = vocabulary.kind == Vocabulary::Kind::SpmModel;
-    vocabulary.add_bos = add_bos.value_or(adds_by_default) && vocabulary.bos >= 0;
+    vocabulary.add_bos = add_bos.value_or(vocabulary.add_bos) && vocabulary.bos >= 0;
+    const size_t tokens = vocabulary.kind == Vocabulary::Kind::Bpe ? vocabulary.pieces.size() : facts.ids.size();
+    for (const TokenId end : read_ends(files, rows))
+        if (static_cast<size_t>(end) < tokens) vocabulary.other_ends.push_back(end);
     return vocabulary;
 }
 

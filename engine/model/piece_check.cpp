@@ -13,14 +13,13 @@ bool is_upper_hex(char c)
     return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'F');
 }
 
-// Exactly "<0x0A>": an index computed from another spelling once pointed outside of the table of bytes.
+} // namespace
+
 bool is_byte_spelling(std::string_view piece)
 {
     return piece.size() == 6 && piece.starts_with("<0x") && piece.ends_with('>') && is_upper_hex(piece[3]) &&
            is_upper_hex(piece[4]);
 }
-
-} // namespace
 
 void PieceCheck::add(std::string_view piece, float score, int64_t type)
 {

@@ -14,6 +14,9 @@ namespace palimpsest::engine {
 // As sentencepiece numbers them.
 enum class PieceType : int32_t { Normal = 1, Unknown, Control, UserDefined, Unused, Byte };
 
+// Exactly "<0x0A>": an index computed from another spelling once pointed outside of the table of bytes.
+bool is_byte_spelling(std::string_view piece);
+
 // Takes pieces in the order of their ids. Each rule is reported under the code that its source has for it.
 class PieceCheck {
 public:

@@ -143,8 +143,10 @@ bool has_decomposition(char32_t code)
 
 // A chain of stages, each handing characters to the next; what a stage holds back is a few characters or a run's
 // range. Their order is the order of the passes of `normalize` in recipe/corpus.py.
-class Normalizer::Books {
+class Normalizer::Stages {
 public:
+    explicit Stages(bool only_composes) : only_composes_(only_composes) {}
+
     void push(std::string_view bytes, std::string& out, OffsetMap& map)
     {
         bind(out, map);
@@ -176,7 +178,10 @@ private:
     {
         const Character c{code, source_, source_ + size};
         source_ += size;
-        map_lines(c);
+        if (only_composes_)
+            compose(c);
+        else
+            map_lines(c);
     }
 
     // Line ends: LF alone, also for the line and paragraph separators.
@@ -364,6 +369,7 @@ private:
         map_->add(written_, c.end);
     }
 
+    bool only_composes_; // skip every stage but the last
     std::string* out_ = nullptr;
     OffsetMap* map_ = nullptr;
     Utf8Decoder decoder_;
@@ -395,11 +401,12 @@ private:
 Normalizer::Normalizer(std::string_view name)
 {
     if (name.empty()) return;
-    if (name != "books-1")
+    if (name != "books-1" && name != "nfc")
         throw Error(ErrorKind::Failed, "PAL-MODEL-13", "normalizer \"" + printable(name) + "\"",
-                    "the model names a text mapping that this version does not know (it knows \"books-1\")",
+                    "the model names a text mapping that this version does not know (it knows \"books-1\" and "
+                    "\"nfc\")",
                     "update Palimpsest or use another model");
-    books_ = std::make_unique<Books>();
+    stages_ = std::make_unique<Stages>(name == "nfc");
 }
 
 Normalizer::Normalizer(Normalizer&&) noexcept = default;
@@ -408,15 +415,15 @@ Normalizer::~Normalizer() = default;
 
 void Normalizer::push(std::string_view bytes, std::string& out, OffsetMap& map)
 {
-    if (books_)
-        books_->push(bytes, out, map);
+    if (stages_)
+        stages_->push(bytes, out, map);
     else
         out += bytes;
 }
 
 void Normalizer::finish(std::string& out, OffsetMap& map)
 {
-    if (books_) books_->finish(out, map);
+    if (stages_) stages_->finish(out, map);
 }
 
 std::string normalize(std::string_view name, std::string_view text)

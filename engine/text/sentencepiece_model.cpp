@@ -6,6 +6,7 @@
 #include <optional>
 #include <unordered_set>
 
+#include "engine/text/stretch_cutter.h"
 #include "engine/text/utf8.h"
 #include "kernels/base/error.h"
 
@@ -79,6 +80,19 @@ int32_t type_of(const Vocabulary& vocabulary, size_t id)
         return control;
     if (static_cast<TokenId>(id) == vocabulary.unknown) return unknown;
     return (type == normal || type == user_defined) && is_marker(vocabulary, id) ? control : type;
+}
+
+// GGUF converters write user-defined pieces with spaces, such as Gemma's runs of them; the library looks for them
+// in text whose spaces are marked. A piece that the vocabulary has in both spellings stays as it is.
+std::string marked_piece(const Vocabulary& vocabulary, size_t id,
+                         const std::unordered_set<std::string_view>& pieces)
+{
+    const std::string& piece = vocabulary.pieces[id];
+    if (vocabulary.types[id] != user_defined || piece.find(' ') == std::string::npos) return piece;
+    std::string marked;
+    for (const char c : piece)
+        marked += c == ' ' ? std::string(space_mark) : std::string(1, c);
+    return pieces.contains(marked) ? piece : marked;
 }
 
 std::string trainer_spec(const Vocabulary& vocabulary)
@@ -325,10 +339,11 @@ std::string sentencepiece_model(const Vocabulary& vocabulary)
         if (id < -1 || (id >= 0 && static_cast<size_t>(id) >= count))
             refuse("a special token has id " + std::to_string(id) + ", the vocabulary " + std::to_string(count) +
                    " pieces");
+    const std::unordered_set<std::string_view> spelled(vocabulary.pieces.begin(), vocabulary.pieces.end());
     std::string model;
     for (size_t id = 0; id < count; ++id) {
         std::string piece;
-        write_bytes(piece_text, vocabulary.pieces[id], piece);
+        write_bytes(piece_text, marked_piece(vocabulary, id, spelled), piece);
         write_float(piece_score, vocabulary.scores[id], piece);
         write_integer(piece_type, type_of(vocabulary, id), piece);
         write_bytes(model_pieces, piece, model);

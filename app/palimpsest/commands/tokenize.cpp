@@ -2,12 +2,14 @@
 
 #include <CLI/CLI.hpp>
 
+#include "app/palimpsest/chosen_model.h"
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/output.h"
+#include "engine/model/vocabulary_file.h"
 #include "kernels/base/byte_quantity.h"
+#include "kernels/base/error.h"
 #include "storage/session/document.h"
-#include "storage/session/model_choice.h"
 #include "storage/session/reading.h"
 
 namespace palimpsest::app {
@@ -16,7 +18,6 @@ namespace {
 using storage::Coverage;
 using storage::Document;
 using storage::encode_document;
-using storage::load_model;
 using storage::require_tokenizer;
 
 class Tokenize final : public Command {
@@ -31,6 +32,9 @@ public:
         auto* count = command_->add_flag("--count", count_, "how many there are");
         ids->excludes(pieces)->excludes(count);
         pieces->excludes(count);
+        command_->add_option("--vocabulary", vocabulary_,
+                             "a GGUF file, tokenizer.json or model folder of which only the tokenizer is read, "
+                             "instead of a model");
         add_backend_options(*command_, common_);
         command_->add_flag("--json", common_.json, "print one JSON document");
     }
@@ -40,8 +44,13 @@ public:
 
     void run(Console& console) override
     {
-        const auto model = load_model(common_);
-        const engine::Tokenizer& tokenizer = require_tokenizer(*model);
+        std::shared_ptr<const engine::Model> model;
+        std::unique_ptr<engine::Tokenizer> only_tokenizer;
+        if (vocabulary_.empty())
+            model = load_chosen_model(common_, console);
+        else
+            only_tokenizer = open_tokenizer();
+        const engine::Tokenizer& tokenizer = model ? require_tokenizer(*model) : *only_tokenizer;
         Document document(file_, console.in, console.stop);
         Coverage coverage;
         const std::vector<engine::TokenId> ids = encode_document(document, tokenizer, true, coverage);
@@ -60,6 +69,16 @@ public:
     }
 
 private:
+    std::unique_ptr<engine::Tokenizer> open_tokenizer() const
+    {
+        std::vector<std::string> warnings;
+        const engine::Vocabulary vocabulary = engine::open_vocabulary(vocabulary_, warnings);
+        if (vocabulary.kind == engine::Vocabulary::Kind::None)
+            throw Error(ErrorKind::Failed, "PAL-MODEL-13", vocabulary_,
+                        warnings.empty() ? "it has no tokenizer" : warnings.front(), "use another model");
+        return std::make_unique<engine::Tokenizer>(vocabulary);
+    }
+
     void print_json(const std::vector<engine::TokenId>& ids, const engine::Tokenizer& tokenizer,
                     const Coverage& coverage, Console& console) const
     {
@@ -76,7 +95,7 @@ private:
 
     CLI::App* command_ = nullptr;
     CommonOptions common_;
-    std::string file_;
+    std::string file_, vocabulary_;
     bool ids_ = false, pieces_ = false, count_ = false;
 };
 

@@ -108,3 +108,23 @@ TEST_CASE("a vocabulary that does not fit itself is refused")
     vocabulary.types[3] = 1; // one byte piece too few
     CHECK_THROWS_AS(Tokenizer(vocabulary), Error);
 }
+
+TEST_CASE("user-defined pieces that are spelled with spaces come out of text")
+{
+    Vocabulary vocabulary = fixtures::piece_vocabulary("llama");
+    const auto spaces = static_cast<TokenId>(vocabulary.pieces.size());
+    vocabulary.pieces.push_back("   ");
+    vocabulary.scores.push_back(-1000);
+    vocabulary.types.push_back(4);
+    vocabulary.add_space_prefix = false;
+    const Tokenizer tokenizer(vocabulary);
+    const auto ids = tokenizer.encode("a   b", true);
+    CHECK(std::count(ids.begin(), ids.end(), spaces) == 1);
+    CHECK(tokenizer.surface(spaces) == "   ");
+
+    // Another piece has the escaped spelling already: both stay what they are.
+    vocabulary.pieces.push_back("\xE2\x96\x81\xE2\x96\x81\xE2\x96\x81");
+    vocabulary.scores.push_back(-5);
+    vocabulary.types.push_back(1);
+    CHECK(Tokenizer(vocabulary).size() == spaces + 2);
+}

@@ -1,0 +1,388 @@
+#include "engine/text/bpe/bpe_encoder.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "engine/text/bpe/byte_alphabet.h"
+#include "engine/text/utf8.h"
+#include "kernels/base/error.h"
+
+namespace palimpsest::engine {
+namespace {
+
+constexpr char32_t space_mark_code = 0x2581;
+constexpr std::string_view unknown_surface = " \xE2\x81\x87 "; // as sentencepiece spells it
+// Bytes that are looked at together. More than the longest stretch and the longest added token.
+constexpr size_t window_bytes = 4 * longest_stretch;
+
+enum WholeState : uint8_t { not_asked, is_whole, is_not_whole };
+
+[[noreturn]] void refuse(const std::string& what)
+{
+    throw Error(ErrorKind::Failed, "PAL-MODEL-13", "tokenizer", what, "download the model again");
+}
+
+// The character of a text that has only one.
+std::optional<char32_t> only_character(std::string_view text)
+{
+    std::optional<char32_t> first;
+    size_t count = 0;
+    Utf8Decoder decoder;
+    const auto take = [&](char32_t code, size_t, bool) {
+        if (count++ == 0) first = code;
+    };
+    for (const char byte : text)
+        decoder.push(static_cast<unsigned char>(byte), take);
+    decoder.finish(take);
+    return count == 1 ? first : std::nullopt;
+}
+
+struct Utf8Scan {
+    size_t valid = 0;       // bytes of whole characters from the start
+    bool is_broken = false; // what follows is not merely an incomplete character
+};
+
+Utf8Scan scan_utf8(std::string_view text)
+{
+    Utf8Scan scan;
+    Utf8Decoder decoder;
+    for (size_t at = 0; at < text.size() && !scan.is_broken; ++at)
+        decoder.push(static_cast<unsigned char>(text[at]), [&](char32_t, size_t size, bool valid) {
+            if (valid && !scan.is_broken)
+                scan.valid += size;
+            else
+                scan.is_broken = true;
+        });
+    return scan;
+}
+
+} // namespace
+
+bool is_marker_spelling(std::string_view piece)
+{
+    constexpr std::string_view wide_bar = "\xEF\xBD\x9C"; // U+FF5C, in DeepSeek's markers
+    const auto is_between = [&](std::string_view bar) {
+        return piece.size() > 2 * bar.size() + 2 && piece.starts_with("<") && piece.ends_with(">") &&
+               piece.substr(1).starts_with(bar) && piece.substr(0, piece.size() - 1).ends_with(bar);
+    };
+    return is_between("|") || is_between(wide_bar) || piece == "<s>" || piece == "</s>" || piece == "<pad>" ||
+           piece == "<unk>";
+}
+
+struct BpeEncoder::Encoding {
+    std::vector<EncodedToken>* out = nullptr;
+    PreTokenizer::WorkspaceHandle workspace;
+    std::vector<size_t> ends;     // of pre-tokens
+    std::vector<Symbol> symbols;  // of one pre-token
+    uint64_t offset = 0;          // of the window
+    bool is_repaired = false;     // the window is a copy in which broken bytes are U+FFFD
+    std::vector<uint32_t> source; // [byte of a repaired window]: where it comes from
+    uint64_t covered = 0;         // where the next token begins: also after text that was dropped
+
+    void emit(TokenId id, size_t end)
+    {
+        const uint64_t place = offset + (is_repaired ? source[end] : end);
+        out->push_back({id, covered, place});
+        covered = place;
+    }
+};
+
+BpeEncoder::BpeEncoder(const Vocabulary& vocabulary)
+    : is_bytes_(vocabulary.alphabet == Vocabulary::Alphabet::Bytes), ignore_merges_(vocabulary.ignore_merges),
+      fuse_unknown_(vocabulary.fuse_unknown), add_space_prefix_(vocabulary.add_space_prefix && !is_bytes_),
+      prefix_spares_spaces_(vocabulary.prefix_spares_spaces), unknown_(vocabulary.unknown),
+      pieces_(vocabulary.pieces)
+{
+    assert(vocabulary.kind == Vocabulary::Kind::Bpe);
+    check(vocabulary);
+    if (is_bytes_ || !vocabulary.pre_tokenizer.empty()) pre_tokenizer_.emplace(vocabulary.pre_tokenizer);
+    read_kinds(vocabulary);
+    std::vector<PieceMerge> merges = vocabulary.merges;
+    std::erase_if(merges, [&](const PieceMerge& merge) { return kind(merge.result) == PieceKind::Control; });
+    merges_.emplace(merges);
+    read_pieces();
+}
+
+BpeEncoder::~BpeEncoder() = default;
+
+void BpeEncoder::check(const Vocabulary& vocabulary) const
+{
+    const auto is_id = [&](TokenId id) { return id >= 0 && static_cast<size_t>(id) < pieces_.size(); };
+    if (pieces_.empty()) refuse("the vocabulary has no pieces");
+    if (vocabulary.types.size() != pieces_.size())
+        refuse("it has " + std::to_string(pieces_.size()) + " pieces and " +
+               std::to_string(vocabulary.types.size()) + " types");
+    for (const PieceMerge& merge : vocabulary.merges)
+        if (!is_id(merge.left) || !is_id(merge.right) || !is_id(merge.result))
+            refuse("a merge names a piece that the vocabulary of " + std::to_string(pieces_.size()) +
+                   " pieces does not have");
+    if (unknown_ >= 0 && !is_id(unknown_)) refuse("the unknown token's id is not in the vocabulary");
+}
+
+void BpeEncoder::read_kinds(const Vocabulary& vocabulary)
+{
+    std::vector<bool> is_made(pieces_.size()); // by a merge
+    for (const PieceMerge& merge : vocabulary.merges)
+        is_made[static_cast<size_t>(merge.result)] = true;
+    for (size_t id = 0; id < pieces_.size(); ++id) {
+        const int32_t type = vocabulary.types[id];
+        auto kind = type >= 1 && type <= 6 ? static_cast<PieceKind>(type - 1) : PieceKind::Unused;
+        const auto token = static_cast<TokenId>(id);
+        const bool is_inserted = token == vocabulary.bos || token == vocabulary.eos || token == vocabulary.eot;
+        const bool is_special = is_inserted || kind == PieceKind::Unknown || is_marker_spelling(pieces_[id]);
+        const bool is_character = kind == PieceKind::Normal && only_character(pieces_[id]).has_value();
+        if (token == unknown_ && !is_inserted)
+            kind = PieceKind::Unknown;
+        else if (is_special && kind != PieceKind::Byte && !is_made[id] && !is_character)
+            kind = PieceKind::Control;
+        kinds_.push_back(kind);
+    }
+    // Some files name an end of text as the unknown token; it must not come out of text either.
+    if (unknown_ >= 0 && kind(unknown_) != PieceKind::Unknown) unknown_ = -1;
+}
+
+void BpeEncoder::read_pieces()
+{
+    bytes_.fill(-1);
+    surfaces_.resize(pieces_.size());
+    whole_states_ = std::make_unique<std::atomic<uint8_t>[]>(pieces_.size());
+    for (TokenId id = 0; id < size(); ++id) {
+        const std::string& spelled = piece(id);
+        const PieceKind kind = this->kind(id);
+        std::string& surface = surfaces_[static_cast<size_t>(id)];
+        if (!spelled.empty()) ids_.try_emplace(spelled, id);
+        if (kind == PieceKind::Control || spelled.empty()) continue;
+        if (kind == PieceKind::Byte) {
+            surface = std::string(1, byte_value(spelled));
+            bytes_[static_cast<unsigned char>(surface.front())] = id;
+            continue;
+        }
+        if (kind == PieceKind::Unknown) {
+            surface = unknown_surface;
+            continue;
+        }
+        if (kind == PieceKind::UserDefined) {
+            if (spelled.size() > AddedTokens::longest)
+                refuse("added token " + std::to_string(id) + " has " + std::to_string(spelled.size()) +
+                       " bytes, the limit is " + std::to_string(AddedTokens::longest));
+            surface = is_bytes_ ? spelled : with_spaces(spelled);
+            added_.add(spelled, id); // U+2581 as well stands for itself: merges make runs of spaces
+            continue;
+        }
+        surface = is_bytes_ ? spelled_bytes(spelled).value_or(spelled) : with_spaces(spelled);
+        if (kind != PieceKind::Normal) continue;
+        if (is_bytes_) {
+            if (surface.size() == 1 && spelled_bytes(spelled)) bytes_[static_cast<unsigned char>(surface[0])] = id;
+            wholes_.try_emplace(surface, id);
+        } else {
+            if (const auto code = only_character(surface)) characters_.try_emplace(*code, id);
+            cutter_.note_piece(spelled);
+        }
+    }
+}
+
+TokenId BpeEncoder::id(std::string_view piece) const
+{
+    const auto at = ids_.find(piece);
+    return at == ids_.end() ? -1 : at->second;
+}
+
+size_t BpeEncoder::encode_prefix(std::string_view text, bool first_piece, bool at_end, uint64_t offset,
+                                 std::vector<EncodedToken>& out) const
+{
+    Encoding state;
+    state.out = &out;
+    state.covered = offset;
+    if (pre_tokenizer_) state.workspace = pre_tokenizer_->workspace();
+    size_t done = 0;
+    while (done < text.size()) {
+        const std::string_view window = text.substr(done, window_bytes);
+        const bool is_last = done + window.size() == text.size();
+        const size_t taken =
+            encode_window(window, first_piece && done == 0, at_end && is_last, offset + done, state);
+        if (taken == 0) break;
+        done += taken;
+    }
+    return done;
+}
+
+// Returns the bytes of the window that were encoded.
+size_t BpeEncoder::encode_window(std::string_view window, bool first_piece, bool at_end, uint64_t offset,
+                                 Encoding& state) const
+{
+    state.offset = offset;
+    const Utf8Scan scan = scan_utf8(window);
+    state.is_repaired = scan.is_broken || (at_end && scan.valid < window.size());
+    if (!state.is_repaired) return encode_text(window.substr(0, scan.valid), first_piece, at_end, state);
+
+    std::string repaired;
+    state.source.clear();
+    uint32_t at = 0;
+    Utf8Decoder decoder;
+    const auto take = [&](char32_t code, size_t size, bool) {
+        const size_t begin = repaired.size();
+        append_utf8(code, repaired);
+        const auto end = at + static_cast<uint32_t>(size);
+        // Bytes that stand for themselves keep their places; the others of a U+FFFD come from its end.
+        const bool is_same = repaired.size() - begin == size;
+        for (size_t i = 0; i < repaired.size() - begin; ++i)
+            state.source.push_back(i == 0 || is_same ? at + static_cast<uint32_t>(i) : end);
+        at = end;
+    };
+    for (const char byte : window)
+        decoder.push(static_cast<unsigned char>(byte), take);
+    if (at_end) decoder.finish(take);
+    state.source.push_back(at);
+    const size_t taken = encode_text(repaired, first_piece, at_end, state);
+    return state.source[taken];
+}
+
+// Cuts at added tokens. REQUIRES: valid UTF-8.
+size_t BpeEncoder::encode_text(std::string_view text, bool first_piece, bool complete, Encoding& state) const
+{
+    size_t done = 0;
+    while (done < text.size()) {
+        const AddedTokens::Place added = added_.find(text, done, complete);
+        const bool ends = added.id >= 0 || (complete && added.begin == text.size());
+        const std::string_view section = text.substr(done, added.begin - done);
+        const size_t taken = encode_section(section, first_piece && done == 0, ends, done, state);
+        done += taken;
+        if (taken < section.size() || added.id < 0) break;
+        state.emit(added.id, added.end);
+        done = added.end;
+    }
+    return done;
+}
+
+size_t BpeEncoder::encode_section(std::string_view text, bool first_piece, bool complete, size_t begin,
+                                  Encoding& state) const
+{
+    size_t done = 0;
+    while (done < text.size()) {
+        const std::string_view rest = text.substr(done);
+        const size_t size = next_segment(rest, complete, state);
+        if (size == 0) break;
+        encode_segment(rest.substr(0, size), first_piece && done == 0, begin + done, state);
+        done += size;
+    }
+    return done;
+}
+
+// The bytes of what is encoded next, 0 if that is not known yet. Does not depend on how much text there is, once it
+// is not 0.
+size_t BpeEncoder::next_segment(std::string_view text, bool complete, Encoding& state) const
+{
+    if (!pre_tokenizer_) return cutter_.next(text, complete);
+    const bool is_limited = text.size() > longest_stretch;
+    const size_t visible = is_limited ? character_boundary(text, longest_stretch) : text.size();
+    const size_t size =
+        pre_tokenizer_->next_segment(text.substr(0, visible), complete && !is_limited, *state.workspace);
+    if (size > 0 || !is_limited) return size;
+    const size_t cut = cut_by_rule(text);
+    return pre_tokenizer_->next_segment(text.substr(0, cut), true, *state.workspace);
+}
+
+void BpeEncoder::encode_segment(std::string_view segment, bool first_piece, size_t begin, Encoding& state) const
+{
+    if (!pre_tokenizer_) return encode_word(segment, first_piece, begin, state);
+    state.ends.clear();
+    pre_tokenizer_->split(segment, *state.workspace, state.ends);
+    size_t at = 0;
+    for (const size_t end : state.ends) {
+        encode_word(segment.substr(at, end - at), first_piece && at == 0, begin + at, state);
+        at = end;
+    }
+}
+
+void BpeEncoder::encode_word(std::string_view word, bool first_piece, size_t begin, Encoding& state) const
+{
+    if (const TokenId whole = whole_piece(word, state); whole >= 0) return state.emit(whole, begin + word.size());
+    state.symbols.clear();
+    take_symbols(word, first_piece, state);
+    merges_->apply(state.symbols);
+    for (const Symbol& symbol : state.symbols) {
+        begin += symbol.bytes;
+        state.emit(symbol.id, begin);
+    }
+}
+
+// The piece that a whole pre-token becomes, if it becomes one; most pre-tokens of a text do.
+TokenId BpeEncoder::whole_piece(std::string_view word, Encoding& state) const
+{
+    const auto at = wholes_.find(word);
+    if (at == wholes_.end()) return -1;
+    return ignore_merges_ || encodes_to_itself(at->second, state) ? at->second : -1;
+}
+
+bool BpeEncoder::encodes_to_itself(TokenId id, Encoding& state) const
+{
+    std::atomic<uint8_t>& known = whole_states_[static_cast<size_t>(id)];
+    uint8_t answer = known.load(std::memory_order_relaxed);
+    if (answer == not_asked) {
+        state.symbols.clear();
+        take_symbols(surfaces_[static_cast<size_t>(id)], false, state);
+        merges_->apply(state.symbols);
+        answer = state.symbols.size() == 1 && state.symbols.front().id == id ? is_whole : is_not_whole;
+        known.store(answer, std::memory_order_relaxed);
+    }
+    return answer == is_whole;
+}
+
+void BpeEncoder::take_symbols(std::string_view word, bool first_piece, Encoding& state) const
+{
+    if (is_bytes_) {
+        for (const char byte : word)
+            take_byte(byte, state);
+        return;
+    }
+    const bool has_prefix = first_piece && add_space_prefix_ &&
+                            !(prefix_spares_spaces_ && (word.starts_with(' ') || word.starts_with(space_mark)));
+    const auto space = characters_.find(' ');
+    if (has_prefix && space != characters_.end()) state.symbols.push_back({space->second, 0});
+    take_characters(word, state);
+}
+
+void BpeEncoder::take_characters(std::string_view word, Encoding& state) const
+{
+    size_t at = 0;
+    Utf8Decoder decoder;
+    const auto take = [&](char32_t code, size_t size, bool) {
+        const std::string_view bytes = word.substr(at, size);
+        at += size;
+        // As for sentencepiece, the mark in a text is a space.
+        const auto character = characters_.find(code == space_mark_code ? U' ' : code);
+        if (character != characters_.end()) {
+            state.symbols.push_back({character->second, static_cast<uint32_t>(size)});
+            return;
+        }
+        const bool has_bytes = std::all_of(
+            bytes.begin(), bytes.end(), [&](char byte) { return bytes_[static_cast<unsigned char>(byte)] >= 0; });
+        if (!has_bytes) return take_unknown(static_cast<uint32_t>(size), state);
+        for (const char byte : bytes)
+            take_byte(byte, state);
+    };
+    for (const char byte : word)
+        decoder.push(static_cast<unsigned char>(byte), take);
+}
+
+void BpeEncoder::take_byte(char byte, Encoding& state) const
+{
+    const TokenId id = bytes_[static_cast<unsigned char>(byte)];
+    if (id >= 0)
+        state.symbols.push_back({id, 1});
+    else
+        take_unknown(1, state);
+}
+
+// Without an unknown token, text that the vocabulary cannot spell belongs to the token before it, or is dropped.
+void BpeEncoder::take_unknown(uint32_t bytes, Encoding& state) const
+{
+    const bool goes_on =
+        !state.symbols.empty() && (unknown_ < 0 || (fuse_unknown_ && state.symbols.back().id == unknown_));
+    if (goes_on)
+        state.symbols.back().bytes += bytes;
+    else if (unknown_ >= 0)
+        state.symbols.push_back({unknown_, bytes});
+}
+
+} // namespace palimpsest::engine
