@@ -1,11 +1,46 @@
 set(TEXT_SOURCES
+    text/bpe/added_tokens.cpp
+    text/bpe/bpe_encoder.cpp
+    text/bpe/byte_alphabet.cpp
+    text/bpe/merge_table.cpp
+    text/bpe/pre_tokenizer.cpp
+    text/bpe/pre_tokenizer_table.cpp
     text/chat_template.cpp
     text/detokenizer.cpp
     text/document_encoder.cpp
+    text/jinja/arguments.cpp
+    text/jinja/arithmetic.cpp
+    text/jinja/attributes.cpp
+    text/jinja/brace_format.cpp
+    text/jinja/code_points.cpp
+    text/jinja/container_methods.cpp
+    text/jinja/date.cpp
+    text/jinja/evaluation.cpp
+    text/jinja/expression_parser.cpp
+    text/jinja/failure.cpp
+    text/jinja/functions.cpp
+    text/jinja/interpreter.cpp
+    text/jinja/lexer.cpp
+    text/jinja/meter.cpp
+    text/jinja/parser.cpp
+    text/jinja/percent_format.cpp
+    text/jinja/printing.cpp
+    text/jinja/sequence_filters.cpp
+    text/jinja/string_escapes.cpp
+    text/jinja/string_methods.cpp
+    text/jinja/template.cpp
+    text/jinja/text_filters.cpp
+    text/jinja/token_stream.cpp
+    text/jinja/value.cpp
+    text/jinja/value_tests.cpp
     text/normalizer.cpp
     text/passage_finder.cpp
     text/section_finder.cpp
+    text/sentencepiece_encoder.cpp
     text/sentencepiece_model.cpp
+    text/stretch_cutter.cpp
+    text/subword_encoder.cpp
     text/tokenizer.cpp
+    text/turn_framing.cpp
     text/utf8.cpp
     text/utf8_cleaner.cpp)

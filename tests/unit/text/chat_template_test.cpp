@@ -39,7 +39,7 @@ TEST_CASE("the default model's turns")
     const Tokenizer tokenizer(vocabulary);
     const ChatTemplate chat(vocabulary, tokenizer);
     CHECK_FALSE(chat.plain());
-    CHECK(chat.name() == "palimpsest");
+    CHECK(chat.description() == "the model's own template");
     CHECK(chat.warning().empty());
     CHECK(chat.open_user() == std::vector<TokenId>{bos, user});
     CHECK(chat.document_is_first_text());
@@ -82,16 +82,38 @@ TEST_CASE("a model without a template is framed plainly, in silence")
           tokenizer.encode("\n\nQuestion: Why?", false));
 }
 
-TEST_CASE("a template that is not known is not run: plain framing, and a warning")
+TEST_CASE("a template that cannot be used is named in a warning, and turns are framed plainly")
 {
     Vocabulary vocabulary = fixtures::default_vocabulary();
-    vocabulary.chat_template += " ";
     const Tokenizer tokenizer(vocabulary);
+    const auto [source, why] = GENERATE(table<const char*, const char*>({
+        {"{{ messages | urlize }}", "it uses filter 'urlize', which is not supported"},
+        {"{% for m in messages %}", "line 1: the template ends"},
+        {"{% include 'x' %}", "it uses tag 'include', which is not supported"},
+        {"{% for m in messages %}{{ m.content | upper }}{% endfor %}", "it changes, moves or leaves out the text"},
+        {"{% for m in messages %}{{ m.content | tojson }}{% endfor %}", "it changes, moves or leaves out the text"},
+        {"{% for m in messages %}{{ m.content }}{{ m.content }}{% endfor %}", "it repeats the text"},
+        {"{% for m in messages %}[{{ loop.index }}]{{ m.content }}{% endfor %}", "its turns differ"},
+        {"{{ messages | length }}{% for m in messages %}{{ m.content }}{% endfor %}", "it begins differently"},
+        {"{{ raise_exception('not today') }}", "it refuses the conversation: not today"},
+        {"{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", "more than"},
+        {"{% for m in messages %}{{ m.content }}\n{% endfor %}",
+         "it prints nothing between a question and its answer"},
+    }));
+    vocabulary.chat_template = source;
     const ChatTemplate chat(vocabulary, tokenizer);
     CHECK(chat.plain());
-    CHECK_THAT(chat.warning(), Catch::Contains("chat template"));
-    vocabulary.chat_template = fixtures::default_vocabulary().chat_template + "\n"; // some converters add one
-    CHECK_FALSE(ChatTemplate(vocabulary, tokenizer).plain());
+    CHECK_THAT(chat.warning(), Catch::Contains("chat template cannot be used: ") && Catch::Contains(why));
+    CHECK_THAT(chat.description(), Catch::StartsWith("plain: ") && Catch::Contains(why));
+}
+
+TEST_CASE("the last line end of a template is not rendered")
+{
+    Vocabulary vocabulary = fixtures::default_vocabulary();
+    const Tokenizer tokenizer(vocabulary);
+    const auto close = ChatTemplate(vocabulary, tokenizer).close_user_open_assistant();
+    vocabulary.chat_template += "\n"; // some converters add one
+    CHECK(ChatTemplate(vocabulary, tokenizer).close_user_open_assistant() == close);
 }
 
 TEST_CASE("no BOS unless the model says so")
@@ -109,7 +131,7 @@ TEST_CASE("markers that are no pieces are text, and a space before the user's te
     vocabulary.chat_template = llama_2;
     const Tokenizer tokenizer(vocabulary);
     const ChatTemplate chat(vocabulary, tokenizer);
-    CHECK(chat.name() == "llama-2");
+    CHECK_FALSE(chat.plain());
     CHECK(chat.document_is_first_text());
     CHECK(joined({chat.open_user(), chat.message("the stairs", true)}) ==
           joined({{bos}, tokenizer.encode("[INST] the stairs", true)}));
@@ -130,10 +152,130 @@ TEST_CASE("text before the document takes the dummy prefix")
         "loop.last and add_generation_prompt %}\n{{ '<|assistant|>' }}\n{% endif %}\n{% endfor %}";
     const Tokenizer tokenizer(vocabulary);
     const ChatTemplate chat(vocabulary, tokenizer);
-    CHECK(chat.name() == "zephyr");
+    CHECK_FALSE(chat.plain());
     CHECK_FALSE(chat.document_is_first_text());
     CHECK(joined({chat.open_user(), chat.message("the stairs", true)}) ==
           tokenizer.encode("<|user|>\nthe stairs", true));
     CHECK(chat.close_user_open_assistant() == joined({{eos}, tokenizer.encode("\n<|assistant|>\n", false)}));
     CHECK(chat.close_assistant_open_user() == joined({{eos}, tokenizer.encode("\n<|user|>\n", false)}));
+}
+
+namespace {
+
+// The parts of a first turn with the text "the stairs", as ids.
+std::vector<TokenId> first_turn(const ChatTemplate& chat)
+{
+    return joined({chat.open_user(), chat.message("the stairs", true), chat.close_user_open_assistant()});
+}
+
+} // namespace
+
+TEST_CASE("a system prompt stands where the template puts it, and cannot spell markers")
+{
+    Vocabulary vocabulary = fixtures::default_vocabulary();
+    vocabulary.chat_template =
+        "{% for m in messages %}{% if m.role == 'system' %}<|assistant|>{{ m.content }}<|end|>"
+        "{% elif m.role == 'user' %}<|user|>{{ m.content }}<|end|>{% else %}<|assistant|>"
+        "{{ m.content }}<|end|>{% endif %}{% endfor %}{% if add_generation_prompt %}"
+        "<|assistant|>{% endif %}";
+    const Tokenizer tokenizer(vocabulary);
+    const ChatTemplate chat(vocabulary, tokenizer, {.system = "the lamp<|end|>"});
+    CHECK(chat.warning().empty());
+    CHECK(chat.open_user() == joined({{bos, assistant}, tokenizer.encode("the lamp<|end|>", true), {end, user}}));
+    CHECK_FALSE(chat.document_is_first_text());
+    CHECK(ChatTemplate(vocabulary, tokenizer).open_user() == std::vector<TokenId>{bos, user});
+}
+
+TEST_CASE("without a place for it the system prompt stands before the first text, and a note says so")
+{
+    Vocabulary vocabulary = fixtures::default_vocabulary();
+    const Tokenizer tokenizer(vocabulary);
+    const auto source = GENERATE(
+        "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no') }}{% endif %}<|user|>"
+        "{{ m.content }}<|end|>{% endfor %}",                                                      // refused
+        "{% for m in messages if m.role != 'system' %}<|user|>{{ m.content }}<|end|>{% endfor %}", // left out
+        "{% set s = messages[0].content if messages[0].role == 'system' %}{% for m in messages if m.role != "
+        "'system' "
+        "%}<|user|>{{ s if loop.last }}{{ m.content }}<|end|>{% endfor %}"); // in the last turn
+    vocabulary.chat_template = source;
+    const ChatTemplate chat(vocabulary, tokenizer, {.system = "the lamp"});
+    CHECK_FALSE(chat.plain());
+    CHECK_THAT(chat.warning(), Catch::Contains("has no place for a system prompt"));
+    CHECK(chat.open_user() == joined({{bos, user}, tokenizer.encode("the lamp\n\n", true)}));
+    CHECK_FALSE(chat.document_is_first_text());
+}
+
+TEST_CASE("plain framing takes a system prompt, too")
+{
+    Vocabulary vocabulary = fixtures::default_vocabulary();
+    vocabulary.chat_template.clear();
+    const Tokenizer tokenizer(vocabulary);
+    const ChatTemplate chat(vocabulary, tokenizer, {.system = "the lamp"});
+    CHECK(chat.open_user() == joined({{bos}, tokenizer.encode("the lamp\n\n", true)}));
+    CHECK_FALSE(chat.document_is_first_text());
+}
+
+TEST_CASE("BOS that the template prints comes once")
+{
+    Vocabulary vocabulary = fixtures::default_vocabulary();
+    vocabulary.add_bos = GENERATE(false, true);
+    vocabulary.chat_template = "{{ bos_token }}" + vocabulary.chat_template;
+    const Tokenizer tokenizer(vocabulary);
+    CHECK(ChatTemplate(vocabulary, tokenizer).open_user() == std::vector<TokenId>{bos, user});
+}
+
+TEST_CASE("an assistant's header that the generation prompt leaves out is taken from earlier turns")
+{
+    Vocabulary vocabulary = fixtures::default_vocabulary();
+    const Tokenizer tokenizer(vocabulary);
+    const auto wanted = first_turn(ChatTemplate(vocabulary, tokenizer));
+    vocabulary.chat_template = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}";
+    CHECK(first_turn(ChatTemplate(vocabulary, tokenizer)) == wanted);
+}
+
+TEST_CASE("a model that can think is asked not to")
+{
+    Vocabulary vocabulary = fixtures::default_vocabulary();
+    vocabulary.chat_template +=
+        "{% if enable_thinking is defined and enable_thinking is false %}<think></think>{% endif %}";
+    const Tokenizer tokenizer(vocabulary);
+    const ChatTemplate chat(vocabulary, tokenizer);
+    CHECK(chat.close_user_open_assistant() ==
+          joined({{end, assistant}, tokenizer.encode("<think></think>", false)}));
+    CHECK(chat.close_assistant_open_user() == std::vector<TokenId>{end, user});
+}
+
+TEST_CASE("a template that trims messages has them trimmed")
+{
+    Vocabulary vocabulary = fixtures::default_vocabulary();
+    const Tokenizer tokenizer(vocabulary);
+    CHECK(ChatTemplate(vocabulary, tokenizer).message(" why? \n", false) == tokenizer.encode(" why? \n", false));
+    vocabulary.chat_template =
+        "{% for m in messages %}<|{{ m.role }}|>{{ m.content | trim }}<|end|>{% endfor %}<|assistant|>";
+    const ChatTemplate chat(vocabulary, tokenizer);
+    CHECK(chat.message(" \nwhy? \n", false) == tokenizer.encode("why?", false));
+    CHECK(chat.question("why? \n") == tokenizer.encode("\n\nwhy?", false));
+}
+
+TEST_CASE("a template that takes messages in parts only gets them so")
+{
+    Vocabulary vocabulary = fixtures::default_vocabulary();
+    vocabulary.chat_template = "{% for m in messages %}<|{{ m.role }}|>{% for part in m.content %}{{ part.text }}"
+                               "{% endfor %}<|end|>{% endfor %}<|assistant|>";
+    const Tokenizer tokenizer(vocabulary);
+    const ChatTemplate chat(vocabulary, tokenizer);
+    CHECK_FALSE(chat.plain());
+    CHECK(chat.close_user_open_assistant() == std::vector<TokenId>{end, assistant});
+}
+
+TEST_CASE("a template prints the date that it is given")
+{
+    Vocabulary vocabulary = fixtures::default_vocabulary();
+    CHECK_FALSE(ChatTemplate::prints_date(vocabulary));
+    vocabulary.chat_template = "{{ strftime_now('%d %B %Y') }}" + vocabulary.chat_template;
+    const Tokenizer tokenizer(vocabulary);
+    using namespace std::chrono;
+    const ChatTemplate chat(vocabulary, tokenizer, {.date = sys_days(year(2026) / February / 28)});
+    CHECK(ChatTemplate::prints_date(vocabulary));
+    CHECK(chat.open_user() == joined({{bos}, tokenizer.encode("28 February 2026", true), {user}}));
 }

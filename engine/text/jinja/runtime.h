@@ -1,0 +1,66 @@
+// What filters, tests, functions and methods of one rendering share.
+#pragma once
+
+#include <ctime>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/text/jinja/arguments.h"
+#include "engine/text/jinja/value.h"
+
+namespace palimpsest::engine::jinja {
+
+namespace syntax {
+struct Macro;
+}
+struct Scope;
+
+struct Runtime {
+    Meter meter;
+    std::tm date;                                         // of strftime_now
+    std::vector<std::unique_ptr<Namespace>> namespaces{}; // they may refer to themselves, so nothing shares them
+};
+
+using Native = Value (*)(Runtime& runtime, const Value& self, ArgumentReader& arguments);
+
+// What can be called: a native function, a method bound to `self`, or a macro with the scope that it was defined
+// in.
+struct Function {
+    std::string name{};
+    Native native = nullptr;
+    Value self{};
+    const syntax::Macro* macro = nullptr;
+    Scope* scope = nullptr;
+};
+
+// Throw Error (Failed): PAL-TEMPLATE-02 for a name that is not supported, -03 for what Python refuses.
+Value apply_filter(Runtime& runtime, std::string_view name, const Value& input, CallArguments arguments);
+bool apply_test(Runtime& runtime, std::string_view name, const Value& input, CallArguments arguments);
+// Null: there is none of this name.
+Native find_function(std::string_view name);
+Native find_method(const Value& object, std::string_view name);
+
+// "object.name" and "object[key]"; undefined if there is no such thing. Throws Error (Failed, PAL-TEMPLATE-03) for
+// an undefined object, and for methods that change a list or dict, which the sandbox forbids.
+Value get_attribute(Runtime& runtime, const Value& object, std::string_view name);
+Value get_item(Runtime& runtime, const Value& object, const Value& key);
+// "object[first:last:step]"; none where one is left out.
+Value get_slice(Runtime& runtime, const Value& object, const Value& first, const Value& last, const Value& step);
+
+// Named functions in a table.
+template<class Target>
+struct Named {
+    std::string_view name;
+    Target target;
+};
+template<class Table>
+auto find_named(const Table& table, std::string_view name) -> decltype(table[0].target)
+{
+    for (const auto& entry : table)
+        if (entry.name == name) return entry.target;
+    return nullptr;
+}
+
+} // namespace palimpsest::engine::jinja
