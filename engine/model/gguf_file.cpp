@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <unordered_set>
 
 #include "engine/model/byte_cursor.h"
@@ -31,31 +32,26 @@ uint64_t element_bytes(GgufType type)
     return type_bytes[static_cast<size_t>(type)];
 }
 
+// Numbers of ggml_type.
 std::optional<DType> tensor_type(uint32_t id)
 {
-    switch (id) {
-    case 0:
-        return DType::F32;
-    case 1:
-        return DType::F16;
-    case 8:
-        return DType::Q8_0;
-    case 30:
-        return DType::BF16;
-    default:
-        return std::nullopt;
-    }
+    static const std::unordered_map<uint32_t, DType> types = {
+        {0, DType::F32},     {1, DType::F16},     {2, DType::Q4_0},  {3, DType::Q4_1},
+        {6, DType::Q5_0},    {7, DType::Q5_1},    {8, DType::Q8_0},  {10, DType::Q2_K},
+        {11, DType::Q3_K},   {12, DType::Q4_K},   {13, DType::Q5_K}, {14, DType::Q6_K},
+        {20, DType::IQ4_NL}, {23, DType::IQ4_XS}, {30, DType::BF16}, {39, DType::MXFP4}};
+    const auto found = types.find(id);
+    return found == types.end() ? std::nullopt : std::optional(found->second);
 }
 
 // Types that other programs write, so that a refusal can name what the user chose when downloading.
 std::string foreign_type(uint32_t id)
 {
     static const std::unordered_map<uint32_t, std::string_view> names = {
-        {2, "q4_0"},    {3, "q4_1"},     {6, "q5_0"},   {7, "q5_1"},    {9, "q8_1"},   {10, "q2_k"},
-        {11, "q3_k"},   {12, "q4_k"},    {13, "q5_k"},  {14, "q6_k"},   {15, "q8_k"},  {16, "iq2_xxs"},
-        {17, "iq2_xs"}, {18, "iq3_xxs"}, {19, "iq1_s"}, {20, "iq4_nl"}, {21, "iq3_s"}, {22, "iq2_s"},
-        {23, "iq4_xs"}, {24, "i8"},      {25, "i16"},   {26, "i32"},    {27, "i64"},   {28, "f64"},
-        {29, "iq1_m"},  {34, "tq1_0"},   {35, "tq2_0"}, {39, "mxfp4"}};
+        {9, "q8_1"},   {15, "q8_k"},       {16, "iq2_xxs"},    {17, "iq2_xs"},     {18, "iq3_xxs"},  {19, "iq1_s"},
+        {21, "iq3_s"}, {22, "iq2_s"},      {24, "i8"},         {25, "i16"},        {26, "i32"},      {27, "i64"},
+        {28, "f64"},   {29, "iq1_m"},      {31, "q4_0_4_4"},   {32, "q4_0_4_8"},   {33, "q4_0_8_8"}, {34, "tq1_0"},
+        {35, "tq2_0"}, {36, "iq4_nl_4_4"}, {37, "iq4_nl_4_8"}, {38, "iq4_nl_8_8"}, {40, "nvfp4"},    {41, "q1_0"}};
     const auto found = names.find(id);
     return found == names.end() ? "number " + std::to_string(id) : std::string(found->second);
 }
@@ -256,8 +252,8 @@ private:
         const auto id = read<uint32_t>("09", thing);
         const auto type = tensor_type(id);
         if (!type) {
-            fail("09", "tensor type " + foreign_type(id) + " is not supported yet (" + thing + ")",
-                 "use a file whose tensors are f32, f16, bf16 or q8_0");
+            fail("09", "tensor type " + foreign_type(id) + " is not supported (" + thing + ")",
+                 "use a file of another quantisation, such as Q4_K_M or Q8_0");
         }
         tensor.type = *type;
         const auto& info = kernels::info(tensor.type);
@@ -422,6 +418,63 @@ std::vector<std::string> GgufFile::string_array(const std::string& key, uint64_t
     for (uint64_t i = 0; i < value.count; ++i) {
         const auto length = cursor.read<uint64_t>(); // both were proved by parse()
         out.emplace_back(text(*cursor.take(*length)));
+    }
+    return out;
+}
+
+std::optional<uint64_t> GgufFile::whole(const std::string& key) const
+{
+    const auto found = values_.find(key);
+    if (found == values_.end()) return std::nullopt;
+    const Value& value = found->second;
+    const bool is_signed = value.type == GgufType::I8 || value.type == GgufType::I16 ||
+                           value.type == GgufType::I32 || value.type == GgufType::I64;
+    const bool is_unsigned = value.type == GgufType::U8 || value.type == GgufType::U16 ||
+                             value.type == GgufType::U32 || value.type == GgufType::U64;
+    const bool negative = is_signed && (value.bytes.back() & std::byte{0x80}) != std::byte{};
+    if ((!is_signed && !is_unsigned) || negative)
+        refuse_.fail("11", in_quotes(key) + " is not an integer of 0 or more");
+    uint64_t number = 0;
+    std::memcpy(&number, value.bytes.data(), value.bytes.size());
+    return number;
+}
+
+bool GgufFile::is_array(const std::string& key) const
+{
+    const auto found = values_.find(key);
+    return found != values_.end() && found->second.type == GgufType::Array;
+}
+
+std::optional<uint32_t> GgufFile::u32_for_all(const std::string& key) const
+{
+    if (!is_array(key)) return u32(key);
+    const Value& value = values_.at(key);
+    if (value.element != GgufType::U32 && value.element != GgufType::I32)
+        refuse_.fail("11", in_quotes(key) + " has elements of type " + std::string(name(value.element)) +
+                               ", expected uint32 or int32");
+    if (value.count == 0) refuse_.fail("11", in_quotes(key) + " is empty");
+    ByteCursor cursor(value.bytes);
+    const uint32_t first = *cursor.read<uint32_t>(); // all were proved by parse()
+    for (uint64_t i = 1; i < value.count; ++i)
+        if (*cursor.read<uint32_t>() != first)
+            refuse_.fail("12", in_quotes(key) + " differs between layers, which is not supported",
+                         Refusal::other_model);
+    return first;
+}
+
+std::vector<bool> GgufFile::flags(const std::string& key, uint64_t count_expected) const
+{
+    const Value* value = find(key, GgufType::Array);
+    if (!value) refuse_.fail("11", in_quotes(key) + " is missing");
+    const uint64_t each = element_bytes(value->element);
+    const bool whole = each > 0 && value->element != GgufType::F32 && value->element != GgufType::F64;
+    if (!whole || value->count != count_expected)
+        refuse_.fail("11", in_quotes(key) + " is not one truth value for each of " +
+                               std::to_string(count_expected) + " layers");
+    std::vector<bool> out;
+    for (uint64_t i = 0; i < value->count; ++i) {
+        const auto element = value->bytes.subspan(i * each, each);
+        out.push_back(std::any_of(element.begin(), element.end(), [](std::byte b) { return b != std::byte{}; }));
     }
     return out;
 }

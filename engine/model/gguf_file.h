@@ -47,6 +47,12 @@ public:
     std::optional<float> f32(const std::string& key) const;
     std::optional<bool> boolean(const std::string& key) const;
     std::optional<std::string_view> string(const std::string& key) const; // points into the file
+    std::optional<uint64_t> whole(const std::string& key) const;          // of any integer type, 0 or more
+    bool is_array(const std::string& key) const;
+    // A number that may be given for every layer; numbers that differ are refused.
+    std::optional<uint32_t> u32_for_all(const std::string& key) const;
+    // An array of numbers or truth values, of which only zero or not is told; must have `count` elements.
+    std::vector<bool> flags(const std::string& key, uint64_t count) const;
 
     // Arrays must have exactly `count` elements; an absent key is refused.
     std::vector<float> f32_array(const std::string& key, uint64_t count) const;

@@ -78,18 +78,33 @@ HfTokenizerFiles open_tokenizer(const fs::path& folder)
     files.model = open_if_present(folder, "tokenizer.model", limits::tokenizer_bytes, "T1");
     files.config = open_if_present(folder, "tokenizer_config.json", limits::tokenizer_bytes, "T1");
     files.chat_template = open_if_present(folder, "chat_template.jinja", limits::chat_template_bytes, "T1");
-    std::error_code ignored;
-    files.has_tokenizer_json = fs::exists(folder / "tokenizer.json", ignored);
+    files.tokenizer_json = open_if_present(folder, "tokenizer.json", limits::tokenizer_bytes, "T1");
+    files.generation_config = open_if_present(folder, "generation_config.json", limits::config_bytes, "C1");
     return files;
 }
 
-// "model.layers.3.self_attn.q_proj.weight" to "blk.3.attn_q.weight"; names of other tensors stay as they are.
-std::string gguf_name(const std::string& name)
+// The name that the text model alone would have, of a tensor of a model that takes images as well.
+std::string name_in_text_model(const std::string& name)
 {
-    static const std::map<std::string_view, std::string_view> whole = {
-        {"model.embed_tokens.weight", "token_embd.weight"},
-        {"model.norm.weight", "output_norm.weight"},
-        {"lm_head.weight", "output.weight"}};
+    constexpr std::string_view outer = "language_model.", inner = "model.language_model.";
+    if (name.starts_with(outer)) return name.substr(outer.size());
+    if (name.starts_with(inner)) return "model." + name.substr(inner.size());
+    return name;
+}
+
+// "mlp.experts.7.up_proj" to "mlp.experts.*.up_proj" and "7".
+std::pair<std::string, std::string> without_number(const std::string& part)
+{
+    constexpr std::string_view experts = "experts.";
+    const size_t at = part.find(experts);
+    if (at == std::string::npos) return {part, ""};
+    const size_t begin = at + experts.size(), end = std::min(part.find('.', begin), part.size());
+    return {part.substr(0, begin) + "*" + part.substr(end), part.substr(begin, end - begin)};
+}
+
+// "self_attn.q_proj" to "attn_q"; empty for others.
+std::string gguf_part(const std::string& name, const Family& family)
+{
     static const std::map<std::string_view, std::string_view> parts = {{"input_layernorm", "attn_norm"},
                                                                        {"self_attn.q_proj", "attn_q"},
                                                                        {"self_attn.k_proj", "attn_k"},
@@ -101,15 +116,44 @@ std::string gguf_name(const std::string& name)
                                                                        {"mlp.down_proj", "ffn_down"},
                                                                        {"self_attn.q_norm", "attn_q_norm"},
                                                                        {"self_attn.k_norm", "attn_k_norm"}};
+    const auto [part, number] = without_number(name);
+    for (const auto& [theirs, ours] : family.tensor_names) {
+        if (theirs != part) continue;
+        std::string found(ours);
+        if (const size_t star = found.find('*'); star != std::string::npos) found.replace(star, 1, number);
+        return found;
+    }
+    const auto found = parts.find(part);
+    return found == parts.end() ? std::string() : std::string(found->second);
+}
+
+// "model.layers.3.self_attn.q_proj.weight" to "blk.3.attn_q.weight"; names of other tensors stay as they are.
+std::string gguf_name(const std::string& name, const Family& family)
+{
+    static const std::map<std::string_view, std::string_view> whole = {
+        {"model.embed_tokens.weight", "token_embd.weight"},
+        {"model.norm.weight", "output_norm.weight"},
+        {"lm_head.weight", "output.weight"}};
     if (const auto at = whole.find(name); at != whole.end()) return std::string(at->second);
     constexpr std::string_view prefix = "model.layers.";
     if (!name.starts_with(prefix)) return name;
     const size_t dot = name.find('.', prefix.size()), last = name.rfind('.');
     if (dot == std::string::npos || last <= dot) return name;
-    const auto part = parts.find(std::string_view(name).substr(dot + 1, last - dot - 1));
-    if (part == parts.end()) return name;
-    return "blk." + name.substr(prefix.size(), dot - prefix.size()) + "." + std::string(part->second) +
-           name.substr(last);
+    const std::string part = gguf_part(name.substr(dot + 1, last - dot - 1), family);
+    if (part.empty()) return name;
+    return "blk." + name.substr(prefix.size(), dot - prefix.size()) + "." + part + name.substr(last);
+}
+
+// The folder's own name; in the hub's cache, models--OWNER--NAME/snapshots/REVISION, that of the repository.
+std::string name_of(const fs::path& folder)
+{
+    constexpr std::string_view prefix = "models--";
+    std::string name = folder.parent_path().parent_path().filename().string();
+    if (folder.parent_path().filename() != "snapshots" || !name.starts_with(prefix))
+        return folder.filename().string();
+    name.erase(0, prefix.size());
+    if (const size_t separator = name.find("--"); separator != std::string::npos) name.replace(separator, 2, "/");
+    return name;
 }
 
 // Joins the shards' tables and checks them against the index and the configuration.
@@ -119,23 +163,27 @@ public:
 
     ModelFiles build()
     {
-        const HfConfig config = parse_hf_config(files_.config->text(), Refusal(files_.config->name()));
+        config_ = parse_hf_config(files_.config->text(), Refusal(files_.config->name()));
         model_.path = files_.folder;
         model_.format = "safetensors";
-        model_.config = config.model;
-        model_.config.name = printable(files_.folder.filename().string());
+        model_.config = config_.model;
+        model_.config.name = printable(name_of(files_.folder));
         keep(files_.config), keep(files_.index);
         for (const auto& [name, file] : files_.weights)
             read_weights(name, file);
         check_index();
         check_size();
         drop_derived_tensors();
+        if (config_.is_part) drop_other_parts();
         model_.tensors = take_tensors(model_.config, std::move(found_), refuse_, "S9", model_.warnings);
-        model_.vocabulary = hf_vocabulary(files_.tokenizer, config, model_.warnings);
+        model_.vocabulary = hf_vocabulary(files_.tokenizer, config_, model_.warnings);
         keep(files_.tokenizer.model), keep(files_.tokenizer.config), keep(files_.tokenizer.chat_template);
+        keep(files_.tokenizer.tokenizer_json), keep(files_.tokenizer.generation_config);
         if (files_.tokenizer.model) headers_.push_back(files_.tokenizer.model->bytes());
+        if (files_.tokenizer.tokenizer_json) headers_.push_back(files_.tokenizer.tokenizer_json->bytes());
         headers_.push_back(files_.config->bytes());
-        model_.config.stored_type = model_.find("blk.0.attn_q.weight")->type;
+        model_.config.stored_type =
+            model_.find(model_.config.fused_qkv ? "blk.0.attn_qkv.weight" : "blk.0.attn_q.weight")->type;
         model_.parameters = parameter_count(model_.config);
         align_tensors();
         model_.fingerprint = model_fingerprint(model_, headers_);
@@ -168,8 +216,9 @@ private:
     void add_tensor(const SafetensorsTensor& tensor, std::span<const std::byte> data, const Refusal& refuse)
     {
         tensor_bytes_ += data.size();
-        const std::string name = gguf_name(tensor.name);
-        const bool is_ours = name != tensor.name;
+        const std::string own = config_.is_part ? name_in_text_model(tensor.name) : tensor.name;
+        const std::string name = gguf_name(own, *config_.family);
+        const bool is_ours = name != own;
         if (is_ours && !tensor.type) {
             refuse.fail("S3",
                         "tensor type " + in_quotes(tensor.dtype) + " is not supported yet (tensor " +
@@ -212,6 +261,21 @@ private:
         if (model_.config.tied_embeddings) found_.erase("output.weight");
     }
 
+    void drop_other_parts()
+    {
+        const auto count = std::erase_if(found_,
+                                         [](const auto& entry) {
+                                             return !entry.first.starts_with("blk.") &&
+                                                    entry.first.find("vision") != std::string::npos;
+                                         }) +
+                           std::erase_if(found_, [](const auto& entry) {
+                               return entry.first.find("multi_modal_projector") != std::string::npos;
+                           });
+        if (count > 0)
+            model_.warnings.push_back(std::to_string(count) +
+                                      " tensors for images are not used: the model reads text");
+    }
+
     // A header of odd length puts every tensor at an odd address, which the format allows and the kernels do not.
     void align_tensors()
     {
@@ -226,6 +290,7 @@ private:
 
     const HfFiles& files_;
     Refusal refuse_;
+    HfConfig config_;
     ModelFiles model_;
     std::map<std::string, FoundTensor> found_;
     std::map<std::string, std::string> shard_of_;

@@ -26,16 +26,19 @@ inline constexpr uint64_t elements = uint64_t{1} << 48;                 // L3
 inline constexpr uint64_t layers = 1024, heads = 1024, head_dim = 1024; // L4
 inline constexpr uint64_t dim = uint64_t{1} << 20;                      // L4
 inline constexpr uint64_t ffn = uint64_t{1} << 22;                      // L4: four times the widest embedding
-inline constexpr uint64_t context = uint64_t{1} << 24;                  // G12: longer claims are clamped to this
-inline constexpr uint64_t vocabulary = uint64_t{1} << 20;               // L5
-inline constexpr uint64_t piece_bytes = 4096;                           // L5
-inline constexpr uint64_t added_tokens = 65536;                         // L5
-inline constexpr uint64_t safetensors_header_bytes = 16 * MiB;          // L6
-inline constexpr uint64_t safetensors_metadata_bytes = 1 * MiB;         // S7
-inline constexpr uint64_t config_bytes = 1 * MiB;                       // L6
-inline constexpr uint64_t tokenizer_bytes = 64 * MiB;                   // L6
-inline constexpr int header_json_depth = 4, json_depth = 32;            // L7
-inline constexpr size_t header_json_values = size_t{1} << 21; // L8: 65,536 entries of at most 16 values, twice
-inline constexpr size_t json_values = size_t{1} << 20;        // L8
+inline constexpr uint64_t experts = 1024;
+inline constexpr uint64_t context = uint64_t{1} << 24;           // G12: longer claims are clamped to this
+inline constexpr uint64_t vocabulary = uint64_t{1} << 20;        // L5
+inline constexpr uint64_t piece_bytes = 4096;                    // L5
+inline constexpr uint64_t merges = uint64_t{1} << 21;            // L5
+inline constexpr uint64_t added_tokens = 65536;                  // L5
+inline constexpr uint64_t safetensors_header_bytes = 16 * MiB;   // L6
+inline constexpr uint64_t safetensors_metadata_bytes = 1 * MiB;  // S7
+inline constexpr uint64_t config_bytes = 1 * MiB;                // L6
+inline constexpr uint64_t tokenizer_bytes = 64 * MiB;            // L6
+inline constexpr int header_json_depth = 4, json_depth = 32;     // L7
+inline constexpr size_t header_json_values = size_t{1} << 21;    // L8: 65,536 entries of at most 16 values, twice
+inline constexpr size_t json_values = size_t{1} << 20;           // L8
+inline constexpr size_t tokenizer_json_values = size_t{1} << 22; // merges as pairs are three values each
 
 } // namespace palimpsest::engine::limits

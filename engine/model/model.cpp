@@ -1,7 +1,6 @@
 #include "engine/model/model.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/base/error.h"
 
@@ -48,8 +47,10 @@ std::vector<float> unpaired(std::vector<float> bias, int32_t head_dim)
     return out;
 }
 
+} // namespace
+
 // How much of the weights was taken.
-class Loading {
+class Model::Loading {
 public:
     struct Stopped {};
 
@@ -79,8 +80,6 @@ private:
     double total_ = 0, taken_ = 0; // bytes of matrices
 };
 
-} // namespace
-
 std::shared_ptr<const Model> Model::load(const std::filesystem::path& path,
                                          std::shared_ptr<kernels::Backend> backend, const LoadOptions& options)
 try {
@@ -100,54 +99,115 @@ std::shared_ptr<const Model> Model::load_weights(const std::filesystem::path& pa
     return std::shared_ptr<const Model>(new Model(open_model(path), nullptr, std::move(backend), {}));
 }
 
+std::shared_ptr<const Model> Model::with_weights_of(const Model& model, std::shared_ptr<kernels::Backend> backend)
+{
+    ModelFiles files;
+    files.path = model.files_.path;
+    files.config = model.files_.config;
+    files.tensors = model.files_.tensors;
+    files.mappings = model.files_.mappings;
+    return std::shared_ptr<const Model>(new Model(std::move(files), nullptr, std::move(backend), {}));
+}
+
 Model::Model(ModelFiles files, std::unique_ptr<Tokenizer> tokenizer, std::shared_ptr<kernels::Backend> backend,
              const LoadOptions& options)
     : files_(std::move(files)), backend_(std::move(backend)), tokenizer_(std::move(tokenizer))
 {
     const ModelConfig& c = files_.config;
+    if (c.experts.count > 0 && !backend_->has_experts())
+        throw Error(ErrorKind::Usage, "PAL-MODEL-17", files_.path.string(),
+                    "mixtures of experts cannot be computed by " + backend_->name(), "use --device cpu");
     Loading loading(files_, options);
-    const auto load = [&](std::initializer_list<kernels::HostMatrix> parts) {
-        loading.check();
-        matrices_.insert(matrices_.end(), parts.begin(), parts.end());
-        auto weight = backend_->load(std::span(parts.begin(), parts.size()));
-        for (const kernels::HostMatrix& part : parts)
-            loading.take(static_cast<size_t>(part.rows * kernels::row_bytes(part.type, part.cols)));
-        return weight;
-    };
-    embedding_ = load({matrix(required(files_, "token_embd.weight"))});
-    if (!c.tied_embeddings) output_ = load({matrix(required(files_, "output.weight"))});
-    output_norm_ = upload(*backend_, floats(required(files_, "output_norm.weight")));
-
-    const int32_t paired = c.paired_rotary ? c.head_dim : 0;
+    embedding_ = load_matrix(loading, {"token_embd"});
+    if (!c.tied_embeddings) output_ = load_matrix(loading, {"output"});
+    output_norm_ = load_norm("output_norm.weight");
     layers_.resize(static_cast<size_t>(c.layers));
-    for (int32_t l = 0; l < c.layers; ++l) {
-        const std::string block = "blk." + std::to_string(l) + ".";
-        const auto tensor = [&](const char* name) -> const HostTensor& { return required(files_, block + name); };
-        LayerWeights& w = layers_[static_cast<size_t>(l)];
-        w.attention_norm = upload(*backend_, floats(tensor("attn_norm.weight")));
-        w.qkv = load({matrix(tensor("attn_q.weight"), paired), matrix(tensor("attn_k.weight"), paired),
-                      matrix(tensor("attn_v.weight"))});
-        if (c.qkv_bias) {
-            std::vector<float> bias;
-            for (const char* name : {"attn_q.bias", "attn_k.bias", "attn_v.bias"}) {
-                auto part = floats(tensor(name));
-                if (paired && name[5] != 'v') part = unpaired(std::move(part), c.head_dim);
-                bias.insert(bias.end(), part.begin(), part.end());
-            }
-            w.qkv_bias = upload(*backend_, bias);
-        }
-        w.output = load({matrix(tensor("attn_output.weight"))});
-        w.ffn_norm = upload(*backend_, floats(tensor("ffn_norm.weight")));
-        w.gate_up = load({matrix(tensor("ffn_gate.weight")), matrix(tensor("ffn_up.weight"))});
-        w.down = load({matrix(tensor("ffn_down.weight"))});
-    }
+    for (int32_t l = 0; l < c.layers; ++l)
+        load_layer(loading, l);
     loading.finish();
+}
+
+// The rows of several tensors as one weight; of queries, keys and values only the first two come in pairs.
+std::unique_ptr<kernels::Weight> Model::load_matrix(Loading& loading, std::initializer_list<const char*> names,
+                                                    const std::string& block, int32_t paired_head_dim)
+{
+    loading.check();
+    std::vector<kernels::HostMatrix> parts;
+    for (const char* name : names) {
+        const int32_t paired = std::string_view(name) == "attn_v" ? 0 : paired_head_dim;
+        parts.push_back(matrix(required(files_, block + name + ".weight"), paired));
+    }
+    matrices_.insert(matrices_.end(), parts.begin(), parts.end());
+    auto weight = backend_->load(parts);
+    for (const kernels::HostMatrix& part : parts)
+        loading.take(static_cast<size_t>(part.rows * kernels::row_bytes(part.type, part.cols)));
+    return weight;
+}
+
+kernels::Buffer Model::load_norm(const std::string& name)
+{
+    std::vector<float> values = floats(required(files_, name));
+    for (float& value : values)
+        value += files_.config.norm_offset;
+    return upload(*backend_, values);
+}
+
+kernels::Buffer Model::load_bias(const std::string& block, int32_t paired_head_dim)
+{
+    std::vector<float> bias;
+    for (const char* name : {"attn_q.bias", "attn_k.bias", "attn_v.bias"}) {
+        auto part = floats(required(files_, block + name));
+        if (paired_head_dim && name[5] != 'v') part = unpaired(std::move(part), paired_head_dim);
+        bias.insert(bias.end(), part.begin(), part.end());
+    }
+    return upload(*backend_, bias);
+}
+
+void Model::load_layer(Loading& loading, int32_t layer)
+{
+    const ModelConfig& c = files_.config;
+    const int32_t paired = c.paired_rotary ? c.head_dim : 0;
+    const std::string block = "blk." + std::to_string(layer) + ".";
+    LayerWeights& w = layers_[static_cast<size_t>(layer)];
+    if (c.pre_norms) w.attention_norm = load_norm(block + "attn_norm.weight");
+    w.qkv = c.fused_qkv ? load_matrix(loading, {"attn_qkv"}, block)
+                        : load_matrix(loading, {"attn_q", "attn_k", "attn_v"}, block, paired);
+    if (c.qkv_bias) w.qkv_bias = load_bias(block, paired);
+    if (c.head_norm != HeadNorm::None) {
+        w.query_norm = load_norm(block + "attn_q_norm.weight");
+        w.key_norm = load_norm(block + "attn_k_norm.weight");
+    }
+    w.output = load_matrix(loading, {"attn_output"}, block);
+    if (c.post_norms) w.post_attention_norm = load_norm(block + "post_attention_norm.weight");
+    if (c.pre_norms) w.ffn_norm = load_norm(block + "ffn_norm.weight");
+    load_feed_forward(loading, block, w);
+    if (c.post_norms) w.post_ffn_norm = load_norm(block + "post_ffw_norm.weight");
+}
+
+void Model::load_feed_forward(Loading& loading, const std::string& block, LayerWeights& w)
+{
+    const ModelConfig& c = files_.config;
+    if (c.experts.count == 0) {
+        w.gate_up = c.fused_gate_up ? load_matrix(loading, {"ffn_up"}, block)
+                                    : load_matrix(loading, {"ffn_gate", "ffn_up"}, block);
+        w.down = load_matrix(loading, {"ffn_down"}, block);
+        return;
+    }
+    w.router = load_matrix(loading, {"ffn_gate_inp"}, block);
+    for (int32_t expert = 0; expert < c.experts.count; ++expert) {
+        const std::string number = "." + std::to_string(expert);
+        const std::string gate = "ffn_gate" + number, up = "ffn_up" + number, down = "ffn_down" + number;
+        w.expert_weights.push_back(load_matrix(loading, {gate.c_str(), up.c_str()}, block));
+        w.expert_gate_up.push_back(w.expert_weights.back().get());
+        w.expert_weights.push_back(load_matrix(loading, {down.c_str()}, block));
+        w.expert_down.push_back(w.expert_weights.back().get());
+    }
 }
 
 kernels::HeadShape Model::head_shape() const
 {
     const ModelConfig& c = files_.config;
-    return {c.heads, c.kv_heads, c.head_dim, 1.0f / std::sqrt(static_cast<float>(c.head_dim))};
+    return {c.heads, c.kv_heads, c.head_dim, c.scale(), c.attention_soft_cap};
 }
 
 } // namespace palimpsest::engine

@@ -17,14 +17,22 @@
 
 namespace palimpsest::engine {
 
+// Norms are f32, with ModelConfig::norm_offset added; those that the family has not are empty.
 struct LayerWeights {
-    kernels::Buffer attention_norm;           // f32 [dim]
+    kernels::Buffer attention_norm;           // [dim]
     std::unique_ptr<kernels::Weight> qkv;     // [(heads + 2 kv_heads) * head_dim, dim]
     kernels::Buffer qkv_bias;                 // f32 [qkv rows], empty for none
+    kernels::Buffer query_norm, key_norm;     // [head_dim], or [heads * head_dim] and [kv_heads * head_dim]
     std::unique_ptr<kernels::Weight> output;  // [dim, heads * head_dim]
-    kernels::Buffer ffn_norm;                 // f32 [dim]
-    std::unique_ptr<kernels::Weight> gate_up; // [2 ffn, dim]
-    std::unique_ptr<kernels::Weight> down;    // [dim, ffn]
+    kernels::Buffer post_attention_norm;      // [dim]
+    kernels::Buffer ffn_norm;                 // [dim]
+    std::unique_ptr<kernels::Weight> gate_up; // [2 ffn, dim]; null where there are experts
+    std::unique_ptr<kernels::Weight> down;    // [dim, ffn]; null where there are experts
+    kernels::Buffer post_ffn_norm;            // [dim]
+    // Of experts; the spans of kernels::ExpertsArgs.
+    std::unique_ptr<kernels::Weight> router; // [experts, dim]
+    std::vector<std::unique_ptr<kernels::Weight>> expert_weights;
+    std::vector<const kernels::Weight*> expert_gate_up, expert_down; // [experts]
 };
 
 // Heard and asked between matrices, on the thread that loads.
@@ -43,6 +51,9 @@ public:
     // The same without a tokenizer.
     static std::shared_ptr<const Model> load_weights(const std::filesystem::path& path,
                                                      std::shared_ptr<kernels::Backend> backend);
+    // The same weights in another backend, from the same open files.
+    static std::shared_ptr<const Model> with_weights_of(const Model& model,
+                                                        std::shared_ptr<kernels::Backend> backend);
 
     const ModelConfig& config() const { return files_.config; }
     const ModelFiles& files() const { return files_; }
@@ -58,8 +69,15 @@ public:
     const LayerWeights& layer(int32_t l) const { return layers_[static_cast<size_t>(l)]; }
 
 private:
+    class Loading;
     Model(ModelFiles files, std::unique_ptr<Tokenizer> tokenizer, std::shared_ptr<kernels::Backend> backend,
           const LoadOptions& options);
+    std::unique_ptr<kernels::Weight> load_matrix(Loading& loading, std::initializer_list<const char*> names,
+                                                 const std::string& block = {}, int32_t paired_head_dim = 0);
+    kernels::Buffer load_norm(const std::string& name);
+    kernels::Buffer load_bias(const std::string& block, int32_t paired_head_dim);
+    void load_layer(Loading& loading, int32_t layer);
+    void load_feed_forward(Loading& loading, const std::string& block, LayerWeights& weights);
 
     ModelFiles files_; // keeps the mappings that CPU weights point into
     std::shared_ptr<kernels::Backend> backend_;

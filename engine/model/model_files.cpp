@@ -2,7 +2,7 @@
 
 #include "engine/model/gguf_model.h"
 #include "engine/model/hf_folder.h"
-#include "engine/model/limits.h"
+#include "engine/model/split_files.h"
 
 namespace palimpsest::engine {
 
@@ -16,7 +16,7 @@ ModelFiles open_model(const std::filesystem::path& path)
 {
     std::error_code ignored;
     if (std::filesystem::is_directory(path, ignored)) return open_hf_folder(path);
-    return open_gguf(MappedFile::open(path, limits::file_bytes, "01"));
+    return open_gguf(open_parts(path));
 }
 
 } // namespace palimpsest::engine

@@ -1,7 +1,9 @@
-// A model on disk, opened and validated, its tensors mapped: a .gguf file or a Hugging Face folder.
+// A model on disk, opened and validated, its tensors mapped: a .gguf file, one of several that it was split into,
+// or a Hugging Face folder.
 //
 // Tensor names are those of GGUF whatever the source: token_embd.weight, output_norm.weight, output.weight,
-// blk.N.{attn_norm,attn_q,attn_k,attn_v,attn_output,ffn_norm,ffn_gate,ffn_up,ffn_down}.weight, attn_{q,k,v}.bias.
+// blk.N.{attn_norm,attn_q,attn_k,attn_v,attn_output,ffn_norm,ffn_gate,ffn_up,ffn_down}.weight, attn_{q,k,v}.bias,
+// and what required_tensors() says of further families; experts' matrices are ffn_{gate,up,down}.E.weight.
 // Every tensor that the configuration requires is there with exactly the derived shape (rules G14, S9).
 #pragma once
 
@@ -46,7 +48,8 @@ struct ModelFiles {
     const HostTensor* find(const std::string& name) const;
 };
 
-// Throws Error: NotFound (no such path), Failed with PAL-MODEL-nn (nn the number of the first failing rule).
+// Of a split model any part opens all. Throws Error: NotFound (no such path, or a part is missing), Failed with
+// PAL-MODEL-nn (nn the number of the first failing rule).
 ModelFiles open_model(const std::filesystem::path& path);
 
 // XXH3-128 over every byte of the model's files, for `models verify`; throws Error as open_model.

@@ -7,7 +7,7 @@ namespace palimpsest::engine {
 namespace {
 
 // Suffixes of layer tensors that other architectures have and that this one would silently leave out.
-constexpr std::array<std::string_view, 12> changes_a_layer = {"attn_output.bias",
+constexpr std::array<std::string_view, 17> changes_a_layer = {"attn_output.bias",
                                                               "ffn_gate.bias",
                                                               "ffn_up.bias",
                                                               "ffn_down.bias",
@@ -16,7 +16,12 @@ constexpr std::array<std::string_view, 12> changes_a_layer = {"attn_output.bias"
                                                               "attn_q_norm.weight",
                                                               "attn_k_norm.weight",
                                                               "attn_qkv.weight",
+                                                              "attn_qkv.bias",
+                                                              "attn_sinks.weight",
                                                               "ffn_gate_inp.weight",
+                                                              "ffn_gate_inp_shexp.weight",
+                                                              "ffn_gate_shexp.weight",
+                                                              "layer_output_scale.weight",
                                                               "post_attention_norm.weight",
                                                               "post_ffw_norm.weight"};
 
@@ -26,6 +31,18 @@ std::string shape_text(const std::vector<uint64_t>& shape)
     for (const uint64_t dim : shape)
         text += (text.empty() ? "" : " x ") + std::to_string(dim);
     return text.empty() ? "a single number" : text;
+}
+
+// Of experts each has its own matrices, by number.
+void require_feed_forward(const ModelConfig& c, const std::string& block, std::vector<RequiredTensor>& out)
+{
+    if (c.experts.count > 0) out.push_back({block + "ffn_gate_inp.weight", c.experts.count, c.dim});
+    for (int32_t expert = 0; expert < std::max(c.experts.count, 1); ++expert) {
+        const std::string number = c.experts.count > 0 ? "." + std::to_string(expert) : std::string();
+        if (!c.fused_gate_up) out.push_back({block + "ffn_gate" + number + ".weight", c.ffn, c.dim});
+        out.push_back({block + "ffn_up" + number + ".weight", c.fused_gate_up ? 2 * int64_t{c.ffn} : c.ffn, c.dim});
+        out.push_back({block + "ffn_down" + number + ".weight", c.dim, c.ffn});
+    }
 }
 
 void refuse_unknown_behaviour(const std::string& name, const FoundTensor& extra, const Refusal& refuse,
@@ -45,35 +62,44 @@ void refuse_unknown_behaviour(const std::string& name, const FoundTensor& extra,
 std::vector<RequiredTensor> required_tensors(const ModelConfig& c)
 {
     const int64_t queries = int64_t{c.heads} * c.head_dim, keys = int64_t{c.kv_heads} * c.head_dim;
+    const bool across = c.head_norm == HeadNorm::AcrossHeads;
     std::vector<RequiredTensor> out = {{"token_embd.weight", c.vocabulary, c.dim},
                                        {"output_norm.weight", 1, c.dim, true}};
     if (!c.tied_embeddings) out.push_back({"output.weight", c.vocabulary, c.dim});
     for (int32_t layer = 0; layer < c.layers; ++layer) {
         const std::string block = "blk." + std::to_string(layer) + ".";
-        out.push_back({block + "attn_norm.weight", 1, c.dim, true});
-        out.push_back({block + "attn_q.weight", queries, c.dim});
-        out.push_back({block + "attn_k.weight", keys, c.dim});
-        out.push_back({block + "attn_v.weight", keys, c.dim});
+        if (c.pre_norms) out.push_back({block + "attn_norm.weight", 1, c.dim, true});
+        if (c.fused_qkv) {
+            out.push_back({block + "attn_qkv.weight", queries + 2 * keys, c.dim});
+        } else {
+            out.push_back({block + "attn_q.weight", queries, c.dim});
+            out.push_back({block + "attn_k.weight", keys, c.dim});
+            out.push_back({block + "attn_v.weight", keys, c.dim});
+        }
         if (c.qkv_bias) {
             out.push_back({block + "attn_q.bias", 1, queries, true});
             out.push_back({block + "attn_k.bias", 1, keys, true});
             out.push_back({block + "attn_v.bias", 1, keys, true});
         }
+        if (c.head_norm != HeadNorm::None) {
+            out.push_back({block + "attn_q_norm.weight", 1, across ? queries : c.head_dim, true});
+            out.push_back({block + "attn_k_norm.weight", 1, across ? keys : c.head_dim, true});
+        }
         out.push_back({block + "attn_output.weight", c.dim, queries});
-        out.push_back({block + "ffn_norm.weight", 1, c.dim, true});
-        out.push_back({block + "ffn_gate.weight", c.ffn, c.dim});
-        out.push_back({block + "ffn_up.weight", c.ffn, c.dim});
-        out.push_back({block + "ffn_down.weight", c.dim, c.ffn});
+        if (c.post_norms) out.push_back({block + "post_attention_norm.weight", 1, c.dim, true});
+        if (c.pre_norms) out.push_back({block + "ffn_norm.weight", 1, c.dim, true});
+        require_feed_forward(c, block, out);
+        if (c.post_norms) out.push_back({block + "post_ffw_norm.weight", 1, c.dim, true});
     }
     return out;
 }
 
 int64_t parameter_count(const ModelConfig& config)
 {
-    int64_t sum = 0;
+    double sum = 0; // a configuration alone may claim more than 64 bits count
     for (const RequiredTensor& tensor : required_tensors(config))
-        sum += tensor.rows * tensor.cols;
-    return sum;
+        sum += static_cast<double>(tensor.rows) * static_cast<double>(tensor.cols);
+    return static_cast<int64_t>(std::min(sum, 9e18));
 }
 
 std::map<std::string, HostTensor> take_tensors(const ModelConfig& config, std::map<std::string, FoundTensor> found,

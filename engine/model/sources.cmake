@@ -1,12 +1,30 @@
 set(MODEL_SOURCES
+    model/bpe_merges.cpp
     model/bus_guard.cpp
     model/config_check.cpp
     model/content_hash.cpp
+    model/families/family.cpp
+    model/families/gemma.cpp
+    model/families/gemma2.cpp
+    model/families/gemma3.cpp
+    model/families/granite.cpp
+    model/families/llama.cpp
+    model/families/mistral.cpp
+    model/families/mixtral.cpp
+    model/families/olmo2.cpp
+    model/families/phi3.cpp
+    model/families/qwen.cpp
+    model/families/qwen2.cpp
+    model/families/qwen3.cpp
+    model/families/qwen3moe.cpp
+    model/gguf_config.cpp
     model/gguf_file.cpp
     model/gguf_model.cpp
+    model/gguf_summary.cpp
     model/gguf_vocabulary.cpp
     model/hf_config.cpp
     model/hf_folder.cpp
+    model/hf_rope.cpp
     model/hf_tokenizer.cpp
     model/mapped_file.cpp
     model/model.cpp
@@ -22,7 +40,10 @@ set(MODEL_SOURCES
     model/signal_buffers.cpp
     model/token_inputs.cpp
     model/token_outputs.cpp
+    model/split_files.cpp
     model/spm_model_check.cpp
     model/strict_json.cpp
+    model/tokenizer_json.cpp
     model/transformer.cpp
-    model/transformer_token.cpp)
+    model/transformer_token.cpp
+    model/vocabulary_file.cpp)

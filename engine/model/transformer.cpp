@@ -26,7 +26,7 @@ private:
 } // namespace
 
 Transformer::Transformer(const Model& model, const TransformerShape& shape)
-    : model_(&model), shape_(model.head_shape()), angles_(model.config()), made_for_(shape),
+    : model_(&model), shape_(model.head_shape()), angles_(model.config(), shape.reach), made_for_(shape),
       signals_(shape.signals, model.head_shape(), shape.layers_first || shape.resident ? model.config().layers : 1,
                shape.max_ranks, model.backend()),
       inputs_(model.config().layers, model.head_shape().kv_heads),
@@ -40,12 +40,9 @@ Transformer::Transformer(const Model& model, const TransformerShape& shape)
     heads_ = kernels::Buffer(backend, rows * static_cast<size_t>(c.heads * c.head_dim) * sizeof(float));
     const bool contiguous = shape.positions == PositionMode::Contiguous;
     const int64_t positions_at_once = contiguous ? shape.max_ranks : shape.max_rows;
-    rope_ = kernels::Buffer(backend, static_cast<size_t>(positions_at_once * c.rotary_dim) * sizeof(float));
-    if (contiguous) {
-        const std::vector<float> table = angles_.table(0, positions_at_once);
-        backend.upload(rope_.data(), table.data(), rope_.bytes());
-        rope_rows_ = positions_at_once;
-    }
+    const int64_t floats = static_cast<int64_t>(angles_.count()) * positions_at_once * c.rotary_dim;
+    rope_ = kernels::Buffer(backend, static_cast<size_t>(floats) * sizeof(float));
+    if (contiguous) send_angles(0, positions_at_once);
     logits_ = kernels::Buffer(
         backend, static_cast<size_t>(std::min<int64_t>(logit_rows, shape.max_rows) * c.vocabulary) * sizeof(float));
     if (shape.resident) {
@@ -54,7 +51,9 @@ Transformer::Transformer(const Model& model, const TransformerShape& shape)
         token_.fit(shape.token_leaving, backend);
     }
     if (!shape.retrieval) return;
-    const int64_t layers = std::max(0, c.layers - shape.retrieval->skip_layers);
+    int32_t layers = 0;
+    for (int32_t l = 0; l < c.layers; ++l)
+        retrieving_.push_back(shape.retrieval->reads_part_of(l) ? layers++ : -1);
     bounds_ = kernels::Buffer(backend, static_cast<size_t>(layers * floats_of_bounds()) * sizeof(float));
 }
 
@@ -72,7 +71,7 @@ bool Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32
     seen_.clear();
     {
         const StopScope stoppable(model_->backend(), layers_first ? stop : std::stop_token());
-        model_->backend().embed({.table = &model_->embedding(), .ids = rows, .y = x_.data<float>()});
+        embed(rows, nullptr);
         for (int32_t l = 0; l < layers && !(layers_first && stop.stop_requested()); ++l) {
             project_qkv(l);
             for (size_t i = 0; i < chunks_.size(); ++i) {
@@ -138,7 +137,7 @@ void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerSte
     prepare_angles(index, 1);
     if (cache.resident() && !step.plans().empty()) return decode_resident(token, index, cache, step);
 
-    model_->backend().embed({.table = &model_->embedding(), .ids = {&token, 1}, .y = x_.data<float>()});
+    embed({&token, 1}, nullptr);
     for (int32_t l = 0; l < model_->config().layers; ++l) {
         project_qkv(l);
         step.attended(l, 0, 1, 0, attend_token(l, index, cache));
@@ -152,9 +151,9 @@ kernels::SignalRequest Transformer::attend_chunk(int32_t layer, const Chunk& chu
 {
     kernels::Backend& backend = model_->backend();
     const float* qkv = qkv_.data<float>() + chunk.row * shape_.qkv_width();
-    const kernels::Rotation turn = rotation(chunk.token);
+    const kernels::Rotation turn = rotation(layer, chunk.token);
     const int32_t rows = chunk.tokens + probe_rows_;
-    const kernels::SignalRequest wanted = signals_.request(layer, int64_t{cache.used(layer, 0)} + rows, rows);
+    const kernels::SignalRequest wanted = signals_of(layer, int64_t{cache.used(layer, 0)} + rows, rows);
     backend.stage({.shape = shape_, .qkv = qkv, .rows = rows, .staging = cache.staging(layer), .rotation = turn});
     backend.attend({.shape = shape_,
                     .qkv = qkv,
@@ -164,22 +163,24 @@ kernels::SignalRequest Transformer::attend_chunk(int32_t layer, const Chunk& chu
                     .staging = cache.staging(layer),
                     .rotation = turn,
                     .out = heads_.data<float>() + chunk.row * shape_.query_heads * shape_.head_dim,
-                    .signals = wanted});
+                    .signals = wanted,
+                    .window = window(layer)});
     cache.append(layer, static_cast<uint32_t>(first + static_cast<uint64_t>(chunk.token)), rows);
     return wanted;
 }
 
 kernels::SignalRequest Transformer::attend_token(int32_t layer, uint64_t index, KvCache& cache)
 {
-    const kernels::SignalRequest wanted = signals_.request(layer, int64_t{cache.used(layer, 0)} + 1, 1);
+    const kernels::SignalRequest wanted = signals_of(layer, int64_t{cache.used(layer, 0)} + 1, 1);
     model_->backend().decode_attend({.shape = shape_,
                                      .qkv = qkv_.data<float>(),
                                      .pool = cache.pool(),
                                      .lists = cache.lists(layer),
-                                     .rotation = rotation(0),
+                                     .rotation = rotation(layer, 0),
                                      .out = heads_.data<float>(),
                                      .signals = wanted,
-                                     .retrieval = retrieval_of(layer)});
+                                     .retrieval = retrieval_of(layer),
+                                     .window = window(layer)});
     cache.append(layer, static_cast<uint32_t>(index), 1);
     return wanted;
 }
@@ -196,12 +197,14 @@ void Transformer::end_layer(int32_t layer, int32_t chunk, int32_t rows, KvCache&
 void Transformer::end_layers(int32_t rows, KvCache& cache, LayerStep& step)
 {
     const int32_t layers = model_->config().layers;
-    const int64_t before = cache.used(0, 0);
+    std::vector<int64_t> before; // layers with a window are shorter
+    for (int32_t l = 0; l < layers; ++l)
+        before.push_back(cache.used(l, 0));
     for (int32_t l = 0; l < layers; ++l)
         step.evict(l, 0, rows, phase_);
     for (int32_t l = 0; l < layers; ++l) {
         if (phase_ == kernels::Phase::Prefill) cache.take_in(l);
-        bound_new_pages(l, before, cache);
+        bound_new_pages(l, before[static_cast<size_t>(l)], cache);
     }
 }
 
@@ -218,12 +221,12 @@ int64_t Transformer::floats_of_bounds() const
 
 bool Transformer::retrieves(int32_t layer) const
 {
-    return made_for_.retrieval && layer >= made_for_.retrieval->skip_layers;
+    return !retrieving_.empty() && retrieving_[static_cast<size_t>(layer)] >= 0;
 }
 
 kernels::PageBounds Transformer::bounds_of(int32_t layer) const
 {
-    return {.bounds = bounds_.data<float>() + (layer - made_for_.retrieval->skip_layers) * floats_of_bounds(),
+    return {.bounds = bounds_.data<float>() + retrieving_[static_cast<size_t>(layer)] * floats_of_bounds(),
             .page_stride = pages_of_bounds(),
             .page = made_for_.retrieval->page};
 }
@@ -248,7 +251,7 @@ void Transformer::bound_pages_from(int32_t layer, int64_t first, KvCache& cache)
     model_->backend().bound_pages({.shape = shape_,
                                    .pool = cache.pool(),
                                    .lists = cache.lists(layer),
-                                   .rotation = rotation(0),
+                                   .rotation = rotation(layer, 0),
                                    .first = first,
                                    .pages = bounds_of(layer)});
 }
@@ -258,6 +261,15 @@ void Transformer::bound_pages(KvCache& cache)
     cache.straighten();
     for (int32_t l = 0; l < model_->config().layers; ++l)
         if (retrieves(l)) bound_pages_from(l, 0, cache);
+}
+
+void Transformer::embed(std::span<const TokenId> ids, const int32_t* resident_id)
+{
+    model_->backend().embed({.table = &model_->embedding(),
+                             .ids = ids,
+                             .resident_id = resident_id,
+                             .y = x_.data<float>(),
+                             .factor = model_->config().embedding_factor});
 }
 
 void Transformer::project_qkv(int32_t layer)
@@ -270,40 +282,122 @@ void Transformer::project_qkv(int32_t layer)
                               .bias = w.qkv_bias.data<float>(),
                               .y = qkv_.data<float>(),
                               .phase = phase_});
+    prepare_heads(layer);
+}
+
+void Transformer::prepare_heads(int32_t layer)
+{
+    const ModelConfig& c = model_->config();
+    const LayerWeights& w = model_->layer(layer);
+    const float factor = c.rope_of(layer).attention_factor;
+    if (c.head_norm == HeadNorm::None && factor == 1.0f) return;
+    model_->backend().prepare_heads({.shape = shape_,
+                                     .qkv = qkv_.data<float>(),
+                                     .rows = static_cast<int32_t>(rows_),
+                                     .query_norm = {w.query_norm.data<float>(), c.rms_epsilon},
+                                     .key_norm = {w.key_norm.data<float>(), c.rms_epsilon},
+                                     .across_heads = c.head_norm == HeadNorm::AcrossHeads,
+                                     .query_factor = factor * factor,
+                                     .query_factor_dims = c.rotary_dim});
+}
+
+int32_t Transformer::window(int32_t layer) const
+{
+    return model_->config().plan(layer).window;
+}
+
+kernels::SignalRequest Transformer::signals_of(int32_t layer, int64_t ranks, int32_t rows) const
+{
+    const bool unwatched = !made_for_.unwatched.empty() && made_for_.unwatched[static_cast<size_t>(layer)];
+    return unwatched ? kernels::SignalRequest{} : signals_.request(layer, ranks, rows);
 }
 
 void Transformer::finish_layer(int32_t layer)
 {
+    const ModelConfig& c = model_->config();
     const LayerWeights& w = model_->layer(layer);
-    model_->backend().linear({.x = heads_.data<float>(),
-                              .rows = rows_,
-                              .norm = {},
-                              .weight = w.output.get(),
-                              .bias = nullptr,
-                              .y = x_.data<float>(),
-                              .accumulate = true,
-                              .phase = phase_});
-    model_->backend().feed_forward({.x = x_.data<float>(),
-                                    .rows = rows_,
-                                    .norm = {w.ffn_norm.data<float>(), model_->config().rms_epsilon},
-                                    .gate_up = w.gate_up.get(),
-                                    .down = w.down.get(),
-                                    .phase = phase_});
+    model_->backend().linear(
+        {.x = heads_.data<float>(),
+         .rows = rows_,
+         .norm = {},
+         .weight = w.output.get(),
+         .bias = nullptr,
+         .y = x_.data<float>(),
+         .accumulate = true,
+         .phase = phase_,
+         .finish = {.norm = {w.post_attention_norm.data<float>(), c.rms_epsilon}, .factor = c.residual_factor}});
+    feed_forward(layer);
+}
+
+void Transformer::feed_forward(int32_t layer)
+{
+    const ModelConfig& c = model_->config();
+    const LayerWeights& w = model_->layer(layer);
+    const kernels::RmsNorm norm = {w.ffn_norm.data<float>(), c.rms_epsilon};
+    if (c.experts.count > 0) {
+        model_->backend().experts({.x = x_.data<float>(),
+                                   .rows = rows_,
+                                   .norm = norm,
+                                   .router = w.router.get(),
+                                   .gate_up = w.expert_gate_up,
+                                   .down = w.expert_down,
+                                   .used = c.experts.used,
+                                   .renormalise = c.experts.renormalise,
+                                   .factor = c.residual_factor,
+                                   .phase = phase_,
+                                   .activation = c.activation});
+        return;
+    }
+    model_->backend().feed_forward(
+        {.x = x_.data<float>(),
+         .rows = rows_,
+         .norm = norm,
+         .gate_up = w.gate_up.get(),
+         .down = w.down.get(),
+         .phase = phase_,
+         .activation = c.activation,
+         .finish = {.norm = {w.post_ffn_norm.data<float>(), c.rms_epsilon}, .factor = c.residual_factor}});
+}
+
+kernels::LinearArgs Transformer::logits_args(const float* x, int64_t rows, kernels::Phase phase,
+                                             float* logits) const
+{
+    const ModelConfig& c = model_->config();
+    return {.x = x,
+            .rows = rows,
+            .norm = {model_->output_norm(), c.rms_epsilon},
+            .weight = &model_->output(),
+            .y = logits,
+            .phase = phase,
+            .finish = {.factor = c.logit_factor, .soft_cap = c.logit_soft_cap}};
 }
 
 void Transformer::prepare_angles(uint64_t first, int64_t positions)
 {
-    if (made_for_.positions == PositionMode::Contiguous) return;
-    const std::vector<float> table = angles_.table(static_cast<int64_t>(first), positions);
-    model_->backend().upload(rope_.data(), table.data(), table.size() * sizeof(float));
-    rope_rows_ = positions;
+    if (made_for_.positions == PositionMode::Original) send_angles(static_cast<int64_t>(first), positions);
 }
 
-kernels::Rotation Transformer::rotation(int64_t token) const
+void Transformer::send_angles(int64_t first, int64_t positions)
+{
+    rope_rows_ = positions;
+    for (size_t i = 0; i < angles_.count(); ++i) {
+        const std::vector<float> table = angles_.set(i).table(first, positions);
+        model_->backend().upload(rope_.data<float>() + static_cast<int64_t>(i) * floats_of_angles(), table.data(),
+                                 table.size() * sizeof(float));
+    }
+}
+
+int64_t Transformer::floats_of_angles() const
+{
+    return static_cast<int64_t>(rope_.bytes() / sizeof(float) / angles_.count());
+}
+
+kernels::Rotation Transformer::rotation(int32_t layer, int64_t token) const
 {
     const bool original = made_for_.positions == PositionMode::Original;
     const int64_t skip = original ? token : 0;
-    return {{rope_.data<float>() + skip * angles_.rotary_dim(), rope_rows_ - skip, angles_.rotary_dim()}, original};
+    const float* table = rope_.data<float>() + static_cast<int64_t>(angles_.index(layer)) * floats_of_angles();
+    return {{table + skip * angles_.rotary_dim(), rope_rows_ - skip, angles_.rotary_dim()}, original};
 }
 
 void Transformer::last_logits(std::vector<float>& logits)
@@ -335,12 +429,8 @@ void Transformer::compute_logits(int64_t row, int64_t count, kernels::Phase phas
     const int64_t at_once = static_cast<int64_t>(logits_.bytes() / sizeof(float)) / c.vocabulary;
     for (int64_t done = 0; done < count; done += at_once) {
         const int64_t rows = std::min(at_once, count - done);
-        model_->backend().linear({.x = x_.data<float>() + (row + done) * c.dim,
-                                  .rows = rows,
-                                  .norm = {model_->output_norm(), c.rms_epsilon},
-                                  .weight = &model_->output(),
-                                  .y = logits_.data<float>(),
-                                  .phase = phase});
+        model_->backend().linear(
+            logits_args(x_.data<float>() + (row + done) * c.dim, rows, phase, logits_.data<float>()));
         model_->backend().download(logits + done * c.vocabulary, logits_.data(),
                                    static_cast<size_t>(rows * c.vocabulary) * sizeof(float));
     }

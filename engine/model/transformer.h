@@ -1,4 +1,4 @@
-// The forward pass of a Llama-like transformer over a budgeted cache.
+// The forward pass of a transformer over a budgeted cache, as ModelConfig describes it.
 //
 // Prefill runs in layer-major super-chunks: several chunks go through a layer before any goes through the next, so
 // that the big products see many rows, while attention and eviction run chunk by chunk. The results are those of
@@ -59,6 +59,8 @@ struct TransformerShape {
     bool couples_layers = false; // so does decoding
     SignalNeeds signals{};
     std::optional<Retrieval> retrieval{};
+    std::vector<bool> unwatched{}; // [layers] whose signals are not asked for, whatever `signals` says; empty: none
+    int64_t reach = 1;             // positions stay below this, for the choice of rotary angles
 };
 
 class Transformer {
@@ -103,7 +105,11 @@ private:
     };
     std::span<const TokenId> lay_out(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows,
                                      std::span<const TokenId> probe);
+    void embed(std::span<const TokenId> ids, const int32_t* resident_id);
     void project_qkv(int32_t layer);
+    void prepare_heads(int32_t layer);
+    int32_t window(int32_t layer) const; // of attention, where it hides anything
+    kernels::SignalRequest signals_of(int32_t layer, int64_t ranks, int32_t rows) const;
     kernels::SignalRequest attend_chunk(int32_t layer, const Chunk& chunk, uint64_t first, KvCache& cache);
     kernels::SignalRequest attend_token(int32_t layer, uint64_t index, KvCache& cache);
     void decode_resident(TokenId token, uint64_t index, KvCache& cache, LayerStep& step);
@@ -114,8 +120,13 @@ private:
     void bound_new_pages(int32_t layer, int64_t first, KvCache& cache);  // after ranks from `first` on came
     void bound_pages_from(int32_t layer, int64_t first, KvCache& cache); // REQUIRES: the layer retrieves
     void finish_layer(int32_t layer);                                    // output projection and feed-forward
+    void feed_forward(int32_t layer);
+    kernels::LinearArgs logits_args(const float* x, int64_t rows, kernels::Phase phase, float* logits) const;
     void prepare_angles(uint64_t first, int64_t positions);
-    kernels::Rotation rotation(int64_t token) const; // of a chunk that starts at this token of the input
+    void send_angles(int64_t first, int64_t positions);
+    // Of a chunk that starts at this token of the input.
+    kernels::Rotation rotation(int32_t layer, int64_t token) const;
+    int64_t floats_of_angles() const; // of one set
     bool retrieves(int32_t layer) const;
     int64_t pages_of_bounds() const;  // of one list
     int64_t floats_of_bounds() const; // of one layer
@@ -126,7 +137,7 @@ private:
 
     const Model* model_;
     kernels::HeadShape shape_;
-    RopeAngles angles_;
+    LayerAngles angles_;
     TransformerShape made_for_;
     SignalBuffers signals_;
     std::vector<Chunk> chunks_;                // of the last prefill
@@ -138,7 +149,8 @@ private:
     kernels::Buffer x_;     // f32 [max_rows, dim]
     kernels::Buffer qkv_;   // f32 [max_rows, qkv width]
     kernels::Buffer heads_; // f32 [max_rows, heads * head_dim]
-    kernels::Buffer rope_;  // f32 [positions, rotary_dim]; contiguous: from 0; original: of the last call's tokens
+    // f32 [sets of angles][positions, rotary_dim]; contiguous: from 0; original: of the last call's tokens
+    kernels::Buffer rope_;
     int64_t rope_rows_ = 0;
     kernels::Buffer logits_; // f32 [rows at once, vocabulary]
     // Of a resident cache.
@@ -147,7 +159,8 @@ private:
     std::vector<int32_t> token_ranks_; // [kv_heads] that a list may have, as far as was recorded
     bool warm_ = false;                // a token went through before, with the same memory
     std::unique_ptr<kernels::Recording> recording_;
-    kernels::Buffer bounds_; // f32 [layers that retrieve][kv_heads, pages][least, greatest][head_dim]
+    std::vector<int32_t> retrieving_; // [layers] how many layers below retrieve too, or -1: it does not
+    kernels::Buffer bounds_;          // f32 [layers that retrieve][kv_heads, pages][least, greatest][head_dim]
 };
 
 } // namespace palimpsest::engine

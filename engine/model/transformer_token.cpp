@@ -53,12 +53,11 @@ bool Transformer::fit_token(std::span<const EvictionPlan> plans, const KvCache& 
 
 void Transformer::queue_token(KvCache& cache, LayerStep& step)
 {
-    const ModelConfig& c = model_->config();
     kernels::Backend& backend = model_->backend();
-    backend.embed({.table = &model_->embedding(), .ids = {}, .resident_id = inputs_.id(), .y = x_.data<float>()});
-    for (int32_t l = 0; l < c.layers; ++l) {
+    embed({}, inputs_.id());
+    for (int32_t l = 0; l < model_->config().layers; ++l) {
         project_qkv(l);
-        const kernels::SignalRequest seen = signals_.request(l, token_ranks_.front(), 1);
+        const kernels::SignalRequest seen = signals_of(l, token_ranks_.front(), 1);
         kernels::KvLists lists = cache.lists(l);
         lists.used = token_ranks_.data();
         lists.resident_used = inputs_.used(l);
@@ -66,19 +65,15 @@ void Transformer::queue_token(KvCache& cache, LayerStep& step)
                                .qkv = qkv_.data<float>(),
                                .pool = cache.pool(),
                                .lists = lists,
-                               .rotation = rotation(0),
+                               .rotation = rotation(l, 0),
                                .out = heads_.data<float>(),
                                .signals = seen,
-                               .retrieval = retrieval_of(l)});
+                               .retrieval = retrieval_of(l),
+                               .window = window(l)});
         step.queue(l, seen, inputs_.plan(l), token_.dropped(int64_t{l} * shape_.kv_heads), token_.stride());
         finish_layer(l);
     }
-    backend.linear({.x = x_.data<float>(),
-                    .rows = 1,
-                    .norm = {model_->output_norm(), c.rms_epsilon},
-                    .weight = &model_->output(),
-                    .y = token_.logits(),
-                    .phase = kernels::Phase::Decode});
+    backend.linear(logits_args(x_.data<float>(), 1, kernels::Phase::Decode, token_.logits()));
     backend.best_logits(token_.best_args());
 }
 

@@ -86,11 +86,16 @@ struct Merge {
 
 // A policy that evicts nothing but reads only part of a list for every generated token (policies.md, 4.15, 4.16).
 struct Retrieval {
-    int32_t page = 16;       // ranks
-    int32_t tokens = 0;      // c: longer lists are read in part
-    int32_t skip_layers = 2; // the first layers read everything
-    double top_p = 0;        // 0: pages only
+    int32_t page = 16;         // ranks
+    int32_t tokens = 0;        // c: longer lists are read in part
+    int32_t skip_layers = 2;   // the first layers read everything
+    double top_p = 0;          // 0: pages only
+    std::vector<bool> whole{}; // [layers] that read everything; empty: the first skip_layers
     int32_t most_pages() const { return std::max(3, tokens / page); }
+    bool reads_part_of(int32_t layer) const
+    {
+        return whole.empty() ? layer >= skip_layers : !whole[static_cast<size_t>(layer)];
+    }
 };
 
 class Policy {
@@ -102,6 +107,8 @@ public:
     virtual SignalNeeds signals() const = 0;
     virtual PositionMode default_positions() const = 0;
     virtual bool bounded() const = 0; // false: lists grow up to list_budget, and then nothing more can be read
+    virtual bool layer_bounded(int32_t /*layer*/) const { return bounded(); } // the same of one layer's lists
+    virtual bool watches(int32_t /*layer*/) const { return true; } // false: `signals` are not needed of the layer
     // True if eviction in one layer looks at other layers; prefill then runs chunk by chunk through all layers.
     virtual bool couples_layers() const = 0;
     // True if the lists of a layer are always equally long, pinned entries included; the policy may rely on it.
@@ -110,6 +117,8 @@ public:
     virtual bool heads_hold_same() const { return false; }
     // Most entries the list may hold after select, at least 1.
     virtual int32_t list_budget(int32_t layer, int32_t head) const = 0;
+    // The same of a list that is not cut to the window of a local layer.
+    virtual int32_t capacity() const { return list_budget(0, 0); }
     // Most entries all lists together may hold after select: less than the sum of the above where they share.
     virtual int64_t total_budget() const = 0;
     virtual std::optional<Retrieval> retrieval() const { return std::nullopt; }

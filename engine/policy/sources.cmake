@@ -18,6 +18,7 @@ set(POLICY_SOURCES
     policy/ladder.cpp
     policy/layer_bids.cpp
     policy/limited_cycle.cpp
+    policy/local_layers.cpp
     policy/nearest.cpp
     policy/parameters.cpp
     policy/pins.cpp

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "engine/model/mapped_file.h"
 #include "engine/session/session.h"
 #include "kernels/base/error.h"
 
@@ -31,7 +32,17 @@ MemoryPlanner::MemoryPlanner(const std::filesystem::path& model, const kernels::
       model_(Model::load_weights(model, counting_)), weights_(counting_->loaded_bytes() + counting_->buffer_bytes())
 {
     const auto memory = backend.memory();
-    usable_ = memory ? usable(memory->free) : UINT64_MAX;
+    is_device_ = memory.has_value();
+    usable_ = memory ? engine::usable(memory->free) : UINT64_MAX;
+}
+
+MemoryPlanner::MemoryPlanner(const Model& model, uint64_t available)
+    : backend_(model.backend()), counting_(std::make_shared<kernels::CountingBackend>(backend_)),
+      model_(Model::with_weights_of(model, counting_)),
+      weights_(counting_->loaded_bytes() + counting_->buffer_bytes()), usable_(available)
+{
+    for (const auto& file : model.files().mappings)
+        (file->is_file() ? mapped_ : weights_) += file->bytes().size(); // a copy was made of what is not in a file
 }
 
 MemoryPlan MemoryPlanner::plan(const SessionOptions& options, int sessions) const
@@ -39,7 +50,8 @@ MemoryPlan MemoryPlanner::plan(const SessionOptions& options, int sessions) cons
     const SessionSetup setup = set_up(options, model_->config(), backend_.at_once());
     const int32_t probe = setup.options.probe_room;
     const CacheShape cache = cache_shape(*model_, setup.options, *setup.policy, probe);
-    const TransformerShape transformer = transformer_shape(cache, setup.options, *setup.policy, probe);
+    const TransformerShape transformer =
+        transformer_shape(model_->config(), cache, setup.options, *setup.policy, probe);
     const uint64_t before = counting_->buffer_bytes();
     const KvCache counted_cache(cache, *counting_);
     const Transformer counted_transformer(*model_, transformer);
@@ -70,24 +82,60 @@ std::string MemoryPlanner::what_fits(const SessionOptions& options, int sessions
         const int32_t middle = good + (bad - good) / 2;
         (fits_with(middle) ? good : bad) = middle;
     }
-    if (good > 0) return "give --budget " + std::to_string(good) + " or less, or --device cpu";
+    const std::string or_cpu = is_device_ ? ", or --device cpu" : "";
+    if (good > 0) return "give --budget " + std::to_string(good) + " or less" + or_cpu;
     smaller = options;
     for (smaller.chunk = options.chunk / 2; smaller.chunk > 0; smaller.chunk /= 2)
-        if (fits(smaller, sessions)) return "give --chunk " + std::to_string(smaller.chunk) + ", or --device cpu";
+        if (fits(smaller, sessions)) return "give --chunk " + std::to_string(smaller.chunk) + or_cpu;
     smaller = options;
     smaller.kv_type = kernels::DType::F16;
-    if (fits(smaller, sessions)) return "give --kv-type f16, or --device cpu";
-    return "give a smaller model, or --device cpu";
+    if (fits(smaller, sessions)) return "give --kv-type f16" + or_cpu;
+    return (is_device_ ? "give a smaller model" : "close other programs or give a smaller model") + or_cpu;
 }
 
 void MemoryPlanner::require(const SessionOptions& options, int sessions) const
 {
     const MemoryPlan needed = plan(options, sessions);
     if (needed.total() <= usable_) return;
+    if (!is_device_)
+        throw Error(ErrorKind::Resources, "PAL-MEM-02", "memory",
+                    "this needs " + size_text(needed.total()) + " beside the model's file, and " +
+                        size_text(usable_) + " are available",
+                    what_fits(options, sessions));
     throw Error(ErrorKind::Resources, "PAL-MEM-02", backend_.name(),
                 "this needs " + size_text(needed.total()) + " of its memory, the model " +
                     size_text(needed.weights) + " of them, and " + size_text(usable_) + " can be used",
                 what_fits(options, sessions));
+}
+
+// What a session takes grows evenly with its budget, so that two plans tell all others.
+int32_t MemoryPlanner::largest_budget(const SessionOptions& options, int sessions) const
+{
+    SessionOptions tried = options;
+    tried.chunk = std::min(options.chunk, model_->config().context / 2);
+    const int32_t most = model_->config().context - tried.chunk;
+    const auto total = [&](int32_t budget) {
+        tried.budget = budget;
+        return static_cast<double>(plan(tried, sessions).total());
+    };
+    const int32_t small = std::max(1, most / 4), large = std::max(small + 1, most / 2);
+    if (large > most) return most;
+    const double at_small = total(small), at_large = total(large);
+    const double each = (at_large - at_small) / (large - small);
+    const double budget = large + (static_cast<double>(usable_) - at_large) / each;
+    return budget < 1 ? 0 : static_cast<int32_t>(std::min<double>(budget, most));
+}
+
+std::optional<std::string> MemoryPlanner::warning(const SessionOptions& options, int sessions) const
+{
+    const uint64_t taken = plan(options, sessions).total();
+    const std::string sizes = size_text(taken + mapped_) + " (" + size_text(mapped_) +
+                              " of them the model's file), and " + size_text(usable_) + " are available";
+    if (taken + mapped_ > usable_)
+        return "this needs " + sizes + ": parts of the file will be read again and again, which is slow";
+    if (taken + mapped_ > usable_ - usable_ / 8)
+        return "this needs " + sizes + ": little is left for other programs";
+    return std::nullopt;
 }
 
 } // namespace palimpsest::engine

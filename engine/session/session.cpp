@@ -38,7 +38,8 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions& optio
 Session::Session(std::shared_ptr<const Model> model, SessionSetup setup)
     : model_(std::move(model)), options_(std::move(setup.options)), given_(options_.policy),
       policy_(std::move(setup.policy)), cache_(cache_shape(*model_, options_, *policy_, 0), model_->backend()),
-      transformer_(*model_, transformer_shape(cache_.shape(), options_, *policy_, 0)), sampler_(options_.sampler)
+      transformer_(*model_, transformer_shape(model_->config(), cache_.shape(), options_, *policy_, 0)),
+      sampler_(options_.sampler)
 {
     options_.policy = policy_->resolved();
     make_step();
@@ -48,7 +49,7 @@ Session::Session(std::shared_ptr<const Model> model, SessionSetup setup)
 Session::Session(const Session& other, KvCache cache)
     : model_(other.model_), options_(other.options_), given_(other.given_), policy_(other.policy_->clone()),
       cache_(std::move(cache)),
-      transformer_(*model_, transformer_shape(cache_.shape(), options_, *policy_,
+      transformer_(*model_, transformer_shape(model_->config(), cache_.shape(), options_, *policy_,
                                               static_cast<int32_t>(other.probe_tokens_.size()))),
       sampler_(other.sampler_), probe_tokens_(other.probe_tokens_), logits_(other.logits_),
       has_logits_(other.has_logits_), last_token_(other.last_token_), tokens_seen_(other.tokens_seen_),
@@ -71,7 +72,8 @@ void Session::make_step()
 // What its operations work with is there before the first of them (reliability.md, P12).
 void Session::reserve(int32_t probe_rows)
 {
-    const TransformerShape shape = transformer_shape(cache_.shape(), options_, *policy_, probe_rows);
+    const TransformerShape shape =
+        transformer_shape(model_->config(), cache_.shape(), options_, *policy_, probe_rows);
     model_->backend().reserve(work_bounds(*model_, cache_.shape(), shape, model_->matrices()));
 }
 
@@ -233,7 +235,7 @@ void Session::rebuild(const Policy& policy, int32_t probe_rows, std::span<const 
     shape.total_slots = std::max(shape.total_slots, held);
     if (shape.resident) shape.total_slots = slots_of_limits(shape); // its lists lend nothing
     KvCache cache = cache_.reshaped(shape);
-    Transformer transformer(*model_, transformer_shape(shape, options_, policy, probe_rows));
+    Transformer transformer(*model_, transformer_shape(model_->config(), shape, options_, policy, probe_rows));
     if (policy.retrieval()) transformer.bound_pages(cache);
     cache_ = std::move(cache);
     transformer_ = std::move(transformer);
@@ -262,7 +264,7 @@ int64_t Session::slots_left() const
 {
     int64_t left = INT64_MAX;
     for (int32_t l = 0; l < cache_.shape().layers; ++l)
-        for (int32_t h = 0; h < cache_.shape().heads.kv_heads; ++h)
+        for (int32_t h = 0; !policy_->layer_bounded(l) && h < cache_.shape().heads.kv_heads; ++h)
             left = std::min<int64_t>(left, cache_.capacity(l, h) - cache_.used(l, h));
     return left;
 }
@@ -287,7 +289,7 @@ void Session::check_room(int64_t tokens, int64_t probe_rows) const
         throw Error(ErrorKind::Resources, "PAL-BUDGET-03", "--positions original",
                     "the model was trained on " + std::to_string(context) + " positions and more are needed",
                     "use --positions contiguous");
-    const int64_t capacity = policy_->list_budget(0, 0);
+    const int64_t capacity = policy_->capacity();
     const int64_t needed = capacity - slots_left() + tokens + probe_rows;
     const Unbounded why = why_unbounded(*policy_, options_);
     throw Error(ErrorKind::Resources, "PAL-BUDGET-02", "--policy " + options_.policy.name,
@@ -423,11 +425,16 @@ Telemetry Session::telemetry() const
 {
     const ModelConfig& c = model_->config();
     const auto slot_bytes = static_cast<uint64_t>(2 * kernels::row_bytes(*options_.kv_type, c.head_dim));
+    uint64_t tokens_of_full = 0; // over all layers; what has left a window is not kept by any cache
+    for (int32_t l = 0; l < c.layers; ++l) {
+        const auto window = static_cast<uint64_t>(c.plan(l).window);
+        tokens_of_full += window > 0 ? std::min(tokens_seen_, window) : tokens_seen_;
+    }
     return {.tokens_seen = tokens_seen_,
             .tokens_per_second = tokens_per_second_,
             .cache_bytes = cache_.allocated_bytes(),
             .scratch_bytes = transformer_.allocated_bytes() + model_->backend().scratch_bytes(),
-            .full_cache_bytes = tokens_seen_ * static_cast<uint64_t>(c.layers * c.kv_heads) * slot_bytes,
+            .full_cache_bytes = tokens_of_full * static_cast<uint64_t>(c.kv_heads) * slot_bytes,
             .slots_used = cache_.slots_used(),
             .slots_capacity = cache_.slots_capacity(),
             .evicted = evicted_};

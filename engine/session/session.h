@@ -170,7 +170,7 @@ private:
     void check_tokens(std::span<const TokenId> tokens) const;
     bool has_room(int64_t tokens, int64_t probe_rows) const;
     void check_room(int64_t tokens, int64_t probe_rows) const;
-    int64_t slots_left() const; // of the list with the fewest, if nothing leaves
+    int64_t slots_left() const; // of the list with the fewest, among those that nothing leaves
     Probe restore_probe();      // rule K9; leaves the session as it was
     void take_over(const SessionState& state);
     void restore_lists(const SessionState& state);

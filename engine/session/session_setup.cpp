@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/policy/local_layers.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {
@@ -14,7 +15,7 @@ constexpr int32_t longest_chunk = 1 << 20;
 double operations(const ModelConfig& m)
 {
     const double projections = 1.0 * m.dim * m.head_dim * (2.0 * m.heads + 2.0 * m.kv_heads);
-    return 2.0 * m.layers * (projections + 3.0 * m.dim * m.ffn);
+    return 2.0 * m.layers * (projections + 3.0 * m.dim * m.ffn * std::max(m.experts.used, 1));
 }
 
 [[noreturn]] void refuse_option(const std::string& option, const std::string& what, const std::string& remedy)
@@ -141,12 +142,17 @@ int32_t largest_fitting_budget(const SessionOptions& options, const ModelConfig&
 
 std::unique_ptr<Policy> policy_of(const SessionOptions& options, const ModelConfig& model)
 {
-    return make_policy(options.policy, {.layers = model.layers,
-                                        .kv_heads = model.kv_heads,
-                                        .budget = options.budget,
-                                        .pins = options.pins,
-                                        .context = model.context,
-                                        .chunk = options.chunk + options.probe_room});
+    std::vector<int32_t> windows;
+    for (int32_t l = 0; l < model.layers; ++l)
+        windows.push_back(model.plan(l).window);
+    return make_policy(options.policy,
+                       {.layers = model.layers,
+                        .kv_heads = model.kv_heads,
+                        .budget = options.budget,
+                        .pins = options.pins,
+                        .context = model.context,
+                        .chunk = options.chunk + options.probe_room},
+                       windows, options.positions);
 }
 
 kernels::DType kv_type_of(const SessionOptions& options, const ModelConfig& model)
@@ -229,9 +235,20 @@ CacheShape cache_shape(const Model& model, const SessionOptions& options, const 
     return shape;
 }
 
-TransformerShape transformer_shape(const CacheShape& cache, const SessionOptions& options, const Policy& policy,
-                                   int32_t probe_rows)
+// Positions that a session asks for stay below this, as far as its options say: what lists hold beyond their
+// budgets for a time does not count, or a session that is resumed would compute something else.
+int64_t position_reach(const ModelConfig& model, const SessionOptions& options, const Policy& policy)
 {
+    if (options.positions == PositionMode::Original) return model.context;
+    return std::min<int64_t>(model.context, int64_t{longest_list(policy, model)} + options.chunk);
+}
+
+TransformerShape transformer_shape(const ModelConfig& model, const CacheShape& cache, const SessionOptions& options,
+                                   const Policy& policy, int32_t probe_rows)
+{
+    std::vector<bool> unwatched;
+    for (int32_t l = 0; l < model.layers; ++l)
+        unwatched.push_back(!policy.watches(l));
     const int32_t chunks = options.rows_at_once / options.chunk;
     const int32_t longest = *std::max_element(cache.list_budget.begin(), cache.list_budget.end());
     return {.positions = options.positions,
@@ -242,7 +259,9 @@ TransformerShape transformer_shape(const CacheShape& cache, const SessionOptions
             .layers_first = cache.stage_every_layer,
             .couples_layers = policy.couples_layers(),
             .signals = policy.signals(),
-            .retrieval = policy.retrieval()};
+            .retrieval = policy.retrieval(),
+            .unwatched = std::move(unwatched),
+            .reach = position_reach(model, options, policy)};
 }
 
 namespace {
@@ -289,6 +308,7 @@ kernels::WorkBounds work_bounds(const Model& model, const CacheShape& cache, con
             .signals = outputs_of(transformer.signals, transformer.max_ranks),
             .retrieval = retrieval_of(transformer.retrieval),
             .evicts = cache.resident,
+            .finishes = model.config().post_norms || model.config().residual_factor != 1.0f,
             .weights = weights};
 }
 

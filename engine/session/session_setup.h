@@ -43,8 +43,10 @@ Unbounded why_unbounded(const Policy& policy, const SessionOptions& options);
 
 // For lists of the policy's limits, and chunks that are followed by so many rows of a probe.
 CacheShape cache_shape(const Model& model, const SessionOptions& options, const Policy& policy, int32_t probe_rows);
-TransformerShape transformer_shape(const CacheShape& cache, const SessionOptions& options, const Policy& policy,
-                                   int32_t probe_rows);
+TransformerShape transformer_shape(const ModelConfig& model, const CacheShape& cache, const SessionOptions& options,
+                                   const Policy& policy, int32_t probe_rows);
+// Positions that a session asks for stay below this.
+int64_t position_reach(const ModelConfig& model, const SessionOptions& options, const Policy& policy);
 
 // The largest operations of such a session. `weights` must outlive it.
 kernels::WorkBounds work_bounds(const Model& model, const CacheShape& cache, const TransformerShape& transformer,

@@ -5,7 +5,8 @@
 namespace palimpsest::engine {
 
 Session::Step::Step(Session& session)
-    : s_(session), angles_(session.model_->config()), seen_(static_cast<size_t>(session.model_->config().layers))
+    : s_(session), angles_(session.model_->config(), session.model_->config().context),
+      seen_(static_cast<size_t>(session.model_->config().layers))
 {
 }
 
@@ -120,7 +121,8 @@ void Session::Step::merge(int32_t layer, kernels::Phase phase, std::span<const s
     const bool turned = s_.options_.positions == PositionMode::Original;
     for (size_t h = 0; h < merges.size(); ++h)
         for (const Merge& merge : merges[h])
-            merge_entries(s_.cache_, layer, static_cast<int32_t>(h), phase, merge, turned ? &angles_ : nullptr);
+            merge_entries(s_.cache_, layer, static_cast<int32_t>(h), phase, merge,
+                          turned ? &angles_.of(layer) : nullptr);
 }
 
 void Session::Step::report(int32_t layer, uint64_t step, int32_t rows, std::span<const std::vector<Merge>> merges)

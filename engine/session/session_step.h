@@ -38,7 +38,7 @@ private:
     void report(int32_t layer, uint64_t step, int32_t rows, std::span<const std::vector<Merge>> merges);
 
     Session& s_; // steps_seen_ is that of the super-chunk's first chunk
-    RopeAngles angles_;
+    LayerAngles angles_;
     std::vector<Seen> seen_;                                // [layers]
     std::vector<float> columns_, head_sums_, head_squares_; // of one list, on the host
     std::vector<float> row_statistics_;

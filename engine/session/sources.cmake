@@ -1,9 +1,11 @@
 set(SESSION_SOURCES
     session/attention_trace.cpp
     session/entry_merge.cpp
+    session/host_memory.cpp
     session/memory_plan.cpp
     session/sampler.cpp
     session/session.cpp
+    session/session_remarks.cpp
     session/session_setup.cpp
     session/session_state.cpp
     session/resident_step.cpp

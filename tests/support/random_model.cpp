@@ -65,6 +65,7 @@ struct Tensor {
 uint32_t gguf_type(DType type)
 {
     if (type == DType::F16) return 1;
+    if (type == DType::Q4_0) return 2;
     if (type == DType::Q8_0) return 8;
     return type == DType::BF16 ? 30 : 0;
 }
@@ -79,7 +80,15 @@ std::vector<Tensor> tensors_of(const RandomModelShape& s)
         tensors.push_back({b + "attn_q.weight", u(s.dim), u(s.heads * s.head_dim)});
         tensors.push_back({b + "attn_k.weight", u(s.dim), u(s.kv_heads * s.head_dim)});
         tensors.push_back({b + "attn_v.weight", u(s.dim), u(s.kv_heads * s.head_dim)});
+        if (s.architecture == "qwen3" || s.architecture == "gemma3") {
+            tensors.push_back({b + "attn_q_norm.weight", u(s.head_dim), 0});
+            tensors.push_back({b + "attn_k_norm.weight", u(s.head_dim), 0});
+        }
         tensors.push_back({b + "attn_output.weight", u(s.heads * s.head_dim), u(s.dim)});
+        if (s.architecture.starts_with("gemma")) {
+            tensors.push_back({b + "post_attention_norm.weight", u(s.dim), 0});
+            tensors.push_back({b + "post_ffw_norm.weight", u(s.dim), 0});
+        }
         tensors.push_back({b + "ffn_norm.weight", u(s.dim), 0});
         tensors.push_back({b + "ffn_gate.weight", u(s.dim), u(s.ffn)});
         tensors.push_back({b + "ffn_up.weight", u(s.dim), u(s.ffn)});
@@ -109,21 +118,30 @@ uint64_t bytes_of(const Tensor& t, const RandomModelShape& s)
 Bytes keys_of(const RandomModelShape& s)
 {
     const auto u = [](int32_t x) { return static_cast<uint32_t>(x); };
+    const std::string prefix = s.architecture + ".";
     Bytes meta;
-    meta.key_string("general.architecture", "llama");
+    meta.key_string("general.architecture", s.architecture);
     meta.key_string("general.name", "random");
-    meta.key_u32("llama.context_length", u(s.context));
-    meta.key_u32("llama.embedding_length", u(s.dim));
-    meta.key_u32("llama.block_count", u(s.layers));
-    meta.key_u32("llama.feed_forward_length", u(s.ffn));
-    meta.key_u32("llama.attention.head_count", u(s.heads));
-    meta.key_u32("llama.attention.head_count_kv", u(s.kv_heads));
-    meta.key_u32("llama.attention.key_length", u(s.head_dim));
-    meta.key_u32("llama.attention.value_length", u(s.head_dim));
-    meta.key_f32("llama.attention.layer_norm_rms_epsilon", 1e-5f);
-    meta.key_u32("llama.rope.dimension_count", u(s.head_dim));
-    meta.key_f32("llama.rope.freq_base", 10000.0f);
-    meta.key_u32("llama.vocab_size", u(s.vocabulary));
+    meta.key_u32(prefix + "context_length", u(s.context));
+    meta.key_u32(prefix + "embedding_length", u(s.dim));
+    meta.key_u32(prefix + "block_count", u(s.layers));
+    meta.key_u32(prefix + "feed_forward_length", u(s.ffn));
+    meta.key_u32(prefix + "attention.head_count", u(s.heads));
+    meta.key_u32(prefix + "attention.head_count_kv", u(s.kv_heads));
+    meta.key_u32(prefix + "attention.key_length", u(s.head_dim));
+    meta.key_u32(prefix + "attention.value_length", u(s.head_dim));
+    meta.key_f32(prefix + "attention.layer_norm_rms_epsilon", 1e-5f);
+    meta.key_u32(prefix + "rope.dimension_count", u(s.head_dim));
+    meta.key_f32(prefix + "rope.freq_base", 10000.0f);
+    meta.key_u32(prefix + "vocab_size", u(s.vocabulary));
+    if (s.window > 0) {
+        meta.key_u32(prefix + "attention.sliding_window", u(s.window));
+        if (s.architecture == "gemma3") meta.key_u32(prefix + "attention.sliding_window_pattern", 2);
+    }
+    if (s.architecture == "gemma2") {
+        meta.key_f32(prefix + "attn_logit_softcapping", 5.0f);
+        meta.key_f32(prefix + "final_logit_softcapping", 10.0f);
+    }
     return meta;
 }
 
@@ -202,6 +220,8 @@ private:
         pool.resize(static_cast<size_t>(row_bytes(shape_.type, count)));
         if (shape_.type == DType::Q8_0)
             fill_blocks(pool, deviation(t, shape_));
+        else if (shape_.type == DType::Q4_0)
+            fill_small_blocks(pool, deviation(t, shape_));
         else
             fill_values(pool, count, deviation(t, shape_));
         return pool;
@@ -227,12 +247,42 @@ private:
         }
     }
 
+    // A scale and 32 numbers of four bits.
+    void fill_small_blocks(std::string& pool, float scale)
+    {
+        constexpr float deviation_of_numbers = 4.61f; // uniform in [0, 15]
+        for (char& byte : pool)
+            byte = static_cast<char>(random_() % 256);
+        for (size_t at = 0; at < pool.size(); at += static_cast<size_t>(row_bytes(DType::Q4_0, 32))) {
+            const float u = 0.8f + 0.4f * static_cast<float>(random_() % 1000) / 1000.0f;
+            const uint16_t stored = kernels::f32_to_f16(scale / deviation_of_numbers * u);
+            std::memcpy(pool.data() + at, &stored, sizeof stored);
+        }
+    }
+
     const RandomModelShape& shape_;
     std::mt19937_64 random_;
     std::map<uint64_t, std::string> pools_;
 };
 
 } // namespace
+
+std::vector<RandomModelShape> shapes_of_families(int32_t context)
+{
+    RandomModelShape shape{.context = context};
+    std::vector<RandomModelShape> shapes = {shape};
+    shape.architecture = "gemma2";
+    shape.window = 40;
+    shape.layers = 6; // of which three are global
+    shapes.push_back(shape);
+    shape.architecture = "gemma3";
+    shape.window = 100;
+    shape.head_dim = 16;
+    shapes.push_back(shape);
+    shapes.push_back({.context = context, .architecture = "qwen3"});
+    shapes.push_back({.context = context, .type = kernels::DType::Q4_0});
+    return shapes;
+}
 
 void write_random_model(const RandomModelShape& s, const std::filesystem::path& path)
 {
@@ -255,11 +305,11 @@ void write_random_model(const RandomModelShape& s, const std::filesystem::path& 
 
 std::filesystem::path random_model(const RandomModelShape& s)
 {
-    const auto path =
-        std::filesystem::temp_directory_path() /
-        ("palimpsest-random-" + std::to_string(getpid()) + "-" + std::to_string(s.layers) + "-" +
-         std::to_string(s.dim) + "-" + std::to_string(s.heads) + "-" + std::to_string(s.kv_heads) + "-" +
-         std::to_string(s.head_dim) + "-" + std::to_string(s.context) + "-" + std::to_string(s.seed) + ".gguf");
+    const auto path = std::filesystem::temp_directory_path() /
+                      ("palimpsest-random-" + std::to_string(getpid()) + "-" + std::to_string(s.layers) + "-" +
+                       std::to_string(s.dim) + "-" + std::to_string(s.heads) + "-" + std::to_string(s.kv_heads) +
+                       "-" + std::to_string(s.head_dim) + "-" + std::to_string(s.context) + "-" +
+                       std::to_string(s.seed) + "-" + s.architecture + "-" + std::to_string(s.window) + ".gguf");
     write_random_model(s, path);
     return path;
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "kernels/base/dtype.h"
 
@@ -23,8 +24,14 @@ struct RandomModelShape {
     // Other types than f32: of the matrices, which are then filled from one pool of random rows, so that a file of
     // gigabytes takes seconds.
     kernels::DType type = kernels::DType::F32;
-    bool tied = false; // no output matrix of its own
+    bool tied = false;                  // no output matrix of its own
+    std::string architecture = "llama"; // or qwen3, gemma2, gemma3
+    int32_t window = 0;                 // of Gemma: every other layer sees only so many tokens
 };
+
+// One shape of every kind that contracts are held over: Llama's; Gemma's with local layers, whose window is below
+// and above a budget of 72; Qwen3's; and Llama's in blocks of four bits.
+std::vector<RandomModelShape> shapes_of_families(int32_t context);
 
 // Throws std::runtime_error if the file cannot be written. No tokenizer.
 void write_random_model(const RandomModelShape& shape, const std::filesystem::path& path);

@@ -1,5 +1,5 @@
-// A Llama-like transformer over per-head kept lists, in float64 and plain loops: slow, obvious, sharing no code
-// with the engine's forward pass, which is held against it.
+// A transformer, as ModelConfig describes it, over per-head kept lists, in float64 and plain loops: slow, obvious,
+// sharing no code with the engine's forward pass, which is held against it.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,12 @@ public:
     const engine::ModelConfig& config() const { return config_; }
 
     struct Layer {
-        std::vector<double> attention_norm, q, k, v, q_bias, k_bias, v_bias, output, ffn_norm, gate, up, down;
+        std::vector<double> attention_norm, q, k, v, q_bias, k_bias, v_bias, q_norm, k_norm, output,
+            post_attention_norm, ffn_norm, post_ffn_norm, router;
+        struct FeedForward {
+            std::vector<double> gate, up, down;
+        };
+        std::vector<FeedForward> experts; // one where there are none
     };
     std::vector<double> embedding, output_norm, output;
     std::vector<Layer> layers;
@@ -30,7 +35,8 @@ private:
 // One stream through the model. The caller decides what stays.
 class ReferenceStream {
 public:
-    ReferenceStream(const ReferenceModel& model, bool contiguous);
+    // `reach`: positions stay below it (LongRoPE); 0: within the original context.
+    ReferenceStream(const ReferenceModel& model, bool contiguous, int64_t reach = 0);
 
     struct Entry {
         uint32_t stream = 0;
@@ -58,21 +64,23 @@ public:
 private:
     using Vector = std::vector<double>;
 
-    Vector rotate(const Vector& x, uint64_t position) const;
+    Vector rotate(int layer, const Vector& x, uint64_t position) const;
+    void prepare(const ReferenceModel::Layer& w, Vector& queries, Vector& keys) const;
     void append(int layer, size_t row, const Vector& keys, const Vector& values);
     void turn_keys(int layer);
     Vector attend(int layer, size_t row, size_t rows, const Vector& queries, const RowSink& sink,
                   const Retriever& retriever);
     // Adds the head's output, and returns what every entry got.
-    Vector attend_head(const std::vector<Entry>& entries, size_t visible, const Vector& query,
+    Vector attend_head(int layer, const std::vector<Entry>& entries, size_t visible, const Vector& query,
                        const std::vector<int>* ranks, double* out) const;
+    Vector gated(const ReferenceModel::Layer::FeedForward& w, const Vector& x) const;
     void feed_forward(const ReferenceModel::Layer& w, Vector& x) const;
 
     const ReferenceModel& model_;
     bool contiguous_;
     uint64_t seen_ = 0;
-    std::vector<float> inverse_frequencies_;
-    std::vector<std::vector<Entry>> lists_; // [layers * kv_heads]
+    std::vector<std::vector<float>> inverse_frequencies_; // [layers][rotary_dim / 2]
+    std::vector<std::vector<Entry>> lists_;               // [layers * kv_heads]
 };
 
 } // namespace palimpsest::tests

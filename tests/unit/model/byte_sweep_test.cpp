@@ -78,6 +78,24 @@ TEST_CASE("V3: GGUF, byte by byte")
            sweep(valid, [](const Bytes& bytes) { return open_gguf(in_memory(bytes, "tiny.gguf")); }));
 }
 
+TEST_CASE("V3: GGUF with quantised tensors, byte by byte")
+{
+    constexpr uint32_t types[] = {2, 3, 6, 7, 8, 20, 39}; // all that have blocks of 32, the width of the tiny model
+    constexpr size_t block_bytes[] = {18, 20, 22, 24, 34, 18, 17};
+    auto builder = tiny_gguf();
+    size_t matrices = 0;
+    for (auto& tensor : builder.tensors) {
+        if (tensor.dims.size() != 2) continue;
+        const size_t which = matrices++ % std::size(types);
+        tensor.type = types[which];
+        tensor.data.cut_to(tensor.dims[0] / 32 * tensor.dims[1] * block_bytes[which]);
+    }
+    REQUIRE(matrices > std::size(types));
+    const Bytes valid = builder.build();
+    report("quantised GGUF", valid,
+           sweep(valid, [](const Bytes& bytes) { return open_gguf(in_memory(bytes, "tiny.gguf")); }));
+}
+
 TEST_CASE("V3: the metadata of GGUF without stride")
 {
     const Bytes valid = tiny_gguf().build();

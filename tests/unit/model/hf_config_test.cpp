@@ -64,8 +64,8 @@ TEST_CASE("a Llama configuration is read as it stands")
     CHECK(c.vocabulary == 20);
     CHECK(c.context == 128);
     CHECK(c.rms_epsilon == 1e-5f);
-    CHECK(c.rope_base == 10000.0f);
-    CHECK(c.rope_factors.empty());
+    CHECK(c.rope.base == 10000.0f);
+    CHECK(c.rope.factors.empty());
     CHECK_FALSE(c.tied_embeddings);
     CHECK_FALSE(c.qkv_bias);
     CHECK_FALSE(c.paired_rotary);
@@ -87,7 +87,7 @@ TEST_CASE("absent and null values have the library's defaults")
     const HfConfig config = parse(root);
     CHECK(config.model.kv_heads == 4);
     CHECK(config.model.head_dim == 8);
-    CHECK(config.model.rope_base == 10000.0f);
+    CHECK(config.model.rope.base == 10000.0f);
     CHECK(config.model.qkv_bias);
     CHECK(config.bos == -1);
     CHECK(config.eos == 2);
@@ -178,46 +178,68 @@ TEST_CASE("C6 refuses by name what would compute something else")
     check_with("rope_parameters", {{"partial_rotary_factor", 0.5}}, "C6",
                "'partial_rotary_factor' is not supported");
     check_with("quantization_config", {{"quant_method", "gptq"}}, "C6", "weights quantised by 'gptq'");
-    for (const char* type : {"dynamic", "yarn", "longrope", "mrope"})
-        check_with("rope_scaling", {{"rope_type", type}, {"factor", 2.0}}, "C6",
-                   "rope scaling '" + std::string(type) + "' is not supported yet");
-    check_with("layer_types", {"full_attention", "sliding_attention"}, "C6", "layers other than 'full_attention'");
-    check_with("layer_types", "full_attention", "C6", "'layer_types' is not a list");
+    check_with("rope_scaling", {{"rope_type", "mrope"}, {"factor", 2.0}}, "C6",
+               "rope scaling 'mrope' is not supported; use a model with none");
 }
 
-TEST_CASE("sliding windows are accepted only where they hide nothing")
+TEST_CASE("a window is that of the layers that have one")
 {
     json root = tiny();
     root["architectures"] = {"MistralForCausalLM"};
+    root["num_hidden_layers"] = 3;
     root["max_position_embeddings"] = 8192;
-    check(root.dump(), "C6", "sliding-window attention over 4096 of 8192 tokens"); // the library's default
+    const auto windows = [&] {
+        std::vector<int32_t> found;
+        const ModelConfig c = parse(root).model;
+        for (int32_t l = 0; l < c.layers; ++l)
+            found.push_back(c.plan(l).window);
+        return found;
+    };
+    using Windows = std::vector<int32_t>;
+    CHECK(windows() == Windows{4096, 4096, 4096}); // the library's default
     root["sliding_window"] = 8191;
-    check(root.dump(), "C6", "sliding-window attention over 8191 of 8192 tokens");
-    root["sliding_window"] = 8192;
-    CHECK(parse(root).model.architecture == "llama");
+    CHECK(windows() == Windows{8191, 8191, 8191});
+    root["sliding_window"] = 8192; // hides nothing
+    CHECK(windows() == Windows{0, 0, 0});
     root["sliding_window"] = nullptr;
-    CHECK(parse(root).model.context == 8192);
+    CHECK(windows() == Windows{0, 0, 0});
+    root["sliding_window"] = 0;
+    check(root.dump(), "C5", "'sliding_window' is 0, expected 1 or more, or null");
+    root["sliding_window"] = -1;
+    check(root.dump(), "C3", "'sliding_window' is not an integer");
+    root["sliding_window"] = 16;
+    root["layer_types"] = {"full_attention", "sliding_attention", "full_attention"};
+    CHECK(windows() == Windows{0, 16, 0});
+    root["layer_types"] = {"full_attention", "sliding_attention"};
+    check(root.dump(), "C6", "'layer_types' is not a list of 3 layers");
+    root["layer_types"] = {"full_attention", "sliding_attention", "chunked_attention"};
+    check(root.dump(), "C6", "layers other than 'full_attention' and 'sliding_attention'");
+    root.erase("layer_types");
     root.erase("num_key_value_heads");
     check(root.dump(), "C3", "'num_key_value_heads' is missing");
 
-    root = tiny();
+    root["num_key_value_heads"] = 2;
     root["architectures"] = {"Qwen2ForCausalLM"};
-    root["sliding_window"] = 16;
     CHECK(parse(root).model.qkv_bias);
+    CHECK(windows() == Windows{0, 0, 0}); // switched off
     root["use_sliding_window"] = true;
-    check(root.dump(), "C6", "sliding-window attention over 16 of 128 tokens");
+    root["max_window_layers"] = 1;
+    CHECK(windows() == Windows{0, 16, 16});
+
+    root["architectures"] = {"LlamaForCausalLM"}; // never uses one
+    CHECK(windows() == Windows{0, 0, 0});
 }
 
 TEST_CASE("rope scalings of config.json, old and new spelling")
 {
     json root = tiny();
     root["rope_scaling"] = {{"type", "linear"}, {"factor", 4}};
-    CHECK(parse(root).model.rope_factors == std::vector<float>(4, 4.0f));
+    CHECK(parse(root).model.rope.factors == std::vector<float>(4, 4.0f));
     root["rope_scaling"] = {{"rope_type", "default"}};
-    CHECK(parse(root).model.rope_factors.empty());
+    CHECK(parse(root).model.rope.factors.empty());
     root.erase("rope_scaling");
     root.erase("rope_theta");
     root["rope_parameters"] = {{"rope_theta", 500000.0}, {"rope_type", "linear"}, {"factor", 2.0}};
-    CHECK(parse(root).model.rope_base == 500000.0f);
-    CHECK(parse(root).model.rope_factors == std::vector<float>(4, 2.0f));
+    CHECK(parse(root).model.rope.base == 500000.0f);
+    CHECK(parse(root).model.rope.factors == std::vector<float>(4, 2.0f));
 }

@@ -173,7 +173,7 @@ TEST_CASE("extra tensors are warned of, derived ones are not")
     CHECK(assemble_hf_model(folder.files()).warnings ==
           std::vector<std::string>{"tensor 'model.layers.0.odd' is not used",
                                    "tensor 'model.layers.odd' is not used",
-                                   "the folder has no tokenizer.model: only token ids can be given"});
+                                   "the folder has neither tokenizer.json nor tokenizer.model: only token ids can be given"});
     folder.config.replace(folder.config.find("\"tie_word_embeddings\": false"), 28,
                           "\"tie_word_embeddings\": true ");
     CHECK(assemble_hf_model(folder.files()).config.tied_embeddings);
@@ -210,12 +210,14 @@ TEST_CASE("folders on disk")
     check(refused([&] { open_model(folder); }), "S8", "b.safetensors: there is no such file");
 
     write_folder(folder, TinyFolder()); // model.safetensors goes before an index
-    write(folder / "tokenizer.json", "{}");
+    write(folder / "tokenizer.json", R"({"model": {"type": "WordPiece"}})");
     model = open_model(folder);
-    CHECK(model.mappings.size() == 2);
+    CHECK(model.mappings.size() == 3);
     CHECK(full_hash(model) != first);
     REQUIRE(model.warnings.size() == 1);
-    CHECK(model.warnings[0].find("tokenizer.json is not supported yet") == 0);
+    CHECK_THAT(model.warnings[0], Catch::Contains("'WordPiece'"));
+    write(folder / "tokenizer.json", "{}");
+    check(refused([&] { open_model(folder); }), "T1", "it has no 'model'");
 }
 
 TEST_CASE("S8: links may not lead out of the folder, except to the cache's own store")
@@ -235,12 +237,14 @@ TEST_CASE("S8: links may not lead out of the folder, except to the cache's own s
     fs::create_symlink("real.safetensors", folder / "model.safetensors");
     CHECK(open_model(folder).tensors.size() == 12);
 
-    const fs::path cache = scratch.path() / "cache", snapshot = cache / "snapshots" / "abc";
+    const fs::path cache = scratch.path() / "models--maker--some--name", snapshot = cache / "snapshots" / "abc";
     fs::create_directories(snapshot);
     fs::create_directories(cache / "blobs");
     for (const char* name : {"config.json", "model.safetensors"}) {
         fs::copy_file(outside / name, cache / "blobs" / name);
         fs::create_symlink(cache / "blobs" / name, snapshot / name);
     }
-    CHECK(open_model(snapshot).tensors.size() == 12);
+    const ModelFiles model = open_model(snapshot);
+    CHECK(model.tensors.size() == 12);
+    CHECK(model.config.name == "maker/some--name");
 }

@@ -63,7 +63,9 @@ int64_t held(const Session& session)
 
 TEST_CASE("every policy goes on from a state and a fork bit for bit")
 {
-    const auto model = load_random({.context = context});
+    const auto shape = GENERATE(from_range(shapes_of_families(context)));
+    CAPTURE(shape.architecture, shape.window);
+    const auto model = load_random(shape);
     const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
     const auto text = random_text(330);
     for (const std::string& policy : policies_and_settings()) {
@@ -90,7 +92,9 @@ TEST_CASE("every policy goes on from a state and a fork bit for bit")
 
 TEST_CASE("how a chunk can be stopped, the input is cut and threads share the work changes no bit of any policy")
 {
-    const auto model = load_random({.context = context}), alone = load_random({.context = context}, 1);
+    const auto shape = GENERATE(from_range(shapes_of_families(context)));
+    CAPTURE(shape.architecture, shape.window);
+    const auto model = load_random(shape), alone = load_random(shape, 1);
     const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
     const auto text = random_text(250);
     for (const std::string& policy : policies_and_settings()) {
@@ -114,7 +118,9 @@ TEST_CASE("how a chunk can be stopped, the input is cut and threads share the wo
 
 TEST_CASE("no policy ever holds more than it says, and memory does not grow")
 {
-    const auto model = load_random({.context = context});
+    const auto shape = GENERATE(from_range(shapes_of_families(context)));
+    CAPTURE(shape.architecture, shape.window);
+    const auto model = load_random(shape);
     for (const std::string& name : policies_and_settings()) {
         CAPTURE(name);
         Session session(model, options_for(name, PositionMode::Contiguous));
@@ -141,7 +147,9 @@ TEST_CASE("no policy ever holds more than it says, and memory does not grow")
 
 TEST_CASE("policies that retrieve read all of a short list and parts of a long one")
 {
-    const auto model = load_random({.context = context});
+    const auto shape = GENERATE(from_range(shapes_of_families(context)));
+    CAPTURE(shape.architecture, shape.window);
+    const auto model = load_random(shape);
     const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
     const auto text = random_text(300);
     Session full(model, options_for("full", positions));
@@ -166,7 +174,9 @@ TEST_CASE("policies that retrieve read all of a short list and parts of a long o
 
 TEST_CASE("pins may come, go and be saved under every policy")
 {
-    const auto model = load_random({.context = context});
+    const auto shape = GENERATE(from_range(shapes_of_families(context)));
+    CAPTURE(shape.architecture, shape.window);
+    const auto model = load_random(shape);
     const auto text = random_text(400);
     for (const std::string& policy : policies_and_settings()) {
         CAPTURE(policy);

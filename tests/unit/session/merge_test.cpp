@@ -79,7 +79,7 @@ TEST_CASE("merged entries are the means of un-rotated keys, of values and of wha
     const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
     const ReferenceModel slow(model->files());
     ReferenceStream reference(slow, positions == PositionMode::Contiguous);
-    const RopeAngles angles(model->config());
+    const RopeAngles angles(model->config(), model->config().rope, model->config().context);
     SessionOptions options;
     options.budget = budget;
     options.chunk = 10;

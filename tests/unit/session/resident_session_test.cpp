@@ -20,9 +20,9 @@ struct Models {
     SelectingBackendUse use;
     std::shared_ptr<const Model> host, resident;
 
-    Models()
+    explicit Models(const RandomModelShape& shape = {})
     {
-        const auto path = random_model({});
+        const auto path = random_model(shape);
         host = Model::load(path, kernels::open_backend({.device = "cpu", .threads = 2, .simd = ""}));
         resident = Model::load(path, open_selecting_backend(2, use));
         std::filesystem::remove(path);
@@ -112,7 +112,9 @@ Told live(Session& session)
 
 TEST_CASE("a session whose backend evicts is bit for bit the one whose host does", "[resident]")
 {
-    Models models;
+    const auto shape = GENERATE(from_range(shapes_of_families(4096)));
+    CAPTURE(shape.architecture, shape.window);
+    Models models(shape);
     for (const std::string& policy : settings())
         for (const auto positions : {PositionMode::Contiguous, PositionMode::Original}) {
             CAPTURE(policy, positions == PositionMode::Original);

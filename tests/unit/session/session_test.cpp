@@ -67,9 +67,12 @@ const std::vector<std::string> every_policy = {"treekv",  "treekv:rule=left",   
 
 } // namespace
 
+// And longer than the window of a local layer, which both cut to the same tokens.
 TEST_CASE("a stream no longer than the budget gives the full cache's bits")
 {
-    const auto model = load();
+    const auto shape = GENERATE(from_range(shapes_of_families(4096)));
+    CAPTURE(shape.architecture, shape.window);
+    const auto model = load(shape);
     const auto tokens = tokens_of(150);
     const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
     SessionOptions full = options("full", 400, 32);

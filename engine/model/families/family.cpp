@@ -1,0 +1,114 @@
+#include "engine/model/families/family.h"
+
+#include <algorithm>
+
+#include "engine/model/limits.h"
+
+namespace palimpsest::engine {
+namespace {
+
+// Of families that share an architecture the first is the one of GGUF files.
+const std::vector<const Family*>& families()
+{
+    static const std::vector<const Family*> all = {&llama_family(),  &mistral_family(), &mixtral_family(),
+                                                   &qwen2_family(),  &qwen3_family(),   &qwen3moe_family(),
+                                                   &gemma2_family(), &gemma3_family(),  &phi3_family(),
+                                                   &olmo2_family(),  &granite_family()};
+    return all;
+}
+
+std::string joined(const std::vector<std::string_view>& names)
+{
+    std::string text;
+    for (size_t i = 0; i < names.size(); ++i) {
+        if (i > 0) text += i + 1 == names.size() ? " or " : ", ";
+        text += names[i];
+    }
+    return text;
+}
+
+std::string text(double value)
+{
+    std::string digits = std::to_string(value);
+    digits.erase(digits.find_last_not_of('0') + 1);
+    if (digits.ends_with('.')) digits.pop_back();
+    return digits;
+}
+
+} // namespace
+
+const Family* family_of_architecture(std::string_view architecture)
+{
+    const auto found = std::ranges::find(families(), architecture, &Family::architecture);
+    return found == families().end() ? nullptr : *found;
+}
+
+const Family* family_of_class(std::string_view name)
+{
+    const auto found = std::ranges::find_if(families(), [&](const Family* family) {
+        return std::ranges::find(family->classes, name) != family->classes.end();
+    });
+    return found == families().end() ? nullptr : *found;
+}
+
+std::string known_architectures()
+{
+    std::vector<std::string_view> names;
+    for (const Family* family : families())
+        if (std::ranges::find(names, family->architecture) == names.end()) names.push_back(family->architecture);
+    return joined(names);
+}
+
+std::string known_classes()
+{
+    std::vector<std::string_view> names;
+    for (const Family* family : families())
+        names.insert(names.end(), family->classes.begin(), family->classes.end());
+    return joined(names);
+}
+
+void read_windows(const ConfigFields& fields, ModelConfig& config, int32_t period, bool local_rope)
+{
+    constexpr ConfigKey key = {"attention.sliding_window", "sliding_window"};
+    const auto window = fields.integer(key);
+    if (window && *window == 0 && !fields.is_gguf())
+        fields.refuse_value(fields.name(key) + " is 0, expected 1 or more, or null");
+    const bool hides = window && *window > 0 && *window < static_cast<uint64_t>(config.context);
+    if (!hides && !local_rope) return;
+    const auto listed = fields.listed_windows(config.layers);
+    config.plans.assign(static_cast<size_t>(config.layers), {});
+    for (int32_t l = 0; l < config.layers; ++l) {
+        const auto at = static_cast<size_t>(l);
+        const bool local = listed ? (*listed)[at] : period == 0 || (l + 1) % period != 0;
+        if (!local) continue;
+        config.plans[at].window = hides ? static_cast<int32_t>(*window) : 0;
+        config.plans[at].local_rope = local_rope;
+    }
+}
+
+float positive(const ConfigFields& fields, ConfigKey key, double otherwise, double largest)
+{
+    const double value = fields.number(key).value_or(otherwise);
+    // Written so that NaN fails.
+    if (!(value > 0.0 && value <= largest))
+        fields.refuse_value(fields.name(key) + " is " + text(value) + ", expected a number in (0, " +
+                            text(largest) + "]");
+    return static_cast<float>(value);
+}
+
+void read_experts(const ConfigFields& fields, ModelConfig& config, ConfigKey count, ConfigKey used)
+{
+    const uint64_t experts = fields.integer(count).value_or(0);
+    if (experts == 0) return;
+    if (experts > limits::experts)
+        fields.refuse_value(fields.name(count) + " is " + std::to_string(experts) + ", expected 1 to " +
+                            std::to_string(limits::experts));
+    const uint64_t chosen = fields.integer(used).value_or(0);
+    if (chosen < 1 || chosen > experts)
+        fields.refuse_value(fields.name(used) + " is " + std::to_string(chosen) + " of " + std::to_string(experts) +
+                            " experts");
+    config.experts.count = static_cast<int32_t>(experts);
+    config.experts.used = static_cast<int32_t>(chosen);
+}
+
+} // namespace palimpsest::engine

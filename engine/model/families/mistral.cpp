@@ -1,0 +1,17 @@
+#include "engine/model/families/family.h"
+
+namespace palimpsest::engine {
+
+// Mistral 7B, Nemo and Small of safetensors files. Version 0.1 has a window of 4096, which is also the default.
+const Family& mistral_family()
+{
+    static const Family family = {
+        .architecture = "llama",
+        .classes = {"MistralForCausalLM"},
+        .describe = [](const ConfigFields& fields, ModelConfig& config) { read_windows(fields, config, 0); },
+        .defaults = {{"sliding_window", 4096}},
+    };
+    return family;
+}
+
+} // namespace palimpsest::engine

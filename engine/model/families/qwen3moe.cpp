@@ -1,0 +1,39 @@
+#include "engine/model/families/qwen.h"
+#include "engine/model/limits.h"
+
+namespace palimpsest::engine {
+
+// Qwen3 with experts in every layer.
+const Family& qwen3moe_family()
+{
+    static const Family family = {
+        .architecture = "qwen3moe",
+        .classes = {"Qwen3MoeForCausalLM"},
+        .describe =
+            [](const ConfigFields& fields, ModelConfig& config) {
+                config.head_norm = HeadNorm::PerHead;
+                config.qkv_bias = fields.boolean({nullptr, "attention_bias"}).value_or(false);
+                read_windows_of_qwen(fields, config);
+                read_experts(fields, config, {"expert_count", "num_experts"},
+                             {"expert_used_count", "num_experts_per_tok"});
+                if (config.experts.count == 0) fields.refuse_unsupported("a mixture of no experts");
+                if (fields.integer({nullptr, "decoder_sparse_step"}).value_or(1) != 1)
+                    fields.refuse_unsupported("a mixture of layers with and without experts");
+                config.experts.renormalise = fields.boolean({nullptr, "norm_topk_prob"}).value_or(fields.is_gguf());
+                constexpr ConfigKey width = {"expert_feed_forward_length", "moe_intermediate_size"};
+                const uint64_t ffn = fields.integer(width).value_or(0);
+                if (ffn < 1 || ffn > limits::ffn)
+                    fields.refuse_value(fields.name(width) + " is " + std::to_string(ffn) + ", expected 1 to " +
+                                        std::to_string(limits::ffn));
+                config.ffn = static_cast<int32_t>(ffn);
+            },
+        .defaults = {{"num_experts_per_tok", 8}},
+        .tensor_names = {{"mlp.gate", "ffn_gate_inp"},
+                         {"mlp.experts.*.gate_proj", "ffn_gate.*"},
+                         {"mlp.experts.*.up_proj", "ffn_up.*"},
+                         {"mlp.experts.*.down_proj", "ffn_down.*"}},
+    };
+    return family;
+}
+
+} // namespace palimpsest::engine

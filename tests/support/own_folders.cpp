@@ -1,0 +1,11 @@
+// For test programs whose main function is not ours: takes effect before it.
+#include "tests/support/own_folders.h"
+
+namespace {
+
+[[maybe_unused]] const bool taken = [] {
+    palimpsest::test::use_own_folders();
+    return true;
+}();
+
+} // namespace

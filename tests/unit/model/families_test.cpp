@@ -1,0 +1,362 @@
+// What every family makes of a file's hyper-parameters, and what it refuses.
+
+#include <limits>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/model/families/family.h"
+#include "engine/model/gguf_model.h"
+#include "engine/model/hf_config.h"
+#include "engine/model/rope_angles.h"
+#include "engine/model/rope_factors.h"
+#include "tests/support/catch.h"
+#include "tests/support/fixtures/refused.h"
+#include "tests/support/fixtures/tiny_model.h"
+
+using namespace palimpsest;
+using namespace palimpsest::engine;
+using namespace palimpsest::test;
+using nlohmann::json;
+
+namespace {
+
+json config_of(const std::string& name)
+{
+    json root = json::parse(tiny_config_json());
+    root["architectures"] = {name};
+    return root;
+}
+
+ModelConfig parse(const json& root)
+{
+    return parse_hf_config(root.dump(), Refusal("config.json")).model;
+}
+
+void check_refused(const json& root, const std::string& code, const std::string& part)
+{
+    const Refused refusal = refused([&] { parse(root); });
+    INFO(refusal.message);
+    CHECK(refusal.code == "PAL-MODEL-" + code);
+    CHECK(refusal.says(part));
+}
+
+ModelFiles load(const GgufBuilder& builder)
+{
+    return open_gguf(in_memory(builder.build(), "tiny.gguf"));
+}
+
+void check_refused(const GgufBuilder& builder, const std::string& code, const std::string& part)
+{
+    const Refused refusal = refused([&] { load(builder); });
+    INFO(refusal.message);
+    CHECK(refusal.code == "PAL-MODEL-" + code);
+    CHECK(refusal.says(part));
+}
+
+// The tiny model as Gemma 2 has it.
+GgufBuilder tiny_gemma2()
+{
+    GgufBuilder b = tiny_gguf();
+    b.set_string("general.architecture", "gemma2");
+    for (const auto& [key, value] :
+         std::vector<std::pair<std::string, uint32_t>>{{"block_count", 1},
+                                                       {"context_length", 128},
+                                                       {"embedding_length", tiny_dim},
+                                                       {"feed_forward_length", tiny_ffn},
+                                                       {"attention.head_count", tiny_heads},
+                                                       {"attention.head_count_kv", tiny_kv_heads},
+                                                       {"attention.sliding_window", 16}})
+        b.set_u32("gemma2." + key, value);
+    b.set_f32("gemma2.attention.layer_norm_rms_epsilon", 1e-6f);
+    for (const char* name : {"blk.0.post_attention_norm.weight", "blk.0.post_ffw_norm.weight"})
+        b.tensors.push_back({name, {tiny_dim}, 0, Bytes().pad_to(tiny_dim * 4), std::nullopt});
+    return b;
+}
+
+std::vector<int32_t> windows_of(const ModelConfig& c)
+{
+    std::vector<int32_t> windows;
+    for (int32_t l = 0; l < c.layers; ++l)
+        windows.push_back(c.plan(l).window);
+    return windows;
+}
+
+using Windows = std::vector<int32_t>;
+
+} // namespace
+
+TEST_CASE("an unknown architecture is refused with the list of those that work")
+{
+    auto b = tiny_gguf();
+    b.set_string("general.architecture", "rwkv6");
+    check_refused(b, "12",
+                  "'rwkv6' is not supported; use a model of architecture llama, qwen2, qwen3, qwen3moe, "
+                  "gemma2, gemma3, phi3, olmo2 or granite");
+    check_refused(config_of("RwkvForCausalLM"), "C2", "Gemma3ForConditionalGeneration");
+}
+
+TEST_CASE("Gemma 2 alternates, caps its logits and scales by its heads")
+{
+    auto b = tiny_gemma2();
+    const ModelConfig c = load(b).config;
+    CHECK(c.post_norms);
+    CHECK(c.activation == kernels::Activation::GeluTanh);
+    CHECK(c.embedding_factor == std::sqrt(32.0f));
+    CHECK(c.attention_soft_cap == 50.0f);
+    CHECK(c.logit_soft_cap == 30.0f);
+    CHECK(c.scale() == Approx(1 / std::sqrt(8.0)));
+    CHECK(c.norm_offset == 0.0f);
+    CHECK(windows_of(c) == Windows{16});
+    for (const char* key : {"gemma2.attn_logit_softcapping", "gemma2.final_logit_softcapping"})
+        for (const float cap :
+             {0.0f, -1.0f, std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+            b = tiny_gemma2();
+            b.set_f32(key, cap);
+            check_refused(b, "12", "'" + std::string(key) + "' is");
+        }
+    b = tiny_gemma2();
+    b.set_u32("gemma2.attention.sliding_window", 4294967295u); // hides nothing
+    CHECK(windows_of(load(b).config) == Windows{0});
+    b.remove_tensor("blk.0.post_ffw_norm.weight");
+    check_refused(b, "14", "'blk.0.post_ffw_norm.weight' is missing");
+
+    json root = config_of("Gemma2ForCausalLM");
+    root["hidden_act"] = "gelu_pytorch_tanh";
+    root["num_hidden_layers"] = 4;
+    root["sliding_window"] = 16;
+    root["query_pre_attn_scalar"] = 144;
+    const ModelConfig hf = parse(root);
+    CHECK(hf.norm_offset == 1.0f);
+    CHECK(hf.scale() == Approx(1 / 12.0));
+    CHECK(hf.head_dim == 256); // the library's default
+    CHECK(windows_of(hf) == Windows{16, 0, 16, 0});
+    root["query_pre_attn_scalar"] = -4;
+    check_refused(root, "C5", "'query_pre_attn_scalar' is -4");
+    root["query_pre_attn_scalar"] = 144;
+    root["hidden_act"] = "relu";
+    check_refused(root, "C6", "activation 'relu' is not supported");
+}
+
+TEST_CASE("Gemma 3 has five local layers to a global one, and other angles in them")
+{
+    json text = config_of("Gemma3ForCausalLM");
+    text["hidden_act"] = "gelu_pytorch_tanh";
+    text["num_hidden_layers"] = 7;
+    text["sliding_window"] = 16;
+    text["rope_theta"] = 1e6;
+    text["rope_scaling"] = {{"rope_type", "linear"}, {"factor", 8.0}};
+    const ModelConfig c = parse(text);
+    CHECK(windows_of(c) == Windows{16, 16, 16, 16, 16, 0, 16});
+    CHECK(c.rope_of(0).base == 10000.0f);
+    CHECK(c.rope_of(0).factors.empty());
+    CHECK(c.rope_of(5).base == 1e6f);
+    CHECK(c.rope_of(5).factors.front() == 8.0f);
+    CHECK(c.head_norm == HeadNorm::PerHead);
+    text["sliding_window_pattern"] = 2;
+    CHECK(windows_of(parse(text)) == Windows{16, 0, 16, 0, 16, 0, 16});
+    text["sliding_window_pattern"] = 0;
+    check_refused(text, "C5", "'sliding_window_pattern' is 0");
+    text.erase("sliding_window_pattern");
+
+    json newer = text; // as transformers 5 writes it
+    newer.erase("rope_theta");
+    newer.erase("rope_scaling");
+    newer["rope_parameters"] = {{"full_attention", {{"rope_type", "linear"}, {"factor", 8.0}, {"rope_theta", 1e6}}},
+                                {"sliding_attention", {{"rope_type", "default"}, {"rope_theta", 10000.0}}}};
+    CHECK(parse(newer).rope == c.rope);
+    CHECK(parse(newer).local_rope == c.local_rope);
+
+    json whole = {{"architectures", {"Gemma3ForConditionalGeneration"}},
+                  {"text_config", text},
+                  {"vision_config", {{"hidden_size", 1152}}},
+                  {"eos_token_id", {2, 3}}};
+    whole["text_config"].erase("vocab_size");
+    whole["text_config"].erase("architectures");
+    const HfConfig part = parse_hf_config(whole.dump(), Refusal("config.json"));
+    CHECK(part.is_part);
+    CHECK(part.model.vocabulary == 262208); // the library's default
+    CHECK(part.eos == 2);
+    CHECK(windows_of(part.model) == windows_of(c));
+    whole["text_config"] = "none";
+    check_refused(whole, "C3", "'text_config' is not a JSON object");
+}
+
+TEST_CASE("the text part of a model for images is loaded alone")
+{
+    json text = config_of("Gemma3ForCausalLM");
+    text["hidden_act"] = "gelu_pytorch_tanh";
+    text["head_dim"] = tiny_head_dim;
+    text["tie_word_embeddings"] = true;
+    TinyFolder folder;
+    folder.config = json({{"architectures", {"Gemma3ForConditionalGeneration"}}, {"text_config", text}}).dump();
+    SafetensorsEntries entries;
+    for (const auto& [name, entry] : tiny_safetensors())
+        if (name != "lm_head.weight") entries["language_model." + name] = entry;
+    const std::string layer = "language_model.model.layers.0.";
+    for (const char* name : {"pre_feedforward_layernorm", "post_feedforward_layernorm"})
+        entries[layer + name + ".weight"] = entries[layer + "input_layernorm.weight"];
+    for (const char* name : {"self_attn.q_norm", "self_attn.k_norm"})
+        entries[layer + name + ".weight"] = {"F32", {tiny_head_dim}, Bytes().pad_to(tiny_head_dim * 4)};
+    entries["vision_tower.embeddings.weight"] = {"F32", {2}, Bytes().pad_to(8)};
+    entries["multi_modal_projector.norm.weight"] = {"F32", {2}, Bytes().pad_to(8)};
+    folder.weights = {{"model.safetensors", safetensors(entries)}};
+    const ModelFiles model = assemble_hf_model(folder.files());
+    CHECK(model.find("blk.0.post_ffw_norm.weight"));
+    CHECK(std::ranges::count(model.warnings, "2 tensors for images are not used: the model reads text") == 1);
+}
+
+TEST_CASE("numbers given for every layer are accepted where they are equal")
+{
+    auto b = tiny_gguf();
+    b.remove("llama.attention.head_count_kv");
+    b.set_ints("llama.attention.head_count_kv", {2, 2});
+    CHECK(load(b).config.kv_heads == 2);
+    b.set_ints("llama.attention.head_count_kv", {2, 4});
+    check_refused(b, "12", "'llama.attention.head_count_kv' differs between layers, which is not supported");
+    b.set_ints("llama.attention.head_count_kv", {});
+    check_refused(b, "11", "'llama.attention.head_count_kv' is empty");
+    b.set_ints("llama.attention.head_count_kv", {-1});
+    check_refused(b, "12", "'llama.attention.head_count_kv' is 4294967295");
+    b.set_floats("llama.attention.head_count_kv", {2.0f});
+    check_refused(b, "11", "has elements of type float32");
+}
+
+TEST_CASE("experts are counted, and each has its own matrices")
+{
+    const auto with = [](uint32_t experts, uint32_t used, uint32_t in_tensors) {
+        auto b = tiny_gguf();
+        b.set_u32("llama.expert_count", experts);
+        b.set_u32("llama.expert_used_count", used);
+        b.tensors.push_back({"blk.0.ffn_gate_inp.weight", {32, experts}, 0, Bytes().pad_to(32 * experts * 4), {}});
+        for (const char* part : {"gate", "up", "down"}) {
+            const std::string name = "blk.0.ffn_" + std::string(part);
+            b.remove_tensor(name + ".weight");
+            b.tensors.push_back({name + "_exps.weight",
+                                 {32, 32, in_tensors},
+                                 0,
+                                 Bytes().pad_to(32 * 32 * in_tensors * 4),
+                                 std::nullopt});
+        }
+        return b;
+    };
+    const ModelFiles model = load(with(4, 2, 4));
+    CHECK(model.config.experts.count == 4);
+    CHECK(model.config.experts.used == 2);
+    CHECK(model.config.experts.renormalise);
+    REQUIRE(model.find("blk.0.ffn_up.3.weight"));
+    CHECK(model.find("blk.0.ffn_up.3.weight")->data == model.find("blk.0.ffn_up.0.weight")->data + 3 * 32 * 32 * 4);
+    CHECK_FALSE(model.find("blk.0.ffn_up.4.weight"));
+    check_refused(with(4, 5, 4), "12", "'llama.expert_used_count' is 5 of 4 experts");
+    check_refused(with(4, 0, 4), "12", "'llama.expert_used_count' is 0 of 4 experts");
+    check_refused(with(4, 2, 3), "14", "tensor 'blk.0.ffn_gate_exps.weight' does not hold 4 experts");
+}
+
+TEST_CASE("LongRoPE has two sets of factors, chosen by the positions that can be reached")
+{
+    json root = config_of("Phi3ForCausalLM");
+    root["partial_rotary_factor"] = 0.5;
+    root["original_max_position_embeddings"] = 32;
+    root["rope_scaling"] = {{"type", "longrope"}, {"short_factor", {1.0, 1.5}}, {"long_factor", {2.0, 6.0}}};
+    const ModelConfig c = parse(root);
+    CHECK(c.rotary_dim == 4);
+    CHECK(c.original_context == 32);
+    CHECK(c.rope.attention_factor == Approx(std::sqrt(1 + std::log(4.0) / std::log(32.0))));
+    CHECK(rope_factors_within(c, c.rope, 32) == std::vector<float>{1.0f, 1.5f});
+    CHECK(rope_factors_within(c, c.rope, 33) == std::vector<float>{2.0f, 6.0f});
+    CHECK(c.fused_qkv);
+    json bad = root;
+    bad["rope_scaling"]["long_factor"] = {2.0, 6.0, 7.0};
+    check_refused(bad, "C5", "'long_factor' of rope scaling is not a list of 2 numbers");
+    bad["rope_scaling"]["long_factor"] = {2.0, "6"};
+    check_refused(bad, "C5", "'long_factor' of rope scaling is not a list of numbers");
+    bad["rope_scaling"]["long_factor"] = {2.0, 0.0};
+    check_refused(bad, "C5", "a rope scaling factor is 0");
+    bad = root;
+    bad["rope_scaling"]["attention_factor"] = -1.0;
+    check_refused(bad, "C5", "the attention factor of rope scaling is -1");
+    bad = root;
+    bad["partial_rotary_factor"] = 1.5;
+    check_refused(bad, "C5", "'partial_rotary_factor' is not a number in (0, 1]");
+
+    auto b = tiny_gguf();
+    const Bytes factors = Bytes().number(1.0f).number(1.5f).number(3.0f).number(8.0f);
+    b.tensors.push_back({"rope_factors_short.weight", {4}, 0, factors, std::nullopt});
+    check_refused(b, "14", "tensor 'rope_factors_long.weight' is missing");
+    b.tensors.push_back({"rope_factors_long.weight", {4}, 0, factors, std::nullopt});
+    check_refused(b, "12", "rope scaling has two sets of factors but no original context");
+    b.set_u32("llama.rope.scaling.original_context_length", 64);
+    CHECK(load(b).config.rope.long_factors.back() == 8.0f);
+    b.set_f32("llama.rope.scaling.attn_factor", std::numeric_limits<float>::quiet_NaN());
+    check_refused(b, "12", "the attention factor of rope scaling is nan");
+}
+
+TEST_CASE("YaRN and dynamic scaling are read from both formats")
+{
+    json root = config_of("Qwen2ForCausalLM");
+    root["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", 4.0}, {"original_max_position_embeddings", 64}};
+    const ModelConfig c = parse(root);
+    CHECK(c.rope.factors.front() == 1.0f);
+    CHECK(c.rope.factors.back() == Approx(4.0f));
+    CHECK(c.rope.attention_factor == Approx(0.1 * std::log(4.0) + 1));
+    root["rope_scaling"]["factor"] = 0.0;
+    check_refused(root, "C5", "'factor' of rope scaling is not a number in (0, 1000000]");
+    root["rope_scaling"] = {{"rope_type", "dynamic"}, {"factor", 2.0}};
+    CHECK(parse(root).rope.factors.empty());
+    CHECK(parse(root).context == 128);
+
+    auto b = tiny_gguf();
+    b.set_string("llama.rope.scaling.type", "yarn");
+    check_refused(b, "12", "'llama.rope.scaling.factor' is missing");
+    b.set_f32("llama.rope.scaling.factor", 4.0f);
+    b.set_u32("llama.rope.scaling.original_context_length", 64);
+    CHECK(load(b).config.rope == c.rope);
+    b.set_f32("llama.rope.scaling.yarn_beta_fast", -1.0f);
+    check_refused(b, "12", "'llama.rope.scaling.yarn_beta_fast' is not a number in (0, 1e6]");
+    b.remove("llama.rope.scaling.yarn_beta_fast");
+    b.set_f32("llama.rope.scaling.yarn_log_multiplier", 0.1f);
+    check_refused(b, "12", "'llama.rope.scaling.yarn_log_multiplier' is not supported");
+    b.remove("llama.rope.scaling.yarn_log_multiplier");
+    b.set_f32("llama.rope.scaling.factor", std::numeric_limits<float>::quiet_NaN());
+    check_refused(b, "12", "yarn scaling by nan");
+}
+
+TEST_CASE("Granite's factors are numbers above nothing")
+{
+    json root = config_of("GraniteForCausalLM");
+    root["embedding_multiplier"] = 12.0;
+    root["attention_multiplier"] = 0.0078125;
+    root["residual_multiplier"] = 0.22;
+    root["logits_scaling"] = 8.0;
+    const ModelConfig c = parse(root);
+    CHECK(c.embedding_factor == 12.0f);
+    CHECK(c.scale() == 0.0078125f);
+    CHECK(c.residual_factor == 0.22f);
+    CHECK(c.logit_factor == 0.125f);
+    for (const char* key :
+         {"embedding_multiplier", "attention_multiplier", "residual_multiplier", "logits_scaling"}) {
+        json bad = root;
+        bad[key] = 0;
+        check_refused(bad, "C5", "'" + std::string(key) + "' is 0, expected a number in (0, 1000000]");
+        bad[key] = "1";
+        check_refused(bad, "C3", "'" + std::string(key) + "' is not a number");
+    }
+}
+
+TEST_CASE("what a family cannot compute is refused by name")
+{
+    json olmo = config_of("Olmo2ForCausalLM");
+    CHECK(parse(olmo).head_norm == HeadNorm::AcrossHeads);
+    CHECK_FALSE(parse(olmo).pre_norms);
+    olmo["attention_bias"] = true;
+    check_refused(olmo, "C6", "'attention_bias' is not supported");
+    json sparse = config_of("Qwen3MoeForCausalLM");
+    check_refused(sparse, "C6", "a mixture of no experts is not supported");
+    sparse["num_experts"] = 4;
+    sparse["num_experts_per_tok"] = 2;
+    check_refused(sparse, "C5", "'moe_intermediate_size' is 0");
+    sparse["moe_intermediate_size"] = 16;
+    CHECK(parse(sparse).ffn == 16);
+    CHECK_FALSE(parse(sparse).experts.renormalise);
+    sparse["decoder_sparse_step"] = 2;
+    check_refused(sparse, "C6", "a mixture of layers with and without experts is not supported");
+}
