@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "kernels/base/error.h"
+#include "storage/models/config_file.h"
 #include "storage/session/user_folders.h"
 
 namespace palimpsest::app {
@@ -34,15 +34,7 @@ std::string variable_of(const std::string& option)
 
 const json& config()
 {
-    static const json loaded = [] {
-        std::ifstream file(config_path());
-        if (!file) return json::object();
-        json document = json::parse(file, nullptr, false, true);
-        if (!document.is_object())
-            throw Error(ErrorKind::Usage, "PAL-OPTION-04", config_path(), "it is not a JSON object",
-                        "correct it or remove it");
-        return document;
-    }();
+    static const json loaded = storage::read_config();
     return loaded;
 }
 
@@ -78,7 +70,7 @@ struct Described {
     const char* option;
     const char* fallback;
 };
-constexpr Described described[] = {{"model", "the shipped model"},
+constexpr Described described[] = {{"model", "a model of the models folder, or the shipped one"},
                                    {"device", "auto"},
                                    {"threads", "physical cores"},
                                    {"simd", "best found"},
@@ -93,7 +85,8 @@ constexpr Described described[] = {{"model", "the shipped model"},
                                    {"top-k", "0"},
                                    {"min-p", "0"},
                                    {"repeat-penalty", "1"},
-                                   {"max-tokens", "512 to summarize, 256 to ask"}};
+                                   {"max-tokens", "512 to summarize, 256 to ask"},
+                                   {"system", "none but the model's own"}};
 
 [[noreturn]] void bad_value(const std::string& option, const std::string& value, const std::string& remedy)
 {
@@ -113,7 +106,8 @@ std::optional<T> parse_number(std::string_view text)
 
 void add_backend_options(CLI::App& command, CommonOptions& o)
 {
-    add(command, o, "model", o.model, "a .gguf file, a Hugging Face folder, or a name in the models folder");
+    add(command, o, "model", o.model,
+        "a .gguf file, a Hugging Face folder, or a name of 'models list'; absent: the default model");
     add(command, o, "device", o.device, "auto, cpu or cuda[:N] (see 'doctor'); auto: the CPU");
     add(command, o, "threads", o.threads, "CPU threads; 0: physical cores", CLI::Range(0, 1024));
     add(command, o, "simd", o.simd, "pin the SIMD target; last bits differ between targets");
@@ -147,6 +141,11 @@ void add_sampling_options(CLI::App& command, CommonOptions& o)
     command.add_option("--stop", o.stop, "end the answer before this text (repeatable)")
         ->allow_extra_args(false) // the next word is not a second one
         ->check([](const std::string& text) { return text.empty() ? std::string("it is empty") : std::string(); });
+}
+
+void add_system_option(CLI::App& command, CommonOptions& o)
+{
+    add(command, o, "system", o.system, "the system prompt: how the model is to answer; a session keeps it");
 }
 
 void add_output_options(CLI::App& command, CommonOptions& o)

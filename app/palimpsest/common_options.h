@@ -31,6 +31,8 @@ void add_cache_options(CLI::App& command, CommonOptions& options);   // policy, 
 void add_sampling_options(CLI::App& command, CommonOptions& options);
 void add_output_options(CLI::App& command, CommonOptions& options); // json, events, require-complete, no-save
 
+void add_system_option(CLI::App& command, CommonOptions& options);
+
 void add_database_option(CLI::App& command, std::string& file); // --db, PALIMPSEST_DB
 CLI::Option* add_session_option(CLI::App& command, std::string& name);
 

@@ -3,8 +3,10 @@
 #include <cmath>
 
 #include "app/palimpsest/output.h"
+#include "engine/session/session_remarks.h"
 #include "kernels/base/byte_quantity.h"
 #include "storage/session/list_lengths.h"
+#include "storage/session/model_choice.h"
 #include "storage/session/pinning.h"
 #include "storage/session/protocol.h"
 
@@ -37,6 +39,7 @@ nlohmann::ordered_json backend_json(const engine::Model& model, const std::strin
 nlohmann::ordered_json model_json(const engine::Model& model)
 {
     return {{"name", model.config().name},
+            {"file", storage::display_name(model)},
             {"fingerprint", model.fingerprint()},
             {"layers", model.config().layers},
             {"kv_heads", model.config().kv_heads}};
@@ -48,12 +51,15 @@ nlohmann::ordered_json policy_json(const engine::Session& session)
     nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
     for (const auto& [key, value] : o.policy.parameters)
         parameters[key] = value;
-    return {{"name", o.policy.name},
-            {"budget", budget_of(session)},
-            {"chunk", o.chunk},
-            {"positions", o.positions == engine::PositionMode::Contiguous ? "contiguous" : "original"},
-            {"parameters", parameters},
-            {"budgets", lengths_json(session)}};
+    nlohmann::ordered_json policy = {
+        {"name", o.policy.name},
+        {"budget", budget_of(session)},
+        {"chunk", o.chunk},
+        {"positions", o.positions == engine::PositionMode::Contiguous ? "contiguous" : "original"},
+        {"parameters", parameters},
+        {"budgets", lengths_json(session)}};
+    if (const auto remarks = engine::session_remarks(session); !remarks.empty()) policy["remarks"] = remarks;
+    return policy;
 }
 
 nlohmann::ordered_json reach_json(const engine::RetentionMap& map)
@@ -98,15 +104,19 @@ void write_receipt(Console& console, bool events, const engine::Session& session
     const engine::RetentionMap map = session.retention();
     if (events)
         return write_event(console.err, {{"event", "receipt"},
+                                         {"model", model_json(session.model())},
                                          {"protocol", name_of(protocol)},
                                          {"coverage", coverage.json()},
                                          {"reach", reach_json(map)},
                                          {"memory", memory_json(session.telemetry())},
                                          {"budgets", lengths_json(session)},
                                          {"pins", pins_json(session)}});
+    console.err << "model:    " << visible(storage::display_name(session.model())) << '\n';
     if (protocol != storage::Protocol::Blind) console.err << "protocol: " << name_of(protocol) << '\n';
     console.err << "coverage: " << coverage.sentence() << "\nreach:    " << reach_sentence(map)
                 << "\nmemory:   " << memory_sentence(session) << std::endl;
+    for (const std::string& remark : engine::session_remarks(session))
+        console.err << "model:    " << remark << '\n';
     if (const std::string lengths = lengths_sentence(session); !lengths.empty())
         console.err << "kept:     " << lengths << std::endl;
     if (!session.pins().empty()) console.err << "pins:     " << pins_sentence(session) << std::endl;

@@ -46,12 +46,12 @@ double ListLengths::mean() const
 int32_t budget_of(const engine::Session& session)
 {
     const int32_t budget = session.options().budget;
-    return budget == engine::no_budget ? session.policy().list_budget(0, 0) : budget;
+    return budget == engine::no_budget ? session.policy().capacity() : budget;
 }
 
 int32_t capacity_of(const engine::Session& session)
 {
-    return session.policy().retrieval() ? session.policy().list_budget(0, 0) : budget_of(session);
+    return session.policy().retrieval() ? session.policy().capacity() : budget_of(session);
 }
 
 std::string budget_text(int32_t budget)
@@ -62,11 +62,15 @@ std::string budget_text(int32_t budget)
 nlohmann::ordered_json lengths_json(const engine::Session& session)
 {
     const engine::SessionOptions& o = session.options();
-    return {{"mode", budget_is_auto(o.policy)        ? "auto"
-                     : o.budget == engine::no_budget ? "none"
-                                                     : "given"},
-            {"cap", capacity_of(session)},
-            {"layers", ListLengths::of(session.retention()).layers}};
+    nlohmann::ordered_json lengths = {{"mode", budget_is_auto(o.policy)        ? "auto"
+                                               : o.budget == engine::no_budget ? "none"
+                                                                               : "given"},
+                                      {"cap", capacity_of(session)},
+                                      {"layers", ListLengths::of(session.retention()).layers}};
+    const engine::ModelConfig& model = session.model().config();
+    for (int32_t l = 0; model.has_windows() && l < model.layers; ++l)
+        lengths["limits"].push_back(session.policy().list_budget(l, 0)); // of every layer, where they differ
+    return lengths;
 }
 
 std::string lengths_sentence(const engine::Session& session)

@@ -1,66 +1,43 @@
 #include "storage/session/model_choice.h"
 
-#include <algorithm>
-
-#include "engine/policy/registry.h"
+#include "engine/session/host_memory.h"
 #include "engine/session/memory_plan.h"
 #include "kernels/base/error.h"
+#include "storage/models/default_model.h"
 #include "storage/session/listener.h"
-#include "storage/session/user_folders.h"
 
 namespace palimpsest::storage {
 
 namespace fs = std::filesystem;
 
-fs::path models_folder()
-{
-    return fs::path(data_folder()) / "models";
-}
-
-std::vector<fs::path> models_in_folder()
-{
-    std::vector<fs::path> models;
-    std::error_code ignored;
-    for (const auto& entry : fs::directory_iterator(models_folder(), ignored))
-        if (entry.path().extension() == ".gguf" || fs::exists(entry.path() / "config.json", ignored))
-            models.push_back(entry.path());
-    std::sort(models.begin(), models.end());
-    return models;
-}
-
-fs::path shipped_model()
-{
-    std::error_code ignored;
-    if (fs::exists(PALIMPSEST_INSTALLED_MODEL, ignored)) return PALIMPSEST_INSTALLED_MODEL;
-    return PALIMPSEST_SHIPPED_MODEL;
-}
-
-std::string model_name(const fs::path& path)
-{
-    return path.extension() == ".gguf" ? path.stem().string() : path.filename().string();
-}
-
 fs::path find_model(const std::string& name)
 {
+    if (name.empty()) return default_model();
     std::error_code ignored;
-    if (name.empty()) {
-        if (fs::exists(shipped_model(), ignored)) return shipped_model();
-        throw Error(ErrorKind::NotFound, "PAL-MODEL-00", shipped_model().string(), "the shipped model is not there",
-                    "name another with --model");
-    }
     if (fs::exists(name, ignored)) return name;
-    std::vector<std::string> known;
-    std::vector<fs::path> models = models_in_folder();
-    models.push_back(shipped_model());
-    for (const fs::path& model : models) {
-        if ((model.filename() == name || model_name(model) == name) && fs::exists(model, ignored)) return model;
-        known.push_back(model_name(model));
+    try {
+        return choose_model(find_models(model_folders(), FindDetail::Names).models, name).path;
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::NotFound || name != set_default()) throw;
+        throw Error(ErrorKind::NotFound, "PAL-MODEL-00", printable(name),
+                    "the model that was set as the default is not on this machine any more",
+                    "set another: palimpsest models use NAME, or undo it: palimpsest models use --none");
     }
-    const std::string near = engine::nearest(name, known);
-    throw Error(ErrorKind::NotFound, "PAL-MODEL-00", printable(name),
-                "there is no such file, folder or model in " + models_folder().string(),
-                near.empty() ? "give the path of a .gguf file or a Hugging Face folder"
-                             : "did you mean '" + near + "'?");
+}
+
+std::string display_name(const engine::Model& model)
+{
+    const std::string name = model_name(model.files().path);
+    return name.starts_with("sha256") ? model.config().name : name; // a blob of Ollama
+}
+
+std::optional<std::string> note_of_default(const SessionChoice& options, const engine::Model& model)
+{
+    if (!options.model.empty() || model.files().path != shipped_model()) return std::nullopt;
+    return "no model is named or installed: the tiny built-in model answers, which shows how it works and knows "
+           "very "
+           "little. For real answers give --model (see palimpsest models list), or install one with "
+           "packaging/get-model";
 }
 
 namespace {
@@ -72,7 +49,30 @@ engine::SessionOptions options_to_plan(SessionChoice options, const engine::Mode
     return options.session(config);
 }
 
+// Options that do not fit the model or one another are refused where the session is begun.
+void require_host_memory(const engine::Model& model, const SessionChoice& options, int sessions)
+{
+    std::optional<engine::SessionOptions> planned;
+    try {
+        planned = options_to_plan(options, model.config());
+        if (planned->budget == engine::no_budget) return; // grows with what is read
+        engine::MemoryPlanner(model, engine::available_memory()).require(*planned, sessions);
+    } catch (const Error& error) {
+        if (error.kind() == ErrorKind::Resources) throw;
+    }
+}
+
 } // namespace
+
+std::optional<std::string> note_of_memory(const engine::Model& model, const SessionChoice& options, int sessions)
+try {
+    if (model.backend().memory()) return std::nullopt;
+    const engine::SessionOptions planned = options_to_plan(options, model.config());
+    if (planned.budget == engine::no_budget) return std::nullopt;
+    return engine::MemoryPlanner(model, engine::available_memory()).warning(planned, sessions);
+} catch (const Error&) {
+    return std::nullopt; // is said where the session is begun
+}
 
 std::shared_ptr<const engine::Model> load_model(const SessionChoice& options, const SessionChoice& own,
                                                 int sessions, const engine::LoadOptions& loading)
@@ -85,6 +85,7 @@ std::shared_ptr<const engine::Model> load_model(const SessionChoice& options, co
     }
     auto model = engine::Model::load(path, std::move(backend), loading);
     if (!model) throw Interrupted{"stopped while the model was loaded; nothing was changed"};
+    if (!model->backend().memory()) require_host_memory(*model, own, sessions);
     return model;
 }
 

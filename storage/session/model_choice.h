@@ -1,30 +1,36 @@
-// From --model to a loaded model: a path, a name in the models folder, or the shipped one.
+// From --model to a loaded model: a path, the name of a model on this machine, or the default.
 #pragma once
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
-#include <vector>
 
 #include "engine/model/model.h"
+#include "storage/models/model_finder.h"
+#include "storage/models/shipped_model.h"
 #include "storage/session/session_choice.h"
 
 namespace palimpsest::storage {
 
-// Throws Error (NotFound) with a "did you mean".
+// A path, or a name as choose_model takes it; empty: the default model. Throws Error as choose_model and
+// default_model do.
 std::filesystem::path find_model(const std::string& name);
 // For `sessions` at a time that begin with these options. Throws Error as Model::load does, before anything is
-// loaded also Resources (PAL-MEM-02) where the device has not enough memory; Interrupted once `loading` is stopped.
+// computed also Resources (PAL-MEM-02) where there is not enough memory; Interrupted once `loading` is stopped.
 std::shared_ptr<const engine::Model> load_model(const SessionChoice& options, int sessions = 1,
                                                 const engine::LoadOptions& loading = {});
 // The same for a session with other options of its own.
 std::shared_ptr<const engine::Model> load_model(const SessionChoice& options, const SessionChoice& own,
                                                 int sessions = 1, const engine::LoadOptions& loading = {});
 
-std::filesystem::path models_folder();
-std::string model_name(const std::filesystem::path& path); // as find_model takes it
-std::vector<std::filesystem::path> models_in_folder();
-// Where the shipped model lies; it may be missing.
-std::filesystem::path shipped_model();
+// What the model is called in lists and results.
+std::string display_name(const engine::Model& model);
+
+// A sentence for those who named no model and got the shipped one, which is too small to answer well.
+std::optional<std::string> note_of_default(const SessionChoice& options, const engine::Model& model);
+// A sentence if the model and `sessions` of these options take most of the memory, or more than is there.
+std::optional<std::string> note_of_memory(const engine::Model& model, const SessionChoice& options,
+                                          int sessions = 1);
 
 } // namespace palimpsest::storage

@@ -30,6 +30,7 @@ struct SessionChoice {
     int32_t chunk = 512;
     std::string positions = "auto";
     std::string kv_type = "auto";
+    std::string system;            // the system prompt of a session begun now; empty: none
     std::vector<std::string> pins; // token numbers or passages
     engine::SamplerOptions sampler;
     // Whether the user gave this option ("kv-type", "top-p") now; what was not given is a default, and a stored

@@ -28,6 +28,8 @@ try : all_(ordered_json::parse(info.options)) {
     budget = all_.value("budget", 0);
     chunk = all_.value("chunk", SessionChoice().chunk);
     question = all_.value("question", "");
+    system = all_.value("system", "");
+    date = std::chrono::sys_days(std::chrono::days(all_.value("day", 0)));
     sampling({});
 } catch (const ordered_json::exception&) {
     unreadable(info.name);
@@ -42,19 +44,21 @@ engine::SamplerOptions SessionSettings::sampling(const engine::SamplerOptions& o
     return sampling;
 }
 
-std::string SessionSettings::json(const engine::Session& session, const engine::PolicySpec& policy_given,
-                                  const std::string& question, bool with_sampling)
+std::string SessionSettings::json(const engine::Session& session, const Begun& begun)
 {
     const engine::SessionOptions& o = session.options();
     ordered_json options{{"model", std::filesystem::absolute(session.model().files().path).string()},
                          {"policy", o.policy.text()},
-                         {"policy_given", policy_given.text()},
+                         {"policy_given", begun.policy_given.text()},
                          {"budget", o.budget},
                          {"chunk", o.chunk},
                          {"positions", name_of(o.positions)},
                          {"kv_type", kv_type_name(*o.kv_type)}};
-    if (!question.empty()) options["question"] = question;
-    if (with_sampling)
+    if (!begun.question.empty()) options["question"] = begun.question;
+    if (!begun.framing.system.empty()) options["system"] = begun.framing.system;
+    if (begun.framing.date != std::chrono::sys_days()) // days since 1970
+        options["day"] = begun.framing.date.time_since_epoch().count();
+    if (begun.with_sampling)
         each_sampling_option(o.sampler, o.sampler,
                              [&](const char* key, const auto& value, const auto&) { options[key] = value; });
     return options.dump();

@@ -1,11 +1,13 @@
 // What a session was begun with, as it is stored with it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "engine/session/session.h"
+#include "engine/text/chat_template.h"
 #include "storage/conversations.h"
 
 namespace palimpsest::storage {
@@ -15,13 +17,20 @@ struct SessionSettings {
     std::string policy, policy_given; // resolved, and as it was asked for: pins change what it resolves to
     std::string positions, kv_type;
     int32_t budget = 0, chunk = 0;
-    std::string question; // that its documents are read with in mind; empty: none
+    std::string system;         // the system prompt; empty: none
+    std::chrono::sys_days date; // that the model's chat template prints as today's: when the session was begun
+    std::string question;       // that its documents are read with in mind; empty: none
 
     // Throws Error (Failed, PAL-DB-03) if they cannot be read.
     explicit SessionSettings(const SessionInfo& info);
-    // `with_sampling`: of a session that is a chat.
-    static std::string json(const engine::Session& session, const engine::PolicySpec& policy_given,
-                            const std::string& question, bool with_sampling);
+    // What is stored of a session beside its engine's options.
+    struct Begun {
+        const engine::PolicySpec& policy_given;
+        const std::string& question;
+        const engine::FramingOptions& framing;
+        bool with_sampling; // of a session that is a chat
+    };
+    static std::string json(const engine::Session& session, const Begun& begun);
 
     // Of the chat that began the session, or `own`.
     engine::SamplerOptions sampling(const engine::SamplerOptions& own) const;

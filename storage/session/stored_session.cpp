@@ -5,6 +5,7 @@
 
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "storage/clock.h"
 #include "storage/session/list_lengths.h"
 #include "storage/session/model_choice.h"
 #include "storage/session/protocol.h"
@@ -56,8 +57,12 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
     load();
     if (found) check_model();
     tokenizer_ = &require_tokenizer(*model_);
-    template_ = std::make_unique<engine::ChatTemplate>(model_->files().vocabulary, *tokenizer_);
-    if (!question_.empty()) question_rows_ = question_turn(*template_, question_);
+    framing_.system = found ? SessionSettings(info_).system : options_.choice.system;
+    if (found)
+        framing_.date = SessionSettings(info_).date;
+    else if (engine::ChatTemplate::prints_date(model_->files().vocabulary))
+        framing_.date = today();
+    make_template();
     if (!found && options_.read_only) store_.conversations.get(name); // throws
     for (const std::string& wish : wishes_)
         parse_pin(wish);
@@ -74,6 +79,7 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
     if (found) {
         check_cache_options();
         check_question();
+        check_system();
         // What is only read cannot go on later: a question wants the whole of what was lost.
         with_fallback([&] { catch_up(options_.read_only && options_.reread && position() == 0); });
     }
@@ -94,6 +100,8 @@ void StoredSession::load()
     const int sessions = options_.choice.pins.empty() && question_.empty() ? 1 : 2;
     try {
         model_ = load_model(options_.choice, own, sessions);
+        if (const auto note = note_of_default(options_.choice, *model_)) listener_.note(*note);
+        if (const auto note = note_of_memory(*model_, own, sessions)) listener_.note(*note);
     } catch (const Error& error) {
         if (!is_device_loss(error)) throw;
         lost_device_ = options_.choice.device;
@@ -178,6 +186,17 @@ void StoredSession::check_question() const
                 "leave the question out, or read the document into another --session");
 }
 
+void StoredSession::check_system() const
+{
+    const std::string& now = options_.choice.system;
+    if (!options_.choice.given("system") || now == framing_.system) return;
+    const std::string was =
+        framing_.system.empty() ? "without a system prompt" : "with '" + printable(framing_.system) + "'";
+    throw Error(ErrorKind::Usage, "PAL-SESSION-06", "session '" + printable(info_.name) + "'",
+                "it was begun " + was + ", and --system '" + printable(now) + "' was given now",
+                "leave --system out, or begin another --session");
+}
+
 void StoredSession::refuse_budget() const
 {
     const engine::SessionOptions& has = session_->options();
@@ -244,10 +263,12 @@ void StoredSession::begin(const std::string& name)
     info_ = {.name = name,
              .model = model_->fingerprint(),
              .model_name = model_->config().name,
-             .options = SessionSettings::json(*session_, options_.choice.policy_spec(), question_, options_.talks)};
+             .options = SessionSettings::json(
+                 *session_, {options_.choice.policy_spec(), question_, framing_, options_.talks})};
     info_.id = store_.conversations.create(info_);
     pins_ = std::make_unique<SessionPins>(store_, info_.id);
     begun_ = true;
+    if (!framing_.system.empty() && !template_->warning().empty()) listener_.note(template_->warning());
 }
 
 void StoredSession::resume()
@@ -256,7 +277,30 @@ void StoredSession::resume()
     parts_ = store_.conversations.stream(info_.id);
     for (const StreamPart& part : parts_)
         if (!part.document && !part.message && part.tokens != part.ids.size()) damaged_stream(info_.name);
+    keep_plain_framing();
     if (!restore_newest()) session_ = fresh();
+}
+
+void StoredSession::make_template()
+{
+    template_ = std::make_unique<engine::ChatTemplate>(model_->files().vocabulary, *tokenizer_, framing_);
+    if (!question_.empty()) question_rows_ = question_turn(*template_, question_);
+}
+
+// A session of a version that framed this model's turns plainly goes on as it was begun.
+void StoredSession::keep_plain_framing()
+{
+    if (parts_.empty() || parts_.front().document || template_->plain()) return;
+    std::vector<engine::TokenId> first = parts_.front().ids;
+    if (parts_.front().message) {
+        const auto message = store_.conversations.message(*parts_.front().message);
+        if (!message || message->damaged) return;
+        first = message->ids;
+    }
+    const std::vector<engine::TokenId> own = template_->open_user();
+    if (first.size() >= own.size() && std::equal(own.begin(), own.end(), first.begin())) return;
+    framing_.plain = true;
+    make_template();
 }
 
 std::unique_ptr<engine::Session> StoredSession::fresh() const

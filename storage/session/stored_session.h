@@ -46,8 +46,8 @@ class StoredSession {
 public:
     // Opens the session of this name, or begins it. Throws Error: Failed (PAL-SNAP-02 and 03) with an estimate of
     // what reading again would take, unless options.reread; Usage (PAL-SESSION-06) for a model or cache option that
-    // was given and is not the session's, or a question that it was not begun with; PAL-OPTION-06 for one that
-    // cannot be.
+    // was given and is not the session's, or a question or system prompt that it was not begun with; PAL-OPTION-06
+    // for one that cannot be.
     StoredSession(Store& store, const std::string& name, const StoredOptions& options, Listener& listener);
 
     engine::Session& session() { return *session_; }        // REQUIRES: has_engine
@@ -58,6 +58,7 @@ public:
     const engine::Tokenizer& tokenizer() const { return *tokenizer_; }
     const std::string& name() const { return info_.name; }
     int64_t id() const { return info_.id; }
+    const std::string& system() const { return framing_.system; } // the system prompt; empty: none
     const std::string& question() const { return question_; } // that documents are read with in mind; empty: none
     bool is_new() const { return parts_.empty(); }
     Coverage coverage();                // of all documents in it
@@ -177,6 +178,9 @@ private:
     SessionChoice asked() const;
     [[noreturn]] void refuse_budget() const;
     void check_question() const;
+    void check_system() const;
+    void make_template();      // and the question's rows, which it frames
+    void keep_plain_framing(); // of a session that was begun with it
     // Documents are read with the session's question in mind, what is said is not.
     void keep_question_in_mind(bool reads_document);
     bool restore_newest();
@@ -232,6 +236,7 @@ private:
     uint64_t went_back_to_ = 0;           // tokens: the state that an answer was taken back to
     bool documents_may_wait_ = true;      // until they are read; where something is said they are read first
     const engine::Tokenizer* tokenizer_ = nullptr;
+    engine::FramingOptions framing_;
     std::unique_ptr<engine::ChatTemplate> template_;
     SessionInfo info_;
     std::optional<DocumentInfo> went_on_; // a piped document that was read to its end just now

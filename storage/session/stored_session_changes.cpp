@@ -15,7 +15,8 @@ void StoredSession::change_policy(const SessionChoice& choice)
         wanted.sampler = session_->options().sampler;
         wanted.probe_room = static_cast<int32_t>(question_rows_.size());
         auto changed = engine::Session::adopt(model_, session_->state(), wanted);
-        save_as(*changed, SessionSettings::json(*changed, choice.policy_spec(), question_, options_.talks));
+        save_as(*changed,
+                SessionSettings::json(*changed, {choice.policy_spec(), question_, framing_, options_.talks}));
         session_ = std::move(changed);
     });
     watch_fading();

@@ -17,6 +17,8 @@ import unittest
 PROGRAM, FIXTURES = sys.argv[1], sys.argv[2]
 MODEL = os.path.join(FIXTURES, "llama.f32.gguf")
 WORDS = "the keeper of the light wrote in his book that the sea was calm and the wind came from the west\n"
+# Variables that would show a test what else is on the machine.
+OTHERS = ("PALIMPSEST_", "OLLAMA_", "HF_", "XDG_CACHE_HOME")
 SMALL = ["--model", MODEL, "--budget", "64", "--chunk", "16"]
 
 
@@ -25,7 +27,7 @@ class CommandTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp(prefix="palimpsest-test-")
         cls.book = cls.file("book.txt", WORDS * 30)
-        cls.environment = {k: v for k, v in os.environ.items() if not k.startswith("PALIMPSEST_") or "TEST" in k}
+        cls.environment = {k: v for k, v in os.environ.items() if not k.startswith(OTHERS) or "TEST" in k}
         cls.environment.update(HOME=cls.folder, XDG_CONFIG_HOME=cls.folder, XDG_DATA_HOME=cls.folder)
 
     @classmethod
@@ -239,6 +241,84 @@ class CommandTest(unittest.TestCase):
         failed = self.run_command("inspect", self.file("empty.txt", ""), *SMALL, "--events").stderr
         self.assertEqual([(e["event"], e["code"]) for e in map(json.loads, failed.splitlines())],
                          [("error", "PAL-DOC-03")])
+
+    # -- models of this machine ----------------------------------------------------------------------------------
+
+    def machine(self):
+        """A home with the same model in four places, and the variables that lead there."""
+        home = tempfile.mkdtemp(prefix="home-", dir=self.folder)
+        digest = "ab" * 32
+        places = {"own": "data/palimpsest/models/tiny.gguf", "lm": ".lmstudio/models/maker/repo/other-Q8_0.gguf",
+                  "blob": ".ollama/models/blobs/sha256-" + digest,
+                  "hub": ".cache/huggingface/hub/models--maker--hub/snapshots/abc/third.gguf"}
+        for place in places.values():
+            os.makedirs(os.path.dirname(os.path.join(home, place)))
+            shutil.copy(MODEL, os.path.join(home, place))
+        manifest = os.path.join(home, ".ollama/models/manifests/registry.ollama.ai/library/llama3.2/1b")
+        os.makedirs(os.path.dirname(manifest))
+        with open(manifest, "w") as out:
+            json.dump({"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:" + digest}]}, out)
+        shutil.copy(manifest, os.path.join(os.path.dirname(manifest), "3b"))
+        with open(os.path.join(os.path.dirname(manifest), "broken"), "w") as out:
+            out.write("{")
+        environment = {"HOME": home, "XDG_DATA_HOME": home + "/data", "XDG_CONFIG_HOME": home + "/config"}
+        return {name: os.path.join(home, place) for name, place in places.items()}, environment
+
+    def test_models_are_found_by_name(self):
+        places, home = self.machine()
+        listed = json.loads(self.succeeds("models", "list", "--json", **home).stdout)
+        found = {m["name"]: m for m in listed["models"]}
+        expected = {"palimpsest-small": "shipped", "tiny": "models folder", "maker/repo/other-Q8_0": "LM Studio",
+                    "llama3.2:1b": "Ollama", "maker/hub/third": "Hugging Face"}
+        self.assertEqual({name: found[name]["source"] for name in expected}, expected)
+        self.assertTrue(any("llama3.2/broken is left out: " in note for note in listed["notes"]), listed["notes"])
+        self.assertEqual([name for name, m in found.items() if m["default"]], ["tiny"])
+        self.assertEqual((found["tiny"]["architecture"], found["tiny"]["bytes"]), ("llama", os.path.getsize(MODEL)))
+        self.assertRegex(self.succeeds("models", "list", **home).stdout.decode(), r"(?m)^\* tiny +models folder ")
+        for name, place in (("tiny", "own"), ("other", "lm"), ("MAKER/repo/other-q8_0", "lm"), ("llama3.2:1b", "blob"),
+                            ("third", "hub")):
+            shown = json.loads(self.succeeds("models", "show", name, "--json", **home).stdout)
+            self.assertEqual(shown["path"], places[place])
+            self.assertGreater(shown["memory"]["largest_budget"], 0)
+        self.assertIn("did you mean 'third'?", self.fails(3, "PAL-MODEL-00", "models", "show", "thirt", **home))
+        self.assertIn("maker/hub/third (Hugging Face)", self.fails(2, "PAL-MODEL-20", "models", "verify", "maker/", **home))
+        count = self.succeeds("tokenize", self.book, "--count", **home)  # with the default of the models folder
+        self.assertEqual(count.stdout, self.succeeds("tokenize", self.book, "--count", "--model", MODEL).stdout)
+        self.assertEqual(count.stderr, b"")
+
+    def test_the_default_model_is_set_and_undone(self):
+        places, home = self.machine()
+        config = os.path.join(home["XDG_CONFIG_HOME"], "palimpsest", "config.json")
+        os.makedirs(os.path.dirname(config))
+        before = '{ // mine\n  "budget": 64,\n  "chunk": 16 /* few */\n}\n'
+        with open(config, "w") as out:
+            out.write(before)
+        used = lambda *more, **env: json.loads(self.succeeds(
+            "inspect", self.book, "--chunk", "16", "--budget", "64", *more, "--json", **{**home, **env}).stdout)["model"]["file"]
+        self.assertEqual(used(), "tiny")
+        self.assertIn(b"default model: maker/repo/other-Q8_0 (", self.succeeds("models", "use", "other", **home).stdout)
+        self.assertEqual(used(), "other-Q8_0")
+        self.assertEqual(used("--model", "tiny"), "tiny")
+        self.assertEqual(used(PALIMPSEST_MODEL="third"), "maker/hub/third")
+        with open(config) as file:
+            self.assertEqual(file.read(), before.replace(
+                '"chunk": 16', '"chunk": 16,\n    "model": "maker/repo/other-Q8_0"'))
+        with open(os.path.join(os.path.dirname(places["own"]), "bad.gguf"), "wb") as out:
+            out.write(b"GGUF")
+        self.fails(1, "PAL-MODEL-01", "models", "use", "bad", **home)  # and what was set stays
+        self.fails(3, "PAL-MODEL-00", "models", "use", "nothing-like-it", **home)
+        self.fails(2, "PAL-OPTION-01", "models", "use", **home)
+        self.assertEqual(used(), "other-Q8_0")
+        os.remove(places["lm"])
+        self.assertIn("models use --none", self.fails(3, "PAL-MODEL-00", "inspect", self.book, **home))
+        self.assertIn(b"none is set", self.succeeds("models", "use", "--none", **home).stdout)
+        with open(config) as file:
+            self.assertEqual(file.read(), before)
+        self.assertEqual(used(), "tiny")
+        relative = os.path.relpath(places["hub"])
+        self.assertEqual(json.loads(self.succeeds("models", "use", relative, "--json", **home).stdout)["set"], places["hub"])
+        self.succeeds("models", "use", "default", **home)
+        self.assertEqual(used(), "tiny")
 
     # -- what is wrong gets a code, a sentence and nothing on standard output ------------------------------------
 

@@ -79,6 +79,45 @@ TEST_CASE("a changed page changes the summary, and nothing else does")
     CHECK(summary(book("Job Marsh")) != first);
 }
 
+TEST_CASE("a session keeps its system prompt and refuses another")
+{
+    const TextFile file(book("Ada"));
+    const auto database =
+        std::filesystem::temp_directory_path() / ("palimpsest-system-" + std::to_string(getpid()));
+    std::filesystem::create_directory(database);
+    const std::string db = (database / "library.db").string();
+    const auto read = [&](const std::string& session, const std::vector<std::string>& more) {
+        std::vector<std::string> all = {"read",    file.name(), "--session", session, "--db",    db,
+                                        "--model", tiny_model,  "--budget",  "100",   "--chunk", "32"};
+        all.insert(all.end(), more.begin(), more.end());
+        return command(all);
+    };
+    const auto show = [&](const char* session) {
+        return nlohmann::json::parse(command({"sessions", "show", session, "--db", db, "--json"}).out);
+    };
+    CHECK(read("lamp", {"--system", "Be brief."}).status == 0);
+    CHECK(read("door", {}).status == 0);
+    CHECK(show("lamp")["system"] == "Be brief.");
+    CHECK(show("door")["system"].is_null());
+    CHECK(show("lamp")["tokens"] > show("door")["tokens"]); // it was read, too
+    CHECK(command({"ask", "--session", "lamp", "--db", db, "Who?", "--max-tokens", "4"}).status == 0);
+    CHECK(command({"ask", "--session", "lamp", "--db", db, "Who?", "--max-tokens", "4", "--system", "Be brief."})
+              .status == 0);
+    const auto other = command({"ask", "--session", "lamp", "--db", db, "Who?", "--system", "Be long."});
+    CHECK(other.status == 2);
+    CHECK_THAT(other.err, Catch::Contains("it was begun with 'Be brief.', and --system 'Be long.' was given now"));
+    std::filesystem::remove_all(database);
+}
+
+TEST_CASE("models show says how turns are framed")
+{
+    const auto shown = command({"models", "show", tiny_model, "--json"});
+    CHECK(nlohmann::json::parse(shown.out)["framing"] ==
+          "plain: it prints nothing between a question and its answer");
+    CHECK(nlohmann::json::parse(command({"models", "show", "--json"}).out)["framing"] ==
+          "the model's own template");
+}
+
 TEST_CASE("questions do not see one another unless they are to")
 {
     const TextFile file(book("Ann Holt"));

@@ -13,6 +13,8 @@ PROGRAM, FIXTURES = sys.argv[1], sys.argv[2]
 MODEL = os.path.join(FIXTURES, "llama.f32.gguf")
 FULL = os.environ.get("PALIMPSEST_TEST_LEVEL") == "full"
 SMALL = ["--model", MODEL, "--budget", "64", "--chunk", "16"]
+# Variables that would show a test what else is on the machine.
+OTHERS = ("PALIMPSEST_", "OLLAMA_", "HF_", "XDG_CACHE_HOME")
 WORDS = ["the", "keeper", "of", "light", "wrote", "in", "his", "book", "that", "sea", "was", "calm", "and", "wind", "came"]
 
 
@@ -37,7 +39,7 @@ class ProgramTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="palimpsest-test-")
         self.database = os.path.join(self.folder, "palimpsest", "palimpsest.db")
-        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("PALIMPSEST_")}
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith(OTHERS)}
         self.environment.update(HOME=self.folder, XDG_CONFIG_HOME=self.folder, XDG_DATA_HOME=self.folder)
 
     def tearDown(self):

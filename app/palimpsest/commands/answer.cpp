@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "app/palimpsest/chosen_model.h"
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/console_listener.h"
@@ -10,10 +11,10 @@
 #include "app/palimpsest/receipt.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "storage/clock.h"
 #include "storage/session/answer_text.h"
 #include "storage/session/document.h"
 #include "storage/session/listener.h"
-#include "storage/session/model_choice.h"
 #include "storage/session/pinning.h"
 #include "storage/session/protocol.h"
 #include "storage/session/reading.h"
@@ -33,7 +34,6 @@ using storage::Documents;
 using storage::encode_document;
 using storage::end_name;
 using storage::Interrupted;
-using storage::load_model;
 using storage::make_room_for;
 using storage::name_of;
 using storage::open_documents;
@@ -76,6 +76,7 @@ protected:
         add_backend_options(*command_, common_);
         add_cache_options(*command_, common_);
         add_sampling_options(*command_, common_);
+        add_system_option(*command_, common_);
         add_output_options(*command_, common_);
         command_->add_flag("--raw", raw_, "print control characters of the answer as they are");
         add_session_option(*command_, session_);
@@ -104,9 +105,10 @@ protected:
 
     void load(Console& console)
     {
-        model_ = load_model(common_, 2); // each answer has a copy of the session
+        model_ = load_chosen_model(common_, console, 2); // each answer has a copy of the session
         tokenizer_ = &require_tokenizer(*model_);
-        own_template_ = std::make_unique<engine::ChatTemplate>(model_->files().vocabulary, *tokenizer_);
+        const engine::FramingOptions framing{.system = common_.system, .date = storage::today()};
+        own_template_ = std::make_unique<engine::ChatTemplate>(model_->files().vocabulary, *tokenizer_, framing);
         template_ = own_template_.get();
         warn(console);
     }
@@ -132,7 +134,8 @@ protected:
     {
         for (const std::string& warning : model_->files().warnings)
             write_note(console, common_.events, warning);
-        if (!template_->warning().empty()) write_note(console, common_.events, template_->warning());
+        const bool was_said = stored_ && stored_->is_new() && !stored_->system().empty();
+        if (!was_said && !template_->warning().empty()) write_note(console, common_.events, template_->warning());
     }
 
     std::unique_ptr<engine::Session> start(const Documents& documents, const std::string& question) const

@@ -71,6 +71,7 @@ public:
         add_backend_options(*command_, common_);
         add_cache_options(*command_, common_);
         add_sampling_options(*command_, common_);
+        add_system_option(*command_, common_);
         add_output_options(*command_, common_);
         command_->add_flag("--raw", raw_, "print control characters of answers as they are");
     }

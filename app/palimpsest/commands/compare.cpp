@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "app/palimpsest/chosen_model.h"
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/console_listener.h"
@@ -18,7 +19,6 @@
 #include "kernels/base/error.h"
 #include "storage/session/list_lengths.h"
 #include "storage/session/listener.h"
-#include "storage/session/model_choice.h"
 #include "storage/session/pinning.h"
 #include "storage/session/protocol.h"
 #include "storage/session/reading.h"
@@ -39,7 +39,6 @@ using storage::check_complete;
 using storage::Coverage;
 using storage::Interrupted;
 using storage::lengths_sentence;
-using storage::load_model;
 using storage::name_of;
 using storage::open_store;
 using storage::pins_in;
@@ -92,7 +91,7 @@ public:
         check_token_source(source_);
         if (policies_.empty())
             refuse_usage("--policies is required", "give policies, or stored sessions with --session");
-        const auto model = load_model(common_);
+        const auto model = load_chosen_model(common_, console);
         const SourceTokens tokens = read_source(source_, *model, UINT64_MAX, console);
         std::vector<Contender> contenders;
         for (const std::string& policy : split_policies(policies_))
@@ -255,7 +254,7 @@ private:
         feed.progress = [&](const engine::Telemetry& t) { progress.update(session, t, 0, tokens.ids.size()); };
         feed.loss = [&](uint64_t index, engine::TokenId, double nll) { meter.add(index, nll); };
         std::span<const engine::TokenId> ids(tokens.ids);
-        const auto capacity = static_cast<size_t>(session.policy().list_budget(0, 0));
+        const auto capacity = static_cast<size_t>(session.policy().capacity());
         if (!session.policy().bounded() && ids.size() > capacity) {
             ids = ids.first(capacity);
             c.complete = false;

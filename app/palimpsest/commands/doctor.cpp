@@ -2,6 +2,7 @@
 // wrong.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <filesystem>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/gpu_report.h"
 #include "app/palimpsest/output.h"
+#include "engine/session/host_memory.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "storage/session/listener.h"
@@ -49,24 +51,37 @@ Check check_gpu(const GpuReport& gpu)
     return {"cuda backend", true, gpu.found, gpu.remedy};
 }
 
-Check check_model()
+Check check_model(const std::string& name, const std::filesystem::path& path)
 {
     try {
-        const engine::ModelFiles files = engine::open_model(find_model(""));
-        return {"shipped model", true,
-                files.config.name + ", " + format_bytes(files.file_bytes) + ", fingerprint " + files.fingerprint,
+        const engine::ModelFiles files = engine::open_model(path);
+        return {name, true,
+                storage::model_name(path) + ", " + format_bytes(files.file_bytes) + ", fingerprint " +
+                    files.fingerprint,
                 ""};
     } catch (const Error& error) {
-        return {"shipped model", false, error.subject() + ": " + error.text(), error.remedy()};
+        return {name, false, error.subject() + ": " + error.text(), error.remedy()};
+    }
+}
+
+Check check_default_model()
+{
+    constexpr const char* name = "default model";
+    try {
+        return check_model(name, find_model(""));
+    } catch (const Error& error) {
+        return {name, false, error.subject() + ": " + error.text(), error.remedy()};
     }
 }
 
 Check check_memory()
 {
     const auto pages = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES));
-    const auto available = static_cast<uint64_t>(sysconf(_SC_AVPHYS_PAGES));
     const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
-    return {"memory", true, format_bytes(available * page) + " free of " + format_bytes(pages * page), ""};
+    return {"memory", true,
+            format_bytes(std::min(engine::available_memory(), pages * page)) + " available of " +
+                format_bytes(pages * page),
+            ""};
 }
 
 Check check_database(const std::string& given, const std::stop_token& stop)
@@ -100,8 +115,9 @@ public:
     void run(Console& console) override
     {
         const GpuReport gpu = gpu_report();
-        const std::vector<Check> checks = {check_backend(), check_gpu(gpu), check_model(), check_memory(),
-                                           check_database(database_, console.stop)};
+        const std::vector<Check> checks = {
+            check_backend(),       check_gpu(gpu), check_model("shipped model", storage::shipped_model()),
+            check_default_model(), check_memory(), check_database(database_, console.stop)};
         const std::vector<OptionOrigin> options = option_origins();
         json_ ? print_json(checks, gpu.facts, options, console) : print(checks, options, console);
         for (const Check& check : checks)

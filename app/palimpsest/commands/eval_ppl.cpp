@@ -7,6 +7,7 @@
 #include <iterator>
 #include <optional>
 
+#include "app/palimpsest/chosen_model.h"
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/console_listener.h"
@@ -20,7 +21,6 @@
 #include "kernels/base/error.h"
 #include "storage/session/list_lengths.h"
 #include "storage/session/listener.h"
-#include "storage/session/model_choice.h"
 #include "storage/session/pinning.h"
 #include "storage/session/protocol.h"
 #include "storage/session/reading.h"
@@ -36,7 +36,6 @@ using storage::check_complete;
 using storage::Coverage;
 using storage::Interrupted;
 using storage::lengths_sentence;
-using storage::load_model;
 using storage::name_of;
 using storage::pins_in;
 using storage::Protocol;
@@ -98,7 +97,7 @@ public:
                         "give one document, policy and budget");
         std::optional<OutputFile> csv;
         if (!per_token_.empty()) csv.emplace(per_token_);
-        const auto model = load_model(common_);
+        const auto model = load_chosen_model(common_, console);
         const uint64_t most = first_.empty() ? UINT64_MAX : parse_length("--first", first_);
         std::vector<Measurement> all;
         for (const TokenSource& source : sources) {
@@ -145,7 +144,7 @@ private:
                       .words = 0,
                       .telemetry = {}};
         std::span<const engine::TokenId> ids(tokens.ids);
-        const auto capacity = static_cast<size_t>(session.policy().list_budget(0, 0));
+        const auto capacity = static_cast<size_t>(session.policy().capacity());
         if (!session.policy().bounded() && ids.size() > capacity) {
             ids = ids.first(capacity);
             m.complete = false;

@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "app/palimpsest/chosen_model.h"
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/console_listener.h"
@@ -18,7 +19,6 @@
 #include "kernels/base/error.h"
 #include "storage/session/document.h"
 #include "storage/session/listener.h"
-#include "storage/session/model_choice.h"
 #include "storage/session/pinning.h"
 #include "storage/session/protocol.h"
 #include "storage/session/reading.h"
@@ -38,7 +38,6 @@ using storage::Coverage;
 using storage::Document;
 using storage::Documents;
 using storage::Interrupted;
-using storage::load_model;
 using storage::make_room_for;
 using storage::name_of;
 using storage::open_documents;
@@ -91,7 +90,7 @@ public:
         check_question();
         std::optional<OutputFile> map_file = open_map_file();
         if (!session_.empty()) return show_stored(map_file, console);
-        const auto model = load_model(common_);
+        const auto model = load_chosen_model(common_, console);
         check_filter(model->config());
         Coverage coverage;
         const auto session = read(model, coverage, console);

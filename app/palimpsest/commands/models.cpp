@@ -1,22 +1,80 @@
-// `models list`, `models show`, `models verify`.
+// `models list`, `models show`, `models verify`, `models use`.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <cstdlib>
 
 #include "app/palimpsest/command.h"
+#include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/output.h"
+#include "engine/session/host_memory.h"
+#include "engine/session/memory_plan.h"
+#include "engine/session/session_setup.h"
 #include "engine/text/chat_template.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "storage/models/default_model.h"
 #include "storage/session/model_choice.h"
 
 namespace palimpsest::app {
 namespace {
 
+namespace fs = std::filesystem;
+using engine::Vocabulary;
 using nlohmann::ordered_json;
 using storage::find_model;
+using storage::FoundModel;
 using storage::model_name;
-using storage::models_in_folder;
-using storage::shipped_model;
+using storage::source_name;
+
+// How turns are framed for the model: its own template, or plain and why.
+std::string framing_of(const engine::ModelFiles& files)
+{
+    if (files.vocabulary.kind == Vocabulary::Kind::None) return "none: the model has no tokenizer";
+    try {
+        const engine::Tokenizer tokenizer(files.vocabulary);
+        return engine::ChatTemplate(files.vocabulary, tokenizer).description();
+    } catch (const Error& error) {
+        return "none: " + error.text();
+    }
+}
+
+std::string tokenizer_of(const Vocabulary& vocabulary)
+{
+    if (vocabulary.kind == Vocabulary::Kind::None) return "none: it takes token ids only";
+    const bool is_sentencepiece =
+        vocabulary.kind == Vocabulary::Kind::SpmPieces || vocabulary.kind == Vocabulary::Kind::SpmModel;
+    return is_sentencepiece ? "sentencepiece" : "byte-level BPE";
+}
+
+// What a session of this model takes on this machine, and how large a budget it could have.
+struct Fit {
+    uint64_t file = 0, session = 0, available = 0; // bytes; the session with the default options
+    int32_t budget = 0, largest_budget = 0;        // 0: none fits
+
+    explicit Fit(const engine::Model& model)
+    {
+        engine::SessionOptions options;
+        options.chunk = std::min(options.chunk, model.config().context / 2);
+        const engine::MemoryPlanner planner(model, engine::available_memory());
+        file = planner.mapped();
+        session = planner.plan(options, 1).total();
+        available = planner.usable();
+        budget = engine::set_up(options, model.config(), model.backend().at_once()).options.budget;
+        largest_budget = planner.largest_budget(options, 1);
+    }
+
+    std::string sentence() const
+    {
+        const auto count = [](int32_t n) { return format_count(static_cast<uint64_t>(n)); };
+        std::string text = format_bytes(session) + " for a budget of " + count(budget) + ", beside the file; " +
+                           format_bytes(available) + " available: ";
+        text += largest_budget > 0 ? "budgets up to " + count(largest_budget) + " fit" : "no budget fits";
+        if (file + session > available) text += ", and the file does not stay in memory, which is slow";
+        return text;
+    }
+};
 
 class Models final : public Command {
 public:
@@ -24,12 +82,22 @@ public:
     {
         models_ = parent.add_subcommand("models", "the models on this machine");
         models_->require_subcommand(1);
-        list_ = models_->add_subcommand("list", "the shipped model and those in the models folder");
-        show_ = models_->add_subcommand("show", "what a model is");
+        list_ = models_->add_subcommand(
+            "list",
+            "the shipped model, those of the models folder, and those that LM Studio, Ollama and the Hugging "
+            "Face hub have downloaded; * is the default");
+        show_ = models_->add_subcommand("show", "what a model is, and which budgets fit into memory with it");
         verify_ = models_->add_subcommand("verify", "read every byte of a model and check it");
         for (CLI::App* with_name : {show_, verify_})
-            with_name->add_option("MODEL", name_, "a path or a name; empty: the shipped model");
-        for (CLI::App* command : {list_, show_, verify_})
+            with_name->add_option("MODEL", name_,
+                                  "a path, or a name of 'models list' or the beginning of one; empty: "
+                                  "the default model");
+        use_ = models_->add_subcommand("use", "set the default model, which is used where --model is absent");
+        auto* name = use_->add_option("MODEL", name_, "a path, or a name of 'models list' or the beginning of one");
+        use_->add_flag("--none", none_,
+                       "undo it: the default is a model of the models folder again, or the shipped one")
+            ->excludes(name);
+        for (CLI::App* command : {list_, show_, verify_, use_})
             command->add_flag("--json", json_, "print one JSON document");
     }
     bool chosen() const override { return models_->parsed(); }
@@ -38,51 +106,124 @@ public:
     void run(Console& console) override
     {
         if (list_->parsed()) return list(console);
-        const engine::ModelFiles files = engine::open_model(find_model(name_));
-        show_->parsed() ? show(files, console) : verify(files, console);
+        if (use_->parsed()) return use(console);
+        if (show_->parsed()) return show(console);
+        verify(engine::open_model(find_model(name_)), console);
     }
 
 private:
-    void list(Console& console) const
+    static bool is_same(const fs::path& a, const fs::path& b)
     {
-        ordered_json models = ordered_json::array();
-        std::vector<std::filesystem::path> paths = models_in_folder();
-        if (std::filesystem::exists(shipped_model())) paths.insert(paths.begin(), shipped_model());
-        for (const auto& path : paths)
-            models.push_back({{"name", model_name(path)}, {"path", path.string()}});
-        if (json_) return write_json(console.out, {{"schema", "palimpsest.models/1"}, {"models", models}});
-        for (const auto& path : paths)
-            console.out << visible(model_name(path)) << '\t' << visible(path.string()) << '\n';
+        std::error_code unknown;
+        return a == b || fs::equivalent(a, b, unknown);
     }
 
-    void show(const engine::ModelFiles& f, Console& console) const
+    // Empty if there is none, or if what was set is gone.
+    static fs::path default_or_none()
+    {
+        try {
+            return find_model("");
+        } catch (const Error&) {
+            return {};
+        }
+    }
+
+    void list(Console& console) const
+    {
+        const auto [found, notes] = storage::find_models(storage::model_folders(), storage::FindDetail::Headers);
+        const fs::path chosen = default_or_none();
+        if (json_) return list_json(found, notes, chosen, console);
+        std::vector<std::array<std::string, 5>> rows = {{"NAME", "SOURCE", "SIZE", "ARCHITECTURE", "TYPE"}};
+        for (const FoundModel& model : found)
+            rows.push_back({(is_same(model.path, chosen) ? "* " : "  ") + visible(model.name),
+                            source_name(model.source), format_bytes(model.bytes), visible(model.architecture),
+                            visible(model.type)});
+        rows[0][0].insert(0, "  ");
+        write_table(rows, console.out);
+        for (const std::string& note : notes)
+            write_note(console, false, note);
+    }
+
+    static void write_table(const std::vector<std::array<std::string, 5>>& rows, std::ostream& out)
+    {
+        constexpr size_t last = 4;
+        std::array<size_t, 5> widths{};
+        for (const auto& row : rows)
+            for (size_t i = 0; i < row.size(); ++i)
+                widths[i] = std::max(widths[i], row[i].size());
+        for (const auto& row : rows) {
+            for (size_t i = 0; i < last; ++i)
+                out << row[i] << std::string(widths[i] - row[i].size() + 2, ' ');
+            out << row[last] << '\n';
+        }
+    }
+
+    void list_json(const std::vector<FoundModel>& found, const std::vector<std::string>& notes,
+                   const fs::path& chosen, Console& console) const
+    {
+        ordered_json models = ordered_json::array();
+        for (const FoundModel& model : found)
+            models.push_back({{"name", model.name},
+                              {"source", source_name(model.source)},
+                              {"path", model.path.string()},
+                              {"bytes", model.bytes},
+                              {"architecture", model.architecture},
+                              {"type", model.type},
+                              {"default", is_same(model.path, chosen)}});
+        write_json(console.out, {{"schema", "palimpsest.models/1"}, {"models", models}, {"notes", notes}});
+    }
+
+    void show(Console& console) const
+    {
+        const auto backend = std::shared_ptr(kernels::open_backend({.device = "cpu", .threads = 0, .simd = ""}));
+        const auto model = engine::Model::load_weights(find_model(name_), backend);
+        const Fit fit(*model);
+        json_ ? show_json(model->files(), fit, console) : show_text(model->files(), fit, console);
+    }
+
+    static uint64_t cache_bytes_per_token(const engine::ModelConfig& c)
+    {
+        return static_cast<uint64_t>(c.layers) * static_cast<uint64_t>(2 * c.kv_heads * c.head_dim) * 2;
+    }
+
+    static void show_json(const engine::ModelFiles& f, const Fit& fit, Console& console)
     {
         const engine::ModelConfig& c = f.config;
-        const auto cache_bytes =
-            static_cast<uint64_t>(c.layers) * static_cast<uint64_t>(2 * c.kv_heads * c.head_dim) * 2;
-        if (json_)
-            return write_json(console.out, {{"schema", "palimpsest.model/1"},
-                                            {"name", c.name},
-                                            {"path", f.path.string()},
-                                            {"format", f.format},
-                                            {"architecture", c.architecture},
-                                            {"parameters", f.parameters},
-                                            {"file_bytes", f.file_bytes},
-                                            {"layers", c.layers},
-                                            {"dim", c.dim},
-                                            {"heads", c.heads},
-                                            {"kv_heads", c.kv_heads},
-                                            {"head_dim", c.head_dim},
-                                            {"ffn", c.ffn},
-                                            {"vocabulary", c.vocabulary},
-                                            {"context", c.context},
-                                            {"weights", kernels::info(c.stored_type).name},
-                                            {"tied_embeddings", c.tied_embeddings},
-                                            {"cache_bytes_per_token", cache_bytes},
-                                            {"has_tokenizer", f.vocabulary.kind != engine::Vocabulary::Kind::None},
-                                            {"normalizer", f.vocabulary.normalizer},
-                                            {"fingerprint", f.fingerprint},
-                                            {"warnings", f.warnings}});
+        write_json(console.out, {{"schema", "palimpsest.model/1"},
+                                 {"name", c.name},
+                                 {"path", f.path.string()},
+                                 {"format", f.format},
+                                 {"architecture", c.architecture},
+                                 {"parameters", f.parameters},
+                                 {"file_bytes", f.file_bytes},
+                                 {"layers", c.layers},
+                                 {"dim", c.dim},
+                                 {"heads", c.heads},
+                                 {"kv_heads", c.kv_heads},
+                                 {"head_dim", c.head_dim},
+                                 {"ffn", c.ffn},
+                                 {"vocabulary", c.vocabulary},
+                                 {"context", c.context},
+                                 {"weights", kernels::info(c.stored_type).name},
+                                 {"tied_embeddings", c.tied_embeddings},
+                                 {"cache_bytes_per_token", cache_bytes_per_token(c)},
+                                 {"memory",
+                                  {{"available_bytes", fit.available},
+                                   {"budget", fit.budget},
+                                   {"session_bytes", fit.session},
+                                   {"largest_budget", fit.largest_budget}}},
+                                 {"has_tokenizer", f.vocabulary.kind != Vocabulary::Kind::None},
+                                 {"tokenizer", tokenizer_of(f.vocabulary)},
+                                 {"normalizer", f.vocabulary.normalizer},
+                                 {"chat_template", f.vocabulary.chat_template},
+                                 {"framing", framing_of(f)},
+                                 {"fingerprint", f.fingerprint},
+                                 {"warnings", f.warnings}});
+    }
+
+    static void show_text(const engine::ModelFiles& f, const Fit& fit, Console& console)
+    {
+        const engine::ModelConfig& c = f.config;
         const auto line = [&](const char* label, const std::string& value) {
             console.out << label << visible(value) << '\n';
         };
@@ -98,7 +239,11 @@ private:
                                    " key-value, of " + std::to_string(c.head_dim));
         line("context       ", format_count(static_cast<uint64_t>(c.context)) + " tokens");
         line("vocabulary    ", format_count(static_cast<uint64_t>(c.vocabulary)));
-        line("cache         ", format_bytes(cache_bytes) + " per token kept in every layer and head (16 bit)");
+        line("tokenizer     ", tokenizer_of(f.vocabulary));
+        line("framing       ", framing_of(f));
+        line("cache         ",
+             format_bytes(cache_bytes_per_token(c)) + " per token kept in every layer and head (16 bit)");
+        line("memory        ", fit.sentence());
         line("fingerprint   ", f.fingerprint);
         for (const std::string& warning : f.warnings)
             line("note          ", warning);
@@ -118,9 +263,51 @@ private:
                     << hash << '\n';
     }
 
-    CLI::App *models_ = nullptr, *list_ = nullptr, *show_ = nullptr, *verify_ = nullptr;
+    // A whole name that leads back to the model, so that it outlives a new snapshot; else the path.
+    static std::string lasting_name(const std::string& given, const fs::path& path)
+    {
+        std::error_code unknown;
+        if (fs::exists(given, unknown)) return fs::absolute(path).lexically_normal().string();
+        for (const FoundModel& model :
+             storage::find_models(storage::model_folders(), storage::FindDetail::Names).models)
+            try {
+                if (model.path == path && !fs::exists(model.name, unknown) && find_model(model.name) == path)
+                    return model.name;
+            } catch (const Error&) { // the name is not the only one
+            }
+        return fs::absolute(path).lexically_normal().string();
+    }
+
+    void use(Console& console) const
+    {
+        const bool undo = none_ || name_ == "default";
+        if (!undo && name_.empty())
+            throw Error(ErrorKind::Usage, "PAL-OPTION-01", "models use", "no model is named",
+                        "give a name of palimpsest models list, a path, or --none");
+        if (undo) {
+            storage::set_default(std::nullopt);
+        } else {
+            const fs::path path = find_model(name_);
+            engine::open_model(path); // one that cannot be used is refused here
+            storage::set_default(lasting_name(name_, path));
+        }
+        const fs::path path = find_model("");
+        const std::string set = storage::set_default();
+        if (json_)
+            write_json(console.out, {{"schema", "palimpsest.default-model/1"},
+                                     {"set", set.empty() ? ordered_json() : ordered_json(set)},
+                                     {"name", model_name(path)},
+                                     {"path", path.string()}});
+        else
+            console.out << "default model: " << visible(set.empty() ? model_name(path) : set) << " ("
+                        << visible(path.string()) << (undo ? "), none is set" : ")") << '\n';
+        if (const char* variable = std::getenv("PALIMPSEST_MODEL"); variable && *variable)
+            write_note(console, false, "PALIMPSEST_MODEL is set, and comes before the default");
+    }
+
+    CLI::App *models_ = nullptr, *list_ = nullptr, *show_ = nullptr, *verify_ = nullptr, *use_ = nullptr;
     std::string name_;
-    bool json_ = false;
+    bool json_ = false, none_ = false;
 };
 
 } // namespace

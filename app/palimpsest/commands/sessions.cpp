@@ -102,11 +102,12 @@ private:
 
     std::unique_ptr<Store> open(Access access) const { return open_store(database_, access); }
 
-    // That its documents are read with in mind; null without one, or if its settings cannot be read.
-    static ordered_json question(const SessionInfo& info)
+    // "question", that its documents are read with in mind, or "system", the system prompt; null without one, or if
+    // its settings cannot be read.
+    static ordered_json setting(const SessionInfo& info, const char* name)
     {
         const auto options = ordered_json::parse(info.options, nullptr, false);
-        return options.is_object() ? options.value("question", ordered_json()) : ordered_json();
+        return options.is_object() ? options.value(name, ordered_json()) : ordered_json();
     }
 
     ordered_json summary(Store& store, const SessionInfo& info) const
@@ -118,9 +119,14 @@ private:
         }
         for (const storage::StreamPart& part : store.conversations.stream(info.id))
             tokens += part.tokens;
-        return {{"name", info.name},         {"model", info.model_name}, {"tokens", tokens},
-                {"tokens_saved", seen},      {"state_bytes", bytes},     {"changed", utc(info.changed_ms)},
-                {"question", question(info)}};
+        return {{"name", info.name},
+                {"model", info.model_name},
+                {"tokens", tokens},
+                {"tokens_saved", seen},
+                {"state_bytes", bytes},
+                {"changed", utc(info.changed_ms)},
+                {"question", setting(info, "question")},
+                {"system", setting(info, "system")}};
     }
 
     void list(Console& console)
@@ -177,6 +183,8 @@ private:
                     << utc(info.changed_ms) << '\n';
         if (result["question"].is_string())
             console.out << "question  " << visible(result["question"].get<std::string>()) << '\n';
+        if (result["system"].is_string())
+            console.out << "system    " << visible(result["system"].get<std::string>()) << '\n';
         for (const ordered_json& d : documents)
             console.out << "document  " << visible(d["title"].get<std::string>()) << ", "
                         << format_count(d["tokens"]) << " tokens, " << format_count(d["sections"].size())

@@ -2,6 +2,7 @@
 // file, it goes on bit for bit as the one that was never cut: for every policy, for axes crossed, for readings with
 // a question in mind, greedy and sampled.
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <random>
@@ -44,13 +45,16 @@ private:
 std::shared_ptr<const Model> random_model(Dice& dice, uint32_t seed, int32_t least_heads)
 {
     const int32_t kv_heads = dice.between(least_heads, 2), head_dim = dice.one_of({8, 16, 32, 64});
+    const int32_t family = dice.between(0, 3);
     const tests::RandomModelShape shape{.layers = dice.between(2, 4),
                                         .dim = 32,
                                         .heads = kv_heads * dice.between(1, 2),
                                         .kv_heads = kv_heads,
                                         .head_dim = head_dim,
                                         .ffn = 48,
-                                        .seed = seed};
+                                        .seed = seed,
+                                        .architecture = std::array{"llama", "qwen3", "gemma2", "gemma3"}[family],
+                                        .window = family < 2 ? 0 : dice.between(8, 150)};
     const auto path = tests::random_model(shape);
     auto model = Model::load(path, kernels::open_backend({.device = "cpu", .threads = 1, .simd = ""}));
     std::filesystem::remove(path);

@@ -1,0 +1,22 @@
+// Where language models lie on this machine: our own folder, and those of other programs, which are only read.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+namespace palimpsest::storage {
+
+// Folders may be missing. The order is that of the lists.
+struct ModelFolders {
+    std::filesystem::path own;                       // $XDG_DATA_HOME/palimpsest/models
+    std::vector<std::filesystem::path> lm_studio;    // PUBLISHER/REPOSITORY/FILE.gguf
+    std::vector<std::filesystem::path> ollama;       // manifests/ and blobs/
+    std::vector<std::filesystem::path> hugging_face; // the hub's cache: models--OWNER--NAME/
+};
+
+// As the environment sets them: XDG_DATA_HOME, OLLAMA_MODELS, HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME, HOME.
+ModelFolders model_folders();
+
+std::filesystem::path models_folder(); // our own
+
+} // namespace palimpsest::storage

@@ -1,0 +1,102 @@
+// Ollama: manifests/HOST/OWNER/NAME/TAG is a JSON document in the manner of the OCI image format, whose layers name
+// files below blobs/ by their digests; one layer is the GGUF file.
+#include <algorithm>
+#include <cctype>
+#include <nlohmann/json.hpp>
+
+#include "engine/model/limits.h"
+#include "engine/model/mapped_file.h"
+#include "engine/model/strict_json.h"
+#include "kernels/base/error.h"
+#include "storage/models/model_listing.h"
+
+namespace palimpsest::storage {
+namespace {
+
+namespace fs = std::filesystem;
+namespace limits = engine::limits;
+
+constexpr const char* model_layer = "application/vnd.ollama.image.model";
+constexpr const char* adapter_layer = "application/vnd.ollama.image.adapter";
+
+// As Ollama shows it: its own registry and the owner "library" are left out.
+std::string name_of(const fs::path& manifest, const fs::path& manifests)
+{
+    std::vector<std::string> parts;
+    for (const fs::path& part : manifest.lexically_relative(manifests))
+        parts.push_back(part.string());
+    const std::string tag = parts.back();
+    parts.pop_back();
+    if (!parts.empty() && parts.front() == "registry.ollama.ai") {
+        parts.erase(parts.begin());
+        if (parts.size() > 1 && parts.front() == "library") parts.erase(parts.begin());
+    }
+    std::string name;
+    for (const std::string& part : parts)
+        name += (name.empty() ? "" : "/") + part;
+    return name + ":" + tag;
+}
+
+// Of one layer; the digest becomes part of a path, so it must be nothing else.
+std::optional<std::string> digest_of(const nlohmann::json& layer)
+{
+    constexpr std::string_view prefix = "sha256:";
+    const auto at = layer.find("digest");
+    if (at == layer.end() || !at->is_string()) return std::nullopt;
+    const auto digest = at->get<std::string>();
+    const std::string hex = digest.starts_with(prefix) ? digest.substr(prefix.size()) : "";
+    const bool good = hex.size() == 64 && std::all_of(hex.begin(), hex.end(), [](unsigned char c) {
+                          return std::isdigit(c) || (c >= 'a' && c <= 'f');
+                      });
+    return good ? std::optional(hex) : std::nullopt;
+}
+
+// The newer layout first.
+fs::path blob(const fs::path& folder, const std::string& hex)
+{
+    const fs::path path = folder / "blobs" / ("sha256-" + hex);
+    std::error_code unknown;
+    return fs::exists(path, unknown) ? path : folder / "blobs" / ("sha256:" + hex);
+}
+
+void list_manifest(const fs::path& folder, const fs::path& manifest, ModelListing& listing)
+{
+    const auto file = engine::MappedFile::open(manifest, limits::config_bytes, "C1");
+    const auto document = engine::parse_strict_json(file->text(), {limits::json_depth, limits::json_values},
+                                                    engine::Refusal(manifest.string()), "C1");
+    const auto layers = document.is_object() ? document.find("layers") : document.end();
+    if (layers == document.end() || !layers->is_array()) return listing.note(manifest, "it has no list of layers");
+    const nlohmann::json* model = nullptr;
+    for (const nlohmann::json& layer : *layers) {
+        if (!layer.is_object()) continue;
+        const auto type = layer.find("mediaType");
+        if (type == layer.end()) continue;
+        if (*type == adapter_layer) return listing.note(manifest, "it needs an adapter, which is not supported");
+        if (*type == model_layer && !model) model = &layer;
+    }
+    if (!model) return listing.note(manifest, "it has no layer with a GGUF file");
+    const auto hex = digest_of(*model);
+    if (!hex) return listing.note(manifest, "the digest of its model is no SHA-256");
+    const fs::path path = blob(folder, *hex);
+    std::error_code unknown;
+    if (!fs::is_regular_file(path, unknown))
+        return listing.note(manifest, "its file " + path.filename().string() + " is missing");
+    listing.add({name_of(manifest, folder / "manifests"), ModelSource::Ollama, path});
+}
+
+} // namespace
+
+void list_ollama_models(const fs::path& folder, ModelListing& listing)
+{
+    constexpr int deepest = 6; // HOST/OWNER/NAME/TAG, and registries with longer paths
+    for (const FolderEntry& entry : entries_below(folder / "manifests", deepest)) {
+        if (entry.is_folder || entry.path.filename().string().starts_with('.')) continue;
+        try {
+            list_manifest(folder, entry.path, listing);
+        } catch (const Error& error) {
+            listing.note(entry.path, error.text());
+        }
+    }
+}
+
+} // namespace palimpsest::storage

@@ -1,0 +1,102 @@
+// What a model and a session need of this machine's memory, and which model is taken where none is named.
+
+#include "storage/session/model_choice.h"
+
+#include "engine/session/host_memory.h"
+#include "engine/session/memory_plan.h"
+#include "kernels/base/error.h"
+#include "tests/support/catch.h"
+#include "tests/support/fixtures/refused.h"
+
+using namespace palimpsest;
+using namespace palimpsest::storage;
+using palimpsest::test::Refused;
+using palimpsest::test::refused;
+
+namespace {
+
+std::shared_ptr<const engine::Model> shipped()
+{
+    SessionChoice choice;
+    choice.model = "palimpsest-small";
+    choice.threads = 1;
+    return load_model(choice);
+}
+
+uint64_t needed(const engine::Model& model, const engine::SessionOptions& options)
+{
+    return engine::MemoryPlanner(model, UINT64_MAX).plan(options, 1).total();
+}
+
+} // namespace
+
+TEST_CASE("the shipped model has a name, and is the default where none is installed")
+{
+    const auto model = shipped();
+    CHECK(model->files().path == shipped_model());
+    CHECK(find_model("") == shipped_model());
+    CHECK(display_name(*model) == "palimpsest-small");
+    CHECK(note_of_default({}, *model)->find("tiny built-in model") != std::string::npos);
+    SessionChoice named;
+    named.model = "palimpsest-small";
+    CHECK_FALSE(note_of_default(named, *model));
+}
+
+TEST_CASE("a session that cannot fit is refused with what is needed, what there is, and what would fit")
+{
+    const auto model = shipped();
+    engine::SessionOptions options;
+    options.chunk = 64;
+    options.budget = 1024;
+    const uint64_t enough = needed(*model, options);
+    CHECK_NOTHROW(engine::MemoryPlanner(*model, enough).require(options, 1));
+    const Refused refusal = refused([&] { engine::MemoryPlanner(*model, enough - 1).require(options, 1); });
+    CHECK(refusal.code == "PAL-MEM-02");
+    CHECK(refusal.says("are available"));
+    CHECK(refusal.says("give --budget "));
+    CHECK_FALSE(refusal.says("--device"));
+
+    const std::string said = "give --budget ";
+    options.budget = std::stoi(refusal.message.substr(refusal.message.find(said) + said.size()));
+    CHECK(options.budget > 900);
+    CHECK_NOTHROW(engine::MemoryPlanner(*model, enough - 1).require(options, 1));
+    CHECK(refused([&] { engine::MemoryPlanner(*model, 1).require(options, 1); }).says("smaller model"));
+}
+
+TEST_CASE("the largest budget fits, and a larger one does not")
+{
+    const auto model = shipped();
+    engine::SessionOptions options;
+    options.chunk = 64;
+    for (const int32_t budget : {100, 500, 1500}) {
+        options.budget = budget;
+        const uint64_t available = needed(*model, options);
+        const int32_t largest = engine::MemoryPlanner(*model, available).largest_budget(options, 1);
+        INFO(budget);
+        CHECK(largest > budget - 140); // memory comes in pages of tokens
+        options.budget = largest;
+        CHECK(needed(*model, options) <= available + available / 20);
+    }
+    CHECK(engine::MemoryPlanner(*model, UINT64_MAX).largest_budget(options, 1) == model->config().context - 64);
+    CHECK(engine::MemoryPlanner(*model, 1).largest_budget(options, 1) == 0);
+}
+
+TEST_CASE("a file that does not stay in memory is a warning, not a refusal")
+{
+    const auto model = shipped();
+    const engine::SessionOptions options;
+    const uint64_t taken = needed(*model, options), file = model->files().file_bytes;
+    const auto warning = [&](uint64_t available) {
+        return engine::MemoryPlanner(*model, available).warning(options, 1).value_or("");
+    };
+    CHECK(warning(2 * (taken + file)).empty());
+    CHECK(warning(taken + file + 1).find("little is left") != std::string::npos);
+    CHECK(warning(taken + file - 1).find("slow") != std::string::npos);
+    CHECK_NOTHROW(engine::MemoryPlanner(*model, taken).require(options, 1));
+}
+
+TEST_CASE("the available memory of this machine is known")
+{
+    CHECK(engine::available_memory() > 1 << 20);
+    CHECK(engine::available_memory() < uint64_t{1} << 50);
+}

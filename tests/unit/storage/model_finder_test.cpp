@@ -1,0 +1,282 @@
+// Models of this machine, by name: in folders laid out as LM Studio, Ollama and the Hugging Face hub lay theirs
+// out.
+
+#include "storage/models/model_finder.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <unistd.h>
+
+#include "kernels/base/error.h"
+#include "storage/models/default_model.h"
+#include "tests/support/catch.h"
+#include "tests/support/fixtures/refused.h"
+#include "tests/support/fixtures/tiny_model.h"
+
+using namespace palimpsest;
+using namespace palimpsest::storage;
+using namespace palimpsest::test;
+
+namespace fs = std::filesystem;
+
+namespace {
+
+const std::string digest = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
+
+std::string header(const std::string& architecture, uint32_t file_type, const std::string& purpose = "")
+{
+    GgufBuilder file;
+    file.set_string("general.architecture", architecture);
+    file.set_strings("tokenizer.ggml.tokens", {"a", "b"}); // what others write before the type
+    if (!purpose.empty()) file.set_string("general.type", purpose);
+    file.set_u32("general.file_type", file_type);
+    return std::string(file.build().text());
+}
+
+class Machine {
+public:
+    Machine()
+    {
+        std::string name = (fs::temp_directory_path() / "palimpsest-models-XXXXXX").string();
+        root_ = mkdtemp(name.data());
+        folders.own = root_ / "own";
+        folders.lm_studio = {root_ / "lmstudio"};
+        folders.ollama = {root_ / "ollama"};
+        folders.hugging_face = {root_ / "hub"};
+    }
+    ~Machine() { fs::remove_all(root_); }
+    Machine(const Machine&) = delete;
+    Machine& operator=(const Machine&) = delete;
+
+    fs::path write(const std::string& path, const std::string& content) const
+    {
+        fs::create_directories((root_ / path).parent_path());
+        std::ofstream(root_ / path, std::ios::binary) << content;
+        return root_ / path;
+    }
+    void manifest(const std::string& path, const std::string& content) const
+    {
+        write("ollama/manifests/registry.ollama.ai/" + path, content);
+    }
+    void link(const std::string& path, const std::string& target) const
+    {
+        fs::create_directories((root_ / path).parent_path());
+        fs::create_symlink(target, root_ / path);
+    }
+
+    FoundModels find(FindDetail detail = FindDetail::Headers) const
+    {
+        FoundModels found = find_models(folders, detail);
+        std::erase_if(found.models, [](const FoundModel& m) { return m.source == ModelSource::Shipped; });
+        return found;
+    }
+    // "NAME ARCHITECTURE TYPE" of each.
+    std::vector<std::string> listed() const
+    {
+        std::vector<std::string> lines;
+        for (const FoundModel& model : find().models)
+            lines.push_back(model.name + " " + model.architecture + " " + model.type);
+        return lines;
+    }
+
+    const fs::path& root() const { return root_; }
+    ModelFolders folders;
+
+private:
+    fs::path root_;
+};
+
+std::string layers(const std::string& type, const std::string& named)
+{
+    return R"({"schemaVersion": 2, "layers": [{"mediaType": "application/vnd.ollama.image.template", "digest": "sha256:00"},
+        {"mediaType": ")" +
+           type + R"(", "digest": ")" + named + R"(", "size": 5}]})";
+}
+
+const std::string model_type = "application/vnd.ollama.image.model";
+
+} // namespace
+
+TEST_CASE("files and folders of the models folder are found, projectors are not")
+{
+    const Machine machine;
+    machine.write("own/b.gguf", header("llama", 15));
+    machine.write("own/more/a.gguf", header("qwen2", 7));
+    machine.write("own/mmproj-b.gguf", header("clip", 1));
+    machine.write("own/projector.gguf", header("llama", 1, "mmproj"));
+    machine.write("own/notes.txt", "no model");
+    machine.write("own/folder/config.json", R"({"model_type": "qwen3", "torch_dtype": "bfloat16"})");
+    machine.write("own/folder/model.safetensors", "12345");
+    machine.write("own/no-weights/config.json", "{}");
+    const std::vector<std::string> expected = {"b llama Q4_K_M", "folder qwen3 BF16", "more/a qwen2 Q8_0"};
+    CHECK(machine.listed() == expected);
+    CHECK(machine.find().models[1].bytes == 5);
+}
+
+TEST_CASE("a file in parts is one model, and a missing part is noted")
+{
+    const Machine machine;
+    const std::string part = header("llama", 15);
+    machine.write("lmstudio/maker/repo/big-00001-of-00002.gguf", part);
+    machine.write("lmstudio/maker/repo/big-00002-of-00002.gguf", "rest");
+    machine.write("lmstudio/maker/repo/cut-00001-of-00003.gguf", part);
+    const FoundModels found = machine.find();
+    REQUIRE(found.models.size() == 1);
+    CHECK(found.models[0].name == "maker/repo/big");
+    CHECK(found.models[0].path.filename() == "big-00001-of-00002.gguf");
+    CHECK(found.models[0].bytes == part.size() + 4);
+    CHECK(source_name(found.models[0].source) == "LM Studio");
+    REQUIRE(found.notes.size() == 1);
+    CHECK(found.notes[0].find("part 2 of 3 is missing") != std::string::npos);
+}
+
+TEST_CASE("a manifest of Ollama leads to its blob")
+{
+    const Machine machine;
+    const fs::path blob = machine.write("ollama/blobs/sha256-" + digest, header("llama", 2));
+    machine.manifest("library/llama3.2/1b", layers(model_type, "sha256:" + digest));
+    machine.manifest("someone/tuned/latest", layers(model_type, "sha256:" + digest));
+    machine.write("ollama/manifests/hf.co/maker/repo/Q4_0", layers(model_type, "sha256:" + digest));
+    const FoundModels found = machine.find();
+    const std::vector<std::string> expected = {"hf.co/maker/repo:Q4_0 llama Q4_0", "llama3.2:1b llama Q4_0",
+                                               "someone/tuned:latest llama Q4_0"};
+    CHECK(machine.listed() == expected);
+    CHECK(found.models[1].path == blob);
+    CHECK(choose_model(found.models, "LLAMA3.2:1b").path == blob);
+    CHECK(choose_model(found.models, "tuned").name == "someone/tuned:latest");
+}
+
+TEST_CASE("a broken manifest is left out with a note")
+{
+    const std::vector<std::pair<std::string, std::string>> broken = {
+        {"", "empty"},
+        {"{", ""},
+        {"[]", "no list of layers"},
+        {R"({"layers": 5})", "no list of layers"},
+        {R"({"layers": [7, {}, {"mediaType": 3}]})", "no layer with a GGUF file"},
+        {layers("application/vnd.ollama.image.adapter", "sha256:" + digest), "adapter"},
+        {layers(model_type, "sha256:" + digest), "is missing"},
+        {layers(model_type, "sha256:../../../../etc/passwd"), "no SHA-256"},
+        {layers(model_type, "md5:" + digest), "no SHA-256"},
+        {R"({"layers": [{"mediaType": ")" + model_type + R"("}]})", "no SHA-256"},
+        {std::string(5000, '['), ""}};
+    for (const auto& [content, why] : broken) {
+        INFO(content.substr(0, 80));
+        const Machine machine;
+        machine.manifest("library/broken/latest", content);
+        machine.write("own/good.gguf", header("llama", 2));
+        const FoundModels found = machine.find();
+        CHECK(found.models.size() == 1);
+        REQUIRE(found.notes.size() == 1);
+        CHECK(found.notes[0].find("broken") != std::string::npos);
+        CHECK(found.notes[0].find(why) != std::string::npos);
+    }
+}
+
+TEST_CASE("the snapshot that refs/main names is found in the hub's cache")
+{
+    const Machine machine;
+    const std::string repository = "hub/models--maker--some--name/";
+    machine.write(repository + "blobs/1", header("gemma3", 18));
+    machine.write(repository + "refs/main", "aaaa\n");
+    machine.link(repository + "snapshots/aaaa/good.gguf", "../../blobs/1");
+    machine.link(repository + "snapshots/aaaa/gone.gguf", "../../blobs/2");
+    machine.link(repository + "snapshots/bbbb/other.gguf", "../../blobs/1");
+    machine.write("hub/models--plain/snapshots/cccc/config.json", R"({"model_type": "llama", "dtype": "float32"})");
+    machine.write("hub/models--plain/snapshots/cccc/model.safetensors", "1234");
+    machine.write("hub/datasets--maker--set/snapshots/dddd/x.gguf", header("llama", 1));
+    const std::vector<std::string> expected = {"maker/some--name/good gemma3 Q6_K", "plain llama F32"};
+    CHECK(machine.listed() == expected);
+    const FoundModels found = machine.find();
+    REQUIRE(found.notes.size() == 1);
+    CHECK(found.notes[0].find("gone.gguf is left out: it is a link to a file that is missing") !=
+          std::string::npos);
+    CHECK(model_name(found.models[0].path) == found.models[0].name);
+}
+
+TEST_CASE("a revision cannot lead out of the hub's cache")
+{
+    const Machine machine;
+    machine.write("outside/x.gguf", header("llama", 1));
+    machine.write("hub/models--a--b/refs/main", "../../../outside");
+    machine.write("hub/models--a--b/snapshots/.keep", "");
+    CHECK(machine.find().models.empty());
+}
+
+TEST_CASE("damaged headers are left out with a note, at every length")
+{
+    const std::string whole = header("llama", 15);
+    for (size_t size = 0; size < whole.size(); size += 3) {
+        const Machine machine;
+        machine.write("own/cut.gguf", whole.substr(0, size));
+        INFO(size);
+        const FoundModels found = machine.find();
+        CHECK(found.models.size() + found.notes.size() == 1);
+        if (size < 100) CHECK(found.models.empty());
+    }
+    const Machine machine;
+    machine.write("own/text.gguf", std::string(300, 'x'));
+    CHECK(machine.find().notes.size() == 1);
+}
+
+TEST_CASE("a type that no key names is that of most weights")
+{
+    const Machine machine;
+    GgufBuilder file = tiny_gguf();
+    file.remove("general.file_type");
+    machine.write("own/tiny.gguf", std::string(file.build().text()));
+    CHECK(machine.listed() == std::vector<std::string>{"tiny llama F32"});
+}
+
+TEST_CASE("a name is a whole name, a last part or a unique beginning")
+{
+    const auto model = [](const std::string& name, ModelSource source = ModelSource::LmStudio) {
+        return FoundModel{name, source, "/somewhere/" + name + ".gguf"};
+    };
+    const std::vector<FoundModel> models = {model("SmolLM2-135M-Instruct.Q4_1", ModelSource::Own),
+                                            model("maker/repo/Qwen2.5-0.5B-Q4_K_M"),
+                                            model("maker/repo/Qwen2.5-0.5B-Q8_0"),
+                                            model("maker/repo/Qwen2.5-0.5B-Q8_0-more"),
+                                            model("llama3.2:1b", ModelSource::Ollama),
+                                            model("llama3.2:3b", ModelSource::Ollama),
+                                            model("phi3:latest", ModelSource::Ollama)};
+    const auto chosen = [&](const std::string& name) { return choose_model(models, name).name; };
+    CHECK(chosen("smollm2") == "SmolLM2-135M-Instruct.Q4_1");
+    CHECK(chosen("smollm2-135m-instruct.q4_1.gguf") == "SmolLM2-135M-Instruct.Q4_1");
+    CHECK(chosen("qwen2.5-0.5b-q8_0") == "maker/repo/Qwen2.5-0.5B-Q8_0"); // rather than what begins so
+    CHECK(chosen("maker/repo/qwen2.5-0.5b-q4") == "maker/repo/Qwen2.5-0.5B-Q4_K_M");
+    CHECK(chosen("llama3.2:1b") == "llama3.2:1b");
+    CHECK(chosen("phi3") == "phi3:latest");
+
+    const Refused several = refused([&] { chosen("llama3.2"); });
+    CHECK(several.code == "PAL-MODEL-20");
+    CHECK(several.says("llama3.2:1b (Ollama), llama3.2:3b (Ollama)"));
+    CHECK(refused([&] { chosen("smolm2-135M-instruct.Q4_1"); }).says("did you mean 'SmolLM2-135M-Instruct.Q4_1'?"));
+    CHECK(refused([&] { chosen("zzz"); }).says("palimpsest models list"));
+    CHECK(refused([&] { chosen(""); }).code == "PAL-MODEL-00");
+}
+
+TEST_CASE("two names of one file are not ambiguous")
+{
+    const Machine machine;
+    machine.write("own/real.gguf", header("llama", 15));
+    machine.link("own/real-too.gguf", "real.gguf");
+    const auto models = machine.find().models;
+    CHECK(models.size() == 2);
+    CHECK(fs::equivalent(choose_model(models, "rea").path, machine.root() / "own/real.gguf"));
+}
+
+TEST_CASE("of the models folder the one that was installed is the default, else the first that can be read")
+{
+    const Machine machine;
+    CHECK_FALSE(installed_model(machine.folders));
+    machine.write("lmstudio/m/r/other.gguf", header("llama", 15));
+    CHECK_FALSE(installed_model(machine.folders));
+    machine.write("own/a-damaged.gguf", "GGUF");
+    machine.write("own/c.gguf", header("llama", 15));
+    machine.write("own/b.gguf", header("llama", 15));
+    CHECK(installed_model(machine.folders)->name == "b");
+    machine.write("own/SmolLM2-135M-Instruct.Q4_1.gguf", header("llama", 3));
+    CHECK(installed_model(machine.folders)->name == "SmolLM2-135M-Instruct.Q4_1");
+}
