@@ -2229,6 +2229,10 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
         <translation>%1 (Kopie %2)</translation>
     </message>
     <message>
+        <source>This model is the default now, also for the command.</source>
+        <translation>Dieses Modell ist jetzt die Vorgabe, auch für den Befehl.</translation>
+    </message>
+    <message>
         <source>Areas in one place</source>
         <translation>Bereiche an einem Platz</translation>
     </message>
@@ -2562,12 +2566,20 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
         <translation>Gerät</translation>
     </message>
     <message>
+        <source>%1 (default)</source>
+        <translation>%1 (Vorgabe)</translation>
+    </message>
+    <message>
         <source>%1 (shipped)</source>
         <translation>%1 (mitgeliefert)</translation>
     </message>
     <message>
         <source>Another model…</source>
         <translation>Anderes Modell…</translation>
+    </message>
+    <message>
+        <source>Make this model the default</source>
+        <translation>Dieses Modell zur Vorgabe machen</translation>
     </message>
     <message>
         <source>No model is loaded</source>
@@ -3170,6 +3182,18 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
     <message>
         <source>&amp;Delete everything</source>
         <translation>&amp;Alles löschen</translation>
+    </message>
+    <message>
+        <source>S&amp;ystem prompt:</source>
+        <translation>S&amp;ystem-Prompt:</translation>
+    </message>
+    <message>
+        <source>the model&apos;s own, if it has one</source>
+        <translation>der des Modells, falls es einen hat</translation>
+    </message>
+    <message>
+        <source>How the model is to answer in new sessions; a session keeps the one it was begun with</source>
+        <translation>Wie das Modell in neuen Sitzungen antworten soll; eine Sitzung behält den, mit dem sie begonnen wurde</translation>
     </message>
 </context>
 <context>

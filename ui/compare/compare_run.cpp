@@ -40,7 +40,7 @@ public:
         : session_(session_for(model, contender.options)), by_decoding_(session_->policy().retrieval().has_value())
     {
         const engine::Policy& policy = session_->policy();
-        const auto capacity = static_cast<uint64_t>(policy.list_budget(0, 0));
+        const auto capacity = static_cast<uint64_t>(policy.capacity());
         last_ = policy.bounded() ? tokens : std::min(tokens, capacity);
         result_.spec = contender.spec;
         result_.options = session_->options();

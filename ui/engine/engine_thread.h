@@ -30,6 +30,7 @@ struct NewSession {
     QString policy = QStringLiteral("treekv"); // as --policy takes it
     QString budget{};                          // as --budget takes it; empty: the default
     int chunk = 512;
+    QString system{};  // the system prompt; empty: none
     bool saved = true; // false: incognito
 };
 

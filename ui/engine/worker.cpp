@@ -319,6 +319,7 @@ void EngineThread::Worker::load_model(const ModelChoiceWish& wish)
     const bool fits = text_only_ ? text_only_->session.model == model->fingerprint()
                                  : session_ && session_->model().fingerprint() == model->fingerprint();
     if (session_ && !fits) close_session(); // its tokens are another's; throws before anything has changed
+    if (const auto scarce = storage::note_of_memory(*model, {})) note(*scarce);
     use(std::move(model), wish);
     if (fits && session_is_saved_) open_session(text_of(text_only_ ? text_only_->session.name : session_->name()));
 }
@@ -347,8 +348,7 @@ void EngineThread::Worker::use(std::shared_ptr<const engine::Model> model, const
         shared_model_ = model_;
     }
     if (!model_) return Q_EMIT owner_.model_changed({}, {});
-    Q_EMIT owner_.model_changed(text_of(storage::model_name(model_->files().path)),
-                                text_of(model_->backend().name()));
+    Q_EMIT owner_.model_changed(text_of(storage::display_name(*model_)), text_of(model_->backend().name()));
 }
 
 void EngineThread::Worker::need_model()
@@ -400,6 +400,7 @@ storage::StoredOptions EngineThread::Worker::stored_options(const NewSession& wi
     options.choice.policy = wish.policy.toStdString();
     options.choice.budget = wish.budget.toStdString();
     options.choice.chunk = wish.chunk;
+    options.choice.system = wish.system.toStdString();
     options.talks = true;
     options.tells_catching_up = true;
     options.stays_empty = true;

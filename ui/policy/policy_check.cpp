@@ -53,7 +53,7 @@ PolicyCheck resolve(const NewSession& wish, const engine::Model* model, std::opt
     check.options->policy = setup.policy->resolved();
     if (priced) check.cache_bytes = cache_bytes(*model, setup);
     if (!setup.policy->bounded() || setup.options.budget == engine::no_budget)
-        check.capacity = static_cast<uint64_t>(setup.policy->list_budget(0, 0));
+        check.capacity = static_cast<uint64_t>(setup.policy->capacity());
     return check;
 }
 

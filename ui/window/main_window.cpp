@@ -19,8 +19,11 @@
 #include <QTimer>
 #include <QVBoxLayout>
 
+#include "kernels/base/error.h"
+#include "storage/models/default_model.h"
 #include "ui/base/icon.h"
 #include "ui/base/quantity.h"
+#include "ui/engine/failure.h"
 #include "ui/window/about_dialog.h"
 #include "ui/window/appearance.h"
 #include "ui/window/area_cycle.h"
@@ -69,7 +72,7 @@ MainWindow::MainWindow(const WindowAreas& areas, const WindowPlaces& places, Pre
                        QWidget* parent)
     : QMainWindow(parent), places_(places), store_(store), preferences_(store.load()), actions_(new Actions(this)),
       cycle_(new AreaCycle(this)), library_(new LibraryView({.database = places.database}, this)),
-      model_bar_(new ModelBar(*actions_, places.shipped_model, this)), status_line_(new StatusLine(this)),
+      model_bar_(new ModelBar(*actions_, places, this)), status_line_(new StatusLine(this)),
       messages_(new MessageBar(this)), tabs_(new QTabWidget(this))
 {
     setWindowIcon(program_icon());
@@ -335,6 +338,7 @@ void MainWindow::connect_file_actions()
         wish.model = path;
         change_model(wish);
     });
+    connect(model_bar_, &ModelBar::default_wanted, this, &MainWindow::make_default);
     connect(model_bar_, &ModelBar::device_wanted, this, [this](const QString& device) {
         ModelChoiceWish wish = preferences_.model;
         wish.device = device;
@@ -527,6 +531,21 @@ void MainWindow::change_model(const ModelChoiceWish& wish)
     changed.model = wish;
     change_preferences(changed);
     Q_EMIT model_wanted(wish);
+}
+
+// For the command too: config.json names it, and the window's own choice is empty again.
+void MainWindow::make_default(const QString& model)
+{
+    try {
+        storage::set_default(model.toStdString());
+    } catch (const Error& error) {
+        return tell(MessageBar::Kind::Failure, window_sentence(error));
+    }
+    model_bar_->set_default(model);
+    Preferences changed = preferences_;
+    changed.model.model.clear();
+    change_preferences(changed);
+    tell(MessageBar::Kind::Note, tr("This model is the default now, also for the command."));
 }
 
 // ---- preferences

@@ -118,6 +118,7 @@ private:
     void ask_where_to_export(const QString& session);
     void duplicate(const QString& session);
     void change_model(const ModelChoiceWish& wish);
+    void make_default(const QString& model);
     void change_text_size(int percent);
     void show_settings();
     void show_about(AboutPage page);

@@ -3,6 +3,7 @@
 #include <QComboBox>
 #include <QLabel>
 
+#include "storage/models/model_finder.h"
 #include "ui/base/icon.h"
 #include "ui/window/actions.h"
 #include "ui/window/device_choice.h"
@@ -11,7 +12,12 @@
 namespace palimpsest::ui {
 namespace {
 
-const QString other = QStringLiteral("?"); // no path
+const QString other = QStringLiteral("?"), make_default = QStringLiteral("!"); // no paths
+
+QString text_of(const std::string& utf8)
+{
+    return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size()));
+}
 
 QComboBox* make_box(const QString& name, QWidget* parent)
 {
@@ -24,9 +30,9 @@ QComboBox* make_box(const QString& name, QWidget* parent)
 
 } // namespace
 
-ModelBar::ModelBar(const Actions& actions, const QString& shipped_model, QWidget* parent)
-    : QToolBar(tr("Model and device"), parent), shipped_(shipped_model), models_(make_box(tr("Model"), this)),
-      devices_(make_box(tr("Device"), this))
+ModelBar::ModelBar(const Actions& actions, const WindowPlaces& places, QWidget* parent)
+    : QToolBar(tr("Model and device"), parent), shipped_(places.shipped_model), default_(places.default_model),
+      elsewhere_(places.other_models), models_(make_box(tr("Model"), this)), devices_(make_box(tr("Device"), this))
 {
     setObjectName(QStringLiteral("model_bar"));
     setAccessibleName(windowTitle());
@@ -59,14 +65,36 @@ void ModelBar::set_choice(const ModelChoiceWish& choice, const QString& models_f
 void ModelBar::fill_models()
 {
     models_->clear();
-    if (!shipped_.isEmpty()) models_->addItem(tr("%1 (shipped)").arg(model_name(shipped_)), QString());
-    for (const QString& path : models_in(folder_))
-        models_->addItem(model_name(path), path);
+    if (!default_.isEmpty())
+        models_->addItem(tr("%1 (default)").arg(text_of(storage::model_name(default_.toStdString()))), QString());
+    if (!shipped_.isEmpty())
+        models_->addItem(tr("%1 (shipped)").arg(model_name(shipped_)), default_.isEmpty() ? QString() : shipped_);
+    add_found_models();
     if (!choice_.model.isEmpty() && models_->findData(choice_.model) < 0)
         models_->addItem(model_name(choice_.model), choice_.model);
     models_->setCurrentIndex(models_->findData(choice_.model));
     models_->insertSeparator(models_->count());
     models_->addItem(tr("Another model…"), other);
+    if (!choice_.model.isEmpty()) models_->addItem(tr("Make this model the default"), make_default);
+}
+
+void ModelBar::add_found_models()
+{
+    storage::ModelFolders folders = elsewhere_;
+    folders.own = folder_.toStdString();
+    for (const storage::FoundModel& model : storage::find_models(folders, storage::FindDetail::Names).models) {
+        if (model.source == storage::ModelSource::Shipped) continue;
+        const QString name = text_of(model.name), path = text_of(model.path.string());
+        const bool is_ours = model.source == storage::ModelSource::Own;
+        models_->addItem(is_ours ? name : QStringLiteral("%1 (%2)").arg(name, text_of(source_name(model.source))),
+                         path);
+        models_->setItemData(models_->count() - 1, path, Qt::ToolTipRole);
+    }
+}
+
+void ModelBar::set_default(const QString& path)
+{
+    default_ = path == shipped_ ? QString() : path;
 }
 
 void ModelBar::choose_model(int index)
@@ -75,6 +103,9 @@ void ModelBar::choose_model(int index)
     if (path == other) {
         models_->setCurrentIndex(models_->findData(choice_.model)); // until one is chosen
         Q_EMIT other_model_wanted();
+    } else if (path == make_default) {
+        models_->setCurrentIndex(models_->findData(choice_.model));
+        Q_EMIT default_wanted(choice_.model);
     } else if (path != choice_.model) {
         Q_EMIT model_wanted(path);
     }

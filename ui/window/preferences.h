@@ -18,6 +18,7 @@ struct Preferences {
     ModelChoiceWish model;
     QString policy = QStringLiteral("treekv"), budget; // for new sessions, as the command takes them
     int chunk = 512;
+    QString system; // the system prompt of new sessions; empty: none
     engine::SamplerOptions sampling;
     int max_tokens = 1024;
     bool enter_sends = true; // otherwise Ctrl+Enter does

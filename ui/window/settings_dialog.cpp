@@ -12,6 +12,7 @@
 #include <QListWidget>
 #include <QLocale>
 #include <QMessageBox>
+#include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSpinBox>
 #include <QStackedWidget>
@@ -30,6 +31,7 @@ namespace palimpsest::ui {
 namespace {
 
 constexpr int field_characters = 20;
+constexpr int system_prompt_lines = 4;
 
 // What was stored comes back as it was: a field widens for it.
 QSpinBox* make_number(int value, int least, int most, int step = 1)
@@ -176,6 +178,10 @@ void SettingsDialog::build_reading()
     budget_ = new QLineEdit(given_.budget);
     budget_->setPlaceholderText(tr("automatic"));
     chunk_ = make_number(given_.chunk, 1, 1 << 20, 64);
+    system_ = new QPlainTextEdit(given_.system);
+    system_->setTabChangesFocus(true);
+    system_->setPlaceholderText(tr("the model's own, if it has one"));
+    system_->setFixedHeight(system_->fontMetrics().lineSpacing() * system_prompt_lines);
     temperature_ = make_real(given_.sampling.temperature, 0, 100);
     top_p_ = make_real(given_.sampling.top_p, 0.01, 1);
     min_p_ = make_real(given_.sampling.min_p, 0, 1);
@@ -188,6 +194,8 @@ void SettingsDialog::build_reading()
     add_row(*form, tr("&Budget:"), budget_,
             tr("Tokens kept per layer and head, such as 2048; or memory, such as 512MiB; or a share, such as 25%"));
     add_row(*form, tr("C&hunk:"), chunk_, tr("Tokens read at a time"));
+    add_row(*form, tr("S&ystem prompt:"), system_,
+            tr("How the model is to answer in new sessions; a session keeps the one it was begun with"));
     add_row(*form, tr("&Temperature:"), temperature_, tr("0: always the most likely word"));
     add_row(*form, tr("Top-&p:"), top_p_, tr("1: off"));
     add_row(*form, tr("&Min-p:"), min_p_, tr("0: off"));
@@ -283,6 +291,7 @@ Preferences SettingsDialog::preferences() const
     p.policy = policy_->currentText().trimmed();
     p.budget = budget_->text().trimmed();
     p.chunk = chunk_->value();
+    p.system = system_->toPlainText().trimmed();
     p.sampling.temperature = temperature_->value();
     p.sampling.top_p = top_p_->value();
     p.sampling.min_p = min_p_->value();

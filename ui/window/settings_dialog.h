@@ -14,6 +14,7 @@ class QFormLayout;
 class QLabel;
 class QLineEdit;
 class QListWidget;
+class QPlainTextEdit;
 class QSpinBox;
 class QStackedWidget;
 
@@ -54,6 +55,7 @@ private:
     QLabel* problem_;
     QPushButton* ok_;
     QLineEdit *models_folder_, *database_, *budget_;
+    QPlainTextEdit* system_;
     QComboBox *device_, *language_, *policy_, *colours_, *send_;
     QSpinBox *threads_, *chunk_, *max_tokens_, *top_k_, *text_percent_;
     QDoubleSpinBox *temperature_, *top_p_, *min_p_, *repeat_penalty_;

@@ -4,6 +4,8 @@
 #include <QString>
 #include <QStringList>
 
+#include "storage/models/model_folders.h"
+
 namespace palimpsest::ui {
 
 struct WindowPlaces {
@@ -12,7 +14,9 @@ struct WindowPlaces {
     QString sample{};        // a document to begin with; empty: there is none
     QString models_folder{}; // the usual one
     QString version{};
-    QStringList languages{}; // there is a translation for
+    QStringList languages{};              // there is a translation for
+    QString default_model{};              // that was set or installed; empty: the shipped one
+    storage::ModelFolders other_models{}; // of other programs
 };
 
 } // namespace palimpsest::ui

@@ -26,6 +26,7 @@ private Q_SLOTS:
         changed.policy = "lacache:sinks=8";
         changed.budget = "512MiB";
         changed.chunk = 256;
+        changed.system = "Be brief.\nAlways.";
         changed.sampling.temperature = 0.123456789012345;
         changed.sampling.seed = std::numeric_limits<uint64_t>::max();
         changed.enter_sends = false;
@@ -46,6 +47,7 @@ private Q_SLOTS:
         QCOMPARE(found.policy, changed.policy);
         QCOMPARE(found.budget, changed.budget);
         QCOMPARE(found.chunk, changed.chunk);
+        QCOMPARE(found.system, changed.system);
         QVERIFY(found.sampling == changed.sampling);
         QCOMPARE(found.enter_sends, false);
         QCOMPARE(found.model.device, changed.model.device);

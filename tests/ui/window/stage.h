@@ -85,7 +85,11 @@ struct Stage {
                          .shipped_model = PALIMPSEST_SOURCE_DIR "/resources/default-model/palimpsest-small.gguf",
                          .sample = PALIMPSEST_SOURCE_DIR "/resources/samples/ashford-light.md",
                          .models_folder = folder.filePath("models"),
-                         .version = "0.1.0"},
+                         .version = "0.1.0",
+                         .other_models = {.own = {},
+                                          .lm_studio = {folder.filePath("lmstudio").toStdString()},
+                                          .ollama = {},
+                                          .hugging_face = {}}},
             *store);
         window->show();
         QVERIFY(QTest::qWaitForWindowExposed(window.get()));

@@ -1,4 +1,5 @@
 // The window: its actions and keys, what it says, its dialogs, and what a start costs.
+#include <QComboBox>
 #include <QDir>
 #include <QDockWidget>
 #include <QDropEvent>
@@ -13,10 +14,12 @@
 #include <QSignalSpy>
 #include <QStyle>
 #include <QTabWidget>
+#include <QTemporaryDir>
 #include <QToolButton>
 #include <QTreeWidget>
 #include <ctime>
 
+#include "storage/models/default_model.h"
 #include "tests/ui/support/looks.h"
 #include "tests/ui/window/stage.h"
 #include "ui/base/theme.h"
@@ -24,6 +27,7 @@
 #include "ui/window/command_palette.h"
 #include "ui/window/file_kind.h"
 #include "ui/window/keyboard_help.h"
+#include "ui/window/model_bar.h"
 #include "ui/window/notifier.h"
 #include "ui/window/settings_dialog.h"
 #include "ui/window/sleep_inhibitor.h"
@@ -211,6 +215,55 @@ private Q_SLOTS:
         QVERIFY(bar->sentence().contains("missing.md"));
         bar->show_message(MessageBar::Kind::Note, "a note");
         QVERIFY(bar->sentence().contains("missing.md")); // a problem is not pushed aside by a note
+    }
+
+    void models_of_other_programs_are_offered_and_one_becomes_the_default()
+    {
+        const QTemporaryDir config;
+        const QByteArray before = qgetenv("XDG_CONFIG_HOME");
+        qputenv("XDG_CONFIG_HOME", config.path().toLocal8Bit());
+        Stage stage;
+        const QDir folder(stage.folder.path());
+        for (const char* name :
+             {"lmstudio/maker/repo/x.gguf", "lmstudio/maker/repo/mmproj-x.gguf", "models/own.gguf"}) {
+            folder.mkpath(QFileInfo(QString(name)).path());
+            QFile file(folder.filePath(name));
+            QVERIFY(file.open(QIODevice::WriteOnly));
+            file.write("x");
+        }
+        stage.open();
+        auto* box = stage.window->findChild<ModelBar*>()->findChildren<QComboBox*>().first();
+        const auto activate = [box](const QString& text) {
+            const int index = box->findText(text);
+            QVERIFY2(index >= 0, qPrintable(text));
+            box->setCurrentIndex(index);
+            Q_EMIT box->activated(index);
+        };
+        QCOMPARE(box->itemText(0), QString("palimpsest-small (shipped)"));
+        QCOMPARE(box->itemText(1), QString("own"));
+        QCOMPARE(box->itemText(2), QString("maker/repo/x (LM Studio)"));
+        QCOMPARE(box->findText("Make this model the default"), -1); // the shipped one is chosen
+
+        QSignalSpy model(stage.window.get(), &MainWindow::model_wanted);
+        activate("maker/repo/x (LM Studio)");
+        const QString path = folder.filePath("lmstudio/maker/repo/x.gguf");
+        QCOMPARE(model.count(), 1);
+        QCOMPARE(model[0][0].value<ModelChoiceWish>().model, path);
+        activate("Make this model the default");
+        QCOMPARE(QString::fromStdString(storage::set_default()), path);
+        QCOMPARE(box->currentText(), QString("x (default)"));
+        QVERIFY(stage.window->preferences().model.model.isEmpty());
+        QCOMPARE(model.count(), 1); // it is loaded already
+        activate("palimpsest-small (shipped)");
+        QVERIFY(model[1][0].value<ModelChoiceWish>().model.endsWith("palimpsest-small.gguf"));
+
+        QFile file(config.filePath("palimpsest/config.json"));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write("damaged");
+        file.close();
+        activate("Make this model the default");
+        QVERIFY(stage.window->findChild<MessageBar*>()->sentence().contains("it is not a JSON object"));
+        qputenv("XDG_CONFIG_HOME", before);
     }
 
     void text_grows_and_shrinks()
