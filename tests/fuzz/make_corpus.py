@@ -113,8 +113,24 @@ def write(kind, name, data):
     (folder / name).write_bytes(data)
 
 
+def tokenizer_json(byte_level):
+    space = "\u0120" if byte_level else "\u2581"
+    vocabulary = {"<|end|>": 0, "a": 1, "b": 2, "ab": 3, space: 4, space + "ab": 5, "<0x0A>": 6, "\n\n": 7}
+    return json.dumps({
+        "added_tokens": [{"id": 0, "content": "<|end|>", "special": True}, {"id": 7, "content": "\n\n", "normalized": False}],
+        "normalizer": {"type": "NFC"} if byte_level else {"type": "Sequence", "normalizers": [
+            {"type": "Prepend", "prepend": space}, {"type": "Replace", "pattern": {"String": " "}, "content": space}]},
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [
+            {"type": "Digits", "individual_digits": True}, {"type": "ByteLevel", "add_prefix_space": False}]} if byte_level else None,
+        "post_processor": {"type": "TemplateProcessing", "single": [
+            {"SpecialToken": {"id": "<|end|>"}}, {"Sequence": {"id": "A"}}]},
+        "decoder": {"type": "ByteLevel"} if byte_level else {"type": "Fuse"},
+        "model": {"type": "BPE", "unk_token": None, "byte_fallback": not byte_level, "vocab": vocabulary,
+                  "merges": [["a", "b"], f"{space} ab"]}}).encode()
+
+
 def main():
-    for kind in ("gguf", "safetensors", "config", "tokenizer"):
+    for kind in ("gguf", "safetensors", "config", "tokenizer", "jinja"):
         shutil.rmtree(HERE / kind, ignore_errors=True)
     write("gguf", "llama", gguf(more=[("general.alignment", U32, 32), ("tokenizer.ggml.eos_token_id", U32, 2),
                                       ("tokenizer.ggml.add_bos_token", BOOL, True)]))
@@ -134,10 +150,17 @@ def main():
     write("tokenizer", "spm", b"m" + spm())
     write("tokenizer", "spm-map", b"m" + spm(character_map()))
     write("tokenizer", "spm-llama", b"m" + (MODELS / "llama" / "tokenizer.model").read_bytes())
+    write("tokenizer", "json-bytes", b"j" + tokenizer_json(byte_level=True))
+    write("tokenizer", "json-characters", b"j" + tokenizer_json(byte_level=False))
+    write("tokenizer", "gguf-llama3", b"g" + gguf(tokenizer="gpt2", more=[
+        ("tokenizer.ggml.pre", STR, "llama-bpe"), ("tokenizer.ggml.merges", ARR, (STR, [])),
+        ("tokenizer.ggml.eos_token_id", U32, 0)]))
     write("tokenizer", "config", b"c" + (MODELS / "llama" / "tokenizer_config.json").read_bytes())
     write("tokenizer", "templates", b"c" + json.dumps(
         {"bos_token": "<s>", "eos_token": {"content": "w4"}, "add_bos_token": False,
          "chat_template": [{"name": "default", "template": "x"}]}).encode())
+    for path in sorted(MODELS.parent.joinpath("templates").glob("*.jinja")):
+        write("jinja", path.stem, path.read_bytes())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Counts how many facts of a document a model answers.
+
+    facts.py given PROGRAM --model MODEL        each question with the one paragraph that holds its answer
+    facts.py read PROGRAM --model MODEL         the whole document read once into the session, then every question
+    facts.py reference URL                      as 'given', asked of a llama.cpp server on this machine
+
+The facts are those of resources/samples (--facts for others): question, answer, and the sentence that holds it. Greedy
+answers of at most --max-tokens tokens; an answer counts if it holds the expected words (answer_match.py). Arguments
+behind '--' go to the program, such as --budget 2048. Prints a line per fact, then 'N of M'; --json writes all of it.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from pathlib import Path
+
+from answer_match import holds
+
+SAMPLES = Path(__file__).resolve().parents[2] / "resources/samples"
+
+
+def paragraph_of(text, evidence):
+    for paragraph in text.split("\n\n"):
+        if evidence in paragraph:
+            return paragraph.strip()
+    raise SystemExit(f"the document does not hold: {evidence}")
+
+
+class Program:
+    def __init__(self, options, folder):
+        self.options, self.folder = options, folder
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("PALIMPSEST_")}
+        self.environment.update(HOME=folder, XDG_CONFIG_HOME=folder, XDG_DATA_HOME=folder)
+
+    def ask(self, document, questions):
+        command = [self.options.program, "ask", str(document), *questions, "--json", "--temperature", "0",
+                   "--max-tokens", str(self.options.max_tokens), *self.options.more]
+        if self.options.model:
+            command += ["--model", self.options.model]
+        done = subprocess.run(command, capture_output=True, text=True, env=self.environment)
+        if done.returncode:
+            raise SystemExit(done.stderr.strip())
+        return json.loads(done.stdout)
+
+
+def ask_given(options, facts, text):
+    with tempfile.TemporaryDirectory() as folder:
+        program, document = Program(options, folder), Path(folder, "paragraph.md")
+        for fact in facts:
+            document.write_text(paragraph_of(text, fact["evidence"]) + "\n")
+            yield program.ask(document, [fact["question"]])["answers"][0]["text"]
+
+
+def ask_read(options, facts, text):
+    with tempfile.TemporaryDirectory() as folder:
+        document = Path(folder, "document.md")
+        document.write_text(text)
+        result = Program(options, folder).ask(document, [fact["question"] for fact in facts])
+        for answer in result["answers"]:
+            yield answer["text"]
+
+
+def ask_reference(options, facts, text):
+    for fact in facts:
+        content = paragraph_of(text, fact["evidence"]) + "\n\n" + fact["question"]
+        body = {"messages": [{"role": "user", "content": content}], "temperature": 0, "max_tokens": options.max_tokens,
+                "cache_prompt": False}
+        request = urllib.request.Request(options.url.rstrip("/") + "/v1/chat/completions", json.dumps(body).encode(),
+                                         {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request) as response:
+            yield json.load(response)["choices"][0]["message"]["content"]
+
+
+def main():
+    arguments = sys.argv[1:]
+    split = arguments.index("--") if "--" in arguments else len(arguments)
+    arguments, more = arguments[:split], arguments[split + 1:]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    ways = parser.add_subparsers(dest="way", required=True)
+    for way in ("given", "read", "reference"):
+        sub = ways.add_parser(way)
+        sub.add_argument("url" if way == "reference" else "program")
+        if way != "reference":
+            sub.add_argument("--model")
+        sub.add_argument("--facts", type=Path, default=SAMPLES / "ashford-light.facts.json")
+        sub.add_argument("--max-tokens", type=int, default=64)
+        sub.add_argument("--first", type=int, help="only so many of the facts")
+        sub.add_argument("--json", type=Path)
+    options = parser.parse_args(arguments)
+    options.more = more
+    listed = json.loads(options.facts.read_text())
+    facts = listed["facts"][:options.first]
+    text = (options.facts.parent / listed["document"]).read_text()
+    ask = {"given": ask_given, "read": ask_read, "reference": ask_reference}[options.way]
+    results = []
+    for fact, answer in zip(facts, ask(options, facts, text)):
+        right = holds(answer, fact["answer"])
+        results.append({"id": fact["id"], "question": fact["question"], "expected": fact["answer"], "answer": answer,
+                        "right": right})
+        print(f"{'+' if right else '-'} {fact['id']}  {fact['answer']}  |  {' '.join(answer.split())[:150]}", flush=True)
+    count = sum(result["right"] for result in results)
+    print(f"{count} of {len(results)}")
+    if options.json:
+        options.json.write_text(json.dumps({"schema": "palimpsest.quality/1", "way": options.way, "right": count,
+                                            "facts": results}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
