@@ -54,5 +54,5 @@ function(palimpsest_test name)
     target_compile_definitions(${name} PRIVATE PALIMPSEST_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
         PALIMPSEST_BINARY_DIR="${CMAKE_BINARY_DIR}")
     add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 1200)
+    set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 2400)
 endfunction()
