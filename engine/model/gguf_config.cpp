@@ -154,7 +154,7 @@ private:
         return rows;
     }
 
-    // Of longrope the factors come as tensors.
+    // The factors of longrope come as tensors.
     void read_rope_scaling()
     {
         const std::string type(file_.string(key("rope.scaling.type")).value_or("none"));

@@ -1,4 +1,4 @@
-// What a list of models says about a GGUF file, read from its header without judging whether the model can be used.
+// The summary of a GGUF file that a list of models shows: read from its header, without checking the model.
 #pragma once
 
 #include <cstddef>

@@ -189,7 +189,7 @@ HfConfig parse_hf_config(std::string_view text_of_file, const Refusal& refuse)
     const Family& family = family_of(fields, refuse);
     const json* text = fields.find("text_config"); // of a model that sees as well
     if (!text) return ConfigReader(root, family, refuse).read();
-    // What the text part leaves out may stand beside it.
+    // Keys that the text part leaves out may be in the outer object.
     if (!text->is_object()) refuse.fail("C3", "'text_config' is not a JSON object");
     json merged = *text;
     for (const char* key : {"bos_token_id", "eos_token_id", "tie_word_embeddings", "quantization_config"})

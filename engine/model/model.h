@@ -29,7 +29,7 @@ struct LayerWeights {
     std::unique_ptr<kernels::Weight> gate_up; // [2 ffn, dim]; null where there are experts
     std::unique_ptr<kernels::Weight> down;    // [dim, ffn]; null where there are experts
     kernels::Buffer post_ffn_norm;            // [dim]
-    // Of experts; the spans of kernels::ExpertsArgs.
+    // Layers of experts only: the spans of kernels::ExpertsArgs.
     std::unique_ptr<kernels::Weight> router; // [experts, dim]
     std::vector<std::unique_ptr<kernels::Weight>> expert_weights;
     std::vector<const kernels::Weight*> expert_gate_up, expert_down; // [experts]

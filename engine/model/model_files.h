@@ -48,7 +48,7 @@ struct ModelFiles {
     const HostTensor* find(const std::string& name) const;
 };
 
-// Of a split model any part opens all. Throws Error: NotFound (no such path, or a part is missing), Failed with
+// Any part of a split model opens all of it. Throws Error: NotFound (no such path, or a part is missing), Failed with
 // PAL-MODEL-nn (nn the number of the first failing rule).
 ModelFiles open_model(const std::filesystem::path& path);
 

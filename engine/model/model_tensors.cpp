@@ -33,7 +33,7 @@ std::string shape_text(const std::vector<uint64_t>& shape)
     return text.empty() ? "a single number" : text;
 }
 
-// Of experts each has its own matrices, by number.
+// Every expert has its own matrices, named by its number.
 void require_feed_forward(const ModelConfig& c, const std::string& block, std::vector<RequiredTensor>& out)
 {
     if (c.experts.count > 0) out.push_back({block + "ffn_gate_inp.weight", c.experts.count, c.dim});

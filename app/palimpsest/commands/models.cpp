@@ -48,7 +48,7 @@ std::string tokenizer_of(const Vocabulary& vocabulary)
     return is_sentencepiece ? "sentencepiece" : "byte-level BPE";
 }
 
-// What a session of this model takes on this machine, and how large a budget it could have.
+// The memory that a session of this model takes on this machine, and the largest budget that fits.
 struct Fit {
     uint64_t file = 0, session = 0, available = 0; // bytes; the session with the default options
     int32_t budget = 0, largest_budget = 0;        // 0: none fits

@@ -7,7 +7,7 @@
 namespace palimpsest::engine {
 namespace {
 
-// Of families that share an architecture the first is the one of GGUF files.
+// GGUF files get the first of several families that share an architecture.
 const std::vector<const Family*>& families()
 {
     static const std::vector<const Family*> all = {&llama_family(),  &mistral_family(), &mixtral_family(),

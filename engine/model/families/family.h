@@ -17,7 +17,7 @@ struct Family {
     std::vector<std::string_view> classes; // 'architectures' of config.json
     // Fills in what the sizes and the rotary angles leave open; both were read before.
     void (*describe)(const ConfigFields& fields, ModelConfig& config);
-    // What config.json may say of the activation; the first is the default. GGUF files say nothing.
+    // The activations that config.json may name; the first is the default. GGUF files name none.
     std::vector<std::string_view> activations = {"silu"};
     // Values of config.json that the library has defaults for and published files leave out.
     std::vector<std::pair<std::string_view, double>> defaults{};

@@ -1,4 +1,4 @@
-// What the generations of Gemma have in common.
+// The settings that all generations of Gemma share.
 #pragma once
 
 #include "engine/model/families/family.h"

@@ -1,4 +1,4 @@
-// What the generations of Qwen have in common.
+// The settings that all generations of Qwen share.
 #pragma once
 
 #include "engine/model/families/family.h"
