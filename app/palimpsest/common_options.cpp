@@ -84,7 +84,7 @@ constexpr Described described[] = {{"model", "a model of the models folder, or t
                                    {"top-p", "1"},
                                    {"top-k", "0"},
                                    {"min-p", "0"},
-                                   {"repeat-penalty", "1"},
+                                   {"repeat-penalty", "1.1 to summarize, else 1"},
                                    {"max-tokens", "512 to summarize, 256 to ask"},
                                    {"system", "none but the model's own"}};
 

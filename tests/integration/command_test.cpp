@@ -143,6 +143,26 @@ TEST_CASE("questions do not see one another unless they are to")
     CHECK(talk[1] != both[1]);
 }
 
+TEST_CASE("the prompt of ask stands around the question")
+{
+    const TextFile file(book("Ann Holt"));
+    const auto ask = [&](const std::string& question, const std::vector<std::string>& more) {
+        std::vector<std::string> arguments = {"ask", file.name(), question, "--model",      tiny_model, "--budget",
+                                              "100", "--chunk",   "32",     "--max-tokens", "20",       "--json"};
+        arguments.insert(arguments.end(), more.begin(), more.end());
+        const Ran ran = command(arguments);
+        REQUIRE(ran.status == 0);
+        return nlohmann::json::parse(ran.out);
+    };
+    const auto framed = ask("who kept the light?", {"--prompt", "Tell me: {} Be brief."});
+    const auto bare = ask("Tell me: who kept the light? Be brief.", {"--prompt", "{}"});
+    CHECK(framed["answers"][0]["text"] == bare["answers"][0]["text"]);
+    CHECK(framed["answers"][0]["question"] == "who kept the light?");
+    CHECK(framed["prompt"] == "Tell me: {} Be brief.");
+    CHECK(ask("who kept the light?", {"--prompt", "{}"})["answers"][0]["text"] != bare["answers"][0]["text"]);
+    CHECK(command({"ask", file.name(), "who?", "--model", tiny_model, "--prompt", "Be brief."}).status == 2);
+}
+
 TEST_CASE("an answer that was cut says so, and one that stopped does not")
 {
     const TextFile file(book("Ann Holt"));

@@ -5,9 +5,10 @@
     facts.py read PROGRAM --model MODEL         the whole document read once into the session, then every question
     facts.py reference URL                      as 'given', asked of a llama.cpp server on this machine
 
-The facts are those of resources/samples (--facts for others): question, answer, and the sentence that holds it. Greedy
-answers of at most --max-tokens tokens; an answer counts if it holds the expected words (answer_match.py). Arguments
-behind '--' go to the program, such as --budget 2048. Prints a line per fact, then 'N of M'; --json writes all of it.
+The facts are those of resources/samples (--facts for others, with --document for the text): question, answer, and the
+sentence that holds it. Greedy answers of at most --max-tokens tokens; an answer counts if it holds the expected words
+(answer_match.py). The questions are put bare, or as --wording says. Arguments behind '--' go to the program, such as
+--budget 2048. Prints a line per fact, then 'N of M'; --json writes all of it.
 """
 import argparse
 import json
@@ -37,7 +38,8 @@ class Program:
         self.environment.update(HOME=folder, XDG_CONFIG_HOME=folder, XDG_DATA_HOME=folder)
 
     def ask(self, document, questions):
-        command = [self.options.program, "ask", str(document), *questions, "--json", "--temperature", "0",
+        command = [self.options.program, "ask", str(document), *questions, "--prompt", self.options.wording, "--json",
+                   "--temperature", "0",
                    "--max-tokens", str(self.options.max_tokens), *self.options.more]
         if self.options.model:
             command += ["--model", self.options.model]
@@ -51,7 +53,7 @@ def ask_given(options, facts, text):
     with tempfile.TemporaryDirectory() as folder:
         program, document = Program(options, folder), Path(folder, "paragraph.md")
         for fact in facts:
-            document.write_text(paragraph_of(text, fact["evidence"]) + "\n")
+            document.write_text(paragraph_of(text, fact["evidence"]))
             yield program.ask(document, [fact["question"]])["answers"][0]["text"]
 
 
@@ -66,7 +68,7 @@ def ask_read(options, facts, text):
 
 def ask_reference(options, facts, text):
     for fact in facts:
-        content = paragraph_of(text, fact["evidence"]) + "\n\n" + fact["question"]
+        content = paragraph_of(text, fact["evidence"]) + "\n\n" + options.wording.replace("{}", fact["question"])
         body = {"messages": [{"role": "user", "content": content}], "temperature": 0, "max_tokens": options.max_tokens,
                 "cache_prompt": False}
         request = urllib.request.Request(options.url.rstrip("/") + "/v1/chat/completions", json.dumps(body).encode(),
@@ -87,14 +89,16 @@ def main():
         if way != "reference":
             sub.add_argument("--model")
         sub.add_argument("--facts", type=Path, default=SAMPLES / "ashford-light.facts.json")
+        sub.add_argument("--document", type=Path, help="the document, if it does not lie beside the facts")
         sub.add_argument("--max-tokens", type=int, default=64)
+        sub.add_argument("--wording", default="{}", help="how a question is put, with {} for it")
         sub.add_argument("--first", type=int, help="only so many of the facts")
         sub.add_argument("--json", type=Path)
     options = parser.parse_args(arguments)
     options.more = more
     listed = json.loads(options.facts.read_text())
     facts = listed["facts"][:options.first]
-    text = (options.facts.parent / listed["document"]).read_text()
+    text = (options.document or options.facts.parent / listed["document"]).read_text()
     ask = {"given": ask_given, "read": ask_read, "reference": ask_reference}[options.way]
     results = []
     for fact, answer in zip(facts, ask(options, facts, text)):

@@ -298,6 +298,7 @@ protected:
         ordered_json result = {
             {"schema", "palimpsest.answer/1"},
             {"documents", files},
+            {"prompt", prompt_},
             {"answers", list},
             {"coverage", coverage.json()},
             {"reach", reach_json(session.retention())},
@@ -345,6 +346,7 @@ protected:
     CLI::App* command_ = nullptr;
     CommonOptions common_;
     bool raw_ = false, steer_ = false, question_last_ = false;
+    std::string prompt_; // how the model is asked
     std::shared_ptr<const engine::Model> model_;
     const engine::Tokenizer* tokenizer_ = nullptr;
     const engine::ChatTemplate* template_ = nullptr;
@@ -364,8 +366,10 @@ public:
     {
         command_ = parent.add_subcommand("summarize", "read documents and write a summary");
         command_->add_option("FILE", files_, "text or Markdown files, or - for standard input")->required();
+        prompt_ = "Summarize the text above.";
         command_->add_option("--prompt", prompt_, "what to ask for")->capture_default_str();
         command_->add_flag("--each", each_, "a summary of each document instead of one of all");
+        common_.sampler.repeat_penalty = summary_repeat_penalty;
         define_common();
         define_protocols("the prompt", "");
     }
@@ -391,6 +395,8 @@ public:
 
 private:
     static constexpr int32_t summary_tokens = 512;
+    // Without it a small model goes round in circles within a few sentences (docs/quality.md).
+    static constexpr double summary_repeat_penalty = 1.1;
 
     // The documents stay in the session; the summary does not.
     void summarize_stored(const Documents& documents, Console& console)
@@ -428,7 +434,6 @@ private:
     }
 
     std::vector<std::string> files_;
-    std::string prompt_ = "Summarize the text above.";
     bool each_ = false;
 };
 
@@ -444,6 +449,10 @@ public:
                 "reading; with --session only questions")
             ->required();
         command_->add_flag("--continue", continue_, "let each question see the ones before it");
+        prompt_ = "{} Answer briefly, with facts from the text above only.";
+        command_->add_option("--prompt", prompt_, "how the model is asked; {} is the question")
+            ->capture_default_str()
+            ->check(&holds_a_question);
         define_common();
         define_protocols("the question", "; with several questions, the document is read for each");
     }
@@ -471,6 +480,18 @@ public:
 
 private:
     static constexpr int32_t answer_tokens = 256;
+
+    static std::string holds_a_question(const std::string& prompt)
+    {
+        return prompt.find("{}") == std::string::npos ? "there is no {} in it, where the question goes" : "";
+    }
+
+    // The question as the model reads it.
+    std::string prompted(const std::string& question) const
+    {
+        std::string text = prompt_;
+        return text.replace(text.find("{}"), 2, question);
+    }
 
     void refuse_protocol_of_a_session() const
     {
@@ -505,10 +526,11 @@ private:
         Reading reading;
         for (const std::string& question : questions) {
             if (!answers.empty()) documents = open_documents({words_[0]}, console.in, console.stop);
-            reading = read(documents, question, console);
+            const std::string asked = prompted(question);
+            reading = read(documents, asked, console);
             check_complete(reading.coverage, common_.require_complete, words_[0]);
             introduce(question, questions.size(), console);
-            answers.push_back(answer(*copy(*reading.session), question, turn(question), answer_tokens, console));
+            answers.push_back(answer(*copy(*reading.session), question, turn(asked), answer_tokens, console));
             if (questions.size() > 1) answers.back().reach = reach_json(reading.session->retention());
         }
         tell(*reading.session, reading.coverage, {words_[0]}, answers, console);
@@ -523,7 +545,8 @@ private:
         for (const std::string& question : questions) {
             introduce(question, questions.size(), console);
             const auto fresh = continue_ ? nullptr : copy(session);
-            const auto ids = continue_ && !answers.empty() ? next_turn(question) : turn(question);
+            const std::string asked = prompted(question);
+            const auto ids = continue_ && !answers.empty() ? next_turn(asked) : turn(asked);
             answers.push_back(answer(fresh ? *fresh : *talk, question, ids, answer_tokens, console));
         }
         tell(session, coverage, sources, answers, console);
