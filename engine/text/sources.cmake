@@ -28,6 +28,7 @@ set(TEXT_SOURCES
     text/jinja/sequence_filters.cpp
     text/jinja/string_escapes.cpp
     text/jinja/string_methods.cpp
+    text/jinja/substring_search.cpp
     text/jinja/template.cpp
     text/jinja/text_filters.cpp
     text/jinja/token_stream.cpp

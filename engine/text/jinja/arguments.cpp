@@ -8,6 +8,7 @@ namespace palimpsest::engine::jinja {
 
 std::optional<Value> ArgumentReader::named(std::string_view name)
 {
+    meter_.step(arguments_.named.size() / 8);
     const auto found = std::find_if(arguments_.named.begin(), arguments_.named.end(),
                                     [&](const auto& argument) { return argument.first == name; });
     if (found == arguments_.named.end()) return std::nullopt;
@@ -35,6 +36,7 @@ std::string ArgumentReader::require_text(std::string_view name)
     if (value.is(Value::Kind::Undefined)) fail_run(value.why_undefined());
     if (!value.is(Value::Kind::String))
         fail_run(callee_ + ": the argument '" + std::string(name) + "' is a " + value.type_name() + ", not a str");
+    meter_.make(value.text().size());
     return value.text();
 }
 

@@ -19,9 +19,9 @@ struct CallArguments {
 // Takes arguments in the order of a native function's parameters.
 class ArgumentReader {
 public:
-    // `callee` for messages: "filter 'join'".
-    ArgumentReader(std::string callee, CallArguments arguments)
-        : callee_(std::move(callee)), arguments_(std::move(arguments))
+    // `callee` for messages: "filter 'join'". The meter is charged for copies and for looking up names.
+    ArgumentReader(std::string callee, CallArguments arguments, Meter& meter)
+        : callee_(std::move(callee)), arguments_(std::move(arguments)), meter_(meter)
     {
     }
 
@@ -44,6 +44,7 @@ public:
 private:
     std::string callee_;
     CallArguments arguments_;
+    Meter& meter_;
     size_t at_ = 0;
 };
 

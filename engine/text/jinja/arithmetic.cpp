@@ -117,7 +117,8 @@ Value joined_text(const Value& a, const Value& b, Meter& meter)
     const auto part = [&](const Value& value) {
         return markup && !value.is_markup() ? escaped(value.text()) : value.text();
     };
-    meter.make(a.text().size() + b.text().size());
+    const uint64_t longest_escape = markup ? 5 : 1; // "&#34;"
+    meter.make(longest_escape * (a.text().size() + b.text().size()));
     return Value(part(a) + part(b), markup);
 }
 

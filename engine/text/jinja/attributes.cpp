@@ -78,8 +78,7 @@ Value character_at(Runtime& runtime, const std::string& text, int64_t index)
 std::optional<Value> find_item(Runtime& runtime, const Value& object, const Value& key)
 {
     if (object.is(Value::Kind::Dict)) {
-        if (key.is(Value::Kind::String)) runtime.meter.step(key.text().size() / 64);
-        const Value* found = object.dict().find(key);
+        const Value* found = object.dict().find(key, runtime.meter);
         return found ? std::optional(*found) : std::nullopt;
     }
     if (!key.is_integer()) return std::nullopt;
@@ -96,6 +95,7 @@ std::optional<Value> find_item(Runtime& runtime, const Value& object, const Valu
 Value get_attribute(Runtime& runtime, const Value& object, std::string_view name)
 {
     if (object.is(Value::Kind::Undefined)) fail_run(object.why_undefined());
+    runtime.meter.step(name.size() / 16);
     refuse_changes(object, name);
     if (auto bound = method(object, name)) return *std::move(bound);
     if (object.is(Value::Kind::Loop)) return loop_attribute(object, name);

@@ -47,6 +47,7 @@ private:
         size_t index = 0;
         const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), index);
         if (error == std::errc() && end == name.data() + name.size()) return at(index);
+        runtime_.meter.step(named_.size() / 8);
         for (const auto& [given, value] : named_)
             if (given == name) return value;
         fail_unsupported("the format field", std::string(name));

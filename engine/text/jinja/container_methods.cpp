@@ -12,9 +12,8 @@ namespace {
 Value get(Runtime& runtime, const Value& self, ArgumentReader& arguments)
 {
     const Value key = arguments.require("key");
-    if (key.is(Value::Kind::String)) runtime.meter.step(key.text().size() / 64);
     Value fallback = arguments.next_or("default", None{});
-    const Value* found = self.dict().find(key);
+    const Value* found = self.dict().find(key, runtime.meter);
     return found ? *found : fallback;
 }
 

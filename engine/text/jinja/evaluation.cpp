@@ -43,7 +43,7 @@ Value Interpreter::evaluate(const DictLiteral& literal)
     Dict dict;
     for (const auto& [key, value] : literal.items) {
         Value name = evaluate(*key);
-        dict.set(std::move(name), evaluate(*value));
+        dict.set(std::move(name), evaluate(*value), runtime_.meter);
     }
     return dict;
 }

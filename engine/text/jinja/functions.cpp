@@ -38,18 +38,18 @@ Dict named_values(Runtime& runtime, ArgumentReader& arguments)
     if (arguments.has_positional()) {
         const Value other = arguments.require("mapping");
         if (other.is(Value::Kind::Dict)) {
-            runtime.meter.make(other.dict().size() * 2 * sizeof(Value));
+            runtime.meter.make(other.dict().size() * 2 * sizeof(Value) + other.dict().key_bytes());
             dict = other.dict();
         } else {
             for (const Value& pair : iterate(other, runtime.meter)) {
                 if (!pair.is(Value::Kind::Sequence) || pair.items().size() != 2)
                     fail_run("a dict can be made of pairs only");
-                dict.set(pair.items()[0], pair.items()[1]);
+                dict.set(pair.items()[0], pair.items()[1], runtime.meter);
             }
         }
     }
     for (auto& [name, value] : arguments.all_named())
-        dict.set(Value(name), std::move(value));
+        dict.set(Value(name), std::move(value), runtime.meter);
     return dict;
 }
 
@@ -63,6 +63,7 @@ Value make_namespace(Runtime& runtime, const Value&, ArgumentReader& arguments)
     runtime.meter.make(sizeof(Namespace));
     auto made = std::make_unique<Namespace>();
     const Dict values = named_values(runtime, arguments);
+    runtime.meter.make(values.key_bytes());
     for (const auto& [name, value] : values.items())
         if (name.is(Value::Kind::String)) made->attributes[name.text()] = value;
     runtime.namespaces.push_back(std::move(made));

@@ -233,7 +233,7 @@ Value Interpreter::call(const Value& callee, CallArguments arguments)
     const Function& function = callee.function();
     if (function.macro) return call_macro(function, std::move(arguments));
     if (function.self.is(Value::Kind::String)) runtime_.meter.step(function.self.text().size() / 16);
-    ArgumentReader reader("'" + function.name + "'", std::move(arguments));
+    ArgumentReader reader("'" + function.name + "'", std::move(arguments), runtime_.meter);
     Value result = function.native(runtime_, function.self, reader);
     reader.finish();
     return result;
@@ -241,7 +241,7 @@ Value Interpreter::call(const Value& callee, CallArguments arguments)
 
 void Interpreter::bind_parameters(const Macro& macro, CallArguments arguments)
 {
-    ArgumentReader reader("macro '" + printable(macro.name) + "'", std::move(arguments));
+    ArgumentReader reader("macro '" + printable(macro.name) + "'", std::move(arguments), runtime_.meter);
     if (auto caller = reader.named("caller")) scope_->names["caller"] = *std::move(caller);
     for (const Parameter& parameter : macro.parameters) {
         auto value = reader.next(parameter.name);
@@ -251,7 +251,7 @@ void Interpreter::bind_parameters(const Macro& macro, CallArguments arguments)
     }
     Dict named;
     for (auto& [name, value] : reader.all_named())
-        named.set(Value(name), std::move(value));
+        named.set(Value(name), std::move(value), runtime_.meter);
     if (reader.has_positional()) scope_->names["varargs"] = Value::tuple(reader.rest());
     if (named.size() > 0) scope_->names["kwargs"] = Value(std::move(named));
 }

@@ -10,6 +10,8 @@
 namespace palimpsest::engine::jinja {
 namespace {
 
+constexpr size_t longest_name = 1000; // compared at every look-up of a variable
+
 // With "\n" for every line end and without the last one, as Jinja reads a source.
 std::string with_plain_line_ends(std::string_view source)
 {
@@ -203,6 +205,8 @@ private:
             if (!is_name_start(code) && !is_decimal(code)) break;
             end = next;
         }
+        if (end > longest_name)
+            fail_syntax(line_, "a name has more than " + std::to_string(longest_name) + " bytes");
         add(Token::Kind::Name, std::string(rest().substr(0, end)));
         advance(end);
     }

@@ -14,12 +14,12 @@ Native find_string_method(std::string_view name); // null: there is none of this
 // The method format.
 Value format_braces(Runtime& runtime, const Value& self, ArgumentReader& arguments);
 
-// As str.splitlines and str.replace; `most` below 0: all.
+// As str.splitlines and str.replace; `most` below 0: all. The caller charges for reading `text`.
 std::vector<std::string> lines_of(std::string_view text, bool keeps_ends);
 std::string replaced(std::string_view text, const std::string& from, const std::string& to, int64_t most,
                      Meter& meter);
 
-// Of a dict: its (key, value) tuples.
+// The (key, value) tuples of a dict.
 Value items_of(const Dict& dict, Meter& meter);
 
 } // namespace palimpsest::engine::jinja

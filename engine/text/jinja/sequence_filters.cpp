@@ -27,7 +27,7 @@ Value attribute_of(Runtime& runtime, Value value, const Value& path)
         const bool is_index =
             !part.empty() && part.size() < 10 && part.find_first_not_of("0123456789") == std::string_view::npos;
         const Value key = is_index ? Value(static_cast<int64_t>(std::stol(std::string(part)))) : Value(part);
-        runtime.meter.step();
+        runtime.meter.step(1 + part.size() / 16);
         value = get_item(runtime, value, key);
         if (dot == std::string_view::npos) return value;
         rest.remove_prefix(dot + 1);
@@ -99,9 +99,8 @@ Value unique(Runtime& runtime, const Value& input, ArgumentReader& arguments)
     Dict seen;
     std::vector<Value> kept;
     for (size_t i = 0; i < items.size(); ++i) {
-        if (keys[i].is(Kind::String)) runtime.meter.make(keys[i].text().size());
-        if (seen.find(keys[i])) continue;
-        seen.set(keys[i], None{});
+        if (seen.find(keys[i], runtime.meter)) continue;
+        seen.set(keys[i], None{}, runtime.meter);
         kept.push_back(items[i]);
     }
     return Value::list(std::move(kept));
@@ -208,6 +207,7 @@ Value map(Runtime& runtime, const Value& input, ArgumentReader& arguments)
     const CallArguments passed{arguments.rest(), arguments.all_named()};
     std::vector<Value> mapped = input.truth() ? iterate(input, runtime.meter) : std::vector<Value>();
     for (Value& item : mapped) {
+        runtime.meter.step(passed.positional.size() + passed.named.size()); // copied for every item
         item = attribute ? attribute_of(runtime, item, *attribute) : apply_filter(runtime, filter, item, passed);
         if (attribute && missing && item.is(Kind::Undefined)) item = *missing;
     }
@@ -223,6 +223,7 @@ Value chosen(Runtime& runtime, const Value& input, ArgumentReader& arguments, bo
     std::vector<Value> kept;
     if (!input.truth()) return Value::list({}); // also of none, as in Jinja
     for (const Value& item : iterate(input, runtime.meter)) {
+        runtime.meter.step(passed.positional.size() + passed.named.size()); // copied for every item
         const Value value = by_attribute ? attribute_of(runtime, item, attribute) : item;
         const bool holds = test.empty() ? value.truth() : apply_test(runtime, test, value, passed);
         if (holds == wanted) kept.push_back(item);
@@ -271,7 +272,7 @@ Value apply_filter(Runtime& runtime, std::string_view name, const Value& input, 
     const Native in_text = find_text_filter(name);
     const Native filter = in_text ? in_text : find_sequence_filter(name);
     if (!filter) fail_unsupported("filter", std::string(name));
-    ArgumentReader reader("filter '" + std::string(name) + "'", std::move(arguments));
+    ArgumentReader reader("filter '" + std::string(name) + "'", std::move(arguments), runtime.meter);
     Value result = filter(runtime, input, reader);
     reader.finish();
     return result;

@@ -7,6 +7,7 @@
 #include "engine/text/jinja/failure.h"
 #include "engine/text/jinja/methods.h"
 #include "engine/text/jinja/printing.h"
+#include "engine/text/jinja/substring_search.h"
 
 namespace palimpsest::engine::jinja {
 namespace {
@@ -16,27 +17,31 @@ Value like(const Value& self, std::string text)
     return Value(std::move(text), self.is_markup());
 }
 
-Value stripped(const Value& self, ArgumentReader& arguments, bool at_start, bool at_end)
+using Direction = SubstringSearch::Direction;
+
+Value stripped(Runtime& runtime, const Value& self, ArgumentReader& arguments, bool at_start, bool at_end)
 {
     const Value chars = arguments.next_or("chars", None{});
     if (chars.is(Value::Kind::None)) return like(self, std::string(strip(self.text(), at_start, at_end, is_space)));
     if (!chars.is(Value::Kind::String)) fail_run(arguments.callee() + " needs a str, not " + chars.type_name());
-    const std::u32string set = code_points(chars.text());
-    const auto in_set = [&](char32_t code) { return set.find(code) != std::u32string::npos; };
+    runtime.meter.make(chars.text().size() * sizeof(char32_t));
+    std::u32string set = code_points(chars.text());
+    std::sort(set.begin(), set.end());
+    const auto in_set = [&](char32_t code) { return std::binary_search(set.begin(), set.end(), code); };
     return like(self, std::string(strip(self.text(), at_start, at_end, in_set)));
 }
 
-Value strip_both(Runtime&, const Value& self, ArgumentReader& arguments)
+Value strip_both(Runtime& runtime, const Value& self, ArgumentReader& arguments)
 {
-    return stripped(self, arguments, true, true);
+    return stripped(runtime, self, arguments, true, true);
 }
-Value strip_left(Runtime&, const Value& self, ArgumentReader& arguments)
+Value strip_left(Runtime& runtime, const Value& self, ArgumentReader& arguments)
 {
-    return stripped(self, arguments, true, false);
+    return stripped(runtime, self, arguments, true, false);
 }
-Value strip_right(Runtime&, const Value& self, ArgumentReader& arguments)
+Value strip_right(Runtime& runtime, const Value& self, ArgumentReader& arguments)
 {
-    return stripped(self, arguments, false, true);
+    return stripped(runtime, self, arguments, false, true);
 }
 
 std::vector<Value> words(std::string_view text, int64_t most)
@@ -56,11 +61,12 @@ std::vector<Value> words(std::string_view text, int64_t most)
     return parts;
 }
 
-std::vector<Value> split_at(std::string_view text, const std::string& separator, int64_t most)
+std::vector<Value> split_at(std::string_view text, const std::string& separator, int64_t most, Meter& meter)
 {
+    const SubstringSearch search(separator, meter);
     std::vector<Value> parts;
-    for (size_t at = text.find(separator); at != std::string_view::npos && (most < 0 || std::ssize(parts) < most);
-         at = text.find(separator)) {
+    for (size_t at = search.first(text); at != std::string_view::npos && (most < 0 || std::ssize(parts) < most);
+         at = search.first(text)) {
         parts.emplace_back(text.substr(0, at));
         text.remove_prefix(at + separator.size());
     }
@@ -68,11 +74,12 @@ std::vector<Value> split_at(std::string_view text, const std::string& separator,
     return parts;
 }
 
-std::vector<Value> split_at_last(std::string_view text, const std::string& separator, int64_t most)
+std::vector<Value> split_at_last(std::string_view text, const std::string& separator, int64_t most, Meter& meter)
 {
+    const SubstringSearch search(separator, meter, Direction::Backward);
     std::vector<Value> parts;
-    for (size_t at = text.rfind(separator); at != std::string_view::npos && (most < 0 || std::ssize(parts) < most);
-         at = text.rfind(separator)) {
+    for (size_t at = search.last(text); at != std::string_view::npos && (most < 0 || std::ssize(parts) < most);
+         at = search.last(text)) {
         parts.emplace_back(text.substr(at + separator.size()));
         text = text.substr(0, at);
     }
@@ -81,10 +88,11 @@ std::vector<Value> split_at_last(std::string_view text, const std::string& separ
     return parts;
 }
 
-std::string separator_of(const Value& value)
+std::string separator_of(const Value& value, Meter& meter)
 {
     if (!value.is(Value::Kind::String)) fail_run("a separator is a " + value.type_name() + ", not a str");
     if (value.text().empty()) fail_run("a separator is empty");
+    meter.make(value.text().size());
     return value.text();
 }
 
@@ -94,7 +102,7 @@ Value split(Runtime& runtime, const Value& self, ArgumentReader& arguments)
     const int64_t most = arguments.next_integer("maxsplit", -1);
     runtime.meter.make(self.text().size() * 16);
     if (separator.is(Value::Kind::None)) return Value::list(words(self.text(), most));
-    return Value::list(split_at(self.text(), separator_of(separator), most));
+    return Value::list(split_at(self.text(), separator_of(separator, runtime.meter), most, runtime.meter));
 }
 
 Value split_right(Runtime& runtime, const Value& self, ArgumentReader& arguments)
@@ -104,7 +112,7 @@ Value split_right(Runtime& runtime, const Value& self, ArgumentReader& arguments
     runtime.meter.make(self.text().size() * 16);
     if (separator.is(Value::Kind::None) && most < 0) return Value::list(words(self.text(), -1));
     if (separator.is(Value::Kind::None)) fail_unsupported("of method 'rsplit' the argument", "maxsplit");
-    return Value::list(split_at_last(self.text(), separator_of(separator), most));
+    return Value::list(split_at_last(self.text(), separator_of(separator, runtime.meter), most, runtime.meter));
 }
 
 Value split_lines(Runtime& runtime, const Value& self, ArgumentReader& arguments)
@@ -117,23 +125,29 @@ Value split_lines(Runtime& runtime, const Value& self, ArgumentReader& arguments
     return Value::list(std::move(lines));
 }
 
+// Whether the argument, or one of its items, is a text for which `is_it` holds.
 template<class IsIt>
-bool any_text(const Value& wanted, const std::string& callee, const IsIt& is_it)
+bool any_text(Runtime& runtime, const Value& wanted, const std::string& callee, const IsIt& is_it)
 {
-    if (wanted.is(Value::Kind::String)) return is_it(wanted.text());
+    const auto holds = [&](const Value& each) {
+        runtime.meter.step();
+        if (!each.is(Value::Kind::String)) return false;
+        runtime.meter.step(each.text().size() / 64);
+        return is_it(each.text());
+    };
+    if (wanted.is(Value::Kind::String)) return holds(wanted);
     if (!wanted.is_tuple()) fail_run(callee + " needs a str or a tuple of str, not " + wanted.type_name());
-    return std::any_of(wanted.items().begin(), wanted.items().end(),
-                       [&](const Value& each) { return each.is(Value::Kind::String) && is_it(each.text()); });
+    return std::any_of(wanted.items().begin(), wanted.items().end(), holds);
 }
 
-Value starts_with(Runtime&, const Value& self, ArgumentReader& arguments)
+Value starts_with(Runtime& runtime, const Value& self, ArgumentReader& arguments)
 {
-    return any_text(arguments.require("prefix"), arguments.callee(),
+    return any_text(runtime, arguments.require("prefix"), arguments.callee(),
                     [&](const std::string& text) { return self.text().starts_with(text); });
 }
-Value ends_with(Runtime&, const Value& self, ArgumentReader& arguments)
+Value ends_with(Runtime& runtime, const Value& self, ArgumentReader& arguments)
 {
-    return any_text(arguments.require("suffix"), arguments.callee(),
+    return any_text(runtime, arguments.require("suffix"), arguments.callee(),
                     [&](const std::string& text) { return self.text().ends_with(text); });
 }
 
@@ -168,16 +182,14 @@ Value capitalize(Runtime& runtime, const Value& self, ArgumentReader&)
 Value find(Runtime& runtime, const Value& self, ArgumentReader& arguments)
 {
     const std::string wanted = arguments.require_text("sub");
-    runtime.meter.step(self.text().size() / 16);
-    const size_t at = self.text().find(wanted);
+    const size_t at = SubstringSearch(wanted, runtime.meter).first(self.text());
     if (at == std::string::npos) return int64_t{-1};
     return static_cast<int64_t>(count_code_points(std::string_view(self.text()).substr(0, at)));
 }
 Value find_right(Runtime& runtime, const Value& self, ArgumentReader& arguments)
 {
     const std::string wanted = arguments.require_text("sub");
-    runtime.meter.step(self.text().size() / 16);
-    const size_t at = self.text().rfind(wanted);
+    const size_t at = SubstringSearch(wanted, runtime.meter, Direction::Backward).last(self.text());
     if (at == std::string::npos) return int64_t{-1};
     return static_cast<int64_t>(count_code_points(std::string_view(self.text()).substr(0, at)));
 }
@@ -185,11 +197,11 @@ Value find_right(Runtime& runtime, const Value& self, ArgumentReader& arguments)
 Value count(Runtime& runtime, const Value& self, ArgumentReader& arguments)
 {
     const std::string wanted = arguments.require_text("sub");
-    runtime.meter.step(self.text().size() / 16);
     if (wanted.empty()) return static_cast<int64_t>(count_code_points(self.text())) + 1;
+    const SubstringSearch search(wanted, runtime.meter);
     int64_t found = 0;
-    for (size_t at = self.text().find(wanted); at != std::string::npos;
-         at = self.text().find(wanted, at + wanted.size()))
+    for (size_t at = search.first(self.text()); at != std::string::npos;
+         at = search.first(self.text(), at + wanted.size()))
         ++found;
     return found;
 }
@@ -226,15 +238,16 @@ Value parted(const Value& self, const std::string& separator, size_t at, bool fr
         return Value::tuple({text.substr(0, at), separator, text.substr(at + separator.size())});
     return from_left ? Value::tuple({text, "", ""}) : Value::tuple({"", "", text});
 }
-Value partition(Runtime&, const Value& self, ArgumentReader& arguments)
+Value partition(Runtime& runtime, const Value& self, ArgumentReader& arguments)
 {
-    const std::string separator = separator_of(arguments.require("sep"));
-    return parted(self, separator, self.text().find(separator), true);
+    const std::string separator = separator_of(arguments.require("sep"), runtime.meter);
+    return parted(self, separator, SubstringSearch(separator, runtime.meter).first(self.text()), true);
 }
-Value partition_right(Runtime&, const Value& self, ArgumentReader& arguments)
+Value partition_right(Runtime& runtime, const Value& self, ArgumentReader& arguments)
 {
-    const std::string separator = separator_of(arguments.require("sep"));
-    return parted(self, separator, self.text().rfind(separator), false);
+    const std::string separator = separator_of(arguments.require("sep"), runtime.meter);
+    const SubstringSearch search(separator, runtime.meter, Direction::Backward);
+    return parted(self, separator, search.last(self.text()), false);
 }
 
 template<bool (*Accepts)(char32_t)>
@@ -320,10 +333,11 @@ std::vector<std::string> lines_of(std::string_view text, bool keeps_ends)
 std::string replaced(std::string_view text, const std::string& from, const std::string& to, int64_t most,
                      Meter& meter)
 {
+    const SubstringSearch search(from, meter);
     std::string out;
     size_t at = 0;
     for (int64_t done = 0; most < 0 || done < most; ++done) {
-        size_t found = text.find(from, at);
+        size_t found = search.first(text, at);
         if (found == std::string_view::npos) break;
         if (from.empty() && done > 0) { // between all characters
             if (at == text.size()) break;

@@ -7,6 +7,7 @@
 #include "engine/text/jinja/code_points.h"
 #include "engine/text/jinja/failure.h"
 #include "engine/text/jinja/runtime.h"
+#include "engine/text/jinja/substring_search.h"
 
 namespace palimpsest::engine::jinja {
 namespace {
@@ -32,13 +33,19 @@ Sequence sequence(std::vector<Value> items, bool is_tuple)
     return {std::move(items), is_tuple, depth};
 }
 
+constexpr size_t longest_key = 65536; // copied at every look-up
+
+void check_key(size_t bytes)
+{
+    if (bytes > longest_key)
+        fail_limit("it uses a text of more than " + std::to_string(longest_key) + " bytes as a key");
+}
+
 // One text for every key that Python takes for the same.
 std::optional<std::string> key_text(const Value& key)
 {
-    constexpr size_t longest_key = 65536; // copied at every look-up
     if (key.is(Value::Kind::String)) {
-        if (key.text().size() > longest_key)
-            fail_limit("it uses a text of more than " + std::to_string(longest_key) + " bytes as a key");
+        check_key(key.text().size());
         return "s" + key.text();
     }
     if (key.is(Value::Kind::None)) return "n";
@@ -57,6 +64,7 @@ std::optional<std::string> key_text(const Value& key)
         const auto part = item.is(Value::Kind::Sequence) ? std::nullopt : key_text(item);
         if (!part) return std::nullopt;
         text += std::to_string(part->size()) + ":" + *part;
+        check_key(text.size());
     }
     return text;
 }
@@ -158,20 +166,37 @@ LoopState::LoopState(std::vector<Value> all) : items(std::move(all)), value_dept
 
 void Dict::set(Value key, Value value)
 {
-    const auto text = key_text(key);
+    auto text = key_text(key);
     if (!text) fail_run("a " + key.type_name() + " cannot be a dict's key");
-    depth_ = std::max(depth_, depth_with(value.depth()));
-    const auto [at, is_new] = index_.try_emplace(*text, items_.size());
-    if (is_new)
-        items_.emplace_back(std::move(key), std::move(value));
-    else
-        items_[at->second].second = std::move(value);
+    set_text(*std::move(text), std::move(key), std::move(value));
 }
 
-const Value* Dict::find(const Value& key) const
+void Dict::set(Value key, Value value, Meter& meter)
+{
+    auto text = key_text(key);
+    if (!text) fail_run("a " + key.type_name() + " cannot be a dict's key");
+    meter.make(text->size());
+    set_text(*std::move(text), std::move(key), std::move(value));
+}
+
+void Dict::set_text(std::string text, Value key, Value value)
+{
+    depth_ = std::max(depth_, depth_with(value.depth()));
+    const size_t bytes = text.size();
+    const auto [at, is_new] = index_.try_emplace(std::move(text), items_.size());
+    if (is_new) {
+        items_.emplace_back(std::move(key), std::move(value));
+        key_bytes_ += bytes;
+    } else {
+        items_[at->second].second = std::move(value);
+    }
+}
+
+const Value* Dict::find(const Value& key, Meter& meter) const
 {
     const auto text = key_text(key);
     if (!text) return nullptr;
+    meter.step(text->size() / 64);
     const auto found = index_.find(*text);
     return found == index_.end() ? nullptr : &items_[found->second].second;
 }
@@ -188,7 +213,7 @@ bool equal_dicts(const Dict& a, const Dict& b, Meter& meter)
 {
     if (a.size() != b.size()) return false;
     return std::all_of(a.items().begin(), a.items().end(), [&](const auto& item) {
-        const Value* other = b.find(item.first);
+        const Value* other = b.find(item.first, meter);
         return other && equal(item.second, *other, meter);
     });
 }
@@ -258,10 +283,10 @@ bool contains(const Value& container, const Value& item, Meter& meter)
     case Value::Kind::String:
         if (!item.is(Value::Kind::String)) fail_run("'in <str>' needs a str, not " + item.type_name());
         meter.step(container.text().size() / 16);
-        return container.text().find(item.text()) != std::string::npos;
+        if (item.text().size() > container.text().size()) return false;
+        return SubstringSearch(item.text(), meter).first(container.text()) != std::string::npos;
     case Value::Kind::Dict:
-        if (item.is(Value::Kind::String)) meter.step(item.text().size() / 64);
-        return container.dict().find(item) != nullptr;
+        return container.dict().find(item, meter) != nullptr;
     case Value::Kind::Sequence:
         return std::any_of(container.items().begin(), container.items().end(),
                            [&](const Value& each) { return equal(each, item, meter); });

@@ -97,18 +97,24 @@ struct Sequence {
 // In the order of insertion. Keys are what Python can hash: 1, 1.0 and true are one key.
 class Dict {
 public:
-    // Throws Error (PAL-TEMPLATE-03) for a key that cannot be one.
+    // Throws Error (PAL-TEMPLATE-03) for a key that cannot be one, -04 for one that is too long. With `meter` the
+    // copy of the key that is kept counts as made by the template.
     void set(Value key, Value value);
-    const Value* find(const Value& key) const; // null: there is none
+    void set(Value key, Value value, Meter& meter);
+    const Value* find(const Value& key, Meter& meter) const; // null: there is none
     const Value* find(std::string_view key) const;
     const std::vector<std::pair<Value, Value>>& items() const { return items_; }
     size_t size() const { return items_.size(); }
     size_t depth() const { return depth_; }
+    uint64_t key_bytes() const { return key_bytes_; } // of the copies of keys
 
 private:
+    void set_text(std::string text, Value key, Value value);
+
     std::vector<std::pair<Value, Value>> items_;
     std::map<std::string, size_t, std::less<>> index_; // by the key's kind and text
     size_t depth_ = 1;
+    uint64_t key_bytes_ = 0;
 };
 
 struct Namespace {

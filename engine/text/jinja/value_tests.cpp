@@ -100,11 +100,13 @@ bool is_same(Runtime& runtime, const Value& value, ArgumentReader& arguments)
 bool is_lower_text(Runtime& runtime, const Value& value, ArgumentReader&)
 {
     const std::string text = to_text(value, runtime.meter);
+    runtime.meter.make(2 * text.size());
     return lower(text) == text && upper(text) != text;
 }
 bool is_upper_text(Runtime& runtime, const Value& value, ArgumentReader&)
 {
     const std::string text = to_text(value, runtime.meter);
+    runtime.meter.make(2 * text.size());
     return upper(text) == text && lower(text) != text;
 }
 bool is_escaped(Runtime&, const Value& value, ArgumentReader&)
@@ -157,7 +159,7 @@ bool apply_test(Runtime& runtime, std::string_view name, const Value& input, Cal
     const Meter::Level level(runtime.meter);
     const ValueTest test = find_named(tests, name);
     if (!test) fail_unsupported("test", std::string(name));
-    ArgumentReader reader("test '" + std::string(name) + "'", std::move(arguments));
+    ArgumentReader reader("test '" + std::string(name) + "'", std::move(arguments), runtime.meter);
     const bool result = test(runtime, input, reader);
     reader.finish();
     return result;

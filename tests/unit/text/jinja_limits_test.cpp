@@ -85,6 +85,68 @@ TEST_CASE("text that grows without end is stopped")
     refuse("{{ 'aaaaaaaaaaaaaaaaaaaa'.replace('', 'b' * 1000000).replace('', 'c' * 1000) }}", "more than");
 }
 
+TEST_CASE("searching a text takes linear time, and what is searched for is counted")
+{
+    // Every place of the text agrees with half of what is searched for: comparing place by place takes hours.
+    const std::string texts = "{% set text = 'a' * 1000000 %}{% set half = 'a' * 500000 + 'b' %}"
+                              "{% set half_back = 'b' + 'a' * 500000 %}";
+    const auto rendered = [&](const std::string& source) {
+        return jinja::Template(texts + source).render({}, test::template_date());
+    };
+    CHECK(rendered("{{ half in text }} {{ text.find(half) }} {{ text.rfind(half_back) }}") == "False -1 -1");
+    CHECK(
+        rendered("{{ text.count(half) }} {{ text.split(half) | length }} {{ text.rsplit(half_back) | length }}") ==
+        "0 1 1");
+    CHECK(rendered("{{ text.replace(half, '') | length }} {{ text.partition(half)[2] | length }}") == "1000000 0");
+    CHECK(rendered("{{ text.rpartition(half_back)[0] | length }}") == "0");
+
+    const auto many_times = [&](const std::string& source) {
+        return texts + "{% for i in range(99999) %}{% set x = " + source + " %}{% endfor %}";
+    };
+    for (const std::string source :
+         {"'a' in text", "half in text", "text.find('b')", "text.rfind('b')", "text.count('b')", "'a'.find(half)",
+          "'a'.count(half)", "'a'.partition(half)", "'a'.startswith(half)", "text.startswith(half)",
+          "'a'.replace(half, '')", "'a'.removeprefix(half)", "'a'.strip(half)", "'a'.split(half)",
+          "text.partition('b')", "text is in [text]", "text | attr(text)", "[text] | map(attribute=text) | list"})
+        refuse(many_times(source), "more than");
+}
+
+TEST_CASE("taking characters off a text takes linear time in both")
+{
+    CHECK(jinja::Template("{% set text = 'a' * 400000 %}{% set chars = 'b' * 400000 + 'a' %}"
+                          "[{{ text.strip(chars) }}{{ text.lstrip(chars) }}{{ text.rstrip(chars) }}]")
+              .render({}, test::template_date()) == "[]");
+}
+
+TEST_CASE("comparing a text with many others is counted")
+{
+    refuse("{% set text = 'a' * 100000 %}{% set t = (text + 'b',) * 99999 %}"
+           "{% for i in range(99) %}{{ text.startswith(t) }}{% endfor %}",
+           "steps");
+    refuse("{% set text = 'a' * 100000 %}{% set t = ('b' + text,) * 99999 %}"
+           "{% for i in range(99) %}{{ text.endswith(t) }}{% endfor %}",
+           "steps");
+    refuse("{% set t = (1,) * 99999 %}{% for i in range(99) %}{{ 'a'.startswith(t) }}{% endfor %}", "steps");
+}
+
+TEST_CASE("keys of dicts are counted")
+{
+    const std::string key = "{% set k = 'a' * 60000 %}";
+    refuse(key + "{% set x = [" + repeated("{k: 1},", 2000) + "] %}", "MiB");
+    refuse(key + "{% set d = {k: 1} %}{% set x = [" + repeated("dict(d),", 2000) + "] %}", "MiB");
+    refuse(key + "{% set x = [" + repeated("dict([(k, 1)]),", 2000) + "] %}", "MiB");
+    refuse(key + "{{ {(k, k): 1} }}", "as a key");
+    refuse(key + "{% set d = {k: 1} %}{% for i in range(9999) %}{{ d[k] }}{{ d.get(k) }}{{ k in d }}{% endfor %}",
+           "steps");
+    refuse(key + "{% set d = {k: 1} %}{% for i in range(9999) %}{{ d == d }}{% endfor %}", "steps");
+}
+
+TEST_CASE("arguments that are passed on for every item are counted, and names are short")
+{
+    refuse("{{ ([[]] * 99999) | map('map', 'upper', *([1] * 99999)) | list }}", "steps");
+    refuse("{{ " + std::string(1001, 'a') + " }}", "a name has more than 1000 bytes", "PAL-TEMPLATE-01");
+}
+
 TEST_CASE("deep nesting is refused")
 {
     refuse("{{ " + repeated("(", 100000) + "1" + repeated(")", 100000) + " }}", "200 deep");
