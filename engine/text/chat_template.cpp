@@ -76,6 +76,7 @@ void ChatTemplate::use_template(const Vocabulary& vocabulary, const FramingOptio
     inputs.with_system = !options.system.empty();
     inputs.date = options.date;
     TurnFraming framing = framing_of(vocabulary.chat_template, inputs);
+    read_markers();
     plain_ = false;
     std::string& first = framing.has_system ? framing.before_system : framing.after_system;
     if (!inputs.bos.empty() && first.starts_with(inputs.bos)) {
@@ -107,25 +108,21 @@ bool ChatTemplate::yield_space(std::string& text) const
     return true;
 }
 
-// The first control piece that `text` spells, the longest of those that begin there; -1: none.
-ChatTemplate::Marker ChatTemplate::find_marker(std::string_view text) const
+// A longer control piece is no marker of a template.
+void ChatTemplate::read_markers()
 {
-    Marker found{text.size(), 0, -1};
-    for (TokenId id : tokenizer_.controls()) {
+    for (const TokenId id : tokenizer_.controls()) {
         const std::string& piece = tokenizer_.piece(id);
-        const size_t at = piece.empty() ? std::string_view::npos : text.find(piece);
-        if (at > found.begin || at == std::string_view::npos) continue;
-        if (at < found.begin || piece.size() > found.size) found = {at, piece.size(), id};
+        if (!piece.empty() && piece.size() <= AddedTokens::longest) markers_.add(piece, id);
     }
-    return found;
 }
 
 bool ChatTemplate::has_text(std::string_view text) const
 {
-    while (!text.empty()) {
-        const Marker marker = find_marker(text);
-        if (marker.begin > 0) return true;
-        text.remove_prefix(marker.size);
+    for (size_t at = 0; at < text.size();) {
+        const AddedTokens::Place marker = markers_.find(text, at, true);
+        if (marker.begin > at) return true;
+        at = marker.end;
     }
     return false;
 }
@@ -146,10 +143,10 @@ std::vector<TokenId> ChatTemplate::encode_parts(const std::vector<Part>& parts, 
             text += prepared(part.text);
             continue;
         }
-        for (std::string_view rest = part.text; !rest.empty();) {
-            const Marker marker = find_marker(rest);
-            text += rest.substr(0, marker.begin);
-            rest.remove_prefix(marker.begin + marker.size);
+        for (size_t at = 0; at < part.text.size();) {
+            const AddedTokens::Place marker = markers_.find(part.text, at, true);
+            text.append(part.text, at, marker.begin - at);
+            at = marker.end;
             if (marker.id < 0) continue;
             flush();
             ids.push_back(marker.id);

@@ -1,4 +1,4 @@
-// How turns are framed for a model.
+// The framing of turns for a model.
 //
 // A document streams into the open user turn; the question follows it after an empty line; then the turn is closed
 // and the assistant's opened. The parts between come from the model's own template (turn_framing.h):
@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/text/bpe/added_tokens.h"
 #include "engine/text/tokenizer.h"
 
 namespace palimpsest::engine {
@@ -68,21 +69,17 @@ private:
         std::string before_question, before_message, close_user, close_assistant;
         bool trims_start = false, trims_end = false;
     };
-    struct Marker {
-        size_t begin, size;
-        TokenId id;
-    };
-
     void use_template(const Vocabulary& vocabulary, const FramingOptions& options);
     void use_plain(const FramingOptions& options);
     bool yield_space(std::string& text) const;
     bool has_text(std::string_view text) const;
-    Marker find_marker(std::string_view text) const;
+    void read_markers();
     std::vector<TokenId> encode_parts(const std::vector<Part>& parts, bool first_piece) const;
     std::string prepared(std::string_view text) const;
     std::string trimmed(std::string_view text, bool at_start) const;
 
     const Tokenizer& tokenizer_;
+    AddedTokens markers_; // the control pieces, if the model's template is used
     Turn turn_;
     bool plain_ = true;
     bool opens_with_bos_ = false;

@@ -14,6 +14,8 @@ using jinja::Dict;
 using jinja::Template;
 using jinja::Value;
 
+constexpr size_t longest_framing = 65536; // bytes of all parts
+
 [[noreturn]] void refuse(const std::string& what)
 {
     throw Error(ErrorKind::Failed, "PAL-TEMPLATE-06", "chat template", what,
@@ -41,7 +43,7 @@ Value message(const std::string& role, const std::string& text, bool in_parts)
     return result;
 }
 
-// What surrounds `texts` in a rendering: one part more than there are texts.
+// The parts of a rendering that surround `texts`: one more than there are texts.
 std::vector<std::string> split(std::string_view rendered, const std::vector<std::string>& texts)
 {
     std::vector<std::string> parts;
@@ -88,6 +90,11 @@ public:
             !is_blank(std::string_view(before_answer).substr(generation.size())))
             framing.close_user = before_answer; // no generation prompt, or not all of it
         if (is_blank(framing.close_user)) refuse("it prints nothing between a question and its answer");
+        const size_t bytes = framing.before_system.size() + framing.after_system.size() +
+                             framing.close_user.size() + framing.close_assistant.size();
+        if (bytes > longest_framing)
+            refuse("it prints " + std::to_string(bytes) + " bytes around the texts of a turn, the limit is " +
+                   std::to_string(longest_framing));
         find_trims(generation, framing);
         return framing;
     }

@@ -28,7 +28,7 @@ struct FramingInputs {
 // leaves out the assistant's header, as printed before earlier answers, is completed with it.
 //
 // Throws Error (Failed): as jinja::Template does, and PAL-TEMPLATE-06 for a template that changes or repeats texts,
-// or whose parts depend on the position of a turn.
+// whose parts depend on the position of a turn, or that prints more than 64 KiB around the texts.
 TurnFraming derive_framing(std::string_view source, const FramingInputs& inputs);
 
 } // namespace palimpsest::engine

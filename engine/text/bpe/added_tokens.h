@@ -17,8 +17,10 @@ class AddedTokens {
 public:
     // Bounds the time of find.
     static constexpr size_t longest = 256;
+    // Bounds the memory, to about 64 bytes for each: bytes of all spellings, a common beginning counted once.
+    static constexpr uint32_t most_bytes = 1u << 20;
 
-    // REQUIRES: 1 to `longest` bytes.
+    // REQUIRES: 1 to `longest` bytes. Throws Error (Failed, PAL-MODEL-13) beyond `most_bytes`.
     void add(std::string_view text, TokenId id);
     bool empty() const { return nodes_ == 1; }
 

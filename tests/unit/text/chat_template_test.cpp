@@ -99,12 +99,43 @@ TEST_CASE("a template that cannot be used is named in a warning, and turns are f
         {"{% for i in range(99999) %}{% for j in range(99999) %}{% endfor %}{% endfor %}", "more than"},
         {"{% for m in messages %}{{ m.content }}\n{% endfor %}",
          "it prints nothing between a question and its answer"},
+        {"{{ 'x' * 40000 }}{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{{ 'y' * 20000 }}{% endfor %}",
+         "bytes around the texts of a turn, the limit is 65536"},
     }));
     vocabulary.chat_template = source;
     const ChatTemplate chat(vocabulary, tokenizer);
     CHECK(chat.plain());
     CHECK_THAT(chat.warning(), Catch::Contains("chat template cannot be used: ") && Catch::Contains(why));
     CHECK_THAT(chat.description(), Catch::StartsWith("plain: ") && Catch::Contains(why));
+}
+
+TEST_CASE("a framing of many markers is encoded in time that does not grow with the vocabulary's")
+{
+    // Looking for every control piece at every marker would compare 20,000 x 4,000 times.
+    Vocabulary vocabulary = fixtures::default_vocabulary();
+    const auto first = static_cast<TokenId>(vocabulary.pieces.size());
+    for (int i = 0; i < 20000; ++i) {
+        vocabulary.pieces.push_back("<|c" + std::to_string(i) + "|>");
+        vocabulary.scores.push_back(0);
+        vocabulary.types.push_back(3);
+    }
+    vocabulary.chat_template = "{{ '<|c1|><|c12|>' * 2000 }}" + vocabulary.chat_template;
+    const Tokenizer tokenizer(vocabulary);
+    const ChatTemplate chat(vocabulary, tokenizer);
+    CHECK_FALSE(chat.plain());
+    const std::vector<TokenId> ids = chat.open_user();
+    REQUIRE(ids.size() == 4002);
+    CHECK(ids[1] == first + 1);
+    CHECK(ids[4000] == first + 12);
+    CHECK(ids[4001] == user);
+
+    for (int i = 0; i < 6000; ++i)
+        vocabulary.pieces[static_cast<size_t>(first) + static_cast<size_t>(i)] =
+            "<|" + std::to_string(10000 + i) + std::string(200, 'c') + "|>";
+    const Tokenizer large(vocabulary);
+    const ChatTemplate plain(vocabulary, large);
+    CHECK(plain.plain());
+    CHECK_THAT(plain.warning(), Catch::Contains("have more than 1048576 bytes"));
 }
 
 TEST_CASE("the last line end of a template is not rendered")
