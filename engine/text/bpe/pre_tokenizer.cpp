@@ -43,11 +43,14 @@ std::string with_white_space(std::string_view expression)
     return out;
 }
 
-const PreTokenizerEntry* entry_of(std::string_view name)
+const PreTokenizerEntry& known_entry(std::string_view name)
 {
-    const auto table = pre_tokenizer_table();
-    const auto at = std::find_if(table.begin(), table.end(), [&](const auto& entry) { return entry.name == name; });
-    return at == table.end() ? nullptr : &*at;
+    for (const PreTokenizerEntry& entry : pre_tokenizer_table())
+        if (entry.name == name) return entry;
+    throw Error(ErrorKind::Failed, "PAL-MODEL-13", "tokenizer",
+                "the pre-tokenizer '" + printable(name) + "' is not known (known are " + known_pre_tokenizers() +
+                    ")",
+                "use another model");
 }
 
 size_t first_character(std::string_view text)
@@ -141,12 +144,20 @@ public:
         // The generated code has a small stack of its own; the interpreter takes its memory from the heap.
         if (result == PCRE2_ERROR_JIT_STACKLIMIT) result = run(text, from, options | PCRE2_NO_JIT, workspace);
         if (result == PCRE2_ERROR_PARTIAL) return {false, true, 0, 0};
-        if (result < 0) return {};
+        if (result == PCRE2_ERROR_NOMATCH) return {};
+        if (result < 0) fail(result);
         const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer(workspace.match());
         return {true, false, bounds[0], bounds[1]};
     }
 
 private:
+    [[noreturn]] static void fail(int result)
+    {
+        throw Error(ErrorKind::Internal, "PAL-INTERNAL", "tokenizer",
+                    "a regular expression could not be matched (PCRE2 error " + std::to_string(result) + ")",
+                    "please report this");
+    }
+
     int run(std::string_view text, size_t from, uint32_t options, Workspace& workspace) const
     {
         return pcre2_match(code_, reinterpret_cast<PCRE2_SPTR>(text.data()), text.size(), from, options,
@@ -156,16 +167,12 @@ private:
     pcre2_code* code_ = nullptr;
 };
 
-PreTokenizer::PreTokenizer(std::string_view name)
+PreTokenizer::PreTokenizer(std::string_view name) : PreTokenizer(known_entry(name)) {}
+
+PreTokenizer::PreTokenizer(const PreTokenizerEntry& entry)
+    : segments_(std::make_unique<Expression>(entry.segments, true))
 {
-    const PreTokenizerEntry* entry = entry_of(name);
-    if (entry == nullptr)
-        throw Error(ErrorKind::Failed, "PAL-MODEL-13", "tokenizer",
-                    "the pre-tokenizer '" + printable(name) + "' is not known (known are " +
-                        known_pre_tokenizers() + ")",
-                    "use another model");
-    segments_ = std::make_unique<Expression>(entry->segments, true);
-    for (const std::string_view step : entry->steps)
+    for (const std::string_view step : entry.steps)
         steps_.push_back(std::make_unique<Expression>(step, false));
 }
 

@@ -22,7 +22,7 @@ using PreTokenizerSteps = std::vector<std::string>;
 // The name of the known pre-tokenizer with these steps; empty: none.
 std::string_view pre_tokenizer_with(const PreTokenizerSteps& steps);
 
-// What the name in a GGUF's tokenizer.ggml.pre stands for. The aliases are those that llama.cpp accepts.
+// The pre-tokenizer that a GGUF's tokenizer.ggml.pre names. The aliases are those that llama.cpp accepts.
 struct GgufPreTokenizer {
     std::string_view name; // of the known pre-tokenizer; empty: unknown
     bool adds_bos = false; // unless tokenizer.ggml.add_bos_token says otherwise
@@ -33,10 +33,12 @@ GgufPreTokenizer gguf_pre_tokenizer(std::string_view name);
 // The names of the known pre-tokenizers, separated by commas, for messages.
 std::string known_pre_tokenizers();
 
+struct PreTokenizerEntry;
+
 // Immutable; split and next may be called from several threads at once, each with its own Workspace.
 class PreTokenizer {
 public:
-    // What one thread needs for matching.
+    // The matching state of one thread.
     class Workspace;
     struct WorkspaceDeleter {
         void operator()(Workspace* workspace) const;
@@ -45,12 +47,14 @@ public:
 
     // Throws Error (Failed, PAL-MODEL-13) for an unknown name.
     explicit PreTokenizer(std::string_view name);
+    explicit PreTokenizer(const PreTokenizerEntry& entry);
     ~PreTokenizer();
 
     WorkspaceHandle workspace() const;
 
     // The bytes of the segment at the start of `text`; 0 if more text may change it and the text is not `complete`.
-    // Pre-tokens never reach across the end of a segment. REQUIRES: valid UTF-8, not empty.
+    // Pre-tokens never reach across the end of a segment. Throws Error (Internal), as split does, if PCRE2 fails.
+    // REQUIRES: valid UTF-8, not empty.
     size_t next_segment(std::string_view text, bool complete, Workspace& workspace) const;
 
     // Appends the ends of the pre-tokens of one segment, in bytes from its start. Linear time.

@@ -42,7 +42,8 @@ constexpr std::string_view gpt4o =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
     R"(\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-// DeepSeek's first models cut a line in several passes. Cased letters, punctuation, and what it calls CJK.
+// DeepSeek's first models cut a line in several passes: at cased letters, at punctuation, and at ranges that the
+// file calls CJK.
 #define DEEPSEEK_LETTERS                                                                                           \
     R"(A-Za-z\x{B5}\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{1BA}\x{1BC}-\x{1BF}\x{1C4}-\x{293}\x{295}-)"                \
     R"(\x{2AF}\x{370}-\x{373}\x{376}\x{377}\x{37B}-\x{37D}\x{37F}\x{386}\x{388}-\x{38A}\x{38C}\x{38E}-)"           \
@@ -89,7 +90,7 @@ constexpr std::string_view bytes_step = "#bytes", digits_step = "#digits",
                            single_digits_step = "#digits individual";
 constexpr std::string_view metaspace_step = "#metaspace";
 
-// What tokenizer.json lists.
+// The steps that tokenizer.json lists.
 constexpr std::array gpt2_form = {bytes_step};
 constexpr std::array smollm_form = {single_digits_step, bytes_step};
 constexpr std::array llama3_form = {llama3}, cl100k_form = {cl100k};
@@ -175,8 +176,11 @@ constexpr GgufPreTokenizerEntry gguf_table[] = {
     {"smaug-bpe", "llama3", false, false},
     {"chatglm-bpe", "llama3", false, false},
     {"glm4", "llama3", false, true},
+    {"glm5", "llama3", false, true},
     {"qwen2", "qwen2", false, false},
     {"deepseek-r1-qwen", "qwen2", false, false},
+    {"kormo", "qwen2", false, false},
+    {"f2llmv2", "qwen2", false, false},
     {"megrez", "qwen2", false, false},
     {"stablelm2", "qwen2", false, false},
     {"hunyuan", "qwen2", false, false},
@@ -185,10 +189,11 @@ constexpr GgufPreTokenizerEntry gguf_table[] = {
     {"bailingmoe2", "qwen2", false, false},
     {"llada-moe", "qwen2", false, false},
     {"qwen35", "qwen35", false, false},
-    {"tekken", "tekken", false, true},
+    {"tekken", "tekken", true, true},
     {"gpt-4o", "gpt-4o", false, false},
     {"llama4", "gpt-4o", false, false},
     {"kanana2", "gpt-4o", false, false},
+    {"talkie", "gpt-4o", false, false},
     {"deepseek-llm", "deepseek-llm", false, false},
     {"deepseek-coder", "deepseek-coder", false, false},
     {"deepseek-v3", "deepseek-v3", false, false},

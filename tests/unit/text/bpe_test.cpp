@@ -144,6 +144,31 @@ TEST_CASE("the longest added token at the leftmost place is found")
     CHECK(find("none", false) == std::tuple(4u, 4u, -1));
 }
 
+TEST_CASE("added tokens whose spellings take too much memory are refused by name")
+{
+    AddedTokens tokens;
+    const auto spelling = [](int i) { return std::to_string(10000 + i) + std::string(200, 'x'); };
+    const auto add_all = [&] {
+        for (int i = 0; i < 10000; ++i)
+            tokens.add(spelling(i), i);
+    };
+    CHECK_THROWS_WITH(add_all(),
+                      Catch::Contains("up to token 5") && Catch::Contains("have more than 1048576 bytes"));
+    AddedTokens alike; // common beginnings count once
+    for (int i = 0; i < 10000; ++i)
+        alike.add(std::string(200, 'x') + std::to_string(i), i);
+    CHECK(alike.find(std::string(200, 'x') + "777", 0, true).id == 777);
+}
+
+TEST_CASE("a failure of the regular expression library is an error, not the end of the matches")
+{
+    const PreTokenizerEntry limited{"limited", "(*NO_JIT)(*LIMIT_MATCH=1)(?:a|b)+?c", {}, {}};
+    const PreTokenizer pre_tokenizer(limited);
+    const auto workspace = pre_tokenizer.workspace();
+    CHECK_THROWS_WITH(pre_tokenizer.next_segment("ababab-c", true, *workspace),
+                      Catch::Contains("could not be matched (PCRE2 error -47)"));
+}
+
 TEST_CASE("pre-tokenizers cut as their families do")
 {
     CHECK(pre_tokens(PreTokenizer("gpt-2"), "I'll  go 12x!") == Pieces{"I", "'ll", " ", " go", " 12", "x", "!"});
@@ -214,6 +239,14 @@ TEST_CASE("every pre-tokenizer cuts any text completely, and every GGUF name has
     for (const GgufPreTokenizerEntry& entry : gguf_pre_tokenizer_table())
         CHECK_NOTHROW(PreTokenizer(entry.name));
     CHECK(gguf_pre_tokenizer("bert").name.empty());
+    CHECK(gguf_pre_tokenizer("tekken").adds_bos);
+    CHECK(gguf_pre_tokenizer("llama-bpe").adds_bos);
+    CHECK_FALSE(gguf_pre_tokenizer("qwen2").adds_bos);
+    CHECK(gguf_pre_tokenizer("kormo").name == "qwen2");
+    CHECK(gguf_pre_tokenizer("f2llmv2").name == "qwen2");
+    CHECK(gguf_pre_tokenizer("talkie").name == "gpt-4o");
+    CHECK(gguf_pre_tokenizer("glm5").name == gguf_pre_tokenizer("glm4").name);
+    CHECK(gguf_pre_tokenizer("glm5").ignore_merges);
     CHECK_THROWS_AS(PreTokenizer("bert"), Error);
     CHECK(pre_tokenizer_with({"[a-z]+"}).empty());
 }
