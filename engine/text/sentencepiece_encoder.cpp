@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "engine/text/sentencepiece_model.h"
+#include "engine/text/utf8_repair.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {
@@ -125,9 +126,20 @@ size_t SentencepieceEncoder::encode_prefix(std::string_view text, bool first_pie
     return done;
 }
 
+// The library reads every byte that is not UTF-8 as a U+FFFD of its own; here, as in other encoders, every maximal
+// subpart is one.
 void SentencepieceEncoder::encode_stretch(std::string_view text, bool first_piece, uint64_t offset,
                                           std::vector<EncodedToken>& out) const
 {
+    if (scan_utf8(text).valid == text.size()) return encode_valid(text, first_piece, offset, {}, out);
+    const RepairedText repaired = repair_utf8(text, true);
+    encode_valid(repaired.text, first_piece, offset, repaired.source, out);
+}
+
+void SentencepieceEncoder::encode_valid(std::string_view text, bool first_piece, uint64_t offset,
+                                        std::span<const uint32_t> source, std::vector<EncodedToken>& out) const
+{
+    const auto place = [&](size_t at) { return offset + (source.empty() ? at : source[at]); };
     sentencepiece::ImmutableSentencePieceText pieces;
     if (!library_->at(first_piece).Encode(text, pieces.mutable_proto()).ok())
         throw Error(ErrorKind::Internal, "PAL-INTERNAL", "tokenizer",
@@ -142,7 +154,7 @@ void SentencepieceEncoder::encode_stretch(std::string_view text, bool first_piec
         if (end == at && at < text.size() && kind(id) == PieceKind::Byte && byte_value(piece(id)) == text[at])
             ++end;
         if (i + 1 == count) end = text.size();
-        append({id, offset + at, offset + end}, out);
+        append({id, place(at), place(end)}, out);
         at = end;
     }
 }

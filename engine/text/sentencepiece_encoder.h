@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "engine/text/stretch_cutter.h"
 #include "engine/text/subword_encoder.h"
@@ -32,6 +33,10 @@ private:
 
     void encode_stretch(std::string_view text, bool first_piece, uint64_t offset,
                         std::vector<EncodedToken>& out) const;
+    // `source` [byte of text, and its size]: where it comes from; empty: everything stands where it was. REQUIRES:
+    // valid UTF-8.
+    void encode_valid(std::string_view text, bool first_piece, uint64_t offset, std::span<const uint32_t> source,
+                      std::vector<EncodedToken>& out) const;
     void append(const EncodedToken& token, std::vector<EncodedToken>& out) const;
 
     std::unique_ptr<Library> library_;

@@ -44,4 +44,5 @@ set(TEXT_SOURCES
     text/tokenizer.cpp
     text/turn_framing.cpp
     text/utf8.cpp
-    text/utf8_cleaner.cpp)
+    text/utf8_cleaner.cpp
+    text/utf8_repair.cpp)
