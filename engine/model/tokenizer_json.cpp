@@ -296,14 +296,18 @@ private:
             const bool is_control = fields.boolean("special").value_or(false) || is_marker_spelling(*content);
             if (!is_control) check_plain_token(fields, *content);
             const TokenId known = checked_id(*id, *content);
-            if (known != vocabulary().unknown)
-                place(*content, known, is_control ? type_control : type_user_defined);
+            if (known == vocabulary().unknown) continue;
+            const bool takes_space = fields.boolean("rstrip").value_or(false);
+            place(*content, known,
+                  is_control    ? type_control
+                  : takes_space ? type_with_space_after
+                                : type_user_defined);
         }
     }
 
     void check_plain_token(const JsonFields& token, const std::string& content) const
     {
-        for (const char* flag : {"single_word", "lstrip", "rstrip"})
+        for (const char* flag : {"single_word", "lstrip"})
             if (token.boolean(flag).value_or(false))
                 unsupported("the added token " + in_quotes(content) + " with " + in_quotes(flag) +
                             " is not supported");

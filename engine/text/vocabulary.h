@@ -1,5 +1,5 @@
-// What a tokenizer and a chat template are made from, as read and validated by engine/model (reliability.md, G13,
-// T).
+// The parts of a model file from which a tokenizer and a chat template are made, as read and validated by
+// engine/model.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Vocabulary {
     Kind kind = Kind::None;
 
     // SpmPieces and Bpe. `types` as sentencepiece numbers them: 1 normal, 2 unknown, 3 control, 4 user defined
-    // (found in text as a whole), 5 unused, 6 byte.
+    // (found in text as a whole), 5 unused, 6 byte; and 7, as 4 but with the white space after it (Bpe).
     std::vector<std::string> pieces;
     std::vector<int32_t> types;
     bool add_space_prefix = true;
@@ -37,7 +37,7 @@ struct Vocabulary {
         Characters, // pieces spell characters, and spaces as U+2581; byte pieces stand for all others
     };
     Alphabet alphabet = Alphabet::Bytes;
-    std::vector<PieceMerge> merges;         // the first is the most preferred
+    std::vector<PieceMerge> merges;    // the first is the most preferred
     std::string pre_tokenizer;         // a name of engine/text/bpe/pre_tokenizer.h; Characters may have none
     bool ignore_merges = false;        // a pre-token that is a piece becomes that piece, whatever the merges say
     bool fuse_unknown = false;         // a run of unknown characters is one unknown token
@@ -50,7 +50,7 @@ struct Vocabulary {
     std::vector<TokenId> other_ends; // further tokens that end an answer
     bool add_bos = false;
     std::string chat_template; // Jinja source, empty: none
-    std::string normalizer;    // what text goes through first (engine/text/normalizer.h); empty: none
+    std::string normalizer;    // the mapping that text goes through first (engine/text/normalizer.h); empty: none
 };
 
 } // namespace palimpsest::engine

@@ -5,6 +5,7 @@
 
 #include "engine/text/bpe/byte_alphabet.h"
 #include "engine/text/utf8.h"
+#include "engine/text/utf8_repair.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {
@@ -37,23 +38,25 @@ std::optional<char32_t> only_character(std::string_view text)
     return count == 1 ? first : std::nullopt;
 }
 
-struct Utf8Scan {
-    size_t valid = 0;       // bytes of whole characters from the start
-    bool is_broken = false; // what follows is not merely an incomplete character
-};
-
-Utf8Scan scan_utf8(std::string_view text)
+// The property White_Space, as the reference library's regular expressions have it.
+bool is_white_space(char32_t code)
 {
-    Utf8Scan scan;
+    return (code >= 0x09 && code <= 0x0D) || code == 0x20 || code == 0x85 || code == 0xA0 || code == 0x1680 ||
+           (code >= 0x2000 && code <= 0x200A) || code == 0x2028 || code == 0x2029 || code == 0x202F ||
+           code == 0x205F || code == 0x3000;
+}
+
+// Where the white space at `from` ends. REQUIRES: valid UTF-8.
+size_t end_of_white_space(std::string_view text, size_t from)
+{
+    bool goes_on = true;
     Utf8Decoder decoder;
-    for (size_t at = 0; at < text.size() && !scan.is_broken; ++at)
-        decoder.push(static_cast<unsigned char>(text[at]), [&](char32_t, size_t size, bool valid) {
-            if (valid && !scan.is_broken)
-                scan.valid += size;
-            else
-                scan.is_broken = true;
+    for (size_t at = from; at < text.size() && goes_on; ++at)
+        decoder.push(static_cast<unsigned char>(text[at]), [&](char32_t code, size_t size, bool) {
+            goes_on = is_white_space(code);
+            if (goes_on) from += size;
         });
-    return scan;
+    return from;
 }
 
 } // namespace
@@ -65,8 +68,7 @@ bool is_marker_spelling(std::string_view piece)
         return piece.size() > 2 * bar.size() + 2 && piece.starts_with("<") && piece.ends_with(">") &&
                piece.substr(1).starts_with(bar) && piece.substr(0, piece.size() - 1).ends_with(bar);
     };
-    return is_between("|") || is_between(wide_bar) || piece == "<s>" || piece == "</s>" || piece == "<pad>" ||
-           piece == "<unk>";
+    return is_between("|") || is_between(wide_bar);
 }
 
 struct BpeEncoder::Encoding {
@@ -74,6 +76,7 @@ struct BpeEncoder::Encoding {
     PreTokenizer::WorkspaceHandle workspace;
     std::vector<size_t> ends;     // of pre-tokens
     std::vector<Symbol> symbols;  // of one pre-token
+    uint32_t dropped = 0;         // bytes before the first symbol that the vocabulary cannot spell
     uint64_t offset = 0;          // of the window
     bool is_repaired = false;     // the window is a copy in which broken bytes are U+FFFD
     std::vector<uint32_t> source; // [byte of a repaired window]: where it comes from
@@ -84,6 +87,11 @@ struct BpeEncoder::Encoding {
         const uint64_t place = offset + (is_repaired ? source[end] : end);
         out->push_back({id, covered, place});
         covered = place;
+    }
+    void begin_word()
+    {
+        symbols.clear();
+        dropped = 0;
     }
 };
 
@@ -98,6 +106,7 @@ BpeEncoder::BpeEncoder(const Vocabulary& vocabulary)
     if (is_bytes_ || !vocabulary.pre_tokenizer.empty()) pre_tokenizer_.emplace(vocabulary.pre_tokenizer);
     read_kinds(vocabulary);
     std::vector<PieceMerge> merges = vocabulary.merges;
+    // Otherwise a text could become a token that only the program inserts.
     std::erase_if(merges, [&](const PieceMerge& merge) { return kind(merge.result) == PieceKind::Control; });
     merges_.emplace(merges);
     read_pieces();
@@ -128,10 +137,19 @@ void BpeEncoder::read_kinds(const Vocabulary& vocabulary)
         const int32_t type = vocabulary.types[id];
         auto kind = type >= 1 && type <= 6 ? static_cast<PieceKind>(type - 1) : PieceKind::Unused;
         const auto token = static_cast<TokenId>(id);
-        const bool is_inserted = token == vocabulary.bos || token == vocabulary.eos || token == vocabulary.eot;
-        const bool is_special = is_inserted || kind == PieceKind::Unknown || is_marker_spelling(pieces_[id]);
+        if (type == type_with_space_after) {
+            kind = PieceKind::UserDefined;
+            with_space_after_.insert(token);
+        }
+        const bool is_named = token == vocabulary.bos || token == vocabulary.eos || token == vocabulary.eot;
+        const bool is_special = is_named || kind == PieceKind::Unknown || is_marker_spelling(pieces_[id]);
         const bool is_character = kind == PieceKind::Normal && only_character(pieces_[id]).has_value();
-        if (token == unknown_ && !is_inserted)
+        if (vocabulary.add_bos && token == vocabulary.bos) {
+            if (is_character || kind == PieceKind::Byte)
+                refuse("the token '" + printable(pieces_[id]) +
+                       "', which begins every text, is a character that any text may contain");
+            kind = PieceKind::Control;
+        } else if (token == unknown_ && !is_named)
             kind = PieceKind::Unknown;
         else if (is_special && kind != PieceKind::Byte && !is_made[id] && !is_character)
             kind = PieceKind::Control;
@@ -172,7 +190,8 @@ void BpeEncoder::read_pieces()
         surface = is_bytes_ ? spelled_bytes(spelled).value_or(spelled) : with_spaces(spelled);
         if (kind != PieceKind::Normal) continue;
         if (is_bytes_) {
-            if (surface.size() == 1 && spelled_bytes(spelled)) bytes_[static_cast<unsigned char>(surface[0])] = id;
+            if (!spelled_bytes(spelled)) continue; // no text is spelled with other characters
+            if (surface.size() == 1) bytes_[static_cast<unsigned char>(surface[0])] = id;
             wholes_.try_emplace(surface, id);
         } else {
             if (const auto code = only_character(surface)) characters_.try_emplace(*code, id);
@@ -215,25 +234,9 @@ size_t BpeEncoder::encode_window(std::string_view window, bool first_piece, bool
     state.is_repaired = scan.is_broken || (at_end && scan.valid < window.size());
     if (!state.is_repaired) return encode_text(window.substr(0, scan.valid), first_piece, at_end, state);
 
-    std::string repaired;
-    state.source.clear();
-    uint32_t at = 0;
-    Utf8Decoder decoder;
-    const auto take = [&](char32_t code, size_t size, bool) {
-        const size_t begin = repaired.size();
-        append_utf8(code, repaired);
-        const auto end = at + static_cast<uint32_t>(size);
-        // Bytes that stand for themselves keep their places; the others of a U+FFFD come from its end.
-        const bool is_same = repaired.size() - begin == size;
-        for (size_t i = 0; i < repaired.size() - begin; ++i)
-            state.source.push_back(i == 0 || is_same ? at + static_cast<uint32_t>(i) : end);
-        at = end;
-    };
-    for (const char byte : window)
-        decoder.push(static_cast<unsigned char>(byte), take);
-    if (at_end) decoder.finish(take);
-    state.source.push_back(at);
-    const size_t taken = encode_text(repaired, first_piece, at_end, state);
+    RepairedText repaired = repair_utf8(window, at_end);
+    state.source = std::move(repaired.source);
+    const size_t taken = encode_text(repaired.text, first_piece, at_end, state);
     return state.source[taken];
 }
 
@@ -248,10 +251,22 @@ size_t BpeEncoder::encode_text(std::string_view text, bool first_piece, bool com
         const size_t taken = encode_section(section, first_piece && done == 0, ends, done, state);
         done += taken;
         if (taken < section.size() || added.id < 0) break;
-        state.emit(added.id, added.end);
-        done = added.end;
+        const size_t end = end_of_added(text, added);
+        if (end == text.size() && end > added.end && !complete && end - added.end < longest_stretch) break;
+        state.emit(added.id, end);
+        done = end;
     }
     return done;
+}
+
+// Where an added token ends, with the white space that it takes.
+size_t BpeEncoder::end_of_added(std::string_view text, const AddedTokens::Place& added) const
+{
+    if (!with_space_after_.contains(added.id)) return added.end;
+    const size_t end = end_of_white_space(text, added.end);
+    if (end - added.end < longest_stretch) return end;
+    return added.end + longest_stretch == text.size() ? text.size()
+                                                      : character_boundary(text, added.end + longest_stretch);
 }
 
 size_t BpeEncoder::encode_section(std::string_view text, bool first_piece, bool complete, size_t begin,
@@ -297,9 +312,10 @@ void BpeEncoder::encode_segment(std::string_view segment, bool first_piece, size
 void BpeEncoder::encode_word(std::string_view word, bool first_piece, size_t begin, Encoding& state) const
 {
     if (const TokenId whole = whole_piece(word, state); whole >= 0) return state.emit(whole, begin + word.size());
-    state.symbols.clear();
+    state.begin_word();
     take_symbols(word, first_piece, state);
     merges_->apply(state.symbols);
+    begin += state.dropped;
     for (const Symbol& symbol : state.symbols) {
         begin += symbol.bytes;
         state.emit(symbol.id, begin);
@@ -319,7 +335,7 @@ bool BpeEncoder::encodes_to_itself(TokenId id, Encoding& state) const
     std::atomic<uint8_t>& known = whole_states_[static_cast<size_t>(id)];
     uint8_t answer = known.load(std::memory_order_relaxed);
     if (answer == not_asked) {
-        state.symbols.clear();
+        state.begin_word();
         take_symbols(surfaces_[static_cast<size_t>(id)], false, state);
         merges_->apply(state.symbols);
         answer = state.symbols.size() == 1 && state.symbols.front().id == id ? is_whole : is_not_whole;
@@ -374,7 +390,8 @@ void BpeEncoder::take_byte(char byte, Encoding& state) const
         take_unknown(1, state);
 }
 
-// Without an unknown token, text that the vocabulary cannot spell belongs to the token before it, or is dropped.
+// Without an unknown token, text that the vocabulary cannot spell belongs to the token before it, and at the start
+// of a word to the one after it.
 void BpeEncoder::take_unknown(uint32_t bytes, Encoding& state) const
 {
     const bool goes_on =
@@ -383,6 +400,8 @@ void BpeEncoder::take_unknown(uint32_t bytes, Encoding& state) const
         state.symbols.back().bytes += bytes;
     else if (unknown_ >= 0)
         state.symbols.push_back({unknown_, bytes});
+    else
+        state.dropped += bytes;
 }
 
 } // namespace palimpsest::engine

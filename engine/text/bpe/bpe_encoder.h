@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "engine/text/bpe/added_tokens.h"
 #include "engine/text/bpe/merge_table.h"
@@ -21,12 +22,16 @@
 
 namespace palimpsest::engine {
 
-// Pieces that only a program inserts, whatever a file's converter called them: "<|...|>", "<s>", "</s>", "<pad>",
-// "<unk>".
+// Pieces that only a program inserts, whatever a file's converter called them: "<|...|>". Others, such as "</s>",
+// may be text in some vocabularies, so that the file decides.
 bool is_marker_spelling(std::string_view piece);
 
-// Control pieces never come out of text. Besides those that the file marks as control, the special tokens and
-// pieces spelled like markers ("<|...|>", "</s>") are control pieces, unless merges make them from text.
+// In Vocabulary::types: a user-defined piece that takes the white space after it.
+inline constexpr int32_t type_with_space_after = 7;
+
+// Control pieces never come out of text. These are the pieces that the file marks as control; those that it names
+// as begin or end of a text or turn and those spelled like markers, unless merges make them from text; and the BOS
+// that begins every text, in any case.
 class BpeEncoder final : public SubwordEncoder {
 public:
     // REQUIRES: Kind::Bpe. Throws Error (Failed, PAL-MODEL-13) if it cannot be used.
@@ -51,6 +56,7 @@ private:
     size_t encode_window(std::string_view window, bool first_piece, bool at_end, uint64_t offset,
                          Encoding& state) const;
     size_t encode_text(std::string_view text, bool first_piece, bool complete, Encoding& state) const;
+    size_t end_of_added(std::string_view text, const AddedTokens::Place& added) const;
     size_t encode_section(std::string_view text, bool first_piece, bool complete, size_t begin,
                           Encoding& state) const;
     size_t next_segment(std::string_view text, bool complete, Encoding& state) const;
@@ -74,6 +80,7 @@ private:
     std::array<TokenId, 256> bytes_{};                 // [byte]; -1: the vocabulary lacks it
     std::unordered_map<char32_t, TokenId> characters_; // character vocabularies only
     AddedTokens added_;
+    std::unordered_set<TokenId> with_space_after_; // added tokens
     std::optional<MergeTable> merges_;
     std::optional<PreTokenizer> pre_tokenizer_;
     StretchCutter cutter_;

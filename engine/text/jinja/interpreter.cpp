@@ -31,7 +31,7 @@ private:
     Scope* outside_;
 };
 
-// What is printed goes into `text`.
+// Collects in `text` the output that is printed while it exists.
 class Interpreter::Capture {
 public:
     explicit Capture(Interpreter& interpreter) : interpreter_(interpreter), outside_(interpreter.out_)

@@ -281,7 +281,7 @@ private:
     std::string source_;
     size_t at_ = 0;
     int line_ = 1;
-    bool line_starts_ = true; // what was read last ended with a line end
+    bool line_starts_ = true; // the text read last ended with a line end
     std::vector<Token> tokens_;
 };
 
