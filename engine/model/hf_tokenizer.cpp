@@ -118,8 +118,8 @@ std::optional<TokenizerJson> read_json(const HfTokenizerFiles& files, uint64_t r
     }
 }
 
-// generation_config.json: one id or a list.
-std::vector<TokenId> read_ends(const HfTokenizerFiles& files, uint64_t rows)
+// generation_config.json: one id or a list. Ids that no token has are left out: answers end at the others.
+std::vector<TokenId> read_ends(const HfTokenizerFiles& files, uint64_t tokens, std::vector<std::string>& warnings)
 {
     std::vector<TokenId> ends;
     if (!files.generation_config) return ends;
@@ -129,9 +129,12 @@ std::vector<TokenId> read_ends(const HfTokenizerFiles& files, uint64_t rows)
     const json* ids = JsonFields(root, refuse, "T1").find("eos_token_id");
     if (!ids) return ends;
     for (const json& id : ids->is_array() ? *ids : json::array({*ids})) {
-        if (!id.is_number_unsigned() || id.get<uint64_t>() >= rows)
-            refuse.fail("T7", "'eos_token_id' is not an id below " + std::to_string(rows));
-        ends.push_back(id.get<TokenId>());
+        if (!id.is_number_integer()) refuse.fail("T7", "'eos_token_id' is neither an id nor a list of ids");
+        if (id.is_number_unsigned() && id.get<uint64_t>() < tokens)
+            ends.push_back(id.get<TokenId>());
+        else
+            warnings.push_back("generation_config.json: the end token " + id.dump() + " is none of the " +
+                               std::to_string(tokens) + " tokens: answers do not end at it");
     }
     return ends;
 }
@@ -179,8 +182,7 @@ Vocabulary hf_vocabulary(const HfTokenizerFiles& files, const HfConfig& config, 
     vocabulary.eos = first_known({named_eos, config.eos, facts.eos});
     vocabulary.add_bos = add_bos.value_or(vocabulary.add_bos) && vocabulary.bos >= 0;
     const size_t tokens = vocabulary.kind == Vocabulary::Kind::Bpe ? vocabulary.pieces.size() : facts.ids.size();
-    for (const TokenId end : read_ends(files, rows))
-        if (static_cast<size_t>(end) < tokens) vocabulary.other_ends.push_back(end);
+    if (vocabulary.kind != Vocabulary::Kind::None) vocabulary.other_ends = read_ends(files, tokens, warnings);
     return vocabulary;
 }
 

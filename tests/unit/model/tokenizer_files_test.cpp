@@ -186,6 +186,18 @@ TEST_CASE("special tokens come from the most specific file that names them")
     folder.tokenizer_config = R"({"chat_template":[{"name":"tool","template":"no"}]})";
     CHECK(vocabulary(folder).chat_template.empty());
 
+    folder.generation_config = R"({"eos_token_id":[2, 7]})";
+    CHECK(vocabulary(folder).other_ends == std::vector<TokenId>{2, 7});
+    folder.generation_config = R"({"eos_token_id":[20, 7, -1]})"; // ends that the vocabulary does not have
+    std::vector<std::string> warnings;
+    HfConfig config;
+    config.model.vocabulary = 20;
+    CHECK(hf_vocabulary(folder.files().tokenizer, config, warnings).other_ends == std::vector<TokenId>{7});
+    REQUIRE(warnings.size() == 2);
+    CHECK(warnings[0].find("the end token 20 is none of the 20 tokens") != std::string::npos);
+    folder.generation_config = R"({"eos_token_id":"</s>"})";
+    check(refused([&] { vocabulary(folder); }), "T7", "'eos_token_id' is neither an id nor a list of ids");
+
     TinyFolder without;
     without.tokenizer_config = R"({"add_bos_token":true})";
     CHECK(vocabulary(without).kind == Vocabulary::Kind::None);
