@@ -1,16 +1,21 @@
-// A model file seen from outside, for tests/integration/real_models.py:
+// A model file seen from outside, for scripts that compare it with other programs (real_models.py,
+// reference_vocabularies_test.py):
 //   model-probe logits MODEL IDS OUT     writes the logits after every id as little-endian f32, [ids, vocabulary]
 //   model-probe greedy MODEL IDS COUNT   prints the most likely continuation, one id a line
-//   model-probe encode MODEL STRINGS     STRINGS is a JSON array of strings; prints a JSON array of arrays of ids
-// IDS is a file of ids separated by white space. The cache is f32 and nothing is evicted.
+//   model-probe encode VOCABULARY        reads one JSON value a line, a string or {"hex": "..."} for bytes that are
+//                                        not UTF-8, and prints the ids of each as a JSON array
+// IDS is a file of ids separated by white space. The cache is f32 and nothing is evicted. VOCABULARY is a file or
+// folder that engine/model/vocabulary_file.h opens; each text is a stream of its own, without BOS.
 
-#include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "engine/model/vocabulary_file.h"
 #include "engine/session/session.h"
+#include "engine/text/document_encoder.h"
 
 using namespace palimpsest;
 using namespace palimpsest::engine;
@@ -62,15 +67,38 @@ void print_greedy(const char* model, const char* ids, int count)
         std::cout << id << '\n';
 }
 
-void print_encoded(const char* path, const char* strings)
+std::string text_of(const nlohmann::json& line)
 {
-    const auto model = load(path);
-    if (!model->tokenizer()) throw std::runtime_error(std::string(path) + " has no tokenizer");
-    std::ifstream file(strings);
-    nlohmann::json encoded = nlohmann::json::array();
-    for (const auto& text : nlohmann::json::parse(file))
-        encoded.push_back(model->tokenizer()->encode(text.get<std::string>(), true));
-    std::cout << encoded << '\n';
+    if (line.is_string()) return line.get<std::string>();
+    const auto hex = line.at("hex").get<std::string>();
+    std::string bytes;
+    for (size_t i = 0; i + 1 < hex.size(); i += 2) {
+        unsigned value = 0;
+        std::from_chars(hex.data() + i, hex.data() + i + 2, value, 16);
+        bytes += static_cast<char>(value);
+    }
+    return bytes;
+}
+
+void print_encoded(const char* path)
+{
+    std::vector<std::string> warnings;
+    const Vocabulary vocabulary = open_vocabulary(path, warnings);
+    for (const std::string& warning : warnings)
+        std::fprintf(stderr, "%s\n", warning.c_str());
+    if (vocabulary.kind == Vocabulary::Kind::None)
+        throw std::runtime_error(std::string(path) + " has no tokenizer");
+    const Tokenizer tokenizer(vocabulary);
+    for (std::string line; std::getline(std::cin, line);) {
+        DocumentEncoder encoder(tokenizer, true);
+        std::vector<EncodedToken> tokens;
+        encoder.push(text_of(nlohmann::json::parse(line)), tokens);
+        encoder.finish(tokens);
+        nlohmann::json ids = nlohmann::json::array();
+        for (const EncodedToken& token : tokens)
+            ids.push_back(token.id);
+        std::cout << ids << '\n';
+    }
 }
 
 } // namespace
@@ -82,8 +110,8 @@ try {
         write_logits(argv[2], argv[3], argv[4]);
     else if (what == "greedy" && argc == 5)
         print_greedy(argv[2], argv[3], std::stoi(argv[4]));
-    else if (what == "encode" && argc == 4)
-        print_encoded(argv[2], argv[3]);
+    else if (what == "encode" && argc == 3)
+        print_encoded(argv[2]);
     else
         throw std::runtime_error("usage: model-probe logits|greedy|encode MODEL ...");
     return 0;

@@ -118,8 +118,9 @@ class Probe:
     def __init__(self, program, model, folder):
         self.program, self.model, self.folder = program, model, folder
 
-    def run(self, what, *arguments):
-        done = subprocess.run([self.program, what, self.model, *map(str, arguments)], capture_output=True, text=True)
+    def run(self, what, *arguments, given=""):
+        done = subprocess.run([self.program, what, self.model, *map(str, arguments)], input=given, capture_output=True,
+                              text=True)
         if done.returncode:
             raise SystemExit(f"{done.stderr.strip()}")
         return done.stdout
@@ -139,9 +140,8 @@ class Probe:
         return list(map(int, self.run("greedy", self.ids_file(ids), count).split()))
 
     def encode(self, strings):
-        path = Path(self.folder, "strings.json")
-        path.write_text(json.dumps(strings))
-        return json.loads(self.run("encode", path))
+        lines = self.run("encode", given="".join(json.dumps(string) + "\n" for string in strings))
+        return [json.loads(line) for line in lines.splitlines()]
 
 
 def name_pre_tokenizer(tokenizer, path):

@@ -1,8 +1,8 @@
 """Compares token ids with those that llama.cpp's source lists for real vocabularies.
 
-    python reference_vocabularies_test.py ENCODE_STRINGS MODELS
+    python reference_vocabularies_test.py MODEL_PROBE MODELS
 
-MODELS is the folder models/ of llama.cpp's source, which is also inside PyPI's source package llama-cpp-python
+MODEL_PROBE is the program model-probe. MODELS is the folder models/ of llama.cpp's source, which is also inside PyPI's source package llama-cpp-python
 (vendor/llama.cpp/models); each ggml-vocab-NAME.gguf there has texts (.inp) and ids (.out). Nothing is committed from
 there. Without the folder the test says "not run" and ends with status 77.
 """
@@ -18,7 +18,7 @@ NOT_SUPPORTED = {"bert-bge"}
 
 def encode(program, vocabulary, texts):
     lines = "".join(json.dumps(text) + "\n" for text in texts)
-    done = subprocess.run([program, vocabulary], input=lines, capture_output=True, text=True)
+    done = subprocess.run([program, "encode", vocabulary], input=lines, capture_output=True, text=True)
     if done.returncode != 0:
         return None, done.stderr.strip()
     return [json.loads(line) for line in done.stdout.splitlines()], ""

@@ -17,6 +17,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "fixtures" / "te
 import conversations  # noqa: E402
 
 
+# Templates that are rendered where Jinja2 refuses them, and why that is right.
+ALSO_RENDERED = {
+    # It writes the items of "tools | map" as JSON. They are a generator in Python, which json.dumps refuses, and a list here.
+    "llama-cpp-deepseek-r1.jinja",
+}
+
+
 def of_gguf(path):
     try:
         import gguf
@@ -73,13 +80,20 @@ def main():
         not_run("no templates found")
     contexts = conversations.conversations()
     jobs = "".join(json.dumps({"template": source, "contexts": contexts}) + "\n" for _, source in found)
-    lines = subprocess.run([program], input=jobs, capture_output=True, text=True, check=True).stdout.splitlines()
+    lines = subprocess.run([program], input=jobs, capture_output=True, text=True, check=True).stdout
+    lines = lines.removesuffix("\n").split("\n")  # templates may print other line ends
     assert len(lines) == len(found)
-    equal = refused_by_both = wrong = 0
+    equal = refused_by_both = rendered_alone = wrong = 0
     for (name, source), line in zip(found, lines):
         for i, (expected, got) in enumerate(zip(conversations.rendered(env, source, contexts), json.loads(line))):
             if expected is None:
-                refused_by_both += "error" in got
+                if "error" in got:
+                    refused_by_both += 1
+                elif name in ALSO_RENDERED:
+                    rendered_alone += 1
+                else:
+                    wrong += 1
+                    print(f"{name}, conversation {i}: Jinja2 refuses it, but it was rendered")
                 continue
             if got.get("text") == expected:
                 equal += 1
@@ -88,7 +102,8 @@ def main():
             print(f"{name}, conversation {i}: {got.get('error', 'another text')}")
             if "text" in got and "-v" in os.environ.get("PALIMPSEST_TEMPLATES_FLAGS", ""):
                 print("  expected", repr(expected), "\n  got     ", repr(got["text"]))
-    print(f"{len(found)} templates: {equal} renderings equal, {wrong} differ, {refused_by_both} refused by both")
+    print(f"{len(found)} templates: {equal} renderings equal, {wrong} differ, {refused_by_both} refused by both, "
+          f"{rendered_alone} refused by Jinja2 and rendered, as listed")
     sys.exit(1 if wrong else 0)
 
 
