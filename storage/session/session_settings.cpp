@@ -10,6 +10,8 @@ namespace {
 
 using nlohmann::ordered_json;
 
+constexpr int64_t last_day = 2932896; // 31 December 9999, as days since 1970
+
 [[noreturn]] void unreadable(const std::string& session)
 {
     throw Error(ErrorKind::Failed, "PAL-DB-03", "session '" + printable(session) + "'",
@@ -29,7 +31,9 @@ try : all_(ordered_json::parse(info.options)) {
     chunk = all_.value("chunk", SessionChoice().chunk);
     question = all_.value("question", "");
     system = all_.value("system", "");
-    date = std::chrono::sys_days(std::chrono::days(all_.value("day", 0)));
+    const auto day = all_.value("day", int64_t{0});
+    if (day < 0 || day > last_day) unreadable(info.name);
+    date = std::chrono::sys_days(std::chrono::days(static_cast<int>(day)));
     sampling({});
 } catch (const ordered_json::exception&) {
     unreadable(info.name);

@@ -287,7 +287,8 @@ void StoredSession::make_template()
     if (!question_.empty()) question_rows_ = question_turn(*template_, question_);
 }
 
-// A session of a version that framed this model's turns plainly goes on as it was begun.
+// A session of a version that framed this model's turns plainly goes on as it was begun. Whether BOS came first
+// says nothing: earlier versions left it to the model, also where the template prints it.
 void StoredSession::keep_plain_framing()
 {
     if (parts_.empty() || parts_.front().document || template_->plain()) return;
@@ -297,7 +298,9 @@ void StoredSession::keep_plain_framing()
         if (!message || message->damaged) return;
         first = message->ids;
     }
-    const std::vector<engine::TokenId> own = template_->open_user();
+    std::vector<engine::TokenId> own = template_->open_user();
+    for (auto* ids : {&own, &first})
+        if (!ids->empty() && ids->front() == tokenizer_->bos()) ids->erase(ids->begin());
     if (first.size() >= own.size() && std::equal(own.begin(), own.end(), first.begin())) return;
     framing_.plain = true;
     make_template();

@@ -1,0 +1,126 @@
+// How a stored session frames its turns where the model's files have changed since it was begun, or the program.
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "storage/session/session_settings.h"
+#include "storage/session/stored_session.h"
+#include "tests/support/catch.h"
+#include "tests/unit/storage/scratch_database.h"
+
+using namespace palimpsest;
+using namespace palimpsest::storage;
+using palimpsest::tests::refusal;
+using palimpsest::tests::ScratchDatabase;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string instructions = "{% for m in messages %}{% if m.role == 'user' %}[INST] {{ m.content }} [/INST]"
+                                 "{% else %} {{ m.content }}{{ eos_token }}{% endif %}{% endfor %}";
+
+// A model folder whose template can be replaced, and one session in a database beside it.
+class Desk {
+public:
+    Desk() : folder_(scratch_.file().parent_path() / "model")
+    {
+        scratch_.clear();
+        fs::copy(PALIMPSEST_SOURCE_DIR "/tests/fixtures/models/mistral", folder_);
+    }
+
+    // Opens the session with a model of this template; empty: none.
+    StoredSession& open(const std::string& chat_template)
+    {
+        nlohmann::json config{{"add_bos_token", false}, {"bos_token", "<s>"}, {"eos_token", "</s>"}};
+        if (!chat_template.empty()) config["chat_template"] = chat_template;
+        std::ofstream(folder_ / "tokenizer_config.json") << config;
+        close();
+        store_ = open_store(scratch_.file().string(), Database::Access::Write);
+        StoredOptions options{.choice = {}};
+        options.choice.budget = "64";
+        options.model =
+            engine::Model::load(folder_, kernels::open_backend({.device = "cpu", .threads = 1, .simd = ""}));
+        options.talks = true;
+        session_ = std::make_unique<StoredSession>(*store_, "chat", options, silent_);
+        return *session_;
+    }
+    void close()
+    {
+        session_.reset();
+        store_.reset();
+    }
+    // The day that the stored session is said to have been begun, since 1970.
+    void set_day(int64_t day)
+    {
+        close();
+        store_ = open_store(scratch_.file().string(), Database::Access::Write);
+        const SessionInfo info = store_->conversations.get("chat");
+        auto options = nlohmann::json::parse(info.options);
+        options["day"] = day;
+        store_->conversations.set_options(info.id, options.dump());
+    }
+
+private:
+    ScratchDatabase scratch_;
+    fs::path folder_;
+    Listener silent_;
+    std::unique_ptr<Store> store_;
+    std::unique_ptr<StoredSession> session_;
+};
+
+void talk(StoredSession& session)
+{
+    session.say("Who keeps the lamp?", {.max_tokens = 4, .stop = {}, .token = {}, .is_end = {}});
+}
+
+} // namespace
+
+TEST_CASE("a session that was framed plainly stays so when its model has a template now")
+{
+    Desk desk;
+    talk(desk.open(""));
+    StoredSession& session = desk.open(instructions);
+    CHECK(session.chat_template().plain());
+    CHECK(session.chat_template().close_user_open_assistant() == session.tokenizer().encode("\nAnswer:", false));
+}
+
+TEST_CASE("a session goes on with the model's template, whether or not BOS came first")
+{
+    const std::string with_bos = "{{ bos_token }}" + instructions;
+    const auto [begun, now] = GENERATE_COPY(table<std::string, std::string>(
+        {{instructions, with_bos}, {with_bos, instructions}, {with_bos, with_bos}}));
+    Desk desk;
+    talk(desk.open(begun));
+    StoredSession& session = desk.open(now);
+    CHECK_FALSE(session.chat_template().plain());
+    const auto turn = session.turn("Why?");
+    const auto close = session.tokenizer().encode(" [/INST]", false);
+    REQUIRE(turn.size() > close.size());
+    CHECK(std::equal(close.rbegin(), close.rend(), turn.rbegin()));
+}
+
+TEST_CASE("a session keeps the date on which it was begun")
+{
+    const std::string dated = "{{ strftime_now('%d %B %Y') }}" + instructions;
+    Desk desk;
+    CHECK_FALSE(desk.open(dated).chat_template().plain());
+    desk.set_day(10000);
+    StoredSession& session = desk.open(dated);
+    const auto turn = session.turn("Why?");
+    const auto expected = session.tokenizer().encode("19 May 1997[INST]", true);
+    REQUIRE(turn.size() > expected.size());
+    CHECK(std::equal(expected.begin(), expected.end(), turn.begin()));
+}
+
+TEST_CASE("a day that no calendar has is refused")
+{
+    Desk desk;
+    desk.open(instructions);
+    for (const int64_t day : {int64_t{-1}, int64_t{2932897}, int64_t{1} << 40, INT64_MAX}) {
+        desk.set_day(day);
+        CHECK(refusal([&] { desk.open(instructions); }) == "PAL-DB-03");
+    }
+    desk.set_day(2932896);
+    CHECK(refusal([&] { desk.open(instructions); }).empty());
+}
