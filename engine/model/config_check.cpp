@@ -17,8 +17,9 @@ std::string text(float value)
 
 void check_rope(const RopePlan& rope, int32_t rotary_dim, const Refusal& refuse, const ConfigRules& rules)
 {
-    if (!(rope.base >= 1.0f && rope.base <= 1e9f))
-        refuse.fail(rules.floats, "the rope base is " + text(rope.base) + ", expected a number in [1, 1e9]");
+    if (!is_rope_base(static_cast<double>(rope.base)))
+        refuse.fail(rules.floats, "the rope base is " + text(rope.base) + ", expected a number in [1, " +
+                                      rope_base_limit() + "]");
     for (const auto* factors : {&rope.factors, &rope.long_factors}) {
         if (!factors->empty() && std::ssize(*factors) != rotary_dim / 2)
             refuse.fail(rules.relations, "rope scaling has " + std::to_string(factors->size()) +
@@ -60,6 +61,16 @@ int32_t derived_head_dim(int32_t dim, int32_t heads, const Refusal& refuse, std:
                     Refusal::other_model);
     }
     return checked_size(static_cast<uint64_t>(dim / heads), limits::head_dim, "head size", refuse, rule);
+}
+
+bool is_rope_base(double base)
+{
+    return base >= 1.0 && base <= limits::rope_base;
+}
+
+std::string rope_base_limit()
+{
+    return text(static_cast<float>(limits::rope_base));
 }
 
 void check_config(const ModelConfig& c, const Refusal& refuse, const ConfigRules& rules)

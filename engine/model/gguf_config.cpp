@@ -186,7 +186,8 @@ private:
         scaling.original_context = c_.original_context > 0 ? c_.original_context : c_.context;
         scaling.beta_fast = beta("rope.scaling.yarn_beta_fast", 32.0f);
         scaling.beta_slow = beta("rope.scaling.yarn_beta_slow", 1.0f);
-        if (!(factor > 0.0f && factor <= 1e6f) || !(c_.rope.base > 1.0f && c_.rope.base <= 1e9f))
+        if (!(factor > 0.0f && factor <= 1e6f) ||
+            !(c_.rope.base > 1.0f && is_rope_base(static_cast<double>(c_.rope.base))))
             refuse_.fail(rule, "yarn scaling by " + std::to_string(factor) + " of the rope base " +
                                    std::to_string(c_.rope.base) + " is not possible");
         c_.rope.factors = yarn_rope_factors(c_.rotary_dim, static_cast<double>(c_.rope.base), scaling);

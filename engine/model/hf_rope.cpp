@@ -81,7 +81,7 @@ private:
                                        number(rope, "original_max_position_embeddings", 1e9)};
         if (scaling.low_freq_factor >= scaling.high_freq_factor)
             refuse_.fail("C5", "'low_freq_factor' is not below 'high_freq_factor'");
-        if (base >= 1.0 && base <= 1e9) // or check_config says so
+        if (is_rope_base(base)) // or check_config says so
             plan.factors = llama3_rope_factors(c_.rotary_dim, base, scaling);
     }
 
@@ -100,7 +100,8 @@ private:
             weighted ? yarn_attention_factor(scaling.factor, weight) / yarn_attention_factor(scaling.factor, all)
                      : yarn_attention_factor(scaling.factor);
         plan.attention_factor = static_cast<float>(rope.number("attention_factor").value_or(factor));
-        if (!(base > 1.0 && base <= 1e9)) refuse_.fail("C5", "yarn scaling needs a 'rope_theta' in (1, 1e9]");
+        if (!(base > 1.0 && is_rope_base(base)))
+            refuse_.fail("C5", "yarn scaling needs a 'rope_theta' in (1, " + rope_base_limit() + "]");
         plan.factors = yarn_rope_factors(c_.rotary_dim, base, scaling);
     }
 

@@ -27,6 +27,7 @@ inline constexpr uint64_t layers = 1024, heads = 1024, head_dim = 1024; // L4
 inline constexpr uint64_t dim = uint64_t{1} << 20;                      // L4
 inline constexpr uint64_t ffn = uint64_t{1} << 22;                      // L4: four times the widest embedding
 inline constexpr uint64_t experts = 1024;
+inline constexpr double rope_base = 1e12;                        // published: up to 3.6e9
 inline constexpr uint64_t context = uint64_t{1} << 24;           // G12: longer claims are clamped to this
 inline constexpr uint64_t vocabulary = uint64_t{1} << 20;        // L5
 inline constexpr uint64_t piece_bytes = 4096;                    // L5

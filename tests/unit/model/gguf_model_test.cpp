@@ -166,11 +166,14 @@ TEST_CASE("G12 refuses floats that are not numbers in range")
         b.set_f32("llama.attention.layer_norm_rms_epsilon", epsilon);
         check(b, "12", "the norm epsilon is");
     }
-    for (const float base : {0.5f, 2e9f, nan, -infinity}) {
+    for (const float base : {0.5f, 2e12f, nan, -infinity}) {
         auto b = tiny_gguf();
         b.set_f32("llama.rope.freq_base", base);
         check(b, "12", "the rope base is");
     }
+    auto published = tiny_gguf();
+    published.set_f32("llama.rope.freq_base", 3580165449.0f);
+    CHECK(load(published).config.rope.base == 3580165449.0f);
     for (const float factor : {0.0f, -1.0f, 2e6f, nan}) {
         auto b = tiny_gguf();
         b.set_string("llama.rope.scaling.type", "linear");

@@ -150,6 +150,14 @@ TEST_CASE("C5 takes finite floats in range")
     check_with("rms_norm_eps", "1e-5", "C3", "'rms_norm_eps' is not a number");
     check_with("rope_theta", 0.5, "C5", "the rope base is 0.5");
     check_with("rope_theta", -1e300, "C5", "the rope base is -inf");
+    check_with("rope_theta", 2e12, "C5", "the rope base is 2e+12, expected a number in [1, 1e+12]");
+    json published = json::parse(tiny_config_json());
+    published["rope_theta"] = 3580165449.0;
+    CHECK(parse(published).model.rope.base == 3580165449.0f);
+    published["rope_scaling"] = {{"rope_type", "yarn"}, {"factor", 4.0}};
+    CHECK(parse(published).model.rope.factors.size() == 4);
+    published["rope_theta"] = 2e12;
+    check(published.dump(), "C5", "yarn scaling needs a 'rope_theta' in (1, 1e+12]");
     const auto linear = [](const json& factor) { return json{{"type", "linear"}, {"factor", factor}}; };
     check_with("rope_scaling", linear(0), "C5", "'factor' of rope scaling is not a number in (0, 1000000]");
     check_with("rope_scaling", linear(2e6), "C5", "'factor' of rope scaling");
