@@ -25,6 +25,8 @@ public:
     virtual std::optional<uint64_t> integer(ConfigKey key) const = 0;
     virtual std::optional<double> number(ConfigKey key) const = 0;
     virtual std::optional<bool> boolean(ConfigKey key) const = 0;
+    // A list in config.json; empty where there is none. GGUF files have no such lists.
+    virtual std::vector<uint64_t> integers(ConfigKey key) const = 0;
     // Which layers see only a window, where the file lists them one by one. Refused unless there are `layers`.
     virtual std::optional<std::vector<bool>> listed_windows(int32_t layers) const = 0;
 

@@ -30,6 +30,7 @@ public:
     {
         return key.gguf ? file_.boolean(prefix_ + key.gguf) : std::nullopt;
     }
+    std::vector<uint64_t> integers(ConfigKey) const override { return {}; }
     std::optional<std::vector<bool>> listed_windows(int32_t layers) const override
     {
         const std::string key = prefix_ + "attention.sliding_window_pattern";

@@ -53,6 +53,15 @@ public:
         }
         return windows;
     }
+    std::vector<uint64_t> integers(ConfigKey key) const override
+    {
+        const json* list = key.hf ? fields_.find(key.hf) : nullptr;
+        if (!list) return {};
+        const auto is_integer = [](const json& value) { return value.is_number_unsigned(); };
+        if (!list->is_array() || !std::ranges::all_of(*list, is_integer))
+            refuse_.fail("C3", in_quotes(key.hf) + " is not a list of integers of 0 or more");
+        return list->get<std::vector<uint64_t>>();
+    }
     std::string name(ConfigKey key) const override { return in_quotes(key.hf); }
     [[noreturn]] void refuse_value(const std::string& what) const override
     {

@@ -2,6 +2,18 @@
 #include "engine/model/limits.h"
 
 namespace palimpsest::engine {
+namespace {
+
+void refuse_dense_layers(const ConfigFields& fields, const ModelConfig& config)
+{
+    const char* key = nullptr;
+    if (fields.integer({nullptr, "decoder_sparse_step"}).value_or(1) != 1) key = "decoder_sparse_step";
+    for (const uint64_t layer : fields.integers({nullptr, "mlp_only_layers"}))
+        if (layer < static_cast<uint64_t>(config.layers)) key = "mlp_only_layers";
+    if (key) fields.refuse_unsupported("a mixture of layers with and without experts ('" + std::string(key) + "')");
+}
+
+} // namespace
 
 // Qwen3 with experts in every layer.
 const Family& qwen3moe_family()
@@ -17,8 +29,7 @@ const Family& qwen3moe_family()
                 read_experts(fields, config, {"expert_count", "num_experts"},
                              {"expert_used_count", "num_experts_per_tok"});
                 if (config.experts.count == 0) fields.refuse_unsupported("a mixture of no experts");
-                if (fields.integer({nullptr, "decoder_sparse_step"}).value_or(1) != 1)
-                    fields.refuse_unsupported("a mixture of layers with and without experts");
+                refuse_dense_layers(fields, config);
                 config.experts.renormalise = fields.boolean({nullptr, "norm_topk_prob"}).value_or(fields.is_gguf());
                 constexpr ConfigKey width = {"expert_feed_forward_length", "moe_intermediate_size"};
                 const uint64_t ffn = fields.integer(width).value_or(0);

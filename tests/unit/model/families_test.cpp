@@ -357,6 +357,19 @@ TEST_CASE("what a family cannot compute is refused by name")
     sparse["moe_intermediate_size"] = 16;
     CHECK(parse(sparse).ffn == 16);
     CHECK_FALSE(parse(sparse).experts.renormalise);
-    sparse["decoder_sparse_step"] = 2;
-    check_refused(sparse, "C6", "a mixture of layers with and without experts is not supported");
+    sparse["mlp_only_layers"] = {0};
+    check_refused(sparse, "C6",
+                  "a mixture of layers with and without experts ('mlp_only_layers') is not supported");
+    sparse["mlp_only_layers"] = {1}; // there is one layer, which is layer 0
+    CHECK(parse(sparse).ffn == 16);
+    sparse["mlp_only_layers"] = "none";
+    check_refused(sparse, "C3", "'mlp_only_layers' is not a list of integers of 0 or more");
+    sparse["mlp_only_layers"] = {-1};
+    check_refused(sparse, "C3", "'mlp_only_layers' is not a list of integers of 0 or more");
+    sparse["mlp_only_layers"] = json::array();
+    for (const int step : {0, 2}) {
+        sparse["decoder_sparse_step"] = step;
+        check_refused(sparse, "C6",
+                      "a mixture of layers with and without experts ('decoder_sparse_step') is not supported");
+    }
 }
