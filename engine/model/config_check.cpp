@@ -101,8 +101,6 @@ void check_config(const ModelConfig& c, const Refusal& refuse, const ConfigRules
         refuse.fail(rules.floats, "the norm epsilon is " + text(c.rms_epsilon) + ", expected a number in (0, 0.1]");
     check_rope(c.rope, c.rotary_dim, refuse, rules);
     check_rope(c.local_rope, c.rotary_dim, refuse, rules);
-    if (!c.rope.long_factors.empty() && c.original_context < 1)
-        refuse.fail(rules.relations, "rope scaling has two sets of factors but no original context");
     const auto check_factor = [&](float factor, const char* name) {
         if (!(factor > 0.0f && factor <= 1e6f))
             refuse.fail(rules.floats,

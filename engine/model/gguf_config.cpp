@@ -155,23 +155,23 @@ private:
         return rows;
     }
 
-    // The factors of longrope come as tensors.
+    // A factor without a type is linear. The factors of longrope come as tensors.
     void read_rope_scaling()
     {
-        const std::string type(file_.string(key("rope.scaling.type")).value_or("none"));
-        const auto legacy = file_.f32(key("rope.scale_linear"));
+        auto factor = file_.f32(key("rope.scaling.factor"));
+        const auto type = file_.string(key("rope.scaling.type"));
+        if (!factor) factor = file_.f32(key("rope.scale_linear")); // the older name
         c_.rope.attention_factor = file_.f32(key("rope.scaling.attn_factor")).value_or(1.0f);
         if (const auto tokens = file_.u32(key("rope.scaling.original_context_length")))
             c_.original_context =
                 checked_context(*tokens, key("rope.scaling.original_context_length"), refuse_, rule);
-        if (type == "linear" || (type == "none" && legacy)) {
-            const auto factor = file_.f32(key("rope.scaling.factor"));
-            if (!factor && !legacy) refuse_.fail(rule, in_quotes(key("rope.scaling.factor")) + " is missing");
-            c_.rope.factors = linear_rope_factors(c_.rotary_dim, static_cast<double>(factor ? *factor : *legacy));
+        if (type == "linear" || (!type && factor)) {
+            if (!factor) refuse_.fail(rule, in_quotes(key("rope.scaling.factor")) + " is missing");
+            if (*factor != 1.0f) c_.rope.factors = linear_rope_factors(c_.rotary_dim, static_cast<double>(*factor));
         } else if (type == "yarn") {
             read_yarn();
-        } else if (type != "none" && type != "longrope") {
-            refuse_.fail(rule, "rope scaling " + in_quotes(type) + " is not supported",
+        } else if (type && type != "none" && type != "longrope") {
+            refuse_.fail(rule, "rope scaling " + in_quotes(*type) + " is not supported",
                          "use a model with none, linear, yarn, longrope or llama3 scaling");
         }
     }
@@ -192,7 +192,9 @@ private:
             refuse_.fail(rule, "yarn scaling by " + std::to_string(factor) + " of the rope base " +
                                    std::to_string(c_.rope.base) + " is not possible");
         c_.rope.factors = yarn_rope_factors(c_.rotary_dim, static_cast<double>(c_.rope.base), scaling);
-        c_.rope.attention_factor *= static_cast<float>(yarn_attention_factor(scaling.factor));
+        // Converters store the 'attention_factor' of config.json, which replaces the one computed.
+        c_.rope.attention_factor *= file_.f32(key("rope.scaling.yarn_attn_factor"))
+                                        .value_or(static_cast<float>(yarn_attention_factor(scaling.factor)));
     }
 
     double beta(const std::string& suffix, float otherwise) const
@@ -254,6 +256,7 @@ void read_rope_tensors(std::map<std::string, FoundTensor>& found, ModelConfig& c
                         Refusal::other_model);
         config.rope.factors = freqs.empty() ? std::move(short_factors) : std::move(freqs);
         config.rope.long_factors = std::move(long_factors);
+        if (config.original_context == 0) config.original_context = config.context;
     }
     check_config(config, refuse, {"12", "12", "12"});
 }

@@ -283,8 +283,9 @@ TEST_CASE("LongRoPE has two sets of factors, chosen by the positions that can be
     b.tensors.push_back({"rope_factors_short.weight", {4}, 0, factors, std::nullopt});
     check_refused(b, "14", "tensor 'rope_factors_long.weight' is missing");
     b.tensors.push_back({"rope_factors_long.weight", {4}, 0, factors, std::nullopt});
-    check_refused(b, "12", "rope scaling has two sets of factors but no original context");
+    CHECK(load(b).config.original_context == 128); // that of the model, where the file names no other
     b.set_u32("llama.rope.scaling.original_context_length", 64);
+    CHECK(load(b).config.original_context == 64);
     CHECK(load(b).config.rope.long_factors.back() == 8.0f);
     b.set_f32("llama.rope.scaling.attn_factor", std::numeric_limits<float>::quiet_NaN());
     check_refused(b, "12", "the attention factor of rope scaling is nan");
@@ -310,6 +311,11 @@ TEST_CASE("YaRN and dynamic scaling are read from both formats")
     b.set_f32("llama.rope.scaling.factor", 4.0f);
     b.set_u32("llama.rope.scaling.original_context_length", 64);
     CHECK(load(b).config.rope == c.rope);
+    b.set_f32("llama.rope.scaling.yarn_attn_factor", 0.75f); // instead of the one computed from the factor
+    CHECK(load(b).config.rope.attention_factor == 0.75f);
+    b.set_f32("llama.rope.scaling.yarn_attn_factor", 0.0f);
+    check_refused(b, "12", "the attention factor of rope scaling is 0");
+    b.remove("llama.rope.scaling.yarn_attn_factor");
     b.set_f32("llama.rope.scaling.yarn_beta_fast", -1.0f);
     check_refused(b, "12", "'llama.rope.scaling.yarn_beta_fast' is not a number in (0, 1e6]");
     b.remove("llama.rope.scaling.yarn_beta_fast");

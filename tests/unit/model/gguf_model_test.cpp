@@ -196,6 +196,12 @@ TEST_CASE("rope scalings of GGUF files")
           "rope scaling 'exotic' is not supported; use a model with none, linear, yarn, longrope or llama3");
 
     b = tiny_gguf();
+    b.set_f32("llama.rope.scaling.factor", 4.0f); // of no type: linear
+    CHECK(load(b).config.rope.factors == std::vector<float>(4, 4.0f));
+    b.set_f32("llama.rope.scaling.factor", 1.0f); // which changes nothing
+    CHECK(load(b).config.rope.factors.empty());
+
+    b = tiny_gguf();
     b.set_f32("llama.rope.scale_linear", 2.0f);
     CHECK(load(b).config.rope.factors == std::vector<float>(4, 2.0f));
 
