@@ -65,10 +65,10 @@ public:
         const Family& family = read_architecture();
         read_shape();
         c_.context = checked_context(required("context_length"), key("context_length"), refuse_, rule);
-        c_.rms_epsilon = required_float("attention.layer_norm_rms_epsilon");
+        c_.rms_epsilon = epsilon(family);
         c_.rotary_dim = size("rope.dimension_count", limits::head_dim, static_cast<uint64_t>(c_.head_dim));
-        c_.rope.base = file_.f32(key("rope.freq_base")).value_or(10000.0f);
-        c_.local_rope.base = file_.f32(key("rope.freq_base_swa")).value_or(family.local_rope_base);
+        c_.rope.base = rope_base("rope.freq_base", "rope.global.freq_base", family.rope_base);
+        c_.local_rope.base = rope_base("rope.freq_base_swa", "rope.local.freq_base", family.local_rope_base);
         read_rope_scaling();
         family.describe(GgufFields(file_, c_.architecture, refuse_), c_);
         check_config(c_, refuse_, {rule, rule, rule});
@@ -104,6 +104,21 @@ private:
         const auto number = file_.f32(key(suffix));
         if (!number) refuse_.fail(rule, in_quotes(key(suffix)) + " is missing");
         return *number;
+    }
+
+    float epsilon(const Family& family) const
+    {
+        const std::string suffix = "attention.layer_norm_rms_epsilon";
+        const auto otherwise = family.default_of("rms_norm_eps");
+        if (!otherwise) return required_float(suffix);
+        return file_.f32(key(suffix)).value_or(static_cast<float>(*otherwise));
+    }
+
+    // `other_suffix` is Ollama's name for the same number.
+    float rope_base(const char* suffix, const char* other_suffix, float otherwise) const
+    {
+        const auto base = file_.f32(key(suffix));
+        return base ? *base : file_.f32(key(other_suffix)).value_or(otherwise);
     }
 
     int32_t size(const std::string& suffix, uint64_t limit) const

@@ -25,6 +25,14 @@ void find_tensors(const GgufFile& file, std::span<const std::byte> bytes, const 
     }
 }
 
+// Ollama's files have the image encoder ("v.") and the projector ("mm.") beside the language model.
+void drop_image_tensors(std::map<std::string, FoundTensor>& found, std::vector<std::string>& warnings)
+{
+    const auto count = std::erase_if(
+        found, [](const auto& entry) { return entry.first.starts_with("v.") || entry.first.starts_with("mm."); });
+    if (count > 0) warnings.push_back(unused_image_tensors(count));
+}
+
 // Matrices of all experts in one tensor, outermost by expert, as one tensor each.
 void split_experts(std::map<std::string, FoundTensor>& found, const ModelConfig& config, const Refusal& refuse)
 {
@@ -85,6 +93,7 @@ ModelFiles open_gguf(const std::vector<std::shared_ptr<MappedFile>>& parts)
     model.config.qkv_bias = model.config.qkv_bias || found.contains("blk.0.attn_q.bias");
     read_rope_tensors(found, model.config, refuse);
     split_experts(found, model.config, refuse);
+    drop_image_tensors(found, model.warnings);
     model.tensors = take_tensors(model.config, std::move(found), refuse, "14", model.warnings);
     const char* attention = model.config.fused_qkv ? "blk.0.attn_qkv.weight" : "blk.0.attn_q.weight";
     model.config.stored_type = model.find(attention)->type;

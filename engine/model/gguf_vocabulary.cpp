@@ -1,5 +1,7 @@
 #include "engine/model/gguf_vocabulary.h"
 
+#include <algorithm>
+
 #include "engine/model/bpe_merges.h"
 #include "engine/model/limits.h"
 #include "engine/model/piece_check.h"
@@ -20,21 +22,38 @@ TokenId special_id(const GgufFile& file, const std::string& key, uint64_t rows, 
     return static_cast<TokenId>(*id);
 }
 
-// Pieces and types, and scores where the vocabulary's kind has them. Returns the ids of the pieces.
+// Ordinary text never becomes a token of these types.
+bool is_special(int32_t type)
+{
+    const auto piece = static_cast<PieceType>(type);
+    return piece == PieceType::Control || piece == PieceType::UserDefined || piece == PieceType::Unused;
+}
+
+// Pieces and types, and scores where the vocabulary's kind has them. Returns the ids of the pieces. Special tokens
+// behind the last row of the embedding, such as those for images in Ollama's files of Gemma 3, are left out.
 std::unordered_map<std::string, TokenId> read_pieces(const GgufFile& file, uint64_t rows, const Refusal& refuse,
-                                                     Vocabulary& vocabulary)
+                                                     Vocabulary& vocabulary, std::vector<std::string>& warnings)
 {
     vocabulary.pieces = file.string_array("tokenizer.ggml.tokens", limits::vocabulary);
     const uint64_t count = vocabulary.pieces.size();
-    if (count != rows) {
-        refuse.fail("13", "the vocabulary has " + std::to_string(count) + " tokens but the embedding has " +
-                              std::to_string(rows) + " rows");
-    }
+    const std::string counts = "the vocabulary has " + std::to_string(count) + " tokens but the embedding has " +
+                               std::to_string(rows) + " rows";
+    if (count < rows) refuse.fail("13", counts);
     const bool has_scores = vocabulary.kind == Vocabulary::Kind::SpmPieces;
     if (has_scores) vocabulary.scores = file.f32_array("tokenizer.ggml.scores", count);
     vocabulary.types = file.i32_array("tokenizer.ggml.token_type", count);
+    if (count > rows) {
+        const auto first = static_cast<std::ptrdiff_t>(rows);
+        if (!std::all_of(vocabulary.types.begin() + first, vocabulary.types.end(), is_special))
+            refuse.fail("13", counts);
+        warnings.push_back(counts + ": special tokens from " + in_quotes(vocabulary.pieces[rows]) +
+                           " on are not used");
+        vocabulary.pieces.resize(rows);
+        vocabulary.types.resize(rows);
+        if (has_scores) vocabulary.scores.resize(rows);
+    }
     PieceCheck check(refuse, {"13", "13", "13"});
-    for (size_t i = 0; i < count; ++i)
+    for (size_t i = 0; i < rows; ++i)
         check.add(vocabulary.pieces[i], has_scores ? vocabulary.scores[i] : 0.0f, vocabulary.types[i]);
     return check.take_ids();
 }
@@ -81,18 +100,19 @@ void read_byte_level(const GgufFile& file, uint64_t rows, const Refusal& refuse,
     vocabulary.pre_tokenizer = known.name;
     vocabulary.ignore_merges = known.ignore_merges;
     vocabulary.add_bos = known.adds_bos;
-    const auto ids = read_pieces(file, rows, refuse, vocabulary);
+    const auto ids = read_pieces(file, rows, refuse, vocabulary, warnings);
     read_merges(file, ids, refuse, vocabulary);
 }
 
 // BPE over characters with byte pieces and merges: Gemma 4.
-void read_character_level(const GgufFile& file, uint64_t rows, const Refusal& refuse, Vocabulary& vocabulary)
+void read_character_level(const GgufFile& file, uint64_t rows, const Refusal& refuse, Vocabulary& vocabulary,
+                          std::vector<std::string>& warnings)
 {
     vocabulary.kind = Vocabulary::Kind::Bpe;
     vocabulary.alphabet = Vocabulary::Alphabet::Characters;
     vocabulary.pre_tokenizer = "lines";
     vocabulary.add_bos = true;
-    const auto ids = read_pieces(file, rows, refuse, vocabulary);
+    const auto ids = read_pieces(file, rows, refuse, vocabulary, warnings);
     read_merges(file, ids, refuse, vocabulary);
     vocabulary.unknown = special_id(file, "tokenizer.ggml.unknown_token_id", rows, refuse);
 }
@@ -114,12 +134,12 @@ Vocabulary gguf_vocabulary(const GgufFile& file, uint64_t rows, const Refusal& r
     if (model == "llama") {
         vocabulary.kind = Vocabulary::Kind::SpmPieces;
         vocabulary.add_bos = true;
-        read_pieces(file, rows, refuse, vocabulary);
+        read_pieces(file, rows, refuse, vocabulary, warnings);
         vocabulary.unknown = special_id(file, "tokenizer.ggml.unknown_token_id", rows, refuse, 0);
     } else if (model == "gpt2") {
         read_byte_level(file, rows, refuse, vocabulary, warnings);
     } else if (model == "gemma4") {
-        read_character_level(file, rows, refuse, vocabulary);
+        read_character_level(file, rows, refuse, vocabulary, warnings);
     } else if (model.empty()) {
         warnings.push_back("the file has no tokenizer: only token ids can be given");
     } else {

@@ -26,13 +26,13 @@ public:
     {
         if (!key.hf) return std::nullopt;
         if (object_.contains(key.hf)) return fields_.integer(key.hf);
-        const auto value = otherwise(key.hf);
+        const auto value = family_.default_of(key.hf);
         return value ? std::optional(static_cast<uint64_t>(*value)) : std::nullopt;
     }
     std::optional<double> number(ConfigKey key) const override
     {
         if (!key.hf) return std::nullopt;
-        return object_.contains(key.hf) ? fields_.number(key.hf) : otherwise(key.hf);
+        return object_.contains(key.hf) ? fields_.number(key.hf) : family_.default_of(key.hf);
     }
     std::optional<bool> boolean(ConfigKey key) const override
     {
@@ -76,13 +76,6 @@ public:
     const JsonFields& json_fields() const { return fields_; }
 
 private:
-    std::optional<double> otherwise(std::string_view key) const
-    {
-        for (const auto& [name, value] : family_.defaults)
-            if (name == key) return value;
-        return std::nullopt;
-    }
-
     const json& object_;
     JsonFields fields_;
     const Family& family_;

@@ -271,9 +271,7 @@ private:
                            std::erase_if(found_, [](const auto& entry) {
                                return entry.first.find("multi_modal_projector") != std::string::npos;
                            });
-        if (count > 0)
-            model_.warnings.push_back(std::to_string(count) +
-                                      " tensors for images are not used: the model reads text");
+        if (count > 0) model_.warnings.push_back(unused_image_tensors(count));
     }
 
     // A header of odd length puts every tensor at an odd address, which the format allows and the kernels do not.

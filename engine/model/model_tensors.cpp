@@ -102,6 +102,12 @@ int64_t parameter_count(const ModelConfig& config)
     return static_cast<int64_t>(std::min(sum, 9e18));
 }
 
+std::string unused_image_tensors(size_t count)
+{
+    return std::to_string(count) + (count == 1 ? " tensor for images is" : " tensors for images are") +
+           " not used: the model reads text";
+}
+
 std::map<std::string, HostTensor> take_tensors(const ModelConfig& config, std::map<std::string, FoundTensor> found,
                                                const Refusal& refuse, const char* rule,
                                                std::vector<std::string>& warnings)

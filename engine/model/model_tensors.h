@@ -24,6 +24,9 @@ std::vector<RequiredTensor> required_tensors(const ModelConfig& config);
 // The numbers in them; what a file must at least bring.
 int64_t parameter_count(const ModelConfig& config);
 
+// The warning about tensors that only a model for images has.
+std::string unused_image_tensors(size_t count);
+
 struct FoundTensor {
     std::string label;           // as the file spells it, for messages
     std::vector<uint64_t> shape; // outermost first

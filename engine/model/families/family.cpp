@@ -67,12 +67,23 @@ std::string known_classes()
     return joined(names);
 }
 
-void read_windows(const ConfigFields& fields, ModelConfig& config, int32_t period, bool local_rope)
+std::optional<double> Family::default_of(std::string_view key) const
+{
+    const auto found = std::ranges::find(defaults, key, &std::pair<std::string_view, double>::first);
+    return found == defaults.end() ? std::nullopt : std::optional(found->second);
+}
+
+void read_windows(const ConfigFields& fields, ModelConfig& config, int32_t period, bool local_rope,
+                  uint64_t gguf_window)
 {
     constexpr ConfigKey key = {"attention.sliding_window", "sliding_window"};
-    const auto window = fields.integer(key);
+    auto window = fields.integer(key);
     if (window && *window == 0 && !fields.is_gguf())
         fields.refuse_value(fields.name(key) + " is 0, expected 1 or more, or null");
+    if (fields.is_gguf()) {
+        window = window.value_or(gguf_window);
+        if (*window == 0) return;
+    }
     const bool hides = window && *window > 0 && *window < static_cast<uint64_t>(config.context);
     if (!hides && !local_rope) return;
     const auto listed = fields.listed_windows(config.layers);

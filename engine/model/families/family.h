@@ -1,6 +1,7 @@
 // A family of models: how its files are named, and what its layers are made of.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,12 +22,13 @@ struct Family {
     std::vector<std::string_view> activations = {"silu"};
     // Values of config.json that the library has defaults for and published files leave out.
     std::vector<std::pair<std::string_view, double>> defaults{};
+    std::optional<double> default_of(std::string_view key) const;
     // Layer tensors of safetensors files that Llama has not, or has under another name, by their GGUF names.
     std::vector<std::pair<std::string_view, std::string_view>> tensor_names{};
     bool tied = false;                // without 'tie_word_embeddings' in config.json
     bool kv_heads_optional = false;   // config.json may leave out as many as there are query heads
     bool partial_rotary = false;      // config.json may turn only a part of every head
-    float rope_base = 10000.0f;       // without 'rope_theta' in config.json
+    float rope_base = 10000.0f;       // where a file does not say
     float local_rope_base = 10000.0f; // where a file with local layers does not say
 };
 
@@ -49,8 +51,10 @@ std::string known_architectures(); // "llama, qwen2 or qwen3"
 std::string known_classes();
 
 // Gives layers the window that the file names, where it hides anything: to those the file lists, else to all but
-// every `period`-th one; 0: to all. Those layers take the local rotary angles if `local_rope` is set.
-void read_windows(const ConfigFields& fields, ModelConfig& config, int32_t period, bool local_rope = false);
+// every `period`-th one; 0: to all. Those layers take the local rotary angles if `local_rope` is set. A GGUF file
+// that names no window has `gguf_window`; with a window of 0 all its layers are global.
+void read_windows(const ConfigFields& fields, ModelConfig& config, int32_t period, bool local_rope = false,
+                  uint64_t gguf_window = 0);
 
 // A number of the file, which must be in (0, largest]; `otherwise` where it has none.
 float positive(const ConfigFields& fields, ConfigKey key, double otherwise, double largest = 1e6);

@@ -24,6 +24,12 @@ void read_gemma_scale(const ConfigFields& fields, ModelConfig& config, int32_t l
             1.0f / std::sqrt(positive(fields, {nullptr, "query_pre_attn_scalar"}, config.head_dim));
 }
 
+float read_soft_cap(const ConfigFields& fields, ConfigKey key, double gguf_cap)
+{
+    if (fields.number(key)) return positive(fields, key, 0);
+    return fields.is_gguf() ? static_cast<float>(gguf_cap) : 0.0f;
+}
+
 std::vector<std::pair<std::string_view, std::string_view>> gemma_tensor_names()
 {
     return {{"post_attention_layernorm", "post_attention_norm"},

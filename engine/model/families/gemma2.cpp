@@ -14,13 +14,17 @@ const Family& gemma2_family()
                 // The 27B model, of 46 layers, scales by the width of the embedding; GGUF files do not say so.
                 read_gemma_scale(fields, config, 46);
                 config.attention_soft_cap =
-                    positive(fields, {"attn_logit_softcapping", "attn_logit_softcapping"}, 50);
+                    read_soft_cap(fields, {"attn_logit_softcapping", "attn_logit_softcapping"}, 50);
                 config.logit_soft_cap =
-                    positive(fields, {"final_logit_softcapping", "final_logit_softcapping"}, 30);
-                read_windows(fields, config, 2);
+                    read_soft_cap(fields, {"final_logit_softcapping", "final_logit_softcapping"}, 30);
+                read_windows(fields, config, 2, false, 4096);
             },
         .activations = {"gelu_pytorch_tanh", "gelu"},
-        .defaults = {{"head_dim", 256}, {"sliding_window", 4096}, {"query_pre_attn_scalar", 256}},
+        .defaults = {{"head_dim", 256},
+                     {"sliding_window", 4096},
+                     {"query_pre_attn_scalar", 256},
+                     {"attn_logit_softcapping", 50},
+                     {"final_logit_softcapping", 30}},
         .tensor_names = gemma_tensor_names(),
         .tied = true,
     };

@@ -1,7 +1,32 @@
 #include "engine/model/families/gemma.h"
 #include "engine/model/limits.h"
+#include "engine/model/rope_factors.h"
 
 namespace palimpsest::engine {
+namespace {
+
+constexpr int32_t layers_of_1b = 26, layers_of_4b = 34, layers_of_12b = 48, layers_of_27b = 62;
+constexpr ConfigKey logit_cap = {"final_logit_softcapping", "final_logit_softcapping"};
+
+// Ollama's first conversions of the 1B model, told by their name for the rope base, state a cap of 30, which the
+// model does not have.
+bool has_mistaken_cap(const ConfigFields& fields, const ModelConfig& config)
+{
+    return config.layers == layers_of_1b && fields.number({"rope.global.freq_base", nullptr}) &&
+           fields.number(logit_cap) == 30.0;
+}
+
+// The three largest models were stretched by 8, which Ollama's conversions leave out together with the base.
+void read_stretch(const ConfigFields& fields, ModelConfig& config)
+{
+    const bool is_stretched =
+        config.layers == layers_of_4b || config.layers == layers_of_12b || config.layers == layers_of_27b;
+    for (const char* key : {"rope.freq_base", "rope.global.freq_base", "rope.scaling.factor"})
+        if (!is_stretched || fields.number({key, nullptr})) return;
+    if (config.rope.factors.empty()) config.rope.factors = linear_rope_factors(config.rotary_dim, 8.0);
+}
+
+} // namespace
 
 // Gemma 3, the text model: normalised queries and keys, five local layers with their own rotary angles to a global
 // one.
@@ -13,10 +38,10 @@ const Family& gemma3_family()
         .describe =
             [](const ConfigFields& fields, ModelConfig& config) {
                 describe_gemma(fields, config);
-                read_gemma_scale(fields, config, 62); // as for Gemma 2
+                read_gemma_scale(fields, config, layers_of_27b); // as for Gemma 2
                 config.head_norm = HeadNorm::PerHead;
-                constexpr ConfigKey cap = {"final_logit_softcapping", "final_logit_softcapping"};
-                if (fields.number(cap)) config.logit_soft_cap = positive(fields, cap, 0);
+                if (!has_mistaken_cap(fields, config)) config.logit_soft_cap = read_soft_cap(fields, logit_cap, 0);
+                if (fields.is_gguf()) read_stretch(fields, config);
                 constexpr ConfigKey key = {"attention.sliding_window_pattern", "sliding_window_pattern"};
                 const bool listed = fields.listed_windows(config.layers).has_value();
                 const uint64_t period = listed ? 6 : fields.integer(key).value_or(6);
