@@ -254,7 +254,8 @@ private:
         }
     }
 
-    // What the configuration says already: rotary frequencies of old files, and the output matrix of a tied model.
+    // Drops tensors that repeat the configuration: rotary frequencies of old files, and the output matrix of a tied
+    // model.
     void drop_derived_tensors()
     {
         std::erase_if(found_, [](const auto& entry) { return entry.first.ends_with("rotary_emb.inv_freq"); });

@@ -1,5 +1,5 @@
-// What a model file may claim at most (reliability.md 2.3, ids in the comments). Every real model is far below;
-// the limits keep a hostile one from choosing our sizes.
+// The largest numbers that a model file may claim (reliability.md 2.3, ids in the comments). Every real model is far
+// below them; they keep a hostile file from choosing our sizes.
 #pragma once
 
 #include <cstddef>

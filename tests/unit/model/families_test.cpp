@@ -1,4 +1,4 @@
-// What every family makes of a file's hyper-parameters, and what it refuses.
+// The configurations of the families from both formats, and the files that they refuse.
 
 #include <limits>
 
