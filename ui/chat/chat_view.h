@@ -60,7 +60,8 @@ public:
     QString selected_text() const;
     QString selected_markdown() const; // whole lines
     void select_turn(int turn);
-    uint64_t layouts_made() const; // blocks that were laid out so far
+    uint64_t layouts_made() const;                          // blocks that were laid out so far
+    bool is_laid_out() const { return !later_.isActive(); } // all that is in view
 
 Q_SIGNALS:
     void link_activated(const QString& address);

@@ -53,6 +53,7 @@ public:
     StreamRange visible_range() const;  // of tokens; empty while nothing is there
     uint64_t top_token() const { return place_.token; }
     bool is_complete() const { return complete_; } // nothing visible is still to come
+    bool is_flashing() const { return flash_.has_value(); }
 
     void select(StreamRange range);
     StreamRange selection() const; // half-open, empty if nothing is selected

@@ -50,6 +50,7 @@ public:
     QString place_text() const;                                     // all that is known of it, for people
     RetentionTable& table();                                        // as of now
     uint64_t frames_painted() const { return frames_; }             // pictures made, not events obeyed
+    bool is_current() const { return !out_of_date_; }               // the picture shows what was set
     MapLayout layout_now() const;
 
     void show_tokens(StreamRange range);         // zooms so that it is seen with what surrounds it

@@ -10,7 +10,9 @@
 #include <QSignalSpy>
 #include <QTest>
 
+#include "tests/ui/support/at_rest.h"
 #include "tests/ui/support/looks.h"
+#include "tests/ui/support/patience.h"
 #include "ui/base/theme.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/chat_view.h"
@@ -61,10 +63,10 @@ void show(QWidget& widget, int width = 800, int height = 600)
 {
     widget.resize(width, height);
     widget.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&widget));
+    QVERIFY(QTest::qWaitForWindowExposed(&widget, test::patience_ms));
     widget.activateWindow();
     widget.setFocus();
-    QTest::qWait(20);
+    QVERIFY(test::comes_to_rest(widget));
 }
 
 } // namespace
@@ -97,15 +99,15 @@ void ChatViewTest::ten_thousand_turns_open_at_once()
     show(few);
     show(many);
     few.set_turns(talk(100));
-    QTest::qWait(50);
+    EVENTUALLY(few.is_laid_out());
     many.set_turns(talk(10000));
-    QTest::qWait(50);
+    EVENTUALLY(many.is_laid_out());
     QVERIFY(many.is_at_end());
     // What is laid out is what is in view, whatever the number of turns.
     QVERIFY(few.layouts_made() > 0);
     QVERIFY2(many.layouts_made() <= 2 * few.layouts_made() + 10, qPrintable(QString::number(many.layouts_made())));
     many.verticalScrollBar()->setValue(many.verticalScrollBar()->maximum() / 2);
-    QTest::qWait(50);
+    EVENTUALLY(many.is_laid_out());
     QVERIFY(!many.is_at_end());
     QVERIFY(many.layouts_made() <= 4 * few.layouts_made() + 20);
 }
@@ -127,7 +129,7 @@ void ChatViewTest::follows_the_end_only_from_there()
         QCOMPARE(view.verticalScrollBar()->value(), view.verticalScrollBar()->maximum());
     }
     view.verticalScrollBar()->setValue(view.verticalScrollBar()->maximum() / 2);
-    QTest::qWait(30);
+    EVENTUALLY(view.is_laid_out());
     QVERIFY(!view.is_at_end());
     QVERIFY(jump->isVisible());
     const int place = view.verticalScrollBar()->value();
@@ -137,7 +139,7 @@ void ChatViewTest::follows_the_end_only_from_there()
         QCOMPARE(view.verticalScrollBar()->value(), place);
     }
     QTest::mouseClick(jump, Qt::LeftButton);
-    QTest::qWait(30);
+    EVENTUALLY(view.is_laid_out());
     QVERIFY(view.is_at_end());
     QCOMPARE(view.verticalScrollBar()->value(), view.verticalScrollBar()->maximum());
     view.verticalScrollBar()->setValue(0);
@@ -152,15 +154,15 @@ void ChatViewTest::keeps_the_place_of_the_reader()
     show(view);
     view.set_turns(talk(400));
     view.set_current_turn(200);
-    QTest::qWait(50);
+    EVENTUALLY(view.is_laid_out());
     const int before = view.turn_rect(200).top();
     // What is above is laid out only now, and does not push.
     for (int i = 0; i < 10; ++i)
         view.verticalScrollBar()->setValue(view.verticalScrollBar()->value() - 100);
-    QTest::qWait(20);
+    EVENTUALLY(view.is_laid_out());
     for (int i = 0; i < 10; ++i)
         view.verticalScrollBar()->setValue(view.verticalScrollBar()->value() + 100);
-    QTest::qWait(20);
+    EVENTUALLY(view.is_laid_out());
     QVERIFY(std::abs(view.turn_rect(200).top() - before) <= 2);
     // The same turns again: nothing moves, and nothing is laid out anew.
     const uint64_t made = view.layouts_made();
@@ -168,7 +170,7 @@ void ChatViewTest::keeps_the_place_of_the_reader()
     QVERIFY(std::abs(view.turn_rect(200).top() - before) <= 2);
     QCOMPARE(view.layouts_made(), made);
     view.resize(560, 600);
-    QTest::qWait(30);
+    EVENTUALLY(view.is_laid_out());
     QVERIFY(view.viewport()->rect().intersects(view.turn_rect(200)));
 }
 
@@ -274,7 +276,7 @@ void ChatViewTest::links_and_code_are_pressed()
     show(view);
     view.set_turns(
         {answer(2, QStringLiteral("[here is a long link text](https://a.example/x)\n\n```c\nint x;\n```\n"))});
-    QTest::qWait(20);
+    EVENTUALLY(view.is_laid_out());
     QSignalSpy link(&view, &ChatView::link_activated);
     bool copied = false;
     QGuiApplication::clipboard()->clear();
@@ -295,7 +297,7 @@ void ChatViewTest::selects_and_copies()
     ChatView view;
     show(view);
     view.set_turns({question(1, QStringLiteral("one two")), answer(2, QStringLiteral("*three* four"))});
-    QTest::qWait(20);
+    EVENTUALLY(view.is_laid_out());
     QTest::keyClick(&view, Qt::Key_Home);
     QTest::keyClick(&view, Qt::Key_A, Qt::ControlModifier);
     QVERIFY(view.selected_text().contains(QLatin1String("four")) ||
@@ -319,13 +321,13 @@ void ChatViewTest::long_code_is_folded()
     show(view);
     view.set_turns({answer(2, QStringLiteral("```\n") + QStringLiteral("int x;\n").repeated(100000) +
                                   QStringLiteral("```\n"))});
-    QTest::qWait(50);
+    EVENTUALLY(view.is_laid_out());
     const int folded = view.turn_rect(0).height();
     view.verticalScrollBar()->setValue(0);
-    QTest::qWait(50);
+    EVENTUALLY(view.is_laid_out());
     for (int i = 0; i < 20; ++i) {
         view.verticalScrollBar()->setValue(i * 500);
-        QTest::qWait(5);
+        EVENTUALLY(view.is_laid_out());
     }
     const auto menu = view.menu_of(0);
     QAction* all = nullptr;
@@ -334,7 +336,7 @@ void ChatViewTest::long_code_is_folded()
     QVERIFY(all);
     const uint64_t made = view.layouts_made();
     all->trigger();
-    QTest::qWait(50);
+    EVENTUALLY(view.is_laid_out());
     QVERIFY(view.turn_rect(0).height() > 100 * folded);
     QVERIFY(view.layouts_made() < made + 50);
 }
@@ -345,7 +347,7 @@ void ChatViewTest::reads_turn_by_turn()
     show(view);
     view.set_turns(talk(40));
     view.set_current_turn(0);
-    QTest::qWait(20);
+    EVENTUALLY(view.is_laid_out());
     int steps = 0;
     while (view.current_turn() < 39 && steps < 400) {
         QTest::keyClick(&view, Qt::Key_Down);

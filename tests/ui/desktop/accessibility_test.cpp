@@ -12,6 +12,7 @@
 
 #include "tests/ui/desktop/program.h"
 #include "tests/ui/support/looks.h"
+#include "tests/ui/support/patience.h"
 #include "ui/base/theme.h"
 #include "ui/chat/message_layout.h"
 #include "ui/document/shading.h"
@@ -231,7 +232,7 @@ void AccessibilityTest::open_program()
     preferences.reduced_motion = true;
     program_->window().change_preferences(preferences);
     program_->window().activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(&program_->window()));
+    QVERIFY(QTest::qWaitForWindowActive(&program_->window(), test::patience_ms));
 }
 
 // A session with a document and an answer is open.
@@ -254,18 +255,16 @@ void AccessibilityTest::look_into(ActionId id, const std::function<void(QWidget&
     MainWindow* const window = &program_->window();
     program_->trigger(id);
     QWidget* dialog = nullptr;
-    const bool is_there = QTest::qWaitFor(
-        [&] {
-            dialog = QApplication::activeWindow();
-            const QWidget* focus = QApplication::focusWidget();
-            return dialog && dialog != window && focus && dialog->isAncestorOf(focus);
-        },
-        10000);
+    const bool is_there = test::eventually([&] {
+        dialog = QApplication::activeWindow();
+        const QWidget* focus = QApplication::focusWidget();
+        return dialog && dialog != window && focus && dialog->isAncestorOf(focus);
+    });
     QVERIFY2(is_there, qPrintable(window->actions()[id]->text()));
     look(*dialog);
     dialog->close();
     window->activateWindow(); // as a desktop does
-    QVERIFY(QTest::qWaitFor([&] { return QApplication::activeWindow() == window; }, 10000));
+    QVERIFY(test::eventually([&] { return QApplication::activeWindow() == window; }));
 }
 
 void AccessibilityTest::everything_has_a_name_and_a_role()
@@ -273,11 +272,11 @@ void AccessibilityTest::everything_has_a_name_and_a_role()
     ask_and_settle();
     for (const Tab tab : {Tab::Chat, Tab::Document, Tab::Compare}) {
         program_->window().show_tab(tab);
-        QTest::qWait(100);
+        QVERIFY(program_->comes_to_rest());
         QCOMPARE(troubles_of(program_->window()).join(u'\n'), QString());
     }
     program_->window().focus_policy();
-    QTest::qWait(50);
+    QVERIFY(program_->comes_to_rest());
     QCOMPARE(troubles_of(program_->window()).join(u'\n'), QString());
     program_->window().start_tour();
     QCOMPARE(troubles_of(*program_->window().tour()).join(u'\n'), QString());
@@ -312,12 +311,12 @@ void AccessibilityTest::tab_reaches_everything_and_stays_nowhere()
     ask_and_settle();
     for (const Tab tab : {Tab::Chat, Tab::Document, Tab::Compare}) {
         program_->window().show_tab(tab);
-        QTest::qWait(100);
-        QVERIFY(QApplication::focusWidget());
+        QVERIFY(program_->comes_to_rest());
+        EVENTUALLY(QApplication::focusWidget());
         QCOMPARE(unreached_by_tab(program_->window()).join(u'\n'), QString());
     }
     program_->window().focus_policy();
-    QTest::qWait(50);
+    QVERIFY(program_->comes_to_rest());
     QCOMPARE(unreached_by_tab(program_->window()).join(u'\n'), QString());
 }
 
@@ -330,7 +329,7 @@ void AccessibilityTest::the_tour_is_taken_by_keyboard()
     QVERIFY(tour);
     QCOMPARE(tour->step(), 0);
     press(Qt::Key_Return); // reads the sample
-    QVERIFY(QTest::qWaitFor([&] { return program_->facts() && !program_->facts()->documents.empty(); }, 120000));
+    QVERIFY(test::eventually([&] { return program_->facts() && !program_->facts()->documents.empty(); }));
     QVERIFY(tour->isAncestorOf(QApplication::focusWidget()));
     press(Qt::Key_Right);
     QCOMPARE(tour->step(), 1);
@@ -394,7 +393,7 @@ void AccessibilityTest::the_map_is_a_table_by_keyboard()
     press(Qt::Key_Right);
     QVERIFY(map->place());
     press(Qt::Key_T);
-    QTRY_VERIFY(map->findChild<MapTableWindow*>() && map->findChild<MapTableWindow*>()->isVisible());
+    EVENTUALLY(map->findChild<MapTableWindow*>() && map->findChild<MapTableWindow*>()->isVisible());
     auto* table = map->findChild<MapTableWindow*>()->findChild<QTableView*>();
     QVERIFY(table);
     const auto& kept = *map->scene().map;
@@ -446,7 +445,7 @@ void AccessibilityTest::text_stands_out_in_every_palette()
             stands_out("a shaded token", usual.of(step / 64.0).ink, usual.of(step / 64.0).background);
         }
         QApplication::setPalette(palette);
-        QTest::qWait(50);
+        QVERIFY(program_->comes_to_rest());
         for (const Tab tab : {Tab::Chat, Tab::Document, Tab::Compare}) {
             program_->window().show_tab(tab);
             const QStringList troubles = unreadable(program_->window());

@@ -93,7 +93,7 @@ void AreasTest::activate_hit(const QString& words)
         return hits->model()->match(hits->model()->index(0, 0), Qt::DisplayRole, words, 1, Qt::MatchContains);
     };
     library.findChild<QLineEdit*>()->setText(words);
-    QTRY_VERIFY(!find().isEmpty());
+    EVENTUALLY(!find().isEmpty());
     Q_EMIT hits->activated(find().first());
     QVERIFY(program_->settle());
     QCOMPARE(program_->failures(), QStringList());
@@ -104,13 +104,11 @@ void AreasTest::a_hit_leads_to_its_own_place()
     read(alpha_);
     read(beta_);
     const auto shows = [&](const QString& words) {
-        return QTest::qWaitFor(
-            [&] {
-                const QRect at = text().rect_of(text().caret());
-                return text().isVisible() && text().is_complete() && text().viewport()->rect().contains(at) &&
-                       text().paragraph(text().caret()).contains(words);
-            },
-            10000);
+        return test::eventually([&] {
+            const QRect at = text().rect_of(text().caret());
+            return text().isVisible() && text().is_complete() && text().viewport()->rect().contains(at) &&
+                   text().paragraph(text().caret()).contains(words);
+        });
     };
     activate_hit(QStringLiteral("third anchor")); // of the open session
     QVERIFY2(shows(QStringLiteral("third anchor")), qPrintable(text().paragraph(text().caret())));
@@ -192,17 +190,17 @@ void AreasTest::the_document_keeps_its_place_after_an_answer()
     QVERIFY(program_->settle());
     QCOMPARE(program_->facts()->saved, saved);
     program_->window().show_tab(Tab::Document);
-    QVERIFY(QTest::qWaitFor([&] { return text().source() && text().is_complete(); }, 10000));
+    QVERIFY(test::eventually([&] { return text().source() && text().is_complete(); }));
     const uint64_t tokens = text().source()->tokens();
     text().jump_to(tokens / 2);
     text().set_caret(tokens / 2 + 5);
-    QVERIFY(QTest::qWaitFor([&] { return text().is_complete(); }, 10000));
+    QVERIFY(test::eventually([&] { return text().is_complete(); }));
     const uint64_t top = text().top_token();
     QVERIFY(top > 0);
     program_->engine().ask(QStringLiteral("Who wrote it down?"));
     QVERIFY(program_->settle());
-    QVERIFY(QTest::qWaitFor([&] { return text().source()->tokens() > tokens; }, 10000));
-    QVERIFY(QTest::qWaitFor([&] { return text().is_complete(); }, 10000));
+    QVERIFY(test::eventually([&] { return text().source()->tokens() > tokens; }));
+    QVERIFY(test::eventually([&] { return text().is_complete(); }));
     QCOMPARE(text().top_token(), top);
     QCOMPARE(text().caret(), tokens / 2 + 5);
 }
@@ -238,7 +236,7 @@ void AreasTest::a_copy_takes_no_name_that_can_come_back()
     program_->engine().fork_session(QStringLiteral("Alpha"), QStringLiteral("Alpha (copy)"));
     QVERIFY(program_->settle());
     LibraryView& library = program_->window().library();
-    QTRY_VERIFY(library.model().index_of(QStringLiteral("Alpha (copy)")).isValid());
+    EVENTUALLY(library.model().index_of(QStringLiteral("Alpha (copy)")).isValid());
     library.remove(QStringLiteral("Alpha (copy)"));
     library.choose(QStringLiteral("Alpha"));
     QSignalSpy wanted(&program_->window(), &MainWindow::duplicate_wanted);
@@ -253,3 +251,4 @@ void AreasTest::a_copy_takes_no_name_that_can_come_back()
 
 QTEST_MAIN(palimpsest::tests::AreasTest)
 #include "areas_test.moc"
+#include "tests/ui/support/patience.h"

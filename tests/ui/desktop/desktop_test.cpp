@@ -73,7 +73,7 @@ void DesktopTest::the_sample_is_read_and_asked_about()
 
     program_->window().show_tab(Tab::Document);
     DocumentView* text = program_->areas().document()->view();
-    QVERIFY(QTest::qWaitFor([&] { return text->is_complete(); }, 20000));
+    QVERIFY(test::eventually([&] { return text->is_complete(); }));
     QVERIFY2(text->visible_text().contains(QStringLiteral("The Chronicle of Ashford Light")),
              qPrintable(text->visible_text().left(300)));
 
@@ -92,10 +92,10 @@ void DesktopTest::the_sample_is_read_and_asked_about()
 void DesktopTest::a_question_waits_while_the_document_is_read()
 {
     program_->window().open_paths({sample_});
-    QVERIFY(QTest::qWaitFor([&] { return program_->bench().frame()->activity == Activity::Reading; }, 60000));
+    QVERIFY(test::eventually([&] { return program_->bench().frame()->activity == Activity::Reading; }));
     QSignalSpy queued(&program_->engine(), &EngineThread::question_queued);
     program_->say(QStringLiteral("Does it wait?"));
-    QVERIFY(QTest::qWaitFor([&] { return queued.count() == 1; }, 5000));
+    QVERIFY(test::eventually([&] { return queued.count() == 1; }));
     const quint64 id = queued[0][0].toULongLong();
     QCOMPARE(program_->areas().chat()->composer()->waiting(id), QStringLiteral("Does it wait?"));
     QVERIFY(program_->settle());
@@ -112,8 +112,8 @@ void DesktopTest::an_answer_is_stopped_given_again_and_branched()
     program_->window().change_preferences(preferences);
     program_->say(QStringLiteral("Tell everything."));
     ChatView* chat = program_->areas().chat()->view();
-    QVERIFY(QTest::qWaitFor([&] { return chat->is_answering() && chat->turn_count() == 2; }, 60000));
-    QVERIFY(QTest::qWaitFor([&] { return !program_->bench().frame()->answer.isEmpty(); }, 60000));
+    QVERIFY(test::eventually([&] { return chat->is_answering() && chat->turn_count() == 2; }));
+    QVERIFY(test::eventually([&] { return !program_->bench().frame()->answer.isEmpty(); }));
     QTest::keyClick(program_->areas().chat()->composer()->field(), Qt::Key_Escape);
     QVERIFY(program_->settle());
     QCOMPARE(program_->facts()->turns[1].state, storage::MessageState::Stopped);
@@ -169,7 +169,7 @@ void DesktopTest::a_restart_goes_on_where_it_was()
 
     program_ = std::make_unique<Program>(folder_->path(), sample_);
     program_->bench().begin({});
-    QVERIFY(QTest::qWaitFor([&] { return program_->facts() != nullptr; }, 60000));
+    QVERIFY(test::eventually([&] { return program_->facts() != nullptr; }));
     QVERIFY(program_->settle());
     QCOMPARE(program_->failures(), QStringList());
     QCOMPARE(program_->facts()->turns[1].text, answer);
@@ -206,7 +206,7 @@ void DesktopTest::a_selected_passage_is_pinned_with_its_price()
     read_sample();
     program_->window().show_tab(Tab::Document);
     DocumentPage* page = program_->areas().document();
-    QVERIFY(QTest::qWaitFor([&] { return page->view()->is_complete(); }, 20000));
+    QVERIFY(test::eventually([&] { return page->view()->is_complete(); }));
     const uint64_t end = program_->facts()->documents[0].range.last;
     page->view()->select({end - 60, end - 40});
     QVERIFY2(page->price_text().startsWith(QStringLiteral("20 ")) && page->price_text().contains(u'%'),
@@ -230,7 +230,7 @@ void DesktopTest::without_a_budget_a_pin_is_priced_by_the_full_cache()
     read_sample();
     program_->window().show_tab(Tab::Document);
     DocumentPage* page = program_->areas().document();
-    QVERIFY(QTest::qWaitFor([&] { return page->view()->is_complete(); }, 20000));
+    QVERIFY(test::eventually([&] { return page->view()->is_complete(); }));
     page->view()->select({100, 200});
     const double share = 100.0 * 100 / program_->engine().model()->config().context;
     QVERIFY2(page->price_text().contains(QStringLiteral("%1 %").arg(QLocale().toString(share, 'f', 1))),
@@ -268,12 +268,10 @@ void DesktopTest::sources_lead_to_the_document_and_the_map()
     DocumentView* text = program_->areas().document()->view();
     QVERIFY(text->isVisible());
     const StreamRange first = answer.provenance->sources[0].range;
-    QVERIFY(QTest::qWaitFor(
-        [&] {
-            return text->is_complete() && text->visible_range().first <= first.first &&
-                   first.first < text->visible_range().last;
-        },
-        20000));
+    QVERIFY(test::eventually([&] {
+        return text->is_complete() && text->visible_range().first <= first.first &&
+               first.first < text->visible_range().last;
+    }));
     QCOMPARE(program_->areas().map()->scene().marks.highlights.size(), answer.provenance->sources.size());
     program_->window().show_tab(Tab::Chat);
     chat->open_source(1, 0);
@@ -300,9 +298,9 @@ void DesktopTest::an_unsaved_session_shows_its_text_and_leaves_nothing()
     QVERIFY(!program_->facts()->saved);
     program_->window().show_tab(Tab::Document);
     DocumentView* text = program_->areas().document()->view();
-    QVERIFY(QTest::qWaitFor(
-        [&] { return text->visible_text().contains(QStringLiteral("The Chronicle of Ashford Light")); }, 20000));
-    QVERIFY(QTest::qWaitFor([&] { return program_->window().library().model().all_sessions().isEmpty(); }, 5000));
+    QVERIFY(test::eventually(
+        [&] { return text->visible_text().contains(QStringLiteral("The Chronicle of Ashford Light")); }));
+    QVERIFY(test::eventually([&] { return program_->window().library().model().all_sessions().isEmpty(); }));
 }
 
 void DesktopTest::what_fails_is_said_in_the_window()
@@ -322,3 +320,4 @@ void DesktopTest::what_fails_is_said_in_the_window()
 
 QTEST_MAIN(palimpsest::tests::DesktopTest)
 #include "desktop_test.moc"
+#include "tests/ui/support/patience.h"

@@ -5,7 +5,9 @@
 #include <QLineEdit>
 
 #include "tests/ui/desktop/program.h"
+#include "tests/ui/support/at_rest.h"
 #include "tests/ui/support/looks.h"
+#include "tests/ui/support/patience.h"
 #include "ui/base/theme.h"
 #include "ui/compare/compare_view.h"
 #include "ui/map/view.h"
@@ -89,7 +91,7 @@ void PicturesTest::keep(const QString& name, QWidget* widget)
     double lightness[2] = {};
     for (const bool dark : {false, true}) {
         QApplication::setPalette(dark ? ui::test::dark_palette() : ui::test::light_palette());
-        QTest::qWait(250); // views lay out and repaint at their own pace
+        QVERIFY(ui::test::comes_to_rest(shown));
         const QImage image = shown.grab().toImage();
         lightness[dark ? 1 : 0] = brightness(image);
         if (folder.isEmpty()) continue;
@@ -119,7 +121,7 @@ QDialog* PicturesTest::dialog() const
             if (dialog->isVisible()) found = dialog;
         return found != nullptr;
     };
-    return QTest::qWaitFor(look, 5000) ? found : nullptr;
+    return test::eventually(look) ? found : nullptr;
 }
 
 void PicturesTest::first_start()
@@ -138,7 +140,7 @@ void PicturesTest::reading()
         const bool is_read = facts && facts->tokens_read > 0 && facts->tokens_read == facts->tokens_in_input;
         return is_read || (frame->activity == Activity::Reading && frame->share.value_or(0) > 0.3);
     };
-    QVERIFY(QTest::qWaitFor(is_under_way, 120000));
+    QVERIFY(test::eventually(is_under_way));
     program_->say(QStringLiteral("Who kept the light first?"));
     keep(QStringLiteral("reading"));
     QVERIFY(program_->settle());
@@ -155,7 +157,7 @@ void PicturesTest::document()
     program_->window().show_tab(Tab::Document);
     DocumentView* text = program_->areas().document()->view();
     text->jump_to(program_->facts()->documents[0].range.last * 93 / 100); // where it fades
-    QVERIFY(QTest::qWaitFor([&] { return text->is_complete(); }, 20000));
+    QVERIFY(test::eventually([&] { return text->is_complete(); }));
     keep(QStringLiteral("document"));
 }
 
@@ -165,8 +167,7 @@ void PicturesTest::sources_of_an_answer()
     ChatView* chat = program_->areas().chat()->view();
     chat->perform(chat->turn_count() - 1, TurnAction::ShowSources);
     DocumentView* text = program_->areas().document()->view();
-    QVERIFY(QTest::qWaitFor([&] { return text->is_complete(); }, 20000));
-    QTest::qWait(1500); // the flash is over
+    QVERIFY(test::eventually([&] { return text->is_complete(); }));
     keep(QStringLiteral("sources"));
 }
 
@@ -177,7 +178,6 @@ void PicturesTest::map_by_heads()
     dock->setProperty("floating", true);
     dock->resize(1000, 560);
     map->expand_all();
-    QTest::qWait(100);
     keep(QStringLiteral("map"), dock);
     map->collapse_all();
     dock->setProperty("floating", false);
@@ -187,7 +187,6 @@ void PicturesTest::policy()
 {
     program_->window().show_tab(Tab::Chat);
     program_->window().focus_policy();
-    QTest::qWait(50);
     keep(QStringLiteral("policy"));
 }
 
@@ -199,7 +198,7 @@ void PicturesTest::comparison()
                           {QStringLiteral("lacache"), QStringLiteral("512")},
                           {QStringLiteral("streaming"), QStringLiteral("512")}});
     compare->start();
-    QVERIFY(QTest::qWaitFor([&] { return !compare->is_running() && compare->state() != nullptr; }, 300000));
+    QVERIFY(test::eventually([&] { return !compare->is_running() && compare->state() != nullptr; }, 600'000));
     QVERIFY(program_->settle());
     QCOMPARE(program_->failures(), QStringList());
     QVERIFY(compare->state()->phase == CompareState::Phase::Finished);
@@ -213,7 +212,12 @@ void PicturesTest::search()
     auto* field = program_->window().library().findChild<QLineEdit*>();
     QVERIFY(field);
     QTest::keyClicks(field, QStringLiteral("keeper"));
-    QTest::qWait(1500);
+    const auto is_searched = [&] {
+        const auto labels = program_->window().library().findChildren<QLabel*>();
+        return std::any_of(labels.begin(), labels.end(),
+                           [](const QLabel* label) { return label->text().contains(QStringLiteral("in all ")); });
+    };
+    EVENTUALLY(is_searched());
     keep(QStringLiteral("search"));
     field->clear();
 }

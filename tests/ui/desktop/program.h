@@ -7,6 +7,8 @@
 #include <QTest>
 
 #include "storage/session/model_choice.h"
+#include "tests/ui/support/at_rest.h"
+#include "tests/ui/support/patience.h"
 #include "tests/ui/support/sanitized.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/chat_view.h"
@@ -58,11 +60,13 @@ public:
     // Nothing runs or waits, and all of it is shown.
     bool settle(int milliseconds = 180000)
     {
-        const bool settled =
-            QTest::qWaitFor([&] { return engine_.is_idle() && bench_.frame() == engine_.frame(); }, milliseconds);
+        const bool settled = ui::test::eventually(
+            [&] { return engine_.is_idle() && bench_.frame() == engine_.frame(); }, milliseconds);
         QCoreApplication::processEvents(); // what it told beside its frames
         return settled;
     }
+    // The areas too: laid out, loaded and painted.
+    bool comes_to_rest() { return ui::test::comes_to_rest(window_); }
     void say(const QString& question)
     {
         QWidget* field = areas_.chat()->composer()->field();

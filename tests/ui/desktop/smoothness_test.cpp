@@ -141,7 +141,7 @@ void SmoothnessTest::make_program(const QString& sample)
 {
     program_ = std::make_unique<Program>(folder_->path(), sample);
     program_->store().set_tour_taken();
-    QVERIFY(QTest::qWaitForWindowExposed(&program_->window()));
+    QVERIFY(QTest::qWaitForWindowExposed(&program_->window(), test::patience_ms));
 }
 
 bool SmoothnessTest::reads_some_chunks(int chunks)
@@ -328,7 +328,7 @@ void SmoothnessTest::tabs_sizes_and_colours()
     program_->areas().document()->set_source(SyntheticText{.tokens = 1'000'000}.source());
     program_->areas().document()->set_kept(map);
     program_->areas().map()->set_map(map);
-    QTest::qWait(300);
+    QVERIFY(program_->comes_to_rest());
     check(loop().repeat(QStringLiteral("switching tabs"), 60, [&](int i) {
         if (i % 6 == 0) program_->window().show_tab(static_cast<Tab>(i / 6 % 3));
     }));
@@ -357,3 +357,4 @@ int main(int argc, char** argv)
 }
 
 #include "smoothness_test.moc"
+#include "tests/ui/support/patience.h"

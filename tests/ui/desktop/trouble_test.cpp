@@ -5,6 +5,7 @@
 
 #include "tests/support/fault_vfs.h"
 #include "tests/ui/desktop/program.h"
+#include "tests/ui/support/patience.h"
 #include "ui/engine/tools.h"
 
 namespace palimpsest::tests {
@@ -108,7 +109,7 @@ void TroubleTest::whoever_closes_is_asked_about_what_is_not_saved()
     QVERIFY(question && question->text().contains(QStringLiteral("PAL-DISK-01")));
     question->button(QMessageBox::Cancel)->click();
     QVERIFY(window.isVisible());
-    QTRY_VERIFY(!window.findChild<QMessageBox*>());
+    EVENTUALLY(!window.findChild<QMessageBox*>());
     QVERIFY(!window.close());
     question = window.findChild<QMessageBox*>();
     for (QAbstractButton* button : question->buttons())
@@ -132,7 +133,7 @@ void TroubleTest::a_session_without_its_model_is_shown_as_text()
     QVERIFY(!retry());
     program_->window().show_tab(Tab::Document);
     DocumentView* text = program_->areas().document()->view();
-    QVERIFY(QTest::qWaitFor([&] { return text->is_complete(); }, 20000));
+    QVERIFY(test::eventually([&] { return text->is_complete(); }));
     QVERIFY2(text->visible_text().contains(QStringLiteral("Ashford")), qPrintable(text->visible_text().left(300)));
     engine.open_session(name);
     QVERIFY(program_->settle());

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "tests/ui/document/shown_document.h"
+#include "tests/ui/support/patience.h"
 #include "ui/document/copy_bar.h"
 #include "ui/document/document_page.h"
 
@@ -107,8 +108,7 @@ void DocumentViewTest::ten_million_tokens_never_hold_the_loop()
         auto page = std::make_unique<DocumentPage>();
         page->resize(1000, 800);
         page->show();
-        QVERIFY(QTest::qWaitForWindowExposed(page.get()));
-        QTest::qWait(50);
+        QVERIFY(QTest::qWaitForWindowExposed(page.get(), test::patience_ms));
         DocumentView& view = *page->view();
         watch.step([&] {
             page->set_source(text.source());
@@ -121,7 +121,7 @@ void DocumentViewTest::ten_million_tokens_never_hold_the_loop()
             if (i % 25 == 0) watch.step([&] { page->resize(700 + static_cast<int>(random() % 600), 800); });
             if (i % 10 == 0)
                 watch.step([&] { view.verticalScrollBar()->setValue(static_cast<int>(random() % text.tokens)); });
-            QTest::qWait(1);
+            QCoreApplication::processEvents();
         }
         QVERIFY(arrives(view));
         longest = watch.longest_ms();
@@ -309,7 +309,7 @@ void DocumentViewTest::copies_the_bytes()
     view->select(range);
     QGuiApplication::clipboard()->clear();
     view->copy();
-    QTRY_COMPARE(QGuiApplication::clipboard()->text(), QString::fromStdString(expected));
+    EVENTUALLY_EQUAL(QGuiApplication::clipboard()->text(), QString::fromStdString(expected));
 }
 
 void DocumentViewTest::copies_all_of_a_long_text_and_says_how_far_it_is()
@@ -324,11 +324,11 @@ void DocumentViewTest::copies_all_of_a_long_text_and_says_how_far_it_is()
     QGuiApplication::clipboard()->setText(QStringLiteral("before"));
     view.select({0, text.tokens});
     view.copy();
-    QTRY_VERIFY(page.copy_bar()->isVisible());
+    EVENTUALLY(page.copy_bar()->isVisible());
     view.jump_to(2'000'000);
     QVERIFY(arrives(view)); // meanwhile
     QVERIFY(page.copy_bar()->isVisible());
-    QTRY_VERIFY_WITH_TIMEOUT(!page.copy_bar()->isVisible(), 60000);
+    EVENTUALLY(!page.copy_bar()->isVisible());
     std::string expected;
     for (uint64_t token = 1; token < text.tokens; ++token)
         expected += text.text(token);
@@ -336,11 +336,10 @@ void DocumentViewTest::copies_all_of_a_long_text_and_says_how_far_it_is()
 
     QGuiApplication::clipboard()->setText(QStringLiteral("before"));
     view.copy();
-    QTRY_VERIFY(page.copy_bar()->isVisible());
+    EVENTUALLY(page.copy_bar()->isVisible());
     page.copy_bar()->findChild<QPushButton*>()->click();
     QVERIFY(!page.copy_bar()->isVisible());
-    QTest::qWait(100);
-    QVERIFY(!page.copy_bar()->isVisible());
+    QVERIFY(test::stays([&] { return !page.copy_bar()->isVisible(); }, 100));
     QCOMPARE(QGuiApplication::clipboard()->text(), QStringLiteral("before"));
 }
 

@@ -8,6 +8,7 @@
 
 #include "kernels/base/error.h"
 #include "tests/ui/document/shown_document.h"
+#include "tests/ui/support/patience.h"
 #include "ui/document/document_page.h"
 #include "ui/document/time_bar.h"
 
@@ -136,7 +137,7 @@ void FadingTest::time_bar_replays()
     QVERIFY(!page.time_bar()->isEnabled());
     page.set_fading({.read = [&](const auto& each) { each(events); }, .mark = [] { return storage::FadingMark(); }},
                     3, 512);
-    QTRY_VERIFY(page.time_bar()->isEnabled());
+    EVENTUALLY(page.time_bar()->isEnabled());
     QVERIFY(page.time_bar()->is_now());
     const double now = page.view()->share_of(150);
     QCOMPARE(qRound(now * 6), plain_count(*page.view()->kept(), 150));
@@ -151,7 +152,7 @@ void FadingTest::time_bar_replays()
     QVERIFY(page.time_bar()->is_now());
     page.time_bar()->play(true);
     QCOMPARE(page.time_bar()->step(), 0);
-    QTRY_VERIFY(page.time_bar()->step() > 2);
+    EVENTUALLY(page.time_bar()->step() > 2);
     page.time_bar()->play(false);
     QVERIFY(!page.time_bar()->is_playing());
     auto* slider = page.time_bar()->findChild<QSlider*>();
@@ -166,7 +167,7 @@ void FadingTest::time_bar_replays()
                          },
                      .mark = [] { return storage::FadingMark{.session = 2}; }},
                     3, 512);
-    QTRY_VERIFY(!page.time_bar()->isEnabled());
+    EVENTUALLY(!page.time_bar()->isEnabled());
 }
 
 void FadingTest::a_record_is_read_again_only_once_it_is_another()
@@ -186,11 +187,10 @@ void FadingTest::a_record_is_read_again_only_once_it_is_another()
     const auto set = [&](int reads) {
         const int before = asked;
         page.set_fading(record, 3, 512);
-        QTRY_COMPARE(asked, before + 1);
-        QTRY_COMPARE(read, reads);
-        QTest::qWait(50); // once too often
-        QCOMPARE(read, reads);
-        QTRY_VERIFY(page.time_bar()->isEnabled());
+        EVENTUALLY_EQUAL(asked, before + 1);
+        EVENTUALLY_EQUAL(read, reads);
+        QVERIFY(test::stays([&] { return read == reads; }, 50)); // not once too often
+        EVENTUALLY(page.time_bar()->isEnabled());
     };
     set(1);
     set(1); // it is what is shown

@@ -11,6 +11,7 @@
 
 #include "kernels/base/error.h"
 #include "tests/ui/document/shown_document.h"
+#include "tests/ui/support/patience.h"
 #include "ui/document/document_page.h"
 #include "ui/document/find_bar.h"
 
@@ -62,7 +63,7 @@ void SearchTest::find_agrees_with_a_plain_search()
             finished = finding.finished;
         });
         source->find(QString::fromStdString(needle == "keeper" ? "KEEPER" : needle));
-        QVERIFY(QTest::qWaitFor([&] { return finished; }, 20000));
+        QVERIFY(test::eventually([&] { return finished; }));
         disconnect(connection);
         QCOMPARE(found.size(), expected.size());
         QVERIFY(std::ranges::equal(found, expected));
@@ -82,12 +83,12 @@ void SearchTest::find_bar_counts_and_goes_on()
     page.activateWindow();
     QVERIFY(arrives(*page.view()));
     page.find_bar()->open(QStringLiteral("Chapter 3"));
-    QTRY_COMPARE_WITH_TIMEOUT(page.find_bar()->count(), quint64{1}, 20000);
-    QTRY_VERIFY(!page.find_bar()->is_searching());
-    QTRY_COMPARE(page.view()->caret(), uint64_t{150'001});
+    EVENTUALLY_EQUAL(page.find_bar()->count(), quint64{1});
+    EVENTUALLY(!page.find_bar()->is_searching());
+    EVENTUALLY_EQUAL(page.view()->caret(), uint64_t{150'001});
     page.find_bar()->open(QStringLiteral("chapter"));
-    QTRY_COMPARE_WITH_TIMEOUT(page.find_bar()->count(), quint64{6}, 20000);
-    QTRY_VERIFY(!page.find_bar()->is_searching());
+    EVENTUALLY_EQUAL(page.find_bar()->count(), quint64{6});
+    EVENTUALLY(!page.find_bar()->is_searching());
     QLineEdit* line = page.find_bar()->findChild<QLineEdit*>();
     const uint64_t at = page.view()->caret();
     QTest::keyClick(line, Qt::Key_Return);
@@ -118,13 +119,13 @@ void SearchTest::a_part_that_cannot_be_read_is_said()
     page.set_source(source);
     page.show();
     page.find_bar()->open(QStringLiteral("Chapter"));
-    QTRY_VERIFY_WITH_TIMEOUT(page.find_bar()->count() > 0 && !page.find_bar()->is_searching(), 20000);
+    EVENTUALLY(page.find_bar()->count() > 0 && !page.find_bar()->is_searching());
     QCOMPARE(page.find_bar()->count(), quint64{2}); // it goes on behind it
     QVERIFY2(page.find_bar()->words().contains(QStringLiteral("cannot be read")),
              qPrintable(page.find_bar()->words()));
     QCOMPARE(failed.count(), 1);
     page.find_bar()->open(QStringLiteral("nowhere at all"));
-    QTRY_VERIFY_WITH_TIMEOUT(page.find_bar()->count() == 0 && !page.find_bar()->is_searching(), 20000);
+    EVENTUALLY(page.find_bar()->count() == 0 && !page.find_bar()->is_searching());
     QVERIFY(page.find_bar()->words().contains(QStringLiteral("cannot be read")));
 }
 
@@ -140,7 +141,7 @@ void SearchTest::escape_closes_the_bar_before_the_windows_shortcut()
     page->set_source(SyntheticText{20'000}.source());
     window.show();
     window.activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(&window));
+    QVERIFY(QTest::qWaitForWindowActive(&window, test::patience_ms));
     QVERIFY(arrives(*page->view()));
     page->find_bar()->open(QStringLiteral("keeper"));
     QTest::keyClick(QApplication::focusWidget(), Qt::Key_Escape);
@@ -167,7 +168,7 @@ void SearchTest::another_text_takes_the_focus_from_nobody()
     page->set_source(text.source());
     window.show();
     window.activateWindow();
-    QVERIFY(QTest::qWaitForWindowActive(&window));
+    QVERIFY(QTest::qWaitForWindowActive(&window, test::patience_ms));
     page->find_bar()->open(QStringLiteral("keeper"));
     field->setFocus();
     page->set_source(text.source());
@@ -214,7 +215,7 @@ void SearchTest::what_was_found_elsewhere_stays_framed()
     QVERIFY(arrives(*page.view()));
     QVERIFY(page.view()->viewport()->rect().contains(page.view()->rect_of(5'000'000)));
     QCOMPARE(page.view()->caret(), uint64_t{5'000'000});
-    QTest::qWait(2700); // until it flashes no longer
+    EVENTUALLY(!page.view()->is_flashing());
     const QImage framed = page.view()->viewport()->grab().toImage();
     page.view()->set_current_match(std::nullopt);
     QVERIFY(framed != page.view()->viewport()->grab().toImage());

@@ -7,6 +7,7 @@
 
 #include "engine/cache/retention_map.h"
 #include "tests/ui/document/synthetic_text.h"
+#include "tests/ui/support/patience.h"
 #include "ui/document/document_view.h"
 
 namespace palimpsest::ui {
@@ -42,8 +43,8 @@ inline int plain_count(const engine::RetentionMap& map, uint64_t token)
 
 inline bool arrives(DocumentView& view)
 {
-    return QTest::qWaitFor(
-        [&] { return view.is_complete() && view.visible_range().first < view.visible_range().last; }, 20000);
+    return test::eventually(
+        [&] { return view.is_complete() && view.visible_range().first < view.visible_range().last; });
 }
 
 inline std::unique_ptr<DocumentView> view_of(std::shared_ptr<TextSource> source, QSize size = {900, 700})

@@ -6,6 +6,7 @@
 
 #include "kernels/base/error.h"
 #include "tests/ui/document/shown_document.h"
+#include "tests/ui/support/patience.h"
 #include "tests/unit/storage/scratch_database.h"
 
 namespace palimpsest::ui {
@@ -34,7 +35,7 @@ void TextSourceTest::a_block_is_the_same_from_anywhere()
     BlockReader reader(*source);
     const auto block_of = [&](uint64_t token) {
         std::optional<TextBlock> block;
-        const bool came = QTest::qWaitFor([&] { return (block = reader.block_of(token)).has_value(); }, 20000);
+        const bool came = test::eventually([&] { return (block = reader.block_of(token)).has_value(); });
         return came ? *block : TextBlock{};
     };
     for (uint64_t token = 19'000; token < 30'500;) {
@@ -154,20 +155,19 @@ void TextSourceTest::a_damaged_text_is_said()
     const auto source = std::make_shared<TextSource>(text.outline(), [] { return std::make_unique<Damaged>(); });
     QSignalSpy failed(source.get(), &TextSource::failed);
     auto view = view_of(source);
-    QTRY_VERIFY(!failed.isEmpty());
+    EVENTUALLY(!failed.isEmpty());
     QVERIFY(failed.at(0).at(0).toString().contains(QStringLiteral("PAL-DOC-05")));
     QVERIFY(!view->is_complete());
     QCoreApplication::processEvents();
     const auto told = failed.size();
-    QTest::qWait(100);
-    QCOMPARE(failed.size(), told); // not again and again
+    QVERIFY(test::stays([&] { return failed.size() == told; }, 100)); // not again and again
     Finding finding;
     connect(source.get(), &TextSource::found, this, [&](const Finding& found) { finding = found; });
     source->find(QStringLiteral("x"));
-    QTRY_VERIFY(finding.finished);
+    EVENTUALLY(finding.finished);
     QCOMPARE(finding.unread, quint64{1000});
     QVERIFY(source->locate(1, {3, 5}, this, [](StreamRange) { QFAIL("there is nothing to tell"); }));
-    QTRY_COMPARE(failed.size(), told + 2);
+    EVENTUALLY_EQUAL(failed.size(), told + 2);
     QVERIFY(!source->locate(2, {3, 5}, this, [](StreamRange) {}));
 }
 
@@ -181,12 +181,12 @@ void TextSourceTest::what_cannot_be_opened_is_not_an_empty_text()
     Finding finding;
     connect(&source, &TextSource::found, this, [&](const Finding& found) { finding = found; });
     source.find(QStringLiteral("x"));
-    QTRY_VERIFY(finding.finished);
+    EVENTUALLY(finding.finished);
     QCOMPARE(finding.unread, quint64{1000});
     Excerpt excerpt;
     connect(&source, &TextSource::fetched, this, [&](const Excerpt& some) { excerpt = some; });
     const quint64 number = source.fetch({1, 10});
-    QTRY_VERIFY(excerpt.finished);
+    EVENTUALLY(excerpt.finished);
     QCOMPARE(excerpt.number, number);
     QVERIFY(excerpt.text.isEmpty());
     QVERIFY(failed.size() >= 2 && failed.back()[0].toString().contains(QStringLiteral("PAL-DB-01")));
@@ -248,7 +248,7 @@ void TextSourceTest::bytes_lead_to_the_tokens_that_spell_them()
         const uint64_t inside = tokens[first].end - tokens[first].begin > 1 ? 1 : 0;
         QVERIFY(source.locate(document, {bytes.first + inside, bytes.last}, this,
                               [&](StreamRange range) { found = range; }));
-        QTRY_COMPARE(found, (StreamRange{3 + first, 3 + at + 1}));
+        EVENTUALLY_EQUAL(found, (StreamRange{3 + first, 3 + at + 1}));
     }
 }
 

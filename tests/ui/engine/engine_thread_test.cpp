@@ -8,6 +8,7 @@
 #include "storage/session/store.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/ui/engine/engine_recorder.h"
+#include "tests/ui/support/patience.h"
 #include "tests/ui/support/sanitized.h"
 #include "ui/engine/engine_thread.h"
 #include "ui/engine/tools.h"
@@ -79,7 +80,7 @@ QString EngineThreadTest::book(int copies) const
 
 bool EngineThreadTest::wait_until_idle(int milliseconds) const
 {
-    const bool idle = QTest::qWaitFor([&] { return engine_->is_idle(); }, milliseconds);
+    const bool idle = test::eventually([&] { return engine_->is_idle(); }, milliseconds);
     QCoreApplication::processEvents();
     return idle;
 }
@@ -115,7 +116,7 @@ bool EngineThreadTest::wait_for_share(Activity activity, double share) const
         const auto frame = engine_->frame();
         return frame->activity == activity && frame->share.value_or(0) > share;
     };
-    return QTest::qWaitFor(is_there, 60000);
+    return test::eventually(is_there);
 }
 
 void EngineThreadTest::begin(const QString& name, const QString& policy, int copies)
@@ -190,7 +191,7 @@ void EngineThreadTest::an_answer_is_stopped_and_made_anew()
     begin(QStringLiteral("Ashford"));
     engine_->set_sampling({}, 100000);
     engine_->ask(QStringLiteral("Tell me all of it."));
-    QVERIFY(QTest::qWaitFor([&] { return !engine_->frame()->answer.isEmpty(); }, 60000));
+    QVERIFY(test::eventually([&] { return !engine_->frame()->answer.isEmpty(); }));
     engine_->stop();
     QVERIFY(wait_until_idle());
     QCOMPARE(facts()->turns.size(), size_t{2});
@@ -267,7 +268,7 @@ void EngineThreadTest::a_stopped_reading_goes_on()
     QVERIFY(wait_until_idle());
     QCOMPARE(failure(), QStringLiteral("PAL-SESSION-03"));
     engine_->read_on();
-    QVERIFY(QTest::qWaitFor([&] { return engine_->frame()->activity == Activity::Reading; }, 60000));
+    QVERIFY(test::eventually([&] { return engine_->frame()->activity == Activity::Reading; }));
     engine_->stop();
     QVERIFY(wait_until_idle());
     QVERIFY(facts()->tokens_read < facts()->tokens_in_input);
@@ -338,7 +339,7 @@ void EngineThreadTest::other_sessions_are_renamed_while_one_reads()
     QVERIFY(wait_for_share(Activity::Reading, 0.02));
     told_->library_changes = 0;
     engine_->rename_session(QStringLiteral("short"), QStringLiteral("brief"));
-    QVERIFY(QTest::qWaitFor([&] { return told_->library_changes > 0; }, 60000));
+    QVERIFY(test::eventually([&] { return told_->library_changes > 0; }));
     QVERIFY(told_->readings.empty()); // it did not have to end first
     // These wait, and what is told of them is told under their numbers.
     const CommandId refused = engine_->rename_session(QStringLiteral("long"), QStringLiteral("brief"));
@@ -633,7 +634,7 @@ void EngineThreadTest::a_stopped_import_leaves_nothing()
 {
     begin(QStringLiteral("Ashford"));
     engine_->begin_session({.name = QStringLiteral("huge")}, {book(4000)});
-    QVERIFY(QTest::qWaitFor([&] { return facts() && facts()->name == QStringLiteral("huge"); }, 60000));
+    QVERIFY(test::eventually([&] { return facts() && facts()->name == QStringLiteral("huge"); }));
     engine_->stop();
     QVERIFY(wait_until_idle());
     QCOMPARE(failure(), QString());

@@ -13,6 +13,7 @@
 #include "tests/ui/desktop/program.h"
 #include "tests/ui/languages/translation_file.h"
 #include "tests/ui/support/looks.h"
+#include "tests/ui/support/patience.h"
 #include "ui/policy/policy_model.h"
 #include "ui/window/about_dialog.h"
 #include "ui/window/keyboard_help.h"
@@ -278,7 +279,7 @@ void LanguagesTest::german_is_not_clipped()
     speak(QStringLiteral("de"));
     MainWindow& window = program_->window();
     window.resize(1280, 800);
-    QVERIFY(QTest::qWaitForWindowExposed(&window));
+    QVERIFY(QTest::qWaitForWindowExposed(&window, test::patience_ms));
     const auto holds = [](QWidget& widget, const char* name) {
         QCoreApplication::processEvents();
         ui::test::keep_pictures(widget, QLatin1String("german-") + QLatin1String(name));
@@ -342,7 +343,7 @@ void LanguagesTest::right_to_left_turns_the_window()
     QFETCH(QString, language);
     speak(language);
     MainWindow& window = program_->window();
-    QVERIFY(QTest::qWaitForWindowExposed(&window));
+    QVERIFY(QTest::qWaitForWindowExposed(&window, test::patience_ms));
     QCOMPARE(window.layoutDirection(), Qt::RightToLeft);
     QAction* first = window.menuBar()->actions().constFirst();
     QCOMPARE(first->text(), QStringLiteral("&File"));

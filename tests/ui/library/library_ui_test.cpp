@@ -12,6 +12,7 @@
 #include "storage/conversations.h"
 #include "storage/database.h"
 #include "storage/library.h"
+#include "tests/ui/support/patience.h"
 #include "ui/library/library_view.h"
 #include "ui/library/search_model.h"
 #include "ui/library/text_search.h"
@@ -189,13 +190,13 @@ private Q_SLOTS:
         shelf.add_session("two", second);
         shelf.add_session("alone", std::nullopt, "hello");
         LibraryView view({.database = shelf.file});
-        QTRY_COMPARE(view.model().rowCount(), 2);
+        EVENTUALLY_EQUAL(view.model().rowCount(), 2);
         QCOMPARE(view.model().rowCount(view.model().index(0, 0)), 2); // one document, both sessions
         QVERIFY(view.model().index_of("one").data(LibraryModel::UnfinishedRole).toBool()); // no state was saved
         QVERIFY(view.model().index_of("alone").isValid());
         shelf.add_session("later", std::nullopt);
         view.refresh();
-        QTRY_VERIFY(view.model().index_of("later").isValid());
+        EVENTUALLY(view.model().index_of("later").isValid());
     }
 
     void no_database_is_an_empty_library()
@@ -205,7 +206,7 @@ private Q_SLOTS:
         QSignalSpy failed(&view, &LibraryView::failed);
         view.show();
         auto* open = view.findChild<QPushButton*>();
-        QTRY_VERIFY(open && open->isVisible());
+        EVENTUALLY(open && open->isVisible());
         QCOMPARE(failed.count(), 0);
     }
 
@@ -219,7 +220,7 @@ private Q_SLOTS:
         wrong.close();
         LibraryView view({.database = file});
         QSignalSpy failed(&view, &LibraryView::failed);
-        QTRY_COMPARE(failed.count(), 1);
+        EVENTUALLY_EQUAL(failed.count(), 1);
         QVERIFY(failed[0][0].value<Failure>().sentence.contains("palimpsest.db"));
     }
 
@@ -231,7 +232,7 @@ private Q_SLOTS:
         shelf.add_session("go", std::nullopt);
         LibraryView view({.database = shelf.file, .grace_ms = 60'000});
         QSignalSpy removed(&view, &LibraryView::remove_wanted);
-        QTRY_VERIFY(view.model().index_of("go").isValid());
+        EVENTUALLY(view.model().index_of("go").isValid());
         view.remove("go");
         QVERIFY(!view.model().index_of("go").isValid());
         QVERIFY(view.model().index_of("keep").isValid());
@@ -242,8 +243,9 @@ private Q_SLOTS:
         view.commit_removals();
         QCOMPARE(removed.count(), 1);
         QVERIFY(!view.model().index_of("go").isValid()); // though it is stored still
+        QSignalSpy read_again(&view.model(), &QAbstractItemModel::dataChanged);
         view.refresh();
-        QTest::qWait(100);
+        EVENTUALLY(!read_again.isEmpty());
         QVERIFY(!view.model().index_of("go").isValid());
         view.removal_failed();
         QVERIFY(view.model().index_of("go").isValid());
@@ -255,7 +257,7 @@ private Q_SLOTS:
         QSignalSpy removed(&removals, &PendingRemovals::remove_wanted);
         removals.add(1);
         removals.add(2);
-        QTRY_COMPARE(removed.count(), 2);
+        EVENTUALLY_EQUAL(removed.count(), 2);
         QCOMPARE(removals.undo(), 0);
     }
 
@@ -266,13 +268,13 @@ private Q_SLOTS:
         const int64_t first = shelf.add_session("go", std::nullopt);
         LibraryView view({.database = shelf.file, .grace_ms = 60'000});
         QSignalSpy removed(&view, &LibraryView::remove_wanted);
-        QTRY_VERIFY(view.model().index_of("go").isValid());
+        EVENTUALLY(view.model().index_of("go").isValid());
         view.remove("go");
         storage::Conversations conversations(*shelf.db);
         conversations.rename(first, "gone"); // as another program may
         shelf.add_session("go", std::nullopt);
         view.refresh();
-        QTRY_VERIFY(view.model().index_of("go").isValid()); // not hidden
+        EVENTUALLY(view.model().index_of("go").isValid()); // not hidden
         QVERIFY(!view.model().index_of("gone").isValid());
         view.commit_removals();
         QCOMPARE(removed.count(), 1);
@@ -280,7 +282,7 @@ private Q_SLOTS:
         conversations.remove(first);
         shelf.add_session("gone", std::nullopt);
         view.refresh();
-        QTRY_VERIFY(view.model().index_of("gone").isValid());
+        EVENTUALLY(view.model().index_of("gone").isValid());
     }
 
     void what_was_removed_elsewhere_is_not_removed_again()
@@ -291,11 +293,11 @@ private Q_SLOTS:
         shelf.add_session("keep", std::nullopt);
         LibraryView view({.database = shelf.file, .grace_ms = 60'000});
         QSignalSpy removed(&view, &LibraryView::remove_wanted);
-        QTRY_VERIFY(view.model().index_of("go").isValid());
+        EVENTUALLY(view.model().index_of("go").isValid());
         view.remove("go");
         storage::Conversations(*shelf.db).remove(session);
         view.refresh();
-        QTRY_VERIFY(!view.can_undo_removal());
+        EVENTUALLY(!view.can_undo_removal());
         view.commit_removals();
         QCOMPARE(removed.count(), 0);
     }
@@ -310,7 +312,7 @@ private Q_SLOTS:
         connect(&stop, &QShortcut::activated, this, [&] { ++stopped; });
         view.show();
         view.activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(&view));
+        QVERIFY(QTest::qWaitForWindowActive(&view, test::patience_ms));
         view.focus_search();
         auto* field = view.findChild<QLineEdit*>();
         QTest::keyClicks(field, "keeper");
@@ -334,13 +336,13 @@ private Q_SLOTS:
                 session, {.parent = question, .role = storage::Role::Assistant, .text = text, .ids = {1}}));
         LibraryView view({.database = shelf.file});
         view.show();
-        QTRY_VERIFY(view.model().index_of("chat").isValid());
+        EVENTUALLY(view.model().index_of("chat").isValid());
         QTest::keyClicks(view.findChild<QLineEdit*>(), "keeper");
         auto* hits = view.findChild<QListView*>();
-        QTRY_COMPARE(hits->model()->rowCount(), 2);
+        EVENTUALLY_EQUAL(hits->model()->rowCount(), 2);
         conversations.rename(session, "renamed");
         view.refresh();
-        QTRY_VERIFY(view.model().index_of("renamed").isValid());
+        EVENTUALLY(view.model().index_of("renamed").isValid());
         QSignalSpy activated(&view, &LibraryView::hit_activated);
         for (int row = 0; row < 2; ++row) {
             Q_EMIT hits->activated(hits->model()->index(row, 0));
@@ -366,7 +368,7 @@ private Q_SLOTS:
         shelf.add_session("other", std::nullopt, "Who was on the constant anne?");
         LibraryView view({.database = shelf.file});
         view.show();
-        QTRY_VERIFY(view.model().index_of("reading").isValid());
+        EVENTUALLY(view.model().index_of("reading").isValid());
         auto* field = view.findChild<QLineEdit*>();
         auto* hits = view.findChild<QListView*>();
         auto* tree = view.findChild<QTreeView*>();
@@ -374,7 +376,7 @@ private Q_SLOTS:
         QCOMPARE(tree->model()->rowCount(), 1); // names at once
         field->clear();
         QTest::keyClicks(field, "CONSTANT ANNE");
-        QTRY_COMPARE(hits->model()->rowCount(), 2);
+        EVENTUALLY_EQUAL(hits->model()->rowCount(), 2);
         QSignalSpy activated(&view, &LibraryView::hit_activated);
         bool in_document = false, said = false;
         for (int row = 0; row < 2; ++row) {
@@ -388,9 +390,9 @@ private Q_SLOTS:
         field->clear();
         QVERIFY(!hits->isVisible());
         QTest::keyClicks(field, "herring");
-        QTRY_COMPARE(hits->model()->rowCount(), static_cast<int>(LibraryReader::most_hits_of_one));
+        EVENTUALLY_EQUAL(hits->model()->rowCount(), static_cast<int>(LibraryReader::most_hits_of_one));
         const auto labels = view.findChildren<QLabel*>();
-        QTRY_VERIFY(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) {
+        EVENTUALLY(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) {
             return label->isVisible() && label->text().contains("first"); // that there are more is said
         }));
     }

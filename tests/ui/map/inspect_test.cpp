@@ -17,6 +17,7 @@
 #include <sstream>
 
 #include "tests/ui/map/synthetic_map.h"
+#include "tests/ui/support/patience.h"
 #include "ui/base/theme.h"
 #include "ui/engine/engine_thread.h"
 #include "ui/map/colors.h"
@@ -175,8 +176,7 @@ void InspectTest::initTestCase()
         if (facts) facts_ = std::move(facts);
     });
     engine.open_session(session_name);
-    QVERIFY(
-        QTest::qWaitFor([&] { return !failed.isEmpty() || (engine.is_idle() && engine.frame()->kept); }, 60'000));
+    QVERIFY(test::eventually([&] { return !failed.isEmpty() || (engine.is_idle() && engine.frame()->kept); }));
     QVERIFY(failed.isEmpty());
     kept_ = engine.frame()->kept;
     QVERIFY(facts_);
@@ -211,9 +211,9 @@ void InspectTest::the_window_shows_what_the_command_prints()
     view.zoom(zoom);
     view.resize(900, 800);
     view.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&view));
-    QTRY_VERIFY(view.frames_painted() > 0);
-    QTest::qWait(100); // until no further picture is due
+    QVERIFY(QTest::qWaitForWindowExposed(&view, test::patience_ms));
+    EVENTUALLY(view.frames_painted() > 0);
+    EVENTUALLY(view.is_current());
     QCOMPARE(view.verticalScrollBar()->maximum(), 0);
 
     const QImage image = view.viewport()->grab().toImage();

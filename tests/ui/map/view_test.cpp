@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "tests/ui/map/synthetic_map.h"
+#include "tests/ui/support/patience.h"
 #include "ui/map/colors.h"
 #include "ui/map/table.h"
 #include "ui/map/table_window.h"
@@ -55,11 +56,11 @@ void show_view(RetentionView& view, QSize size = {900, 420})
 {
     view.resize(size);
     view.show();
-    QVERIFY(QTest::qWaitForWindowExposed(&view));
+    QVERIFY(QTest::qWaitForWindowExposed(&view, test::patience_ms));
     view.activateWindow();
     view.setFocus();
-    QTRY_VERIFY(view.hasFocus());
-    QTRY_VERIFY(view.frames_painted() > 0);
+    EVENTUALLY(view.hasFocus());
+    EVENTUALLY(view.frames_painted() > 0);
 }
 
 QPoint middle_of(const RetentionView& view, double share, int row)
@@ -78,7 +79,7 @@ void turn_wheel(RetentionView& view, const QPoint& at, int notches, Qt::Keyboard
 void wait_for_picture(const RetentionView& view)
 {
     const uint64_t before = view.frames_painted();
-    QTRY_VERIFY(view.frames_painted() > before);
+    EVENTUALLY(view.frames_painted() > before);
 }
 
 } // namespace
@@ -121,7 +122,7 @@ void RetentionViewTest::says_what_is_missing_when_empty()
     QVERIFY(!view.place());
     view.set_map(std::make_shared<engine::RetentionMap>(
         engine::RetentionMap{.layers = 2, .kv_heads = 1, .tokens_seen = 0, .tokens = {{}, {}}}));
-    QTest::qWait(50);
+    EVENTUALLY(view.is_current());
     QVERIFY(view.grab().toImage() != nothing);
     QTest::keyClick(&view, Qt::Key_Left);
     QVERIFY(!view.place());
@@ -176,13 +177,12 @@ void RetentionViewTest::costs_nothing_when_nothing_changes()
     const auto map = synthetic_map({});
     view.set_map(map);
     show_view(view);
-    QTest::qWait(100);
+    EVENTUALLY(view.is_current());
     const uint64_t before = view.frames_painted();
     view.set_map(map);
     QTest::mouseMove(view.viewport(), middle_of(view, 0.3, 1));
     QTest::mouseMove(view.viewport(), middle_of(view, 0.6, 3)); // the crosshair is no new picture
-    QTest::qWait(150);
-    QCOMPARE(view.frames_painted(), before);
+    QVERIFY(test::stays([&] { return view.frames_painted() == before; }, 150));
     QVERIFY(view.place());
 }
 
@@ -198,8 +198,8 @@ void RetentionViewTest::a_place_on_the_screen_is_the_place_in_the_lists()
     std::mt19937 random(9);
     for (const double factor : {1.0, 40.0}) {
         view.zoom(factor);
-        QTRY_VERIFY(view.frames_painted() > 1);
-        QTest::qWait(80);
+        EVENTUALLY(view.frames_painted() > 1);
+        EVENTUALLY(view.is_current());
         const MapLayout now = view.layout_now();
         for (int i = 0; i < 100; ++i) {
             const QPoint at(int(now.plot.left()) + int(random() % unsigned(now.plot.width())),
@@ -448,8 +448,8 @@ void RetentionViewTest::the_table_opens_by_key_and_is_read_by_key()
     auto* const table = window->findChild<QTableView*>();
     QCOMPARE(table->model()->rowCount(), 6);
     QVERIFY(!window->findChild<QComboBox*>()->isEnabled()); // no sections, no choice
-    QVERIFY(QTest::qWaitForWindowActive(window));
-    QTRY_VERIFY(table->hasFocus());
+    QVERIFY(QTest::qWaitForWindowActive(window, test::patience_ms));
+    EVENTUALLY(table->hasFocus());
     QSignalSpy activated(&view, &RetentionView::token_activated);
     table->setCurrentIndex(table->model()->index(0, 0));
     QTest::keyClick(table, Qt::Key_Right);
@@ -549,9 +549,9 @@ void RetentionViewTest::follows_the_palette()
     view.setPalette(palette_of(false));
     show_view(view);
     const QPoint corner(2, view.viewport()->height() - 3);
-    QTRY_COMPARE(view.viewport()->grab().toImage().pixelColor(corner), QColor(239, 240, 241));
+    EVENTUALLY_EQUAL(view.viewport()->grab().toImage().pixelColor(corner), QColor(239, 240, 241));
     view.setPalette(palette_of(true));
-    QTRY_COMPARE(view.viewport()->grab().toImage().pixelColor(corner), QColor(45, 45, 48));
+    EVENTUALLY_EQUAL(view.viewport()->grab().toImage().pixelColor(corner), QColor(45, 45, 48));
 }
 
 void RetentionViewTest::ten_million_tokens_are_smooth_data()
@@ -600,14 +600,14 @@ void RetentionViewTest::memory_is_that_of_pixels()
     RetentionView view;
     view.set_map(synthetic_map({.tokens = 10'000}));
     show_view(view);
-    QTest::qWait(50);
+    EVENTUALLY(view.is_current());
     const auto map = synthetic_map({.tokens = 4'000'000'000, .kept = 400});
     const uint64_t before = resident_bytes();
     view.set_map(map);
     wait_for_picture(view);
     for (int i = 0; i < 60; ++i) {
         turn_wheel(view, {500, 100}, i < 40 ? 1 : -2);
-        QTest::qWait(5);
+        EVENTUALLY(view.is_current());
     }
     static_cast<void>(view.table().as_text());
     const uint64_t grown = resident_bytes() - std::min(before, resident_bytes());

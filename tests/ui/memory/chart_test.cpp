@@ -8,6 +8,7 @@
 #include <QTest>
 
 #include "tests/ui/support/looks.h"
+#include "tests/ui/support/patience.h"
 #include "ui/base/chart.h"
 #include "ui/base/chart_table.h"
 #include "ui/base/quantity.h"
@@ -92,7 +93,7 @@ private Q_SLOTS:
         const auto chart = chart_of_two();
         chart->show();
         QTest::mouseMove(chart.get(), QPoint(chart->width() * 4 / 5, chart->height() / 2));
-        QTRY_VERIFY(chart->crosshair());
+        EVENTUALLY(chart->crosshair());
         QVERIFY(*chart->crosshair() == 20 || *chart->crosshair() == 30);
     }
 

@@ -16,6 +16,7 @@
 #include "engine/session/session.h"
 #include "kernels/base/error.h"
 #include "tests/ui/support/looks.h"
+#include "tests/ui/support/patience.h"
 #include "ui/policy/parameter_field.h"
 #include "ui/policy/policy_model.h"
 #include "ui/policy/policy_panel.h"
@@ -313,7 +314,7 @@ private Q_SLOTS:
         const auto panel = panel_with_model();
         choose(*panel, "treekv:sinks=9", QStringLiteral("300"), 64);
         panel->activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(panel.get()));
+        QVERIFY(QTest::qWaitForWindowActive(panel.get(), test::patience_ms));
         panel->findChild<QLineEdit*>(QStringLiteral("budget"))->setFocus();
         QTest::keyClick(panel.get(), Qt::Key_R, Qt::ControlModifier | Qt::ShiftModifier);
         QCOMPARE(panel->wish().policy, QStringLiteral("treekv"));
@@ -326,14 +327,14 @@ private Q_SLOTS:
         const auto panel = panel_with_model();
         QSignalSpy applied(panel.get(), &PolicyPanel::apply_wanted);
         panel->activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(panel.get()));
+        QVERIFY(QTest::qWaitForWindowActive(panel.get(), test::patience_ms));
         auto* search = panel->findChild<QLineEdit*>(QStringLiteral("search"));
         search->setFocus();
         QTest::keyClicks(search, QStringLiteral("lacache"));
         QCOMPARE(panel->wish().policy, QStringLiteral("treekv")); // typing chooses nothing
         QTest::keyClick(search, Qt::Key_Down);
         auto* list = panel->findChild<QListView*>();
-        QTRY_VERIFY(list->hasFocus());
+        EVENTUALLY(list->hasFocus());
         QTest::keyClick(list, Qt::Key_Home);
         QVERIFY(panel->wish().policy.startsWith(QLatin1String("lacache")));
         QWidget* budget = panel->findChild<QLineEdit*>(QStringLiteral("budget"));

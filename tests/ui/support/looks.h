@@ -20,6 +20,8 @@
 #include <functional>
 #include <memory>
 
+#include "tests/ui/support/at_rest.h"
+
 namespace palimpsest::ui::test {
 
 inline QPalette light_palette()
@@ -50,7 +52,7 @@ inline void keep_pictures(QWidget& widget, const QString& name)
     QDir().mkpath(folder);
     for (const bool dark : {false, true}) {
         QApplication::setPalette(dark ? dark_palette() : light_palette());
-        QTest::qWait(100); // the map paints at most 30 times a second
+        if (!comes_to_rest(widget)) return;
         const QString scale = QString::number(widget.devicePixelRatioF());
         widget.grab().save(QStringLiteral("%1/%2-%3-%4.png").arg(folder, name, dark ? "dark" : "light", scale));
     }
@@ -82,9 +84,9 @@ inline QString colours_that_stay(const std::function<std::shared_ptr<QWidget>()>
             };
             use(changed ? !dark : dark);
             const std::shared_ptr<QWidget> widget = make();
-            QTest::qWait(100);
+            if (!comes_to_rest(*widget)) return QStringLiteral("it does not come to rest");
             use(dark);
-            QTest::qWait(100); // the map paints at most 30 times a second
+            if (!comes_to_rest(*widget)) return QStringLiteral("it does not come to rest");
             seen[changed ? 1 : 0] = widget->grab().toImage();
         }
         if (seen[0] == seen[1]) continue;

@@ -71,7 +71,7 @@ private Q_SLOTS:
             stage->window->set_frame(reading_frame());
             stage->window->tell(MessageBar::Kind::Failure, "Something is wrong; do something.");
             stage->window->start_tour();
-            QTest::qWait(300); // the library is read
+            stage->wait_for_library();
             return Shown(stage, stage->window.get());
         };
         QCOMPARE(colours_that_stay(at_work), QString());

@@ -4,6 +4,7 @@
 #include <QSignalSpy>
 #include <QTreeView>
 
+#include "tests/ui/support/patience.h"
 #include "tests/ui/window/stage.h"
 #include "ui/window/command_palette.h"
 #include "ui/window/fuzzy_match.h"
@@ -64,7 +65,7 @@ private Q_SLOTS:
     {
         Stage stage;
         stage.window->activateWindow();
-        QVERIFY(QTest::qWaitForWindowActive(stage.window.get()));
+        QVERIFY(QTest::qWaitForWindowActive(stage.window.get(), test::patience_ms));
         auto* field = stage.window->library().findChild<QLineEdit*>();
         field->setText("words");
         field->setFocus();

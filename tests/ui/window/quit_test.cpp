@@ -8,6 +8,7 @@
 #include <csignal>
 #include <unistd.h>
 
+#include "tests/ui/support/patience.h"
 #include "ui/desktop/quit_signals.h"
 
 using namespace palimpsest::ui;
@@ -61,7 +62,7 @@ private Q_SLOTS:
         QCOMPARE(signals_taken.exit_code(), 0);
         QCOMPARE(std::raise(signal), 0);
         QCOMPARE(wanted.count(), 0); // nothing is done within the handler
-        QTRY_COMPARE(wanted.count(), 1);
+        EVENTUALLY_EQUAL(wanted.count(), 1);
         QCOMPARE(signals_taken.exit_code(), code);
     }
 
@@ -80,7 +81,7 @@ private Q_SLOTS:
         program.setProcessEnvironment(own_places(folder.path()));
         program.start(QStringLiteral(PALIMPSEST_PROGRAM), {});
         QVERIFY(program.waitForStarted());
-        QTRY_VERIFY_WITH_TIMEOUT(catches(program.processId(), signal), 30000);
+        EVENTUALLY(catches(program.processId(), signal));
         QCOMPARE(::kill(static_cast<pid_t>(program.processId()), signal), 0);
         QVERIFY(program.waitForFinished(30000));
         QCOMPARE(program.exitStatus(), QProcess::NormalExit);

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <thread>
 
+#include "tests/ui/support/patience.h"
 #include "ui/window/single_instance.h"
 
 using namespace palimpsest;
@@ -27,7 +28,7 @@ private Q_SLOTS:
             SingleInstance start(database);
             role = static_cast<int>(start.begin({{"/books/a.md", "/books/b.md"}, "token"}));
         });
-        QTRY_COMPARE(role.load(), static_cast<int>(SingleInstance::Role::HandedOver));
+        EVENTUALLY_EQUAL(role.load(), static_cast<int>(SingleInstance::Role::HandedOver));
         second.join();
         QCOMPARE(requested.count(), 1);
         const auto request = requested[0][0].value<StartRequest>();

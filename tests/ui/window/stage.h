@@ -12,6 +12,8 @@
 #include "storage/conversations.h"
 #include "storage/database.h"
 #include "storage/library.h"
+#include "tests/ui/support/at_rest.h"
+#include "tests/ui/support/patience.h"
 #include "ui/window/appearance.h"
 #include "ui/window/main_window.h"
 
@@ -92,10 +94,10 @@ struct Stage {
                                           .hugging_face = {}}},
             *store);
         window->show();
-        QVERIFY(QTest::qWaitForWindowExposed(window.get()));
+        QVERIFY(QTest::qWaitForWindowExposed(window.get(), test::patience_ms));
     }
 
-    void fill() const
+    void fill()
     {
         storage::Database db(database.toStdString(), storage::Database::Access::Write);
         storage::Conversations conversations(db);
@@ -121,10 +123,17 @@ struct Stage {
         const int64_t ashford = document("The Chronicle of Ashford", 512'000);
         session("Who kept the lighthouse", ashford);
         session("Ashford, with a small budget", ashford);
+        // The library shows when a session was changed: the same in every run.
+        db.statement("UPDATE sessions SET created_ms = 1700000000000, changed_ms = 1700000000000").exec();
+        sessions = static_cast<int>(conversations.list().size());
     }
+
+    // What was asked for when the window opened is shown.
+    void wait_for_library() const { EVENTUALLY_EQUAL(window->library().model().all_sessions().size(), sessions); }
 
     QTemporaryDir folder;
     QString database;
+    int sessions = 0; // that were put into the database
     std::optional<PreferenceStore> store;
     std::unique_ptr<MainWindow> window;
 };
@@ -140,7 +149,7 @@ inline void use_colours(Colours colours)
 inline void grab(QWidget& widget, const QString& name)
 {
     const QString folder = qEnvironmentVariable("PALIMPSEST_SCREENSHOTS");
-    QTest::qWait(50); // until all has its place
+    QVERIFY(comes_to_rest(widget));
     const QPixmap picture = widget.grab();
     QVERIFY(!picture.isNull());
     if (folder.isEmpty()) return;

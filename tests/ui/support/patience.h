@@ -1,0 +1,30 @@
+// Waiting for a state instead of for a time. A wait ends as soon as its condition holds; its limit is there only
+// for a program that hangs, because a sanitizer on two busy processors takes ten times as long as a desk does.
+#pragma once
+
+#include <QTest>
+
+namespace palimpsest::ui::test {
+
+inline constexpr int patience_ms = 120'000;
+
+template<class Condition>
+bool eventually(Condition&& condition, int limit_ms = patience_ms)
+{
+    return QTest::qWaitFor(condition, limit_ms);
+}
+
+// Runs the event loop for `ms` and checks `condition` all the while, to show that something does not happen. A slow
+// machine can make it miss an offence, never report one that is none.
+template<class Condition>
+bool stays(Condition&& condition, int ms)
+{
+    return !QTest::qWaitFor([&] { return !condition(); }, ms);
+}
+
+} // namespace palimpsest::ui::test
+
+// QTRY_VERIFY and QTRY_COMPARE with that patience.
+#define EVENTUALLY(condition) QTRY_VERIFY_WITH_TIMEOUT(condition, ::palimpsest::ui::test::patience_ms)
+#define EVENTUALLY_EQUAL(actual, expected)                                                                         \
+    QTRY_COMPARE_WITH_TIMEOUT(actual, expected, ::palimpsest::ui::test::patience_ms)
