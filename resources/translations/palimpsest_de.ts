@@ -1875,6 +1875,45 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     </message>
 </context>
 <context>
+    <name>palimpsest::ui::Instructions</name>
+    <message>
+        <source>Instructions</source>
+        <translation>Anweisungen</translation>
+    </message>
+    <message>
+        <source>Instructions for the model</source>
+        <translation>Anweisungen an das Modell</translation>
+    </message>
+    <message>
+        <source>How the model is to answer in this session (its system prompt)</source>
+        <translation>Wie das Modell in dieser Sitzung antworten soll (ihr System-Prompt)</translation>
+    </message>
+    <message>
+        <source>None. For example: Answer in one sentence, in English.</source>
+        <translation>Keine. Zum Beispiel: Antworte in einem Satz, auf Deutsch.</translation>
+    </message>
+    <message>
+        <source>The next session begins with these instructions. They can be changed until it reads its first text.</source>
+        <translation>Die nächste Sitzung beginnt mit diesen Anweisungen. Sie lassen sich ändern, bis sie ihren ersten Text liest.</translation>
+    </message>
+    <message>
+        <source>They can be changed until this session reads its first text.</source>
+        <translation>Sie lassen sich ändern, bis diese Sitzung ihren ersten Text liest.</translation>
+    </message>
+    <message>
+        <source>They cannot be changed: the model read them at the start of this session, and all that it keeps was computed after them. A new session can have others.</source>
+        <translation>Sie lassen sich nicht ändern: Das Modell hat sie am Anfang dieser Sitzung gelesen, und alles, was es behält, wurde nach ihnen berechnet. Eine neue Sitzung kann andere haben.</translation>
+    </message>
+    <message>
+        <source>The loaded model has no place of its own for instructions: they are put before the first text of the conversation.</source>
+        <translation>Das geladene Modell hat keinen eigenen Platz für Anweisungen: Sie werden dem ersten Text des Gesprächs vorangestellt.</translation>
+    </message>
+    <message>
+        <source>none</source>
+        <translation>keine</translation>
+    </message>
+</context>
+<context>
     <name>palimpsest::ui::KeyboardHelp</name>
     <message>
         <source>Keyboard</source>
@@ -2564,6 +2603,10 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     <message>
         <source>Device</source>
         <translation>Gerät</translation>
+    </message>
+    <message>
+        <source>Looking for models…</source>
+        <translation>Modelle werden gesucht…</translation>
     </message>
     <message>
         <source>%1 (default)</source>

@@ -541,7 +541,7 @@ void MainWindow::make_default(const QString& model)
     } catch (const Error& error) {
         return tell(MessageBar::Kind::Failure, window_sentence(error));
     }
-    model_bar_->set_default(model);
+    model_bar_->look_again();
     Preferences changed = preferences_;
     changed.model.model.clear();
     change_preferences(changed);
@@ -628,7 +628,7 @@ void MainWindow::leave()
     close();
 }
 
-// What could not be saved would be lost.
+// Asks before turns that could not be saved are lost.
 void MainWindow::ask_to_leave()
 {
     if (findChild<QMessageBox*>(QStringLiteral("leave"))) return;

@@ -31,7 +31,7 @@ QComboBox* make_box(const QString& name, QWidget* parent)
 } // namespace
 
 ModelBar::ModelBar(const Actions& actions, const WindowPlaces& places, QWidget* parent)
-    : QToolBar(tr("Model and device"), parent), shipped_(places.shipped_model), default_(places.default_model),
+    : QToolBar(tr("Model and device"), parent), shipped_(places.shipped_model), search_(places.find_models),
       elsewhere_(places.other_models), models_(make_box(tr("Model"), this)), devices_(make_box(tr("Device"), this))
 {
     setObjectName(QStringLiteral("model_bar"));
@@ -50,25 +50,39 @@ ModelBar::ModelBar(const Actions& actions, const WindowPlaces& places, QWidget* 
     connect(models_, &QComboBox::activated, this, &ModelBar::choose_model);
     connect(devices_, &QComboBox::activated, this,
             [this](int index) { Q_EMIT device_wanted(devices_->itemData(index).toString()); });
+    connect(&search_, &ModelSearch::found, this, &ModelBar::show_found);
     set_loaded({}, {});
 }
 
 void ModelBar::set_choice(const ModelChoiceWish& choice, const QString& models_folder)
 {
+    const bool is_elsewhere = folder_ != models_folder;
     choice_ = choice;
     folder_ = models_folder;
+    if (is_elsewhere) look_again();
     fill_models();
     devices_->clear();
     fill_devices(*devices_, choice.device);
 }
 
+void ModelBar::look_again()
+{
+    storage::ModelFolders folders = elsewhere_;
+    folders.own = folder_.toStdString();
+    found_.reset();
+    search_.look_in(folders);
+}
+
+void ModelBar::show_found(const ModelsHere& models)
+{
+    found_ = models;
+    fill_models();
+}
+
 void ModelBar::fill_models()
 {
     models_->clear();
-    if (!default_.isEmpty())
-        models_->addItem(tr("%1 (default)").arg(text_of(storage::model_name(default_.toStdString()))), QString());
-    if (!shipped_.isEmpty())
-        models_->addItem(tr("%1 (shipped)").arg(model_name(shipped_)), default_.isEmpty() ? QString() : shipped_);
+    add_default();
     add_found_models();
     if (!choice_.model.isEmpty() && models_->findData(choice_.model) < 0)
         models_->addItem(model_name(choice_.model), choice_.model);
@@ -78,23 +92,30 @@ void ModelBar::fill_models()
     if (!choice_.model.isEmpty()) models_->addItem(tr("Make this model the default"), make_default);
 }
 
+// An empty choice means the default: that of the command, or the shipped model.
+void ModelBar::add_default()
+{
+    const QString path = found_ && found_->default_model != shipped_ ? found_->default_model : QString();
+    if (!found_)
+        models_->addItem(tr("Looking for models…"), QString());
+    else if (!path.isEmpty())
+        models_->addItem(tr("%1 (default)").arg(text_of(storage::model_name(path.toStdString()))), QString());
+    if (!shipped_.isEmpty())
+        models_->addItem(tr("%1 (shipped)").arg(model_name(shipped_)),
+                         found_ && path.isEmpty() ? QString() : shipped_);
+}
+
 void ModelBar::add_found_models()
 {
-    storage::ModelFolders folders = elsewhere_;
-    folders.own = folder_.toStdString();
-    for (const storage::FoundModel& model : storage::find_models(folders, storage::FindDetail::Names).models) {
-        if (model.source == storage::ModelSource::Shipped) continue;
+    if (!found_) return;
+    for (const storage::FoundModel& model : found_->models) {
         const QString name = text_of(model.name), path = text_of(model.path.string());
+        if (model.source == storage::ModelSource::Shipped || path == found_->default_model) continue;
         const bool is_ours = model.source == storage::ModelSource::Own;
         models_->addItem(is_ours ? name : QStringLiteral("%1 (%2)").arg(name, text_of(source_name(model.source))),
                          path);
         models_->setItemData(models_->count() - 1, path, Qt::ToolTipRole);
     }
-}
-
-void ModelBar::set_default(const QString& path)
-{
-    default_ = path == shipped_ ? QString() : path;
 }
 
 void ModelBar::choose_model(int index)

@@ -1,8 +1,12 @@
 // The tool bar: the commands used most, the model and the device.
+//
+// The folders of models are looked through on another thread; until that is done, the list has what is known.
 #pragma once
 
 #include <QToolBar>
+#include <optional>
 
+#include "ui/window/model_search.h"
 #include "ui/window/preferences.h"
 #include "ui/window/window_places.h"
 
@@ -18,7 +22,8 @@ public:
     ModelBar(const Actions& actions, const WindowPlaces& places, QWidget* parent);
 
     void set_choice(const ModelChoiceWish& choice, const QString& models_folder);
-    void set_default(const QString& path); // which an empty choice means
+    void look_again(); // for models; the list follows once they are found
+    bool is_looking() const { return !found_; }
     // Loaded now; empty: none is.
     void set_loaded(const QString& name, const QString& device);
 
@@ -30,11 +35,14 @@ Q_SIGNALS:
 
 private:
     void choose_model(int index);
+    void show_found(const ModelsHere& models);
     void fill_models();
-
+    void add_default();
     void add_found_models();
 
-    QString shipped_, default_, folder_; // default_ empty: the shipped one
+    QString shipped_, folder_;
+    std::optional<ModelsHere> found_; // none: they are still looked for
+    ModelSearch search_;
     storage::ModelFolders elsewhere_;
     ModelChoiceWish choice_;
     QComboBox *models_, *devices_;

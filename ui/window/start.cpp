@@ -7,7 +7,6 @@
 #include <QLocale>
 #include <QTranslator>
 
-#include "storage/models/default_model.h"
 #include "storage/session/model_choice.h"
 #include "storage/session/store.h"
 
@@ -42,14 +41,6 @@ QString sample_beside(const QString& model)
     return {};
 }
 
-// What is wrong with a default that is gone is said when it is loaded.
-QString default_or_none()
-try {
-    return text_of(storage::default_model());
-} catch (const Error&) {
-    return {};
-}
-
 QStringList languages()
 {
     take_translations();
@@ -64,14 +55,12 @@ QStringList languages()
 WindowPlaces find_places(const Preferences& preferences)
 {
     const QString model = if_there(text_of(storage::shipped_model()));
-    const QString default_model = default_or_none();
     return {.database = text_of(storage::database_file(preferences.database.toStdString())),
             .shipped_model = model,
             .sample = sample_beside(model),
             .models_folder = text_of(storage::models_folder()),
             .version = {},
             .languages = languages(),
-            .default_model = default_model == model ? QString() : default_model,
             .other_models = storage::model_folders()};
 }
 

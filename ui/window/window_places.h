@@ -1,10 +1,11 @@
-// Where things are, as whoever starts the window knows it.
+// Where things are on this machine: found when the window starts.
 #pragma once
 
 #include <QString>
 #include <QStringList>
 
 #include "storage/models/model_folders.h"
+#include "ui/window/model_search.h"
 
 namespace palimpsest::ui {
 
@@ -15,8 +16,8 @@ struct WindowPlaces {
     QString models_folder{}; // the usual one
     QString version{};
     QStringList languages{};              // there is a translation for
-    QString default_model{};              // that was set or installed; empty: the shipped one
     storage::ModelFolders other_models{}; // of other programs
+    FindModels find_models{};             // null: find_models_here
 };
 
 } // namespace palimpsest::ui

@@ -9,6 +9,7 @@
 #include "ui/chat/chat_view.h"
 #include "ui/document/document_view.h"
 #include "ui/map/view.h"
+#include "ui/window/model_bar.h"
 
 namespace palimpsest::ui::test {
 namespace at_rest {
@@ -21,6 +22,11 @@ inline bool is_at_rest(const ChatView& view)
 inline bool is_at_rest(const RetentionView& view)
 {
     return view.is_current();
+}
+
+inline bool is_at_rest(const ModelBar& bar)
+{
+    return !bar.is_looking();
 }
 
 inline bool is_at_rest(const DocumentView& view)
@@ -61,7 +67,8 @@ inline bool comes_to_rest(const QWidget& root)
     QCoreApplication::processEvents(); // delivers the changes that were just made
     return eventually([&] {
         return at_rest::are_at_rest<ChatView>(root) && at_rest::are_at_rest<RetentionView>(root) &&
-               at_rest::are_at_rest<DocumentView>(root) && at_rest::are_at_rest<QAbstractAnimation>(root);
+               at_rest::are_at_rest<DocumentView>(root) && at_rest::are_at_rest<ModelBar>(root) &&
+               at_rest::are_at_rest<QAbstractAnimation>(root);
     });
 }
 

@@ -23,7 +23,7 @@ struct Whole {
     tests::Program program{folder.path()};
 };
 
-// Of a program whose areas are the real ones; it lives as long as what is returned.
+// The window of a program with its real areas; the program lives as long as the returned pointer.
 Shown whole_window(const std::function<void(MainWindow&)>& look)
 {
     const auto whole = std::make_shared<Whole>();

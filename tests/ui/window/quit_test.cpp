@@ -16,7 +16,7 @@ using namespace palimpsest::ui;
 namespace {
 
 #ifdef PALIMPSEST_PROGRAM
-// Of a program that catches `signal` by now.
+// True once the process catches `signal`.
 bool catches(qint64 process, int signal)
 {
     QFile status(QStringLiteral("/proc/%1/status").arg(process));

@@ -91,7 +91,8 @@ struct Stage {
                          .other_models = {.own = {},
                                           .lm_studio = {folder.filePath("lmstudio").toStdString()},
                                           .ollama = {},
-                                          .hugging_face = {}}},
+                                          .hugging_face = {}},
+                         .find_models = find_models},
             *store);
         window->show();
         QVERIFY(QTest::qWaitForWindowExposed(window.get(), test::patience_ms));
@@ -128,12 +129,13 @@ struct Stage {
         sessions = static_cast<int>(conversations.list().size());
     }
 
-    // What was asked for when the window opened is shown.
+    // Waits for the sessions in the database, which are read on another thread.
     void wait_for_library() const { EVENTUALLY_EQUAL(window->library().model().all_sessions().size(), sessions); }
 
     QTemporaryDir folder;
     QString database;
-    int sessions = 0; // that were put into the database
+    FindModels find_models; // null: the window's own; takes effect when it is opened
+    int sessions = 0;       // that were put into the database
     std::optional<PreferenceStore> store;
     std::unique_ptr<MainWindow> window;
 };
