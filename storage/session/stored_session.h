@@ -104,6 +104,8 @@ public:
     // Goes on from here under another policy, budget and chunk; what has left the cache stays away. Throws Error as
     // engine::Session::adopt does, and then changes nothing.
     void change_policy(const SessionChoice& choice);
+    // Until something is read or said. Throws Error (Usage, PAL-SESSION-06) from then on.
+    void set_system(const std::string& system);
     void rename(const std::string& name); // throws Error (Usage, PAL-SESSION-02)
     // A turn: the message is stored, fed, and answered; the answer is stored while it grows. A disk that is full
     // stops no answer (P4): then turns wait.

@@ -1,5 +1,5 @@
-// What a window does to a stored session beside reading and talking: another policy, another name, documents of
-// another session.
+// Changes to a stored session beside reading and talking: another policy, another name, another system prompt,
+// documents of another session.
 #include "kernels/base/error.h"
 #include "storage/session/reading_meter.h"
 #include "storage/session/session_settings.h"
@@ -35,6 +35,22 @@ void StoredSession::save_as(engine::Session& changed, const std::string& setting
             store_.snapshots.remove(snapshot.id);
     });
     info_.options = settings;
+}
+
+void StoredSession::set_system(const std::string& system)
+{
+    if (!is_new())
+        throw Error(ErrorKind::Usage, "PAL-SESSION-06", "session '" + printable(info_.name) + "'",
+                    "its system prompt is part of what the model has read",
+                    "begin another session with another one");
+    engine::FramingOptions framing = framing_;
+    framing.system = system;
+    const std::string settings =
+        SessionSettings::json(*session_, {begun_with().policy_spec(), question_, framing, options_.talks});
+    store_.database.transaction([&] { store_.conversations.set_options(info_.id, settings); });
+    info_.options = settings;
+    framing_ = framing;
+    make_template();
 }
 
 void StoredSession::rename(const std::string& name)

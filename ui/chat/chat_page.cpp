@@ -7,16 +7,18 @@
 #include "ui/chat/chat_view.h"
 #include "ui/chat/composer.h"
 #include "ui/chat/empty_chat.h"
+#include "ui/chat/instructions.h"
 
 namespace palimpsest::ui {
 
 ChatPage::ChatPage(QWidget* parent)
     : QWidget(parent), pages_(new QStackedWidget(this)), view_(new ChatView), composer_(new Composer),
-      start_(new EmptyChat)
+      start_(new EmptyChat), instructions_(new Instructions)
 {
     auto* column = new QVBoxLayout(this);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
+    column->addWidget(instructions_);
     pages_->addWidget(start_);
     pages_->addWidget(view_);
     column->addWidget(pages_, 1);
@@ -42,6 +44,7 @@ void ChatPage::show_session(const std::shared_ptr<const SessionFacts>& facts)
     facts_later_.reset();
     session_ = facts ? facts->id : 0;
     view_->set_turns(facts ? facts->turns : std::vector<Turn>{});
+    instructions_->show_session(facts.get());
     const bool has_document = facts && !facts->documents.empty();
     start_->set_document(has_document ? QString::fromStdString(facts->documents.front().info.title) : QString());
 }

@@ -1,4 +1,5 @@
-// The chat as one page: the start or the turns, over the composer, told by the engine's facts and frames.
+// The chat as one page: the instructions, the start or the turns, and the composer, told by the engine's facts and
+// frames.
 //
 // The signals of its parts are the window's to connect, but for what stays within: editing a question, the chips of
 // what waits, and a sample question that is asked.
@@ -17,6 +18,7 @@ namespace palimpsest::ui {
 class ChatView;
 class Composer;
 class EmptyChat;
+class Instructions;
 
 class ChatPage : public QWidget {
     Q_OBJECT
@@ -26,6 +28,7 @@ public:
     ChatView* view() const { return view_; }
     Composer* composer() const { return composer_; }
     EmptyChat* start() const { return start_; }
+    Instructions* instructions() const { return instructions_; }
 
     void show_session(const std::shared_ptr<const SessionFacts>& facts); // null: none is open
     void show_frame(const Frame& frame);                                 // an answer grows
@@ -41,6 +44,7 @@ private:
     ChatView* view_;
     Composer* composer_;
     EmptyChat* start_;
+    Instructions* instructions_;
     void end_running();
 
     quint64 running_ = 0; // the question that is being answered

@@ -1,4 +1,4 @@
-// What was asked and answered, one below the other, read like a page.
+// Questions and answers, one below the other, read like a page.
 //
 // Ten thousand turns open at once: a turn is parsed and laid out when it comes into view, in slices of some
 // milliseconds, and forgets its layout when it is far. It follows the end only while the reader is there. Nothing
@@ -37,7 +37,7 @@ public:
     void abandon_answer();                   // nothing came of it: what set_turns said stands again
     bool is_answering() const { return growing_; }
 
-    // What to call a stretch of the stream ("page 12, The Lighthouse"); else its token numbers.
+    // Names a stretch of the stream ("page 12, The Lighthouse"); without it, token numbers do.
     void set_place_name(std::function<QString(StreamRange)> name);
     void set_reduced_motion(bool reduced); // the cursor of a growing answer does not blink
 

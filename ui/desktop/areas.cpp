@@ -12,6 +12,7 @@
 #include "ui/chat/chat_view.h"
 #include "ui/chat/composer.h"
 #include "ui/chat/empty_chat.h"
+#include "ui/chat/instructions.h"
 #include "ui/chat/question_field.h"
 #include "ui/chat/visible_text.h"
 #include "ui/compare/compare_control.h"
@@ -77,6 +78,7 @@ void Areas::join(Workbench& bench)
     connect(&bench.engine(), &EngineThread::model_changed, this, [this] {
         policy_->set_model(bench_->engine().model());
         compare_->set_model(bench_->engine().model());
+        chat_->instructions()->set_has_place(bench_->engine().has_place_for_system());
         show_text();
     });
     connect(&bench.window(), &MainWindow::hit_wanted, this, &Areas::show_hit);
@@ -87,10 +89,12 @@ void Areas::join(Workbench& bench)
         chat_->composer()->set_enter_sends(preferences.enter_sends);
         chat_->view()->set_reduced_motion(preferences.reduced_motion);
         policy_->set_defaults(preferences.new_session());
+        chat_->instructions()->set_usual(preferences.system);
     });
     chat_->composer()->set_enter_sends(bench.window().preferences().enter_sends);
     chat_->view()->set_reduced_motion(bench.window().preferences().reduced_motion);
     policy_->set_defaults(bench.window().preferences().new_session());
+    chat_->instructions()->set_usual(bench.window().preferences().system);
     join_chat();
     join_questions();
     join_document();
@@ -105,7 +109,11 @@ void Areas::join_chat()
     EngineThread* engine = &bench_->engine();
     MainWindow* window = &bench_->window();
     Composer* composer = chat_->composer();
+    Instructions* instructions = chat_->instructions();
+    connect(composer, &Composer::asked, instructions, &Instructions::commit); // before the question
     connect(composer, &Composer::asked, bench_, &Workbench::ask);
+    connect(instructions, &Instructions::drafted, bench_, &Workbench::set_next_system);
+    connect(instructions, &Instructions::wanted, engine, &EngineThread::set_system);
     connect(composer, &Composer::branched, engine, &EngineThread::branch);
     connect(composer, &Composer::stop_wanted, engine, &EngineThread::stop);
     connect(composer, &Composer::cancel_wanted, engine, &EngineThread::cancel);
@@ -161,7 +169,7 @@ bool Areas::eventFilter(QObject* watched, QEvent* event)
 void Areas::join_map()
 {
     map_->set_describe([this](uint64_t token) { return describe(token); });
-    // Whoever clicks on the map has chosen how much of it is shown.
+    // A click on the map keeps its zoom: the reader has chosen it.
     connect(map_, &RetentionView::token_activated, this, [this](quint64 token) {
         show_text_at({token, token + 1});
     });
@@ -370,8 +378,7 @@ void Areas::show_said(const SearchHit& hit)
 void Areas::read_pasted(const QString& text)
 {
     const QString title = text.trimmed().section(u'\n', 0, 0).left(60).trimmed();
-    bench_->engine().read_text(title.isEmpty() ? tr("Pasted text") : title, text,
-                               bench_->window().preferences().new_session());
+    bench_->engine().read_text(title.isEmpty() ? tr("Pasted text") : title, text, bench_->new_session());
 }
 
 QString Areas::place_name(StreamRange range) const
@@ -381,7 +388,7 @@ QString Areas::place_name(StreamRange range) const
     return heading ? heading->title : QString();
 }
 
-// What can be said at once: of pages that are there.
+// A description from pages that are loaded already, so that it is there at once.
 QString Areas::describe(uint64_t token) const
 {
     if (!text_ || token >= text_->tokens()) return {};

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int frame_ms = 33;
 
-// What it cannot do, and what to do about that; empty: nothing.
+// Why the session cannot be saved or computed on, and what to do about that; empty: it can.
 QString trouble_of(const SessionFacts* session)
 {
     if (!session) return {};
@@ -108,13 +108,13 @@ void Workbench::take(const StartRequest& request)
 void Workbench::read(const QStringList& files)
 {
     begun_ = true;
-    engine_.begin_session(window_.preferences().new_session(), files);
+    engine_.begin_session(new_session(), files);
 }
 
 void Workbench::begin_session(bool saved)
 {
     begun_ = true;
-    NewSession wish = window_.preferences().new_session();
+    NewSession wish = new_session();
     wish.saved = saved;
     engine_.begin_session(wish);
 }
@@ -122,7 +122,19 @@ void Workbench::begin_session(bool saved)
 void Workbench::ask(const QString& text)
 {
     begun_ = true;
-    engine_.ask(text, window_.preferences().new_session());
+    engine_.ask(text, new_session());
+}
+
+void Workbench::set_next_system(const QString& system)
+{
+    next_system_ = system;
+}
+
+NewSession Workbench::new_session() const
+{
+    NewSession wish = window_.preferences().new_session();
+    if (next_system_ && !facts_) wish.system = *next_system_;
+    return wish;
 }
 
 void Workbench::show_frame()
@@ -139,7 +151,10 @@ void Workbench::show_frame()
 void Workbench::show_session(std::shared_ptr<const SessionFacts> facts)
 {
     const std::shared_ptr<const SessionFacts> before = std::exchange(facts_, std::move(facts));
-    if (facts_) begun_ = true;
+    if (facts_) {
+        begun_ = true;
+        next_system_.reset();
+    }
     window_.set_session(facts_);
     Q_EMIT session_shown(facts_);
     tell_trouble(before.get());

@@ -7,6 +7,7 @@
 #include <QObject>
 #include <QTimer>
 #include <memory>
+#include <optional>
 
 #include "ui/engine/engine_thread.h"
 #include "ui/window/main_window.h"
@@ -31,8 +32,10 @@ public:
 
     // Loads the model in the background, opens what was open last or was given, and offers the tour the first time.
     void begin(const StartRequest& request);
-    void take(const StartRequest& request); // of a second start
-    void ask(const QString& text);          // in the open session, or a new one
+    void take(const StartRequest& request);      // of a second start
+    void ask(const QString& text);               // in the open session, or a new one
+    void set_next_system(const QString& system); // the system prompt of the next session, while none is open
+    NewSession new_session() const;              // as it would begin now
 
 Q_SIGNALS:
     // For the areas.
@@ -63,7 +66,8 @@ private:
     std::shared_ptr<const Frame> frame_ = std::make_shared<Frame>();
     std::shared_ptr<const SessionFacts> facts_;
     QSet<CommandId> removals_;
-    QString told_meanwhile_; // what failed while something waited to be stored
+    QString told_meanwhile_;             // what failed while something waited to be stored
+    std::optional<QString> next_system_; // none: that of the preferences
     bool begun_ = false;
 };
 

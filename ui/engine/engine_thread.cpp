@@ -21,6 +21,11 @@ std::shared_ptr<const engine::Model> EngineThread::model() const
     return worker_->shared_model();
 }
 
+bool EngineThread::has_place_for_system() const
+{
+    return worker_->has_place_for_system();
+}
+
 std::shared_ptr<const Frame> EngineThread::frame()
 {
     return worker_->frames().take();
@@ -80,6 +85,11 @@ CommandId EngineThread::branch(int64_t message, const QString& text)
 CommandId EngineThread::undo()
 {
     return worker_->add(Activity::Opening, {}, [](Worker& worker) { worker.undo(); });
+}
+
+CommandId EngineThread::set_system(const QString& system)
+{
+    return worker_->add(Activity::Saving, {}, [=](Worker& worker) { worker.set_system(system); });
 }
 
 CommandId EngineThread::store_turns()

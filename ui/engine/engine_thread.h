@@ -51,7 +51,8 @@ public:
 
     const QString& database() const;
     std::shared_ptr<const engine::Model> model() const; // what is loaded, or null
-    std::shared_ptr<const Frame> frame();               // the newest; from then on frame_changed comes again
+    bool has_place_for_system() const;    // in the chat template of what is loaded, for a system prompt
+    std::shared_ptr<const Frame> frame(); // the newest; from then on frame_changed comes again
 
     // ---- commands; each returns its number, for cancel
     CommandId load_model(const ModelChoiceWish& wish);
@@ -68,7 +69,8 @@ public:
     CommandId regenerate();
     CommandId branch(int64_t message, const QString& text); // a new session up to before that question, asked anew
     CommandId undo();
-    CommandId store_turns(); // those that could not be stored (SessionFacts::not_stored)
+    CommandId set_system(const QString& system); // of the open session, which nothing was read into yet
+    CommandId store_turns();                     // those that could not be stored (SessionFacts::not_stored)
     CommandId pin(StreamRange range, const QString& label);
     CommandId unpin(StreamRange range);
     CommandId change_policy(const NewSession& wish,

@@ -48,7 +48,7 @@ private:
     std::unordered_map<int64_t, std::vector<const storage::Message*>> answers_; // by their question
 };
 
-// What of the stream is not stored, by its part; null where all is.
+// The message of a part of the stream that is not stored yet; null where it is stored.
 using Waiting = std::function<const storage::Message*(size_t part)>;
 
 class Teller {
@@ -108,11 +108,12 @@ SessionFacts::NotStored not_stored(const Error& why)
             true};
 }
 
-// What is known without the session's model; a policy of another version stays unknown.
+// Settings that are known without the session's model; a policy of another version stays unknown.
 void tell_settings(SessionFacts& facts, const storage::SessionInfo& session)
 try {
     const storage::SessionSettings settings(session);
     facts.policy = text_of(settings.policy);
+    facts.system = text_of(settings.system);
     facts.options.budget = settings.budget;
     facts.options.chunk = settings.chunk;
     facts.options.policy = engine::PolicySpec::parse(settings.policy);
@@ -148,7 +149,9 @@ SessionFacts facts_of(storage::StoredSession& session, storage::Store& store, bo
                        .pins = session.pins(),
                        .tokens_in_input = coverage.tokens_in_input,
                        .tokens_read = coverage.tokens_read,
-                       .saved = saved};
+                       .saved = saved,
+                       .system = text_of(session.system()),
+                       .has_begun = !session.is_new()};
     if (session.why_waiting()) facts.not_stored = not_stored(*session.why_waiting());
     Teller(facts, store, provenances).tell(session.parts(), [&](size_t part) {
         return session.waiting_message(part);
@@ -167,7 +170,8 @@ SessionFacts stored_facts(const storage::SessionInfo& session, storage::Store& s
                        .documents = {},
                        .turns = {},
                        .pins = store.conversations.pins(session.id),
-                       .text_only = why};
+                       .text_only = why,
+                       .has_begun = true};
     tell_settings(facts, session);
     Teller(facts, store, {}).tell(store.conversations.stream(session.id), [](size_t) { return nullptr; });
     for (const DocumentPart& document : facts.documents)

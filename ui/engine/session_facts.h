@@ -69,6 +69,8 @@ struct SessionFacts {
     // Why there is its text and no more, and what to do: its model is gone. It has no layers, heads and device
     // then.
     QString text_only{};
+    QString system{};       // the system prompt; empty: none
+    bool has_begun = false; // something was read or said: its system prompt is fixed
 };
 
 } // namespace palimpsest::ui

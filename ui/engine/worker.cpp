@@ -7,10 +7,12 @@
 #include <algorithm>
 #include <sstream>
 
+#include "engine/text/chat_template.h"
 #include "kernels/base/error.h"
 #include "storage/session/answer_text.h"
 #include "storage/session/device_loss.h"
 #include "storage/session/model_choice.h"
+#include "storage/session/reading.h"
 #include "storage/session/scoped_value.h"
 #include "storage/session/session_settings.h"
 #include "storage/transfer.h"
@@ -87,6 +89,14 @@ Error why_text_only(const storage::SessionInfo& session, const Error& model)
     return {ErrorKind::Failed, "PAL-SNAP-02", "“" + session.name + "”", what.toStdString(), remedy.toStdString()};
 }
 
+bool has_place_for_system(const engine::Model& model)
+try {
+    const engine::ChatTemplate probe(model.files().vocabulary, storage::require_tokenizer(model), {.system = "x"});
+    return !probe.plain() && probe.warning().empty();
+} catch (const Error&) {
+    return false; // it has no tokenizer
+}
+
 } // namespace
 
 EngineThread::Worker::Worker(EngineThread& owner, const QString& database)
@@ -145,6 +155,12 @@ std::shared_ptr<const engine::Model> EngineThread::Worker::shared_model()
     return shared_model_;
 }
 
+bool EngineThread::Worker::has_place_for_system()
+{
+    const std::lock_guard lock(mutex_);
+    return has_place_for_system_;
+}
+
 engine::SamplerOptions EngineThread::Worker::sampling()
 {
     const std::lock_guard lock(mutex_);
@@ -178,7 +194,7 @@ void EngineThread::Worker::obey()
     }
 }
 
-// What is there after a command, whatever became of it.
+// Shows the state after a command, whether it succeeded or not.
 void EngineThread::Worker::rest()
 {
     try {
@@ -343,9 +359,11 @@ void EngineThread::Worker::use(std::shared_ptr<const engine::Model> model, const
     model_wish_ = wish;
     if (model == model_) return;
     model_ = std::move(model);
+    const bool has_place = !model_ || ui::has_place_for_system(*model_);
     {
         const std::lock_guard lock(mutex_);
         shared_model_ = model_;
+        has_place_for_system_ = has_place;
     }
     if (!model_) return Q_EMIT owner_.model_changed({}, {});
     Q_EMIT owner_.model_changed(text_of(storage::display_name(*model_)), text_of(model_->backend().name()));
@@ -424,7 +442,7 @@ void EngineThread::Worker::open(const std::string& name, const storage::StoredOp
     session_is_saved_ = saved;
 }
 
-// What it has not stored is stored, and its cache is not there twice when another is opened.
+// Stores the waiting turns and frees the cache before another session is opened.
 EngineThread::Worker::Left EngineThread::Worker::leave()
 {
     if (session_ && session_is_saved_ && !session_->store_turns()) throw Error(*session_->why_waiting());
@@ -447,8 +465,9 @@ try {
     memory_number_ = before.memory_number;
     storage::Store& place = before.is_saved ? store() : *memory_;
     for (const storage::SessionInfo& info : place.conversations.list()) {
-        if (info.id != before.id || stop_.stop_requested()) continue;     // stopped: all was cancelled
-        const storage::ScopedValue opening(opening_, text_of(info.name)); // nobody renames or removes it meanwhile
+        if (info.id != before.id || stop_.stop_requested()) continue; // stopped: all was cancelled
+        const storage::ScopedValue opening(
+            opening_, text_of(info.name)); // so that it is neither renamed nor removed meanwhile
         if (before.text_only) {
             text_only_ = TextOnly{info, before.text_only->why};
         } else {
@@ -465,7 +484,7 @@ try {
     tell_facts();
 }
 
-// What was open before is open again where nothing else can be.
+// Opens the session from before again where the other one cannot be opened.
 void EngineThread::Worker::in_its_place(const std::function<void()>& open_another)
 {
     Left before = leave();
@@ -518,7 +537,7 @@ void EngineThread::Worker::discard_session()
     try {
         place().conversations.discard(id);
     } catch (const Error&) {
-        // Why it goes is what there is to say; an empty session harms nobody.
+        // The original error is reported; an empty session that stays behind is harmless.
     }
     session_is_saved_ = true;
     Q_EMIT owner_.library_changed();
@@ -728,7 +747,7 @@ void EngineThread::Worker::turn_begins(engine::Session& session)
     }
 }
 
-// Of the answer that was just given, if it is stored; an answer without them is an answer.
+// Records the sources of the last answer, if it is stored; an answer without them is still an answer.
 void EngineThread::Worker::note_provenance()
 try {
     const auto before = std::exchange(before_turn_, std::nullopt);
@@ -773,6 +792,12 @@ void EngineThread::Worker::branch(int64_t message, const QString& text)
 void EngineThread::Worker::undo()
 {
     read_with([&] { session().undo(); });
+}
+
+void EngineThread::Worker::set_system(const QString& system)
+{
+    session().set_system(system.toStdString());
+    tell_facts();
 }
 
 void EngineThread::Worker::store_turns()

@@ -24,7 +24,8 @@ public:
 
     using Work = std::function<void(Worker&)>;
     CommandId add(Activity activity, const QString& what, Work work);
-    // Of the database only: it need not wait for a reading's end, unless it changes this session and that is open.
+    // A command that needs the database only: it does not wait for the end of a reading, unless it changes the
+    // session that is open.
     CommandId add_short(Work work, const QString& changes = {});
     CommandId ask(const QString& text, const NewSession& otherwise);
 
@@ -32,6 +33,7 @@ public:
     FrameExchange& frames() { return frames_; }
     const QString& database() const { return database_; }
     std::shared_ptr<const engine::Model> shared_model();
+    bool has_place_for_system();
     void set_sampling(const engine::SamplerOptions& sampling, int max_tokens);
 
     // ---- on the thread
@@ -47,6 +49,7 @@ public:
     void regenerate();
     void branch(int64_t message, const QString& text);
     void undo();
+    void set_system(const QString& system);
     void store_turns();
     void pin(StreamRange range, const QString& label);
     void unpin(StreamRange range);
@@ -65,7 +68,7 @@ private:
         storage::SessionInfo session;
         Error why;
     };
-    // What was open, and what it takes to open it again.
+    // The session that was open, and everything needed to open it again.
     struct Left {
         std::optional<int64_t> id{}; // none: nothing was
         bool is_saved = true;
@@ -133,6 +136,7 @@ private:
 
     std::mutex mutex_; // of the following
     std::shared_ptr<const engine::Model> shared_model_;
+    bool has_place_for_system_ = true;
     engine::SamplerOptions sampling_;
     int max_tokens_ = 0; // of an answer; 0: the default
 

@@ -103,7 +103,7 @@ void ChatViewTest::ten_thousand_turns_open_at_once()
     many.set_turns(talk(10000));
     EVENTUALLY(many.is_laid_out());
     QVERIFY(many.is_at_end());
-    // What is laid out is what is in view, whatever the number of turns.
+    // Only the blocks in view are laid out, however many turns there are.
     QVERIFY(few.layouts_made() > 0);
     QVERIFY2(many.layouts_made() <= 2 * few.layouts_made() + 10, qPrintable(QString::number(many.layouts_made())));
     many.verticalScrollBar()->setValue(many.verticalScrollBar()->maximum() / 2);
@@ -156,7 +156,7 @@ void ChatViewTest::keeps_the_place_of_the_reader()
     view.set_current_turn(200);
     EVENTUALLY(view.is_laid_out());
     const int before = view.turn_rect(200).top();
-    // What is above is laid out only now, and does not push.
+    // The turns above are laid out only now, and the reader's turn stays where it is.
     for (int i = 0; i < 10; ++i)
         view.verticalScrollBar()->setValue(view.verticalScrollBar()->value() - 100);
     EVENTUALLY(view.is_laid_out());

@@ -94,7 +94,7 @@ void walk(QAccessibleInterface* interface, QStringList& troubles, int& seen)
         walk(interface->child(i), troubles, seen);
 }
 
-// What is wrong with the names and roles below `root`.
+// Everything wrong with the names and roles below `root`.
 QStringList troubles_of(QWidget& root)
 {
     QStringList troubles;

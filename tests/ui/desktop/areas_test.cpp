@@ -1,8 +1,11 @@
-// What one area of the window tells another: hits, sources and the reader's place, with the engine and its model.
+// The areas of the window together, with the engine and a model: hits, sources, the reader's place, instructions.
 #include <QLineEdit>
 #include <QListView>
+#include <QPlainTextEdit>
 
 #include "tests/ui/desktop/program.h"
+#include "tests/ui/support/patience.h"
+#include "ui/chat/instructions.h"
 
 namespace palimpsest::tests {
 
@@ -20,6 +23,8 @@ private Q_SLOTS:
     void the_document_keeps_its_place_after_an_answer();
     void document_and_map_mark_the_same_sources();
     void a_copy_takes_no_name_that_can_come_back();
+    void instructions_are_set_until_a_session_begins();
+    void instructions_written_before_a_session_are_its_own();
 
 private:
     QString write(const QString& name, const QString& thing) const;
@@ -247,8 +252,53 @@ void AreasTest::a_copy_takes_no_name_that_can_come_back()
     QCOMPARE(program_->failures(), QStringList());
 }
 
+void AreasTest::instructions_are_set_until_a_session_begins()
+{
+    Preferences preferences = program_->window().preferences();
+    preferences.system = QStringLiteral("Be kind.");
+    program_->window().change_preferences(preferences);
+    program_->trigger(ActionId::NewSession);
+    QVERIFY(program_->settle());
+    QCOMPARE(program_->facts()->system, QStringLiteral("Be kind."));
+    QVERIFY(!program_->facts()->has_begun);
+    const QString name = program_->facts()->name;
+
+    Instructions* instructions = program_->areas().chat()->instructions();
+    instructions->set_unfolded(true);
+    instructions->field()->setFocus();
+    instructions->field()->selectAll();
+    QTest::keyClicks(instructions->field(), QStringLiteral("Answer in verse."));
+    program_->say(QStringLiteral("Who kept the light?")); // the field is left on the way
+    QVERIFY(program_->settle());
+    QCOMPARE(program_->failures(), QStringList());
+    QCOMPARE(program_->facts()->name, name);
+    QCOMPARE(program_->facts()->system, QStringLiteral("Answer in verse."));
+    QVERIFY(program_->facts()->has_begun);
+    QVERIFY(instructions->field()->isReadOnly());
+
+    program_->engine().set_system(QStringLiteral("Too late."));
+    QVERIFY(program_->settle());
+    QCOMPARE(program_->failures().size(), 1);
+    QVERIFY(program_->failures()[0].contains(QStringLiteral("begin another session")));
+    program_->engine().close_session();
+    open(name);
+    QCOMPARE(program_->facts()->system, QStringLiteral("Answer in verse."));
+    QVERIFY(program_->facts()->has_begun);
+    QCOMPARE(instructions->text(), QStringLiteral("Answer in verse."));
+}
+
+void AreasTest::instructions_written_before_a_session_are_its_own()
+{
+    Instructions* instructions = program_->areas().chat()->instructions();
+    instructions->set_unfolded(true);
+    QTest::keyClicks(instructions->field(), QStringLiteral("Be brief."));
+    read(alpha_);
+    QCOMPARE(program_->facts()->system, QStringLiteral("Be brief."));
+    read(beta_); // begins as every session does
+    QCOMPARE(program_->facts()->system, QString());
+}
+
 } // namespace palimpsest::tests
 
 QTEST_MAIN(palimpsest::tests::AreasTest)
 #include "areas_test.moc"
-#include "tests/ui/support/patience.h"

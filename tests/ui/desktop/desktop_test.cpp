@@ -3,6 +3,7 @@
 #include <QLocale>
 
 #include "tests/ui/desktop/program.h"
+#include "tests/ui/support/patience.h"
 
 namespace palimpsest::tests {
 
@@ -320,4 +321,3 @@ void DesktopTest::what_fails_is_said_in_the_window()
 
 QTEST_MAIN(palimpsest::tests::DesktopTest)
 #include "desktop_test.moc"
-#include "tests/ui/support/patience.h"

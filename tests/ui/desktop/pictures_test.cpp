@@ -1,9 +1,15 @@
 // Every view of the window, light and dark, as it looks: with PALIMPSEST_PICTURES=FOLDER the pictures are kept
 // there (docs/pictures is made so, see docs/update.py). Without it the views are drawn all the same, and held to
 // what can be told without eyes: nothing that is shown is clipped by its own size, and dark is dark.
+#include <QAbstractItemView>
+#include <QComboBox>
 #include <QDialog>
+#include <QDir>
+#include <QLabel>
 #include <QLineEdit>
+#include <QPainter>
 
+#include "storage/models/model_folders.h"
 #include "tests/ui/desktop/program.h"
 #include "tests/ui/support/at_rest.h"
 #include "tests/ui/support/looks.h"
@@ -11,6 +17,7 @@
 #include "ui/base/theme.h"
 #include "ui/compare/compare_view.h"
 #include "ui/map/view.h"
+#include "ui/window/model_bar.h"
 #include "ui/window/start.h"
 #include "ui/window/tour.h"
 
@@ -34,10 +41,12 @@ private Q_SLOTS:
     void command_palette();
     void settings();
     void about();
+    void first_start_with_a_model();
     void cleanupTestCase();
 
 private:
     void keep(const QString& name, QWidget* widget = nullptr);
+    void keep_picture(const QImage& image, const QString& name) const;
     void ask(const QString& question);
     QDialog* dialog() const;
 
@@ -87,22 +96,26 @@ void PicturesTest::cleanupTestCase()
 void PicturesTest::keep(const QString& name, QWidget* widget)
 {
     QWidget& shown = widget ? *widget : program_->window();
-    const QString folder = qEnvironmentVariable("PALIMPSEST_PICTURES");
     double lightness[2] = {};
     for (const bool dark : {false, true}) {
         QApplication::setPalette(dark ? ui::test::dark_palette() : ui::test::light_palette());
         QVERIFY(ui::test::comes_to_rest(shown));
         const QImage image = shown.grab().toImage();
         lightness[dark ? 1 : 0] = brightness(image);
-        if (folder.isEmpty()) continue;
-        QDir().mkpath(folder);
-        const QString scale = image.devicePixelRatioF() > 1 ? QStringLiteral("-2x") : QString();
-        QVERIFY(image.save(QStringLiteral("%1/%2-%3%4.png").arg(folder, name, dark ? "dark" : "light", scale),
-                           "PNG", 0));
+        keep_picture(image, name + (dark ? QStringLiteral("-dark") : QStringLiteral("-light")));
     }
     QVERIFY2(lightness[0] > lightness[1] + 40, qPrintable(name));
     QCOMPARE(ui::test::clipped(shown).join(u'\n'), QString());
     QApplication::setPalette(ui::test::light_palette());
+}
+
+void PicturesTest::keep_picture(const QImage& image, const QString& name) const
+{
+    const QString folder = qEnvironmentVariable("PALIMPSEST_PICTURES");
+    if (folder.isEmpty()) return;
+    QVERIFY(QDir().mkpath(folder));
+    const QString scale = image.devicePixelRatioF() > 1 ? QStringLiteral("-2x") : QString();
+    QVERIFY(image.save(QStringLiteral("%1/%2%3.png").arg(folder, name, scale), "PNG", 0)); // 0: as small as it gets
 }
 
 void PicturesTest::ask(const QString& question)
@@ -250,6 +263,62 @@ void PicturesTest::about()
     QVERIFY(about);
     keep(QStringLiteral("privacy"), about);
     about->close();
+}
+
+namespace {
+
+// A list that a window has opened is a window of its own: both as a reader sees them.
+QImage with_open_list(QWidget& window, QComboBox& box)
+{
+    box.showPopup();
+    QWidget* list = box.view()->window();
+    if (!QTest::qWaitForWindowExposed(list, ui::test::patience_ms)) return {};
+    QImage image = window.grab().toImage();
+    QPainter(&image).drawPixmap(window.mapFromGlobal(list->mapToGlobal(QPoint())), list->grab());
+    box.hidePopup();
+    return image;
+}
+
+} // namespace
+
+// As a newcomer has it who let packaging/bootstrap fetch a model: PALIMPSEST_PICTURES_MODEL names its file.
+void PicturesTest::first_start_with_a_model()
+{
+    const QFileInfo model(qEnvironmentVariable("PALIMPSEST_PICTURES_MODEL"));
+    if (!model.isFile()) QSKIP("PALIMPSEST_PICTURES_MODEL names no file of a model");
+    constexpr int slow_ms = 3'000'000; // a whole book, on any machine
+    program_.reset();
+    const QTemporaryDir home;
+    for (const QDir& models : {QDir(QString::fromStdString(storage::models_folder().string())),
+                               QDir(home.filePath(QStringLiteral("models")))}) {
+        QVERIFY(models.mkpath(QStringLiteral(".")));
+        QVERIFY(QFile::link(model.absoluteFilePath(), models.filePath(model.fileName())));
+    }
+    program_ = std::make_unique<Program>(
+        home.path(), QStringLiteral(PALIMPSEST_SOURCE_DIR "/resources/samples/ashford-light.md"));
+    Preferences preferences = program_->window().preferences();
+    preferences.sampling.temperature = 0; // the same pictures every time
+    program_->window().change_preferences(preferences);
+    program_->bench().begin({});
+    QVERIFY(program_->settle(slow_ms));
+    program_->window().tour()->leave();
+    QVERIFY(program_->comes_to_rest());
+    auto* models = program_->window().findChild<ModelBar*>()->findChildren<QComboBox*>().first();
+    QVERIFY2(models->currentText().contains(model.completeBaseName()), qPrintable(models->currentText()));
+    keep_picture(program_->window().grab().toImage(), QStringLiteral("first-start-page"));
+    keep_picture(with_open_list(program_->window(), *models), QStringLiteral("first-start-models"));
+
+    program_->window().open_paths({program_->window().places().sample});
+    QVERIFY(program_->settle(slow_ms));
+    for (const auto& [question, name] : {std::pair("What is this text about?", "first-start-summary"),
+                                         std::pair("Who kept the light after the storm?", "first-start-answer")}) {
+        program_->say(QString::fromLatin1(question));
+        QVERIFY(program_->settle(slow_ms));
+        QCOMPARE(program_->failures(), QStringList());
+        QVERIFY(program_->comes_to_rest());
+        qInfo("%s", qPrintable(program_->facts()->turns.back().text));
+        keep_picture(program_->window().grab().toImage(), QLatin1String(name));
+    }
 }
 
 } // namespace palimpsest::tests

@@ -14,6 +14,7 @@
 #include "tests/ui/document/synthetic_text.h"
 #include "tests/ui/map/synthetic_map.h"
 #include "tests/ui/support/looks.h"
+#include "tests/ui/support/patience.h"
 
 namespace palimpsest::tests {
 
@@ -136,7 +137,7 @@ void SmoothnessTest::cleanup()
     QApplication::setPalette(test::light_palette());
 }
 
-// As it starts with the settings that it has at first.
+// A program with the settings of a first start.
 void SmoothnessTest::make_program(const QString& sample)
 {
     program_ = std::make_unique<Program>(folder_->path(), sample);
@@ -357,4 +358,3 @@ int main(int argc, char** argv)
 }
 
 #include "smoothness_test.moc"
-#include "tests/ui/support/patience.h"

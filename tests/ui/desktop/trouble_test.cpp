@@ -1,4 +1,4 @@
-// What a session cannot do is said in the window, with what to do about it, and no longer than it is so.
+// The window says what a session cannot do and what to do about it, for as long as that is so.
 #include <QAbstractButton>
 #include <QMessageBox>
 #include <QToolButton>
@@ -19,7 +19,7 @@ private Q_SLOTS:
     void cleanup();
     void what_is_not_saved_is_saved_on_retry();
     void what_is_not_saved_is_saved_with_the_next_answer();
-    void whoever_closes_is_asked_about_what_is_not_saved();
+    void closing_asks_about_unsaved_turns();
     void a_session_without_its_model_is_shown_as_text();
 
 private:
@@ -100,7 +100,7 @@ void TroubleTest::what_is_not_saved_is_saved_with_the_next_answer()
     QVERIFY(!retry());
 }
 
-void TroubleTest::whoever_closes_is_asked_about_what_is_not_saved()
+void TroubleTest::closing_asks_about_unsaved_turns()
 {
     fill_disk_and_ask();
     MainWindow& window = program_->window();
