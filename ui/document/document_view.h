@@ -59,7 +59,7 @@ public:
     StreamRange selection() const; // half-open, empty if nothing is selected
     uint64_t caret() const { return caret_; }
     void set_caret(uint64_t token, bool extend = false); // before that token, into view
-    // What is selected, to the clipboard once all of it was read: until then copying tells.
+    // Copies the selection to the clipboard once all of it was read; until then, `copying` reports progress.
     void copy();
     void stop_copying(); // the clipboard stays as it is
 
@@ -72,7 +72,7 @@ public:
     // How what is visible of a range begins, in so many characters or a few more.
     QString beginning_of(StreamRange range, int characters) const;
 
-    // What is visible as one text, for assistive technology: a line end between blocks.
+    // The visible text as one string, for assistive technology: a line end between blocks.
     QString visible_text() const;
     int offset_of(uint64_t token) const; // in visible_text; -1 if it is not visible
     uint64_t token_at_offset(int offset) const;

@@ -2,7 +2,7 @@
 // too.
 //
 // A map is painted when it is wanted, at most 30 times a second, however often it changes. Memory is that of the
-// pixels; the maps themselves belong to whoever made them and are only pointed at.
+// pixels; the maps themselves belong to their makers, and the view shares them.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -29,7 +29,7 @@ class RetentionTable;
 class RetentionView : public QAbstractScrollArea {
     Q_OBJECT
 public:
-    // What else is known of a token: its text, page, section, what the policy thinks of it. One line, may be empty.
+    // More about a token: its text, page, section, its score under the policy. One line, may be empty.
     using Describe = std::function<QString(uint64_t token)>;
 
     explicit RetentionView(QWidget* parent = nullptr);

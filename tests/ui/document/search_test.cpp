@@ -29,7 +29,7 @@ private Q_SLOTS:
     void find_bar_counts_and_goes_on();
     void a_part_that_cannot_be_read_is_said();
     void escape_closes_the_bar_before_the_windows_shortcut();
-    void another_text_takes_the_focus_from_nobody();
+    void another_text_leaves_the_focus_where_it_is();
     void a_whole_text_that_is_selected_holds_nothing_up();
     void what_was_found_elsewhere_stays_framed();
 };
@@ -156,7 +156,7 @@ void SearchTest::escape_closes_the_bar_before_the_windows_shortcut()
     QCOMPARE(stopped, 1);
 }
 
-void SearchTest::another_text_takes_the_focus_from_nobody()
+void SearchTest::another_text_leaves_the_focus_where_it_is()
 {
     QWidget window;
     QVBoxLayout column(&window);

@@ -1,4 +1,5 @@
-// What the tests of the document share: a view of a made-up text, what is held of it, and waiting for its pages.
+// Shared by the tests of the document: a view of a generated text, lists of its kept tokens, and waiting for its
+// pages.
 #pragma once
 
 #include <QTest>

@@ -459,7 +459,7 @@ void EngineThreadTest::frames_are_told_once_until_they_are_taken()
 {
     engine_->begin_session({.name = QStringLiteral("x"), .budget = QStringLiteral("256"), .chunk = 64}, {book(2)});
     QVERIFY(wait_until_idle());
-    QCOMPARE(told_->frames, 1); // nobody took one
+    QCOMPARE(told_->frames, 1); // none was taken meanwhile
     const uint64_t number = engine_->frame()->number;
     QVERIFY(number > 3);
     engine_->ask(QStringLiteral("Who?"));
@@ -612,7 +612,7 @@ void EngineThreadTest::a_document_that_is_not_taken_in_leaves_what_was_open()
     QCOMPARE(facts()->documents.size(), size_t{1});
     told_->failures.clear();
 
-    // What is not saved is there again too.
+    // A session that is not saved is open again, too.
     engine_->begin_session({.name = QStringLiteral("secret"), .budget = QStringLiteral("256"), .saved = false},
                            {book()});
     engine_->ask(QStringLiteral("Who?"));
@@ -707,7 +707,7 @@ void EngineThreadTest::a_session_without_its_model_is_its_text()
     engine_->rename_session(QStringLiteral("other"), QStringLiteral("another"));
     QVERIFY(wait_until_idle());
     QCOMPARE(facts()->name, QStringLiteral("another"));
-    // What cannot be begun leaves it there.
+    // A session that cannot be begun leaves the open one open.
     engine_->begin_session({.name = QStringLiteral("new"), .policy = QStringLiteral("treekw")});
     QVERIFY(wait_until_idle());
     QCOMPARE(facts()->name, QStringLiteral("another"));

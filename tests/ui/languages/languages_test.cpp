@@ -32,7 +32,7 @@ QString translation_file(const QString& language)
     return QStringLiteral(PALIMPSEST_SOURCE_DIR "/resources/translations/palimpsest_%1.ts").arg(language);
 }
 
-// What the sources ask for now, as `ninja renew-translations` finds it.
+// The strings in the sources, as `ninja renew-translations` finds them.
 QMap<QString, TranslatedMessage> messages_of_sources(const QTemporaryDir& folder)
 {
     const QString texts = folder.filePath(QStringLiteral("policy_texts.cpp"));

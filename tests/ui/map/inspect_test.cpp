@@ -1,4 +1,4 @@
-// What the map shows is what `palimpsest inspect --json` prints. The command reads a text into a session whose
+// The map shows the same as `palimpsest inspect --json` prints. The command reads a text into a session whose
 // lists differ in length; at random places of every picture of it, the tokens and the colour are those of the
 // printed lists.
 

@@ -44,7 +44,7 @@ uint64_t resident_bytes()
     return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Of this thread, however many others share the cores.
+// Processor time of this thread, which other programs on the same cores do not change.
 double computing_milliseconds()
 {
     timespec now{};

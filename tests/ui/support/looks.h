@@ -1,5 +1,5 @@
-// What every panel is held to: it draws in light and dark, at any scale, has room for its words, and whoever cannot
-// see it finds names.
+// Checks that every panel passes: it draws in light and dark and at any scale, has room for its words, and has
+// names for assistive technology.
 #pragma once
 
 #include <QAbstractButton>
@@ -69,8 +69,8 @@ inline QRect difference(const QImage& a, const QImage& b)
     return found;
 }
 
-// What was made in one set of colours and has changed to the other looks as what was made in that. Empty: it does.
-// `make` makes the same every time, and shows it.
+// A widget that was made in one set of colours and changed to the other looks like one that was made in the other.
+// Empty: it does. `make` makes and shows the same widget every time.
 inline QString colours_that_stay(const std::function<std::shared_ptr<QWidget>()>& make)
 {
     const int blinking = QApplication::cursorFlashTime();
