@@ -134,9 +134,9 @@ struct FeedForwardArgs {
     RowFinish finish{};
 };
 
-// A feed-forward layer of experts: every row takes the `used` experts with the largest router logits (ties: the lower
-// number), weighted by the softmax over all experts, divided by the sum of the chosen weights with `renormalise`:
-// x += factor * sum over the chosen e of weight_e * down_e(activation(g_e) * u_e).
+// A feed-forward layer of experts: every row takes the `used` experts with the largest router logits (ties: the
+// lower number), weighted by the softmax over all experts, divided by the sum of the chosen weights with
+// `renormalise`: x += factor * sum over the chosen e of weight_e * down_e(activation(g_e) * u_e).
 struct ExpertsArgs {
     float* x = nullptr; // [rows, dim]
     int64_t rows = 0;
@@ -278,8 +278,8 @@ struct AttendArgs {
     Rotation rotation;
     float* out = nullptr; // [rows, query_heads * head_dim]
     SignalRequest signals;
-    // > 0: a row sees only the newest `window` ranks up to its own, itself included; signals count the others as not
-    // seen.
+    // > 0: a row sees only the newest `window` ranks up to its own, itself included; signals count the others as
+    // not seen.
     int32_t window = 0;
 };
 
@@ -473,9 +473,9 @@ public:
     virtual void evict(const EvictArgs& /*args*/) {}
     virtual void best_logits(const BestLogitsArgs& /*args*/) {}
     // Runs nothing: keeps what `operations` call, of embed with resident_id, linear and feed_forward with
-    // Phase::Decode, prepare_heads, decode_attend with resident_used, accumulate, evict, best_logits and copy. Argument structs
-    // are taken as they are now, backend memory is read when they run. They must have run once before, so that all
-    // working memory is there.
+    // Phase::Decode, prepare_heads, decode_attend with resident_used, accumulate, evict, best_logits and copy.
+    // Argument structs are taken as they are now, backend memory is read when they run. They must have run once
+    // before, so that all working memory is there.
     // accumulate and evict may run beside what follows them, which REQUIRES that nothing else recorded touches what
     // they do: a layer's signals, statistics, order lists and plan.
     virtual std::unique_ptr<Recording> record(const std::function<void()>& /*operations*/) { return nullptr; }
@@ -502,6 +502,10 @@ struct BackendChoice {
     std::string device = "auto"; // auto, cpu, cuda[:N]; auto: cpu, until the kernels were tried on cards
     int threads = 0;             // of the CPU; 0: physical cores
     std::string simd;            // empty: best found; else a target's name
+    // On the CPU, true computes every product with quantised weights in f32. False lets decoded rows be multiplied
+    // as 24-bit fixed-point numbers where the processor has AVX-512 VNNI, which is faster and about as precise, but
+    // gives other bits: processors with and without VNNI agree bit for bit on one SIMD target only with true.
+    bool exact_products = false;
 };
 
 // Throws Error: Usage for no device or target, with the list of what is; NotFound or Resources for a GPU.

@@ -73,7 +73,7 @@ std::unique_ptr<Backend> open_backend(const BackendChoice& choice)
     if (choice.device != "auto" && choice.device != "cpu")
         throw Error(ErrorKind::Usage, "PAL-OPTION-10", "device '" + printable(choice.device) + "'",
                     "there is no such device", "choose one of auto, cpu, cuda, cuda:N");
-    return std::make_unique<cpu::CpuBackend>(threads, choice.simd);
+    return std::make_unique<cpu::CpuBackend>(threads, choice.simd, choice.exact_products);
 }
 
 } // namespace palimpsest::kernels

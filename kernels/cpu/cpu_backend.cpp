@@ -8,7 +8,10 @@
 
 namespace palimpsest::kernels::cpu {
 
-CpuBackend::CpuBackend(int threads, std::string_view simd) : simd_(simd), context_(threads) {}
+CpuBackend::CpuBackend(int threads, std::string_view simd, bool exact_products)
+    : simd_(simd), context_(threads, exact_products)
+{
+}
 
 std::string CpuBackend::name() const
 {

@@ -9,8 +9,10 @@ namespace palimpsest::kernels::cpu {
 
 class CpuBackend final : public Backend {
 public:
-    // `threads` >= 1, the caller among them. `simd`: a target's name, or empty. Throws Error (Usage).
-    CpuBackend(int threads, std::string_view simd);
+    // `threads` >= 1, the caller among them. `simd`: a target's name, or empty. `exact_products`: as in
+    // BackendChoice; without it, decoded bits differ between processors with and without AVX-512 VNNI. Throws Error
+    // (Usage).
+    CpuBackend(int threads, std::string_view simd, bool exact_products = false);
 
     std::string name() const override;
     std::string simd_target() const override;

@@ -57,7 +57,10 @@ enum class ScratchUse {
 };
 
 struct CpuContext {
-    explicit CpuContext(int thread_count) : threads(thread_count), worker(static_cast<size_t>(thread_count)) {}
+    explicit CpuContext(int thread_count, bool only_exact_products = false)
+        : threads(thread_count), exact_products(only_exact_products), worker(static_cast<size_t>(thread_count))
+    {
+    }
 
     Scratch& shared_scratch(ScratchUse use) { return shared[use]; }
     // Of one worker of the pool; only that worker touches it during a run.
@@ -78,6 +81,7 @@ struct CpuContext {
     }
 
     ThreadPool threads;
+    const bool exact_products; // see BackendChoice
 
 private:
     struct Blocks {

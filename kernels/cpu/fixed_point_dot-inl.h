@@ -243,10 +243,11 @@ float DotFixedPoint(const std::byte* HWY_RESTRICT w, const FixedPoint128* x, con
     const int64_t bytes = super_block / BlocksOf<type>::elements * BlocksOf<type>::bytes;
     constexpr int64_t ahead = 2048;
     FixedPointSums sums{_mm512_setzero_ps(), _mm512_setzero_ps(), _mm256_setzero_ps()};
-    for (int64_t i = 0; i < cols; i += super_block, w += bytes, x += 2, sums32 += 8) {
+    for (int64_t i = 0; i < cols; i += super_block, w += bytes, x += 2) {
         for (int64_t line = 0; line < bytes; line += 64)
             hwy::Prefetch(w + ahead + line);
         FixedPointStep<type>::Add(w, x, sums32, sums);
+        if constexpr (BlocksOf<type>::has_offset) sums32 += super_block / small_block;
     }
     const hn::CappedTag<float, 8> d8;
     const hn::ScalableTag<float> d;

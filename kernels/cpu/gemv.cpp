@@ -294,6 +294,15 @@ void multiply_groups(const Product& p, const SummedRow& x, float* y, int64_t beg
     }
 }
 
+// Elements of a group that share an offset, whose activations are summed beforehand; 0 for types without offsets.
+int64_t offset_group(DType type)
+{
+    if (type == DType::Q2_K) return 16;
+    const bool has_offset =
+        type == DType::Q4_1 || type == DType::Q5_1 || type == DType::Q4_K || type == DType::Q5_K;
+    return has_offset ? 32 : 0;
+}
+
 // Rows of activations, each made and prepared in turn.
 class RowMaker {
 public:
@@ -303,21 +312,19 @@ public:
         made_ = context.shared_scratch(ScratchUse::NormedRows).get<float>(cols);
         for (const CpuWeight::Part& part : product.weight->parts())
             note(part.matrix.type);
-        if (type_count_ == 0) return;
-        sums_ = context.shared_scratch(ScratchUse::Sums).get<float>(cols / 16 + cols / 32);
-        fixed_ = context.shared_scratch(ScratchUse::PackedRows).get<FixedPoint128>(type_count_ * (cols / 128));
+        if (sums16_count_ + sums32_count_ > 0)
+            sums_ = context.shared_scratch(ScratchUse::Sums).get<float>(sums16_count_ + sums32_count_);
+        if (context.exact_products) type_count_ = 0;
+        if (type_count_ > 0)
+            fixed_ = context.shared_scratch(ScratchUse::PackedRows).get<FixedPoint128>(type_count_ * (cols / 128));
     }
 
     SummedRow row(int64_t r) const
     {
         if (!x_.is_plain()) x_.make(r, made_);
         SummedRow row{.x = x_.is_plain() ? x_.in_memory(r) : made_};
-        if (type_count_ == 0) return row;
-        float* sums32 = sums_ + x_.cols / 16;
-        HWY_DYNAMIC_DISPATCH(sum_groups)(row.x, x_.cols, 16, sums_);
-        HWY_DYNAMIC_DISPATCH(sum_groups)(row.x, x_.cols, 32, sums32);
-        row.sums16 = sums_;
-        row.sums32 = sums32;
+        if (sums16_count_ > 0) row.sums16 = summed(row.x, 16, sums_);
+        if (sums32_count_ > 0) row.sums32 = summed(row.x, 32, sums_ + sums16_count_);
         FixedPoint128* to = fixed_;
         for (const DType type : std::span(types_, type_count_))
             if (HWY_DYNAMIC_DISPATCH(to_fixed_point)(row.x, x_.cols, type, to)) {
@@ -328,16 +335,27 @@ public:
     }
 
 private:
-    // Types that need more than x, each once.
+    // Types that may be multiplied in fixed point, each once, and the sums that a type needs.
     void note(DType type)
     {
+        if (info(type).block == 1 || type == DType::Q8_0) return;
+        const auto cols = static_cast<size_t>(x_.cols);
+        if (offset_group(type) == 16) sums16_count_ = cols / 16;
+        if (offset_group(type) == 32) sums32_count_ = cols / 32;
         const bool is_known = std::find(types_, types_ + type_count_, type) != types_ + type_count_;
-        if (info(type).block > 1 && type != DType::Q8_0 && !is_known) types_[type_count_++] = type;
+        if (!is_known) types_[type_count_++] = type;
+    }
+
+    const float* summed(const float* x, int64_t group, float* to) const
+    {
+        HWY_DYNAMIC_DISPATCH(sum_groups)(x, x_.cols, group, to);
+        return to;
     }
 
     const RowSource& x_;
     float* made_ = nullptr;
-    float* sums_ = nullptr;
+    float* sums_ = nullptr; // of groups of 16, then of 32
+    size_t sums16_count_ = 0, sums32_count_ = 0;
     FixedPoint128* fixed_ = nullptr;
     DType types_[dtype_count] = {};
     size_t type_count_ = 0;

@@ -3,7 +3,9 @@
 // reported.
 //
 //   kernels-bench [--threads N] [--simd NAME] [--repeats N] [--only gemm|gemv] [--types f32,f16,bf16,q8_0]
-//   [--cpu-time] [--json]
+//   [--shapes ROWSxCOLS,...] [--exact] [--cpu-time] [--json]
+//
+// --types takes every type that weights can have; --exact leaves out products in fixed point.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -18,6 +20,7 @@
 #include "kernels/base/error.h"
 #include "tests/bench/ceilings.h"
 #include "tests/bench/median.h"
+#include "tests/support/random_blocks.h"
 
 using namespace palimpsest;
 using namespace palimpsest::kernels;
@@ -31,6 +34,8 @@ struct Options {
     std::string types = "f32,f16,bf16,q8_0";
     bool cpu_time = false; // count processor time, for a machine that others use too
     bool json = false;
+    bool exact = false;
+    std::vector<std::pair<int64_t, int64_t>> shapes; // rows and columns of weights; empty: those of a 1.1B model
 };
 
 struct Result {
@@ -98,8 +103,8 @@ struct RandomWeight {
     {
         std::mt19937 random(1);
         const size_t distinct = std::min<size_t>(bytes.size(), static_cast<size_t>(16 * row_bytes(type, cols)));
-        if (type == DType::Q8_0)
-            fill_blocks(random, distinct);
+        if (info(type).block > 1)
+            fill_blocks(random, type, distinct);
         else
             fill_values(random, type, distinct);
         for (size_t at = distinct; at < bytes.size(); at += distinct)
@@ -108,15 +113,11 @@ struct RandomWeight {
         const HostMatrix matrix{type, bytes.data(), rows, cols, 0};
         weight = backend.load({&matrix, 1});
     }
-    void fill_blocks(std::mt19937& random, size_t count)
+    void fill_blocks(std::mt19937& random, DType type, size_t count)
     {
-        for (size_t at = 0; at < count; at += sizeof(BlockQ8_0)) {
-            BlockQ8_0 block;
-            block.scale = f32_to_f16(0.01f);
-            for (int8_t& q : block.q)
-                q = static_cast<int8_t>(random() % 255 - 127);
-            std::memcpy(bytes.data() + at, &block, sizeof block);
-        }
+        const auto blocks = static_cast<int64_t>(count) / info(type).bytes;
+        const auto made = tests::random_blocks(random, type, blocks * info(type).block);
+        std::copy(made.begin(), made.end(), bytes.begin());
     }
     void fill_values(std::mt19937& random, DType type, size_t count)
     {
@@ -144,9 +145,23 @@ std::vector<DType> types_of(const Options& options)
     std::vector<DType> types;
     std::istringstream names(options.types);
     for (std::string name; std::getline(names, name, ',');)
-        for (const DType type : {DType::F32, DType::F16, DType::BF16, DType::Q8_0})
-            if (name == info(type).name) types.push_back(type);
+        for (int i = 0; i < dtype_count; ++i)
+            if (name == info(static_cast<DType>(i)).name) types.push_back(static_cast<DType>(i));
     return types;
+}
+
+using Shapes = std::vector<std::pair<int64_t, int64_t>>;
+
+// "768x2048,2048x768"
+Shapes shapes_of(const std::string& text)
+{
+    Shapes shapes;
+    std::istringstream in(text);
+    for (std::string part; std::getline(in, part, ',');) {
+        const size_t by = std::min(part.find('x'), part.size() - 1);
+        shapes.emplace_back(std::atoll(part.c_str()), std::atoll(part.c_str() + by + 1));
+    }
+    return shapes;
 }
 
 std::string shape_of(int64_t m, const Weight& w)
@@ -157,7 +172,8 @@ std::string shape_of(int64_t m, const Weight& w)
 void measure_gemm(const Options& options, Backend& backend, ThreadPool& pool, const bench::Clock& clock)
 {
     for (const DType type : types_of(options))
-        for (const auto& [rows, cols] : {std::pair{2048, 2048}, {5632, 2048}, {2048, 5632}}) {
+        for (const auto& [rows, cols] :
+             options.shapes.empty() ? Shapes{{2048, 2048}, {5632, 2048}, {2048, 5632}} : options.shapes) {
             const RandomWeight w(backend, type, rows, cols);
             for (const int64_t m : {16, 64, 128, 256, 512}) {
                 const Activations x(backend, m * cols), y(backend, m * rows);
@@ -167,7 +183,7 @@ void measure_gemm(const Options& options, Backend& backend, ThreadPool& pool, co
                 args.weight = w.weight.get();
                 args.y = y.data();
                 Result r = against_ceiling(
-                    options, clock, 2.0 * static_cast<double>(m) * rows * cols, [&] { backend.linear(args); },
+                    options, clock, 2.0 * static_cast<double>(m * rows * cols), [&] { backend.linear(args); },
                     [&] { return bench::fma_peak(pool, clock); });
                 r.kernel = "gemm";
                 r.type = info(type).name;
@@ -183,7 +199,8 @@ void measure_gemv(const Options& options, Backend& backend, ThreadPool& pool, co
                   bench::ReadBandwidth& bandwidth)
 {
     for (const DType type : types_of(options))
-        for (const auto& [rows, cols] : {std::pair{2048, 2048}, {11264, 2048}, {2048, 5632}}) {
+        for (const auto& [rows, cols] :
+             options.shapes.empty() ? Shapes{{2048, 2048}, {11264, 2048}, {2048, 5632}} : options.shapes) {
             std::vector<RandomWeight> set;
             size_t bytes = 0;
             while (bytes < bandwidth.bytes()) {
@@ -218,8 +235,8 @@ Options parse(int argc, char** argv)
     Options options;
     for (int i = 1; i < argc; ++i) {
         const std::string name = argv[i];
-        if (name == "--json" || name == "--cpu-time") {
-            (name == "--json" ? options.json : options.cpu_time) = true;
+        if (name == "--json" || name == "--cpu-time" || name == "--exact") {
+            (name == "--json" ? options.json : name == "--exact" ? options.exact : options.cpu_time) = true;
             continue;
         }
         const char* value = i + 1 < argc ? argv[++i] : "";
@@ -231,6 +248,8 @@ Options parse(int argc, char** argv)
             options.simd = value;
         else if (name == "--only")
             options.only = value;
+        else if (name == "--shapes")
+            options.shapes = shapes_of(value);
         else if (name == "--types")
             options.types = value;
         else
@@ -242,7 +261,8 @@ Options parse(int argc, char** argv)
 
 void measure(const Options& options, int threads)
 {
-    const auto backend = open_backend({.device = "cpu", .threads = threads, .simd = options.simd});
+    const auto backend =
+        open_backend({.device = "cpu", .threads = threads, .simd = options.simd, .exact_products = options.exact});
     ThreadPool pool(threads); // for the ceilings
     const bench::Clock clock(threads, options.cpu_time);
     bench::ReadBandwidth bandwidth;

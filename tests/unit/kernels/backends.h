@@ -33,10 +33,10 @@ public:
     bool emulated() const { return kind_ == Kind::EmulatedCuda; }
 
     // REQUIRES: no backend of another SIMD target is open.
-    std::shared_ptr<Backend> open(int threads = 2) const
+    std::shared_ptr<Backend> open(int threads = 2, bool exact_products = false) const
     {
         if (kept_) return kept_;
-        return open_backend({.device = "cpu", .threads = threads, .simd = simd_});
+        return open_backend({.device = "cpu", .threads = threads, .simd = simd_, .exact_products = exact_products});
     }
 
     // Of a matrix product, over the size of its row. Without lanes to share them, one sum of a few thousand terms

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "kernels/reference/reference_linear.h"
@@ -34,10 +36,31 @@ struct Rows {
         const HostMatrix matrix{type, bytes.data(), rows, cols, 0};
         weight = cpu::load({&matrix, 1});
     }
+    // Makes the weights of one column 0. REQUIRES: Q4_0, where the code 8 is a weight of 0.
+    void clear_column(size_t column)
+    {
+        for (size_t row = 0; row < static_cast<size_t>(rows); ++row) {
+            const size_t block = (row * cols + column) / 32, within = column % 32;
+            std::byte& codes = bytes[block * sizeof(BlockQ4_0) + offsetof(BlockQ4_0, q) + within % 16];
+            codes = within < 16 ? (codes & std::byte{0xF0}) | std::byte{0x08}
+                                : (codes & std::byte{0x0F}) | std::byte{0x80};
+        }
+    }
     std::mt19937 random;
     std::vector<std::byte> bytes;
     std::unique_ptr<Weight> weight;
 };
+
+// Every SIMD target, with and without exact products.
+std::vector<std::pair<TestBackend, bool>> every_cpu()
+{
+    std::vector<std::pair<TestBackend, bool>> all;
+    for (const TestBackend& on : every_backend())
+        if (on.kind() == Kind::Cpu)
+            for (const bool exact : {false, true})
+                all.emplace_back(on, exact);
+    return all;
+}
 
 std::vector<float> decoded(Backend& backend, const Weight& weight, const std::vector<float>& x)
 {
@@ -63,10 +86,13 @@ TEST_CASE("a decoded row of quantised weights has the same bits for every number
         for (const DType type : block_types()) {
             Rows w(type);
             const auto x = random_floats(w.random, cols);
-            const auto alone = decoded(*on.open(1), *w.weight, x);
-            for (const int threads : {2, 3, 5}) {
-                INFO("on " << on << ", type " << info(type).name << ", " << threads << " threads");
-                CHECK(decoded(*on.open(threads), *w.weight, x) == alone);
+            for (const bool exact : {false, true}) {
+                const auto alone = decoded(*on.open(1, exact), *w.weight, x);
+                for (const int threads : {2, 3, 5}) {
+                    INFO("on " << on << ", type " << info(type).name << ", " << threads << " threads, exact "
+                               << exact);
+                    CHECK(decoded(*on.open(threads, exact), *w.weight, x) == alone);
+                }
             }
         }
     }
@@ -74,9 +100,8 @@ TEST_CASE("a decoded row of quantised weights has the same bits for every number
 
 TEST_CASE("activations of very different sizes lose nothing that f32 sums keep", "[quantised]")
 {
-    for (const TestBackend& on : every_backend()) {
-        if (on.kind() != Kind::Cpu) continue;
-        const auto backend = on.open(1);
+    for (const auto& [on, exact] : every_cpu()) {
+        const auto backend = on.open(1, exact);
         for (const DType type : block_types()) {
             Rows w(type);
             const auto plain = random_floats(w.random, cols);
@@ -89,7 +114,8 @@ TEST_CASE("activations of very different sizes lose nothing that f32 sums keep",
             for (size_t i = 0; i < powers.size(); ++i) // just above and below a power of two
                 powers[i] = (i % 3 == 0 ? -1.0f : 1.0f) * (i % 2 == 0 ? 0x1.fffffep3f : 0x1.000002p4f);
             for (const auto* x : {&outlier, &tiny, &huge, &powers}) {
-                INFO("on " << on << ", type " << info(type).name << ", first activation " << x->front());
+                INFO("on " << on << ", type " << info(type).name << ", exact " << exact << ", first activation "
+                           << x->front());
                 CHECK(error_of(*backend, *w.weight, *x) < on.product_error(type, Phase::Decode));
             }
             CHECK(decoded(*backend, *w.weight, std::vector<float>(cols)) == std::vector<float>(rows));
@@ -97,37 +123,47 @@ TEST_CASE("activations of very different sizes lose nothing that f32 sums keep",
     }
 }
 
-// The weight of the outlier is 0 in every row: nothing of it is in the products, and the others must keep their
-// bits.
 TEST_CASE("an activation that outweighs all others takes no bits from them", "[quantised]")
 {
-    for (const TestBackend& on : every_backend()) {
-        if (on.kind() != Kind::Cpu) continue;
-        const auto backend = on.open(1);
+    for (const auto& [on, exact] : every_cpu()) {
+        const auto backend = on.open(1, exact);
         Rows w(DType::Q4_0);
         const auto plain = random_floats(w.random, cols);
         for (const size_t at : {size_t{0}, size_t{300}, size_t{1023}}) {
-            for (int64_t row = 0; row < rows; ++row) { // code 8 is a weight of 0
-                const size_t block = (static_cast<size_t>(row) * cols + at) / 32, within = at % 32;
-                std::byte& codes = w.bytes[block * 18 + 2 + within % 16];
-                codes = within < 16 ? (codes & std::byte{0xF0}) | std::byte{0x08}
-                                    : (codes & std::byte{0x0F}) | std::byte{0x80};
-            }
+            w.clear_column(at);
             for (const float size : {10.0f, 1e3f, 1e5f, -1e7f}) {
                 auto x = plain;
                 x[at] = size;
-                INFO("on " << on << ", element " << at << " is " << size);
+                INFO("on " << on << ", exact " << exact << ", element " << at << " is " << size);
                 CHECK(error_of(*backend, *w.weight, x) < on.product_error(DType::Q4_0, Phase::Decode));
             }
         }
     }
 }
 
-TEST_CASE("an activation that is not finite makes no finite product", "[quantised]")
+// A row with an outlier is multiplied in f32 on every processor, and the outlier's weights are 0 here, so that both
+// products are the f32 sums of the same numbers.
+TEST_CASE("exact products are those of f32 also where the processor has faster ones", "[quantised]")
 {
     for (const TestBackend& on : every_backend()) {
         if (on.kind() != Kind::Cpu) continue;
-        const auto backend = on.open(1);
+        Rows w(DType::Q4_0);
+        constexpr size_t at = 300;
+        w.clear_column(at);
+        auto x = random_floats(w.random, cols);
+        x[at] = 0.0f;
+        const auto exact = decoded(*on.open(1, true), *w.weight, x);
+        x[at] = 1e6f;
+        INFO("on " << on);
+        CHECK(decoded(*on.open(1, false), *w.weight, x) == exact);
+        CHECK(decoded(*on.open(1, true), *w.weight, x) == exact);
+    }
+}
+
+TEST_CASE("an activation that is not finite makes no finite product", "[quantised]")
+{
+    for (const auto& [on, exact] : every_cpu()) {
+        const auto backend = on.open(1, exact);
         for (const DType type : block_types())
             for (const float bad : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
                                     std::numeric_limits<float>::quiet_NaN()}) {
@@ -135,7 +171,7 @@ TEST_CASE("an activation that is not finite makes no finite product", "[quantise
                 auto x = random_floats(w.random, cols);
                 x[700] = bad;
                 const auto y = decoded(*backend, *w.weight, x);
-                INFO("on " << on << ", type " << info(type).name << ", activation " << bad);
+                INFO("on " << on << ", exact " << exact << ", type " << info(type).name << ", activation " << bad);
                 CHECK(std::none_of(y.begin(), y.end(), [](float v) { return std::isfinite(v); }));
             }
     }
