@@ -7,10 +7,14 @@
 //   fill the lists. `ids` identifies what was generated: equal on one device from run to run.
 // stream: one long reading per policy; a line per window, with memory, and one that sums up.
 // depths: decode after so many tokens, for every budget and for the full cache.
+// start: prefill of the first tokens of a session, and decode behind a single token, as llama-bench measures them
+//   (against_llama.py). Once to warm up, then `--repeats` times; every repeat is printed. Seconds of processor time
+//   are given too, for a machine that others use.
 //
 // device_bytes are what of the card's memory is in use, all processes together.
 #include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <functional>
 #include <random>
 #include <string>
@@ -32,6 +36,12 @@ namespace {
 double now()
 {
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Of all threads of this process.
+double processor_now()
+{
+    return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
 // FNV-1a.
@@ -110,11 +120,14 @@ public:
             if (name == "speeds") speeds();
             if (name == "stream") streams();
             if (name == "depths") depths();
+            if (name == "start") start();
         }
         return whole_;
     }
 
 private:
+    static constexpr int32_t warm_up = 8; // tokens generated before those that are timed
+
     // ---- what every task does
 
     Line line(const std::string& bench, const std::string& policy, int32_t budget) const
@@ -163,7 +176,6 @@ private:
 
     Decoded generate(Session& session, uint64_t& ids) const
     {
-        constexpr int32_t warm_up = 8;
         const auto some = [&](int32_t tokens) {
             session.generate({.max_tokens = tokens,
                               .stop = {},
@@ -198,6 +210,39 @@ private:
     {
         const auto state = device_state(o_.device);
         return state ? state->used_bytes : 0;
+    }
+
+    // ---- start
+
+    void start()
+    {
+        const std::string policy = "full";
+        const auto room = static_cast<int32_t>(o_.start) + o_.decode + o_.chunk;
+        attempt("start", policy, room, [&] {
+            random_.seed(1);
+            for (int repeat = 0; repeat <= o_.repeats; ++repeat)
+                start_once(policy, room, repeat == 0);
+        });
+    }
+
+    void start_once(const std::string& policy, int32_t room, bool warms_up)
+    {
+        Session reader = session(policy, room), writer = session(policy, room);
+        const double before = processor_now();
+        const double seconds = read(reader, o_.start);
+        const double prefill_end = processor_now();
+        read(writer, 1);
+        const double decode_start = processor_now();
+        const Decoded decoded = generate(writer);
+        const double decode_end = processor_now();
+        if (warms_up) return;
+        line("start", policy, room)
+            .add("tokens", o_.start)
+            .add("prefill_tokens_per_second", static_cast<double>(o_.start) / seconds)
+            .add("decode_tokens_per_second", 1 / decoded.seconds)
+            .add("prefill_processor_seconds", prefill_end - before)
+            .add("decode_processor_seconds", (decode_end - decode_start) / (o_.decode + warm_up))
+            .print();
     }
 
     // ---- speeds

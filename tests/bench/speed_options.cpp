@@ -13,10 +13,10 @@ namespace {
 
 constexpr const char* usage =
     "usage: speed-bench MODEL [--device NAME] [--threads N] [--chunk N] [--rows N] [--decode N]\n"
-    "                   [--tasks TASK[=SECONDS],...]   of speeds, stream, depths\n"
+    "                   [--tasks TASK[=SECONDS],...]   of speeds, stream, depths, start\n"
     "                   [--budgets N,N] [--policies SPEC;SPEC] [--tokens N]\n"
     "                   [--stream N] [--window N] [--stream-budget N] [--stream-policies SPEC;SPEC]\n"
-    "                   [--depths N,N] [--depth-budgets N,full]\n";
+    "                   [--depths N,N] [--depth-budgets N,full] [--start N] [--repeats N]\n";
 
 std::vector<std::string> parts_of(const std::string& text, char mark)
 {
@@ -73,7 +73,8 @@ Read tasks(std::vector<SpeedOptions::Task>& to)
         for (const std::string& part : parts_of(text, ',')) {
             const size_t mark = std::min(part.find('='), part.size());
             SpeedOptions::Task task{part.substr(0, mark)};
-            if (task.name != "speeds" && task.name != "stream" && task.name != "depths") return false;
+            const auto known = {"speeds", "stream", "depths", "start"};
+            if (std::find(known.begin(), known.end(), task.name) == known.end()) return false;
             if (mark < part.size() && !read(part.substr(mark + 1), task.seconds)) return false;
             to.push_back(task);
         }
@@ -97,7 +98,9 @@ std::map<std::string, Read> readers(SpeedOptions& o)
             {"--stream-budget", number(o.stream_budget, 1)},
             {"--stream-policies", words(o.stream_policies, ';')},
             {"--depths", numbers(o.depths)},
-            {"--depth-budgets", numbers(o.depth_budgets)}};
+            {"--depth-budgets", numbers(o.depth_budgets)},
+            {"--start", number(o.start, int64_t{1})},
+            {"--repeats", number(o.repeats, 1)}};
 }
 
 } // namespace

@@ -27,6 +27,10 @@ struct SpeedOptions {
     std::vector<int64_t> depths = {4096, 8192, 16384, 32768, 65536, 131072};
     std::vector<int32_t> depth_budgets = {2048, 1024, 4096, 0}; // 0: the full cache
 
+    // start
+    int64_t start = 512;
+    int repeats = 5;
+
     struct Task {
         std::string name;
         double seconds = 1e9; // what it has not begun by then is left out
