@@ -1,10 +1,13 @@
 // A row of activations as fixed-point numbers of 24 bits, for the exact integer products of processors with VNNI.
 //
 // 128 elements share a power of two, 2^-e > max |x| / 2^23 * 1.004, and element x is the integer nearest to x *
-// 2^e, at most 2^23 off zero. Its error is at most 1.004 * 2^-23 of the largest of the 128, whatever the weight of
-// that one is. A row in which one of 128 elements outweighs all others together is therefore multiplied in f32
-// (has_outlier); in all others the error is below 2^-23 * 64.3 of the mean magnitude. The integer is l2 * 2^16 + l1 * 2^8 + l0 with signed bytes l, which vpdpbusd multiplies with
-// the unsigned codes of four weights at a time; the sums of these products are exact.
+// 2^e, at most 2^23 off zero; a row that ends within 128 elements is filled up with zeros. The error of an element
+// is at most 1.004 * 2^-23 of the largest of the 128, whatever the weight of that one is. A row in which one of 128
+// elements outweighs all others together is therefore multiplied in f32 (HasOutlier); in all others the error is
+// below 2^-23 * 64.3 of the mean magnitude.
+//
+// The integer is l2 * 2^16 + l1 * 2^8 + l0 with signed bytes l, which vpdpbusd multiplies with the unsigned codes
+// of four weights at a time; the sums of these products are exact.
 #pragma once
 
 #include <cstdint>

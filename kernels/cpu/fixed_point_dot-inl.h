@@ -1,8 +1,7 @@
 // Dot products of quantised rows with activations in fixed point (fixed_point.h), on processors with AVX-512 VNNI.
 //
-// Included once per SIMD target; see hwy/foreach_target.h for the guard. Only the target AVX3 has something in it:
-// the instruction is written as assembly, since no target of Highway 1.0 names it, and callers ask has_vnni()
-// first.
+// Included once per SIMD target; see hwy/foreach_target.h for the guard. It is empty below the target AVX3. The
+// instruction is written as assembly, since AVX3 does not include it: callers ask the processor first.
 #if defined(PALIMPSEST_KERNELS_CPU_FIXED_POINT_DOT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PALIMPSEST_KERNELS_CPU_FIXED_POINT_DOT_INL_H
 #undef PALIMPSEST_KERNELS_CPU_FIXED_POINT_DOT_INL_H
@@ -20,7 +19,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
-#if HWY_TARGET == HWY_AVX3
+#if HWY_TARGET <= HWY_AVX3 // and what newer versions of Highway add to it
 
 using cpu::CodeOrder;
 using cpu::FixedPoint128;
@@ -77,13 +76,15 @@ HWY_INLINE __m512i Corrected(__m512i sums, const int32_t (&correction)[16])
     return _mm512_add_epi32(sums, _mm512_load_si512(correction));
 }
 
-// Four blocks of 32: their nibbles in one vector, and their scales in lanes 0 to 3.
-template<class Block>
+// Up to four blocks of 32: their nibbles in one vector, and their scales in lanes 0 to 3. Where there are less than
+// four, the lanes beyond have the nibbles of the last one, and scales of 0.
+template<class Block, int count>
 HWY_INLINE __m512i NibblesOfFour(const std::byte* w)
 {
-    const auto* q = reinterpret_cast<const std::byte*>(w) + offsetof(Block, q);
+    const auto* q = w + offsetof(Block, q);
     const auto load = [&](int block) HWY_ATTR {
-        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(q + block * static_cast<int>(sizeof(Block))));
+        const int at = std::min(block, count - 1) * static_cast<int>(sizeof(Block));
+        return _mm_loadu_si128(reinterpret_cast<const __m128i*>(q + at));
     };
     __m512i all = _mm512_castsi128_si512(load(0));
     all = _mm512_mask_broadcast_i32x4(all, 0x00F0, load(1));
@@ -91,11 +92,11 @@ HWY_INLINE __m512i NibblesOfFour(const std::byte* w)
     return _mm512_mask_broadcast_i32x4(all, 0xF000, load(3));
 }
 
-template<class Block>
+template<class Block, int count>
 HWY_INLINE __m128 HalvesOfFour(const std::byte* w, size_t at)
 {
     uint64_t halves = 0;
-    for (int block = 3; block >= 0; --block) {
+    for (int block = count - 1; block >= 0; --block) {
         uint16_t half;
         std::memcpy(&half, w + static_cast<size_t>(block) * sizeof(Block) + at, sizeof half);
         halves = halves << 16 | half;
@@ -122,24 +123,50 @@ template<class Block, bool has_offset>
 struct SmallStep {
     static HWY_INLINE void Add(const std::byte* w, const FixedPoint128* x, const float* sums32, FixedPointSums& to)
     {
-        AddFour(w, x[0], to.products);
-        AddFour(w + 4 * sizeof(Block), x[1], to.more_products);
+        AddFour<4>(w, x[0], to.products);
+        AddFour<4>(w + 4 * sizeof(Block), x[1], to.more_products);
         if constexpr (has_offset) {
             const __m256 offsets =
-                _mm256_setr_m128(HalvesOfFour<Block>(w, 2), HalvesOfFour<Block>(w + 4 * sizeof(Block), 2));
+                _mm256_setr_m128(HalvesOfFour<Block, 4>(w, 2), HalvesOfFour<Block, 4>(w + 4 * sizeof(Block), 2));
             to.offsets = _mm256_fmadd_ps(offsets, _mm256_loadu_ps(sums32), to.offsets);
         }
     }
 
+    // The last blocks of a row, less than eight.
+    static HWY_INLINE void AddRest(const std::byte* w, int64_t blocks, const FixedPoint128* x, const float* sums32,
+                                   FixedPointSums& to)
+    {
+        if (blocks >= 4) {
+            AddSome<4>(w, *x, sums32, to);
+            w += 4 * sizeof(Block), ++x, sums32 += has_offset ? 4 : 0;
+        }
+        if (blocks % 4 == 1) AddSome<1>(w, *x, sums32, to);
+        if (blocks % 4 == 2) AddSome<2>(w, *x, sums32, to);
+        if (blocks % 4 == 3) AddSome<3>(w, *x, sums32, to);
+    }
+
 private:
+    template<int count>
     static HWY_INLINE void AddFour(const std::byte* w, const FixedPoint128& x, __m512& products)
     {
         const __m512i four = _mm512_setr_epi32(0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3);
-        const __m512i bytes = NibblesOfFour<Block>(w);
+        const __m512i bytes = NibblesOfFour<Block, count>(w);
         __m512i lanes = LaneSums(Nibbles(bytes, false), Nibbles(bytes, true), x);
         if constexpr (!has_offset) lanes = Corrected(lanes, x.correction[0]);
-        const __m128 scales = _mm_mul_ps(HalvesOfFour<Block>(w, 0), _mm_set1_ps(x.scale));
+        const __m128 scales = _mm_mul_ps(HalvesOfFour<Block, count>(w, 0), _mm_set1_ps(x.scale));
         AddScaled(products, lanes, _mm512_permutexvar_ps(four, _mm512_castps128_ps512(scales)));
+    }
+
+    template<int count>
+    static HWY_INLINE void AddSome(const std::byte* w, const FixedPoint128& x, const float* sums32,
+                                   FixedPointSums& to)
+    {
+        AddFour<count>(w, x, to.products);
+        if constexpr (has_offset) {
+            const __m128 sums = _mm_maskz_loadu_ps(static_cast<__mmask8>((1 << count) - 1), sums32);
+            const __m128 offsets = HalvesOfFour<Block, count>(w, 2);
+            to.offsets = _mm256_fmadd_ps(_mm256_zextps128_ps256(offsets), _mm256_zextps128_ps256(sums), to.offsets);
+        }
     }
 };
 
@@ -236,19 +263,22 @@ private:
     }
 };
 
-// REQUIRES: cols is a multiple of 256.
+// The dot product of a row.
 template<DType type>
 float DotFixedPoint(const std::byte* HWY_RESTRICT w, const FixedPoint128* x, const float* sums32, int64_t cols)
 {
     const int64_t bytes = super_block / BlocksOf<type>::elements * BlocksOf<type>::bytes;
     constexpr int64_t ahead = 2048;
     FixedPointSums sums{_mm512_setzero_ps(), _mm512_setzero_ps(), _mm256_setzero_ps()};
-    for (int64_t i = 0; i < cols; i += super_block, w += bytes, x += 2) {
+    int64_t i = 0;
+    for (; i + super_block <= cols; i += super_block, w += bytes, x += 2) {
         for (int64_t line = 0; line < bytes; line += 64)
             hwy::Prefetch(w + ahead + line);
         FixedPointStep<type>::Add(w, x, sums32, sums);
         if constexpr (BlocksOf<type>::has_offset) sums32 += super_block / small_block;
     }
+    if constexpr (BlocksOf<type>::elements == small_block)
+        if (i < cols) FixedPointStep<type>::AddRest(w, (cols - i) / small_block, x, sums32, sums);
     const hn::CappedTag<float, 8> d8;
     const hn::ScalableTag<float> d;
     const auto products = _mm512_add_ps(sums.products, sums.more_products);
@@ -300,13 +330,24 @@ HWY_INLINE FixedPointScale ScaleOf(const float* x)
     return {std::bit_cast<float>((150 - exponent) << 23), std::bit_cast<float>((exponent + 104) << 23)};
 }
 
+// Elements [i, i + 128) of a row, which may end before them: then those that are there, and zeros.
+HWY_INLINE const float* Next128(const float* x, int64_t i, int64_t cols, float* HWY_RESTRICT padded)
+{
+    if (i + 128 <= cols) return x + i;
+    std::fill_n(padded, 128, 0.0f);
+    std::copy(x + i, x + cols, padded);
+    return padded;
+}
+
 // Whether one of some 128 elements outweighs the others together, which would leave few bits to them.
 HWY_INLINE bool HasOutlier(const float* HWY_RESTRICT x, int64_t cols)
 {
+    HWY_ALIGN float padded[128];
     for (int64_t i = 0; i < cols; i += 128) {
+        const float* from = Next128(x, i, cols, padded);
         __m512 sum = _mm512_setzero_ps(), largest = _mm512_setzero_ps();
-        for (int64_t j = i; j < i + 128; j += 16) {
-            const __m512 magnitude = _mm512_abs_ps(_mm512_loadu_ps(x + j));
+        for (int j = 0; j < 128; j += 16) {
+            const __m512 magnitude = _mm512_abs_ps(_mm512_loadu_ps(from + j));
             sum = _mm512_add_ps(sum, magnitude);
             largest = _mm512_max_ps(largest, magnitude);
         }
@@ -315,32 +356,36 @@ HWY_INLINE bool HasOutlier(const float* HWY_RESTRICT x, int64_t cols)
     return false;
 }
 
-void ToFixedPoint(const float* HWY_RESTRICT x, int64_t cols, DType type, FixedPoint128* HWY_RESTRICT to)
+// 128 elements in the order of a type's codes.
+HWY_INLINE void ToFixedPoint128(const float* HWY_RESTRICT x, const FixedPointCodes& codes, FixedPoint128& to)
 {
-    const FixedPointCodes codes = CodesOf(type);
-    for (int64_t i = 0; i < cols; i += 128, x += 128, ++to) {
-        const FixedPointScale scale = ScaleOf(x);
-        std::memset(to, 0, sizeof *to);
-        to->scale = scale.back;
-        if (scale.to == 0.0f) continue; // the scale makes every product NaN
-        for (int run = 0; run < 8; ++run) {
-            int part = 0, at = 0;
-            PlaceOfRun(codes.order, run, part, at);
-            __m512i left =
-                _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + 16 * run), _mm512_set1_ps(scale.to)));
-            HWY_ALIGN int32_t whole[16];
-            _mm512_store_si512(whole, left);
-            // Of types without groups of 16, both vectors have one sum.
-            int32_t* correction = to->correction[codes.order == CodeOrder::Natural ? part : 0] + at / 4;
-            for (int j = 0; j < 16; ++j)
-                correction[j / 4] -= codes.offset * whole[j];
-            for (auto& limb : to->limbs) {
-                _mm_store_si128(reinterpret_cast<__m128i*>(limb[part] + at), _mm512_cvtepi32_epi8(left));
-                const __m512i lowest = _mm512_srai_epi32(_mm512_slli_epi32(left, 24), 24);
-                left = _mm512_srai_epi32(_mm512_sub_epi32(left, lowest), 8);
-            }
+    const FixedPointScale scale = ScaleOf(x);
+    std::memset(&to, 0, sizeof to);
+    to.scale = scale.back;
+    if (scale.to == 0.0f) return; // the scale makes every product NaN
+    for (int run = 0; run < 8; ++run) {
+        int part = 0, at = 0;
+        PlaceOfRun(codes.order, run, part, at);
+        __m512i left = _mm512_cvtps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x + 16 * run), _mm512_set1_ps(scale.to)));
+        HWY_ALIGN int32_t whole[16];
+        _mm512_store_si512(whole, left);
+        // Types without groups of 16 have one sum for both vectors.
+        int32_t* correction = to.correction[codes.order == CodeOrder::Natural ? part : 0] + at / 4;
+        for (int j = 0; j < 16; ++j)
+            correction[j / 4] -= codes.offset * whole[j];
+        for (auto& limb : to.limbs) {
+            _mm_store_si128(reinterpret_cast<__m128i*>(limb[part] + at), _mm512_cvtepi32_epi8(left));
+            const __m512i lowest = _mm512_srai_epi32(_mm512_slli_epi32(left, 24), 24);
+            left = _mm512_srai_epi32(_mm512_sub_epi32(left, lowest), 8);
         }
     }
+}
+
+void ToFixedPoint(const float* HWY_RESTRICT x, int64_t cols, DType type, FixedPoint128* HWY_RESTRICT to)
+{
+    HWY_ALIGN float padded[128];
+    for (int64_t i = 0; i < cols; i += 128, ++to)
+        ToFixedPoint128(Next128(x, i, cols, padded), CodesOf(type), *to);
 }
 #endif
 } // namespace HWY_NAMESPACE

@@ -188,11 +188,11 @@ void sum_groups(const float* x, int64_t cols, int64_t group, float* sums)
 // Prepares x for weights of this type, if this processor multiplies them in fixed point.
 bool to_fixed_point(const float* x, int64_t cols, DType type, cpu::FixedPoint128* to)
 {
-#if HWY_TARGET == HWY_AVX3
+#if HWY_TARGET <= HWY_AVX3
     static const bool has_vnni = __builtin_cpu_supports("avx512vnni") != 0;
     const bool is_taken = type == DType::Q4_0 || type == DType::Q4_1 || type == DType::Q4_K ||
                           type == DType::Q5_K || type == DType::Q6_K;
-    if (!has_vnni || !is_taken || cols % super_block != 0 || HasOutlier(x, cols)) return false;
+    if (!has_vnni || !is_taken || HasOutlier(x, cols)) return false;
     ToFixedPoint(x, cols, type, to);
     return true;
 #else
@@ -201,7 +201,7 @@ bool to_fixed_point(const float* x, int64_t cols, DType type, cpu::FixedPoint128
 #endif
 }
 
-#if HWY_TARGET == HWY_AVX3
+#if HWY_TARGET <= HWY_AVX3
 template<DType type>
 void dot_fixed_point(const std::byte* w, int64_t stride, int64_t rows, const SummedRow& row, int64_t cols,
                      float* dots)
@@ -227,7 +227,7 @@ void dot_rows(DType type, const std::byte* w, int64_t stride, int64_t rows, cons
     default:
         break;
     }
-#if HWY_TARGET == HWY_AVX3
+#if HWY_TARGET <= HWY_AVX3
     if (row.fixed_point[static_cast<int>(type)] != nullptr) {
         if (type == DType::Q4_0) return dot_fixed_point<DType::Q4_0>(w, stride, rows, row, cols, dots);
         if (type == DType::Q4_1) return dot_fixed_point<DType::Q4_1>(w, stride, rows, row, cols, dots);
@@ -316,7 +316,7 @@ public:
             sums_ = context.shared_scratch(ScratchUse::Sums).get<float>(sums16_count_ + sums32_count_);
         if (context.exact_products) type_count_ = 0;
         if (type_count_ > 0)
-            fixed_ = context.shared_scratch(ScratchUse::PackedRows).get<FixedPoint128>(type_count_ * (cols / 128));
+            fixed_ = context.shared_scratch(ScratchUse::PackedRows).get<FixedPoint128>(type_count_ * fixed_count());
     }
 
     SummedRow row(int64_t r) const
@@ -329,7 +329,7 @@ public:
         for (const DType type : std::span(types_, type_count_))
             if (HWY_DYNAMIC_DISPATCH(to_fixed_point)(row.x, x_.cols, type, to)) {
                 row.fixed_point[static_cast<int>(type)] = to;
-                to += x_.cols / 128;
+                to += fixed_count();
             }
         return row;
     }
@@ -345,6 +345,8 @@ private:
         const bool is_known = std::find(types_, types_ + type_count_, type) != types_ + type_count_;
         if (!is_known) types_[type_count_++] = type;
     }
+
+    size_t fixed_count() const { return static_cast<size_t>(x_.cols + 127) / 128; } // of one type
 
     const float* summed(const float* x, int64_t group, float* to) const
     {

@@ -7,6 +7,12 @@
 
 namespace palimpsest::kernels {
 
+// The first rank that the newest of `ranks` sees; with a window > 0, it sees no more than that many.
+inline int64_t first_visible(int32_t window, int64_t ranks)
+{
+    return window > 0 ? std::max<int64_t>(0, ranks - window) : 0;
+}
+
 // A row of keys or values, or the first of rows that lie side by side.
 struct KvRow {
     std::byte* elements = nullptr;

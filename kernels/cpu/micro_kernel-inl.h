@@ -26,7 +26,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 inline constexpr int64_t NR = 2 * static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<float>()));
 
 // Rows of a tile: as many as leave registers for two vectors of B and a broadcast value of A.
-#if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX3_DL
+#if HWY_TARGET <= HWY_AVX3
 inline constexpr int MR = 14;
 #elif HWY_TARGET == HWY_NEON
 inline constexpr int MR = 12;

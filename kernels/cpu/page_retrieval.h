@@ -7,6 +7,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/cpu/cpu_context.h"
+#include "kernels/cpu/kv_list.h"
 
 namespace palimpsest::kernels {
 
@@ -33,10 +34,7 @@ public:
     bool by_mass() const { return retrieves_ && args_.retrieval.top_p > 0; }
 
 private:
-    int64_t first_seen(int64_t head) const
-    {
-        return args_.window > 0 ? std::max<int64_t>(0, length(head) - args_.window) : 0;
-    }
+    int64_t first_seen(int64_t head) const { return first_visible(args_.window, length(head)); }
     int64_t length(int64_t head) const { return int64_t{args_.lists.used[head]} + 1; }
     int64_t page() const { return args_.retrieval.pages.page; }
     int64_t last_page(int64_t head) const { return (length(head) - 1) / page(); }

@@ -175,7 +175,7 @@ HWY_INLINE void LoadQueries(const AttendArgs& args, int64_t head, Panel& panel, 
     for (int64_t lane = 0; lane < NR; ++lane) {
         const int64_t at = panel.first + std::min(lane, panel.rows - 1), row = at / group;
         panel.limits[lane] = static_cast<int32_t>(used + row + 1);
-        panel.starts[lane] = args.window > 0 ? std::max(0, panel.limits[lane] - args.window) : 0;
+        panel.starts[lane] = static_cast<int32_t>(first_visible(args.window, panel.limits[lane]));
         if (lane >= panel.rows) continue;
         const float* query = args.qkv + row * args.shape.qkv_width() + (head * group + at % group) * dim;
         for (int64_t i = 0; i < dim; ++i)
@@ -405,7 +405,7 @@ public:
     {
         const auto offset = static_cast<int64_t>(sizes_.packed_floats()) * i;
         const int64_t used = args_.lists.used[first + i];
-        const int64_t begin = args_.window > 0 ? std::max<int64_t>(0, used + 1 - args_.window) : 0;
+        const int64_t begin = first_visible(args_.window, used + 1);
         return {first + i, used + args_.rows, begin, keys_ + offset, values_ + offset};
     }
 

@@ -10,6 +10,7 @@
 #include "kernels/backend.h"
 #include "kernels/cpu/kernels.h"
 #include "tests/support/catch.h"
+#include "tests/support/random_blocks.h"
 #include "tests/unit/kernels/backends.h"
 #include "tests/unit/kernels/kv_fixture.h"
 
@@ -41,6 +42,8 @@ struct Stored {
                     v = static_cast<int8_t>(q(random));
                 std::memcpy(bytes.data() + at, &block, sizeof block);
             }
+        } else if (info(type).block > 1) {
+            bytes = tests::random_blocks(random, type, rows * cols);
         } else {
             const auto values = random_floats(random, rows * cols, 0.1f);
             from_f32(type, values.data(), bytes.data(), rows * cols);

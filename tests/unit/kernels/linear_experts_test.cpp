@@ -48,6 +48,17 @@ std::vector<ExpertsCase> experts_cases()
         c.phase = i / 4 % 2 ? Phase::Decode : Phase::Prefill;
         cases.push_back(c);
     }
+    for (const DType type : {DType::Q4_0, DType::Q4_1, DType::Q5_1, DType::Q2_K, DType::Q3_K, DType::Q4_K,
+                             DType::Q5_K, DType::Q6_K, DType::IQ4_XS, DType::MXFP4})
+        for (const Phase phase : {Phase::Prefill, Phase::Decode}) {
+            const bool whole = info(type).block == super_block;
+            cases.push_back({.type = type,
+                             .count = 4,
+                             .rows = 3,
+                             .dim = whole ? 256 : 96,
+                             .ffn = whole ? 512 : 160,
+                             .phase = phase});
+        }
     return cases;
 }
 

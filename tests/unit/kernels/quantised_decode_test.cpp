@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <utility>
@@ -31,10 +32,23 @@ std::vector<DType> block_types()
 
 // Rows of one type in memory of their own.
 struct Rows {
-    Rows(DType type, unsigned from = seed) : random(from), bytes(tests::random_blocks(random, type, rows * cols))
+    Rows(DType of, int64_t width = cols)
+        : type(of), random(seed), bytes(tests::random_blocks(random, type, rows * width))
     {
-        const HostMatrix matrix{type, bytes.data(), rows, cols, 0};
+        const HostMatrix matrix{type, bytes.data(), rows, width, 0};
         weight = cpu::load({&matrix, 1});
+    }
+    // Makes the scales and offsets of all blocks the smallest that an f16 can have, or MXFP4 an exponent.
+    void make_scales_subnormal()
+    {
+        const auto block = static_cast<size_t>(info(type).bytes);
+        for (size_t at = 0; at < bytes.size(); at += block) {
+            for (const size_t offset : tests::half_offsets(type)) {
+                const auto half = static_cast<uint16_t>(1 + random() % 0x3FF);
+                std::memcpy(bytes.data() + at + offset, &half, sizeof half);
+            }
+            if (type == DType::MXFP4) bytes[at] = static_cast<std::byte>(random() % 2);
+        }
     }
     // Makes the weights of one column 0. REQUIRES: Q4_0, where the code 8 is a weight of 0.
     void clear_column(size_t column)
@@ -46,6 +60,7 @@ struct Rows {
                                 : (codes & std::byte{0x0F}) | std::byte{0x80};
         }
     }
+    DType type;
     std::mt19937 random;
     std::vector<std::byte> bytes;
     std::unique_ptr<Weight> weight;
@@ -120,6 +135,36 @@ TEST_CASE("activations of very different sizes lose nothing that f32 sums keep",
             }
             CHECK(decoded(*backend, *w.weight, std::vector<float>(cols)) == std::vector<float>(rows));
         }
+    }
+}
+
+TEST_CASE("decoded rows of any number of blocks are as precise as those of whole super-blocks", "[quantised]")
+{
+    for (const auto& [on, exact] : every_cpu()) {
+        const auto backend = on.open(1, exact);
+        for (const DType type : block_types())
+            for (const int64_t width : {32, 64, 96, 128, 160, 224, 256, 288, 352, 416, 480, 576, 640, 896}) {
+                if (info(type).block != small_block) continue;
+                Rows w(type, width);
+                const auto x = random_floats(w.random, width);
+                INFO("on " << on << ", exact " << exact << ", type " << info(type).name << ", width " << width);
+                CHECK(error_of(*backend, *w.weight, x) < on.product_error(type, Phase::Decode));
+            }
+    }
+}
+
+TEST_CASE("subnormal scales of blocks count in full", "[quantised]")
+{
+    for (const auto& [on, exact] : every_cpu()) {
+        const auto backend = on.open(1, exact);
+        for (const DType type : block_types())
+            for (const int64_t width : {int64_t{256}, cols}) {
+                Rows w(type, width);
+                w.make_scales_subnormal();
+                const auto x = random_floats(w.random, width);
+                INFO("on " << on << ", exact " << exact << ", type " << info(type).name << ", width " << width);
+                CHECK(error_of(*backend, *w.weight, x) < on.product_error(type, Phase::Decode));
+            }
     }
 }
 
