@@ -42,10 +42,13 @@ ModelFolders model_folders()
     ModelFolders folders;
     folders.own = models_folder();
     if (!home.empty()) folders.lm_studio = {home / ".lmstudio/models", home / ".cache/lm-studio/models"};
-    // The installer of Ollama runs it as a user of its own, whose home is the second.
-    const fs::path ollama = first_set({folder_in("OLLAMA_MODELS"), below(home, ".ollama/models")});
-    if (!ollama.empty()) folders.ollama.push_back(ollama);
-    folders.ollama.push_back("/usr/share/ollama/.ollama/models");
+    if (const fs::path set = folder_in("OLLAMA_MODELS"); !set.empty()) {
+        folders.ollama = {set};
+    } else {
+        if (!home.empty()) folders.ollama.push_back(home / ".ollama/models");
+        // The installer of Ollama runs it as a user of its own, whose home this is.
+        folders.ollama.push_back("/usr/share/ollama/.ollama/models");
+    }
     const fs::path hub =
         first_set({folder_in("HF_HUB_CACHE"), below(folder_in("HF_HOME"), "hub"),
                    below(folder_in("XDG_CACHE_HOME"), "huggingface/hub"), below(home, ".cache/huggingface/hub")});

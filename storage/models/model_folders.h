@@ -12,9 +12,11 @@ struct ModelFolders {
     std::vector<std::filesystem::path> lm_studio;    // PUBLISHER/REPOSITORY/FILE.gguf
     std::vector<std::filesystem::path> ollama;       // manifests/ and blobs/
     std::vector<std::filesystem::path> hugging_face; // the hub's cache: models--OWNER--NAME/
+    size_t most_entries = most_folder_entries;       // of each of these that are looked at
 };
 
-// As the environment sets them: XDG_DATA_HOME, OLLAMA_MODELS, HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME, HOME.
+// As the environment sets them: XDG_DATA_HOME, OLLAMA_MODELS, HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME, HOME. No other
+// place is searched, so that a process whose environment names other folders sees nothing that is installed.
 ModelFolders model_folders();
 
 std::filesystem::path models_folder(); // our own

@@ -14,6 +14,8 @@ import tempfile
 import time
 import unittest
 
+from own_environment import own_environment
+
 PROGRAM, FIXTURES = sys.argv[1], sys.argv[2]
 MODEL = os.path.join(FIXTURES, "llama.f32.gguf")
 WORDS = "the keeper of the light wrote in his book that the sea was calm and the wind came from the west\n"
@@ -27,8 +29,7 @@ class CommandTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.mkdtemp(prefix="palimpsest-test-")
         cls.book = cls.file("book.txt", WORDS * 30)
-        cls.environment = {k: v for k, v in os.environ.items() if not k.startswith(OTHERS) or "TEST" in k}
-        cls.environment.update(HOME=cls.folder, XDG_CONFIG_HOME=cls.folder, XDG_DATA_HOME=cls.folder)
+        cls.environment = own_environment(cls.folder)
 
     @classmethod
     def tearDownClass(cls):
@@ -261,7 +262,8 @@ class CommandTest(unittest.TestCase):
         shutil.copy(manifest, os.path.join(os.path.dirname(manifest), "3b"))
         with open(os.path.join(os.path.dirname(manifest), "broken"), "w") as out:
             out.write("{")
-        environment = {"HOME": home, "XDG_DATA_HOME": home + "/data", "XDG_CONFIG_HOME": home + "/config"}
+        environment = {"HOME": home, "XDG_DATA_HOME": home + "/data", "XDG_CONFIG_HOME": home + "/config",
+                       "OLLAMA_MODELS": home + "/.ollama/models"}
         return {name: os.path.join(home, place) for name, place in places.items()}, environment
 
     def test_models_are_found_by_name(self):

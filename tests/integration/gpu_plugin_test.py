@@ -10,6 +10,8 @@ import sys
 import tempfile
 import unittest
 
+from own_environment import own_environment
+
 PROGRAM, FIXTURES, TEST_PLUGINS = sys.argv[1:4]
 PLUGIN = sys.argv[4] if len(sys.argv) > 4 else None
 MODEL = os.path.join(FIXTURES, "llama.f32.gguf")
@@ -38,9 +40,7 @@ class GpuPluginTest(unittest.TestCase):
         shutil.rmtree(cls.folder)
 
     def run_command(self, *arguments, plugins):
-        environment = {k: v for k, v in os.environ.items() if not k.startswith("PALIMPSEST_")}
-        environment.update(HOME=self.folder, XDG_CONFIG_HOME=self.folder, XDG_DATA_HOME=self.folder,
-                           PALIMPSEST_PLUGINS=plugins)
+        environment = {**own_environment(self.folder), "PALIMPSEST_PLUGINS": plugins}
         return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=300, env=environment)
 
     def inspect(self, device, plugins):

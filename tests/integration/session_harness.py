@@ -1,4 +1,4 @@
-"""What the tests of sessions share: a folder of one's own, the program started in it, and its database looked into."""
+"""Shared by the tests of sessions: a folder of its own for each, the program started in it, and its database looked into."""
 import json
 import os
 import random
@@ -9,12 +9,12 @@ import sys
 import tempfile
 import unittest
 
+from own_environment import own_environment
+
 PROGRAM, FIXTURES = sys.argv[1], sys.argv[2]
 MODEL = os.path.join(FIXTURES, "llama.f32.gguf")
 FULL = os.environ.get("PALIMPSEST_TEST_LEVEL") == "full"
 SMALL = ["--model", MODEL, "--budget", "64", "--chunk", "16"]
-# Variables that would show a test what else is on the machine.
-OTHERS = ("PALIMPSEST_", "OLLAMA_", "HF_", "XDG_CACHE_HOME")
 WORDS = ["the", "keeper", "of", "light", "wrote", "in", "his", "book", "that", "sea", "was", "calm", "and", "wind", "came"]
 
 
@@ -39,8 +39,7 @@ class ProgramTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="palimpsest-test-")
         self.database = os.path.join(self.folder, "palimpsest", "palimpsest.db")
-        self.environment = {k: v for k, v in os.environ.items() if not k.startswith(OTHERS)}
-        self.environment.update(HOME=self.folder, XDG_CONFIG_HOME=self.folder, XDG_DATA_HOME=self.folder)
+        self.environment = own_environment(self.folder)
 
     def tearDown(self):
         shutil.rmtree(self.folder)

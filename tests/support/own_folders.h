@@ -1,18 +1,19 @@
-// What a user of this machine has configured or installed must not change what a test sees.
+// Keeps tests independent of the configuration and the models of the user who runs them.
 #pragma once
 
 #include <cstdlib>
 
 namespace palimpsest::test {
 
-// config.json and the models folder are looked for where nothing is, so that the default model is the shipped one.
-// To be called before threads begin.
+// Names folders that do not exist for config.json, sessions and models, our own and those of other programs, so
+// that the shipped model is the only one there is. To be called before threads begin.
 inline void use_own_folders()
 {
     constexpr const char* folder = PALIMPSEST_BINARY_DIR "/tests/own-folders";
-    setenv("XDG_CONFIG_HOME", folder, 1);
-    setenv("XDG_DATA_HOME", folder, 1);
-    unsetenv("PALIMPSEST_MODEL");
+    for (const char* variable : {"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "OLLAMA_MODELS"})
+        setenv(variable, folder, 1);
+    for (const char* variable : {"PALIMPSEST_MODEL", "HF_HUB_CACHE", "HF_HOME"})
+        unsetenv(variable);
 }
 
 } // namespace palimpsest::test

@@ -30,6 +30,20 @@ uint64_t needed(const engine::Model& model, const engine::SessionOptions& option
 
 } // namespace
 
+TEST_CASE("a test sees no model that is installed on this machine")
+{
+    const std::string own = PALIMPSEST_BINARY_DIR;
+    const ModelFolders folders = model_folders();
+    std::vector<std::filesystem::path> all = {folders.own};
+    for (const auto& others : {folders.lm_studio, folders.ollama, folders.hugging_face})
+        all.insert(all.end(), others.begin(), others.end());
+    CHECK(all.size() >= 4);
+    for (const auto& folder : all)
+        CHECK(folder.string().starts_with(own));
+    for (const FoundModel& model : find_models(folders, FindDetail::Names).models)
+        CHECK(model.source == ModelSource::Shipped);
+}
+
 TEST_CASE("the shipped model has a name, and is the default where none is installed")
 {
     const auto model = shipped();
