@@ -1,7 +1,10 @@
 #include "engine/session/memory_plan.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <functional>
+#include <set>
 
 #include "engine/model/mapped_file.h"
 #include "engine/session/session.h"
@@ -108,7 +111,19 @@ void MemoryPlanner::require(const SessionOptions& options, int sessions) const
                 what_fits(options, sessions));
 }
 
-// What a session takes grows evenly with its budget, so that two plans tell all others.
+namespace {
+
+// The most tokens of a list that has as many pages as one of so many tokens; a row is free for the next token.
+int32_t full_pages(int32_t tokens)
+{
+    constexpr int32_t rows = kernels::page_rows;
+    return (tokens + rows) / rows * rows - 1;
+}
+
+} // namespace
+
+// The memory of a session grows evenly with its budget between two windows of its layers, so that two plans in each
+// of these ranges tell all others.
 int32_t MemoryPlanner::largest_budget(const SessionOptions& options, int sessions) const
 {
     SessionOptions tried = options;
@@ -116,14 +131,31 @@ int32_t MemoryPlanner::largest_budget(const SessionOptions& options, int session
     const int32_t most = model_->config().context - tried.chunk;
     const auto total = [&](int32_t budget) {
         tried.budget = budget;
-        return static_cast<double>(plan(tried, sessions).total());
+        try {
+            return static_cast<double>(plan(tried, sessions).total());
+        } catch (const Error&) {
+            return HUGE_VAL; // too small for the policy's parameters
+        }
     };
-    const int32_t small = std::max(1, most / 4), large = std::max(small + 1, most / 2);
-    if (large > most) return most;
-    const double at_small = total(small), at_large = total(large);
-    const double each = (at_large - at_small) / (large - small);
-    const double budget = large + (static_cast<double>(usable_) - at_large) / each;
-    return budget < 1 ? 0 : static_cast<int32_t>(std::min<double>(budget, most));
+    std::set<int32_t, std::greater<>> begins = {0}; // of the ranges, the last one first
+    for (int32_t l = 0; l < model_->config().layers; ++l)
+        if (const int32_t window = model_->config().plan(l).window; window < most) begins.insert(window);
+    int32_t end = most;
+    for (const int32_t begin : begins) {
+        const int32_t small = full_pages(begin + (end - begin) / 4), large = full_pages(begin + (end - begin) / 2);
+        if (small > begin && large > small) {
+            const double at_small = total(small), at_large = total(large);
+            if (!std::isfinite(at_small)) return at_large <= static_cast<double>(usable_) ? large : 0;
+            const double each = (at_large - at_small) / (large - small);
+            const double room = static_cast<double>(usable_) - at_large;
+            const double budget = each > 0 ? large + room / each : room >= 0 ? end : 0;
+            if (budget > begin) return static_cast<int32_t>(std::min<double>(budget, end));
+        } else if (total(end) <= static_cast<double>(usable_)) {
+            return end;
+        }
+        end = begin;
+    }
+    return 0;
 }
 
 std::optional<std::string> MemoryPlanner::warning(const SessionOptions& options, int sessions) const

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "engine/eval/token_loss.h"
+#include "engine/session/cache_bytes.h"
 #include "engine/session/resident_step.h"
 #include "engine/session/session_step.h"
 #include "kernels/base/error.h"
@@ -36,14 +37,21 @@ Session::Session(std::shared_ptr<const Model> model, const SessionOptions& optio
 }
 
 Session::Session(std::shared_ptr<const Model> model, SessionSetup setup)
+    : Session(model, setup, cache_shape(*model, setup.options, *setup.policy, 0), {})
+{
+}
+
+Session::Session(std::shared_ptr<const Model> model, SessionSetup& setup, const CacheShape& shape,
+                 std::vector<TokenId> probe_tokens)
     : model_(std::move(model)), options_(std::move(setup.options)), given_(options_.policy),
-      policy_(std::move(setup.policy)), cache_(cache_shape(*model_, options_, *policy_, 0), model_->backend()),
-      transformer_(*model_, transformer_shape(model_->config(), cache_.shape(), options_, *policy_, 0)),
-      sampler_(options_.sampler)
+      policy_(std::move(setup.policy)), cache_(shape, model_->backend()),
+      transformer_(*model_, transformer_shape(model_->config(), shape, options_, *policy_,
+                                              static_cast<int32_t>(probe_tokens.size()))),
+      sampler_(options_.sampler), probe_tokens_(std::move(probe_tokens))
 {
     options_.policy = policy_->resolved();
     make_step();
-    reserve(0);
+    reserve(static_cast<int32_t>(probe_tokens_.size()));
 }
 
 Session::Session(const Session& other, KvCache cache)
@@ -69,7 +77,7 @@ void Session::make_step()
         step_ = std::make_unique<Step>(*this);
 }
 
-// What its operations work with is there before the first of them (reliability.md, P12).
+// Reserves the backend's scratch memory up front, so that no operation fails for want of it.
 void Session::reserve(int32_t probe_rows)
 {
     const TransformerShape shape =
@@ -204,7 +212,7 @@ void Session::set_pins(const Pins& pins)
     auto policy = policy_beside(pins);
     const auto probe_rows = static_cast<int32_t>(probe_tokens_.size());
     const CacheShape shape = cache_shape(*model_, options_, *policy, probe_rows);
-    // What a retrieving policy reads is less by the pinned tokens, too.
+    // A policy with retrieval reads fewer tokens beside the pinned ones.
     if (shape.list_budget != cache_.shape().list_budget || shape.total_slots != cache_.shape().total_slots ||
         shape.resident != cache_.shape().resident || policy->retrieval())
         rebuild(*policy, probe_rows, list_lengths());
@@ -226,14 +234,7 @@ void Session::rebuild(const Policy& policy, int32_t probe_rows, std::span<const 
 {
     if (tokens_seen_ > 0) compute_logits(); // of rows that go with the forward pass
     settle();
-    CacheShape shape = cache_shape(*model_, options_, policy, probe_rows);
-    int64_t held = 0;
-    for (size_t i = 0; i < list_lengths.size(); ++i) {
-        shape.list_budget[i] = std::max(shape.list_budget[i], list_lengths[i]);
-        held += list_lengths[i];
-    }
-    shape.total_slots = std::max(shape.total_slots, held);
-    if (shape.resident) shape.total_slots = slots_of_limits(shape); // its lists lend nothing
+    const CacheShape shape = with_room_for(cache_shape(*model_, options_, policy, probe_rows), list_lengths);
     KvCache cache = cache_.reshaped(shape);
     Transformer transformer(*model_, transformer_shape(model_->config(), shape, options_, policy, probe_rows));
     if (policy.retrieval()) transformer.bound_pages(cache);
@@ -423,18 +424,11 @@ void Session::decode(TokenId token)
 
 Telemetry Session::telemetry() const
 {
-    const ModelConfig& c = model_->config();
-    const auto slot_bytes = static_cast<uint64_t>(2 * kernels::row_bytes(*options_.kv_type, c.head_dim));
-    uint64_t tokens_of_full = 0; // over all layers; what has left a window is not kept by any cache
-    for (int32_t l = 0; l < c.layers; ++l) {
-        const auto window = static_cast<uint64_t>(c.plan(l).window);
-        tokens_of_full += window > 0 ? std::min(tokens_seen_, window) : tokens_seen_;
-    }
     return {.tokens_seen = tokens_seen_,
             .tokens_per_second = tokens_per_second_,
             .cache_bytes = cache_.allocated_bytes(),
             .scratch_bytes = transformer_.allocated_bytes() + model_->backend().scratch_bytes(),
-            .full_cache_bytes = tokens_of_full * static_cast<uint64_t>(c.kv_heads) * slot_bytes,
+            .full_cache_bytes = cache_bytes(model_->config(), *options_.kv_type, tokens_seen_),
             .slots_used = cache_.slots_used(),
             .slots_capacity = cache_.slots_capacity(),
             .evicted = evicted_};

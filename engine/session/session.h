@@ -26,7 +26,7 @@
 
 namespace palimpsest::engine {
 
-// What a policy saw and said for one layer of one step. `lists` include the step's own tokens.
+// The input and the decision of a policy for one layer of one step. `lists` include the step's own tokens.
 struct Selection {
     int32_t layer = 0;
     uint64_t step = 0; // chunks and decode steps before this one
@@ -154,6 +154,9 @@ private:
     class ResidentStep;
     class TakeBack;
     Session(std::shared_ptr<const Model> model, SessionSetup setup);
+    // Takes options and policy out of `setup`.
+    Session(std::shared_ptr<const Model> model, SessionSetup& setup, const CacheShape& shape,
+            std::vector<TokenId> probe_tokens);
     Session(const Session& other, KvCache cache);
 
     void reserve(int32_t probe_rows);
@@ -171,10 +174,13 @@ private:
     bool has_room(int64_t tokens, int64_t probe_rows) const;
     void check_room(int64_t tokens, int64_t probe_rows) const;
     int64_t slots_left() const; // of the list with the fewest, among those that nothing leaves
-    Probe restore_probe();      // rule K9; leaves the session as it was
-    void take_over(const SessionState& state);
+    Probe restore_probe();      // leaves the session as it was
+    static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state,
+                                            SessionSetup setup);
+    static std::unique_ptr<Session> adopt(std::shared_ptr<const Model> model, SessionState state,
+                                          SessionSetup setup);
+    void take_over(const SessionState& state); // all but the lists
     void restore_lists(const SessionState& state);
-    void take_in(SessionState state); // adopt
     void compute_logits();
     TokenId choose(); // the next token; of the best logits alone where these suffice
     void report_losses(std::span<const TokenId> tokens, const FeedOptions& options);

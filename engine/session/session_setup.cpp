@@ -11,7 +11,7 @@ namespace {
 constexpr int32_t default_budget = 2048;
 constexpr int32_t longest_chunk = 1 << 20;
 
-// Of the forward pass of a token, attention and logits left out.
+// Operations of a token's forward pass without attention and logits.
 double operations(const ModelConfig& m)
 {
     const double projections = 1.0 * m.dim * m.head_dim * (2.0 * m.heads + 2.0 * m.kv_heads);
@@ -84,7 +84,7 @@ SessionOptions resolve(SessionOptions options, const ModelConfig& model, const k
     if (options.budget == 0)
         options.budget = limited ? std::min(default_budget, model.context - beside) : model.context;
     if (options.budget < 1) refuse_without_room(options, model);
-    // So many that stopping between super-chunks takes effect in time (P14).
+    // Few enough rows that a stop between super-chunks takes effect in time.
     if (options.rows_at_once == 0) options.rows_at_once = at_once.rows;
     if (!options.stops_within_chunk) {
         const auto rows = static_cast<int32_t>(std::min(at_once.operations / operations(model), 1e9));
@@ -108,7 +108,7 @@ int32_t longest_list(const Policy& policy, const ModelConfig& model)
 int64_t positions_of(const Policy& policy, const SessionOptions& options, const ModelConfig& model,
                      int64_t probe_rows)
 {
-    // Of a policy that keeps everything the budget is a capacity.
+    // For a policy that keeps everything the budget is a capacity.
     const bool capacity = !policy.bounded() && options.budget != no_budget;
     const int64_t longest = std::max(longest_list(policy, model), capacity ? options.budget : 0);
     const int64_t rows = options.chunk + probe_rows;
@@ -235,6 +235,18 @@ CacheShape cache_shape(const Model& model, const SessionOptions& options, const 
     return shape;
 }
 
+CacheShape with_room_for(CacheShape shape, std::span<const int32_t> list_lengths)
+{
+    int64_t held = 0;
+    for (size_t i = 0; i < list_lengths.size(); ++i) {
+        shape.list_budget[i] = std::max(shape.list_budget[i], list_lengths[i]);
+        held += list_lengths[i];
+    }
+    shape.total_slots = std::max(shape.total_slots, held);
+    if (shape.resident) shape.total_slots = slots_of_limits(shape); // its lists lend nothing
+    return shape;
+}
+
 // Positions that a session asks for stay below this, as far as its options say: what lists hold beyond their
 // budgets for a time does not count, or a session that is resumed would compute something else.
 int64_t position_reach(const ModelConfig& model, const SessionOptions& options, const Policy& policy)
@@ -266,7 +278,7 @@ TransformerShape transformer_shape(const ModelConfig& model, const CacheShape& c
 
 namespace {
 
-// What a policy asks of attention, in outputs that are there or not.
+// The signals that a policy asks of attention; a pointer that is not null asks for an output.
 kernels::SignalRequest outputs_of(const SignalNeeds& needs, int64_t ranks)
 {
     static float there = 0;

@@ -1,8 +1,9 @@
-// What a session is built from: options that fit the model and one another, the policy they name, and the shapes of
-// its cache and its forward pass.
+// The parts that a session is built from: options that fit the model and one another, the policy they name, and the
+// shapes of its cache and its forward pass.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include "engine/cache/kv_cache.h"
@@ -24,7 +25,7 @@ SessionSetup set_up(const SessionOptions& given, const ModelConfig& model, const
 SessionSetup set_up(const SessionOptions& given, const ModelConfig& model, const kernels::AtOnce& at_once,
                     std::unique_ptr<Policy> policy);
 
-// What the cache is stored in. Throws Error (Usage) where the model's heads do not fit it.
+// The element type of the cache. Throws Error (Usage) where the model's heads do not fit it.
 kernels::DType kv_type_of(const SessionOptions& options, const ModelConfig& model);
 
 // The policy that complete options name.
@@ -43,6 +44,8 @@ Unbounded why_unbounded(const Policy& policy, const SessionOptions& options);
 
 // For lists of the policy's limits, and chunks that are followed by so many rows of a probe.
 CacheShape cache_shape(const Model& model, const SessionOptions& options, const Policy& policy, int32_t probe_rows);
+// Raises the limits of a shape to lists of these lengths, [layers * kv_heads].
+CacheShape with_room_for(CacheShape shape, std::span<const int32_t> list_lengths);
 TransformerShape transformer_shape(const ModelConfig& model, const CacheShape& cache, const SessionOptions& options,
                                    const Policy& policy, int32_t probe_rows);
 // Positions that a session asks for stay below this.

@@ -1,4 +1,4 @@
-// What a session is at rest, and the way back (reliability.md, K).
+// Saving a session as a state, and restoring one.
 #include "engine/session/session_state.h"
 
 #include <algorithm>
@@ -75,7 +75,7 @@ void check_lengths(std::span<const int32_t> lengths, const Policy& policy, const
                    "read the document again");
 }
 
-// What averages over heads rank by rank would average over different tokens, and beyond a list that holds more of
+// Averaging over heads rank by rank would mix different tokens, and read beyond a list that holds fewer of
 // the pinned ones.
 void check_same_tokens(const SessionState& state, const Policy& policy, const CacheShape& shape)
 {
@@ -87,7 +87,7 @@ void check_same_tokens(const SessionState& state, const Policy& policy, const Ca
                    "read the document again");
 }
 
-// What the options of a state are made of may be impossible here.
+// The options of a state may be impossible with this model.
 template<class Make>
 auto with_settings(Make&& make)
 try {
@@ -97,7 +97,8 @@ try {
     refuse("its settings are not possible here: " + error.text(), "read the document again");
 }
 
-// What was fed left logits and a last token behind; what was not, did not. Tokens beyond the index type never were.
+// A state has logits and a last token if and only if tokens were fed, and no more tokens than the index type
+// counts.
 void check_stream(const SessionState& state, const ModelConfig& model)
 {
     const bool fed = state.tokens_seen > 0;
@@ -217,17 +218,38 @@ SessionState Session::state()
     return state;
 }
 
-void Session::restore_lists(const SessionState& state)
+namespace {
+
+std::vector<int32_t> lengths_of(const SessionState& state)
 {
     std::vector<int32_t> lengths;
     for (const ListAtRest& list : state.lists)
         lengths.push_back(static_cast<int32_t>(std::min<size_t>(list.tokens.size(), INT32_MAX)));
-    check_lengths(lengths, *policy_, cache_.shape());
-    check_same_tokens(state, *policy_, cache_.shape());
-    const bool beside = policy_->bounded() && options_.positions == PositionMode::Contiguous;
-    const int64_t positions = model_->config().context - (beside ? cache_.shape().staged_rows : 0);
-    if (may_exceed_limits(cache_.shape()) && *std::max_element(lengths.begin(), lengths.end()) <= positions)
-        rebuild(*policy_, static_cast<int32_t>(probe_tokens_.size()), lengths);
+    return lengths;
+}
+
+// The shape of the cache that a state is restored into. Known before the cache is allocated, because a second one
+// beside it may not fit into memory. Throws as restore does.
+CacheShape shape_of(const SessionState& state, const Model& model, const SessionSetup& setup)
+{
+    const auto probe_rows = static_cast<int32_t>(state.probe_tokens.size());
+    const Policy& policy = *setup.policy;
+    check_stream(state, model.config());
+    with_settings([&] { check_positions(policy, setup.options, model.config(), probe_rows); });
+    const CacheShape shape = cache_shape(model, setup.options, policy, probe_rows);
+    const std::vector<int32_t> lengths = lengths_of(state);
+    check_lengths(lengths, policy, shape);
+    check_same_tokens(state, policy, shape);
+    const bool beside = policy.bounded() && setup.options.positions == PositionMode::Contiguous;
+    const int64_t positions = model.config().context - (beside ? shape.staged_rows : 0);
+    const bool is_possible = *std::max_element(lengths.begin(), lengths.end()) <= positions;
+    return may_exceed_limits(shape) && is_possible ? with_room_for(shape, lengths) : shape;
+}
+
+} // namespace
+
+void Session::restore_lists(const SessionState& state)
+{
     for (int32_t l = 0; l < cache_.shape().layers; ++l)
         for (int32_t h = 0; h < cache_.shape().heads.kv_heads; ++h) {
             const ListAtRest& list = state.lists[static_cast<size_t>(l * cache_.shape().heads.kv_heads + h)];
@@ -251,24 +273,38 @@ void check_origin(const SessionState& state, const Model& model)
 
 } // namespace
 
+std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, const SessionState& state,
+                                          SessionSetup setup)
+{
+    const CacheShape shape = shape_of(state, *model, setup);
+    auto session = std::unique_ptr<Session>(new Session(std::move(model), setup, shape, state.probe_tokens));
+    session->given_ = state.given;
+    session->given_.stored = true;
+    session->restore_lists(state);
+    session->policy_->restore(state.policy_state);
+    session->take_over(state);
+    session->pending_ = state.pending;
+    if (session->restore_probe() != state.probe)
+        throw Error(ErrorKind::Failed, "PAL-SNAP-03", "saved session", "what it predicts is not what it predicted",
+                    "read the document again");
+    return session;
+}
+
 std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, const SessionState& state)
 {
     check_origin(state, *model);
     auto setup =
         with_settings([&] { return set_up(options_of(state), model->config(), model->backend().at_once()); });
-    auto session = std::unique_ptr<Session>(new Session(std::move(model), std::move(setup)));
-    session->take_over(state);
-    return session;
+    return restore(std::move(model), state, std::move(setup));
 }
 
 std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, const SessionState& state,
                                           std::unique_ptr<Policy> policy)
 {
     check_origin(state, *model);
-    auto session = with_settings(
-        [&] { return std::make_unique<Session>(std::move(model), options_of(state), std::move(policy)); });
-    session->take_over(state);
-    return session;
+    auto setup = with_settings(
+        [&] { return set_up(options_of(state), model->config(), model->backend().at_once(), std::move(policy)); });
+    return restore(std::move(model), state, std::move(setup));
 }
 
 namespace {
@@ -281,7 +317,7 @@ SessionOptions as_stored(const SessionState& state, const SessionOptions& option
     return with;
 }
 
-// What the policies before did not accumulate begins at nothing.
+// Signals that the policies before did not accumulate begin at zero.
 void fit_signals(TokenList& tokens, const CacheShape& shape)
 {
     const size_t n = tokens.size(), accumulated = shape.with_signals ? n : 0;
@@ -308,55 +344,47 @@ std::unique_ptr<Session> Session::adopt(std::shared_ptr<const Model> model, cons
 {
     check_origin(state, *model);
     auto setup = set_up(as_stored(state, options), model->config(), model->backend().at_once());
-    auto session = std::unique_ptr<Session>(new Session(std::move(model), std::move(setup)));
-    session->take_in(state);
-    return session;
+    return adopt(std::move(model), SessionState(state), std::move(setup));
 }
 
 std::unique_ptr<Session> Session::adopt(std::shared_ptr<const Model> model, const SessionState& state,
                                         const SessionOptions& options, std::unique_ptr<Policy> policy)
 {
     check_origin(state, *model);
-    auto session = std::make_unique<Session>(std::move(model), as_stored(state, options), std::move(policy));
-    session->take_in(state);
-    return session;
+    auto setup = set_up(as_stored(state, options), model->config(), model->backend().at_once(), std::move(policy));
+    return adopt(std::move(model), SessionState(state), std::move(setup));
 }
 
-void Session::take_in(SessionState state)
+std::unique_ptr<Session> Session::adopt(std::shared_ptr<const Model> model, SessionState state, SessionSetup setup)
 {
     const std::vector<TokenId> waiting = std::exchange(state.pending, {});
-    check_stream(state, model_->config());
-    std::vector<int32_t> lengths;
-    for (ListAtRest& list : state.lists) {
-        fit_signals(list.tokens, cache_.shape());
-        lengths.push_back(static_cast<int32_t>(list.tokens.size()));
-    }
-    check_room_to_go_on(lengths, options_, model_->config());
-    rebuild(*policy_, 0, lengths);
-    try {
-        restore_lists(state);
-    } catch (const Error& error) {
-        throw Error(ErrorKind::Usage, "PAL-POLICY-07", "policy '" + options_.policy.name + "'",
-                    "it cannot go on from here: " + error.text(), "read the document again with it");
-    }
-    sampler_.restore(state.sampler_state);
-    logits_ = state.logits;
-    has_logits_ = !state.logits.empty();
-    last_token_ = state.last_token;
-    tokens_seen_ = state.tokens_seen;
-    steps_seen_ = state.steps_seen;
-    evicted_ = state.evicted;
-    feed(waiting);
+    check_stream(state, model->config());
+    check_room_to_go_on(lengths_of(state), setup.options, model->config());
+    const CacheShape shape = with_room_for(cache_shape(*model, setup.options, *setup.policy, 0), lengths_of(state));
+    for (ListAtRest& list : state.lists)
+        fit_signals(list.tokens, shape);
+    const std::string policy = setup.policy->resolved().name;
+    const auto fit = [&](auto&& check) {
+        try {
+            check();
+        } catch (const Error& error) {
+            throw Error(ErrorKind::Usage, "PAL-POLICY-07", "policy '" + policy + "'",
+                        "it cannot go on from here: " + error.text(), "read the document again with it");
+        }
+    };
+    fit([&] {
+        check_lengths(lengths_of(state), *setup.policy, shape);
+        check_same_tokens(state, *setup.policy, shape);
+    });
+    auto session = std::unique_ptr<Session>(new Session(std::move(model), setup, shape, {}));
+    fit([&] { session->restore_lists(state); });
+    session->take_over(state);
+    session->feed(waiting);
+    return session;
 }
 
 void Session::take_over(const SessionState& state)
 {
-    given_ = state.given;
-    given_.stored = true;
-    check_stream(state, model_->config());
-    with_settings([&] { set_probe(state.probe_tokens); });
-    restore_lists(state);
-    policy_->restore(state.policy_state);
     sampler_.restore(state.sampler_state);
     logits_ = state.logits;
     has_logits_ = !state.logits.empty();
@@ -364,10 +392,6 @@ void Session::take_over(const SessionState& state)
     tokens_seen_ = state.tokens_seen;
     steps_seen_ = state.steps_seen;
     evicted_ = state.evicted;
-    pending_ = state.pending;
-    if (restore_probe() != state.probe)
-        throw Error(ErrorKind::Failed, "PAL-SNAP-03", "saved session", "what it predicts is not what it predicted",
-                    "read the document again");
 }
 
 } // namespace palimpsest::engine

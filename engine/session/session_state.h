@@ -18,7 +18,7 @@ struct ListAtRest {
     std::vector<std::byte> keys, values; // [tokens, head_dim] in rank order, in the KV type
 };
 
-// The likeliest tokens after the last token is fed once more: what a restored session must say too (rule K9).
+// The likeliest tokens after the last token is fed once more. A restored session must predict the same.
 struct Probe {
     std::vector<TokenId> ids; // at most 8, likeliest first; empty if there is no room for the token
     std::vector<float> logits;

@@ -1,5 +1,6 @@
 set(SESSION_SOURCES
     session/attention_trace.cpp
+    session/cache_bytes.cpp
     session/entry_merge.cpp
     session/host_memory.cpp
     session/memory_plan.cpp

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cstdio>
 
+#include "engine/session/cache_bytes.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "storage/session/list_lengths.h"
@@ -45,14 +46,29 @@ std::vector<TokenRange> parse_ranges(const std::string& text)
     return ranges;
 }
 
-uint64_t price(const engine::Session& session)
+// Layers that keep the last tokens of their window, whatever is pinned, hold no pins.
+int32_t layers_with_pins(const engine::Session& session)
 {
-    const engine::ModelConfig& c = session.model().config();
-    return session.pins().tokens() * static_cast<uint64_t>(c.layers * c.kv_heads) *
-           static_cast<uint64_t>(2 * kernels::row_bytes(*session.options().kv_type, c.head_dim));
+    int32_t layers = 0;
+    for (int32_t l = 0; l < session.model().config().layers; ++l)
+        layers += session.policy().watches(l) ? 1 : 0;
+    return layers;
 }
 
-// Of what was read; 1 if nothing of it was.
+uint64_t price(const engine::Session& session)
+{
+    return session.pins().tokens() * static_cast<uint64_t>(layers_with_pins(session)) *
+           engine::token_bytes(session.model().config(), *session.options().kv_type);
+}
+
+std::string place_of_pins(const engine::Session& session)
+{
+    const int32_t layers = layers_with_pins(session), all = session.model().config().layers;
+    if (layers == all) return "in every layer and head";
+    return "in every head of " + std::to_string(layers) + " of " + std::to_string(all) + " layers";
+}
+
+// The share of the pinned tokens that were read and are held; 1 if none was read.
 double held(const engine::Session& session)
 {
     double tokens = 0, held = 0;
@@ -153,14 +169,13 @@ engine::Pins pins_in(std::span<const engine::TokenId> stream, const std::vector<
 
 std::string pins_sentence(const engine::Session& session)
 {
-    char text[192];
+    char text[224];
     std::snprintf(text, sizeof text,
-                  "%s tokens take %.1f %% of the %s in every layer and head (%s); %.0f %% of what was read of "
-                  "them is held",
+                  "%s tokens take %.1f %% of the %s %s (%s); %.0f %% of what was read of them is held",
                   format_count(session.pins().tokens()).c_str(),
                   100.0 * static_cast<double>(session.pins().tokens()) / capacity_of(session),
                   capacity_of(session) == session.options().budget ? "budget" : "room for everything",
-                  format_bytes(price(session)).c_str(), 100 * held(session));
+                  place_of_pins(session).c_str(), format_bytes(price(session)).c_str(), 100 * held(session));
     return text;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "engine/policy/registry.h"
+#include "engine/session/cache_bytes.h"
 #include "engine/session/session_setup.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
@@ -38,19 +39,31 @@ std::optional<T> parse_number(std::string_view text)
     return number;
 }
 
-// Largest c with layers * heads * (c + b) * 2 * head_dim * size <= bytes (architecture.md, Budget).
+// The largest budget c for which the lists of every layer, min(window, c) tokens where it has a window, and a chunk
+// of b tokens beside each take at most so many bytes; no more than the model's context where all layers have one.
 int32_t budget_for_memory(uint64_t bytes, const engine::ModelConfig& m, const engine::SessionOptions& options)
 {
     const kernels::DType type = engine::kv_type_of(options, m);
-    const auto slot = static_cast<uint64_t>(m.layers) * static_cast<uint64_t>(m.kv_heads) *
-                      static_cast<uint64_t>(2 * kernels::row_bytes(type, m.head_dim));
-    const auto slots = static_cast<int64_t>(bytes / slot) - options.chunk;
-    if (slots < 1)
+    const uint64_t in_all_layers = static_cast<uint64_t>(m.layers) * engine::token_bytes(m, type);
+    const uint64_t chunk = static_cast<uint64_t>(options.chunk) * in_all_layers;
+    const auto fits = [&](int32_t budget) {
+        return engine::cache_bytes(m, type, static_cast<uint64_t>(budget)) <= bytes - chunk;
+    };
+    if (bytes < chunk || !fits(1))
         throw Error(ErrorKind::Resources, "PAL-MEM-01", "--budget",
-                    format_bytes(bytes) + " hold " + std::to_string(bytes / slot) +
+                    format_bytes(bytes) + " hold " + std::to_string(bytes / in_all_layers) +
                         " tokens of this model and a chunk alone takes " + std::to_string(options.chunk),
                     "give more memory or a smaller --chunk");
-    return static_cast<int32_t>(std::min<int64_t>(slots, INT32_MAX));
+    int32_t good = 1;
+    int64_t bad = engine::layers_without_window(m) > 0 ? int64_t{engine::no_budget} : int64_t{m.context} + 1;
+    while (bad - good > 1) {
+        const auto middle = static_cast<int32_t>(good + (bad - good) / 2);
+        if (fits(middle))
+            good = middle;
+        else
+            bad = middle;
+    }
+    return good;
 }
 
 // `text`: `given`, or what of it stands behind "auto:".

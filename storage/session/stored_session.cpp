@@ -80,7 +80,7 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
         check_cache_options();
         check_question();
         check_system();
-        // What is only read cannot go on later: a question wants the whole of what was lost.
+        // A session that is only read cannot go on later, and a question needs all of the lost text.
         with_fallback([&] { catch_up(options_.read_only && options_.reread && position() == 0); });
     }
     documents_may_wait_ = false;
@@ -204,7 +204,7 @@ void StoredSession::refuse_budget() const
                    (budget_is_auto(has.policy) ? "auto:" : "") + budget_text(has.budget));
 }
 
-// What was given now, and the session's own where nothing was.
+// The options given now, and the session's own where none was given.
 SessionChoice StoredSession::asked() const
 {
     const engine::SessionOptions& has = session_->options();
@@ -218,7 +218,7 @@ SessionChoice StoredSession::asked() const
     return asked;
 }
 
-// What a session keeps was chosen under the options it was begun with; others would need the document again.
+// The kept tokens were chosen under the options the session was begun with; others would need the document again.
 void StoredSession::check_cache_options() const
 {
     const SessionChoice& given = options_.choice;
@@ -240,9 +240,9 @@ void StoredSession::check_cache_options() const
     const SessionSettings begun(info_);
     const std::string policy = now.policy.text();
     if (!given.given("policy") || policy == begun.policy_given || policy == begun.policy) return;
-    const engine::PolicyContext context{config.layers, config.kv_heads, has.budget,
-                                        has.pins,      config.context,  has.chunk + has.probe_room};
-    if (engine::make_policy(now.policy, context)->resolved() != has.policy) // spelled out they may be long
+    engine::SessionOptions with_policy = has;
+    with_policy.policy = now.policy;
+    if (engine::policy_of(with_policy, config)->resolved() != has.policy) // spelled out they may be long
         refuse_setting(info_.name, "--policy", policy, begun.policy_given);
 }
 
@@ -339,7 +339,7 @@ void StoredSession::choose_sampling()
     sampling_is_stored_ = false;
 }
 
-// Of a state with these settings, which must be the session's (rules K2, K3).
+// The most bytes of a state, whose settings must be the session's: known before its lists are read.
 uint64_t StoredSession::most_bytes(const engine::SessionState& state) const
 {
     const SessionSettings begun(info_);
@@ -352,7 +352,7 @@ uint64_t StoredSession::most_bytes(const engine::SessionState& state) const
     return engine::Session::largest_lists(*model_, state);
 }
 
-// The newest state that is whole; an older one and the tail of the text if the newest is damaged (P8). False: there
+// The newest state that is whole; an older one and the tail of the text if the newest is damaged. False: there
 // is none, and all is to be read again.
 bool StoredSession::restore_newest()
 {
@@ -575,7 +575,8 @@ bool StoredSession::chapter_checkpoint_is_due() const
     return seconds_since(saved_) >= options_.checkpoint_seconds / 4;
 }
 
-// What writing a state takes, about: tokens, sums, counts, keys and values of every slot, into log and file.
+// The bytes that writing a state takes, about: tokens, sums, counts, keys and values of every slot, into log and
+// file.
 uint64_t StoredSession::state_bytes() const
 {
     const auto slot = static_cast<uint64_t>(
@@ -596,7 +597,7 @@ void StoredSession::checkpoint_if_due(bool at_chapter)
     save_if_there_is_room();
 }
 
-// The text is stored without it: on a full disk a state is the first thing to go without (P4).
+// The text is stored without it: on a full disk a state is the first thing to go without.
 void StoredSession::save_if_there_is_room()
 try {
     save();

@@ -1,6 +1,7 @@
 #include "tests/support/random_model.h"
 
 #include <cmath>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -47,6 +48,18 @@ public:
         string(key);
         number<uint32_t>(8);
         string(value);
+        ++keys;
+    }
+    // `type` as GGUF numbers that of the elements, each of which `write` appends.
+    template<class Write>
+    void key_array(const std::string& key, uint32_t type, int32_t count, Write&& write)
+    {
+        string(key);
+        number<uint32_t>(9);
+        number(type);
+        number(static_cast<uint64_t>(count));
+        for (int32_t i = 0; i < count; ++i)
+            write(i);
         ++keys;
     }
     const std::string& bytes() const { return bytes_; }
@@ -115,6 +128,26 @@ uint64_t bytes_of(const Tensor& t, const RandomModelShape& s)
     return static_cast<uint64_t>(row) * std::max<uint64_t>(t.rows, 1);
 }
 
+// <unk>, <s>, </s>, every byte, and pieces that fill the vocabulary.
+void add_tokenizer(Bytes& meta, int32_t vocabulary)
+{
+    constexpr int32_t bytes_begin = 3, bytes_end = bytes_begin + 256;
+    const auto piece = [](int32_t i) -> std::string {
+        if (i < bytes_begin) return i == 0 ? "<unk>" : i == 1 ? "<s>" : "</s>";
+        char text[16];
+        std::snprintf(text, sizeof text, i < bytes_end ? "<0x%02X>" : "unused%u",
+                      static_cast<unsigned>(i - bytes_begin));
+        return text;
+    };
+    const auto kind = [](int32_t i) { return i == 0 ? 2 : i < bytes_begin ? 3 : i < bytes_end ? 6 : 1; };
+    meta.key_string("tokenizer.ggml.model", "llama");
+    meta.key_array("tokenizer.ggml.tokens", 8, vocabulary, [&](int32_t i) { meta.string(piece(i)); });
+    meta.key_array("tokenizer.ggml.scores", 6, vocabulary, [&](int32_t) { meta.number(-1.0f); });
+    meta.key_array("tokenizer.ggml.token_type", 5, vocabulary, [&](int32_t i) { meta.number<int32_t>(kind(i)); });
+    meta.key_u32("tokenizer.ggml.bos_token_id", 1);
+    meta.key_u32("tokenizer.ggml.eos_token_id", 2);
+}
+
 Bytes keys_of(const RandomModelShape& s)
 {
     const auto u = [](int32_t x) { return static_cast<uint32_t>(x); };
@@ -142,6 +175,7 @@ Bytes keys_of(const RandomModelShape& s)
         meta.key_f32(prefix + "attn_logit_softcapping", 5.0f);
         meta.key_f32(prefix + "final_logit_softcapping", 10.0f);
     }
+    if (s.has_tokenizer) add_tokenizer(meta, s.vocabulary);
     return meta;
 }
 

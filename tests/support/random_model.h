@@ -27,13 +27,14 @@ struct RandomModelShape {
     bool tied = false;                  // no output matrix of its own
     std::string architecture = "llama"; // or qwen3, gemma2, gemma3
     int32_t window = 0;                 // of Gemma: every other layer sees only so many tokens
+    bool has_tokenizer = false;         // sentencepiece by bytes; REQUIRES: a vocabulary of 259 or more
 };
 
 // One shape of every kind that contracts are held over: Llama's; Gemma's with local layers, whose window is below
 // and above a budget of 72; Qwen3's; and Llama's in blocks of four bits.
 std::vector<RandomModelShape> shapes_of_families(int32_t context);
 
-// Throws std::runtime_error if the file cannot be written. No tokenizer.
+// Throws std::runtime_error if the file cannot be written.
 void write_random_model(const RandomModelShape& shape, const std::filesystem::path& path);
 
 // Writes the file into the temporary folder (one name per shape) and returns its path.

@@ -1,5 +1,6 @@
 #include "tests/support/selecting_backend.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -150,9 +151,15 @@ private:
         const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
         void* memory = std::aligned_alloc(alignment, rounded);
         std::memset(memory, 0, rounded);
+        use_.held_bytes += static_cast<int64_t>(bytes);
+        use_.peak_bytes = std::max(use_.peak_bytes, use_.held_bytes);
         return memory;
     }
-    void release(void* data, size_t) noexcept override { std::free(data); }
+    void release(void* data, size_t bytes) noexcept override
+    {
+        if (data) use_.held_bytes -= static_cast<int64_t>(bytes);
+        std::free(data);
+    }
 
     std::unique_ptr<Backend> cpu_;
     SelectingBackendUse& use_;

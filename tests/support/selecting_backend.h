@@ -13,7 +13,8 @@ struct SelectingBackendUse {
     int64_t evictions = 0;                           // evict as called, replays included
     int64_t host_evictions = 0;                      // compact with a host's list, or drop
     int64_t downloads = 0;
-    bool refuse_replays = false; // as if working memory had moved
+    int64_t held_bytes = 0, peak_bytes = 0; // of Buffers
+    bool refuse_replays = false;            // as if working memory had moved
 };
 
 // `use` must outlive the backend.

@@ -8,6 +8,7 @@
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/output.h"
+#include "engine/session/cache_bytes.h"
 #include "engine/session/host_memory.h"
 #include "engine/session/memory_plan.h"
 #include "engine/session/session_setup.h"
@@ -181,9 +182,37 @@ private:
         json_ ? show_json(model->files(), fit, console) : show_text(model->files(), fit, console);
     }
 
+    static constexpr kernels::DType shown_type = kernels::DType::F16;
+
+    // A token that is kept in every layer that sees more than a window.
     static uint64_t cache_bytes_per_token(const engine::ModelConfig& c)
     {
-        return static_cast<uint64_t>(c.layers) * static_cast<uint64_t>(2 * c.kv_heads * c.head_dim) * 2;
+        return static_cast<uint64_t>(engine::layers_without_window(c)) * engine::token_bytes(c, shown_type);
+    }
+
+    // Layers with a window at their longest.
+    static uint64_t window_cache_bytes(const engine::ModelConfig& c)
+    {
+        const auto most = static_cast<uint64_t>(c.context);
+        return engine::cache_bytes(c, shown_type, most) - most * cache_bytes_per_token(c);
+    }
+
+    static std::string cache_sentence(const engine::ModelConfig& c)
+    {
+        const std::string each = format_bytes(cache_bytes_per_token(c));
+        const int32_t local = c.layers - engine::layers_without_window(c);
+        if (local == 0) return each + " per token kept in every layer and head (16 bit)";
+        int32_t least = c.context, most = 0;
+        for (int32_t l = 0; l < c.layers; ++l)
+            if (const int32_t window = c.plan(l).window; window > 0)
+                least = std::min(least, window), most = std::max(most, window);
+        const auto count = [](int32_t n) { return format_count(static_cast<uint64_t>(n)); };
+        const std::string windows = " see a window of " + count(least) +
+                                    (least < most ? " to " + count(most) : "") + " tokens and take up to " +
+                                    format_bytes(window_cache_bytes(c)) + " together (16 bit)";
+        if (local == c.layers) return "all layers" + windows;
+        return each + " per token kept, in " + std::to_string(c.layers - local) + " of " +
+               std::to_string(c.layers) + " layers; the others" + windows;
     }
 
     static void show_json(const engine::ModelFiles& f, const Fit& fit, Console& console)
@@ -207,6 +236,7 @@ private:
                                  {"weights", kernels::info(c.stored_type).name},
                                  {"tied_embeddings", c.tied_embeddings},
                                  {"cache_bytes_per_token", cache_bytes_per_token(c)},
+                                 {"window_cache_bytes", window_cache_bytes(c)},
                                  {"memory",
                                   {{"available_bytes", fit.available},
                                    {"budget", fit.budget},
@@ -241,8 +271,7 @@ private:
         line("vocabulary    ", format_count(static_cast<uint64_t>(c.vocabulary)));
         line("tokenizer     ", tokenizer_of(f.vocabulary));
         line("framing       ", framing_of(f));
-        line("cache         ",
-             format_bytes(cache_bytes_per_token(c)) + " per token kept in every layer and head (16 bit)");
+        line("cache         ", cache_sentence(c));
         line("memory        ", fit.sentence());
         line("fingerprint   ", f.fingerprint);
         for (const std::string& warning : f.warnings)

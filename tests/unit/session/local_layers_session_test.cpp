@@ -1,8 +1,13 @@
 // Sessions of models with local layers.
+#include <filesystem>
+
+#include "engine/session/cache_bytes.h"
+#include "engine/session/memory_plan.h"
 #include "engine/session/session_remarks.h"
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
 #include "tests/support/reference_model.h"
+#include "tests/support/selecting_backend.h"
 #include "tests/unit/session/session_fixture.h"
 
 using namespace palimpsest;
@@ -112,4 +117,66 @@ TEST_CASE("attention within windows agrees with a slow transformer, though the b
         }
     }
     CHECK(worst <= 2e-5 * largest);
+}
+
+TEST_CASE("the cache of a model with local layers is counted with their windows")
+{
+    const ModelConfig config = load_random(gemma())->config(); // six layers, every other one of 40 tokens
+    const uint64_t token = 2 * 2 * 16 * 2; // two heads, keys and values of 16 numbers of 16 bits
+    CHECK(token_bytes(config, kernels::DType::F16) == token);
+    CHECK(cache_bytes(config, kernels::DType::F16, 0) == 0);
+    CHECK(cache_bytes(config, kernels::DType::F16, 40) == 6 * 40 * token);
+    CHECK(cache_bytes(config, kernels::DType::F16, 41) == (3 * 40 + 3 * 41) * token);
+    CHECK(cache_bytes(config, kernels::DType::F16, 1000) == (3 * 40 + 3 * 1000) * token);
+    CHECK(cache_bytes(config, kernels::DType::F32, 1000) == (3 * 40 + 3 * 1000) * 2 * token);
+    CHECK(cache_bytes(config, kernels::DType::F16, UINT64_MAX / 2) == UINT64_MAX);
+    CHECK(layers_without_window(config) == 3);
+}
+
+TEST_CASE("restoring a session never holds two caches")
+{
+    SelectingBackendUse use;
+    const auto path = random_model(gemma());
+    const std::shared_ptr<const Model> model = Model::load(path, open_selecting_backend(1, use));
+    std::filesystem::remove(path);
+    const auto one_cache = [&](const auto& restore) {
+        const int64_t before = use.held_bytes;
+        use.peak_bytes = before;
+        std::unique_ptr<Session> session = restore();
+        CHECK(use.peak_bytes - before <= (use.held_bytes - before) * 11 / 10);
+        return session;
+    };
+    for (const std::string policy : {"treekv", "snapkv", "pyramidkv", "adakv"}) {
+        CAPTURE(policy);
+        const SessionOptions options = options_for(policy, 400);
+        auto session = std::make_unique<Session>(model, options);
+        session->set_probe(random_text(5));
+        session->feed(random_text(700));
+        const SessionState state = session->state();
+        const Outcome expected = outcome_of(*session);
+        session.reset();
+        CHECK(outcome_of(*one_cache([&] { return Session::restore(model, state); })) == expected);
+        if (policy == "treekv")
+            one_cache([&] { return Session::adopt(model, state, options_for("streaming", 400)); });
+    }
+}
+
+TEST_CASE("the largest budget is found on both sides of a window")
+{
+    for (const int32_t tokens : {1000, 4000}) {
+        RandomModelShape shape = gemma();
+        shape.window = tokens;
+        shape.kv_heads = 4;
+        shape.head_dim = 256; // the cache outweighs what is allocated beside it
+        shape.context = 8192;
+        const auto model = load_random(shape);
+        SessionOptions options = options_for("streaming", 0);
+        for (const int32_t budget : {600, 2000, 3000, 6000, 7800}) {
+            INFO("window " << tokens << ", budget " << budget);
+            options.budget = budget;
+            const uint64_t available = MemoryPlanner(*model, UINT64_MAX).plan(options, 1).total();
+            const int32_t largest = MemoryPlanner(*model, available).largest_budget(options, 1);
+            CHECK(std::abs(largest - budget) <= 350); // large buffers come in pieces of 2 MiB
+        }
+    }
 }
