@@ -18,6 +18,7 @@ public:
     std::string name() const override { return counted_.name(); }
     std::string simd_target() const override { return counted_.simd_target(); }
     int threads() const override { return counted_.threads(); }
+    bool exact_products() const override { return counted_.exact_products(); }
     uint64_t scratch_bytes() const override { return 0; }
     AtOnce at_once() const override { return counted_.at_once(); }
     bool has_experts() const override { return counted_.has_experts(); }

@@ -74,6 +74,7 @@ constexpr Described described[] = {{"model", "a model of the models folder, or t
                                    {"device", "auto"},
                                    {"threads", "physical cores"},
                                    {"simd", "best found"},
+                                   {"compute", "auto"},
                                    {"policy", "treekv"},
                                    {"budget", "min(2048, model context - chunk)"},
                                    {"chunk", "512"},
@@ -111,6 +112,10 @@ void add_backend_options(CLI::App& command, CommonOptions& o)
     add(command, o, "device", o.device, "auto, cpu or cuda[:N] (see 'doctor'); auto: the CPU");
     add(command, o, "threads", o.threads, "CPU threads; 0: physical cores", CLI::Range(0, 1024));
     add(command, o, "simd", o.simd, "pin the SIMD target; last bits differ between targets");
+    add(command, o, "compute", o.compute,
+        "auto or f32; f32: every product with quantised weights in f32; auto: as fast as the CPU multiplies them, "
+        "about as precise",
+        CLI::IsMember({"auto", "f32"}));
 }
 
 void add_cache_options(CLI::App& command, CommonOptions& o)

@@ -15,7 +15,7 @@ class Option;
 
 namespace palimpsest::app {
 
-// What becomes of a session, and how a command answers. The subcommand that the options are added to tells which of
+// The choices for a session, and how a command answers. The subcommand that the options are added to tells which of
 // them were given, on the command line or in the environment; what config.json sets is a default.
 struct CommonOptions : storage::SessionChoice {
     int32_t max_tokens = 0; // 0: the command's own default
@@ -26,7 +26,7 @@ struct CommonOptions : storage::SessionChoice {
     bool no_save = false;
 };
 
-void add_backend_options(CLI::App& command, CommonOptions& options); // model, device, threads, simd
+void add_backend_options(CLI::App& command, CommonOptions& options); // model, device, threads, simd, compute
 void add_cache_options(CLI::App& command, CommonOptions& options);   // policy, budget, chunk, positions, kv-type
 void add_sampling_options(CLI::App& command, CommonOptions& options);
 void add_output_options(CLI::App& command, CommonOptions& options); // json, events, require-complete, no-save

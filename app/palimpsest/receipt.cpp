@@ -9,6 +9,7 @@
 #include "storage/session/model_choice.h"
 #include "storage/session/pinning.h"
 #include "storage/session/protocol.h"
+#include "storage/session/session_choice.h"
 
 namespace palimpsest::app {
 namespace {
@@ -31,7 +32,9 @@ nlohmann::ordered_json memory_json(const engine::Telemetry& t)
 
 nlohmann::ordered_json backend_json(const engine::Model& model, const std::string& lost)
 {
-    nlohmann::ordered_json backend{{"name", model.backend().name()}, {"simd", model.backend().simd_target()}};
+    nlohmann::ordered_json backend{{"name", model.backend().name()},
+                                   {"simd", model.backend().simd_target()},
+                                   {"compute", storage::compute_name(model.backend())}};
     if (!lost.empty()) backend["lost_device"] = lost;
     return backend;
 }

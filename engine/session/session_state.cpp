@@ -133,6 +133,18 @@ SessionOptions options_of(const SessionState& state)
             .sampler = state.sampler_options};
 }
 
+namespace {
+
+constexpr std::string_view exact_mark = " f32";
+
+// Names the arithmetic that decides the last bits of results: "AVX3", or "AVX3 f32" with exact products.
+std::string arithmetic_of(const kernels::Backend& backend)
+{
+    return backend.simd_target() + std::string(backend.exact_products() ? exact_mark : "");
+}
+
+} // namespace
+
 uint64_t Session::largest_lists(const Model& model, const SessionState& state)
 {
     const ModelConfig& c = model.config();
@@ -187,7 +199,7 @@ SessionState Session::state()
     if (tokens_seen_ > 0) compute_logits();
     settle();
     SessionState state{.model_fingerprint = model_->fingerprint(),
-                       .simd_target = model_->backend().simd_target(),
+                       .simd_target = arithmetic_of(model_->backend()),
                        .policy = options_.policy,
                        .given = given_,
                        .pins = options_.pins.ranges(),
@@ -265,10 +277,15 @@ void check_origin(const SessionState& state, const Model& model)
 {
     if (state.model_fingerprint != model.fingerprint())
         refuse("it was saved with another model", "load that model or read the document again");
-    if (state.simd_target != model.backend().simd_target())
-        refuse("it was computed with " + state.simd_target + " instructions, this process uses " +
-                   model.backend().simd_target(),
-               "start with --simd " + state.simd_target + " or read the document again");
+    const std::string now = arithmetic_of(model.backend());
+    if (state.simd_target == now) return;
+    const bool was_exact = state.simd_target.ends_with(exact_mark), is_exact = model.backend().exact_products();
+    const std::string target =
+        state.simd_target.substr(0, state.simd_target.size() - (was_exact ? exact_mark.size() : 0));
+    const std::string simd = target == model.backend().simd_target() ? "" : " --simd " + target;
+    const std::string compute = was_exact == is_exact ? "" : was_exact ? " --compute f32" : " --compute auto";
+    refuse("it was computed with " + state.simd_target + " instructions, this process uses " + now,
+           "start with" + simd + compute + " or read the document again");
 }
 
 } // namespace

@@ -27,9 +27,9 @@ struct Probe {
 
 struct SessionState {
     std::string model_fingerprint;
-    std::string simd_target;
-    PolicySpec policy; // resolved
-    PolicySpec given;  // as asked for
+    std::string simd_target; // "AVX3", or "AVX3 f32" with Backend::exact_products
+    PolicySpec policy;       // resolved
+    PolicySpec given;        // as asked for
     std::vector<TokenRange> pins;
     std::vector<TokenId> probe_tokens; // Session::set_probe
     int32_t probe_room = 0;

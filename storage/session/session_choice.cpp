@@ -85,7 +85,8 @@ int32_t parse_budget(const std::string& given, const std::string& text, const en
               "(auto:2048), or none");
 }
 
-constexpr std::string_view budget_key = "budget", auto_value = "auto", auto_prefix = "auto:";
+constexpr const char *auto_value = "auto", *exact = "f32";
+constexpr std::string_view budget_key = "budget", auto_prefix = "auto:";
 
 // A policy's own mode where nothing can go beyond what the model was trained on.
 engine::PositionMode positions_that_fit(const engine::PolicySpec& policy, const engine::ModelConfig& model,
@@ -109,6 +110,17 @@ bool chooses_budget(const engine::PolicyInfo& info)
 std::string kv_type_name(kernels::DType type)
 {
     return std::string(type == kernels::DType::Q8_0 ? q8 : kernels::info(type).name);
+}
+
+std::string compute_name(const kernels::Backend& backend)
+{
+    return backend.exact_products() ? exact : auto_value;
+}
+
+kernels::BackendChoice SessionChoice::backend() const
+{
+    if (compute != auto_value && compute != exact) bad_value("--compute", compute, "use auto or f32");
+    return {.device = device, .threads = threads, .simd = simd, .exact_products = compute == exact};
 }
 
 bool budget_is_auto(const engine::PolicySpec& policy)

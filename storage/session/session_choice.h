@@ -1,5 +1,5 @@
-// What a user chooses of a session, in the words of the options (cli.md): model, device, policy, budget, sampling;
-// and what these resolve to. A command line fills it, or a window.
+// The choices of a user for a session, in the words of the options (cli.md): model, device, policy, budget,
+// sampling; and what these resolve to. A command line fills it, or a window.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace palimpsest::storage {
 
-// What is known of the length of a stream before it is begun.
+// The lengths of a stream that are known before it is begun.
 struct KnownLength {
     std::optional<uint64_t> input{};  // tokens of the document: of them a budget may be a share
     std::optional<uint64_t> stream{}; // all that will ever be fed: --positions auto may be a policy's original mode
@@ -25,6 +25,7 @@ struct SessionChoice {
     std::string device = "auto";
     int32_t threads = 0;
     std::string simd;
+    std::string compute = "auto"; // "f32": products with quantised weights in f32, not in fixed point
     std::string policy = "treekv";
     std::string budget; // "2048", "512MiB", "25%", "auto", "auto:" with one of these, "none"; empty: the default
     int32_t chunk = 512;
@@ -38,7 +39,7 @@ struct SessionChoice {
     std::function<bool(const std::string& option)> is_given{};
 
     bool given(const std::string& option) const { return is_given && is_given(option); }
-    kernels::BackendChoice backend() const { return {device, threads, simd}; }
+    kernels::BackendChoice backend() const; // throws Error (Usage)
     // With what --budget auto adds to the policy. Throws Error (Usage), as session() does.
     engine::PolicySpec policy_spec() const;
     engine::SessionOptions session(const engine::ModelConfig& config, const KnownLength& length = {}) const;
@@ -49,6 +50,7 @@ struct SessionChoice {
 // Whether the policy chooses how much it keeps, up to the budget (its key budget=auto).
 bool budget_is_auto(const engine::PolicySpec& policy);
 
-std::string kv_type_name(kernels::DType type); // as --kv-type has it
+std::string kv_type_name(kernels::DType type);             // as --kv-type has it
+std::string compute_name(const kernels::Backend& backend); // as --compute has it
 
 } // namespace palimpsest::storage

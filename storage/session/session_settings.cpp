@@ -27,6 +27,7 @@ try : all_(ordered_json::parse(info.options)) {
     policy_given = all_.value("policy_given", policy);
     positions = all_.value("positions", "contiguous");
     kv_type = all_.value("kv_type", "auto");
+    compute = all_.value("compute", "auto");
     budget = all_.value("budget", 0);
     chunk = all_.value("chunk", SessionChoice().chunk);
     question = all_.value("question", "");
@@ -58,6 +59,7 @@ std::string SessionSettings::json(const engine::Session& session, const Begun& b
                          {"chunk", o.chunk},
                          {"positions", name_of(o.positions)},
                          {"kv_type", kv_type_name(*o.kv_type)}};
+    if (session.model().backend().exact_products()) options["compute"] = compute_name(session.model().backend());
     if (!begun.question.empty()) options["question"] = begun.question;
     if (!begun.framing.system.empty()) options["system"] = begun.framing.system;
     if (begun.framing.date != std::chrono::sys_days()) // days since 1970

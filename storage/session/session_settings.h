@@ -1,4 +1,4 @@
-// What a session was begun with, as it is stored with it.
+// The choices that a session was begun with, as they are stored with it.
 #pragma once
 
 #include <chrono>
@@ -16,6 +16,7 @@ struct SessionSettings {
     std::string model;                // path
     std::string policy, policy_given; // resolved, and as it was asked for: pins change what it resolves to
     std::string positions, kv_type;
+    std::string compute; // "auto", or "f32": a state goes on with the products it was computed with
     int32_t budget = 0, chunk = 0;
     std::string system;         // the system prompt; empty: none
     std::chrono::sys_days date; // that the model's chat template prints as today's: when the session was begun
@@ -23,7 +24,7 @@ struct SessionSettings {
 
     // Throws Error (Failed, PAL-DB-03) if they cannot be read.
     explicit SessionSettings(const SessionInfo& info);
-    // What is stored of a session beside its engine's options.
+    // The stored choices that the engine's options do not hold.
     struct Begun {
         const engine::PolicySpec& policy_given;
         const std::string& question;
@@ -32,7 +33,7 @@ struct SessionSettings {
     };
     static std::string json(const engine::Session& session, const Begun& begun);
 
-    // Of the chat that began the session, or `own`.
+    // The sampling options of the chat that began the session, or `own`.
     engine::SamplerOptions sampling(const engine::SamplerOptions& own) const;
 
 private:

@@ -52,6 +52,7 @@ StoredSession::StoredSession(Store& store, const std::string& name, const Stored
         info_ = *found;
         if (!options_.model && !options_.choice.given("model"))
             options_.choice.model = SessionSettings(info_).model;
+        if (!options_.choice.given("compute")) options_.choice.compute = SessionSettings(info_).compute;
     }
     question_ = found ? SessionSettings(info_).question : options_.question.value_or("");
     load();
@@ -162,6 +163,9 @@ namespace {
 
 void StoredSession::check_model() const
 {
+    const std::string compute = options_.choice.compute, began_with = SessionSettings(info_).compute;
+    if (options_.choice.given("compute") && compute != began_with)
+        refuse_setting(info_.name, "--compute", compute, began_with);
     if (model_->fingerprint() == info_.model) return;
     if (!options_.choice.given("model"))
         throw Error(ErrorKind::Failed, "PAL-SNAP-02", "session '" + printable(info_.name) + "'",

@@ -1,0 +1,41 @@
+// Sessions whose products with quantised weights are computed in f32.
+#include <filesystem>
+
+#include "kernels/base/error.h"
+#include "tests/support/catch.h"
+#include "tests/support/fixtures/refused.h"
+#include "tests/unit/session/session_fixture.h"
+
+using namespace palimpsest;
+using namespace palimpsest::engine;
+using namespace palimpsest::tests;
+using palimpsest::test::Refused;
+using palimpsest::test::refused;
+
+TEST_CASE("a state goes on only with the products it was computed with")
+{
+    const auto path = random_model({.dim = 64, .ffn = 128, .type = kernels::DType::Q4_0});
+    const auto load = [&](bool exact, const std::string& simd = "") {
+        return Model::load(
+            path, kernels::open_backend({.device = "cpu", .threads = 1, .simd = simd, .exact_products = exact}));
+    };
+    const std::shared_ptr<const Model> exact = load(true), fast = load(false);
+    std::filesystem::remove(path);
+    CHECK(exact->backend().exact_products());
+    CHECK_FALSE(fast->backend().exact_products());
+    SessionOptions options;
+    options.budget = 64;
+    options.chunk = 16;
+    Session session(exact, options), other(fast, options);
+    session.feed(random_text(100));
+    other.feed(random_text(100));
+    const SessionState state = session.state();
+    CHECK(outcome_of(*Session::restore(exact, state)) == outcome_of(session));
+
+    const Refused refusal = refused([&] { Session::restore(fast, state); });
+    CHECK(refusal.code == "PAL-SNAP-02");
+    CHECK(refusal.says("start with --compute f32 or read the document again"));
+    const Refused opposite = refused([&] { Session::restore(exact, other.state()); });
+    CHECK(opposite.code == "PAL-SNAP-02");
+    CHECK(opposite.says("start with --compute auto or"));
+}
