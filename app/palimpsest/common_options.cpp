@@ -43,10 +43,10 @@ std::string text_of(const json& value)
     return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// An option with its environment variable; the configuration file's value becomes the default.
+// An option with its environment variable.
 template<class T>
-void add(CLI::App& command, CommonOptions& common, const std::string& name, T& value, const std::string& meaning,
-         const CLI::Validator& check = CLI::Validator())
+CLI::Option* add_without_config(CLI::App& command, CommonOptions& common, const std::string& name, T& value,
+                                const std::string& meaning)
 {
     const std::string variable = variable_of(name);
     CLI::Option* option = command.add_option("--" + name, value, meaning + " [" + variable + "]");
@@ -55,6 +55,15 @@ void add(CLI::App& command, CommonOptions& common, const std::string& name, T& v
         const CLI::Option* known = command.get_option_no_throw("--" + asked);
         return known && known->count() > 0;
     };
+    return option;
+}
+
+// An option with its environment variable; the configuration file's value becomes the default.
+template<class T>
+void add(CLI::App& command, CommonOptions& common, const std::string& name, T& value, const std::string& meaning,
+         const CLI::Validator& check = CLI::Validator())
+{
+    CLI::Option* option = add_without_config(command, common, name, value, meaning);
     option->check(check);
     const auto set = config().find(name);
     if (set == config().end()) return;
@@ -107,7 +116,9 @@ std::optional<T> parse_number(std::string_view text)
 
 void add_backend_options(CLI::App& command, CommonOptions& o)
 {
-    add(command, o, "model", o.model,
+    // config.json holds a name, which find_model resolves; given here it would be tried as a path first.
+    add_without_config(
+        command, o, "model", o.model,
         "a .gguf file, a Hugging Face folder, or a name of 'models list'; absent: the default model");
     add(command, o, "device", o.device, "auto, cpu or cuda[:N] (see 'doctor'); auto: the CPU");
     add(command, o, "threads", o.threads, "CPU threads; 0: physical cores", CLI::Range(0, 1024));

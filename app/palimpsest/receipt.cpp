@@ -41,7 +41,7 @@ nlohmann::ordered_json backend_json(const engine::Model& model, const std::strin
 
 nlohmann::ordered_json model_json(const engine::Model& model)
 {
-    return {{"name", model.config().name},
+    return {{"name", storage::model_title(model.files())},
             {"file", storage::display_name(model)},
             {"fingerprint", model.fingerprint()},
             {"layers", model.config().layers},

@@ -1,11 +1,12 @@
 #include "storage/models/default_model.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/model/model_files.h"
 #include "kernels/base/error.h"
 #include "storage/models/config_file.h"
 #include "storage/models/shipped_model.h"
-#include "storage/session/model_choice.h"
 #include "storage/session/user_folders.h"
 
 namespace palimpsest::storage {
@@ -15,13 +16,33 @@ namespace fs = std::filesystem;
 
 constexpr const char* key = "model"; // the option's name
 
+bool is_path(const std::string& set)
+{
+    return fs::path(set).is_absolute() || set.starts_with("./") || set.starts_with("../");
+}
+
+// Why it cannot be run; nothing if it can.
+std::optional<std::string> refusal_of(const fs::path& path)
+try {
+    const engine::ModelFiles files = engine::open_model(path);
+    if (files.vocabulary.kind == engine::Vocabulary::Kind::None) return "it has no tokenizer that is known";
+    return std::nullopt;
+} catch (const Error& error) {
+    return error.text();
+}
+
 } // namespace
 
 std::string set_default()
 {
     const nlohmann::json config = read_config();
     const auto at = config.find(key);
-    return at != config.end() && at->is_string() ? at->get<std::string>() : std::string();
+    if (at == config.end()) return {};
+    if (!at->is_string())
+        throw Error(ErrorKind::Usage, "PAL-OPTION-04", config_path(),
+                    "'" + std::string(key) + "' cannot be '" + printable(at->dump()) + "'",
+                    "correct it or remove it");
+    return at->get<std::string>();
 }
 
 void set_default(const std::optional<std::string>& model)
@@ -29,23 +50,48 @@ void set_default(const std::optional<std::string>& model)
     write_config(key, model);
 }
 
-std::optional<FoundModel> installed_model(const ModelFolders& folders)
+InstalledModel installed_model(const ModelFolders& folders, const fs::path& good)
 {
     ModelFolders own;
     own.own = folders.own;
-    std::optional<FoundModel> first;
-    for (FoundModel& model : find_models(own, FindDetail::Headers).models) {
-        if (model.source != ModelSource::Own) continue;
-        if (model.name == "SmolLM2-135M-Instruct.Q4_1") return std::move(model);
-        if (!first) first = std::move(model);
+    FoundModels found = find_models(own, FindDetail::Headers);
+    std::erase_if(found.models, [](const FoundModel& model) { return model.source != ModelSource::Own; });
+    std::stable_partition(found.models.begin(), found.models.end(),
+                          [](const FoundModel& model) { return model.name == "SmolLM2-135M-Instruct.Q4_1"; });
+    InstalledModel installed{.model = std::nullopt, .skipped = std::move(found.notes)};
+    for (FoundModel& model : found.models) {
+        const auto refusal = model.path == good ? std::nullopt : refusal_of(model.path);
+        if (!refusal) {
+            installed.model = std::move(model);
+            break;
+        }
+        installed.skipped.push_back(printable(model.name) +
+                                    " of the models folder is not the default: " + *refusal);
     }
-    return first;
+    return installed;
 }
 
 fs::path default_model()
 {
-    if (const std::string set = set_default(); !set.empty()) return find_model(set);
-    if (const auto installed = installed_model(model_folders())) return installed->path;
+    if (const std::string set = set_default(); !set.empty()) {
+        const auto refuse = [&] {
+            throw Error(ErrorKind::NotFound, "PAL-MODEL-00", printable(set),
+                        "the model that was set as the default is not on this machine any more",
+                        "set another: palimpsest models use NAME, or undo it: palimpsest models use --none");
+        };
+        std::error_code ignored;
+        if (is_path(set)) {
+            if (!fs::exists(set, ignored)) refuse();
+            return set;
+        }
+        try {
+            return choose_model(find_models(model_folders(), FindDetail::Names).models, set).path;
+        } catch (const Error& error) {
+            if (error.kind() != ErrorKind::NotFound) throw;
+            refuse();
+        }
+    }
+    if (const auto installed = installed_model(model_folders()).model) return installed->path;
     std::error_code ignored;
     if (fs::exists(shipped_model(), ignored)) return shipped_model();
     throw Error(ErrorKind::NotFound, "PAL-MODEL-00", shipped_model().string(), "the shipped model is not there",

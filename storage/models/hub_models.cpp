@@ -20,7 +20,7 @@ std::string repository_name(const std::string& folder)
     return name;
 }
 
-// What refs/main names; where that is missing the snapshot that was made last.
+// The snapshot that refs/main names, or if that is missing the one that was made last.
 std::optional<fs::path> snapshot_of(const fs::path& repository)
 {
     std::error_code unknown;
@@ -67,7 +67,7 @@ std::optional<std::string> hub_name(const fs::path& path)
 void list_hub_models(const fs::path& folder, ModelListing& listing)
 {
     constexpr int deepest = 3; // files may lie in folders of their own
-    for (const FolderEntry& repository : entries_below(folder, 1)) {
+    for (const FolderEntry& repository : listing.entries_below(folder, 1)) {
         if (!repository.is_folder || !repository.path.filename().string().starts_with(prefix)) continue;
         const auto snapshot = snapshot_of(repository.path);
         if (!snapshot) continue;
@@ -75,7 +75,7 @@ void list_hub_models(const fs::path& folder, ModelListing& listing)
             listing.add({model_name(path), ModelSource::HuggingFace, path});
         };
         if (is_model_folder(*snapshot)) add(*snapshot);
-        for (const FolderEntry& entry : entries_below(*snapshot, deepest))
+        for (const FolderEntry& entry : listing.entries_below(*snapshot, deepest))
             if (!entry.is_folder && is_gguf_model(entry.path)) add(entry.path);
     }
 }

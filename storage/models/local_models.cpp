@@ -16,7 +16,7 @@ std::string name_below(const fs::path& folder, const fs::path& path)
 
 void list(const fs::path& folder, ModelSource source, ModelListing& listing)
 {
-    for (const FolderEntry& entry : entries_below(folder, deepest))
+    for (const FolderEntry& entry : listing.entries_below(folder, deepest))
         if (entry.is_folder ? is_model_folder(entry.path) : is_gguf_model(entry.path))
             listing.add({name_below(folder, entry.path), source, entry.path});
 }

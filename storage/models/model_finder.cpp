@@ -79,7 +79,7 @@ std::string source_name(ModelSource source)
 
 FoundModels find_models(const ModelFolders& folders, FindDetail detail)
 {
-    ModelListing listing;
+    ModelListing listing(folders.most_entries);
     std::error_code ignored;
     if (fs::is_regular_file(shipped_model(), ignored))
         listing.add({model_name(shipped_model()), ModelSource::Shipped, shipped_model(), 0});
@@ -125,6 +125,10 @@ const FoundModel& choose_model(const std::vector<FoundModel>& models, const std:
 std::string model_name(const fs::path& path)
 {
     if (const auto name = hub_name(path)) return *name;
+    if (is_ollama_blob(path)) {
+        constexpr size_t prefix = 7, digits = 12; // as many as Ollama shows
+        return ollama_name(path).value_or("Ollama model " + path.filename().string().substr(prefix, digits));
+    }
     return path.extension() == ".gguf" ? whole_stem(path) : path.filename().string();
 }
 

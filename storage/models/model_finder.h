@@ -44,7 +44,8 @@ FoundModels find_models(const ModelFolders& folders, FindDetail detail);
 // Usage (PAL-MODEL-20) with the candidates where several are meant.
 const FoundModel& choose_model(const std::vector<FoundModel>& models, const std::string& name);
 
-// A name for a model at this path, as find_models gives it where the path tells; of an Ollama blob its file name.
+// A name for a model at this path, as find_models gives it where the path tells. A file of Ollama is named by its
+// manifest, or where there is none, by the beginning of its digest.
 std::string model_name(const std::filesystem::path& path);
 
 } // namespace palimpsest::storage

@@ -1,10 +1,14 @@
 // Where language models lie on this machine: our own folder, and those of other programs, which are only read.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <vector>
 
 namespace palimpsest::storage {
+
+// A home folder given by mistake is not walked for hours.
+inline constexpr size_t most_folder_entries = 20000;
 
 // Folders may be missing. The order is that of the lists.
 struct ModelFolders {

@@ -9,6 +9,7 @@
 #include "engine/model/limits.h"
 #include "engine/model/mapped_file.h"
 #include "engine/model/strict_json.h"
+#include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::storage {
@@ -16,8 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 namespace limits = engine::limits;
-
-constexpr size_t most_entries = 20000; // of one folder tree: a home folder given by mistake is not walked for hours
 
 // "-00002-of-00003" before ".gguf".
 struct Part {
@@ -98,20 +97,25 @@ std::string upper_type(std::string type) // "bfloat16" as the others are named
     return type == "float32" ? "F32" : type;
 }
 
-void walk(const fs::path& folder, int depth, std::vector<FolderEntry>& entries)
+// Returns false if there are more entries than `most`.
+bool walk(const fs::path& folder, int depth, size_t most, std::vector<FolderEntry>& entries)
 {
     std::error_code failed;
     std::vector<FolderEntry> here;
+    bool is_whole = true;
     for (fs::directory_iterator at(folder, fs::directory_options::skip_permission_denied, failed), end;
-         !failed && at != end && entries.size() + here.size() < most_entries; at.increment(failed)) {
+         !failed && at != end; at.increment(failed)) {
+        is_whole = entries.size() + here.size() < most;
+        if (!is_whole) break;
         std::error_code unknown;
         here.push_back({at->path(), at->is_directory(unknown)});
     }
     std::sort(here.begin(), here.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
     for (const FolderEntry& entry : here) {
         entries.push_back(entry);
-        if (entry.is_folder && depth > 1) walk(entry.path, depth - 1, entries);
+        if (entry.is_folder && depth > 1 && !walk(entry.path, depth - 1, most, entries)) is_whole = false;
     }
+    return is_whole;
 }
 
 } // namespace
@@ -119,7 +123,16 @@ void walk(const fs::path& folder, int depth, std::vector<FolderEntry>& entries)
 std::vector<FolderEntry> entries_below(const fs::path& folder, int depth)
 {
     std::vector<FolderEntry> entries;
-    if (!folder.empty()) walk(folder, depth, entries);
+    if (!folder.empty()) walk(folder, depth, most_folder_entries, entries);
+    return entries;
+}
+
+std::vector<FolderEntry> ModelListing::entries_below(const fs::path& folder, int depth)
+{
+    std::vector<FolderEntry> entries;
+    if (!folder.empty() && !walk(folder, depth, most_entries_, entries))
+        found_.notes.push_back(end_of(folder) + " has more than " + format_count(most_entries_) +
+                               " files and folders: models beyond these are not listed");
     return entries;
 }
 

@@ -37,18 +37,23 @@ std::string name_of(const fs::path& manifest, const fs::path& manifests)
     return name + ":" + tag;
 }
 
-// Of one layer; the digest becomes part of a path, so it must be nothing else.
-std::optional<std::string> digest_of(const nlohmann::json& layer)
+// The hexadecimal digits of "sha256:DIGEST", or of a file name with another separator.
+std::optional<std::string> digest_in(const std::string& text, char separator)
 {
-    constexpr std::string_view prefix = "sha256:";
-    const auto at = layer.find("digest");
-    if (at == layer.end() || !at->is_string()) return std::nullopt;
-    const auto digest = at->get<std::string>();
-    const std::string hex = digest.starts_with(prefix) ? digest.substr(prefix.size()) : "";
+    const std::string prefix = std::string("sha256") + separator;
+    const std::string hex = text.starts_with(prefix) ? text.substr(prefix.size()) : "";
     const bool good = hex.size() == 64 && std::all_of(hex.begin(), hex.end(), [](unsigned char c) {
                           return std::isdigit(c) || (c >= 'a' && c <= 'f');
                       });
     return good ? std::optional(hex) : std::nullopt;
+}
+
+// A layer's digest becomes part of a path, so nothing else is accepted as one.
+std::optional<std::string> digest_of(const nlohmann::json& layer)
+{
+    const auto at = layer.find("digest");
+    if (at == layer.end() || !at->is_string()) return std::nullopt;
+    return digest_in(at->get<std::string>(), ':');
 }
 
 // The newer layout first.
@@ -86,10 +91,26 @@ void list_manifest(const fs::path& folder, const fs::path& manifest, ModelListin
 
 } // namespace
 
+bool is_ollama_blob(const fs::path& path)
+{
+    const std::string file = path.filename().string();
+    return path.parent_path().filename() == "blobs" && (digest_in(file, '-') || digest_in(file, ':'));
+}
+
+std::optional<std::string> ollama_name(const fs::path& path)
+{
+    if (!is_ollama_blob(path)) return std::nullopt;
+    ModelListing listing;
+    list_ollama_models(path.parent_path().parent_path(), listing);
+    for (const FoundModel& model : listing.take().models)
+        if (model.path.filename() == path.filename()) return model.name;
+    return std::nullopt;
+}
+
 void list_ollama_models(const fs::path& folder, ModelListing& listing)
 {
     constexpr int deepest = 6; // HOST/OWNER/NAME/TAG, and registries with longer paths
-    for (const FolderEntry& entry : entries_below(folder / "manifests", deepest)) {
+    for (const FolderEntry& entry : listing.entries_below(folder / "manifests", deepest)) {
         if (entry.is_folder || entry.path.filename().string().starts_with('.')) continue;
         try {
             list_manifest(folder, entry.path, listing);

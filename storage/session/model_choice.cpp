@@ -4,6 +4,7 @@
 #include "engine/session/memory_plan.h"
 #include "kernels/base/error.h"
 #include "storage/models/default_model.h"
+#include "storage/models/model_listing.h"
 #include "storage/session/listener.h"
 
 namespace palimpsest::storage {
@@ -15,29 +16,42 @@ fs::path find_model(const std::string& name)
     if (name.empty()) return default_model();
     std::error_code ignored;
     if (fs::exists(name, ignored)) return name;
-    try {
-        return choose_model(find_models(model_folders(), FindDetail::Names).models, name).path;
-    } catch (const Error& error) {
-        if (error.kind() != ErrorKind::NotFound || name != set_default()) throw;
-        throw Error(ErrorKind::NotFound, "PAL-MODEL-00", printable(name),
-                    "the model that was set as the default is not on this machine any more",
-                    "set another: palimpsest models use NAME, or undo it: palimpsest models use --none");
-    }
+    return choose_model(find_models(model_folders(), FindDetail::Names).models, name).path;
 }
 
 std::string display_name(const engine::Model& model)
 {
-    const std::string name = model_name(model.files().path);
-    return name.starts_with("sha256") ? model.config().name : name; // a blob of Ollama
+    return model_name(model.files().path);
 }
 
-std::optional<std::string> note_of_default(const SessionChoice& options, const engine::Model& model)
+std::string model_title(const engine::ModelFiles& files)
 {
-    if (!options.model.empty() || model.files().path != shipped_model()) return std::nullopt;
-    return "no model is named or installed: the tiny built-in model answers, which shows how it works and knows "
-           "very "
-           "little. For real answers give --model (see palimpsest models list), or install one with "
-           "packaging/get-model";
+    return is_ollama_blob(files.path) || files.config.name.empty() ? model_name(files.path) : files.config.name;
+}
+
+Error with_model_name(const Error& error, const fs::path& path)
+{
+    if (!is_ollama_blob(path)) return error;
+    const std::string name = model_name(path), file = path.filename().string();
+    const auto named = [&](std::string text) {
+        for (const std::string& shown : {path.string(), printable(path.string()), file, printable(file)})
+            for (size_t at = text.find(shown); at != std::string::npos; at = text.find(shown, at + name.size()))
+                text.replace(at, shown.size(), name);
+        return text;
+    };
+    return {error.kind(),        error.code(),   named(error.subject()),
+            named(error.text()), error.remedy(), error.offset()};
+}
+
+std::vector<std::string> notes_of_default(const SessionChoice& options, const engine::Model& model)
+{
+    if (!options.model.empty() || !set_default().empty()) return {};
+    std::vector<std::string> notes = installed_model(model_folders(), model.files().path).skipped;
+    if (model.files().path == shipped_model())
+        notes.push_back("no model is named or installed: the tiny built-in model answers, which shows how it works "
+                        "and knows very little. For real answers give --model (see palimpsest models list), or "
+                        "install one with packaging/get-model");
+    return notes;
 }
 
 namespace {
@@ -79,11 +93,13 @@ std::shared_ptr<const engine::Model> load_model(const SessionChoice& options, co
 {
     const fs::path path = find_model(options.model);
     std::shared_ptr<kernels::Backend> backend = kernels::open_backend(options.backend());
-    if (backend->memory()) {
-        const engine::MemoryPlanner planner(path, *backend);
-        planner.require(options_to_plan(own, planner.config()), sessions);
-    }
-    auto model = engine::Model::load(path, std::move(backend), loading);
+    auto model = with_names(path, [&] {
+        if (backend->memory()) {
+            const engine::MemoryPlanner planner(path, *backend);
+            planner.require(options_to_plan(own, planner.config()), sessions);
+        }
+        return engine::Model::load(path, std::move(backend), loading);
+    });
     if (!model) throw Interrupted{"stopped while the model was loaded; nothing was changed"};
     if (!model->backend().memory()) require_host_memory(*model, own, sessions);
     return model;

@@ -5,8 +5,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "engine/model/model.h"
+#include "kernels/base/error.h"
 #include "storage/models/model_finder.h"
 #include "storage/models/shipped_model.h"
 #include "storage/session/session_choice.h"
@@ -24,11 +26,24 @@ std::shared_ptr<const engine::Model> load_model(const SessionChoice& options, in
 std::shared_ptr<const engine::Model> load_model(const SessionChoice& options, const SessionChoice& own,
                                                 int sessions = 1, const engine::LoadOptions& loading = {});
 
-// What the model is called in lists and results.
+// The name of the model's file in lists and results, as model_name gives it.
 std::string display_name(const engine::Model& model);
+// The name that the model gives itself, or where it has none or is Ollama's, that of its file.
+std::string model_title(const engine::ModelFiles& files);
 
-// A sentence for those who named no model and got the shipped one, which is too small to answer well.
-std::optional<std::string> note_of_default(const SessionChoice& options, const engine::Model& model);
+// The error that `work` throws names a file of Ollama, which is called after its digest, by the model's name.
+Error with_model_name(const Error& error, const std::filesystem::path& path);
+template<class Work>
+auto with_names(const std::filesystem::path& path, Work&& work)
+try {
+    return work();
+} catch (const Error& error) {
+    throw with_model_name(error, path);
+}
+
+// Sentences for those who named no model: installed models that cannot be run, and that the shipped one, which is
+// too small to answer well, was taken.
+std::vector<std::string> notes_of_default(const SessionChoice& options, const engine::Model& model);
 // A sentence if the model and `sessions` of these options take most of the memory, or more than is there.
 std::optional<std::string> note_of_memory(const engine::Model& model, const SessionChoice& options,
                                           int sessions = 1);

@@ -6,6 +6,7 @@
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "storage/clock.h"
+#include "storage/models/model_listing.h"
 #include "storage/session/list_lengths.h"
 #include "storage/session/model_choice.h"
 #include "storage/session/protocol.h"
@@ -101,7 +102,8 @@ void StoredSession::load()
     const int sessions = options_.choice.pins.empty() && question_.empty() ? 1 : 2;
     try {
         model_ = load_model(options_.choice, own, sessions);
-        if (const auto note = note_of_default(options_.choice, *model_)) listener_.note(*note);
+        for (const std::string& note : notes_of_default(options_.choice, *model_))
+            listener_.note(note);
         if (const auto note = note_of_memory(*model_, own, sessions)) listener_.note(*note);
     } catch (const Error& error) {
         if (!is_device_loss(error)) throw;
@@ -172,7 +174,8 @@ void StoredSession::check_model() const
                     "its model file is another one than it was begun with (" + printable(info_.model_name) + ")",
                     "its text is safe; give --model with the one it was begun with, or read its document into "
                     "another --session");
-    refuse_setting(info_.name, "--model", options_.choice.model, SessionSettings(info_).model);
+    const auto name = [](const std::string& model) { return is_ollama_blob(model) ? model_name(model) : model; };
+    refuse_setting(info_.name, "--model", name(options_.choice.model), name(SessionSettings(info_).model));
 }
 
 void StoredSession::keep_question_in_mind(bool reads_document)
@@ -266,7 +269,7 @@ void StoredSession::begin(const std::string& name)
     if (options_.question) steer(*session_, question_rows_, options_.question_option);
     info_ = {.name = name,
              .model = model_->fingerprint(),
-             .model_name = model_->config().name,
+             .model_name = model_title(model_->files()),
              .options = SessionSettings::json(
                  *session_, {options_.choice.policy_spec(), question_, framing_, options_.talks})};
     info_.id = store_.conversations.create(info_);

@@ -19,8 +19,6 @@ from own_environment import own_environment
 PROGRAM, FIXTURES = sys.argv[1], sys.argv[2]
 MODEL = os.path.join(FIXTURES, "llama.f32.gguf")
 WORDS = "the keeper of the light wrote in his book that the sea was calm and the wind came from the west\n"
-# Variables that would show a test what else is on the machine.
-OTHERS = ("PALIMPSEST_", "OLLAMA_", "HF_", "XDG_CACHE_HOME")
 SMALL = ["--model", MODEL, "--budget", "64", "--chunk", "16"]
 
 
@@ -321,6 +319,75 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(json.loads(self.succeeds("models", "use", relative, "--json", **home).stdout)["set"], places["hub"])
         self.succeeds("models", "use", "default", **home)
         self.assertEqual(used(), "tiny")
+
+    def test_a_default_set_by_name_is_not_a_file_of_the_current_folder(self):
+        places, home = self.machine()
+        self.succeeds("models", "use", "tiny", **home)
+        here = os.path.join(self.folder, "here")
+        os.makedirs(here)
+        with open(os.path.join(here, "tiny"), "w") as out:
+            out.write("no model")
+        count = ["tokenize", self.book, "--count"]
+        ran = subprocess.run([PROGRAM, *count], capture_output=True, cwd=here, env={**self.environment, **home}, timeout=60)
+        self.assertEqual((ran.returncode, ran.stdout), (0, self.succeeds(*count, "--model", MODEL).stdout), ran.stderr)
+        named = subprocess.run([PROGRAM, *count, "--model", "tiny"], capture_output=True, cwd=here,
+                               env={**self.environment, **home}, timeout=60)
+        self.assertEqual(named.returncode, 1)  # given now, it is the file
+        doctor = json.loads(self.succeeds("doctor", "--json", **home).stdout)
+        self.assertIn({"option": "model", "value": "tiny", "origin": "config.json"}, doctor["options"])
+
+    def test_models_that_cannot_be_run_are_passed_over_as_the_default_and_named(self):
+        home = os.path.join(self.folder, "skipping")
+        models = os.path.join(home, "palimpsest", "models")
+        os.makedirs(models)
+        environment = {"XDG_DATA_HOME": home, "XDG_CONFIG_HOME": home}
+        with open(MODEL, "rb") as file:
+            content = file.read()
+        with open(os.path.join(models, "a.gguf"), "wb") as out:  # of an unknown architecture
+            out.write(content.replace(b"llama", b"llamb"))
+        shutil.copy(MODEL, os.path.join(models, "b.gguf"))
+        ran = self.succeeds("inspect", self.book, "--chunk", "16", "--budget", "64", "--json", **environment)
+        self.assertEqual(json.loads(ran.stdout)["model"]["file"], "b")
+        self.assertEqual(ran.stderr.count(b"a of the models folder is not the default: "), 1, ran.stderr)
+        self.assertIn(b"'llamb'", ran.stderr)
+        ran = self.succeeds("inspect", self.book, *SMALL, "--json", **environment)
+        self.assertNotIn(b"is not the default", ran.stderr)  # a model is named
+        os.remove(os.path.join(models, "b.gguf"))
+        ran = self.succeeds("inspect", self.book, "--chunk", "16", "--budget", "64", "--json", **environment)
+        self.assertEqual(json.loads(ran.stdout)["model"]["file"], "palimpsest-small")
+        self.assertIn(b"a of the models folder is not the default: ", ran.stderr)
+        self.assertIn(b"tiny built-in model", ran.stderr)
+
+    def test_a_model_of_ollama_is_called_by_its_name(self):
+        places, home = self.machine()
+        answer = ["summarize", self.book, "--model", "llama3.2:1b", "--budget", "64", "--chunk", "16", "--max-tokens", "4",
+                  "--session", "by ollama", "--json"]
+        result = json.loads(self.succeeds(*answer, **home).stdout)
+        self.assertEqual((result["model"]["name"], result["model"]["file"]), ("llama3.2:1b", "llama3.2:1b"))
+        listed = json.loads(self.succeeds("sessions", "list", "--json", **home).stdout)
+        self.assertEqual([s["model"] for s in listed["sessions"]], ["llama3.2:1b"])
+        shown = self.succeeds("models", "show", "llama3.2:1b", **home).stdout.decode()
+        self.assertRegex(shown, r"(?m)^name +llama3.2:1b$")
+        with open(places["blob"], "r+b") as file:
+            file.truncate(5000)
+        for command in (["models", "show", "llama3.2:1b"], ["models", "verify", "llama3.2:1b"], answer):
+            message = self.run_command(*command, **home).stderr.decode()
+            self.assertIn("llama3.2:1b", message)
+            self.assertNotIn("sha256", message)
+
+    def test_products_are_computed_in_f32_on_demand(self):
+        read = ["summarize", self.book, "--model", MODEL, "--budget", "64", "--chunk", "16", "--max-tokens", "4", "--json"]
+        compute = lambda *more, **env: json.loads(self.succeeds(*read, *more, **env).stdout)["backend"]["compute"]
+        self.assertEqual(compute(), "auto")
+        self.assertEqual(compute("--compute", "f32"), "f32")
+        self.assertEqual(compute(PALIMPSEST_COMPUTE="f32"), "f32")
+        self.fails(2, "PAL-OPTION-01", *read[:-1], "--compute", "int3")
+        database = ["--db", os.path.join(self.folder, "compute.db"), "--session", "exact"]
+        self.assertEqual(compute("--compute", "f32", *database), "f32")
+        ask = ["ask", "Who?", *database, "--max-tokens", "4", "--json"]
+        going_on = json.loads(self.succeeds(*ask).stdout)  # with the products it was begun with
+        self.assertEqual(going_on["backend"]["compute"], "f32")
+        self.assertIn("--compute f32", self.fails(2, "PAL-SESSION-06", *ask[:-1], "--compute", "auto"))
 
     # -- what is wrong gets a code, a sentence and nothing on standard output ------------------------------------
 

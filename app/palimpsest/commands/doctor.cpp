@@ -54,7 +54,7 @@ Check check_gpu(const GpuReport& gpu)
 Check check_model(const std::string& name, const std::filesystem::path& path)
 {
     try {
-        const engine::ModelFiles files = engine::open_model(path);
+        const engine::ModelFiles files = storage::with_names(path, [&] { return engine::open_model(path); });
         return {name, true,
                 storage::model_name(path) + ", " + format_bytes(files.file_bytes) + ", fingerprint " +
                     files.fingerprint,

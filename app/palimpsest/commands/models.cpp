@@ -24,10 +24,12 @@ namespace {
 namespace fs = std::filesystem;
 using engine::Vocabulary;
 using nlohmann::ordered_json;
+using storage::choose_model;
 using storage::find_model;
 using storage::FoundModel;
 using storage::model_name;
 using storage::source_name;
+using storage::with_names;
 
 // How turns are framed for the model: its own template, or plain and why.
 std::string framing_of(const engine::ModelFiles& files)
@@ -109,7 +111,8 @@ public:
         if (list_->parsed()) return list(console);
         if (use_->parsed()) return use(console);
         if (show_->parsed()) return show(console);
-        verify(engine::open_model(find_model(name_)), console);
+        const fs::path path = find_model(name_);
+        with_names(path, [&] { verify(engine::open_model(path), console); });
     }
 
 private:
@@ -177,7 +180,8 @@ private:
     void show(Console& console) const
     {
         const auto backend = std::shared_ptr(kernels::open_backend({.device = "cpu", .threads = 0, .simd = ""}));
-        const auto model = engine::Model::load_weights(find_model(name_), backend);
+        const fs::path path = find_model(name_);
+        const auto model = with_names(path, [&] { return engine::Model::load_weights(path, backend); });
         const Fit fit(*model);
         json_ ? show_json(model->files(), fit, console) : show_text(model->files(), fit, console);
     }
@@ -219,7 +223,7 @@ private:
     {
         const engine::ModelConfig& c = f.config;
         write_json(console.out, {{"schema", "palimpsest.model/1"},
-                                 {"name", c.name},
+                                 {"name", storage::model_title(f)},
                                  {"path", f.path.string()},
                                  {"format", f.format},
                                  {"architecture", c.architecture},
@@ -257,7 +261,7 @@ private:
         const auto line = [&](const char* label, const std::string& value) {
             console.out << label << visible(value) << '\n';
         };
-        line("name          ", c.name);
+        line("name          ", storage::model_title(f));
         line("file          ", f.path.string());
         line("format        ",
              f.format + ", " + std::string(kernels::info(c.stored_type).name) + ", " + format_bytes(f.file_bytes));
@@ -297,11 +301,10 @@ private:
     {
         std::error_code unknown;
         if (fs::exists(given, unknown)) return fs::absolute(path).lexically_normal().string();
-        for (const FoundModel& model :
-             storage::find_models(storage::model_folders(), storage::FindDetail::Names).models)
+        const auto found = storage::find_models(storage::model_folders(), storage::FindDetail::Names).models;
+        for (const FoundModel& model : found)
             try {
-                if (model.path == path && !fs::exists(model.name, unknown) && find_model(model.name) == path)
-                    return model.name;
+                if (model.path == path && choose_model(found, model.name).path == path) return model.name;
             } catch (const Error&) { // the name is not the only one
             }
         return fs::absolute(path).lexically_normal().string();
@@ -317,7 +320,7 @@ private:
             storage::set_default(std::nullopt);
         } else {
             const fs::path path = find_model(name_);
-            engine::open_model(path); // one that cannot be used is refused here
+            with_names(path, [&] { engine::open_model(path); }); // one that cannot be used is refused here
             storage::set_default(lasting_name(name_, path));
         }
         const fs::path path = find_model("");

@@ -1,4 +1,4 @@
-// What a model and a session need of this machine's memory, and which model is taken where none is named.
+// The memory that a model and a session need, and the model that is taken if none is named.
 
 #include "storage/session/model_choice.h"
 
@@ -50,10 +50,11 @@ TEST_CASE("the shipped model has a name, and is the default where none is instal
     CHECK(model->files().path == shipped_model());
     CHECK(find_model("") == shipped_model());
     CHECK(display_name(*model) == "palimpsest-small");
-    CHECK(note_of_default({}, *model)->find("tiny built-in model") != std::string::npos);
+    REQUIRE(notes_of_default({}, *model).size() == 1);
+    CHECK(notes_of_default({}, *model)[0].find("tiny built-in model") != std::string::npos);
     SessionChoice named;
     named.model = "palimpsest-small";
-    CHECK_FALSE(note_of_default(named, *model));
+    CHECK(notes_of_default(named, *model).empty());
 }
 
 TEST_CASE("a session that cannot fit is refused with what is needed, what there is, and what would fit")

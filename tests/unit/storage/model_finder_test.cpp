@@ -10,6 +10,7 @@
 
 #include "kernels/base/error.h"
 #include "storage/models/default_model.h"
+#include "storage/session/model_choice.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/tiny_model.h"
@@ -33,6 +34,33 @@ std::string header(const std::string& architecture, uint32_t file_type, const st
     file.set_u32("general.file_type", file_type);
     return std::string(file.build().text());
 }
+
+std::string runnable()
+{
+    return std::string(tiny_gguf().build().text());
+}
+
+// config.json and the models folder of the user lie below `folder`.
+class OwnData {
+public:
+    explicit OwnData(const fs::path& folder)
+    {
+        for (const char* variable : {"XDG_CONFIG_HOME", "XDG_DATA_HOME"}) {
+            before_.emplace_back(variable, std::getenv(variable));
+            setenv(variable, folder.c_str(), 1);
+        }
+    }
+    ~OwnData()
+    {
+        for (const auto& [variable, value] : before_)
+            setenv(variable.c_str(), value.c_str(), 1);
+    }
+    OwnData(const OwnData&) = delete;
+    OwnData& operator=(const OwnData&) = delete;
+
+private:
+    std::vector<std::pair<std::string, std::string>> before_;
+};
 
 class Machine {
 public:
@@ -267,16 +295,89 @@ TEST_CASE("two names of one file are not ambiguous")
     CHECK(fs::equivalent(choose_model(models, "rea").path, machine.root() / "own/real.gguf"));
 }
 
-TEST_CASE("of the models folder the one that was installed is the default, else the first that can be read")
+TEST_CASE("of the models folder the one that was installed is the default, else the first that can be run")
 {
     const Machine machine;
-    CHECK_FALSE(installed_model(machine.folders));
-    machine.write("lmstudio/m/r/other.gguf", header("llama", 15));
-    CHECK_FALSE(installed_model(machine.folders));
+    CHECK_FALSE(installed_model(machine.folders).model);
+    machine.write("lmstudio/m/r/other.gguf", runnable());
+    CHECK_FALSE(installed_model(machine.folders).model);
     machine.write("own/a-damaged.gguf", "GGUF");
-    machine.write("own/c.gguf", header("llama", 15));
-    machine.write("own/b.gguf", header("llama", 15));
-    CHECK(installed_model(machine.folders)->name == "b");
-    machine.write("own/SmolLM2-135M-Instruct.Q4_1.gguf", header("llama", 3));
-    CHECK(installed_model(machine.folders)->name == "SmolLM2-135M-Instruct.Q4_1");
+    machine.write("own/b-bert.gguf", header("bert", 15));
+    machine.write("own/c-cut.gguf", header("llama", 15)); // a good header, and nothing more
+    machine.write("own/d.gguf", runnable());
+    machine.write("own/e.gguf", runnable());
+    const InstalledModel installed = installed_model(machine.folders);
+    CHECK(installed.model->name == "d");
+    REQUIRE(installed.skipped.size() == 3);
+    const auto says = [&](size_t i, const std::string& text) {
+        INFO(installed.skipped[i]);
+        CHECK(installed.skipped[i].find(text) != std::string::npos);
+    };
+    says(0, "a-damaged.gguf is left out");
+    says(1, "b-bert of the models folder is not the default: ");
+    says(1, "'bert'");
+    says(2, "c-cut of the models folder is not the default: ");
+    machine.write("own/SmolLM2-135M-Instruct.Q4_1.gguf", runnable());
+    CHECK(installed_model(machine.folders).model->name == "SmolLM2-135M-Instruct.Q4_1");
+}
+
+TEST_CASE("a default that was set by its name is not a file of the current folder")
+{
+    const Machine machine;
+    const OwnData own(machine.root());
+    machine.write("palimpsest/models/named.gguf", runnable());
+    const fs::path installed = machine.root() / "palimpsest/models/named.gguf";
+    machine.write("here/named", runnable());
+    const fs::path before = fs::current_path();
+    fs::current_path(machine.root() / "here");
+    const auto set_to = [](const std::string& model) {
+        set_default(model);
+        return default_model();
+    };
+    CHECK(find_model("named") == "named"); // given now, it is the file
+    CHECK(set_to("named") == installed);
+    CHECK(set_to(installed.string()) == installed);
+    CHECK(set_to("./named") == "./named");
+    CHECK(refused([&] { set_to("missing"); }).says("not on this machine any more"));
+    machine.write("here/missing", runnable());
+    CHECK(refused([&] { set_to("missing"); }).says("not on this machine any more"));
+    CHECK(refused([&] { set_to("/nowhere/at/all.gguf"); }).says("not on this machine any more"));
+    set_default(std::nullopt);
+    CHECK(default_model() == installed);
+    fs::current_path(before);
+}
+
+TEST_CASE("a file of Ollama is called by the name of its manifest")
+{
+    const Machine machine;
+    const fs::path blob = machine.write("ollama/blobs/sha256-" + digest, runnable());
+    CHECK(model_name(blob) == "Ollama model 0123456789ab");
+    machine.manifest("library/llama3.2/1b", layers(model_type, "sha256:" + digest));
+    CHECK(model_name(blob) == "llama3.2:1b");
+    CHECK(model_name(machine.write("elsewhere/sha256-" + digest, "")) == "sha256-" + digest);
+
+    SessionChoice choice;
+    choice.model = blob.string();
+    const auto model = load_model(choice);
+    CHECK(display_name(*model) == "llama3.2:1b");
+    CHECK(model_title(model->files()) == "llama3.2:1b");
+    machine.write("ollama/blobs/sha256-" + digest, std::string(runnable()).substr(0, 5000));
+    const Refused refusal = refused([&] { load_model(choice); });
+    CHECK(refusal.message.starts_with("llama3.2:1b: "));
+    CHECK_FALSE(refusal.says("sha256"));
+}
+
+TEST_CASE("a folder with more entries than are looked at is noted")
+{
+    Machine machine;
+    for (char name = 'a'; name < 'k'; ++name)
+        machine.write(std::string("lmstudio/m/r/") + name + ".gguf", header("llama", 15));
+    machine.folders.most_entries = 12; // two folders and ten files
+    CHECK(machine.find().models.size() == 10);
+    CHECK(machine.find().notes.empty());
+    machine.folders.most_entries = 11;
+    const FoundModels found = machine.find();
+    CHECK(found.models.size() == 9);
+    REQUIRE(found.notes.size() == 1);
+    CHECK(found.notes[0].find("lmstudio has more than 11 files and folders") != std::string::npos);
 }
