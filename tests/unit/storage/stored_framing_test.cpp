@@ -29,7 +29,8 @@ public:
         fs::copy(PALIMPSEST_SOURCE_DIR "/tests/fixtures/models/mistral", folder_);
     }
 
-    // Opens the session with a model of this template; empty: none.
+    // Opens the session with a model of this template; empty: none. A session that was begun with another template
+    // stands for one of an earlier version, which framed turns otherwise: the model counts as the same.
     StoredSession& open(const std::string& chat_template)
     {
         nlohmann::json config{{"add_bos_token", false}, {"bos_token", "<s>"}, {"eos_token", "</s>"}};
@@ -39,9 +40,12 @@ public:
         store_ = open_store(scratch_.file().string(), Database::Access::Write);
         StoredOptions options{.choice = {}};
         options.choice.budget = "64";
+        options.choice.chunk = 16;
         options.model =
             engine::Model::load(folder_, kernels::open_backend({.device = "cpu", .threads = 1, .simd = ""}));
         options.talks = true;
+        options.reread = true; // from its tokens: its states are for the model as it was
+        store_->database.sql().exec("UPDATE sessions SET model = '" + options.model->fingerprint() + "'");
         session_ = std::make_unique<StoredSession>(*store_, "chat", options, silent_);
         return *session_;
     }
