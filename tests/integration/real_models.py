@@ -88,7 +88,8 @@ def texts(given):
 
 
 def random_strings():
-    """Strings of all scripts, code, digits, runs, spaces, contractions and unassigned characters; a fixed seed."""
+    """Strings of all scripts, code, digits, runs, spaces, contractions and unassigned characters, and bytes that are not
+    UTF-8; a fixed seed."""
     source = random.Random(20)
     words = ("the keeper's lamp don't I'LL we've it's they'd naïve café Straße Ελλάδα Москва 東京タワー 서울 العربية हिन्दी "
              "ไทย עברית 👩‍👩‍👧‍👦 🇫🇷 👍🏽 ½ ² Ⅷ x+=1; {\"a\": [1, 2]} #include <stdio.h> http://example.org/?q=1 $1,234.50 "
@@ -99,7 +100,7 @@ def random_strings():
               (0xe000, 0xe0ff), (0xfff0, 0xfffd), (0x300, 0x36f), (0x20000, 0x200ff)]
     strings = []
     for number in range(STRINGS):
-        kind = number % 4
+        kind = number % 5
         if kind == 0:
             pieces = [source.choice(words) + source.choice(blanks) for _ in range(source.randint(1, 12))]
         elif kind == 1:
@@ -107,9 +108,16 @@ def random_strings():
         elif kind == 2:
             pieces = [source.choice(words)[:1] * source.randint(1, 70) or " " * source.randint(1, 40)
                       for _ in range(source.randint(1, 4))]
-        else:
+        elif kind == 3:
             pieces = [str(source.randint(0, 10 ** source.randint(1, 12))) + source.choice(blanks + list(".,:;-'s"))
                       for _ in range(source.randint(1, 8))]
+        else:
+            broken = bytearray(" ".join(source.choices(words, k=source.randint(1, 4))).encode())
+            for _ in range(source.randint(1, 4)):
+                at = source.randrange(len(broken) + 1)
+                broken[at:at + source.randint(0, 2)] = source.randbytes(source.randint(0, 2))
+            strings.append(bytes(broken))
+            continue
         strings.append("".join(pieces))
     return strings
 
@@ -140,7 +148,8 @@ class Probe:
         return list(map(int, self.run("greedy", self.ids_file(ids), count).split()))
 
     def encode(self, strings):
-        lines = self.run("encode", given="".join(json.dumps(string) + "\n" for string in strings))
+        values = [string if isinstance(string, str) else {"hex": string.hex()} for string in strings]
+        lines = self.run("encode", given="".join(json.dumps(value) + "\n" for value in values))
         return [json.loads(line) for line in lines.splitlines()]
 
 
@@ -155,6 +164,8 @@ def name_pre_tokenizer(tokenizer, path):
 
 
 def plain_ids(tokenizer, string):
+    if isinstance(string, bytes):
+        string = string.decode(errors="replace")
     return tokenizer.encode(string, add_special_tokens=False, split_special_tokens=True)
 
 
