@@ -7,6 +7,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent / "corpus"
 MODELS = HERE.parent.parent / "fixtures" / "models"
+FAMILIES = HERE.parent.parent / "fixtures" / "families"
 U32, I32, F32, BOOL, STR, ARR = 4, 5, 6, 7, 8, 9
 DIM, HEADS, KV_HEADS, FFN, VOCABULARY = 8, 2, 1, 8, 3
 
@@ -42,21 +43,23 @@ def product(shape):
     return n
 
 
-def gguf(arch="llama", dim=DIM, ffn=FFN, q8=False, bias=False, more=(), tokenizer="llama", extra=()):
+def gguf(arch="llama", dim=DIM, ffn=FFN, q8=False, bias=False, more=(), tokenizer="llama", extra=(), without=(),
+         pieces=("<unk>", "<0x0A>", "a"), types=(2, 6, 1)):
     pairs = [("general.architecture", STR, arch), (f"{arch}.block_count", U32, 1), (f"{arch}.context_length", U32, 16),
              (f"{arch}.embedding_length", U32, dim), (f"{arch}.feed_forward_length", U32, ffn),
              (f"{arch}.attention.head_count", U32, HEADS), (f"{arch}.attention.head_count_kv", U32, KV_HEADS),
              (f"{arch}.attention.layer_norm_rms_epsilon", F32, 1e-5), ("tokenizer.ggml.model", STR, tokenizer),
-             ("tokenizer.ggml.tokens", ARR, (STR, ["<unk>", "<0x0A>", "a"])),
-             ("tokenizer.ggml.scores", ARR, (F32, [0.0, 0.0, -1.0])),
-             ("tokenizer.ggml.token_type", ARR, (I32, [2, 6, 1])), *more]
+             ("tokenizer.ggml.tokens", ARR, (STR, list(pieces))),
+             ("tokenizer.ggml.scores", ARR, (F32, [0.0, 0.0, *[-1.0] * (len(pieces) - 2)])),
+             ("tokenizer.ggml.token_type", ARR, (I32, list(types))), *more]
     infos, data = b"", b""
-    for name, shape in [*shapes(dim, ffn, VOCABULARY, bias).items(), *extra]:
+    tensors = [(n, s) for n, s in shapes(dim, ffn, VOCABULARY, bias).items() if n not in without] + list(extra)
+    for name, shape in tensors:
         as_q8 = q8 and len(shape) == 2
         infos += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *reversed(shape), 8 if as_q8 else 0, len(data))
         data += b"\x01" * (product(shape) // 32 * 34 if as_q8 else product(shape) * 4)
         data += b"\0" * (-len(data) % 32)
-    head = b"GGUF" + struct.pack("<IQQ", 3, len(shapes(dim, ffn, VOCABULARY, bias)) + len(extra), len(pairs))
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(pairs))
     head += b"".join(text(k) + struct.pack("<I", t) + value(t, v) for k, t, v in pairs) + infos
     return head + b"\0" * (-len(head) % 32) + data
 
@@ -141,11 +144,29 @@ def main():
     write("gguf", "q8_0", gguf(dim=64, ffn=32, q8=True))
     write("gguf", "big-head", gguf(more=[("llama.attention.key_length", U32, 4), ("llama.vocab_size", U32, 3),
                                          ("tokenizer.chat_template", STR, "{{ x }}")]))
+    write("gguf", "yarn", gguf(more=[("llama.rope.scaling.type", STR, "yarn"), ("llama.rope.scaling.factor", F32, 4.0),
+                                     ("llama.rope.scaling.original_context_length", U32, 4),
+                                     ("llama.rope.scaling.yarn_attn_factor", F32, 1.1)]))
+    write("gguf", "longrope", gguf(more=[("llama.rope.scaling.type", STR, "longrope")],
+                                   extra=[("rope_factors_short.weight", (2,)), ("rope_factors_long.weight", (2,))]))
+    write("gguf", "gemma3", gguf(
+        "gemma3", pieces=("<unk>", "<0x0A>", "a", "<image>"), types=(2, 6, 1, 4),
+        more=[("gemma3.rope.global.freq_base", F32, 1e6), ("gemma3.rope.local.freq_base", F32, 1e4),
+              ("gemma3.attention.sliding_window", U32, 4), ("gemma3.final_logit_softcapping", F32, 30.0)],
+        extra=[("blk.0.post_attention_norm.weight", (8,)), ("blk.0.post_ffw_norm.weight", (8,)),
+               ("blk.0.attn_q_norm.weight", (4,)), ("blk.0.attn_k_norm.weight", (4,)), ("v.patch_embd.weight", (2, 2))]))
+    parts = ("gate", "up", "down")
+    write("gguf", "experts", gguf(
+        more=[("llama.expert_count", U32, 2), ("llama.expert_used_count", U32, 1)],
+        without=[f"blk.0.ffn_{part}.weight" for part in parts],
+        extra=[("blk.0.ffn_gate_inp.weight", (2, 8)), *((f"blk.0.ffn_{part}_exps.weight", (2, 8, 8)) for part in parts)]))
     write("safetensors", "f32", safetensors("F32", 4))
     write("safetensors", "bf16-odd", safetensors("BF16", 2, pad=1))
     write("safetensors", "f16-extra", safetensors("F16", 2, extra=[("lm_head.weight", (3, 8)), ("notes", ())]))
     for folder in ("llama", "llama3-scaled", "llama-linear", "qwen2", "mistral"):
         write("config", folder, (MODELS / folder / "config.json").read_bytes())
+    for path in sorted(FAMILIES.glob("*/config.json")):
+        write("config", path.parent.name, path.read_bytes())
     write("config", "index", (MODELS / "llama-linear" / "model.safetensors.index.json").read_bytes())
     write("tokenizer", "spm", b"m" + spm())
     write("tokenizer", "spm-map", b"m" + spm(character_map()))
