@@ -1,12 +1,20 @@
-// Test V3: every byte of a valid model flipped three ways, and every truncation: an error or a model that can be
-// read.
+// Every byte of a valid model changed in three ways, and every truncation: each gives an error, or a model that can
+// be read.
 
+#include <algorithm>
+#include <cstdint>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <iostream>
+#include <iterator>
 #include <string>
+#include <vector>
 
+#include "engine/model/gguf_file.h"
 #include "engine/model/gguf_model.h"
+#include "engine/model/hf_config.h"
 #include "engine/model/model_tensors.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
@@ -42,11 +50,15 @@ void attempt(const Bytes& bytes, const std::function<ModelFiles(const Bytes&)>& 
     if (refusal.code.rfind("PAL-MODEL-", 0) != 0 || refusal.message.size() > 1000) FAIL(refusal.message);
 }
 
-Outcome sweep(const Bytes& valid, const std::function<ModelFiles(const Bytes&)>& open)
+struct Strides {
+    size_t metadata, weights; // in bytes
+    size_t metadata_bytes = SIZE_MAX;
+};
+
+Outcome sweep(const Bytes& valid, const std::function<ModelFiles(const Bytes&)>& open, const Strides& strides)
 {
     Outcome outcome;
-    const size_t stride = is_full() ? 1 : 16;
-    for (size_t i = 0; i < valid.size(); i += stride) {
+    for (size_t i = 0; i < valid.size(); i += i < strides.metadata_bytes ? strides.metadata : strides.weights) {
         for (const unsigned mask : {0x01u, 0x80u, 0xFFu}) {
             Bytes changed = valid;
             changed[i] ^= static_cast<std::byte>(mask);
@@ -61,11 +73,34 @@ Outcome sweep(const Bytes& valid, const std::function<ModelFiles(const Bytes&)>&
     return outcome;
 }
 
+Outcome sweep(const Bytes& valid, const std::function<ModelFiles(const Bytes&)>& open)
+{
+    const size_t stride = is_full() ? 1 : 16;
+    return sweep(valid, open, {stride, stride});
+}
+
 void report(const char* what, const Bytes& valid, const Outcome& outcome)
 {
     std::cout << what << " of " << valid.size() << " bytes: " << outcome.runs << " variants, " << outcome.refused
               << " refused, all others readable\n";
     CHECK(outcome.refused < outcome.runs);
+}
+
+// Files below tests/fixtures/families with this ending, in order.
+std::vector<std::filesystem::path> family_files(const std::string& ending)
+{
+    std::vector<std::filesystem::path> paths;
+    const auto folder = std::filesystem::path(PALIMPSEST_SOURCE_DIR) / "tests/fixtures/families";
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+        if (entry.path().string().ends_with(ending)) paths.push_back(entry.path());
+    std::sort(paths.begin(), paths.end());
+    return paths;
+}
+
+Bytes contents(const std::filesystem::path& path)
+{
+    std::ifstream file(path, std::ios::binary);
+    return Bytes(std::string(std::istreambuf_iterator<char>(file), {}));
 }
 
 } // namespace
@@ -141,5 +176,46 @@ TEST_CASE("V3: config.json and tokenizer.model, byte by byte")
             }
         }
         report(is_config ? "config.json" : "tokenizer.model", valid, outcome);
+    }
+}
+
+TEST_CASE("GGUF files of every family, byte by byte")
+{
+    const auto paths = family_files(".gguf");
+    REQUIRE(paths.size() >= 10);
+    for (const auto& path : paths) {
+        const Bytes valid = contents(path);
+        const std::string name = path.filename().string();
+        INFO(name);
+        // A byte of the weights changes numbers alone, so that few of them are enough.
+        const Strides strides = {16, is_full() ? size_t{16} : 1024,
+                                 GgufFile::parse(valid.get(), Refusal(name)).header_bytes()};
+        const auto open = [&](const Bytes& bytes) { return open_gguf(in_memory(bytes, name)); };
+        report(name.c_str(), valid, sweep(valid, open, strides));
+    }
+}
+
+TEST_CASE("config.json of every family, byte by byte")
+{
+    const auto paths = family_files("config.json");
+    REQUIRE(paths.size() >= 10);
+    for (const auto& path : paths) {
+        const std::string name = path.parent_path().filename().string() + "/config.json";
+        INFO(name);
+        const Bytes valid = contents(path);
+        Outcome outcome;
+        for (size_t i = 0; i < valid.size(); ++i)
+            for (const unsigned mask : {0x01u, 0x80u, 0xFFu}) {
+                Bytes changed = valid;
+                changed[i] ^= static_cast<std::byte>(mask);
+                ++outcome.runs;
+                const Refused refusal = refused([&] {
+                    const HfConfig config = parse_hf_config(changed.text(), Refusal("config.json"));
+                    REQUIRE(parameter_count(config.model) > 0);
+                });
+                outcome.refused += !refusal.code.empty();
+                if (!refusal.code.empty() && !refusal.code.starts_with("PAL-MODEL-")) FAIL(refusal.message);
+            }
+        report(name.c_str(), valid, outcome);
     }
 }

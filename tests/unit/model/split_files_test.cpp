@@ -131,6 +131,15 @@ TEST_CASE("parts that say something else than their names are refused")
     check_refused(negative.part(1), "PAL-MODEL-11", "'split.count' is not an integer of 0 or more");
 }
 
+TEST_CASE("a truncated part is refused under its own name")
+{
+    const SplitModel split;
+    split.write();
+    std::filesystem::resize_file(split.part(2), std::filesystem::file_size(split.part(2)) - 1);
+    check_refused(split.part(1), "PAL-MODEL-10", "tiny-00002-of-00003.gguf");
+    check_refused(split.part(3), "PAL-MODEL-10", "the file is truncated");
+}
+
 TEST_CASE("names that are not those of parts are left alone")
 {
     const auto alone = [](const std::string& name) {
