@@ -4,6 +4,7 @@
 #include <map>
 
 #include "engine/session/session.h"
+#include "engine/session/session_setup.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {
@@ -92,6 +93,8 @@ std::vector<AttendedToken> attention_trace(std::shared_ptr<const Model> model, c
                     "it does not fit the model's context beside what is kept, so what it attends to is not shown",
                     "use a smaller budget, or shorter answers");
     SessionOptions options = options_of(before);
+    if (!model->config().rope.long_factors.empty())
+        options.reach = position_reach(model->config(), options, *policy_of(options, model->config()));
     options.budget = static_cast<int32_t>(room);
     options.pins = Pins();
     options.probe_room = 0;

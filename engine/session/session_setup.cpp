@@ -252,6 +252,7 @@ CacheShape with_room_for(CacheShape shape, std::span<const int32_t> list_lengths
 int64_t position_reach(const ModelConfig& model, const SessionOptions& options, const Policy& policy)
 {
     if (options.positions == PositionMode::Original) return model.context;
+    if (options.reach) return *options.reach;
     return std::min<int64_t>(model.context, int64_t{longest_list(policy, model)} + options.chunk);
 }
 

@@ -74,6 +74,8 @@ struct Tensor {
     uint64_t cols, rows; // rows 0: a vector
 };
 
+constexpr const char *short_factors = "rope_factors_short.weight", *long_factors = "rope_factors_long.weight";
+
 // As GGUF numbers them.
 uint32_t gguf_type(DType type)
 {
@@ -109,6 +111,9 @@ std::vector<Tensor> tensors_of(const RandomModelShape& s)
     }
     tensors.push_back({"output_norm.weight", u(s.dim), 0});
     if (!s.tied) tensors.push_back({"output.weight", u(s.dim), u(s.vocabulary)});
+    if (s.original_context > 0)
+        for (const char* name : {short_factors, long_factors})
+            tensors.push_back({name, u(s.head_dim / 2), 0});
     return tensors;
 }
 
@@ -171,6 +176,10 @@ Bytes keys_of(const RandomModelShape& s)
         meta.key_u32(prefix + "attention.sliding_window", u(s.window));
         if (s.architecture == "gemma3") meta.key_u32(prefix + "attention.sliding_window_pattern", 2);
     }
+    if (s.original_context > 0) {
+        meta.key_string(prefix + "rope.scaling.type", "longrope");
+        meta.key_u32(prefix + "rope.scaling.original_context_length", u(s.original_context));
+    }
     if (s.architecture == "gemma2") {
         meta.key_f32(prefix + "attn_logit_softcapping", 5.0f);
         meta.key_f32(prefix + "final_logit_softcapping", 10.0f);
@@ -215,9 +224,10 @@ public:
     void write(std::ofstream& file, const Tensor& t)
     {
         const float scale = t.rows ? deviation(t, shape_) : 0.1f;
+        const float mean = t.rows ? 0.0f : t.name == long_factors ? 4.0f : 1.0f;
         std::vector<float> values(t.cols * std::max<uint64_t>(t.rows, 1));
         for (float& x : values)
-            x = (t.rows ? 0.0f : 1.0f) + scale * normal_(random_);
+            x = mean + scale * normal_(random_);
         file.write(reinterpret_cast<const char*>(values.data()), static_cast<std::streamsize>(values.size() * 4));
     }
 
@@ -339,11 +349,12 @@ void write_random_model(const RandomModelShape& s, const std::filesystem::path& 
 
 std::filesystem::path random_model(const RandomModelShape& s)
 {
-    const auto path = std::filesystem::temp_directory_path() /
-                      ("palimpsest-random-" + std::to_string(getpid()) + "-" + std::to_string(s.layers) + "-" +
-                       std::to_string(s.dim) + "-" + std::to_string(s.heads) + "-" + std::to_string(s.kv_heads) +
-                       "-" + std::to_string(s.head_dim) + "-" + std::to_string(s.context) + "-" +
-                       std::to_string(s.seed) + "-" + s.architecture + "-" + std::to_string(s.window) + ".gguf");
+    const auto path =
+        std::filesystem::temp_directory_path() /
+        ("palimpsest-random-" + std::to_string(getpid()) + "-" + std::to_string(s.layers) + "-" +
+         std::to_string(s.dim) + "-" + std::to_string(s.heads) + "-" + std::to_string(s.kv_heads) + "-" +
+         std::to_string(s.head_dim) + "-" + std::to_string(s.context) + "-" + std::to_string(s.seed) + "-" +
+         s.architecture + "-" + std::to_string(s.window) + "-" + std::to_string(s.original_context) + ".gguf");
     write_random_model(s, path);
     return path;
 }

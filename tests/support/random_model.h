@@ -28,6 +28,7 @@ struct RandomModelShape {
     std::string architecture = "llama"; // or qwen3, gemma2, gemma3
     int32_t window = 0;                 // of Gemma: every other layer sees only so many tokens
     bool has_tokenizer = false;         // sentencepiece by bytes; REQUIRES: a vocabulary of 259 or more
+    int32_t original_context = 0;       // > 0: LongRoPE with factors of 1, and of 4 beyond so many positions
 };
 
 // One shape of every kind that contracts are held over: Llama's; Gemma's with local layers, whose window is below
