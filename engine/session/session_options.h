@@ -28,8 +28,8 @@ struct SessionOptions {
     // None: if a chunk takes longer than a stop may wait, and rows_at_once is cut to as much; if this is given, it
     // is not. No effect on results.
     std::optional<bool> stops_within_chunk{};
-    // Positions stay below this, for the choice of rotary angles (RopePlan::long_factors). None: as budget and chunk
-    // say. Given where a session must compute as another one with a different budget does.
+    // Positions stay below this, for the choice of rotary angles (RopePlan::long_factors). None: as budget and
+    // chunk say. Given where a session must compute as another one with a different budget does.
     std::optional<int64_t> reach{};
     SamplerOptions sampler;
 };
