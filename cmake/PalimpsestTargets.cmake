@@ -1,9 +1,9 @@
 # Warnings, sanitizers and the include directions of the house.
 
 find_program(CCACHE_PROGRAM ccache)
-if(CCACHE_PROGRAM) # checkouts in different folders share what was compiled
+if(CCACHE_PROGRAM) # checkouts in different folders share what was compiled, precompiled headers too
     set(PALIMPSEST_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
-                            ${CCACHE_PROGRAM})
+                            CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
     set(CMAKE_CXX_COMPILER_LAUNCHER ${PALIMPSEST_LAUNCHER})
 endif()
 
@@ -55,4 +55,12 @@ function(palimpsest_test name)
         PALIMPSEST_BINARY_DIR="${CMAKE_BINARY_DIR}")
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 2400)
+endfunction()
+
+# Precompiles headers, as target_precompile_headers takes them, so that ccache can keep what is compiled with them:
+# GCC tells it which precompiled header was used, Clang leaves the time out of it. A source still includes what it uses.
+function(palimpsest_precompile_headers target)
+    target_precompile_headers(${target} ${ARGN})
+    target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
+        "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
 endfunction()
