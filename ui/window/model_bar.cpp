@@ -24,7 +24,7 @@ QComboBox* make_box(const QString& name, QWidget* parent)
     auto* box = new QComboBox(parent);
     box->setAccessibleName(name);
     box->setSizeAdjustPolicy(QComboBox::AdjustToContents);
-    box->setMaximumWidth(box->fontMetrics().averageCharWidth() * 36);
+    box->setMaximumWidth(box->fontMetrics().averageCharWidth() * 52); // names of real models are long
     return box;
 }
 
