@@ -89,7 +89,7 @@ struct RmsNorm {
     float epsilon = 1e-5f;
 };
 
-// What happens to every row of a product, bias included, before it is written or added: the norm, then the factor,
+// Changes every row of a product, bias included, before it is written or added: first the norm, then the factor,
 // then the soft cap y = cap * tanh(y / cap).
 struct RowFinish {
     RmsNorm norm{}; // over the row's whole width
@@ -216,7 +216,7 @@ struct KvLists {
     int64_t order_stride = 0;
 };
 
-// What a chunk is staged in: the pool's type, but never less than 16 bits, so that attention within a chunk and the
+// The type a chunk is staged in: the pool's, but never less than 16 bits, so that attention within a chunk and the
 // choice of what stays come before quantisation (performance.md, 6). `wide`: F16 or BF16.
 constexpr DType staging_type(DType pool, DType wide)
 {
@@ -239,7 +239,7 @@ enum class RowStatistic : uint8_t {
     Density, // share of ranks with a >= 1/v
 };
 
-// What a policy wants of attention's probabilities A (policies.md, 3.1): over the last `rows` rows of the chunk,
+// Statistics of attention's probabilities A that a policy asks for (policies.md, 3.1): of the last `rows` rows,
 // per rank of kept ++ chunk. A null output is not wanted; all are f32.
 struct SignalRequest {
     static constexpr int32_t all = INT32_MAX;
@@ -427,7 +427,7 @@ public:
     // grows.
     virtual uint64_t scratch_bytes() const = 0;
 
-    // Of a device with memory of its own; what follows then says what it will be asked for (reliability.md, P12).
+    // Only for a device with its own memory; the next three functions tell what it will be asked for.
     virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
     virtual uint64_t weight_bytes(std::span<const HostMatrix> /*parts*/) const { return 0; } // that load takes
     virtual uint64_t scratch_bound(const WorkBounds& /*work*/) const { return 0; }

@@ -1,4 +1,4 @@
-// What every CPU kernel is handed: the threads, and scratch memory that is kept between calls, so that nothing is
+// The context of every CPU kernel: the threads, and scratch memory that is kept between calls, so that nothing is
 // allocated once a stream is warm.
 #pragma once
 
@@ -63,7 +63,7 @@ struct CpuContext {
     }
 
     Scratch& shared_scratch(ScratchUse use) { return shared[use]; }
-    // Of one worker of the pool; only that worker touches it during a run.
+    // Belongs to one worker of the pool; only that worker touches it during a run.
     Scratch& worker_scratch(int w, ScratchUse use) { return worker[static_cast<size_t>(w)][use]; }
     // Makes room for every worker, before a run: a task must not throw when memory is short.
     template<class T>

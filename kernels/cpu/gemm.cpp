@@ -13,9 +13,18 @@
 #define PALIMPSEST_KERNELS_CPU_GEMM_BLOCKS
 namespace palimpsest::kernels::cpu {
 
-// Depth and width of a block of W: 128 kB as f32, which stays in L2 while all rows pass by. Fixed, whatever the
-// thread count: the depth decides how a sum is rounded.
-inline constexpr int64_t KC = 256, NC = 128;
+// Depth of a block of W. Fixed, whatever the thread count: it decides how a sum is rounded.
+inline constexpr int64_t KC = 256;
+
+// Columns of a block of W, which stays in L2 as f32 (128 or 256 kB) while all rows pass by. The packed rows are
+// read from L3 once for every block where they do not fit in L2, so that blocks are wide unless threads would be
+// idle.
+inline constexpr int64_t narrow_block = 128, wide_block = 256;
+
+inline int64_t block_columns(int64_t columns, int threads)
+{
+    return columns >= 4 * wide_block * threads ? wide_block : narrow_block;
+}
 
 // Rows cut into panels of nearly equal height, none above `most`.
 struct RowPanels {
@@ -42,7 +51,6 @@ namespace { // each file has its own
 namespace hn = hwy::HWY_NAMESPACE;
 using cpu::CpuWeight;
 using cpu::KC;
-using cpu::NC;
 
 int64_t panel_height()
 {
@@ -133,11 +141,11 @@ void put_bias(const cpu::Product& product, int64_t n, int64_t columns)
     }
 }
 
-// Columns [n, n + NC) of y. `panels` is scratch for NC * KC floats.
+// Columns [n, n + most) of y, as far as there are any. `block` is scratch for most * KC floats.
 void multiply_columns(const cpu::Product& product, const cpu::RowPanels& row_panels, const float* packed, int64_t n,
-                      float* block)
+                      int64_t most, float* block)
 {
-    const int64_t N = product.weight->rows(), K = product.x.cols, columns = std::min(NC, N - n);
+    const int64_t N = product.weight->rows(), K = product.x.cols, columns = std::min(most, N - n);
     if (product.bias) put_bias(product, n, columns);
     for (int64_t k = 0; k < K; k += KC) {
         const int64_t kc = std::min(KC, K - k);
@@ -188,14 +196,16 @@ void gemm(const Product& product, CpuContext& context)
     float* packed = context.shared_scratch(ScratchUse::PackedRows).get<float>(static_cast<size_t>(x.rows * x.cols));
     const auto made_floats = static_cast<size_t>(x.is_plain() ? 0 : most * x.cols);
     context.reserve<float>(ScratchUse::NormedRows, made_floats);
-    context.reserve<float>(ScratchUse::PackedWeight, NC * KC);
+    const int64_t columns = product.weight->rows(), width = block_columns(columns, context.threads.threads());
+    context.reserve<float>(ScratchUse::PackedWeight, static_cast<size_t>(width * KC));
     context.threads.run(panels.count, [&](int64_t panel, int worker) {
         float* made = context.worker_scratch(worker, ScratchUse::NormedRows).get<float>(made_floats);
         pack_made_panel(x, panels, panel, made, packed);
     });
-    context.threads.run((product.weight->rows() + NC - 1) / NC, [&](int64_t block, int worker) {
-        float* unpacked = context.worker_scratch(worker, ScratchUse::PackedWeight).get<float>(NC * KC);
-        HWY_DYNAMIC_DISPATCH(multiply_columns)(product, panels, packed, block * NC, unpacked);
+    context.threads.run((columns + width - 1) / width, [&](int64_t block, int worker) {
+        float* unpacked =
+            context.worker_scratch(worker, ScratchUse::PackedWeight).get<float>(static_cast<size_t>(width * KC));
+        HWY_DYNAMIC_DISPATCH(multiply_columns)(product, panels, packed, block * width, width, unpacked);
     });
 }
 

@@ -43,7 +43,7 @@ HWY_INLINE float dot(const std::byte* HWY_RESTRICT w, const float* HWY_RESTRICT 
     return sum;
 }
 
-// The scale meets the sum of its block, not every weight. Four chains of sums hide the latency of the
+// The scale multiplies the sum of its block, not every weight. Four chains of sums hide the latency of the
 // multiply-adds; the lines a little ahead are asked for, since the hardware stops at the end of every page.
 template<>
 HWY_INLINE float dot<DType::Q8_0>(const std::byte* HWY_RESTRICT w, const float* HWY_RESTRICT x, int64_t cols)

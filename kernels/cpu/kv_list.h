@@ -29,7 +29,7 @@ public:
     KvRow key(int64_t row) const { return at(pool_.keys, row); }
     KvRow value(int64_t row) const { return at(pool_.values, row); }
     const KvPage& page() const { return page_; }
-    // Of `wanted` rows from `row` on, how many lie in one piece.
+    // The number of the `wanted` rows from `row` on that lie in one piece.
     static int64_t piece(int64_t row, int64_t wanted) { return std::min(wanted, page_rows - row % page_rows); }
 
 private:

@@ -38,7 +38,7 @@ double now()
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Of all threads of this process.
+// Processor seconds of all threads of this process.
 double processor_now()
 {
     return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;

@@ -1,4 +1,4 @@
-// What speed-bench measures.
+// The options of speed-bench.
 #pragma once
 
 #include <cstdint>
