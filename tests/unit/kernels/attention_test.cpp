@@ -215,10 +215,12 @@ TEST_CASE("ranks before every row's window are not read")
     const auto backends = every_backend();
     for (const bool decoding : {false, true}) {
         auto cases = chosen_window_cases(decoding);
-        for (Case& c : cases) {
+        for (size_t i = 0; i < cases.size(); ++i) {
+            Case& c = cases[i];
             std::fill(c.used.begin(), c.used.end(), 180);
             const Input in(c);
             for (const TestBackend& on : backends) {
+                if (!takes(on, i)) continue;
                 CAPTURE(c, on);
                 const auto backend = on.open();
                 const Output whole = attend(*backend, c, in, 1);
@@ -287,7 +289,7 @@ TEST_CASE("bits depend on neither threads nor the rows tokens lie in")
         c.wanted = 3;
         const Input in(c);
         const Output first = attend(*cpu(1), c, in, 1);
-        for (int threads = 1; threads <= 3; ++threads) {
+        for (int threads = at_ci_level() ? 2 : 1; threads <= 3; ++threads) {
             for (uint32_t layout = 1; layout <= 2; ++layout) {
                 CAPTURE(c, threads, layout);
                 REQUIRE(same_bits(attend(*cpu(threads), c, in, layout), first));
@@ -318,7 +320,9 @@ TEST_CASE("attention does not depend on the order in which threads and blocks ru
         auto cases = chosen_cases(decoding);
         const auto windows = chosen_window_cases(decoding);
         cases.insert(cases.end(), windows.begin(), windows.end());
-        for (const Case& c : cases) {
+        for (size_t i = 0; i < cases.size(); ++i) {
+            const Case& c = cases[i];
+            if (at_ci_level() && i % 3 != 0) continue;
             const Input in(c);
             const Output ascending = attend(*backend, c, in, 1);
             const tests::DescendingOrder order;

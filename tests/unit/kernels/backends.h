@@ -1,11 +1,13 @@
 // The backends that a test body runs on, each with what it may be off by.
 #pragma once
 
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/backend.h"
@@ -31,6 +33,9 @@ public:
     const std::string& name() const { return name_; }
     // Slow, so that cases for it are few and small.
     bool emulated() const { return kind_ == Kind::EmulatedCuda; }
+    // Its place among the backends of its kind.
+    size_t number() const { return number_; }
+    void set_number(size_t number) { number_ = number; }
 
     // REQUIRES: no backend of another SIMD target is open.
     std::shared_ptr<Backend> open(int threads = 2, bool exact_products = false) const
@@ -39,9 +44,10 @@ public:
         return open_backend({.device = "cpu", .threads = threads, .simd = simd_, .exact_products = exact_products});
     }
 
-    // Of a matrix product, over the size of its row. Without lanes to share them, one sum of a few thousand terms
-    // takes them all. Tensor cores take operands of 16 bits (kernels/cuda/gemm.h): each product is off by at most
-    // 2^-8 or 2^-10 of itself, and a sum of random signs by that much of its size but for few standard deviations.
+    // The error of a matrix product, over the size of its row. Without lanes to share them, one sum of a few
+    // thousand terms takes them all. Tensor cores take operands of 16 bits (kernels/cuda/gemm.h): each product is
+    // off by at most 2^-8 or 2^-10 of itself, and a sum of random signs by that much of its size but for few
+    // standard deviations.
     double product_error(DType weight, Phase phase) const
     {
         if (kind_ == Kind::Cpu) return simd_ == "SCALAR" ? 1.2e-5 : 4e-6;
@@ -49,8 +55,8 @@ public:
         return weight == DType::BF16 ? 0x1p-6 : 0x1p-8;
     }
 
-    // Of attention and its signals, over 1 + their size. On a GPU, prefill with heads of 64 or 128 has queries,
-    // keys and weights in the pool's 16 bits.
+    // The error of attention and its signals, over 1 + their size. On a GPU, prefill with heads of 64 or 128 has
+    // queries, keys and weights in the pool's 16 bits.
     double attention_error(DType pool, int32_t head_dim, bool decode) const
     {
         const bool tensor_cores = kind_ != Kind::Cpu && !decode && (head_dim == 64 || head_dim == 128);
@@ -61,6 +67,7 @@ public:
 
 private:
     Kind kind_;
+    size_t number_ = 0;
     std::string name_, simd_;
     std::shared_ptr<Backend> kept_;
 };
@@ -101,13 +108,31 @@ inline std::vector<TestBackend> every_backend()
 #endif
     if (wanted("cuda"))
         if (const auto cuda = real_cuda(only == "cuda")) all.push_back(*cuda);
+    size_t numbers[3] = {};
+    for (TestBackend& on : all)
+        on.set_number(numbers[static_cast<size_t>(on.kind())]++);
     return all;
 }
 
-// Of all of `cases`, every so many for a backend that is slow.
-inline bool takes(const TestBackend& on, size_t index, size_t one_in)
+// PALIMPSEST_TEST_LEVEL=ci, for runs under sanitizers, which are twenty times as slow.
+inline bool at_ci_level()
 {
-    return !on.emulated() || index % one_in == 0;
+    const char* level = std::getenv("PALIMPSEST_TEST_LEVEL");
+    return level && std::string_view(level) == "ci";
+}
+
+// Whether a backend takes the case with this index: every one, or one in so many where the backend is slow. At the
+// CI level the emulated GPUs share these between them, and every SIMD target takes one in three: each case still
+// runs on an emulated GPU and on some of the targets, or on none that it would not run on otherwise.
+inline bool takes(const TestBackend& on, size_t index, size_t one_in = 1)
+{
+    if (on.emulated() && index % one_in != 0) return false;
+    if (!at_ci_level() || on.kind() == Kind::Cuda) return true;
+    // Mixed (Knuth's multiplicative hash), so that no kind of case falls to one backend alone where kinds
+    // alternate.
+    const auto turn = static_cast<uint32_t>(on.emulated() ? index / one_in : index);
+    const size_t share = on.emulated() ? 2 : 3;
+    return (((turn * 2654435769u) >> 16) + on.number()) % share == 0;
 }
 
 } // namespace palimpsest::kernels::test

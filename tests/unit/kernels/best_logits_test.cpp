@@ -94,9 +94,10 @@ TEST_CASE("the best logits are those of a plain sort", "[best]")
     std::mt19937 random(71);
     for (const TestBackend& on : backends_that_select())
         for (const size_t size : {1, 2, 31, 100, 127, 128, 129, 2047, 2048, 2049, 5000, 32000, 66000, 130000}) {
+            if (at_ci_level() && (size == 5000 || size == 66000)) continue;
             const Logits logits = normal_floats(random, size, 4);
             const std::vector<int32_t> few = {1, all_wanted[random() % all_wanted.size()], 128};
-            for (const int32_t wanted : on.emulated() && size > 5000 ? few : all_wanted)
+            for (const int32_t wanted : (on.emulated() && size > 5000) || at_ci_level() ? few : all_wanted)
                 check(on, logits, wanted);
         }
 }
@@ -146,6 +147,7 @@ TEST_CASE("the lowest id whose logit is not finite is found, wherever it is", "[
             const Logits logits = normal_floats(random, size);
             for (const size_t place : {size_t{0}, size / 2, size - 1})
                 for (const float bad : {nan, -nan, infinity, -infinity}) {
+                    if (at_ci_level() && size > 10000 && std::signbit(bad) == (place == 0)) continue;
                     Logits broken = logits;
                     broken[place] = bad;
                     check(on, broken, 40);
