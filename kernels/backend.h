@@ -422,7 +422,7 @@ public:
     virtual std::string name() const = 0;        // "cpu", "cuda:0"
     virtual std::string simd_target() const = 0; // "AVX3", "sm_90"; results differ in the last bits between targets
     virtual int threads() const = 0;
-    virtual bool exact_products() const { return false; } // BackendChoice::exact_products is set and has an effect
+    virtual bool exact_products() const { return false; } // on the CPU: none with weights in fixed point
     // Working memory that operations have claimed so far, beside the Buffers; shared by all callers, and only
     // grows.
     virtual uint64_t scratch_bytes() const = 0;

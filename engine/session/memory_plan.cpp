@@ -143,15 +143,17 @@ int32_t MemoryPlanner::largest_budget(const SessionOptions& options, int session
     int32_t end = most;
     for (const int32_t begin : begins) {
         const int32_t small = full_pages(begin + (end - begin) / 4), large = full_pages(begin + (end - begin) / 2);
-        if (small > begin && large > small) {
-            const double at_small = total(small), at_large = total(large);
-            if (!std::isfinite(at_small)) return at_large <= static_cast<double>(usable_) ? large : 0;
+        const double at_small = small > begin ? total(small) : HUGE_VAL;
+        const double at_large = large > small && large <= end ? total(large) : HUGE_VAL;
+        if (std::isfinite(at_small) && std::isfinite(at_large)) {
             const double each = (at_large - at_small) / (large - small);
             const double room = static_cast<double>(usable_) - at_large;
             const double budget = each > 0 ? large + room / each : room >= 0 ? end : 0;
             if (budget > begin) return static_cast<int32_t>(std::min<double>(budget, end));
         } else if (total(end) <= static_cast<double>(usable_)) {
             return end;
+        } else if (at_large <= static_cast<double>(usable_)) {
+            return large;
         }
         end = begin;
     }

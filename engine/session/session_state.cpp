@@ -8,6 +8,7 @@
 
 #include "engine/session/session.h"
 #include "kernels/base/error.h"
+#include "kernels/base/fixed_point_types.h"
 
 namespace palimpsest::engine {
 namespace {
@@ -135,12 +136,25 @@ SessionOptions options_of(const SessionState& state)
 
 namespace {
 
-constexpr std::string_view exact_mark = " f32";
+constexpr std::string_view fixed_point_mark = " fixed-point";
 
-// Names the arithmetic that decides the last bits of results: "AVX3", or "AVX3 f32" with exact products.
-std::string arithmetic_of(const kernels::Backend& backend)
+// Names the arithmetic that decides the last bits of results: "AVX3", "sm_90", or "AVX3 fixed-point" where the CPU
+// takes some products with the model's weights in fixed point.
+std::string arithmetic_of(const Model& model)
 {
-    return backend.simd_target() + std::string(backend.exact_products() ? exact_mark : "");
+    const kernels::Backend& backend = model.backend();
+    const auto matrices = model.matrices();
+    const bool in_fixed_point = backend.name() == "cpu" && !backend.exact_products() &&
+                                std::any_of(matrices.begin(), matrices.end(), [](const kernels::HostMatrix& m) {
+                                    return kernels::may_be_in_fixed_point(m.type);
+                                });
+    return backend.simd_target() + std::string(in_fixed_point ? fixed_point_mark : "");
+}
+
+// The same in a sentence.
+std::string described(std::string_view target, bool in_fixed_point)
+{
+    return std::string(target) + (in_fixed_point ? " and products in fixed point" : "");
 }
 
 } // namespace
@@ -199,7 +213,7 @@ SessionState Session::state()
     if (tokens_seen_ > 0) compute_logits();
     settle();
     SessionState state{.model_fingerprint = model_->fingerprint(),
-                       .simd_target = arithmetic_of(model_->backend()),
+                       .simd_target = arithmetic_of(*model_),
                        .policy = options_.policy,
                        .given = given_,
                        .pins = options_.pins.ranges(),
@@ -277,14 +291,18 @@ void check_origin(const SessionState& state, const Model& model)
 {
     if (state.model_fingerprint != model.fingerprint())
         refuse("it was saved with another model", "load that model or read the document again");
-    const std::string now = arithmetic_of(model.backend());
+    const std::string now = arithmetic_of(model), here = model.backend().simd_target();
     if (state.simd_target == now) return;
-    const bool was_exact = state.simd_target.ends_with(exact_mark), is_exact = model.backend().exact_products();
+    const bool was_fixed = state.simd_target.ends_with(fixed_point_mark),
+               is_fixed = now.ends_with(fixed_point_mark);
     const std::string target =
-        state.simd_target.substr(0, state.simd_target.size() - (was_exact ? exact_mark.size() : 0));
-    const std::string simd = target == model.backend().simd_target() ? "" : " --simd " + target;
-    const std::string compute = was_exact == is_exact ? "" : was_exact ? " --compute f32" : " --compute auto";
-    refuse("it was computed with " + state.simd_target + " instructions, this process uses " + now,
+        state.simd_target.substr(0, state.simd_target.size() - (was_fixed ? fixed_point_mark.size() : 0));
+    const std::string simd = target == here ? "" : " --simd " + target;
+    const std::string compute = was_fixed == is_fixed ? ""
+                                : was_fixed           ? " --compute auto on a processor with AVX-512 VNNI"
+                                                      : " --compute f32";
+    refuse("it was computed with " + described(target, was_fixed) + ", this process computes with " +
+               described(here, is_fixed),
            "start with" + simd + compute + " or read the document again");
 }
 

@@ -27,7 +27,7 @@ struct Probe {
 
 struct SessionState {
     std::string model_fingerprint;
-    std::string simd_target; // "AVX3", or "AVX3 f32" with Backend::exact_products
+    std::string simd_target; // "AVX3", or "AVX3 fixed-point" (see arithmetic_of in session_state.cpp)
     PolicySpec policy;       // resolved
     PolicySpec given;        // as asked for
     std::vector<TokenRange> pins;

@@ -41,6 +41,7 @@ ChatTemplate::ChatTemplate(const Vocabulary& vocabulary, const Tokenizer& tokeni
         try {
             use_template(vocabulary, options);
         } catch (const Error& error) {
+            markers_ = {};
             why_plain_ = error.text();
             warning_ = "The model's chat template cannot be used: " + error.text() +
                        ". Turns are framed with \"Question:\" and \"Answer:\" instead, so answers may be worse "

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "kernels/base/error.h"
+#include "kernels/cpu/gemv.h"
 #include "kernels/cpu/kernels.h"
 
 namespace palimpsest::kernels::cpu {
@@ -20,6 +21,10 @@ std::string CpuBackend::name() const
 std::string CpuBackend::simd_target() const
 {
     return kernels::simd_target();
+}
+bool CpuBackend::exact_products() const
+{
+    return context_.exact_products || !multiplies_in_fixed_point();
 }
 int CpuBackend::threads() const
 {

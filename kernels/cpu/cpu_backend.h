@@ -17,7 +17,7 @@ public:
     std::string name() const override;
     std::string simd_target() const override;
     int threads() const override;
-    bool exact_products() const override { return context_.exact_products; }
+    bool exact_products() const override;
     uint64_t scratch_bytes() const override;
 
     void upload(void* to, const void* from_host, size_t bytes) override;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "kernels/base/fixed_point_types.h"
 #include "kernels/cpu/summed_row.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -185,14 +186,21 @@ void sum_groups(const float* x, int64_t cols, int64_t group, float* sums)
     }
 }
 
+bool has_fixed_point()
+{
+#if HWY_TARGET <= HWY_AVX3
+    static const bool has_vnni = __builtin_cpu_supports("avx512vnni") != 0;
+    return has_vnni;
+#else
+    return false;
+#endif
+}
+
 // Prepares x for weights of this type, if this processor multiplies them in fixed point.
 bool to_fixed_point(const float* x, int64_t cols, DType type, cpu::FixedPoint128* to)
 {
 #if HWY_TARGET <= HWY_AVX3
-    static const bool has_vnni = __builtin_cpu_supports("avx512vnni") != 0;
-    const bool is_taken = type == DType::Q4_0 || type == DType::Q4_1 || type == DType::Q4_K ||
-                          type == DType::Q5_K || type == DType::Q6_K;
-    if (!has_vnni || !is_taken || HasOutlier(x, cols)) return false;
+    if (!has_fixed_point() || !may_be_in_fixed_point(type) || HasOutlier(x, cols)) return false;
     ToFixedPoint(x, cols, type, to);
     return true;
 #else
@@ -258,6 +266,7 @@ namespace {
 
 HWY_EXPORT(dot_rows);
 HWY_EXPORT(sum_groups);
+HWY_EXPORT(has_fixed_point);
 HWY_EXPORT(to_fixed_point);
 
 constexpr int64_t group_rows = 16;
@@ -364,6 +373,11 @@ private:
 };
 
 } // namespace
+
+bool multiplies_in_fixed_point()
+{
+    return HWY_DYNAMIC_DISPATCH(has_fixed_point)();
+}
 
 void gemv(const Product& product, CpuContext& context)
 {

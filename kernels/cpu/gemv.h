@@ -1,5 +1,5 @@
 // Matrix product of one row, or very few (decode): reads every weight once, as it lies in the file, at the speed of
-// the memory. Activations stay f32, so the only error is rounding. Bits do not depend on the number of threads, but
+// the memory. Activations stay f32 or become fixed-point numbers of 24 bits, so the only error is rounding. Bits do not depend on the number of threads, but
 // differ from gemm's.
 #pragma once
 
@@ -9,5 +9,8 @@
 namespace palimpsest::kernels::cpu {
 
 void gemv(const Product& product, CpuContext& context);
+
+// Whether this processor, on the SIMD target in use, has products in fixed point (base/fixed_point_types.h).
+bool multiplies_in_fixed_point();
 
 } // namespace palimpsest::kernels::cpu

@@ -65,6 +65,7 @@ std::string place_of_pins(const engine::Session& session)
 {
     const int32_t layers = layers_with_pins(session), all = session.model().config().layers;
     if (layers == all) return "in every layer and head";
+    if (layers == 0) return "in no layer, as each keeps its whole window";
     return "in every head of " + std::to_string(layers) + " of " + std::to_string(all) + " layers";
 }
 

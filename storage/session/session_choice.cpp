@@ -43,6 +43,10 @@ std::optional<T> parse_number(std::string_view text)
 // of b tokens beside each take at most so many bytes; no more than the model's context where all layers have one.
 int32_t budget_for_memory(uint64_t bytes, const engine::ModelConfig& m, const engine::SessionOptions& options)
 {
+    if (options.chunk < 1)
+        throw Error(ErrorKind::Usage, "PAL-OPTION-03", "--chunk",
+                    "'" + std::to_string(options.chunk) + "' is not possible",
+                    "give a number of tokens, at least 1");
     const kernels::DType type = engine::kv_type_of(options, m);
     const uint64_t in_all_layers = static_cast<uint64_t>(m.layers) * engine::token_bytes(m, type);
     const uint64_t chunk = static_cast<uint64_t>(options.chunk) * in_all_layers;

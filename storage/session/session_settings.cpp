@@ -59,7 +59,8 @@ std::string SessionSettings::json(const engine::Session& session, const Begun& b
                          {"chunk", o.chunk},
                          {"positions", name_of(o.positions)},
                          {"kv_type", kv_type_name(*o.kv_type)}};
-    if (session.model().backend().exact_products()) options["compute"] = compute_name(session.model().backend());
+    const kernels::Backend& backend = session.model().backend();
+    if (backend.name() == "cpu" && backend.exact_products()) options["compute"] = compute_name(backend);
     if (!begun.question.empty()) options["question"] = begun.question;
     if (!begun.framing.system.empty()) options["system"] = begun.framing.system;
     if (begun.framing.date != std::chrono::sys_days()) // days since 1970

@@ -109,7 +109,7 @@ void StoredSession::load()
         if (!is_device_loss(error)) throw;
         lost_device_ = options_.choice.device;
         listener_.device_lost(lost_device_);
-        options_.choice.device = "cpu";
+        choose_cpu();
         model_ = load_model(options_.choice, own);
     }
 }
@@ -120,6 +120,14 @@ void StoredSession::open(const std::string& name)
     const bool is_there = begun_ || options_.read_only || store_.conversations.find(name).has_value();
     is_there ? resume() : begin(name);
     watch_fading();
+}
+
+// A stored session goes on there with the products it was begun with.
+void StoredSession::choose_cpu()
+{
+    options_.choice.device = "cpu";
+    if (const auto known = store_.conversations.find(info_.name))
+        options_.choice.compute = SessionSettings(*known).compute;
 }
 
 // Nothing of the failed device is used or given back: the driver takes it when the process ends.
@@ -134,7 +142,7 @@ void StoredSession::go_on_without_device()
     listener_.device_lost(device);
     session_.reset();
     lost_model_ = std::move(model_);
-    options_.choice.device = "cpu";
+    choose_cpu();
     model_ = load_model(options_.choice, options_.choice);
     unread_.clear();
     if (!begun_ && !store_.conversations.find(info_.name)) return; // it was not begun yet
@@ -163,11 +171,20 @@ namespace {
 
 } // namespace
 
+// Other devices have one way to compute, and so has a processor without VNNI.
+void StoredSession::check_compute() const
+{
+    if (model_->backend().name() != "cpu") return;
+    const std::string &now = options_.choice.compute, began_with = SessionSettings(info_).compute;
+    const bool is_exact = model_->backend().exact_products(), was_exact = began_with == "f32";
+    if (was_exact && !is_exact) refuse_setting(info_.name, "--compute", "auto", began_with);
+    if (!was_exact && options_.choice.given("compute") && now == "f32")
+        refuse_setting(info_.name, "--compute", now, began_with);
+}
+
 void StoredSession::check_model() const
 {
-    const std::string compute = options_.choice.compute, began_with = SessionSettings(info_).compute;
-    if (options_.choice.given("compute") && compute != began_with)
-        refuse_setting(info_.name, "--compute", compute, began_with);
+    check_compute();
     if (model_->fingerprint() == info_.model) return;
     if (!options_.choice.given("model"))
         throw Error(ErrorKind::Failed, "PAL-SNAP-02", "session '" + printable(info_.name) + "'",
@@ -641,7 +658,7 @@ std::string StoredSession::rate_key() const
 {
     const kernels::Backend& backend = model_->backend();
     return "tokens per second: " + model_->fingerprint() + " " + backend.name() + " " + backend.simd_target() +
-           " " + std::to_string(backend.threads());
+           " " + compute_name(backend) + " " + std::to_string(backend.threads());
 }
 
 void StoredSession::note_rate()

@@ -175,7 +175,9 @@ private:
     std::stop_token stop() const { return stop_ ? *stop_ : listener_.stop(); }
     void begin(const std::string& name);
     void resume();
+    void choose_cpu();
     void check_model() const;
+    void check_compute() const;
     void check_cache_options() const;
     SessionChoice asked() const;
     [[noreturn]] void refuse_budget() const;

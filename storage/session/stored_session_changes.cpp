@@ -47,10 +47,16 @@ void StoredSession::set_system(const std::string& system)
     framing.system = system;
     const std::string settings =
         SessionSettings::json(*session_, {begun_with().policy_spec(), question_, framing, options_.talks});
-    store_.database.transaction([&] { store_.conversations.set_options(info_.id, settings); });
+    std::swap(framing_, framing);
+    try {
+        make_template();
+        store_.database.transaction([&] { store_.conversations.set_options(info_.id, settings); });
+    } catch (...) {
+        framing_ = framing;
+        make_template();
+        throw;
+    }
     info_.options = settings;
-    framing_ = framing;
-    make_template();
 }
 
 void StoredSession::rename(const std::string& name)
