@@ -33,7 +33,7 @@ public:
     const std::string& name() const { return name_; }
     // Slow, so that cases for it are few and small.
     bool emulated() const { return kind_ == Kind::EmulatedCuda; }
-    // Its place among the backends of its kind.
+    // Its place among the backends of its kind; the best SIMD target has 0.
     size_t number() const { return number_; }
     void set_number(size_t number) { number_ = number; }
 
@@ -121,13 +121,14 @@ inline bool at_ci_level()
     return level && std::string_view(level) == "ci";
 }
 
-// Whether a backend takes the case with this index: every one, or one in so many where the backend is slow. At the
-// CI level the emulated GPUs share these between them, and every SIMD target takes one in three: each case still
-// runs on an emulated GPU and on some of the targets, or on none that it would not run on otherwise.
+// Whether a backend takes the case with this index: every one, or one in `one_in` on an emulated GPU. At the CI
+// level, the emulated GPUs divide the cases that they take between them, and each SIMD target but the best takes
+// one case in three. The best target and a real GPU take every case at every level.
 inline bool takes(const TestBackend& on, size_t index, size_t one_in = 1)
 {
     if (on.emulated() && index % one_in != 0) return false;
-    if (!at_ci_level() || on.kind() == Kind::Cuda) return true;
+    const bool best_target = on.kind() == Kind::Cpu && on.number() == 0;
+    if (!at_ci_level() || on.kind() == Kind::Cuda || best_target) return true;
     // Mixed (Knuth's multiplicative hash), so that no kind of case falls to one backend alone where kinds
     // alternate.
     const auto turn = static_cast<uint32_t>(on.emulated() ? index / one_in : index);

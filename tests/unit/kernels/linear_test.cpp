@@ -85,6 +85,63 @@ std::vector<float> embedded(Backend& backend, const Weight& table, const std::ve
     return to_host<float>(backend, y, static_cast<size_t>(floats));
 }
 
+// A product with as many columns as prefill takes in wide blocks with one or two threads (from 1024 columns for
+// each thread on, kernels/cpu/gemm.cpp), and in narrow ones with three. The last block of either width is not full,
+// nor is its last tile; the depth goes beyond one block of it.
+class WideProduct {
+public:
+    explicit WideProduct(DType type)
+        : random_(seed), cols_(info(type).block > 1 ? 320 : 300), stored_(random_, type, columns, cols_),
+          x_(random_floats(random_, rows * cols_)), bias_(random_floats(random_, columns)),
+          before_(random_floats(random_, rows * columns))
+    {
+        const auto weight = cpu::load({&stored_.matrix, 1});
+        product_ = reference::linear(args(*weight));
+    }
+
+    std::vector<double> expected(bool with_bias, bool accumulate) const
+    {
+        std::vector<double> y = product_;
+        for (size_t i = 0; i < y.size(); ++i) {
+            if (with_bias) y[i] += static_cast<double>(bias_[i % bias_.size()]);
+            if (accumulate) y[i] += static_cast<double>(before_[i]);
+        }
+        return y;
+    }
+
+    std::vector<float> computed(Backend& backend, bool with_bias, bool accumulate) const
+    {
+        const auto weight = backend.load({&stored_.matrix, 1});
+        auto y = accumulate ? before_ : poisoned(rows * columns);
+        LinearArgs call = args(*weight);
+        call.bias = with_bias ? bias_.data() : nullptr;
+        call.y = y.data();
+        call.accumulate = accumulate;
+        return linear_on(backend, call, *weight, with_bias ? 1 : 0);
+    }
+
+private:
+    static constexpr int64_t rows = 29, columns = 2101;
+
+    LinearArgs args(const Weight& weight) const
+    {
+        return {.x = x_.data(),
+                .rows = rows,
+                .norm = {},
+                .weight = &weight,
+                .bias = nullptr,
+                .y = nullptr,
+                .accumulate = false,
+                .phase = Phase::Prefill};
+    }
+
+    std::mt19937 random_;
+    int64_t cols_;
+    Stored stored_;
+    std::vector<float> x_, bias_, before_;
+    std::vector<double> product_; // without bias, in float64
+};
+
 } // namespace
 
 TEST_CASE("linear agrees with float64 for every type, shape, phase and backend", "[linear]")
@@ -173,6 +230,31 @@ TEST_CASE("a prefill row has the same bits whatever rows and threads come with i
                     INFO("on " << on << ", threads " << thread_count << ", rows " << rows << " from " << first);
                     CHECK(std::equal(slice.begin(), slice.end(), whole.begin() + first * width));
                 }
+        }
+    }
+}
+
+TEST_CASE("wide and narrow blocks of columns agree with float64 and have the same bits", "[linear]")
+{
+    const std::vector<TestBackend> backends = every_backend();
+    size_t index = 0;
+    for (const DType type : {DType::F32, DType::F16, DType::Q8_0}) {
+        const WideProduct product(type);
+        for (int bits = 0; bits < 4; ++bits, ++index) {
+            const bool with_bias = (bits & 1) != 0, accumulate = (bits & 2) != 0;
+            const auto expected = product.expected(with_bias, accumulate);
+            for (const TestBackend& on : backends) {
+                if (on.kind() != Kind::Cpu || !takes(on, index)) continue;
+                std::vector<float> one_thread;
+                for (const int threads : {1, 2, 3}) {
+                    const auto got = product.computed(*on.open(threads), with_bias, accumulate);
+                    INFO("on " << on << ", threads " << threads << ", type " << info(type).name << ", bias "
+                               << with_bias << ", accumulate " << accumulate << ", seed " << seed);
+                    CHECK(largest_error(got, expected) < on.product_error(type, Phase::Prefill));
+                    if (one_thread.empty()) one_thread = got;
+                    CHECK(std::equal(got.begin(), got.end(), one_thread.begin(), one_thread.end()));
+                }
+            }
         }
     }
 }
