@@ -1893,12 +1893,12 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
         <translation>Keine. Zum Beispiel: Antworte in einem Satz, auf Deutsch.</translation>
     </message>
     <message>
-        <source>The next session begins with these instructions. They can be changed until it reads its first text.</source>
-        <translation>Die nächste Sitzung beginnt mit diesen Anweisungen. Sie lassen sich ändern, bis sie ihren ersten Text liest.</translation>
+        <source>The next session begins with these instructions. They can be changed until the session reads its first text.</source>
+        <translation>Die nächste Sitzung beginnt mit diesen Anweisungen. Sie lassen sich ändern, bis die Sitzung ihren ersten Text liest.</translation>
     </message>
     <message>
         <source>They can be changed until this session reads its first text.</source>
-        <translation>Sie lassen sich ändern, bis diese Sitzung ihren ersten Text liest.</translation>
+        <translation>Sie lassen sich ändern, bis die Sitzung ihren ersten Text liest.</translation>
     </message>
     <message>
         <source>They cannot be changed: the model read them at the start of this session, and all that it keeps was computed after them. A new session can have others.</source>
@@ -2615,6 +2615,14 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     <message>
         <source>%1 (shipped)</source>
         <translation>%1 (mitgeliefert)</translation>
+    </message>
+    <message>
+        <source>The default cannot be read</source>
+        <translation>Die Vorgabe ist nicht lesbar</translation>
+    </message>
+    <message>
+        <source>%1 (missing)</source>
+        <translation>%1 (fehlt)</translation>
     </message>
     <message>
         <source>Another model…</source>

@@ -137,8 +137,9 @@ void Instructions::update_note()
     QString note;
     switch (state_) {
     case State::NoSession:
-        note = tr(
-            "The next session begins with these instructions. They can be changed until it reads its first text.");
+        note =
+            tr("The next session begins with these instructions. They can be changed until the session reads its "
+               "first text.");
         break;
     case State::Open:
         note = tr("They can be changed until this session reads its first text.");

@@ -61,6 +61,11 @@ ModelChoiceWish on_cpu(ModelChoiceWish wish)
     return wish;
 }
 
+std::string default_compute()
+{
+    return storage::SessionChoice().compute;
+}
+
 // A copy of what is kept, or more, is made: not where that could take what others need.
 bool may_trace(const engine::Session& session, uint64_t turn_tokens)
 {
@@ -199,7 +204,7 @@ void EngineThread::Worker::rest()
 {
     try {
         if (session_ && !session_->has_engine()) { // it was lost on the way; what is stored is
-            if (!session_->lost_device().empty()) use(nullptr, on_cpu(model_wish_));
+            if (!session_->lost_device().empty()) use(nullptr, on_cpu(model_wish_), compute_);
             session_.reset();
             tell_facts();
         }
@@ -331,21 +336,31 @@ std::shared_ptr<const SessionFacts> EngineThread::Worker::tell_facts()
 
 void EngineThread::Worker::load_model(const ModelChoiceWish& wish)
 {
-    auto model = load(wish);
+    const std::string compute = compute_of_open();
+    auto model = load(wish, compute);
     const bool fits = text_only_ ? text_only_->session.model == model->fingerprint()
                                  : session_ && session_->model().fingerprint() == model->fingerprint();
     if (session_ && !fits) close_session(); // its tokens are another's; throws before anything has changed
     if (const auto scarce = storage::note_of_memory(*model, {})) note(*scarce);
-    use(std::move(model), wish);
+    use(std::move(model), wish, compute);
     if (fits && session_is_saved_) open_session(text_of(text_only_ ? text_only_->session.name : session_->name()));
 }
 
-std::shared_ptr<const engine::Model> EngineThread::Worker::load(const ModelChoiceWish& wish)
+// The session's own. A new session begins with the default.
+std::string EngineThread::Worker::compute_of_open() const
+{
+    if (text_only_) return storage::SessionSettings(text_only_->session).compute;
+    return session_ ? compute_ : default_compute();
+}
+
+std::shared_ptr<const engine::Model> EngineThread::Worker::load(const ModelChoiceWish& wish,
+                                                                const std::string& compute)
 {
     storage::SessionChoice choice;
     choice.model = wish.model.toStdString();
     choice.device = wish.device.toStdString();
     choice.threads = wish.threads;
+    choice.compute = compute;
     const auto tell = [this](double share) {
         let_others_cut_in();
         frame_.share = share;
@@ -354,9 +369,11 @@ std::shared_ptr<const engine::Model> EngineThread::Worker::load(const ModelChoic
     return storage::load_model(choice, 1, {.progress = tell, .stop = stop_});
 }
 
-void EngineThread::Worker::use(std::shared_ptr<const engine::Model> model, const ModelChoiceWish& wish)
+void EngineThread::Worker::use(std::shared_ptr<const engine::Model> model, const ModelChoiceWish& wish,
+                               const std::string& compute)
 {
     model_wish_ = wish;
+    compute_ = compute;
     if (model == model_) return;
     model_ = std::move(model);
     const bool has_place = !model_ || ui::has_place_for_system(*model_);
@@ -374,17 +391,37 @@ void EngineThread::Worker::need_model()
     if (!model_) load_model(model_wish_);
 }
 
-// Sessions remember the file of their model. Throws Error where that is gone, or another one now.
+// A processor without VNNI computes exact products with either choice. A graphics card has one kind of products, so
+// only what was asked for tells there.
+bool EngineThread::Worker::has_products(const std::string& compute) const
+{
+    if (!model_) return false;
+    const kernels::Backend& backend = model_->backend();
+    return compute_ == compute || (backend.exact_products() && compute == storage::compute_name(backend));
+}
+
+// REQUIRES: no session is open.
+void EngineThread::Worker::use_model_for_new_session()
+{
+    if (has_products(default_compute())) return;
+    auto model = load(model_wish_, default_compute());
+    use(std::move(model), model_wish_, default_compute());
+}
+
+// Sessions remember the file of their model and how its products are computed. Throws Error where the file is gone,
+// or another model now.
 void EngineThread::Worker::use_model_of(const storage::SessionInfo& info)
 {
-    if (model_ && model_->fingerprint() == info.model) return;
+    const storage::SessionSettings settings(info);
+    const bool is_loaded = model_ && model_->fingerprint() == info.model;
+    if (is_loaded && has_products(settings.compute)) return;
     ModelChoiceWish wish = model_wish_;
-    wish.model = text_of(storage::SessionSettings(info).model);
-    auto model = load(wish);
+    wish.model = is_loaded ? text_of(model_->files().path.string()) : text_of(settings.model);
+    auto model = load(wish, settings.compute);
     if (model->fingerprint() != info.model)
         throw Error(ErrorKind::Failed, "PAL-SNAP-02", printable(wish.model.toStdString()),
                     "it is another model now", "put back the one that was there");
-    use(std::move(model), wish);
+    use(std::move(model), wish, settings.compute);
 }
 
 // Where its device was lost, it has gone on with the model on another.
@@ -392,7 +429,7 @@ void EngineThread::Worker::use_model_of_session()
 {
     if (!session_ || !session_->has_engine() || session_->lost_device().empty()) return;
     if (model_ && model_->backend().name() != session_->lost_device()) return;
-    use(session_->shared_model(), on_cpu(model_wish_));
+    use(session_->shared_model(), on_cpu(model_wish_), compute_);
 }
 
 // Beside the session: it goes on without the device as well, and so does what comes.
@@ -403,7 +440,7 @@ void EngineThread::Worker::lose_device()
         tell_facts();
     } else if (model_) {
         device_lost(model_->backend().name());
-        use(nullptr, on_cpu(model_wish_));
+        use(nullptr, on_cpu(model_wish_), compute_);
     }
 }
 
@@ -415,6 +452,7 @@ storage::StoredOptions EngineThread::Worker::stored_options(const NewSession& wi
     options.choice.model = model_wish_.model.toStdString();
     options.choice.device = model_wish_.device.toStdString();
     options.choice.threads = model_wish_.threads;
+    options.choice.compute = compute_;
     options.choice.policy = wish.policy.toStdString();
     options.choice.budget = wish.budget.toStdString();
     options.choice.chunk = wish.chunk;
@@ -509,6 +547,7 @@ void EngineThread::Worker::close_session()
 void EngineThread::Worker::begin(const QString& name, const NewSession& wish, const std::function<void()>& read)
 {
     in_its_place([&] {
+        use_model_for_new_session();
         if (!wish.saved) {
             memory_ = std::make_unique<storage::Store>();
             memory_number_ = ++last_memory_;
@@ -884,6 +923,7 @@ void EngineThread::Worker::remove_session(const QString& name)
 void EngineThread::Worker::run(const std::function<void(Tools&)>& work)
 {
     need_model();
+    if (!is_any_open()) use_model_for_new_session(); // the last session may have had other products
     Tools tools{.model = model_,
                 .store = session_ ? place() : store(),
                 .session = session_.get(),

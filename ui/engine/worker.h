@@ -9,6 +9,7 @@
 #include "kernels/base/error.h"
 #include "storage/session/answer_text.h"
 #include "storage/session/listener.h"
+#include "storage/session/session_choice.h"
 #include "storage/session/store.h"
 #include "storage/session/stored_session.h"
 #include "ui/engine/command_queue.h"
@@ -98,8 +99,11 @@ private:
     bool is_any_open() const { return session_ || text_only_; }
 
     void need_model();
-    std::shared_ptr<const engine::Model> load(const ModelChoiceWish& wish);
-    void use(std::shared_ptr<const engine::Model> model, const ModelChoiceWish& wish);
+    std::string compute_of_open() const;
+    bool has_products(const std::string& compute) const;
+    std::shared_ptr<const engine::Model> load(const ModelChoiceWish& wish, const std::string& compute);
+    void use(std::shared_ptr<const engine::Model> model, const ModelChoiceWish& wish, const std::string& compute);
+    void use_model_for_new_session();
     void use_model_of(const storage::SessionInfo& info);
     void use_model_of_session();
     void lose_device();
@@ -143,6 +147,8 @@ private:
     // The thread's own from here on.
     ModelChoiceWish model_wish_;
     std::shared_ptr<const engine::Model> model_;
+    // The products that were asked for when model_ was loaded, as --compute names them.
+    std::string compute_ = storage::SessionChoice().compute;
     std::unique_ptr<storage::Store> store_, memory_; // the user's, and that of a session that is not saved
     int64_t memory_number_ = 0, last_memory_ = 0;    // tells sessions that are not saved from one another
     std::unique_ptr<storage::StoredSession> session_;

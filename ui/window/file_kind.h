@@ -18,7 +18,7 @@ FileKind kind_of(const QString& path);
 
 // Models of a folder: paths, by name. None if there is no such folder.
 QStringList models_in(const QString& folder);
-// As the chooser shows it.
+// By the path alone, without a look at the disk.
 QString model_name(const QString& path);
 
 } // namespace palimpsest::ui

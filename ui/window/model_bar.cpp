@@ -1,10 +1,13 @@
 #include "ui/window/model_bar.h"
 
 #include <QComboBox>
+#include <QDir>
 #include <QLabel>
+#include <algorithm>
 
 #include "storage/models/model_finder.h"
 #include "ui/base/icon.h"
+#include "ui/engine/failure.h"
 #include "ui/window/actions.h"
 #include "ui/window/device_choice.h"
 #include "ui/window/file_kind.h"
@@ -57,9 +60,13 @@ ModelBar::ModelBar(const Actions& actions, const WindowPlaces& places, QWidget* 
 void ModelBar::set_choice(const ModelChoiceWish& choice, const QString& models_folder)
 {
     const bool is_elsewhere = folder_ != models_folder;
+    const bool has_no_name = choice_.model != choice.model && !choice.model.isEmpty() && !is_known(choice.model);
     choice_ = choice;
     folder_ = models_folder;
-    if (is_elsewhere) look_again();
+    if (is_elsewhere)
+        look_again();
+    else if (has_no_name)
+        look(); // the list stays meanwhile
     fill_models();
     devices_->clear();
     fill_devices(*devices_, choice.device);
@@ -67,10 +74,32 @@ void ModelBar::set_choice(const ModelChoiceWish& choice, const QString& models_f
 
 void ModelBar::look_again()
 {
-    storage::ModelFolders folders = elsewhere_;
-    folders.own = folder_.toStdString();
     found_.reset();
-    search_.look_in(folders);
+    look();
+}
+
+void ModelBar::look()
+{
+    ModelsWanted wanted{.folders = elsewhere_, .chosen = choice_.model};
+    wanted.folders.own = folder_.toStdString();
+    search_.look_in(wanted);
+}
+
+bool ModelBar::is_known(const QString& path) const
+{
+    if (path == shipped_) return true;
+    if (!found_) return false;
+    return found_->names.count(path) > 0 ||
+           std::any_of(found_->models.begin(), found_->models.end(),
+                       [&](const storage::FoundModel& model) { return text_of(model.path.string()) == path; });
+}
+
+// That of its file until the search has told a better one: to read it from a manifest may take long.
+QString ModelBar::name_of(const QString& path) const
+{
+    if (!found_) return model_name(path);
+    const auto at = found_->names.find(path);
+    return at == found_->names.end() ? model_name(path) : at->second;
 }
 
 void ModelBar::show_found(const ModelsHere& models)
@@ -85,7 +114,7 @@ void ModelBar::fill_models()
     add_default();
     add_found_models();
     if (!choice_.model.isEmpty() && models_->findData(choice_.model) < 0)
-        models_->addItem(model_name(choice_.model), choice_.model);
+        models_->addItem(name_of(choice_.model), choice_.model);
     models_->setCurrentIndex(models_->findData(choice_.model));
     models_->insertSeparator(models_->count());
     models_->addItem(tr("Another model…"), other);
@@ -95,14 +124,28 @@ void ModelBar::fill_models()
 // An empty choice means the default: that of the command, or the shipped model.
 void ModelBar::add_default()
 {
-    const QString path = found_ && found_->default_model != shipped_ ? found_->default_model : QString();
     if (!found_)
         models_->addItem(tr("Looking for models…"), QString());
-    else if (!path.isEmpty())
-        models_->addItem(tr("%1 (default)").arg(text_of(storage::model_name(path.toStdString()))), QString());
+    else if (found_->default_error)
+        add_missing_default();
+    else if (has_other_default())
+        models_->addItem(tr("%1 (default)").arg(name_of(found_->default_model)), QString());
+    const bool is_default = found_ && !found_->default_error && !has_other_default();
     if (!shipped_.isEmpty())
-        models_->addItem(tr("%1 (shipped)").arg(model_name(shipped_)),
-                         found_ && path.isEmpty() ? QString() : shipped_);
+        models_->addItem(tr("%1 (shipped)").arg(name_of(shipped_)), is_default ? QString() : shipped_);
+}
+
+bool ModelBar::has_other_default() const
+{
+    return !found_->default_model.isEmpty() && found_->default_model != shipped_;
+}
+
+void ModelBar::add_missing_default()
+{
+    const QString& set = found_->default_model;
+    const QString name = QDir::isAbsolutePath(set) ? name_of(set) : set;
+    models_->addItem(set.isEmpty() ? tr("The default cannot be read") : tr("%1 (missing)").arg(name), QString());
+    models_->setItemData(models_->count() - 1, window_sentence(*found_->default_error), Qt::ToolTipRole);
 }
 
 void ModelBar::add_found_models()

@@ -36,8 +36,13 @@ Q_SIGNALS:
 private:
     void choose_model(int index);
     void show_found(const ModelsHere& models);
+    void look();
+    bool is_known(const QString& path) const; // what the search calls the model there
+    QString name_of(const QString& path) const;
     void fill_models();
     void add_default();
+    bool has_other_default() const; // REQUIRES: found_
+    void add_missing_default();
     void add_found_models();
 
     QString shipped_, folder_;

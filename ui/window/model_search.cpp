@@ -1,67 +1,134 @@
 #include "ui/window/model_search.h"
 
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
 #include <utility>
 
-#include "kernels/base/error.h"
 #include "storage/models/default_model.h"
 
 namespace palimpsest::ui {
 namespace {
 
-// A default that is gone is reported when it is loaded.
-QString default_or_none()
+using namespace std::chrono_literals;
+
+constexpr auto patience = 500ms; // with a search that is under way when the window closes
+
+QString text_of(const std::string& utf8)
+{
+    return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size()));
+}
+
+// Leaves out what `find` was to find out if it throws: a list with less in it is better than no window.
+template<class Find>
+void try_to(Find&& find)
 try {
-    return QString::fromStdString(storage::default_model().string());
-} catch (const Error&) {
-    return {};
+    find();
+} catch (const std::exception&) {
+}
+
+void find_default(ModelsHere& here)
+try {
+    here.default_model = text_of(storage::default_model().string());
+} catch (const Error& error) {
+    std::optional<std::string> set; // nothing: config.json cannot be read
+    try_to([&] { set = storage::set_default(); });
+    if (set && set->empty()) return; // no model is set, installed or shipped
+    here.default_model = text_of(set.value_or(std::string()));
+    here.default_error = error;
+}
+
+// An Ollama model has its name in a manifest.
+void name_model(ModelsHere& here, const QString& path)
+{
+    const std::filesystem::path file = path.toStdString();
+    if (file.is_absolute()) here.names[path] = text_of(storage::model_name(file));
 }
 
 } // namespace
 
-ModelsHere find_models_here(const storage::ModelFolders& folders)
+ModelsHere find_models_here(const ModelsWanted& wanted, const std::stop_token& stop)
 {
-    return {.default_model = default_or_none(),
-            .models = storage::find_models(folders, storage::FindDetail::Names).models};
+    ModelsHere here;
+    const std::function<void()> steps[] = {
+        [&] { find_default(here); },
+        [&] { here.models = storage::find_models(wanted.folders, storage::FindDetail::Names).models; },
+        [&] { name_model(here, here.default_model); },
+        [&] { name_model(here, wanted.chosen); },
+    };
+    for (const auto& step : steps) {
+        if (stop.stop_requested()) break;
+        try_to(step);
+    }
+    return here;
 }
 
+struct ModelSearch::State {
+    const FindModels find;
+    std::mutex mutex; // of the following
+    std::condition_variable_any changed;
+    ModelSearch* owner; // null: it is gone
+    std::optional<ModelsWanted> wanted;
+    uint64_t newest = 0; // number of the newest call
+    bool is_searching = false;
+
+    State(FindModels with, ModelSearch* search)
+        : find(with ? std::move(with) : FindModels(find_models_here)), owner(search)
+    {
+    }
+};
+
 ModelSearch::ModelSearch(FindModels find, QObject* parent)
-    : QObject(parent), find_(find ? std::move(find) : FindModels(find_models_here)),
-      thread_([this](std::stop_token stop) { work(stop); })
+    : QObject(parent), state_(std::make_shared<State>(std::move(find), this)),
+      thread_([state = state_](const std::stop_token& stop) { work(state, stop); })
 {
 }
 
 ModelSearch::~ModelSearch()
 {
     thread_.request_stop();
-    wake_.notify_all();
-    thread_.join();
+    std::unique_lock lock(state_->mutex);
+    state_->owner = nullptr;
+    const bool has_ended = state_->changed.wait_for(lock, patience, [this] { return !state_->is_searching; });
+    lock.unlock();
+    if (!has_ended) thread_.detach();
 }
 
-void ModelSearch::look_in(const storage::ModelFolders& folders)
+void ModelSearch::look_in(const ModelsWanted& wanted)
 {
-    const std::lock_guard lock(mutex_);
-    wanted_ = folders;
-    ++newest_;
-    wake_.notify_all();
+    const std::lock_guard lock(state_->mutex);
+    state_->wanted = wanted;
+    ++state_->newest;
+    state_->changed.notify_all();
 }
 
-void ModelSearch::work(std::stop_token stop)
+void ModelSearch::work(const std::shared_ptr<State>& state, const std::stop_token& stop)
 {
     while (true) {
-        std::unique_lock lock(mutex_);
-        wake_.wait(lock, stop, [&] { return wanted_.has_value(); });
+        std::unique_lock lock(state->mutex);
+        state->changed.wait(lock, stop, [&] { return state->wanted.has_value(); });
         if (stop.stop_requested()) return;
-        const storage::ModelFolders folders = *std::exchange(wanted_, std::nullopt);
-        const uint64_t number = newest_;
+        const ModelsWanted wanted = *std::exchange(state->wanted, std::nullopt);
+        const uint64_t number = state->newest;
+        state->is_searching = true;
         lock.unlock();
-        const auto tell = [this, number, models = find_(folders)] {
+
+        ModelsHere here;
+        try_to([&] { here = state->find(wanted, stop); });
+
+        lock.lock();
+        state->is_searching = false;
+        state->changed.notify_all();
+        if (!state->owner) return;
+        const auto tell = [search = state->owner, number, here = std::move(here)] {
             const bool is_newest = [&] {
-                const std::lock_guard now(mutex_);
-                return number == newest_;
+                const std::lock_guard now(search->state_->mutex);
+                return number == search->state_->newest;
             }();
-            if (is_newest) Q_EMIT found(models);
+            if (is_newest) Q_EMIT search->found(here);
         };
-        QMetaObject::invokeMethod(this, tell, Qt::QueuedConnection);
+        QMetaObject::invokeMethod(state->owner, tell, Qt::QueuedConnection);
     }
 }
 

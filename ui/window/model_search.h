@@ -5,50 +5,57 @@
 
 #include <QObject>
 #include <QString>
-#include <condition_variable>
 #include <functional>
-#include <mutex>
+#include <map>
+#include <memory>
 #include <optional>
 #include <stop_token>
 #include <thread>
 #include <vector>
 
+#include "kernels/base/error.h"
 #include "storage/models/model_finder.h"
 
 namespace palimpsest::ui {
 
-struct ModelsHere {
-    QString default_model{}; // path of the one that was set or installed; empty: there is none
-    std::vector<storage::FoundModel> models{};
+struct ModelsWanted {
+    storage::ModelFolders folders{};
+    QString chosen{}; // path or name of the model that the window uses; empty: the default
 };
 
-// May take as long as the disk does. Throws nothing.
-using FindModels = std::function<ModelsHere(const storage::ModelFolders&)>;
+struct ModelsHere {
+    QString default_model{};                   // path of the one that was set or installed; empty: there is none
+    std::optional<Error> default_error{};      // why it cannot be had; default_model is then what was set, if known
+    std::map<QString, QString> names{};        // of the default and of the chosen model, by path
+    std::vector<storage::FoundModel> models{}; // in the folders
+};
 
-// In those folders, and the default that the command has too.
-ModelsHere find_models_here(const storage::ModelFolders& folders);
+// May take as long as the disk does, also after the window is gone. Once a stop is requested the result is not
+// used.
+using FindModels = std::function<ModelsHere(const ModelsWanted&, const std::stop_token&)>;
+
+// In those folders, and the default that the command has too. Throws nothing: what cannot be found out is left out.
+ModelsHere find_models_here(const ModelsWanted& wanted, const std::stop_token& stop);
 
 class ModelSearch : public QObject {
     Q_OBJECT
 public:
     explicit ModelSearch(FindModels find, QObject* parent = nullptr); // null: find_models_here
-    ~ModelSearch() override;                                          // waits for a search that is under way
+    // Waits a moment for a search that is under way. One that hangs on its disk is left to itself.
+    ~ModelSearch() override;
 
     // `found` comes once for the newest call; what an earlier one would have found is dropped.
-    void look_in(const storage::ModelFolders& folders);
+    void look_in(const ModelsWanted& wanted);
 
 Q_SIGNALS:
     void found(const palimpsest::ui::ModelsHere& models);
 
 private:
-    void work(std::stop_token stop);
+    struct State;
+    static void work(const std::shared_ptr<State>& state, const std::stop_token& stop);
 
-    const FindModels find_;
-    std::mutex mutex_;
-    std::condition_variable_any wake_;
-    std::optional<storage::ModelFolders> wanted_;
-    uint64_t newest_ = 0; // number of the newest call
-    std::jthread thread_; // last: it uses all the others
+    std::shared_ptr<State> state_; // the thread's as well, which may outlive this
+    std::jthread thread_;
 };
 
 } // namespace palimpsest::ui

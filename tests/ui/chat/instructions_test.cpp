@@ -58,6 +58,7 @@ private Q_SLOTS:
         QCOMPARE(test::nameless(shown.instructions), QStringList());
         QCOMPARE(test::clipped(shown.instructions), QStringList());
         QVERIFY(shown.note().contains(QLatin1String("next session")));
+        QVERIFY(shown.note().contains(QLatin1String("until the session reads its first text")));
     }
 
     void a_draft_is_for_the_next_session()

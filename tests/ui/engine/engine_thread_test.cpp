@@ -3,9 +3,13 @@
 #include <QTemporaryDir>
 #include <QTest>
 #include <cstdlib>
+#include <sstream>
 
 #include "kernels/base/error.h"
+#include "storage/session/document.h"
+#include "storage/session/listener.h"
 #include "storage/session/store.h"
+#include "storage/session/stored_session.h"
 #include "tests/support/fault_vfs.h"
 #include "tests/ui/engine/engine_recorder.h"
 #include "tests/ui/support/patience.h"
@@ -45,6 +49,7 @@ private Q_SLOTS:
     void a_stopped_import_leaves_nothing();
     void what_cannot_be_opened_leaves_what_was_open();
     void a_session_without_its_model_is_its_text();
+    void a_session_goes_on_with_the_products_it_was_begun_with();
     void pasted_text_of_an_unsaved_session_comes_to_no_disk();
     void long_names_are_shortened();
     void a_session_that_is_being_opened_is_renamed_and_removed_once_it_is();
@@ -671,6 +676,55 @@ void EngineThreadTest::what_cannot_be_opened_leaves_what_was_open()
     QCOMPARE(facts()->name, QStringLiteral("Ashford"));
     QCOMPARE(facts()->documents.size(), size_t{1});
     QCOMPARE(facts()->turns.size(), size_t{2});
+}
+
+void EngineThreadTest::a_session_goes_on_with_the_products_it_was_begun_with()
+{
+    const auto load_on_cpu = [this] {
+        engine_->load_model({.device = QStringLiteral("cpu")});
+        QVERIFY(wait_until_idle());
+    };
+    const QString database = engine_->database();
+    engine_.reset();
+    {
+        const auto store = storage::open_store(database.toStdString(), storage::Database::Access::Write);
+        storage::StoredOptions options;
+        options.choice.device = "cpu";
+        options.choice.compute = "f32";
+        options.choice.budget = "256";
+        options.choice.chunk = 128;
+        storage::Listener listener;
+        storage::StoredSession exact(*store, "exact", options, listener);
+        std::istringstream nothing;
+        storage::Document document(book().toStdString(), nothing, {});
+        exact.read(document);
+        exact.save();
+    }
+    start(database);
+    load_on_cpu();
+    const auto usual = engine_->model();
+    engine_->open_session(QStringLiteral("exact"));
+    engine_->ask(QStringLiteral("Who?"));
+    QVERIFY(wait_until_idle());
+    QCOMPARE(failure(), QString());
+    QCOMPARE(facts()->name, QStringLiteral("exact"));
+    QVERIFY(facts()->text_only.isEmpty());
+    QVERIFY(engine_->model()->backend().exact_products());
+    load_on_cpu(); // the session stays open with its products
+    QCOMPARE(failure(), QString());
+    QCOMPARE(facts()->name, QStringLiteral("exact"));
+    QVERIFY(engine_->model()->backend().exact_products());
+
+    begin(QStringLiteral("Ashford"));
+    QCOMPARE(engine_->model()->backend().exact_products(), usual->backend().exact_products());
+    const auto model = engine_->model();
+    begin(QStringLiteral("Ashford again"));
+    QVERIFY(engine_->model() == model); // it is not loaded again
+    engine_->open_session(QStringLiteral("exact"));
+    engine_->begin_session({.name = QStringLiteral("new")}, {QStringLiteral("/no/such/file.txt")});
+    QVERIFY(wait_until_idle());
+    QCOMPARE(facts()->name, QStringLiteral("exact")); // it is returned to
+    QVERIFY(engine_->model()->backend().exact_products());
 }
 
 void EngineThreadTest::a_session_without_its_model_is_its_text()

@@ -19,6 +19,8 @@
 #include <QTreeWidget>
 #include <ctime>
 #include <future>
+#include <new>
+#include <stop_token>
 
 #include "storage/models/default_model.h"
 #include "tests/ui/support/looks.h"
@@ -274,7 +276,7 @@ private Q_SLOTS:
         std::promise<void> disk;
         const std::shared_future<void> answer = disk.get_future().share();
         Stage stage;
-        stage.find_models = [answer](const storage::ModelFolders&) {
+        stage.find_models = [answer](const ModelsWanted&, const std::stop_token&) {
             answer.wait();
             return ModelsHere{.default_model = "/models/slow.gguf",
                               .models = {{.name = "slow", .path = "/models/slow.gguf"},
@@ -296,6 +298,103 @@ private Q_SLOTS:
         QVERIFY(box->findText("slow (default)") >= 0);
         QCOMPARE(box->findText("Looking for models…"), -1);
         QCOMPARE(box->currentText(), QString("palimpsest-small (shipped)")); // as it was chosen
+    }
+
+    void the_window_closes_while_a_disk_does_not_answer()
+    {
+        struct Disk {
+            std::promise<void> is_asked, answers;
+            std::stop_token stop;
+        };
+        const auto disk = std::make_shared<Disk>();
+        Stage stage;
+        stage.find_models = [disk](const ModelsWanted&, const std::stop_token& stop) {
+            disk->stop = stop;
+            disk->is_asked.set_value();
+            disk->answers.get_future().wait();
+            return ModelsHere{};
+        };
+        stage.open();
+        disk->is_asked.get_future().wait();
+        stage.window.reset(); // returns though the search does not
+        stage.find_models = nullptr;
+        QVERIFY(disk->stop.stop_requested());
+        QVERIFY(disk.use_count() > 1); // the search has it
+        disk->answers.set_value();
+        EVENTUALLY_EQUAL(disk.use_count(), 1); // its thread has ended
+    }
+
+    void a_search_that_fails_leaves_the_shipped_model()
+    {
+        Stage stage;
+        stage.find_models = [](const ModelsWanted&, const std::stop_token&) -> ModelsHere {
+            throw std::bad_alloc();
+        };
+        stage.open();
+        auto* box = stage.window->findChild<ModelBar*>()->findChildren<QComboBox*>().first();
+        EVENTUALLY_EQUAL(box->itemText(0), QString("palimpsest-small (shipped)"));
+        QCOMPARE(box->findText("Looking for models…"), -1);
+    }
+
+    void a_default_that_is_gone_is_shown_as_missing()
+    {
+        const QTemporaryDir config;
+        const QByteArray before = qgetenv("XDG_CONFIG_HOME");
+        qputenv("XDG_CONFIG_HOME", config.path().toLocal8Bit());
+        const auto restore = qScopeGuard([&] { qputenv("XDG_CONFIG_HOME", before); });
+        storage::set_default("/no/such/model.gguf");
+        Stage stage;
+        auto* box = stage.window->findChild<ModelBar*>()->findChildren<QComboBox*>().first();
+        EVENTUALLY_EQUAL(box->itemText(0), QString("model (missing)"));
+        QCOMPARE(box->currentIndex(), 0);
+        QVERIFY(box->itemData(0, Qt::ToolTipRole).toString().contains("not on this machine any more"));
+        QSignalSpy model(stage.window.get(), &MainWindow::model_wanted);
+        const int shipped = box->findText("palimpsest-small (shipped)");
+        QVERIFY(shipped >= 0);
+        Q_EMIT box->activated(shipped);
+        QCOMPARE(model.count(), 1);
+        QVERIFY(model[0][0].value<ModelChoiceWish>().model.endsWith("palimpsest-small.gguf"));
+
+        QFile file(config.filePath("palimpsest/config.json"));
+        QVERIFY(file.open(QIODevice::WriteOnly));
+        file.write("damaged");
+        file.close();
+        stage.window->findChild<ModelBar*>()->look_again();
+        EVENTUALLY_EQUAL(box->itemText(0), QString("The default cannot be read"));
+    }
+
+    void a_model_of_ollama_is_called_by_its_manifest_once_that_was_read()
+    {
+        std::promise<void> disk;
+        const std::shared_future<void> answer = disk.get_future().share();
+        Stage stage;
+        const QDir folder(stage.folder.path());
+        const QString digest(64, u'a');
+        const auto write = [&](const QString& name, const QByteArray& content) {
+            folder.mkpath(QFileInfo(name).path());
+            QFile file(folder.filePath(name));
+            QVERIFY(file.open(QIODevice::WriteOnly));
+            file.write(content);
+        };
+        write("ollama/blobs/sha256-" + digest, "x");
+        write("ollama/manifests/registry.ollama.ai/library/tiny/1b",
+              R"({"layers": [{"mediaType": "application/vnd.ollama.image.model", "digest": "sha256:)" +
+                  digest.toLatin1() + R"("}]})");
+        Preferences preferences = stage.store->load();
+        preferences.model.model = folder.filePath("ollama/blobs/sha256-" + digest);
+        stage.store->save(preferences);
+        stage.find_models = [answer](const ModelsWanted& wanted, const std::stop_token& stop) {
+            answer.wait();
+            return find_models_here(wanted, stop);
+        };
+        stage.open();
+        auto answers = qScopeGuard([&] { disk.set_value(); });
+        auto* box = stage.window->findChild<ModelBar*>()->findChildren<QComboBox*>().first();
+        QCOMPARE(box->currentText(), "sha256-" + digest);
+        answers.dismiss();
+        disk.set_value();
+        EVENTUALLY_EQUAL(box->currentText(), QString("tiny:1b"));
+        QCOMPARE(box->currentData().toString(), preferences.model.model);
     }
 
     void text_grows_and_shrinks()
