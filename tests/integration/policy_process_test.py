@@ -168,7 +168,7 @@ class PolicyTest(ProgramTest):
         self.document("read", self.book, "--session", "open", *cache[:4], "--policy", "refreekv", "--budget", "none")
         self.assertEqual(self.document("sessions", "show", "open")["options"]["budget"], "none")
         self.assertIn("--budget none", self.fails(2, "PAL-SESSION-06", "read", self.book, "--session", "open", "--budget", "64"))
-        self.run_command("ask", "--session", "open", "who?", "--max-tokens", "2")
+        self.run_command("ask", "--session", "open", "who?", "--prompt", "{}", "--max-tokens", "2")
         self.document("read", self.book, "--session", "fixed", *cache, "--budget", "64")
         self.fails(2, "PAL-SESSION-06", "read", self.book, "--session", "fixed", "--budget", "auto")
 
@@ -314,10 +314,12 @@ class PolicyTest(ProgramTest):
         self.assertIn(b"\nprotocol: steered\n", self.run_command("ask", self.book, "who?", *SMALL, "--steer").stderr)
 
     def test_a_summary_is_steered_by_its_instruction(self):
-        arguments = ["summarize", self.book, *SMALL, "--policy", "snapkv", "--prompt", "Say who wrote it.", "--max-tokens", "8"]
+        arguments = ["summarize", self.book, *SMALL, "--policy", "snapkv", "--prompt", "Say who wrote it.", "--repeat-penalty", "1",
+                     "--max-tokens", "8"]
         steered = self.document(*arguments, "--steer")
         self.assertEqual(steered["protocol"], "steered")
-        asked = self.document("ask", self.book, "Say who wrote it.", *SMALL, "--policy", "snapkv", "--steer", "--max-tokens", "8")
+        asked = self.document("ask", self.book, "Say who wrote it.", "--prompt", "{}", *SMALL, "--policy", "snapkv", "--steer",
+                              "--max-tokens", "8")
         self.assertEqual(steered["answers"], asked["answers"])
         stored = self.document(*arguments, "--steer", "--session", "s")
         self.assertEqual(stored["answers"], steered["answers"])
@@ -326,10 +328,12 @@ class PolicyTest(ProgramTest):
 
     def test_document_and_question_as_one_input(self):
         for policy in ("snapkv", "snapkv:schedule=once"):
-            last = self.document("ask", self.book, "who wrote?", *SMALL, "--policy", policy, "--question-last", "--max-tokens", "8")
+            last = self.document("ask", self.book, "who wrote?", "--prompt", "{}", *SMALL, "--policy", policy, "--question-last",
+                                 "--max-tokens", "8")
             self.assertEqual(last["protocol"], "question-last")
             self.assertEqual(last["coverage"]["tokens_read"], last["coverage"]["tokens_in_input"])
-        everything = ["ask", self.book, "who wrote?", "--model", MODEL, "--chunk", "16", "--policy", "full", "--max-tokens", "8"]
+        everything = ["ask", self.book, "who wrote?", "--model", MODEL, "--chunk", "16", "--policy", "full", "--max-tokens", "8",
+                      "--prompt", "{}"]
         # Where everything is kept it makes no difference when the question is known.
         self.assertEqual(self.document(*everything, "--question-last")["answers"], self.document(*everything)["answers"])
 

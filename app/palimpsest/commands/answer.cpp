@@ -527,7 +527,8 @@ private:
         for (const std::string& question : questions) {
             if (!answers.empty()) documents = open_documents({words_[0]}, console.in, console.stop);
             const std::string asked = prompted(question);
-            reading = read(documents, asked, console);
+            // What steers is the question, as in a session that was read with it in mind.
+            reading = read(documents, protocol() == Protocol::Steered ? question : asked, console);
             check_complete(reading.coverage, common_.require_complete, words_[0]);
             introduce(question, questions.size(), console);
             answers.push_back(answer(*copy(*reading.session), question, turn(asked), answer_tokens, console));
