@@ -446,8 +446,9 @@ class SessionTest(ProgramTest):
 
     def test_sampling_of_a_run_is_that_of_its_command_line(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)
-        sampled = ["--temperature", "1.5", "--seed", "3", "--max-tokens", "24"]
-        greedy = self.document("ask", "--session", "one", "who?", "--max-tokens", "24")
+        # The question alone, as a chat puts it.
+        sampled = ["--temperature", "1.5", "--seed", "3", "--max-tokens", "24", "--prompt", "{}"]
+        greedy = self.document("ask", "--session", "one", "who?", "--prompt", "{}", "--max-tokens", "24")
         warm = self.document("ask", "--session", "one", "who?", *sampled)
         self.assertNotEqual(warm["answers"], greedy["answers"])
         self.assertEqual(warm["answers"], self.document("ask", self.book, "who?", *SMALL, *sampled)["answers"])
