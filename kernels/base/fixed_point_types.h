@@ -1,4 +1,4 @@
-// Types of weights whose decoded rows a processor with VNNI multiplies in fixed point (cpu/fixed_point.h), unless
+// Types of weights that a processor with VNNI multiplies with activations in fixed point, unless
 // BackendChoice::exact_products says otherwise.
 #pragma once
 
@@ -6,7 +6,8 @@
 
 namespace palimpsest::kernels {
 
-constexpr bool may_be_in_fixed_point(DType type)
+// Decoded rows, of 24 bits (cpu/fixed_point.h).
+constexpr bool decodes_in_fixed_point(DType type)
 {
     switch (type) {
         case DType::Q4_0:
@@ -16,6 +17,12 @@ constexpr bool may_be_in_fixed_point(DType type)
         case DType::Q6_K: return true;
         default: return false;
     }
+}
+
+// Rows of a prompt, of 16 bits (cpu/fixed_point_gemm.h): every type of blocks but Q8_0, whose f32 product is fast.
+inline bool may_be_in_fixed_point(DType type)
+{
+    return info(type).block > 1 && type != DType::Q8_0;
 }
 
 } // namespace palimpsest::kernels

@@ -10,7 +10,7 @@ namespace palimpsest::kernels::cpu {
 class CpuBackend final : public Backend {
 public:
     // `threads` >= 1, the caller among them. `simd`: a target's name, or empty. `exact_products`: as in
-    // BackendChoice; without it, decoded bits differ between processors with and without AVX-512 VNNI. Throws Error
+    // BackendChoice; without it, bits differ between processors with and without AVX-512 VNNI. Throws Error
     // (Usage).
     CpuBackend(int threads, std::string_view simd, bool exact_products = false);
 

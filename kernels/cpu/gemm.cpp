@@ -2,38 +2,18 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/gemm_blocks.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/gemm.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/cpu/block_rows-inl.h"
-#include "kernels/cpu/micro_kernel-inl.h"
+#include "kernels/cpu/transpose_panel-inl.h"
 
 #ifndef PALIMPSEST_KERNELS_CPU_GEMM_BLOCKS
 #define PALIMPSEST_KERNELS_CPU_GEMM_BLOCKS
 namespace palimpsest::kernels::cpu {
-
-// Depth of a block of W. Fixed, whatever the thread count: it decides how a sum is rounded.
-inline constexpr int64_t KC = 256;
-
-// Columns of a block of W, which stays in L2 as f32 (128 or 256 kB) while all rows pass by. The packed rows are
-// read from L3 once for every block where they do not fit in L2, so that blocks are wide unless threads would be
-// idle.
-inline constexpr int64_t narrow_block = 128, wide_block = 256;
-
-inline int64_t block_columns(int64_t columns, int threads)
-{
-    return columns >= 4 * wide_block * threads ? wide_block : narrow_block;
-}
-
-// Rows cut into panels of nearly equal height, none above `most`.
-struct RowPanels {
-    RowPanels(int64_t total, int64_t most) : rows(total), count((total + most - 1) / most) {}
-    int64_t begin(int64_t panel) const { return rows * panel / count; }
-    int height(int64_t panel) const { return static_cast<int>(begin(panel + 1) - begin(panel)); }
-
-    int64_t rows, count;
-};
 
 // Packed rows: for every KC columns, panel after panel, each [kc][height].
 inline int64_t packed_offset(const RowPanels& panels, int64_t k, int64_t kc, int64_t panel)
@@ -66,56 +46,6 @@ void pack_panel(const float* x, int64_t ldx, const cpu::RowPanels& panels, int64
     }
 }
 
-#if HWY_TARGET != HWY_SCALAR
-// Four floats of each of the rows 0, 4, 8, ... in one vector.
-template<class D>
-HWY_INLINE hn::Vec<D> LoadEveryFourthRow(D d, const float* HWY_RESTRICT from, int64_t stride)
-{
-    if constexpr (hn::MaxLanes(d) == 4) {
-        return hn::LoadU(d, from);
-    } else {
-        const hn::Half<D> half;
-        const auto rows = static_cast<int64_t>(hn::MaxLanes(half));
-        return hn::Combine(d, LoadEveryFourthRow(half, from + rows * stride, stride),
-                           LoadEveryFourthRow(half, from, stride));
-    }
-}
-
-// to[p * NR + r] = from[r * stride + p] for p < 4 and r < Lanes(d).
-template<class D>
-HWY_INLINE void TransposeFour(D d, const float* HWY_RESTRICT from, int64_t stride, float* HWY_RESTRICT to)
-{
-    const hn::RepartitionToWide<hn::RebindToUnsigned<D>> pairs;
-    const auto v0 = LoadEveryFourthRow(d, from, stride), v1 = LoadEveryFourthRow(d, from + stride, stride);
-    const auto v2 = LoadEveryFourthRow(d, from + 2 * stride, stride);
-    const auto v3 = LoadEveryFourthRow(d, from + 3 * stride, stride);
-    const auto low01 = hn::BitCast(pairs, hn::InterleaveLower(d, v0, v1));
-    const auto high01 = hn::BitCast(pairs, hn::InterleaveUpper(d, v0, v1));
-    const auto low23 = hn::BitCast(pairs, hn::InterleaveLower(d, v2, v3));
-    const auto high23 = hn::BitCast(pairs, hn::InterleaveUpper(d, v2, v3));
-    hn::Store(hn::BitCast(d, hn::InterleaveLower(pairs, low01, low23)), d, to);
-    hn::Store(hn::BitCast(d, hn::InterleaveUpper(pairs, low01, low23)), d, to + NR);
-    hn::Store(hn::BitCast(d, hn::InterleaveLower(pairs, high01, high23)), d, to + 2 * NR);
-    hn::Store(hn::BitCast(d, hn::InterleaveUpper(pairs, high01, high23)), d, to + 3 * NR);
-}
-#endif
-
-// panel[p * NR + r] = rows[r * stride + p] for p < kc and r < NR.
-void transpose(const float* HWY_RESTRICT rows, int64_t stride, int64_t kc, float* HWY_RESTRICT panel)
-{
-    int64_t p = 0;
-#if HWY_TARGET != HWY_SCALAR
-    const hn::ScalableTag<float> d;
-    for (; p + 4 <= kc; p += 4) {
-        TransposeFour(d, rows + p, stride, panel + p * NR);
-        TransposeFour(d, rows + NR / 2 * stride + p, stride, panel + p * NR + NR / 2);
-    }
-#endif
-    for (; p < kc; ++p)
-        for (int64_t r = 0; r < NR; ++r)
-            panel[p * NR + r] = rows[r * stride + p];
-}
-
 // Rows [n, n + columns) of W, from k on, as a panel [kc][NR]; the columns beyond are zero.
 void unpack_panel(const CpuWeight& weight, int64_t n, int64_t columns, int64_t k, int64_t kc, float* panel)
 {
@@ -128,17 +58,7 @@ void unpack_panel(const CpuWeight& weight, int64_t n, int64_t columns, int64_t k
     }
     for (int64_t r = columns; r < NR; ++r)
         std::fill_n(rows + r * stride, kc, 0.0f);
-    transpose(rows, stride, kc, panel);
-}
-
-// y = bias, or y += bias, for columns [n, n + columns).
-void put_bias(const cpu::Product& product, int64_t n, int64_t columns)
-{
-    for (int64_t r = 0; r < product.x.rows; ++r) {
-        float* y = product.y + r * product.weight->rows();
-        for (int64_t j = n; j < n + columns; ++j)
-            y[j] = product.bias[j] + (product.accumulate ? y[j] : 0.0f);
-    }
+    TransposePanel(rows, stride, kc, panel);
 }
 
 // Columns [n, n + most) of y, as far as there are any. `block` is scratch for most * KC floats.
@@ -146,7 +66,7 @@ void multiply_columns(const cpu::Product& product, const cpu::RowPanels& row_pan
                       int64_t most, float* block)
 {
     const int64_t N = product.weight->rows(), K = product.x.cols, columns = std::min(most, N - n);
-    if (product.bias) put_bias(product, n, columns);
+    if (product.bias) cpu::put_bias(product, n, columns);
     for (int64_t k = 0; k < K; k += KC) {
         const int64_t kc = std::min(KC, K - k);
         const bool first = k == 0 && !product.bias && !product.accumulate;

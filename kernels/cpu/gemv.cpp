@@ -200,7 +200,7 @@ bool has_fixed_point()
 bool to_fixed_point(const float* x, int64_t cols, DType type, cpu::FixedPoint128* to)
 {
 #if HWY_TARGET <= HWY_AVX3
-    if (!has_fixed_point() || !may_be_in_fixed_point(type) || HasOutlier(x, cols)) return false;
+    if (!has_fixed_point() || !decodes_in_fixed_point(type) || HasOutlier(x, cols)) return false;
     ToFixedPoint(x, cols, type, to);
     return true;
 #else

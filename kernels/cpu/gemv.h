@@ -1,6 +1,6 @@
 // Matrix product of one row, or very few (decode): reads every weight once, as it lies in the file, at the speed of
-// the memory. Activations stay f32 or become fixed-point numbers of 24 bits, so the only error is rounding. Bits do not depend on the number of threads, but
-// differ from gemm's.
+// the memory. Activations stay f32 or become fixed-point numbers of 24 bits, so the only error is rounding. Bits do
+// not depend on the number of threads, but differ from those of prefill.
 #pragma once
 
 #include "kernels/cpu/cpu_context.h"

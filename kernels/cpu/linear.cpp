@@ -1,5 +1,6 @@
 #include "kernels/cpu/cpu_weight.h"
 #include "kernels/cpu/finish.h"
+#include "kernels/cpu/fixed_point_gemm.h"
 #include "kernels/cpu/gate.h"
 #include "kernels/cpu/gemm.h"
 #include "kernels/cpu/gemv.h"
@@ -37,6 +38,8 @@ void multiply(const Product& product, Phase phase, CpuContext& context)
 {
     if (phase == Phase::Decode)
         gemv(product, context);
+    else if (takes_fixed_point_gemm(product, context))
+        fixed_point_gemm(product, context);
     else
         gemm(product, context);
 }

@@ -46,12 +46,14 @@ TEST_CASE("logits are those of independent float64 forward passes")
     const auto index = nlohmann::json::parse(file);
     REQUIRE(index["models"].size() >= 10);
     const int chunk = GENERATE(1, 5, 64);
+    const bool exact = GENERATE(true, false);
     const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
     for (const auto& entry : index["models"]) {
         const std::string path = entry["path"];
-        INFO(path << ", chunk " << chunk);
-        const auto model =
-            Model::load(folder + path, kernels::open_backend({.device = "cpu", .threads = 2, .simd = ""}));
+        INFO(path << ", chunk " << chunk << ", exact " << exact);
+        const auto model = Model::load(
+            folder + path,
+            kernels::open_backend({.device = "cpu", .threads = 2, .simd = "", .exact_products = exact}));
         Session session(model, {.policy = {"full", {}},
                                 .budget = 0,
                                 .chunk = chunk,
@@ -70,6 +72,7 @@ TEST_CASE("logits are those of independent float64 forward passes")
             session.feed(std::span(tokens).subspan(first + row, 1));
             worst = std::max(worst, error(session.logits(), expected.data() + row * width));
         }
-        CHECK(worst <= 2e-5);
+        // Prompts through quantised weights may have 16-bit activations, in every one of some dozen products.
+        CHECK(worst <= (exact ? 2e-5 : 2e-4));
     }
 }

@@ -1,0 +1,251 @@
+// The tile that fixed_point_gemm is made of: C[rows, NR] (+)= A[rows, k] B[k, NR], A in 16-bit fixed point.
+//
+// An activation is x = scale * (256 high + low) with signed bytes. A weight is w = scale * code + offset with an
+// unsigned byte, and its scale and offset belong to a group of 16 or 32 along k, so that
+//     sum w x = scale_w scale_x (256 sum code high + sum code low) + offset_w scale_x sum (256 high + low)
+// whose integer sums are those of vpdpbusd. See "Anatomy of High-Performance Matrix Multiplication" (Goto, van de
+// Geijn 2008) for the panels.
+//
+// Included once per SIMD target; see hwy/foreach_target.h for the guard. It is empty below the target AVX3. The
+// instruction is written as assembly, since AVX3 does not include it: callers ask the processor first.
+#if defined(PALIMPSEST_KERNELS_CPU_FIXED_POINT_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
+#ifdef PALIMPSEST_KERNELS_CPU_FIXED_POINT_TILE_INL_H
+#undef PALIMPSEST_KERNELS_CPU_FIXED_POINT_TILE_INL_H
+#else
+#define PALIMPSEST_KERNELS_CPU_FIXED_POINT_TILE_INL_H
+#endif
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "kernels/cpu/transpose_panel-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace palimpsest::kernels {
+namespace HWY_NAMESPACE {
+#if HWY_TARGET <= HWY_AVX3 // and what newer versions of Highway add to it
+
+// Rows of a tile: 24 vectors of sums, two of codes, and a broadcast value leave a few for scales.
+inline constexpr int fixed_point_rows = 6;
+
+// Activations that share a scale, and four at a time of which one lane of a vector multiplies.
+inline constexpr int64_t fixed_group = 32, quad = 4, quads = fixed_group / quad;
+
+// The packed activations of a panel, for every 32 of them: [quad][row] of four high bytes, the same of low bytes,
+// then [row] of the scale, and of scale times the sum of the first 16, the last 16, and all.
+enum class RowSums { First16, Last16, All };
+inline constexpr int64_t packed_words = 2 * quads + 4; // of four bytes, for a row
+
+struct PackedGroup {
+    const int32_t* words;
+    int rows;
+
+    const int32_t* high() const { return words; }
+    const int32_t* low() const { return words + quads * rows; }
+    const float* scale() const { return floats(0); }
+    const float* sum(RowSums which) const { return floats(1 + static_cast<int>(which)); }
+
+private:
+    const float* floats(int i) const { return reinterpret_cast<const float*>(words) + (2 * quads + i) * rows; }
+};
+
+// NR columns of W over k: codes [k / 4][NR] of four bytes, scales and offsets [k / group][NR].
+struct CodePanel {
+    const uint8_t* codes;
+    const float* scale;
+    const float* offset;
+};
+
+HWY_INLINE void AddByteProducts(__m512i& sum, __m512i codes, __m512i activations)
+{
+    asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(activations));
+}
+
+// sums += codes times one byte of each activation, for so many quads.
+template<int rows, int count>
+HWY_INLINE void AddQuads(const uint8_t* HWY_RESTRICT codes, const int32_t* HWY_RESTRICT activations,
+                         __m512i (&left)[rows], __m512i (&right)[rows])
+{
+#pragma GCC unroll 8
+    for (int j = 0; j < count; ++j, codes += quad * NR, activations += rows) {
+        const __m512i code_left = _mm512_load_si512(codes), code_right = _mm512_load_si512(codes + quad * NR / 2);
+#pragma GCC unroll 6
+        for (int r = 0; r < rows; ++r) {
+            const __m512i four = _mm512_set1_epi32(activations[r]);
+            AddByteProducts(left[r], code_left, four);
+            AddByteProducts(right[r], code_right, four);
+        }
+    }
+}
+
+// The columns of a tile that are in C: the first of NR.
+struct TileColumns {
+    explicit TileColumns(int64_t columns)
+        : left(static_cast<__mmask16>((1u << std::min<int64_t>(columns, 16)) - 1)),
+          right(static_cast<__mmask16>((1u << std::clamp<int64_t>(columns - 16, 0, 16)) - 1))
+    {
+    }
+    __mmask16 left, right;
+};
+
+// The tile with its number of rows known to the compiler, so that the sums stay in registers.
+template<int rows, int group>
+HWY_INLINE void FixedPointTile(const int32_t* HWY_RESTRICT packed, const CodePanel& panel, int64_t k,
+                               float* HWY_RESTRICT c, int64_t ldc, bool first, TileColumns columns)
+{
+    constexpr int count = group / quad;
+    __m512 left[rows], right[rows];
+#pragma GCC unroll 6
+    for (int r = 0; r < rows; ++r)
+        left[r] = right[r] = _mm512_setzero_ps();
+    const uint8_t* codes = panel.codes;
+    const float *scale = panel.scale, *offset = panel.offset;
+#pragma GCC unroll 1
+    for (int64_t p = 0; p < k; p += fixed_group, packed += packed_words * rows) {
+        const PackedGroup a{packed, rows};
+#pragma GCC unroll 2
+        for (int part = 0; part < fixed_group / group; ++part) {
+            const RowSums which = group == fixed_group ? RowSums::All : static_cast<RowSums>(part);
+            __m512i sum_left[rows], sum_right[rows];
+#pragma GCC unroll 6
+            for (int r = 0; r < rows; ++r)
+                sum_left[r] = sum_right[r] = _mm512_setzero_si512();
+            AddQuads<rows, count>(codes, a.high() + part * count * rows, sum_left, sum_right);
+#pragma GCC unroll 6
+            for (int r = 0; r < rows; ++r) {
+                sum_left[r] = _mm512_slli_epi32(sum_left[r], 8);
+                sum_right[r] = _mm512_slli_epi32(sum_right[r], 8);
+            }
+            AddQuads<rows, count>(codes, a.low() + part * count * rows, sum_left, sum_right);
+            codes += count * quad * NR;
+            const __m512 scale_left = _mm512_load_ps(scale), scale_right = _mm512_load_ps(scale + NR / 2);
+            const __m512 offset_left = _mm512_load_ps(offset), offset_right = _mm512_load_ps(offset + NR / 2);
+            scale += NR, offset += NR;
+#pragma GCC unroll 6
+            for (int r = 0; r < rows; ++r) {
+                const __m512 of_x = _mm512_set1_ps(a.scale()[r]), sum = _mm512_set1_ps(a.sum(which)[r]);
+                left[r] = _mm512_fmadd_ps(offset_left, sum, left[r]);
+                right[r] = _mm512_fmadd_ps(offset_right, sum, right[r]);
+                const __m512 x_left = _mm512_mul_ps(_mm512_cvtepi32_ps(sum_left[r]), of_x);
+                const __m512 x_right = _mm512_mul_ps(_mm512_cvtepi32_ps(sum_right[r]), of_x);
+                left[r] = _mm512_fmadd_ps(scale_left, x_left, left[r]);
+                right[r] = _mm512_fmadd_ps(scale_right, x_right, right[r]);
+            }
+        }
+    }
+#pragma GCC unroll 6
+    for (int r = 0; r < rows; ++r, c += ldc) {
+        if (!first) {
+            left[r] = _mm512_add_ps(_mm512_maskz_loadu_ps(columns.left, c), left[r]);
+            right[r] = _mm512_add_ps(_mm512_maskz_loadu_ps(columns.right, c + NR / 2), right[r]);
+        }
+        _mm512_mask_storeu_ps(c, columns.left, left[r]);
+        _mm512_mask_storeu_ps(c + NR / 2, columns.right, right[r]);
+    }
+}
+
+// C[rows, columns] = A B if `first`, else C += A B. REQUIRES: 1 <= rows <= fixed_point_rows; k is a whole number of
+// groups of 32; columns <= NR, and those of the panel beyond them are readable.
+template<int group>
+void FixedPointTile(int rows, const int32_t* packed, const CodePanel& panel, int64_t k, float* c, int64_t ldc,
+                    bool first, TileColumns columns)
+{
+    switch (rows) {
+    case 1:
+        return FixedPointTile<1, group>(packed, panel, k, c, ldc, first, columns);
+    case 2:
+        return FixedPointTile<2, group>(packed, panel, k, c, ldc, first, columns);
+    case 3:
+        return FixedPointTile<3, group>(packed, panel, k, c, ldc, first, columns);
+    case 4:
+        return FixedPointTile<4, group>(packed, panel, k, c, ldc, first, columns);
+    case 5:
+        return FixedPointTile<5, group>(packed, panel, k, c, ldc, first, columns);
+    default:
+        return FixedPointTile<6, group>(packed, panel, k, c, ldc, first, columns);
+    }
+}
+
+// The scale of 32 activations, and what they are multiplied with to be integers of 16 bits.
+struct GroupScale {
+    float scale, factor;
+};
+
+// The largest integer whose high byte is a signed one when its low byte is.
+inline constexpr float largest_fixed = 127 * 256 + 127;
+
+HWY_INLINE GroupScale ScaleOfGroup(__m512 x0, __m512 x1)
+{
+    const __m512i magnitude = _mm512_set1_epi32(0x7FFFFFFF); // magnitudes are in the order of their bits
+    const __m512i largest = _mm512_max_epi32(_mm512_and_si512(_mm512_castps_si512(x0), magnitude),
+                                             _mm512_and_si512(_mm512_castps_si512(x1), magnitude));
+    const float size = std::bit_cast<float>(_mm512_reduce_max_epi32(largest));
+    if (!(size <= std::numeric_limits<float>::max())) return {std::numeric_limits<float>::quiet_NaN(), 0.0f};
+    if (size < 0x1p-100f) return {0.0f, 0.0f}; // the factor must be finite
+    return {size / largest_fixed, largest_fixed / size};
+}
+
+// 16 of them: four high and four low bytes to every `rows`-th word.
+HWY_INLINE void PackSixteen(__m512 x, float factor, int rows, int32_t* HWY_RESTRICT high, int32_t* HWY_RESTRICT low)
+{
+    const __m512i whole = _mm512_cvtps_epi32(_mm512_mul_ps(x, _mm512_set1_ps(factor)));
+    const __m512i lows = _mm512_srai_epi32(_mm512_slli_epi32(whole, 24), 24);
+    const __m512i highs = _mm512_srai_epi32(_mm512_sub_epi32(whole, lows), 8);
+    alignas(16) int32_t four[2][4];
+    _mm_store_si128(reinterpret_cast<__m128i*>(four[0]), _mm512_cvtepi32_epi8(highs));
+    _mm_store_si128(reinterpret_cast<__m128i*>(four[1]), _mm512_cvtepi32_epi8(lows));
+    for (int j = 0; j < 4; ++j) {
+        high[j * rows] = four[0][j];
+        low[j * rows] = four[1][j];
+    }
+}
+
+// The sums of the activations of four quads, for every row.
+HWY_INLINE __m512i SumQuads(const int32_t* words, int rows, __mmask16 lanes)
+{
+    const __m512i ones = _mm512_set1_epi8(1);
+    __m512i sum = _mm512_setzero_si512();
+    for (int j = 0; j < 4; ++j)
+        AddByteProducts(sum, ones, _mm512_maskz_loadu_epi32(lanes, words + j * rows));
+    return sum;
+}
+
+// After all rows of a group: their sums times their scales.
+HWY_INLINE void PutSums(int32_t* words, int rows)
+{
+    const auto lanes = static_cast<__mmask16>((1u << rows) - 1);
+    float* floats = reinterpret_cast<float*>(words) + 2 * quads * rows;
+    const __m512 scale = _mm512_maskz_loadu_ps(lanes, floats);
+    __m512 all = _mm512_setzero_ps();
+    for (int half = 0; half < 2; ++half) {
+        const int32_t* high = words + half * 4 * rows;
+        const __m512i sum = _mm512_add_epi32(_mm512_slli_epi32(SumQuads(high, rows, lanes), 8),
+                                             SumQuads(high + quads * rows, rows, lanes));
+        const __m512 scaled = _mm512_mul_ps(_mm512_cvtepi32_ps(sum), scale);
+        _mm512_mask_storeu_ps(floats + (1 + half) * rows, lanes, scaled);
+        all = _mm512_add_ps(all, scaled);
+    }
+    _mm512_mask_storeu_ps(floats + 3 * rows, lanes, all);
+}
+
+// One row of a panel of so many; `packed` is where the panel's group begins, and the next is `stride` words on.
+HWY_INLINE void PackFixedPointRow(const float* HWY_RESTRICT x, int64_t groups, int row, int rows, int32_t* packed)
+{
+    for (int64_t g = 0; g < groups; ++g, x += fixed_group, packed += packed_words * rows) {
+        const __m512 x0 = _mm512_loadu_ps(x), x1 = _mm512_loadu_ps(x + 16);
+        const GroupScale scale = ScaleOfGroup(x0, x1);
+        int32_t *high = packed + row, *low = high + quads * rows;
+        PackSixteen(x0, scale.factor, rows, high, low);
+        PackSixteen(x1, scale.factor, rows, high + 4 * rows, low + 4 * rows);
+        std::memcpy(packed + 2 * quads * rows + row, &scale.scale, sizeof scale.scale);
+    }
+}
+#endif
+} // namespace HWY_NAMESPACE
+} // namespace palimpsest::kernels
+HWY_AFTER_NAMESPACE();
+
+#endif
