@@ -1,11 +1,13 @@
 // A model file seen from outside, for scripts that compare it with other programs (real_models.py,
 // reference_vocabularies_test.py):
-//   model-probe logits MODEL IDS OUT     writes the logits after every id as little-endian f32, [ids, vocabulary]
-//   model-probe greedy MODEL IDS COUNT   prints the most likely continuation, one id a line
-//   model-probe encode VOCABULARY        reads one JSON value a line, a string or {"hex": "..."} for bytes that are
-//                                        not UTF-8, and prints the ids of each as a JSON array
-// IDS is a file of ids separated by white space. The cache is f32 and nothing is evicted. VOCABULARY is a file or
-// folder that engine/model/vocabulary_file.h opens; each text is a stream of its own, without BOS.
+//   model-probe logits MODEL IDS OUT COMPUTE     writes the logits after every id as little-endian f32,
+//                                                [ids, vocabulary]
+//   model-probe greedy MODEL IDS COUNT COMPUTE   prints the most likely continuation, one id a line
+//   model-probe encode VOCABULARY                reads one JSON value a line, a string or {"hex": "..."} for bytes
+//                                                that are not UTF-8, and prints the ids of each as a JSON array
+// IDS is a file of ids separated by white space, COMPUTE is f32 or auto as for --compute. The cache is f32 and
+// nothing is evicted. VOCABULARY is a file or folder that engine/model/vocabulary_file.h opens; each text is a
+// stream of its own, without BOS.
 
 #include <charconv>
 #include <cstdio>
@@ -22,9 +24,11 @@ using namespace palimpsest::engine;
 
 namespace {
 
-std::shared_ptr<const Model> load(const char* path)
+std::shared_ptr<const Model> load(const char* path, std::string_view compute)
 {
-    return Model::load(path, kernels::open_backend({.device = "cpu", .threads = 0, .simd = ""}));
+    if (compute != "f32" && compute != "auto") throw std::runtime_error("COMPUTE is f32 or auto");
+    return Model::load(path, kernels::open_backend(
+                                 {.device = "cpu", .threads = 0, .simd = "", .exact_products = compute == "f32"}));
 }
 
 std::vector<TokenId> read_ids(const char* path)
@@ -33,7 +37,7 @@ std::vector<TokenId> read_ids(const char* path)
     return {std::istream_iterator<TokenId>(file), {}};
 }
 
-SessionOptions exact()
+SessionOptions unevicted()
 {
     SessionOptions options;
     options.policy = {"full", {}};
@@ -43,9 +47,9 @@ SessionOptions exact()
     return options;
 }
 
-void write_logits(const char* model, const char* ids, const char* out)
+void write_logits(const char* model, const char* ids, const char* out, std::string_view compute)
 {
-    Session session(load(model), exact());
+    Session session(load(model, compute), unevicted());
     std::ofstream file(out, std::ios::binary);
     for (const TokenId id : read_ids(ids)) {
         session.feed(std::span(&id, 1));
@@ -56,9 +60,9 @@ void write_logits(const char* model, const char* ids, const char* out)
     if (!file.flush()) throw std::runtime_error(std::string(out) + " cannot be written");
 }
 
-void print_greedy(const char* model, const char* ids, int count)
+void print_greedy(const char* model, const char* ids, int count, std::string_view compute)
 {
-    Session session(load(model), exact());
+    Session session(load(model, compute), unevicted());
     session.feed(read_ids(ids));
     GenerateOptions options;
     options.max_tokens = count;
@@ -106,10 +110,10 @@ void print_encoded(const char* path)
 int main(int argc, char** argv)
 try {
     const std::string_view what = argc > 1 ? argv[1] : "";
-    if (what == "logits" && argc == 5)
-        write_logits(argv[2], argv[3], argv[4]);
-    else if (what == "greedy" && argc == 5)
-        print_greedy(argv[2], argv[3], std::stoi(argv[4]));
+    if (what == "logits" && argc == 6)
+        write_logits(argv[2], argv[3], argv[4], argv[5]);
+    else if (what == "greedy" && argc == 6)
+        print_greedy(argv[2], argv[3], std::stoi(argv[4]), argv[5]);
     else if (what == "encode" && argc == 3)
         print_encoded(argv[2]);
     else
