@@ -503,9 +503,9 @@ struct BackendChoice {
     std::string device = "auto"; // auto, cpu, cuda[:N]; auto: cpu, until the kernels were tried on cards
     int threads = 0;             // of the CPU; 0: physical cores
     std::string simd;            // empty: best found; else a target's name
-    // On the CPU, true computes every product with quantised weights in f32. False lets a processor with AVX-512 VNNI
-    // take rows of prompts as 16-bit fixed-point numbers, which is off by about 2e-5, and decoded rows as 24-bit ones:
-    // faster, with other bits. Processors with and without VNNI agree bit for bit on a SIMD target only with true.
+    // On the CPU, true computes every product with quantised weights in f32. False lets a processor with AVX-512
+    // VNNI take rows of prompts in 16-bit fixed point and decoded rows in 24 (base/fixed_point_types.h): faster, with
+    // other bits. Processors with and without VNNI agree bit for bit on a SIMD target only with true.
     bool exact_products = false;
 };
 

@@ -124,8 +124,8 @@ void add_backend_options(CLI::App& command, CommonOptions& o)
     add(command, o, "threads", o.threads, "CPU threads; 0: physical cores", CLI::Range(0, 1024));
     add(command, o, "simd", o.simd, "pin the SIMD target; last bits differ between targets");
     add(command, o, "compute", o.compute,
-        "auto or f32: on the CPU, multiply all quantised weights in f32; auto: as fast as the CPU can, about as "
-        "precise",
+        "auto or f32: on the CPU, multiply all quantised weights in f32; auto: as fast as the CPU can, with "
+        "activations of at least 16 bits",
         CLI::IsMember({"auto", "f32"}));
 }
 

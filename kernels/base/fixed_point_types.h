@@ -6,7 +6,7 @@
 
 namespace palimpsest::kernels {
 
-// Decoded rows, of 24 bits (cpu/fixed_point.h).
+// Decoded rows, with activations of 24 bits (cpu/fixed_point.h).
 constexpr bool decodes_in_fixed_point(DType type)
 {
     switch (type) {
@@ -19,10 +19,16 @@ constexpr bool decodes_in_fixed_point(DType type)
     }
 }
 
-// Rows of a prompt, of 16 bits (cpu/fixed_point_gemm.h): every type of blocks but Q8_0, whose f32 product is fast.
-inline bool may_be_in_fixed_point(DType type)
+// Rows of a prompt, with activations of 16 bits (cpu/fixed_point_gemm.h): every type of blocks but Q8_0, whose f32
+// product is fast.
+inline bool prefills_in_fixed_point(DType type)
 {
     return info(type).block > 1 && type != DType::Q8_0;
+}
+
+inline bool may_be_in_fixed_point(DType type)
+{
+    return decodes_in_fixed_point(type) || prefills_in_fixed_point(type);
 }
 
 } // namespace palimpsest::kernels

@@ -65,7 +65,7 @@ void pack_fixed_panel(const cpu::RowSource& x, const cpu::RowPanels& panels, int
         PutSums(packed + g * packed_words * rows, rows);
 }
 
-// What is added to the codes of a type that has no offsets, so that they are unsigned bytes.
+// The number that makes the signed codes of a type without offsets unsigned bytes when it is added to them.
 constexpr int code_shift(DType type)
 {
     switch (type) {
@@ -87,50 +87,64 @@ constexpr int code_shift(DType type)
     }
 }
 
-// Where the unpacked columns of a block go: NR after NR of them.
+// A thread's memory for the unpacked columns of a block: panels of NR columns, one after the other.
 struct BlockScratch {
+    struct Panel {
+        uint8_t* codes;
+        float *scale, *offset;
+    };
     BlockScratch(std::byte* from, int64_t columns)
         : codes(reinterpret_cast<uint8_t*>(from)), scale(reinterpret_cast<float*>(from + columns * KC)),
           offset(scale + columns * KC / 16)
     {
     }
-    CodePanel panel(int64_t j) const { return {codes + j * KC, scale + j * KC / 16, offset + j * KC / 16}; }
+    Panel panel(int64_t j) const { return {codes + j * KC, scale + j * KC / 16, offset + j * KC / 16}; }
 
     uint8_t* codes;
     float *scale, *offset;
 };
 
-// NR rows of a part from `row` on, those beyond `columns` zero.
+// The codes of a row's elements as unsigned bytes, KC of them however many the row has.
 template<DType type>
-void unpack_codes(const CpuWeight::Part& part, int64_t row, int64_t columns, int64_t k, int64_t kc,
-                  const BlockScratch& to, int64_t j)
+HWY_INLINE void put_codes(const UnpackedWeights& weights, uint8_t* HWY_RESTRICT bytes)
+{
+    for (int64_t i = 0; i < KC; i += 64)
+        _mm512_storeu_si512(bytes + i,
+                            _mm512_add_epi8(_mm512_load_si512(weights.q + i), _mm512_set1_epi8(code_shift(type))));
+}
+
+// Scales and offsets of the groups of one column of a panel.
+template<DType type>
+HWY_INLINE void put_scales(const UnpackedWeights& weights, int64_t groups, float* HWY_RESTRICT scale,
+                           float* HWY_RESTRICT offset)
+{
+    constexpr auto shift = static_cast<float>(code_shift(type));
+    for (int64_t g = 0; g < groups; ++g) {
+        scale[g * NR] = weights.scale[g];
+        offset[g * NR] = BlocksOf<type>::has_offset ? weights.offset[g] : -shift * weights.scale[g];
+    }
+}
+
+// NR rows of a part from `row` on, those beyond `columns` zero, as a panel over [k, k + kc).
+template<DType type>
+void unpack_panel(const CpuWeight::Part& part, int64_t row, int64_t columns, int64_t k, int64_t kc,
+                  const BlockScratch::Panel& to)
 {
     using Blocks = BlocksOf<type>;
-    constexpr int shift = code_shift(type);
-    static_assert((shift == 0) == Blocks::has_offset);
-    // A stride that is no power of two: see gemm.cpp.
-    constexpr int64_t stride = KC + 64;
+    static_assert((code_shift(type) == 0) == Blocks::has_offset);
+    constexpr int64_t stride = KC + 64; // no power of two: see gemm.cpp
     HWY_ALIGN uint8_t rows[NR * stride];
-    uint8_t* codes = to.codes + j * KC;
-    float *scale = to.scale + j * KC / 16, *offset = to.offset + j * KC / 16;
     UnpackedWeights weights{};
     for (int64_t r = 0; r < NR; ++r) {
-        uint8_t* bytes = rows + r * stride;
-        if (r < columns) {
+        if (r < columns)
             UnpackBlocks<type>(part.stored(part.stored_of(row + r)) + row_bytes(type, k), kc, weights);
-        } else if (r == columns) {
+        else if (r == columns)
             weights = {};
-        }
-        for (int64_t i = 0; i < KC; i += 64)
-            _mm512_storeu_si512(bytes + i,
-                                _mm512_add_epi8(_mm512_load_si512(weights.q + i), _mm512_set1_epi8(shift)));
-        for (int64_t g = 0; g < kc / Blocks::group; ++g) {
-            scale[g * NR + r] = weights.scale[g];
-            offset[g * NR + r] =
-                Blocks::has_offset ? weights.offset[g] : -static_cast<float>(shift) * weights.scale[g];
-        }
+        put_codes<type>(weights, rows + r * stride);
+        put_scales<type>(weights, kc / Blocks::group, to.scale + r, to.offset + r);
     }
-    TransposePanel(reinterpret_cast<const float*>(rows), stride / quad, kc / quad, reinterpret_cast<float*>(codes));
+    TransposePanel(reinterpret_cast<const float*>(rows), stride / quad, kc / quad,
+                   reinterpret_cast<float*>(to.codes));
 }
 
 template<DType type>
@@ -142,16 +156,18 @@ void multiply_part(const cpu::Product& product, const cpu::RowPanels& row_panels
         const int64_t kc = std::min(KC, K - k);
         const bool first = k == 0 && !product.bias && !product.accumulate;
         for (int64_t j = 0; j < at.columns; j += NR)
-            unpack_codes<type>(*at.part, at.n - at.part->first_row + j, std::min(NR, at.columns - j), k, kc,
-                               scratch, j);
+            unpack_panel<type>(*at.part, at.n - at.part->first_row + j, std::min(NR, at.columns - j), k, kc,
+                               scratch.panel(j));
         for (int64_t panel = 0; panel < row_panels.count; ++panel) {
             const int height = row_panels.height(panel);
             const int32_t* a =
                 packed + fixed_packed_words(row_panels.begin(panel), K) + k / fixed_group * packed_words * height;
             float* y = product.y + row_panels.begin(panel) * N + at.n;
-            for (int64_t j = 0; j < at.columns; j += NR)
-                FixedPointTile<BlocksOf<type>::group>(height, a, scratch.panel(j), kc, y + j, N, first,
+            for (int64_t j = 0; j < at.columns; j += NR) {
+                const auto [codes, scale, offset] = scratch.panel(j);
+                FixedPointTile<BlocksOf<type>::group>(height, a, {codes, scale, offset}, kc, y + j, N, first,
                                                       TileColumns(at.columns - j));
+            }
         }
     }
 }
@@ -219,8 +235,9 @@ PartColumns columns_of(const CpuWeight& weight, int64_t block, int64_t width)
 bool takes_fixed_point_gemm(const Product& product, const CpuContext& context)
 {
     return !context.exact_products && multiplies_in_fixed_point() &&
-           std::ranges::all_of(product.weight->parts(),
-                               [](const CpuWeight::Part& part) { return may_be_in_fixed_point(part.matrix.type); });
+           std::ranges::all_of(product.weight->parts(), [](const CpuWeight::Part& part) {
+               return prefills_in_fixed_point(part.matrix.type);
+           });
 }
 
 void fixed_point_gemm(const Product& product, CpuContext& context)

@@ -231,7 +231,7 @@ HWY_INLINE void PutSums(int32_t* words, int rows)
     _mm512_mask_storeu_ps(floats + 3 * rows, lanes, all);
 }
 
-// One row of a panel of so many; `packed` is where the panel's group begins, and the next is `stride` words on.
+// One row of a panel of so many; `packed` is where the panel begins.
 HWY_INLINE void PackFixedPointRow(const float* HWY_RESTRICT x, int64_t groups, int row, int rows, int32_t* packed)
 {
     for (int64_t g = 0; g < groups; ++g, x += fixed_group, packed += packed_words * rows) {

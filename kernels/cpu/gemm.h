@@ -1,4 +1,4 @@
-// Matrix product of many rows (prefill) in f32: W is unpacked block by block into panels of f32, and every block is used
+// Matrix product of many rows (prefill) in f32: W is unpacked block by block into panels, and every block is used
 // by all rows. Bits of a row depend neither on the other rows nor on the number of threads.
 //
 // Cost: 2 rows W.rows W.cols operations at 0.6 to 0.9 of the f32 peak from 64 rows on; below, unpacking W costs as

@@ -1,10 +1,7 @@
 // How the matrix products of many rows, gemm and fixed_point_gemm, cut their work.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-
-#include "kernels/cpu/product.h"
 
 namespace palimpsest::kernels::cpu {
 
@@ -29,15 +26,5 @@ struct RowPanels {
 
     int64_t rows, count;
 };
-
-// y = bias, or y += bias, for columns [n, n + columns).
-inline void put_bias(const Product& product, int64_t n, int64_t columns)
-{
-    for (int64_t r = 0; r < product.x.rows; ++r) {
-        float* y = product.y + r * product.weight->rows();
-        for (int64_t j = n; j < n + columns; ++j)
-            y[j] = product.bias[j] + (product.accumulate ? y[j] : 0.0f);
-    }
-}
 
 } // namespace palimpsest::kernels::cpu

@@ -8,7 +8,7 @@ namespace palimpsest::kernels::cpu {
 
 std::unique_ptr<Weight> load(std::span<const HostMatrix> parts); // linear.cpp; keeps pointing at the host memory
 void embed(const EmbedArgs& args, CpuContext& context);          // embed.cpp
-void linear(const LinearArgs& args, CpuContext& context);        // linear.cpp: rms_norm, then gemm or gemv
+void linear(const LinearArgs& args, CpuContext& context);        // linear.cpp: rms_norm, then a product
 void feed_forward(const FeedForwardArgs& args, CpuContext& context);   // linear.cpp
 void prepare_heads(const PrepareHeadsArgs& args, CpuContext& context); // prepare_heads.cpp
 void experts(const ExpertsArgs& args, CpuContext& context);            // experts.cpp

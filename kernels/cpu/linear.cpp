@@ -34,6 +34,15 @@ void RowSource::make(int64_t r, float* to) const
         rms_norm(in_memory(r), norm, cols, to);
 }
 
+void put_bias(const Product& product, int64_t n, int64_t columns)
+{
+    for (int64_t r = 0; r < product.x.rows; ++r) {
+        float* y = product.y + r * product.weight->rows();
+        for (int64_t j = n; j < n + columns; ++j)
+            y[j] = product.bias[j] + (product.accumulate ? y[j] : 0.0f);
+    }
+}
+
 void multiply(const Product& product, Phase phase, CpuContext& context)
 {
     if (phase == Phase::Decode)

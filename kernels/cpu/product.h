@@ -1,4 +1,4 @@
-// What both forms of a matrix product, gemm and gemv, are asked to do.
+// What every form of a matrix product (gemv, gemm, fixed_point_gemm) is asked to do.
 #pragma once
 
 #include "kernels/backend.h"
@@ -30,7 +30,10 @@ struct Product {
     bool accumulate = false;
 };
 
-// gemv where a token is decoded, else gemm.
+// y = bias, or y += bias, for columns [n, n + columns).
+void put_bias(const Product& product, int64_t n, int64_t columns); // linear.cpp
+
+// gemv where a token is decoded, else fixed_point_gemm where it takes the product, else gemm.
 void multiply(const Product& product, Phase phase, CpuContext& context); // linear.cpp
 
 } // namespace palimpsest::kernels::cpu

@@ -81,6 +81,7 @@ uint32_t gguf_type(DType type)
 {
     if (type == DType::F16) return 1;
     if (type == DType::Q4_0) return 2;
+    if (type == DType::Q5_0) return 6;
     if (type == DType::Q8_0) return 8;
     return type == DType::BF16 ? 30 : 0;
 }
@@ -265,7 +266,9 @@ private:
         if (shape_.type == DType::Q8_0)
             fill_blocks(pool, deviation(t, shape_));
         else if (shape_.type == DType::Q4_0)
-            fill_small_blocks(pool, deviation(t, shape_));
+            fill_small_blocks(pool, deviation(t, shape_) / 4.61f); // of numbers that are uniform in [0, 15]
+        else if (shape_.type == DType::Q5_0)
+            fill_small_blocks(pool, deviation(t, shape_) / 9.23f); // in [0, 31]
         else
             fill_values(pool, count, deviation(t, shape_));
         return pool;
@@ -291,15 +294,14 @@ private:
         }
     }
 
-    // A scale and 32 numbers of four bits.
+    // A scale and 32 numbers of a few bits.
     void fill_small_blocks(std::string& pool, float scale)
     {
-        constexpr float deviation_of_numbers = 4.61f; // uniform in [0, 15]
         for (char& byte : pool)
             byte = static_cast<char>(random_() % 256);
-        for (size_t at = 0; at < pool.size(); at += static_cast<size_t>(row_bytes(DType::Q4_0, 32))) {
+        for (size_t at = 0; at < pool.size(); at += static_cast<size_t>(row_bytes(shape_.type, 32))) {
             const float u = 0.8f + 0.4f * static_cast<float>(random_() % 1000) / 1000.0f;
-            const uint16_t stored = kernels::f32_to_f16(scale / deviation_of_numbers * u);
+            const uint16_t stored = kernels::f32_to_f16(scale * u);
             std::memcpy(pool.data() + at, &stored, sizeof stored);
         }
     }

@@ -45,15 +45,22 @@ public:
         return open_backend({.device = "cpu", .threads = threads, .simd = simd_, .exact_products = exact_products});
     }
 
+    // Whether the products of a prompt have activations of 16 bits (kernels/cpu/fixed_point_gemm.h).
+    bool in_fixed_point(DType weight, Phase phase, bool exact_products = false) const
+    {
+        if (kind_ != Kind::Cpu || phase != Phase::Prefill || exact_products) return false;
+        if (!has_fixed_point_) has_fixed_point_ = !open(1)->exact_products();
+        return *has_fixed_point_ && prefills_in_fixed_point(weight);
+    }
+
     // The error of a matrix product, over the size of its row. Without lanes to share them, one sum of a few
-    // thousand terms takes them all. 16-bit activations (kernels/cpu/fixed_point_gemm.h) make a sum of random signs
-    // off by a standard deviation of 2^-15.5 of its size: eight of them are allowed, since rows differ in size.
-    // Tensor cores take operands of 16 bits (kernels/cuda/gemm.h): each product is off by at most 2^-8 or 2^-10 of
-    // itself, and a sum of random signs by that much of its size but for few standard deviations.
+    // thousand terms takes them all. 16-bit activations make a sum of random signs off by a standard deviation of
+    // 2e-5 of its size: twelve of them are allowed, since rows differ in size. Tensor cores take operands of 16
+    // bits (kernels/cuda/gemm.h): each product is off by at most 2^-8 or 2^-10 of itself, and a sum of random signs
+    // by that much of its size but for few standard deviations.
     double product_error(DType weight, Phase phase, bool exact_products = false) const
     {
-        const bool may_be_fixed = phase == Phase::Prefill && !exact_products && may_be_in_fixed_point(weight);
-        if (kind_ == Kind::Cpu && may_be_fixed && simd_.starts_with("AVX3")) return 0x1p-12;
+        if (in_fixed_point(weight, phase, exact_products)) return 0x1p-12;
         if (kind_ == Kind::Cpu) return simd_ == "SCALAR" ? 1.2e-5 : 4e-6;
         if (phase == Phase::Decode || weight == DType::F32) return 1.2e-5;
         return weight == DType::BF16 ? 0x1p-6 : 0x1p-8;
@@ -74,6 +81,7 @@ private:
     size_t number_ = 0;
     std::string name_, simd_;
     std::shared_ptr<Backend> kept_;
+    mutable std::optional<bool> has_fixed_point_; // asked once
 };
 
 inline std::ostream& operator<<(std::ostream& out, const TestBackend& on)

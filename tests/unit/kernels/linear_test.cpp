@@ -86,14 +86,16 @@ std::vector<float> embedded(Backend& backend, const Weight& table, const std::ve
 }
 
 // A product with as many columns as prefill takes in wide blocks with one or two threads (from 1024 columns for
-// each thread on, kernels/cpu/gemm.cpp), and in narrow ones with three. The last block of either width is not full,
-// nor is its last tile; the depth goes beyond one block of it.
+// each thread on, kernels/cpu/gemm_blocks.h), and in narrow ones with three. The last block of either width is not
+// full, nor is its last tile; the depth goes beyond one block of it.
 class WideProduct {
 public:
     explicit WideProduct(DType type)
-        : random_(seed), cols_(info(type).block > 1 ? 320 : 300), stored_(random_, type, columns, cols_),
-          x_(random_floats(random_, rows * cols_)), bias_(random_floats(random_, columns)),
-          before_(random_floats(random_, rows * columns))
+        : random_(seed), cols_(info(type).block > 32  ? 512
+                               : info(type).block > 1 ? 320
+                                                      : 300),
+          stored_(random_, type, columns, cols_), x_(random_floats(random_, rows * cols_)),
+          bias_(random_floats(random_, columns)), before_(random_floats(random_, rows * columns))
     {
         const auto weight = cpu::load({&stored_.matrix, 1});
         product_ = reference::linear(args(*weight));
@@ -238,7 +240,7 @@ TEST_CASE("wide and narrow blocks of columns agree with float64 and have the sam
 {
     const std::vector<TestBackend> backends = every_backend();
     size_t index = 0;
-    for (const DType type : {DType::F32, DType::F16, DType::Q8_0}) {
+    for (const DType type : {DType::F32, DType::F16, DType::Q8_0, DType::Q5_0, DType::Q4_K, DType::Q6_K}) {
         const WideProduct product(type);
         for (int bits = 0; bits < 4; ++bits, ++index) {
             const bool with_bias = (bits & 1) != 0, accumulate = (bits & 2) != 0;

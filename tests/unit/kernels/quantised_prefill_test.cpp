@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <random>
 #include <vector>
 
 #include "kernels/reference/reference_linear.h"
@@ -103,9 +104,9 @@ TEST_CASE("a prompt's activations may be of any size", "[quantised]")
             std::vector<float> plain = random_floats(w.random, 2 * cols);
             std::vector<float> tiny = plain, huge = plain;
             for (float& v : tiny)
-                v *= 1e-20f;
+                v *= 1e-28f;
             for (float& v : huge)
-                v *= 1e20f;
+                v *= 1e28f;
             for (const std::vector<float>* x : {&plain, &tiny, &huge}) {
                 INFO("on " << on << ", type " << info(type).name << ", exact " << exact << ", first activation "
                            << x->front());
@@ -116,22 +117,25 @@ TEST_CASE("a prompt's activations may be of any size", "[quantised]")
     }
 }
 
-// Its 31 neighbours get fewer bits, and the others of its row keep theirs: as a share of the row, which the outlier
-// makes large, nothing is lost.
-TEST_CASE("an outlier of a prompt coarsens its own group of 32 only", "[quantised]")
+TEST_CASE("an outlier of a prompt takes bits from its own group of 32 only", "[quantised]")
 {
+    constexpr size_t at = 300, group = at / 32 * 32;
     for (const auto& [on, exact] : every_cpu()) {
         const auto backend = on.open(1, exact);
         Rows w(DType::Q4_0);
-        constexpr size_t at = 300;
         auto x = random_floats(w.random, cols);
-        x[at] = 2000.0f;
+        x[at] = 1000.0f;
+        const double allowed = on.product_error(DType::Q4_0, Phase::Prefill, exact);
         INFO("on " << on << ", exact " << exact);
-        CHECK(error_of(*backend, *w.weight, x) < on.product_error(DType::Q4_0, Phase::Prefill, exact));
+        CHECK(error_of(*backend, *w.weight, x) <
+              allowed); // as a share of the product, which the outlier makes large
         w.clear_column(at);
-        for (size_t i = at / 32 * 32; i < at / 32 * 32 + 32; ++i)
+        // Its neighbours are off by 1,000 * 1.54e-5 at most, and the product by about 1.5e-3.
+        const bool coarse = on.in_fixed_point(DType::Q4_0, Phase::Prefill, exact);
+        CHECK(error_of(*backend, *w.weight, x) < (coarse ? 6e-3 : allowed));
+        for (size_t i = group; i < group + 32; ++i)
             if (i != at) x[i] = 0.0f;
-        CHECK(error_of(*backend, *w.weight, x) < on.product_error(DType::Q4_0, Phase::Prefill, exact));
+        CHECK(error_of(*backend, *w.weight, x) < allowed);
     }
 }
 
