@@ -54,10 +54,13 @@ kernels::RowStatistic statistic_of(Allocation allocation)
 std::unique_ptr<Budget> read_threshold(PolicyParameters& parameters, const PolicyContext& context,
                                        const BudgetBasis& basis)
 {
-    const double threshold = parameters.number("threshold", 0.01, 0, 1);
-    return std::make_unique<NormThreshold>(
-        NormThreshold::Rule{.threshold = threshold, .ranking = Ranking::Score, .full_layers = 0, .least = 1},
-        context, basis.slots);
+    NormThreshold::Rule rule;
+    rule.threshold = parameters.number("threshold", 0.01, 0, 1);
+    rule.ranking = Ranking::Score;
+    rule.norm = parameters.predates("mask_sinks") ? NormOf::Lists : NormOf::Heads;
+    rule.mask_sinks = parameters.whole("mask_sinks", parameters.predates("mask_sinks") ? 0 : 4);
+    rule.least = 1;
+    return std::make_unique<NormThreshold>(rule, context, basis.slots);
 }
 
 } // namespace
@@ -93,10 +96,11 @@ void add_layer_infos(std::vector<ParameterInfo>& infos, const BudgetAxis& axis)
 {
     const std::string equally = "how layers share the budget: equally", as_pyramid = "as in pyramidkv";
     infos.push_back({.key = "budget",
-                     .meaning = axis.by_norm ? equally + ", " + as_pyramid +
-                                                   ", or as many tokens as hold the norm of a layer's scores, the "
-                                                   "budget being the most"
-                                             : equally + " or " + as_pyramid,
+                     .meaning = axis.by_norm
+                                    ? equally + ", " + as_pyramid +
+                                          ", or as many tokens as hold the norm of a layer's attention, the "
+                                          "budget being the most"
+                                    : equally + " or " + as_pyramid,
                      .default_text = "uniform",
                      .range = names_of(spreads(axis))});
     add_allocation_infos(infos);
@@ -105,6 +109,10 @@ void add_layer_infos(std::vector<ParameterInfo>& infos, const BudgetAxis& axis)
                      .meaning = "with budget=auto: the share of the norm that may be missing",
                      .default_text = "0.01",
                      .range = "0 to 1"});
+    infos.push_back({.key = "mask_sinks",
+                     .meaning = "with budget=auto: first tokens that the norm does not count",
+                     .default_text = "4",
+                     .range = "0 and more"});
 }
 
 void add_budget_infos(std::vector<ParameterInfo>& infos, const BudgetAxis& axis)
@@ -169,7 +177,7 @@ std::unique_ptr<Budget> read_layers(PolicyParameters& parameters, const PolicyCo
         layers = spread == Spread::Auto ? read_threshold(parameters, context, basis)
                                         : FixedBudget::uniform(context, basis.slots);
     }
-    if (spread != Spread::Auto) parameters.refuse_idle({"threshold"}, "without budget=auto");
+    if (spread != Spread::Auto) parameters.refuse_idle({"threshold", "mask_sinks"}, "without budget=auto");
     return layers;
 }
 

@@ -58,6 +58,8 @@ public:
     [[noreturn]] void refuse_value(const std::string& key, const std::string& what,
                                    const std::string& remedy) const;
     [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const;
+    // Whether the spec is a stored one from before the key was there: what it stored lacks what the key asks for.
+    bool predates(const std::string& key) const { return given_.stored && !given_.parameters.contains(key); }
     // Refuses keys that are given and have no effect `where` ("with rule=left"). resolved() leaves them out.
     void refuse_idle(const std::vector<std::string>& keys, const std::string& where);
 

@@ -16,12 +16,6 @@ void sort_by_score(Iterator first, Iterator last, std::span<const double> scores
               [&](uint32_t a, uint32_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
 }
 
-// The entry's own importance.
-double value(const ListCut& list, uint32_t entry)
-{
-    return list.pooled ? list.score(entry) : list.shaped[entry];
-}
-
 } // namespace
 
 NormThreshold::NormThreshold(Rule rule, const PolicyContext& context, int64_t cap)
@@ -41,25 +35,74 @@ void NormThreshold::rank(const ListCut& list)
     sort_by_score(order_.begin() + ends, order_.end(), list.shaped);
 }
 
-// i*: the smallest count with 1 - sqrt(E_i / E_n) < threshold.
+void NormThreshold::add_needs(SignalNeeds& needs) const
+{
+    if (rule_.norm == NormOf::Heads) needs.head_moments = true;
+}
+
+// Adds the norms of one head's attention on the first entries of the order, none to all; those beyond the list are
+// the whole list's.
+template<class Attention>
+void NormThreshold::add_norms(const Attention& attention)
+{
+    norms_.resize(std::max(norms_.size(), order_.size() + 1), norms_.back());
+    double squares = 0;
+    for (size_t i = 0; i < order_.size(); ++i) {
+        const double a = order_[i] < static_cast<uint32_t>(rule_.mask_sinks) ? 0.0 : attention(order_[i]);
+        squares += a * a;
+        norms_[i + 1] += std::sqrt(squares);
+    }
+    for (size_t i = order_.size() + 1; i < norms_.size(); ++i)
+        norms_[i] += std::sqrt(squares);
+}
+
+void NormThreshold::add_norms_of_heads(const ListCut& list)
+{
+    const ListState& state = list.view.list;
+    const size_t group = state.moments.size() / std::max<size_t>(2 * state.size(), 1);
+    for (size_t g = 0; g < group; ++g)
+        add_norms([&](uint32_t entry) {
+            const size_t rank = list.view.rank(entry);
+            return state.moments[2 * (rank * group + g)] / state.count[rank];
+        });
+}
+
+void NormThreshold::add_norm_of_list(const ListCut& list)
+{
+    add_norms([&](uint32_t entry) {
+        const size_t rank = list.view.rank(entry);
+        return list.view.list.sum[rank] / list.view.list.count[rank];
+    });
+}
+
+// REQUIRES: the lists hold the same tokens.
+void NormThreshold::add_norms_of_mean(std::span<const ListCut> heads)
+{
+    add_norms([&](uint32_t entry) {
+        double sum = 0;
+        for (const ListCut& list : heads) {
+            const size_t rank = list.view.rank(entry);
+            sum += list.view.list.sum[rank] / list.view.list.count[rank];
+        }
+        return sum / static_cast<double>(heads.size());
+    });
+}
+
+// i*: the smallest count with 1 - (norms of the first i) / (norms of all) <= threshold; all where nothing has a norm.
 int64_t NormThreshold::smallest_count(std::span<const ListCut> heads)
 {
-    squares_.clear();
+    norms_.assign(1, 0.0);
     for (const ListCut& list : heads) {
         rank(list);
-        squares_.resize(std::max<size_t>(squares_.size(), list.size()), 0.0);
-        for (size_t i = 0; i < order_.size(); ++i) {
-            const double a = value(list, order_[i]);
-            squares_[i] += a * a;
-        }
+        if (rule_.norm == NormOf::Heads) add_norms_of_heads(list);
+        if (rule_.norm == NormOf::Lists) add_norm_of_list(list);
     }
-    const double all = std::accumulate(squares_.begin(), squares_.end(), 0.0);
-    double held = 0;
-    for (size_t i = 0; i < squares_.size(); ++i) {
-        if (1 - std::sqrt(held / all) < rule_.threshold) return static_cast<int64_t>(i);
-        held += squares_[i];
-    }
-    return static_cast<int64_t>(squares_.size());
+    if (rule_.norm == NormOf::Mean) add_norms_of_mean(heads);
+    const double all = norms_.back();
+    if (!(all > 0)) return std::ssize(norms_) - 1;
+    const auto enough =
+        std::find_if(norms_.begin(), norms_.end(), [&](double held) { return 1 - held / all <= rule_.threshold; });
+    return enough - norms_.begin();
 }
 
 void NormThreshold::slots(int32_t layer, std::span<const ListCut> heads, std::span<int32_t> result)

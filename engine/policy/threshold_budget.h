@@ -13,32 +13,49 @@ enum class Ranking : uint8_t {
     Score,    // sinks and the recent window, then the others from the best on
 };
 
-// ReFreeKV: as many entries as hold 1 - threshold of the norm of the layer's attention, each list in its own order
-// and all lists of the layer to the same length. The first `full_layers` layers keep the cap.
+// Whose attention a norm is taken of.
+enum class NormOf : uint8_t {
+    Heads, // of every query head apart, and the norms averaged: ReFreeKV as released
+    Lists, // of the mean of the query heads that share a list, and the norms averaged
+    Mean,  // of the mean over the layer's heads
+};
+
+// ReFreeKV: the first entries of an order that hold 1 - threshold of the norm of attention, averaged over the
+// layer's query heads; each list in its own order and all lists of the layer to the same length. The first
+// `full_layers` layers keep the cap. Cost: a square root for every entry and query head.
 class NormThreshold final : public Budget {
 public:
     struct Rule {
         double threshold = 0.01;
         Ranking ranking = Ranking::Position;
+        NormOf norm = NormOf::Heads;
+        int32_t mask_sinks = 0; // first entries of a list that count as 0 in norms
         int32_t full_layers = 0;
-        int32_t least = 0; // slots that are kept in any case
+        int64_t least = 0; // slots that are kept in any case
     };
     NormThreshold(Rule rule, const PolicyContext& context, int64_t cap);
 
     int32_t most(int32_t) const override { return static_cast<int32_t>(cap_); }
     int64_t total() const override { return cap_ * lists_; }
     bool reads_shaped() const override { return true; }
+    void add_needs(SignalNeeds& needs) const override;
     void slots(int32_t layer, std::span<const ListCut> heads, std::span<int32_t> result) override;
     std::unique_ptr<Budget> clone() const override { return std::make_unique<NormThreshold>(*this); }
 
 private:
     void rank(const ListCut& list);
+    template<class Attention>
+    void add_norms(const Attention& attention);
+    void add_norms_of_heads(const ListCut& list);
+    void add_norm_of_list(const ListCut& list);
+    void add_norms_of_mean(std::span<const ListCut> heads);
     int64_t smallest_count(std::span<const ListCut> heads);
 
     Rule rule_;
     int64_t cap_, lists_;
-    std::vector<uint32_t> order_; // scratch: one list's entries as they are counted
-    std::vector<double> squares_; // scratch: by place in the order, of all lists
+    // Scratch: one list's entries as they are counted; and the sum over heads of the norm of the first i of them.
+    std::vector<uint32_t> order_;
+    std::vector<double> norms_;
 };
 
 // Twilight's top-p, evicting: per list the smallest best-first set that holds this share of all attention, as far

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "tests/support/reference_norm.h"
 #include "tests/support/reference_shaping.h"
 
 namespace palimpsest::tests {
@@ -38,14 +39,13 @@ std::vector<double> pooled_prefix(const ReferenceSettings& settings, const std::
     return out;
 }
 
-// budget=auto: as few entries as hold 1 - threshold of the norm of the layer's attention, every list in the order
-// in which its own entries would be chosen.
+// budget=auto: as few entries as hold 1 - threshold of the norm of the heads' attention, every list in the order in
+// which its own entries would be chosen.
 int slots_by_norm(const ReferenceSettings& settings, const ReferenceLayer& layer)
 {
-    std::vector<double> norm; // of all lists, by place in the order
+    std::vector<std::vector<int>> orders;
     for (size_t h = 0; h < layer.lists.size(); ++h) {
-        const ReferenceList& list = *layer.lists[h];
-        const int n = static_cast<int>(list.size());
+        const int n = static_cast<int>(layer.lists[h]->size());
         std::vector<int> order, rest;
         for (int j = 0; j < n; ++j)
             (j < settings.s || j >= n - settings.w ? order : rest).push_back(j);
@@ -53,14 +53,11 @@ int slots_by_norm(const ReferenceSettings& settings, const ReferenceLayer& layer
             return layer.shaped[h][static_cast<size_t>(a)] > layer.shaped[h][static_cast<size_t>(b)];
         });
         order.insert(order.end(), rest.begin(), rest.end());
-        norm.resize(std::max(norm.size(), list.size()), 0.0);
-        for (size_t i = 0; i < order.size(); ++i) {
-            const double a = layer.plain[h][static_cast<size_t>(order[i])];
-            norm[i] += a * a;
-        }
+        orders.push_back(order);
     }
     const int least = settings.s + settings.w + 1;
-    return std::min(std::max(norm_count(norm, settings.threshold), least), settings.c) - settings.s - settings.w;
+    const int count = norm_count(settings, layer.lists, orders);
+    return std::min(std::max(count, least), settings.c) - settings.s - settings.w;
 }
 
 std::vector<int> slots_of_layers(const ReferenceSettings& settings, const std::vector<ReferenceLayer>& layers)

@@ -12,6 +12,8 @@ struct ReferenceLayer {
     std::vector<const ReferenceList*> lists;        // per KV head
     std::vector<std::vector<double>> plain, shaped; // [KV head][n] before and after pooling; empty where not needed
     long double weight = 1;                         // of an observed allocation
+    std::vector<std::vector<int>> orders;           // refreekv: ranks of every list as they are counted,
+    int asked = 0;                                  // and how many of them the norms ask for
     int longest() const;
 };
 

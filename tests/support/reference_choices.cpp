@@ -125,32 +125,12 @@ std::vector<Representative> choose_representatives(const ReferenceSettings& sett
     return out;
 }
 
-std::vector<int> choose_by_norm(const ReferenceSettings& settings, const std::vector<double>& signal, bool complete,
-                                int cap, int more)
+std::vector<int> choose_by_norm(const ReferenceSettings& settings, std::vector<int> order, int count, int more)
 {
-    const int n = static_cast<int>(signal.size());
-    std::vector<int> ranking;
-    for (int j = 0; j < std::min(n, settings.s); ++j)
-        ranking.push_back(j);
-    for (int j = n - 1; j >= settings.s; --j)
-        ranking.push_back(j);
-    if (settings.ranked_by_score && !complete) {
-        const int first = std::min(n, settings.s + settings.w); // sinks and the newest stand before the rest
-        std::sort(ranking.begin() + first, ranking.end(), [&](int a, int b) {
-            const double x = signal[static_cast<size_t>(a)], y = signal[static_cast<size_t>(b)];
-            return x != y ? x > y : a < b;
-        });
-    }
-    int keep = cap;
-    if (!complete) {
-        std::vector<double> squares;
-        for (const int rank : ranking)
-            squares.push_back(signal[static_cast<size_t>(rank)] * signal[static_cast<size_t>(rank)]);
-        keep = std::min(cap, std::max(norm_count(squares, settings.threshold), settings.s + settings.w));
-    }
-    ranking.resize(static_cast<size_t>(std::min(keep + more, n)));
-    std::sort(ranking.begin(), ranking.end());
-    return ranking;
+    const int keep = std::min(settings.c, std::max({count, settings.s + settings.w, settings.least}));
+    order.resize(std::min(order.size(), static_cast<size_t>(keep) + static_cast<size_t>(more)));
+    std::sort(order.begin(), order.end());
+    return order;
 }
 
 std::vector<int> choose_by_mass(const ReferenceSettings& settings, const std::vector<double>& score, int more)

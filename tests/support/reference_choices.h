@@ -20,10 +20,9 @@ struct Representative {
 std::vector<Representative> choose_representatives(const ReferenceSettings& settings,
                                                    const std::vector<double>& score, int slots);
 
-// refreekv (4.12): ranks of a list that stay, `cap` at most, and `more` of the same order. `signal`: mean over the
-// layer.
-std::vector<int> choose_by_norm(const ReferenceSettings& settings, const std::vector<double>& signal, bool complete,
-                                int cap, int more = 0);
+// refreekv (4.12): the ranks of a list that stay, ascending: as many of the order as the norms ask for, with the
+// ends and the floor at least and the cap at most, and `more`.
+std::vector<int> choose_by_norm(const ReferenceSettings& settings, std::vector<int> order, int count, int more = 0);
 
 // twilight-evict (4.16): ranks of a list that stay, c at most, and the best `more` of the others.
 std::vector<int> choose_by_mass(const ReferenceSettings& settings, const std::vector<double>& score, int more = 0);

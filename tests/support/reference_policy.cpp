@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "tests/support/reference_choices.h"
+#include "tests/support/reference_norm.h"
 #include "tests/support/reference_shaping.h"
 #include "tests/support/reference_trees.h"
 
@@ -159,6 +160,11 @@ std::vector<ReferenceLayer> ReferencePolicy::layers_of(const std::vector<View>& 
         if (!needs_shapes()) continue;
         layer.plain = plain_scores(settings_, layer.lists);
         layer.shaped = pooled_scores(settings_, layer.plain);
+        if (settings_.name != "refreekv") continue;
+        const bool complete = l < settings_.full_layers;
+        for (const auto& scores : layer.shaped)
+            layer.orders.push_back(refreekv_order(settings_, scores, complete || !settings_.ranked_by_score));
+        layer.asked = complete ? settings_.c : norm_count(settings_, layer.lists, layer.orders);
     }
     return layers;
 }
@@ -209,7 +215,7 @@ std::vector<int> ReferencePolicy::stay_by_rule(const ReferenceLayer& layer, int 
     const int unused = views_[at(index, head)].unused;
     const std::vector<double>& score = layer.shaped[static_cast<size_t>(head)];
     if (settings_.name == "refreekv")
-        return choose_by_norm(settings_, score, index < settings_.full_layers, settings_.c, unused);
+        return choose_by_norm(settings_, layer.orders[static_cast<size_t>(head)], layer.asked, unused);
     return choose_by_mass(settings_, score, unused);
 }
 
@@ -265,14 +271,17 @@ void ReferencePolicy::merge(int layer, int head, int first, int last, int into)
     ReferenceMerge& merged = merges_[at(layer, head)].emplace_back();
     merged.into = mean.stream;
     mean.sum = mean.count = 0;
+    mean.moments.assign(mean.moments.size(), {});
     for (int j = first; j < last; ++j) {
         const ReferenceEntry& entry = entries[static_cast<size_t>(j)];
         merged.of.push_back(entry.stream);
-        mean.sum += entry.sum;
-        mean.count += entry.count;
+        mean.sum += entry.sum / (last - first);
+        mean.count += entry.count / (last - first);
+        for (size_t g = 0; g < mean.moments.size(); ++g) {
+            mean.moments[g].sum += entry.moments[g].sum / (last - first);
+            mean.moments[g].squares += entry.moments[g].squares / (last - first);
+        }
     }
-    mean.sum /= last - first;
-    mean.count /= last - first;
     entries[static_cast<size_t>(into)] = mean;
 }
 

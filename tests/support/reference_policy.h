@@ -6,8 +6,7 @@
 //    plus the pinned tokens it does not hold.
 //  - n_l of an observed allocation is that of the layer's longest list.
 //  - A layer mean goes by rank; ranks that a head does not have count as 0.
-//  - budget=auto orders every list by its own pooled scores, adds up the squares of the plain ones by place over the
-//    heads, and gives all lists of the layer the same length.
+//  - budget=auto orders every list by its own pooled scores, and gives all lists of the layer the same length.
 //  - heads=ada compares hbw-kv's entries, not its blocks.
 //  - A tree without slots (m = 0) drops what leaves the recent window. A cursor at the end of its region starts
 //    over when it is next needed, unless the region has grown by then.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "engine/policy/policy.h"
+
 namespace palimpsest::tests {
 
 namespace {
@@ -105,6 +107,11 @@ void read_threshold(ReferenceSettings& to, const Keys& keys)
     to.threshold = keys.real("threshold", 0.01);
     to.full_layers = keys.whole("full_layers", 2);
     to.ranked_by_score = keys.text("ranking", "position") == "score";
+    if (to.ranked_by_score) to.score = "sum";
+    to.norm_of_mean = keys.text("norm", "head") == "mean";
+    to.moments = !to.norm_of_mean;
+    to.mask_sinks = keys.whole("mask_sinks", to.ranked_by_score ? 0 : 4);
+    to.least = keys.whole("floor", to.once || to.c == engine::no_budget ? 0 : to.c / 4);
     to.layer_mean = true;
     const std::string rows = keys.text("rows", "1");
     if (rows.back() == '%')
@@ -182,7 +189,11 @@ void read_crossings(ReferenceSettings& to, const Keys& keys)
         if (!fixed && to.window == 0) to.window = ReferenceSettings::all_queries;
         to.beta = keys.real("beta", 20);
     }
-    if (to.budgets == "auto") to.threshold = keys.real("threshold", 0.01);
+    if (to.budgets == "auto") {
+        to.threshold = keys.real("threshold", 0.01);
+        to.mask_sinks = keys.whole("mask_sinks", 4);
+        to.moments = true;
+    }
     to.shared_by_heads = keys.text("heads", to.name == "adakv" ? "ada" : "uniform") == "ada";
     to.floor = keys.real("floor", 0.2);
 }

@@ -53,6 +53,9 @@ struct ReferenceSettings {
     std::string representative = "none";
     int full_layers = 2; // refreekv
     bool ranked_by_score = false;
+    bool norm_of_mean = false;
+    int mask_sinks = 4; // refreekv and budget=auto
+    int least = 0;      // entries that stay whatever the norms say
     double p = 0.85;                // twilight, twilight-evict
     int page = 16, skip_layers = 2; // quest, twilight
 

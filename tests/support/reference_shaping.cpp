@@ -105,15 +105,4 @@ std::vector<double> pyramid_profile(const std::string& allocation, int layers, d
     return profile;
 }
 
-int norm_count(const std::vector<double>& squares, double threshold)
-{
-    const double all = std::accumulate(squares.begin(), squares.end(), 0.0);
-    double held = 0;
-    for (size_t i = 0; i < squares.size(); ++i) {
-        held += squares[i];
-        if (1 - std::sqrt(held / all) < threshold) return static_cast<int>(i) + 1;
-    }
-    return static_cast<int>(squares.size());
-}
-
 } // namespace palimpsest::tests

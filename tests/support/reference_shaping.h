@@ -21,8 +21,4 @@ std::vector<int> allocate(const std::vector<double>& weights, int total, const s
 // Relative slots of the layers of a static pyramid (4.7): linear, geometric or exponential.
 std::vector<double> pyramid_profile(const std::string& allocation, int layers, double beta);
 
-// The smallest count i with 1 - sqrt(E_i / E_n) < threshold, E_i the sum of the first i squares (4.12); all where
-// nothing has a norm.
-int norm_count(const std::vector<double>& squares, double threshold);
-
 } // namespace palimpsest::tests

@@ -42,7 +42,11 @@ ScoreEntry table_of_layers(const std::vector<std::vector<double>>& scores)
 template<class Stream>
 Tokens kept_of(const std::string& spec, int budget, const std::vector<double>& scores)
 {
-    Stream stream(spec, {.budget = budget}, table(scores));
+    SyntheticSignals signals{.score = table(scores)};
+    signals.given = [&](int, int, int, uint32_t entry) { // for policies that ask for the heads' own
+        return SyntheticSignals::Received{scores[entry], scores[entry]};
+    };
+    Stream stream(spec, {.budget = budget}, signals);
     stream.feed(static_cast<int>(scores.size()));
     return stream.kept(0, 0);
 }
@@ -305,14 +309,28 @@ TEMPLATE_TEST_CASE("examples: hbw-kv's representatives", "", PolicyStream, SlowS
 TEMPLATE_TEST_CASE("examples: refreekv's row", "", PolicyStream, SlowStream)
 {
     const auto kept = [](const std::string& keys, int budget) {
-        return kept_of<TestType>("refreekv:sinks=2,full_layers=0" + keys, budget, refree_row);
+        return kept_of<TestType>("refreekv:sinks=2,full_layers=0,floor=0," + keys, budget, refree_row);
     };
-    CHECK(kept("", 64) == Tokens{0, 1, 5, 6, 7});
-    CHECK(kept(",threshold=0.05", 64) == Tokens{0, 1, 7});
-    CHECK(kept("", 4) == Tokens{0, 1, 6, 7});
-    CHECK(kept(",ranking=score", 64) == Tokens{0, 1, 2, 3, 7});
+    CHECK(kept("mask_sinks=0", 64) == Tokens{0, 1, 5, 6, 7});
+    CHECK(kept("mask_sinks=0,norm=mean", 64) == Tokens{0, 1, 5, 6, 7});
+    CHECK(kept("mask_sinks=0,threshold=0.05", 64) == Tokens{0, 1, 7});
+    CHECK(kept("mask_sinks=0", 4) == Tokens{0, 1, 6, 7});
+    CHECK(kept("mask_sinks=2", 64) == Tokens{0, 1, 2, 3, 4, 5, 6, 7});
+    CHECK(kept("mask_sinks=2,threshold=0.05", 64) == Tokens{0, 1, 3, 4, 5, 6, 7});
+    CHECK(kept("ranking=score", 64) == Tokens{0, 1, 2, 3, 7});
     CHECK(kept_of<TestType>("refreekv:sinks=2,full_layers=1", 64, refree_row).size() == 8);
     CHECK(kept_of<TestType>("refreekv:sinks=2,full_layers=1", 6, refree_row) == Tokens{0, 1, 4, 5, 6, 7});
+}
+
+TEMPLATE_TEST_CASE("examples: a stream under refreekv keeps its floor", "", PolicyStream, SlowStream)
+{
+    const auto kept = [](const std::string& keys) {
+        return kept_of<TestType>("refreekv:sinks=2,full_layers=0,mask_sinks=0,threshold=0.05" + keys, 24,
+                                 refree_row);
+    };
+    CHECK(kept("") == Tokens{0, 1, 4, 5, 6, 7}); // a quarter of 24
+    CHECK(kept(",floor=5") == Tokens{0, 1, 5, 6, 7});
+    CHECK(kept(",floor=0") == Tokens{0, 1, 7});
 }
 
 TEMPLATE_TEST_CASE("examples: cake gives slots to the layer that shifts more", "", PolicyStream, SlowStream)
@@ -380,19 +398,26 @@ TEMPLATE_TEST_CASE("examples: twilight-evict keeps the smallest mass", "", Polic
     CHECK(kept_of<TestType>("twilight-evict:window=1,recent=0,p=0.4", 64, scores) == Tokens{0});
 }
 
-TEMPLATE_TEST_CASE("examples: an automatic budget holds the norm of the scores", "", PolicyStream, SlowStream)
+TEMPLATE_TEST_CASE("examples: an automatic budget holds the norm of the heads' attention", "", PolicyStream,
+                   SlowStream)
 {
     // Sink 0 and newest 7 first, then 1 2 3 6 5 4. Squares sum to .3088; missing norms after two, three, ...
     // entries: .031 .014 .0103 .006. At 1 % that is five entries. In a flat layer all eight are needed, and six are
-    // allowed.
-    const ScoreEntry scores = table_of_layers({refree_row, std::vector<double>(8, .125)});
-    TestType stream("snapkv:window=1,sinks=1,pooling=none,budget=auto", {.layers = 2, .heads = 1, .budget = 6},
-                    scores);
-    stream.feed(8);
-    CHECK(stream.kept(0, 0) == Tokens{0, 1, 2, 3, 7});
-    CHECK(stream.kept(1, 0) == Tokens{0, 1, 2, 3, 4, 7});
-    TestType coarse("snapkv:window=1,sinks=1,pooling=none,budget=auto,threshold=0.2",
-                    {.layers = 2, .heads = 1, .budget = 6}, scores);
-    coarse.feed(8);
-    CHECK(coarse.kept(0, 0) == Tokens{0, 1, 7}); // at least one behind the protected ends
+    // allowed. Without the sink: .175 .078 .055 .033, of which 6 % is four.
+    SyntheticSignals signals;
+    signals.given = [](int layer, int, int, uint32_t entry) {
+        const double a = layer == 0 ? refree_row[entry] : .125;
+        return SyntheticSignals::Received{a, a};
+    };
+    const auto kept = [&](const std::string& keys, int layer) {
+        TestType stream("snapkv:window=1,sinks=1,pooling=none,budget=auto," + keys,
+                        {.layers = 2, .heads = 1, .budget = 6}, signals);
+        stream.feed(8);
+        return Tokens(stream.kept(layer, 0));
+    };
+    CHECK(kept("mask_sinks=0", 0) == Tokens{0, 1, 2, 3, 7});
+    CHECK(kept("mask_sinks=0", 1) == Tokens{0, 1, 2, 3, 4, 7});
+    CHECK(kept("mask_sinks=0,threshold=0.2", 0) == Tokens{0, 1, 7}); // at least one behind the protected ends
+    CHECK(kept("mask_sinks=1,threshold=0.06", 0) == Tokens{0, 1, 2, 7});
+    CHECK(kept("mask_sinks=1,threshold=0.06", 1) == Tokens{0, 1, 2, 3, 4, 7});
 }

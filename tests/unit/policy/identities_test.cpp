@@ -68,7 +68,7 @@ TEST_CASE("policies: settings that are the same policy")
         for (uint32_t seed = 1; seed <= 10; ++seed) {
             Dice dice(seed);
             const StreamShape shape{.layers = 6, .heads = 3, .budget = dice.from(24, 70)};
-            const SyntheticSignals signals{.score = growing_scores(seed, 1 << 20), .seed = seed};
+            const SyntheticSignals signals{.by_rows = true, .seed = seed};
             PolicyStream one(pair.one, shape, signals), other(pair.other, shape, signals);
             for (int seen = 0; seen < 300;) {
                 const int tokens = dice.from(1, 30);

@@ -223,7 +223,7 @@ TEST_CASE("registry: every policy is described, with every key it takes")
 {
     REQUIRE(policies().size() == 18);
     // Read only beside the setting they belong to.
-    const std::set<std::string> conditional = {"allocation", "beta", "threshold", "floor"};
+    const std::set<std::string> conditional = {"allocation", "beta", "threshold", "mask_sinks", "floor"};
     for (const auto& info : policies()) {
         CAPTURE(info.name);
         CHECK(find_policy(info.name) == &info);

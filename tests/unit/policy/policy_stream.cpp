@@ -137,7 +137,7 @@ void PolicyStream::append(int tokens)
 
 void PolicyStream::score(int layer, int head)
 {
-    const bool moments = policy_->signals().head_moments;
+    const bool moments = policy_->signals().head_moments || signals_.by_rows;
     List& to = list(layer, head);
     for (size_t j = 0; j < to.stream.size(); ++j) {
         if (!moments) {

@@ -29,7 +29,8 @@ struct SyntheticSignals {
     static constexpr int group = 2; // query heads per KV head
     using Received = std::array<double, group>;
 
-    ScoreEntry score = no_scores; // sums and counts, for policies that ask for no moments
+    ScoreEntry score = no_scores; // sums and counts, for policies that ask for no moments,
+    bool by_rows = false;         // unless they get what the rows give, too
     uint64_t seed = 1, values = 1 << 20;
     // Of one row, and the row statistic of a layer; random where empty.
     std::function<Received(int layer, int head, int chunk, uint32_t stream)> given{};

@@ -144,6 +144,9 @@ void add_norm(Dice& dice, SpecText& spec, int budget, int layers)
     spec.maybe("rows", {"1", "4", "5%", "0.5%"});
     spec.add("full_layers", dice.from(0, layers));
     spec.maybe("ranking", {"position", "score"});
+    spec.maybe("norm", {"head", "mean"});
+    spec.maybe("mask_sinks", {"0", "1", "4", "9"});
+    if (dice.from(0, 2) == 0) spec.add("floor", dice.from(0, budget));
 }
 
 } // namespace

@@ -4,6 +4,7 @@
 
 #include "tests/support/catch.h"
 #include "tests/support/reference_choices.h"
+#include "tests/support/reference_norm.h"
 #include "tests/support/reference_policy.h"
 #include "tests/support/reference_retrieval.h"
 #include "tests/support/reference_shaping.h"
@@ -163,26 +164,68 @@ TEST_CASE("reference: hbw-kv's representatives")
 TEST_CASE("reference: refreekv's row")
 {
     const Scores row = {.5, .1, .05, .05, .02, .03, .05, .2};
-    const auto keeps = [&](const std::string& keys, int cap) {
-        return choose_by_norm(settings_of("refreekv:sinks=2" + keys, 8, 64), row, false, cap);
+    // One list, whose query heads all have the row times a factor.
+    const auto keeps = [&](const std::string& keys, int cap, const std::vector<double>& heads = {1}) {
+        const ReferenceSettings settings = settings_of("refreekv:floor=0,sinks=2," + keys, 8, cap);
+        ReferenceList list;
+        for (const double a : row) {
+            list.push_back({.sum = a, .count = 1});
+            for (const double factor : heads)
+                list.back().moments.push_back({.sum = factor * a});
+        }
+        const auto order = refreekv_order(settings, row, !settings.ranked_by_score);
+        return choose_by_norm(settings, order, norm_count(settings, {&list}, {order}));
     };
-    CHECK(keeps(",threshold=0.01", 64) == Ranks{0, 1, 5, 6, 7});
-    CHECK(keeps(",threshold=0.05", 64) == Ranks{0, 1, 7});
-    CHECK(keeps(",threshold=0.01", 4) == Ranks{0, 1, 6, 7});
-    CHECK(keeps(",threshold=0.9", 64) == Ranks{0, 1, 7}); // sinks and the newest, at least
-    CHECK(choose_by_norm(settings_of("refreekv:sinks=2", 8, 64), row, true, 6) == Ranks{0, 1, 4, 5, 6, 7});
+    CHECK(keeps("mask_sinks=0,threshold=0.01", 64) == Ranks{0, 1, 5, 6, 7});
+    CHECK(keeps("mask_sinks=0,threshold=0.01", 64, {1, 3, .1}) == Ranks{0, 1, 5, 6, 7});
+    CHECK(keeps("mask_sinks=0,threshold=0.05", 64) == Ranks{0, 1, 7});
+    CHECK(keeps("mask_sinks=0,threshold=0.01", 4) == Ranks{0, 1, 6, 7});
+    CHECK(keeps("mask_sinks=0,threshold=0.9", 64) == Ranks{0, 1, 7}); // sinks and the newest, at least
+    CHECK(keeps("mask_sinks=2,threshold=0.01", 64) == Ranks{0, 1, 2, 3, 4, 5, 6, 7});
+    CHECK(keeps("mask_sinks=2,threshold=0.05", 64) == Ranks{0, 1, 3, 4, 5, 6, 7});
     // By score behind sinks and newest: 0 1 7 | 2 3 6 5 4. Missing norms: .014 after three, .012 with entry 2,
     // .008 with entry 3: five.
-    CHECK(keeps(",threshold=0.01,ranking=score", 64) == Ranks{0, 1, 2, 3, 7});
-    Scores missing;
-    double held = 0, all = 0;
-    for (const double a : row)
-        all += a * a;
-    for (const int rank : {0, 1, 7, 6, 5, 4, 3, 2}) {
-        held += row[static_cast<size_t>(rank)] * row[static_cast<size_t>(rank)];
-        missing.push_back(std::round((1 - std::sqrt(held / all)) * 1000) / 1000);
+    CHECK(keeps("ranking=score,threshold=0.01", 64) == Ranks{0, 1, 2, 3, 7});
+}
+
+TEST_CASE("reference: refreekv's missing norms")
+{
+    const Scores row = {.5, .1, .05, .05, .02, .03, .05, .2};
+    const auto missing = [&](int masked) {
+        Scores out;
+        double held = 0, all = 0;
+        for (size_t j = static_cast<size_t>(masked); j < row.size(); ++j)
+            all += row[j] * row[j];
+        for (const int rank : {0, 1, 7, 6, 5, 4, 3, 2}) {
+            if (rank < masked) continue;
+            held += row[static_cast<size_t>(rank)] * row[static_cast<size_t>(rank)];
+            out.push_back(std::round((1 - std::sqrt(held / all)) * 1000) / 1000);
+        }
+        return out;
+    };
+    CHECK(missing(0) == Scores{.100, .082, .014, .010, .009, .008, .004, 0});
+    CHECK(missing(2) == Scores{.095, .067, .057, .053, .026, 0});
+}
+
+// Two heads that look at different ends: averaged first, the mean row is short of neither; taken apart, each needs
+// all that it looks at.
+TEST_CASE("reference: norms of heads are averaged, not their rows")
+{
+    const ReferenceSettings settings = settings_of("refreekv:floor=0,sinks=0,mask_sinks=0,threshold=0.3", 8, 64);
+    ReferenceList list(4);
+    const double heads[2][4] = {{.0, .0, .1, .9}, {.1, .1, .0, .0}};
+    for (size_t j = 0; j < list.size(); ++j) {
+        list[j].sum = (heads[0][j] + heads[1][j]) / 2;
+        list[j].count = 1;
+        list[j].moments = {{.sum = heads[0][j]}, {.sum = heads[1][j]}};
     }
-    CHECK(missing == Scores{.100, .082, .014, .010, .009, .008, .004, 0});
+    const Ranks order = {3, 2, 1, 0};
+    CHECK(norm_count(settings, {&list}, {order}) == 1); // .900 of .9055 + .1414
+    const ReferenceSettings strict = settings_of("refreekv:floor=0,sinks=0,mask_sinks=0,threshold=0.1", 8, 64);
+    CHECK(norm_count(strict, {&list}, {order}) == 3); // .9055 is .865, .9055 + .1 is .960
+    const ReferenceSettings mean =
+        settings_of("refreekv:floor=0,sinks=0,mask_sinks=0,threshold=0.1,norm=mean", 8, 64);
+    CHECK(norm_count(mean, {&list}, {order}) == 1);
 }
 
 TEST_CASE("reference: twilight-evict takes the smallest mass")

@@ -64,7 +64,7 @@ void SlowStream::restart(const std::string& spec, const engine::Pins& pins)
 void SlowStream::score(int layer, int head)
 {
     for (ReferenceEntry& entry : policy_.list(layer, head)) {
-        if (!policy_.settings().moments) {
+        if (!policy_.settings().moments && !signals_.by_rows) {
             signals_.score(layer, head, chunks_, entry.stream, entry.sum, entry.count);
             continue;
         }
@@ -73,6 +73,7 @@ void SlowStream::score(int layer, int head)
         for (size_t g = 0; g < received.size(); ++g) {
             entry.moments[g].sum += received[g];
             entry.moments[g].squares += received[g] * received[g];
+            entry.sum += received[g] / static_cast<double>(received.size());
         }
         entry.count += 1;
     }
