@@ -48,14 +48,16 @@ NormThreshold::Rule read_rule(PolicyParameters& parameters)
 }
 
 // Tokens that a stream within a budget keeps whatever one row shows: what was cut cannot return.
-int64_t read_floor(PolicyParameters& parameters, int32_t budget)
+int64_t read_floor(PolicyParameters& parameters, const PolicyContext& context)
 {
+    const int32_t budget = context.budget;
     const bool is_stream = budget != no_budget && !read_schedule(parameters).once;
     const int32_t floor = parameters.whole("floor", is_stream && !parameters.predates("floor") ? budget / 4 : 0);
     if (floor > 0 && !is_stream)
         parameters.refuse_value("floor", "has no effect without a budget or with schedule=once", "leave it out");
-    if (is_stream && floor > budget)
-        parameters.refuse_value("floor", "is above the budget of " + std::to_string(budget), "give at most that");
+    const int64_t whole = budget + static_cast<int64_t>(context.pins.tokens());
+    if (is_stream && floor > whole)
+        parameters.refuse_value("floor", "is above the budget of " + std::to_string(whole), "give at most that");
     return floor;
 }
 
@@ -67,7 +69,7 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
     Signal signal{.kind = rule.ranking == Ranking::Score ? ScoreKind::Total : ScoreKind::Mean};
     read_rows(parameters, signal);
     const bool capped = context.budget != no_budget;
-    rule.least = std::max<int64_t>(read_floor(parameters, context.budget) - ends.sinks - ends.recent, 0);
+    rule.least = std::max<int64_t>(read_floor(parameters, context) - ends.sinks - ends.recent, 0);
     PolicyContext within = context;
     if (!capped) within.budget = context.context;
     const int64_t slots = require_slots(parameters, within, ends);

@@ -28,12 +28,20 @@ public:
     // What says nothing beside another setting is left out, mostly: where it does not stand at its default, it is
     // refused.
     bool leaves_out() { return dice_.from(0, 9) > 0; }
+    // Refused beside schedule=once.
+    void add_stream_floor(int tokens)
+    {
+        add("floor", tokens);
+        may_end_ = false;
+    }
+    bool may_end() const { return may_end_; }
     const std::string& text() const { return text_; }
 
 private:
     Dice& dice_;
     std::string text_;
     bool first_ = true;
+    bool may_end_ = true;
 };
 
 // Sinks and recent tokens that leave something of the budget.
@@ -146,7 +154,7 @@ void add_norm(Dice& dice, SpecText& spec, int budget, int layers)
     spec.maybe("ranking", {"position", "score"});
     spec.maybe("norm", {"head", "mean"});
     spec.maybe("mask_sinks", {"0", "1", "4", "9"});
-    if (dice.from(0, 2) == 0) spec.add("floor", dice.from(0, budget));
+    if (dice.from(0, 2) == 0) spec.add_stream_floor(dice.from(0, budget));
 }
 
 } // namespace
@@ -206,7 +214,7 @@ std::string random_spec(Dice& dice, const std::string& policy, const StreamShape
     }
     const int schedule = dice.from(0, 9);
     if (schedule < 2) spec.add("schedule", "every:" + std::to_string(dice.from(1, 20)));
-    if (schedule == 2) spec.add("schedule", "once");
+    if (schedule == 2 && spec.may_end()) spec.add("schedule", "once");
     return spec.text();
 }
 
