@@ -1,4 +1,4 @@
-// TreeKV over blocks: of two neighbouring blocks the lower-scoring one leaves whole (TreeKV, section 3.3;
+// TreeKV over blocks: of two neighbouring blocks the lower-scoring one leaves whole (TreeKV, section 4.2;
 // policies.md, 4.9).
 #pragma once
 

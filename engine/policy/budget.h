@@ -17,9 +17,11 @@ public:
     // Slots of a list of this layer, and of all lists together, at most.
     virtual int32_t most(int32_t layer) const = 0;
     virtual int64_t total() const = 0;
-    // True if all lists always have the same slots; and if those of a list never change.
+    // True if all lists always have the same slots; if those of a list never change; and if they depend on the
+    // lists' sizes at most.
     virtual bool is_uniform() const { return false; }
     virtual bool is_constant() const { return false; }
+    virtual bool follows_sizes() const { return is_constant(); }
     virtual bool couples_layers() const { return false; }
     // True if the lists of a layer always have the same slots.
     virtual bool heads_alike() const { return true; }

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "engine/policy/fitted_profile.h"
 #include "engine/policy/head_shares.h"
 #include "engine/policy/layer_bids.h"
+#include "engine/policy/schedule.h"
 #include "engine/policy/threshold_budget.h"
 
 namespace palimpsest::engine {
@@ -49,6 +51,19 @@ kernels::RowStatistic statistic_of(Allocation allocation)
 {
     if (allocation == Allocation::Entropy) return kernels::RowStatistic::Entropy;
     return allocation == Allocation::Gini ? kernels::RowStatistic::Gini : kernels::RowStatistic::Density;
+}
+
+std::unique_ptr<Budget> profile_budget(Profile profile, double beta, const PolicyContext& context,
+                                       const BudgetBasis& basis, bool is_fitted)
+{
+    if (is_fitted)
+        return std::make_unique<FittedProfile>(FittedProfile::Shape{.profile = profile,
+                                                                    .beta = beta,
+                                                                    .layers = context.layers,
+                                                                    .kv_heads = context.kv_heads,
+                                                                    .mean = basis.slots});
+    return std::make_unique<FixedBudget>(profile_slots(profile, beta, context.layers, basis.slots),
+                                         context.kv_heads);
 }
 
 std::unique_ptr<Budget> read_threshold(PolicyParameters& parameters, const PolicyContext& context,
@@ -127,8 +142,8 @@ std::unique_ptr<Budget> read_allocation(PolicyParameters& parameters, const Poli
     const auto allocation = parameters.choice("allocation", allocations());
     if (allocation <= Allocation::Exponential) {
         const double beta = parameters.number("beta", 20, 1, beta_limit);
-        return std::make_unique<FixedBudget>(
-            profile_slots(profile_of(allocation), beta, context.layers, basis.slots), context.kv_heads);
+        return profile_budget(profile_of(allocation), beta, context, basis,
+                              read_schedule(parameters).once && !basis.constant);
     }
     parameters.refuse_idle({"beta"}, "on an allocation by observed weights");
     return std::make_unique<LayerBids>(LayerBids::Sizes{.layers = context.layers,

@@ -28,6 +28,7 @@ struct BudgetBasis {
     // Tokens of a chunk whose attention is enough for an observed allocation: omega of the signal.
     int32_t window = statistics_window;
     BudgetAxis axis = {}; // that of the infos: what is not described is not taken
+    bool constant = false; // fixed profiles stay as they are where the length of the text is known, too
 };
 
 // Adds the infos of the keys.

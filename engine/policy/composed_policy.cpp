@@ -270,7 +270,7 @@ void ComposedPolicy::map_to_ranks(const LayerCuts& cuts, std::vector<std::vector
 bool ComposedPolicy::plans() const
 {
     if (!parts_.budget) return true;
-    const bool by_sizes = parts_.budget->is_constant() && context_.pins.empty() && !couples_layers();
+    const bool by_sizes = parts_.budget->follows_sizes() && context_.pins.empty() && !couples_layers();
     const bool by_tokens = parts_.signal.window_percent <= 0; // the window depends on no list
     return by_sizes && by_tokens && parts_.selection->plans() && score_rule(parts_.signal.kind).has_value();
 }

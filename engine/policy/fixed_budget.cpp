@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
 
 #include "engine/policy/allocate.h"
@@ -26,7 +25,7 @@ double weight(Profile profile, double beta, double height)
 
 } // namespace
 
-std::vector<int64_t> profile_slots(Profile profile, double beta, int32_t layers, int64_t mean)
+std::vector<int64_t> profile_slots(Profile profile, double beta, int32_t layers, int64_t mean, int64_t limit)
 {
     std::vector<double> weights;
     for (int32_t l = 0; l < layers; ++l)
@@ -37,8 +36,7 @@ std::vector<int64_t> profile_slots(Profile profile, double beta, int32_t layers,
         for (double& w : weights)
             w = 1 / beta + w * above_floor / sum;
     }
-    const std::vector<int64_t> unlimited(weights.size(), std::numeric_limits<int32_t>::max());
-    return allocate(weights, mean * layers, unlimited);
+    return allocate(weights, mean * layers, std::vector<int64_t>(weights.size(), limit));
 }
 
 std::unique_ptr<FixedBudget> FixedBudget::uniform(const PolicyContext& context, int64_t slots)

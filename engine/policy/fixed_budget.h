@@ -1,6 +1,7 @@
 // Slots that never change: the same for every list, or a profile over layers (policies.md, 4.7).
 #pragma once
 
+#include <limits>
 #include <vector>
 
 #include "engine/policy/budget.h"
@@ -8,13 +9,14 @@
 namespace palimpsest::engine {
 
 enum class Profile : uint8_t {
-    Linear,      // PyramidKV, eq. 4 and 5: from 2 - 1/beta to 1/beta of the mean
+    Linear,      // PyramidKV, eq. 1: from 2 - 1/beta to 1/beta of the mean
     Geometric,   // (2 beta - 1)^-x over the layers' height x in [0, 1]
     Exponential, // a floor of 1/beta of the mean, and beta^-x over it
 };
 
-// Slots of every layer, summing to layers * mean. REQUIRES: beta >= 1.
-std::vector<int64_t> profile_slots(Profile profile, double beta, int32_t layers, int64_t mean);
+// Slots of every layer, none above `limit`; they sum to layers * mean, or are all the limit. REQUIRES: beta >= 1.
+std::vector<int64_t> profile_slots(Profile profile, double beta, int32_t layers, int64_t mean,
+                                   int64_t limit = std::numeric_limits<int32_t>::max());
 
 class FixedBudget final : public Budget {
 public:

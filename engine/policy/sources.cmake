@@ -7,6 +7,7 @@ set(POLICY_SOURCES
     policy/cake.cpp
     policy/composed_policy.cpp
     policy/cyclic_tile.cpp
+    policy/fitted_profile.cpp
     policy/fixed_budget.cpp
     policy/full.cpp
     policy/fullest_level.cpp

@@ -67,7 +67,8 @@ int32_t TreeParameters::most_slots(const PolicyContext& context) const
     return most;
 }
 
-TreeParameters read_tree_parameters(PolicyParameters& parameters, const PolicyContext& context)
+TreeParameters read_tree_parameters(PolicyParameters& parameters, const PolicyContext& context,
+                                    bool constant_budget)
 {
     require_budget(parameters, context);
     TreeParameters tree;
@@ -84,9 +85,11 @@ TreeParameters read_tree_parameters(PolicyParameters& parameters, const PolicyCo
     } else {
         tree.survivors = std::make_shared<HigherScore>();
     }
-    tree.budget =
-        read_budget(parameters, context,
-                    {.ends = tree.ends, .slots = slots, .window = std::min(tree.signal.window, statistics_window)});
+    tree.budget = read_budget(parameters, context,
+                              {.ends = tree.ends,
+                               .slots = slots,
+                               .window = std::min(tree.signal.window, statistics_window),
+                               .constant = constant_budget});
     return tree;
 }
 

@@ -27,7 +27,9 @@ struct TreeParameters {
 
 std::vector<ParameterInfo> tree_parameter_infos();
 
-// Throws Error (Usage) if a value is bad or no slot is left between sinks and recent.
-TreeParameters read_tree_parameters(PolicyParameters& parameters, const PolicyContext& context);
+// With `constant_budget` a profile over layers never changes. Throws Error (Usage) if a value is bad or no slot is
+// left between sinks and recent.
+TreeParameters read_tree_parameters(PolicyParameters& parameters, const PolicyContext& context,
+                                    bool constant_budget = false);
 
 } // namespace palimpsest::engine

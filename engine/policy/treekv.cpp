@@ -18,8 +18,8 @@ std::vector<int32_t> slots_by_layer(const Budget& budget, const PolicyContext& c
 
 PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 {
-    TreeParameters tree = read_tree_parameters(parameters, context);
     const auto height = parameters.positive_or_none("height");
+    TreeParameters tree = read_tree_parameters(parameters, context, height.has_value());
     if (height && !tree.budget->is_constant())
         parameters.refuse("height=" + std::to_string(*height) + " needs a budget that does not change",
                           "leave height out, or budget=auto, heads=ada and observed allocations");

@@ -60,6 +60,19 @@ int slots_by_norm(const ReferenceSettings& settings, const ReferenceLayer& layer
     return std::min(std::max(count, least), settings.c) - settings.s - settings.w;
 }
 
+// A fixed profile; one that fits the text where its length is known, unless heights of trees need places that stay.
+std::vector<int> slots_by_profile(const ReferenceSettings& settings, const std::vector<ReferenceLayer>& layers)
+{
+    const int count = static_cast<int>(layers.size()), m = settings.selectable();
+    const bool fits_text = settings.once && settings.height == 0;
+    std::vector<int> limits;
+    for (const ReferenceLayer& layer : layers) {
+        if (fits_text && layer.longest() <= 2 * m) return std::vector<int>(layers.size(), m);
+        limits.push_back(fits_text ? candidates_in(settings, layer.longest()) : std::numeric_limits<int>::max());
+    }
+    return allocate(pyramid_profile(settings.budgets, count, settings.beta), count * m, limits);
+}
+
 std::vector<int> slots_of_layers(const ReferenceSettings& settings, const std::vector<ReferenceLayer>& layers)
 {
     const int count = static_cast<int>(layers.size()), m = settings.selectable();
@@ -76,8 +89,7 @@ std::vector<int> slots_of_layers(const ReferenceSettings& settings, const std::v
     }
     if (settings.budgets == "auto") return slots;
     if (settings.budgets == "observed" || settings.budgets == "cake") return allocate(weights, count * m, limits);
-    const std::vector<int> unlimited(layers.size(), std::numeric_limits<int>::max());
-    return allocate(pyramid_profile(settings.budgets, count, settings.beta), count * m, unlimited);
+    return slots_by_profile(settings, layers);
 }
 
 // How many of the best `total` candidates of a layer are of each head (4.14).

@@ -279,6 +279,32 @@ TEMPLATE_TEST_CASE("examples: treekv-block drops the lower of two blocks", "", P
     CHECK(odd.kept(0, 0) == Tokens{2, 3, 4, 5, 6, 7});
 }
 
+TEMPLATE_TEST_CASE("examples: a profile over layers fits a text that is cut once", "", PolicyStream, SlowStream)
+{
+    // c = 128 with a window of 8 is a base of 120.
+    const auto slots = [](int tokens, const std::string& keys) {
+        TestType stream("pyramidkv:window=8,schedule=once" + keys, {.layers = 8, .heads = 1, .budget = 128},
+                        constant_scores(5, 1 << 20));
+        stream.feed_all(tokens, 64);
+        stream.end_reading();
+        std::vector<size_t> out;
+        for (int layer = 0; layer < 8; ++layer)
+            out.push_back(stream.kept(layer, 0).size() - 8);
+        return out;
+    };
+    using Slots = std::vector<size_t>;
+    CHECK(slots(128, "") == Slots(8, 120)); // all of it
+    CHECK(slots(90, "") == Slots(8, 82));
+    CHECK(slots(129, "") == Slots(8, 120));
+    CHECK(slots(240, "") == Slots(8, 120));
+    CHECK(slots(1000, "") == Slots{234, 201, 169, 136, 104, 71, 39, 6});
+    // Layer 0 has 233 candidates; the one it cannot take goes up.
+    CHECK(slots(241, "") == Slots{233, 202, 169, 136, 104, 71, 39, 6});
+    CHECK(slots(1000, ",allocation=geometric") == Slots{397, 235, 140, 83, 49, 29, 17, 10});
+    CHECK(slots(308, ",allocation=geometric") == Slots{300, 276, 164, 97, 57, 34, 20, 12});
+    CHECK(slots(1000, ",allocation=exponential") == Slots{334, 220, 146, 97, 65, 45, 31, 22});
+}
+
 TEMPLATE_TEST_CASE("examples: hbw-kv's two rounds", "", PolicyStream, SlowStream)
 {
     const std::vector<double> scores = {.9, .8, .1, .1, .2, .1, .7, .6, .1, .1, .3, .1, .05, .05, .5, .1, 0};
