@@ -19,6 +19,17 @@ std::optional<Representative> read_representative(PolicyParameters& parameters)
                                                         {"avg", Representative::Average}});
 }
 
+std::unique_ptr<Selection> read_representatives(PolicyParameters& parameters, Representative kind)
+{
+    if (kind == Representative::Average) {
+        const auto keys =
+            parameters.choice<KeyMean>("average", {{"raw", KeyMean::Raw}, {"rotated", KeyMean::Rotated}});
+        return std::make_unique<Representatives>(kind, keys);
+    }
+    parameters.refuse_idle({"average"}, "without representative=avg");
+    return std::make_unique<Representatives>(kind);
+}
+
 PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 {
     const WindowFrame frame = read_window(parameters, context, 32);
@@ -34,8 +45,9 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
         parameters.refuse_idle({"block", "rounds"}, chosen);
         if (*representative != Representative::Max && !budget->needs_signals())
             parameters.refuse_idle({"renormalise"}, chosen); // which entry stays depends on its place alone
-        selection = std::make_unique<Representatives>(*representative);
+        selection = read_representatives(parameters, *representative);
     } else {
+        parameters.refuse_idle({"average"}, "without representative=avg");
         selection = std::make_unique<GroupedBlocks>(block, std::move(rounds));
     }
     return {.budget = std::move(budget),
@@ -56,7 +68,8 @@ NamedPolicy hbw_kv_policy()
                     .signals = "attention of the last `window` queries",
                     .cost = "an attention pass over the window of each chunk",
                     .positions = "original",
-                    .paper = "Training-Free Native Sparse Attention for KV Cache Compression",
+                    .paper = "Training-Free Native Sparse Attention for KV Cache Compression; its eq. 3 is "
+                             "hbw-kv:renormalise=true",
                     .parameters = window_infos(32)};
     info.parameters.push_back(
         {.key = "block", .meaning = "tokens of a block", .default_text = "max(1, c/32)", .range = "1 and more"});
@@ -75,6 +88,11 @@ NamedPolicy hbw_kv_policy()
          .meaning = "instead of blocks in rounds, one token for each of c - sinks - recent stretches",
          .default_text = "none",
          .range = "none, first, last, max, avg"});
+    info.parameters.push_back({.key = "average",
+                               .meaning = "with representative=avg: the mean of keys before their rotation to "
+                                          "positions, or after",
+                               .default_text = "raw",
+                               .range = "raw, rotated"});
     add_budget_infos(info.parameters);
     return {.info = std::move(info), .compose = compose};
 }

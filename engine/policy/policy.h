@@ -78,10 +78,14 @@ struct LayerObservation {
     std::vector<std::span<const float>> entropies{}; // per KV head [n], over the same rows, summed over the group
 };
 
-// Entries whose mean one of them becomes: un-rotated keys, values and what was accumulated.
+// Keys that a mean is taken of: as they come from the projection, or as attention reads them at their positions.
+enum class KeyMean : uint8_t { Raw, Rotated };
+
+// Entries whose mean one of them becomes: keys, values and what was accumulated.
 struct Merge {
     uint32_t into = 0;        // rank, one of `of`
     std::vector<uint32_t> of; // ranks, ascending
+    KeyMean keys = KeyMean::Raw;
 };
 
 // A policy that evicts nothing but reads only part of a list for every generated token (policies.md, 4.15, 4.16).

@@ -40,7 +40,7 @@ void Representatives::select(int32_t, std::span<const ListCut> heads, std::vecto
             for (uint32_t entry = first; entry < last; ++entry)
                 if (entry != stays) dropped[h].push_back(entry);
             if (kind_ != Representative::Average || last - first == 1) continue;
-            Merge& merge = merges_[h].emplace_back(Merge{.into = stays, .of = {}});
+            Merge& merge = merges_[h].emplace_back(Merge{.into = stays, .of = {}, .keys = keys_});
             merge.of.resize(last - first);
             std::iota(merge.of.begin(), merge.of.end(), first);
         }

@@ -2,6 +2,7 @@
 // keep global information (its table 2; policies.md, 4.11).
 #pragma once
 
+#include "engine/policy/policy.h"
 #include "engine/policy/selection.h"
 
 namespace palimpsest::engine {
@@ -10,7 +11,7 @@ enum class Representative : uint8_t { First, Last, Max, Average };
 
 class Representatives final : public StatelessSelection<Representatives> {
 public:
-    explicit Representatives(Representative kind) : kind_(kind) {}
+    explicit Representatives(Representative kind, KeyMean keys = KeyMean::Raw) : kind_(kind), keys_(keys) {}
 
     bool reads_shaped() const override { return kind_ == Representative::Max; }
     void select(int32_t layer, std::span<const ListCut> heads,
@@ -22,6 +23,7 @@ private:
     uint32_t kept(const ListCut& list, uint32_t first, uint32_t last) const;
 
     Representative kind_;
+    KeyMean keys_;
     std::vector<std::vector<Merge>> merges_; // [kv_heads]
 };
 

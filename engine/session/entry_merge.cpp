@@ -56,22 +56,25 @@ void average(std::vector<double>& values, size_t n, const Merge& merge)
 } // namespace
 
 void merge_entries(KvCache& cache, int32_t layer, int32_t head, kernels::Phase phase, const Merge& merge,
-                   const RopeAngles* turned)
+                   const RopeAngles& angles, PositionMode positions)
 {
     assert(!merge.of.empty());
     const auto dim = static_cast<size_t>(cache.shape().heads.head_dim);
     TokenList& list = cache.statistics(layer, head);
+    const bool is_original = positions == PositionMode::Original; // keys are stored rotated
+    const bool is_rotated = merge.keys == KeyMean::Rotated;
+    const auto position = [&](uint32_t rank) { return is_original ? list.stream[rank] : rank; };
     std::vector<float> key(dim), value(dim);
     Mean keys(dim), values(dim);
     for (const uint32_t rank : merge.of) {
         cache.load_entry(layer, head, rank, phase, key, value);
-        if (turned) turn(key, *turned, list.stream[rank], Turn::Back);
+        if (is_rotated != is_original) turn(key, angles, position(rank), is_rotated ? Turn::There : Turn::Back);
         keys.add(std::span<const float>(key));
         values.add(std::span<const float>(value));
     }
     keys.to(std::span(key));
     values.to(std::span(value));
-    if (turned) turn(key, *turned, list.stream[merge.into], Turn::There);
+    if (is_rotated != is_original) turn(key, angles, position(merge.into), is_rotated ? Turn::Back : Turn::There);
     cache.store_entry(layer, head, merge.into, phase, key, value);
     average(list.sum, list.size(), merge);
     average(list.count, list.size(), merge);

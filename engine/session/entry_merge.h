@@ -7,10 +7,9 @@
 
 namespace palimpsest::engine {
 
-// The surviving rank gets the unweighted mean of the un-rotated keys, of the values and of what was accumulated.
-// `turned`: by what keys were turned on write to their stream indices (original positions), or null. Comes between
-// append and eviction of a step of this phase. Ranks are those of the list before anything leaves.
+// The surviving rank gets the unweighted mean of the keys, raw or rotated, of the values and of what was accumulated.
+// Comes between append and eviction of a step of this phase. Ranks are those of the list before anything leaves.
 void merge_entries(KvCache& cache, int32_t layer, int32_t head, kernels::Phase phase, const Merge& merge,
-                   const RopeAngles* turned);
+                   const RopeAngles& angles, PositionMode positions);
 
 } // namespace palimpsest::engine

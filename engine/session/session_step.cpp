@@ -118,11 +118,10 @@ void Session::Step::end_reading()
 
 void Session::Step::merge(int32_t layer, kernels::Phase phase, std::span<const std::vector<Merge>> merges)
 {
-    const bool turned = s_.options_.positions == PositionMode::Original;
     for (size_t h = 0; h < merges.size(); ++h)
         for (const Merge& merge : merges[h])
-            merge_entries(s_.cache_, layer, static_cast<int32_t>(h), phase, merge,
-                          turned ? &angles_.of(layer) : nullptr);
+            merge_entries(s_.cache_, layer, static_cast<int32_t>(h), phase, merge, angles_.of(layer),
+                          s_.options_.positions);
 }
 
 void Session::Step::report(int32_t layer, uint64_t step, int32_t rows, std::span<const std::vector<Merge>> merges)

@@ -295,7 +295,7 @@ private:
             merges.push_back({.into = list.stream[merge.into], .of = {}});
             for (const uint32_t rank : merge.of)
                 merges.back().of.push_back(list.stream[rank]);
-            stream_.merge(dump.layer, head, merge.into, merge.of);
+            stream_.merge(dump.layer, head, merge.into, merge.of, merge.keys == KeyMean::Rotated);
         }
         ++selections;
         evicted += static_cast<int>(list.dropped.size());
@@ -373,7 +373,7 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& settings()
         {"tova", {"", "sinks=4,recent=1", "sinks=1,recent=16", "budget=auto", "schedule=every:9"}},
         {"snapkv",
          {"", "sinks=4,window=8", "sinks=1,window=1,kernel=3", "kernel=9,pooling=max", "pooling=none,recent=4",
-          "recent=16,budget=auto,threshold=0.05", "heads=ada", "schedule=once"}},
+          "recent=16,budget=auto,threshold=0.05", "budget=auto,mask_sinks=0", "heads=ada", "schedule=once"}},
         {"pyramidkv",
          {"", "allocation=geometric,beta=5", "allocation=exponential,beta=2", "allocation=entropy",
           "allocation=gini,window=4,kernel=3", "allocation=sparsity,window=16", "nested=true",
@@ -394,11 +394,12 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& settings()
         {"hbw-kv",
          {"", "window=8,block=2", "window=1,recent=4,block=5,rounds=8", "rounds=1,sinks=4", "rounds=2+3+1,window=8",
           "renormalise=true,window=8", "representative=first,window=8", "representative=last,window=4",
-          "representative=max,recent=8", "representative=avg,recent=8,sinks=2", "budget=pyramid,window=8",
+          "representative=max,recent=8", "representative=avg,recent=8,sinks=2", "representative=avg,average=rotated", "budget=pyramid,window=8",
           "heads=ada,window=8,budget=auto"}},
         {"refreekv",
          {"", "sinks=0,recent=4", "sinks=9,recent=12", "threshold=0.1", "threshold=0.3,rows=5", "rows=5%",
-          "rows=0.5%,full_layers=0", "full_layers=7", "ranking=score", "ranking=score,rows=8,threshold=0.2"}},
+          "rows=0.5%,full_layers=0", "full_layers=7", "ranking=score", "ranking=score,rows=8,threshold=0.2", "norm=mean,mask_sinks=0", "norm=mean,rows=4,floor=0",
+          "mask_sinks=9,floor=20,full_layers=0", "ranking=score,mask_sinks=2,full_layers=0,floor=3"}},
         {"cake",
          {"", "window=8", "window=2,recent=8,gamma=5", "gamma=0,window=8", "tau1=1.6,tau2=0.4,window=8",
           "tau1=0.5,tau2=2,window=8", "kernel=3,pooling=max,window=8", "pooling=none,window=8,sinks=4",

@@ -212,18 +212,37 @@ void ReferenceStream::prepare(const ReferenceModel::Layer& w, Vector& queries, V
     norm_parts(keys, across ? keys.size() : d, w.k_norm, epsilon);
 }
 
-void ReferenceStream::merge(int layer, int head, uint32_t into, std::span<const uint32_t> of)
+// The rotation's inverse is its mirror image: (a, b) turns backwards as (a, -b) turns forwards.
+Vector ReferenceStream::rotate_back(int layer, Vector x, uint64_t position) const
+{
+    const size_t half = inverse_frequencies_[static_cast<size_t>(layer)].size();
+    const auto factor = static_cast<double>(model_.config().rope_of(layer).attention_factor);
+    const auto mirror = [&](Vector& v) {
+        for (size_t i = half; i < 2 * half; ++i)
+            v[i] = -v[i];
+    };
+    mirror(x);
+    x = rotate(layer, x, position);
+    mirror(x);
+    for (size_t i = 0; i < 2 * half; ++i)
+        x[i] /= factor * factor;
+    return x;
+}
+
+void ReferenceStream::merge(int layer, int head, uint32_t into, std::span<const uint32_t> of, bool rotated)
 {
     auto& entries = list(layer, head);
+    const auto position = [&](uint32_t rank) -> uint64_t { return contiguous_ ? rank : entries[rank].stream; };
     const size_t d = entries[into].key.size();
     Vector key(d, 0.0), value(d, 0.0);
     for (const uint32_t rank : of) {
+        const Vector one = rotated ? rotate(layer, entries[rank].key, position(rank)) : entries[rank].key;
         for (size_t i = 0; i < d; ++i) {
-            key[i] += entries[rank].key[i] / static_cast<double>(of.size());
+            key[i] += one[i] / static_cast<double>(of.size());
             value[i] += entries[rank].value[i] / static_cast<double>(of.size());
         }
     }
-    entries[into].key = std::move(key);
+    entries[into].key = rotated ? rotate_back(layer, key, position(into)) : std::move(key);
     entries[into].value = std::move(value);
     entries[into].turned.clear();
 }

@@ -58,13 +58,14 @@ public:
                              const Retriever& retriever = {});
     std::vector<Entry>& list(int layer, int head);
     void drop(int layer, int head, std::span<const uint32_t> ranks); // ascending
-    // Key and value of one become the mean of those of all.
-    void merge(int layer, int head, uint32_t into, std::span<const uint32_t> of);
+    // Key and value of one become the mean of those of all; keys un-rotated, or rotated to their positions.
+    void merge(int layer, int head, uint32_t into, std::span<const uint32_t> of, bool rotated = false);
 
 private:
     using Vector = std::vector<double>;
 
     Vector rotate(int layer, const Vector& x, uint64_t position) const;
+    Vector rotate_back(int layer, Vector x, uint64_t position) const;
     void prepare(const ReferenceModel::Layer& w, Vector& queries, Vector& keys) const;
     void append(int layer, size_t row, const Vector& keys, const Vector& values);
     void turn_keys(int layer);

@@ -101,6 +101,9 @@ const std::vector<Refusal> refusals = {
     {"lacache:pattern=old,sinks=9", "PAL-POLICY-04", "sinks=9 has no effect with pattern=old"},
     {"lacache:survivors=score,pattern=even", "PAL-POLICY-04", "pattern=even has no effect with survivors=score"},
     {"hbw-kv:representative=max,block=3", "PAL-POLICY-04", "block=3 has no effect with representative=max"},
+    {"hbw-kv:average=rotated", "PAL-POLICY-04", "average=rotated has no effect without representative=avg"},
+    {"hbw-kv:representative=max,average=rotated", "PAL-POLICY-04",
+     "average=rotated has no effect without representative=avg"},
     {"hbw-kv:representative=avg,rounds=8", "PAL-POLICY-04", "rounds=8 has no effect with representative=avg"},
     {"hbw-kv:representative=first,renormalise=true", "PAL-POLICY-04",
      "renormalise=true has no effect with representative=first"},
@@ -223,7 +226,8 @@ TEST_CASE("registry: every policy is described, with every key it takes")
 {
     REQUIRE(policies().size() == 18);
     // Read only beside the setting they belong to.
-    const std::set<std::string> conditional = {"allocation", "beta", "threshold", "mask_sinks", "floor"};
+    const std::set<std::string> conditional = {"allocation", "beta", "threshold", "mask_sinks", "floor",
+                                              "average"};
     for (const auto& info : policies()) {
         CAPTURE(info.name);
         CHECK(find_policy(info.name) == &info);
@@ -267,7 +271,7 @@ bool is_word(const std::string& text)
 // By itself, or beside the key that it belongs to.
 bool is_taken(const std::string& name, const std::string& key, const std::string& value)
 {
-    for (const std::string beside : {"", ",budget=pyramid", ",budget=auto", ",heads=ada"}) {
+    for (const std::string beside : {"", ",budget=pyramid", ",budget=auto", ",heads=ada", ",representative=avg"}) {
         try {
             resolved(name + ":" + key + "=" + value + beside);
             return true;
@@ -298,8 +302,10 @@ TEST_CASE("registry: every named value that a policy describes works, and no oth
             }
             // What is refused names the same values.
             try {
-                const bool beside = parameter.key == "allocation" && info.name != "pyramidkv";
-                resolved(info.name + ":" + parameter.key + "=nonesuch" + (beside ? ",budget=pyramid" : ""));
+                std::string beside;
+                if (parameter.key == "allocation" && info.name != "pyramidkv") beside = ",budget=pyramid";
+                if (parameter.key == "average") beside = ",representative=avg";
+                resolved(info.name + ":" + parameter.key + "=nonesuch" + beside);
                 FAIL("accepted");
             } catch (const Error& error) {
                 auto named = words_of(error.remedy().substr(error.remedy().find("use ") + 4)), listed = words;

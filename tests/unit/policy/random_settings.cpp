@@ -139,6 +139,7 @@ void add_hierarchy(Dice& dice, SpecText& spec, int budget)
     add_window(dice, spec, budget);
     const std::string representative = dice.one_of({"", "none", "first", "last", "max", "avg"});
     if (!representative.empty()) spec.add("representative", representative);
+    if (representative == "avg") spec.maybe("average", {"raw", "rotated"});
     spec.maybe("renormalise", {"true", "false"});
     if (!representative.empty() && representative != "none" && spec.leaves_out()) return;
     spec.maybe("block", {"1", "2", "3", "7"});

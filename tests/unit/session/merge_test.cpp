@@ -19,7 +19,7 @@ constexpr int32_t budget = 24;
 // Too long a list is cut into runs of three from the left; the middle one of each takes their mean.
 class MergesThrees final : public OwnPolicy {
 public:
-    MergesThrees() : OwnPolicy(4, 2, budget), merges_(2) {}
+    explicit MergesThrees(KeyMean keys) : OwnPolicy(4, 2, budget), keys_(keys), merges_(2) {}
     SignalNeeds signals() const override { return {.window = SignalNeeds::all}; }
     void select(int32_t, std::span<const ListState> heads, std::vector<std::vector<uint32_t>>& dropped) override
     {
@@ -28,7 +28,7 @@ public:
             merges_[h].clear();
             auto excess = static_cast<int64_t>(heads[h].size()) - budget;
             for (uint32_t at = 0; excess > 0; at += 3, excess -= 2) {
-                merges_[h].push_back({.into = at + 1, .of = {at, at + 1, at + 2}});
+                merges_[h].push_back({.into = at + 1, .of = {at, at + 1, at + 2}, .keys = keys_});
                 dropped[h].insert(dropped[h].end(), {at, at + 2});
             }
         }
@@ -37,6 +37,7 @@ public:
     std::unique_ptr<Policy> clone() const override { return std::make_unique<MergesThrees>(*this); }
 
 private:
+    KeyMean keys_;
     std::vector<std::vector<Merge>> merges_;
 };
 
@@ -73,10 +74,11 @@ std::vector<float> unturned(std::vector<float> key, const RopeAngles& angles, ui
 
 // From staging, from pages and from the row of the newest token: the slow transformer keeps keys un-rotated and
 // merges by the definition.
-TEST_CASE("merged entries are the means of un-rotated keys, of values and of what was accumulated")
+TEST_CASE("merged entries are the means of keys, raw or rotated, of values and of what was accumulated")
 {
     const auto model = load_random();
     const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
+    const auto keys = GENERATE(KeyMean::Raw, KeyMean::Rotated);
     const ReferenceModel slow(model->files());
     ReferenceStream reference(slow, positions == PositionMode::Contiguous);
     const RopeAngles angles(model->config(), model->config().rope, model->config().context);
@@ -86,14 +88,15 @@ TEST_CASE("merged entries are the means of un-rotated keys, of values and of wha
     options.positions = positions;
     options.kv_type = kernels::DType::F32;
     options.rows_at_once = 1;
-    Session session(model, options, std::make_unique<MergesThrees>());
+    Session session(model, options, std::make_unique<MergesThrees>(keys));
 
     std::map<std::pair<int32_t, size_t>, std::vector<double>> sums;
     session.set_observer([&](const Selection& s) {
         for (size_t h = 0; h < s.lists.size(); ++h) {
             std::vector<double> sum(s.lists[h].sum.begin(), s.lists[h].sum.end());
             for (const Merge& merge : s.merges[h]) {
-                reference.merge(s.layer, static_cast<int>(h), merge.into, merge.of);
+                reference.merge(s.layer, static_cast<int>(h), merge.into, merge.of,
+                                keys == KeyMean::Rotated);
                 sum[merge.into] = (sum[merge.of[0]] + sum[merge.of[1]] + sum[merge.of[2]]) / 3;
             }
             reference.drop(s.layer, static_cast<int>(h), s.dropped[h]);
@@ -145,11 +148,11 @@ TEST_CASE("merging goes on from a fork, bit for bit")
     SessionOptions options;
     options.budget = budget;
     options.chunk = 10;
-    Session session(model, options, std::make_unique<MergesThrees>());
+    Session session(model, options, std::make_unique<MergesThrees>(KeyMean::Raw));
     session.feed(random_text(95));
     say(session, 7);
     const auto fork = session.fork();
-    const auto restored = Session::restore(model, session.state(), std::make_unique<MergesThrees>());
+    const auto restored = Session::restore(model, session.state(), std::make_unique<MergesThrees>(KeyMean::Raw));
     const Outcome expected = outcome_of(session, 60);
     CHECK(outcome_of(*fork, 60) == expected);
     CHECK(outcome_of(*restored, 60) == expected);
