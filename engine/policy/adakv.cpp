@@ -30,7 +30,7 @@ NamedPolicy adakv_policy()
                         "What the newest tokens attend to; focused heads of a layer give slots to diffuse ones.",
                     .signals = "attention of the last `window` queries",
                     .cost = "an attention pass over the window of each chunk",
-                    .positions = "original",
+                    .positions = original_within_context,
                     .paper = "Ada-KV (arXiv 2407.11550)",
                     .parameters = window_infos(32)};
     add_pooling_infos(info.parameters, pooling);

@@ -54,7 +54,7 @@ NamedPolicy cake_policy()
                     .signals = "attention of the last `window` queries and its squares, per query head, and its "
                                "entropy",
                     .cost = "an attention pass over the window of each chunk, with squares and logarithms",
-                    .positions = "original",
+                    .positions = original_within_context,
                     .paper = "CAKE (arXiv 2503.12491)",
                     .parameters = window_infos(32)};
     add_pooling_infos(info.parameters, pooling);

@@ -67,7 +67,7 @@ NamedPolicy hbw_kv_policy()
                         "and half the best of eight stretches.",
                     .signals = "attention of the last `window` queries",
                     .cost = "an attention pass over the window of each chunk",
-                    .positions = "original",
+                    .positions = original_within_context,
                     .paper = "Training-Free Native Sparse Attention for KV Cache Compression; its eq. 3 is "
                              "hbw-kv:renormalise=true",
                     .parameters = window_infos(32)};

@@ -7,6 +7,10 @@
 
 namespace palimpsest::engine {
 
+// PolicyInfo::positions of the policies whose papers keep a token's place in the stream.
+inline constexpr const char* original_within_context =
+    "original where the whole input is known and fits the model's context (eval, compare); otherwise contiguous";
+
 struct NamedPolicy {
     PolicyInfo info; // without `schedule`, which the registry adds to every policy
     // Reads the parameters and picks a value of each axis. Throws Error (Usage).

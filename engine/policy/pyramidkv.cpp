@@ -34,8 +34,9 @@ NamedPolicy pyramidkv_policy()
                         "attention of the last `window` queries; with an observed allocation, how spread out "
                         "it is",
                     .cost = "an attention pass over the window of each chunk",
-                    .positions = "original",
-                    .paper = "PyramidKV: Dynamic KV Cache Compression based on Pyramidal Information Funneling",
+                    .positions = original_within_context,
+                    .paper = "PyramidKV: Dynamic KV Cache Compression based on Pyramidal Information Funneling; "
+                             "as its authors cut a prompt: pyramidkv:schedule=once",
                     .parameters = window_infos(8)};
     add_pooling_infos(info.parameters, pooling);
     add_allocation_infos(info.parameters);

@@ -20,7 +20,7 @@ NamedPolicy quest_policy()
                               "many as the budget holds.",
                      .signals = "bounds of the keys of each page",
                      .cost = "a pass over the bounds for every generated token; memory grows with the text",
-                     .positions = "original",
+                     .positions = original_within_context,
                      .paper = "Quest (arXiv 2406.10774)",
                      .parameters = retrieval_infos()},
             .compose = compose};

@@ -91,7 +91,7 @@ NamedPolicy refreekv_policy()
                               "query's attention, averaged over the heads of a layer, within the budget.",
                      .signals = "attention of the last `rows` queries",
                      .cost = "an attention pass over the last queries of each chunk",
-                     .positions = "original",
+                     .positions = original_within_context,
                      .paper = "ReFreeKV; its setting is refreekv:schedule=once with --budget none",
                      .parameters =
                          {sinks_info("4"),

@@ -27,8 +27,8 @@ NamedPolicy snapkv_policy()
                     .keeps = "What the newest tokens attend to, with the neighbours of every peak.",
                     .signals = "attention of the last `window` queries",
                     .cost = "an attention pass over the window of each chunk",
-                    .positions = "original",
-                    .paper = "SnapKV (arXiv 2404.14469)",
+                    .positions = original_within_context,
+                    .paper = "SnapKV (arXiv 2404.14469); as its authors cut a prompt: snapkv:schedule=once",
                     .parameters = window_infos(32)};
     add_pooling_infos(info.parameters, pooling);
     add_budget_infos(info.parameters);

@@ -28,7 +28,7 @@ NamedPolicy tova_policy()
                     .keeps = "What the newest query attends to most, the same in all heads of a layer.",
                     .signals = "attention of the newest query",
                     .cost = "an attention pass over the last query of each chunk",
-                    .positions = "original",
+                    .positions = original_within_context,
                     .paper = "TOVA (arXiv 2401.06104)",
                     .parameters = {sinks_info(),
                                    {.key = "recent",

@@ -22,7 +22,7 @@ NamedPolicy twilight_policy()
                     .signals = "bounds of the keys of each page",
                     .cost = "a pass over the bounds and over the keys of the best pages for every generated token; "
                             "memory grows with the text",
-                    .positions = "original",
+                    .positions = original_within_context,
                     .paper = "Twilight (arXiv 2502.02770)",
                     .parameters = retrieval_infos()};
     info.parameters.push_back(mass_info());
