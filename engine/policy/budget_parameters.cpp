@@ -72,8 +72,10 @@ std::unique_ptr<Budget> read_threshold(PolicyParameters& parameters, const Polic
     NormThreshold::Rule rule;
     rule.threshold = parameters.number("threshold", 0.01, 0, 1);
     rule.ranking = Ranking::Score;
-    rule.norm = parameters.predates("mask_sinks") ? NormOf::Lists : NormOf::Heads;
-    rule.mask_sinks = parameters.whole("mask_sinks", parameters.predates("mask_sinks") ? 0 : 4);
+    const bool old = parameters.predates("norm");
+    const Choices<NormOf> norms = {{"head", NormOf::Heads}, {"mean", NormOf::Lists}};
+    rule.norm = parameters.choice("norm", old ? Choices<NormOf>(norms.rbegin(), norms.rend()) : norms);
+    rule.mask_sinks = parameters.whole("mask_sinks", old ? 0 : 4);
     rule.least = 1;
     return std::make_unique<NormThreshold>(rule, context, basis.slots);
 }
@@ -124,6 +126,11 @@ void add_layer_infos(std::vector<ParameterInfo>& infos, const BudgetAxis& axis)
                      .meaning = "with budget=auto: the share of the norm that may be missing",
                      .default_text = "0.01",
                      .range = "0 to 1"});
+    infos.push_back({.key = "norm",
+                     .meaning = "with budget=auto: the norms of the query heads' attention, averaged, or those of "
+                                "its mean over the query heads that share a list",
+                     .default_text = "head",
+                     .range = "head, mean"});
     infos.push_back({.key = "mask_sinks",
                      .meaning = "with budget=auto: first tokens that the norm does not count",
                      .default_text = "4",
@@ -192,7 +199,7 @@ std::unique_ptr<Budget> read_layers(PolicyParameters& parameters, const PolicyCo
         layers = spread == Spread::Auto ? read_threshold(parameters, context, basis)
                                         : FixedBudget::uniform(context, basis.slots);
     }
-    if (spread != Spread::Auto) parameters.refuse_idle({"threshold", "mask_sinks"}, "without budget=auto");
+    if (spread != Spread::Auto) parameters.refuse_idle({"threshold", "norm", "mask_sinks"}, "without budget=auto");
     return layers;
 }
 

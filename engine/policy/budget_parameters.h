@@ -1,4 +1,5 @@
-// The keys of axis A that scored policies share: `budget`, `allocation`, `beta`, `threshold`, `heads`, `floor`.
+// The keys of axis A that scored policies share: `budget`, `allocation`, `beta`, `threshold`, `norm`, `mask_sinks`,
+// `heads`, `floor`.
 #pragma once
 
 #include <memory>

@@ -9,16 +9,6 @@ namespace {
 
 using Row = std::vector<double>;
 
-// Each query head's mean attention on the entries of its list, by rank.
-std::vector<Row> rows_of(const ReferenceList& list)
-{
-    std::vector<Row> rows(list.empty() ? 0 : list.front().moments.size());
-    for (size_t g = 0; g < rows.size(); ++g)
-        for (const ReferenceEntry& entry : list)
-            rows[g].push_back(entry.moments[g].sum / entry.count);
-    return rows;
-}
-
 Row mean_row(const std::vector<const ReferenceList*>& lists)
 {
     Row mean(lists.front()->size(), 0.0);
@@ -26,6 +16,17 @@ Row mean_row(const std::vector<const ReferenceList*>& lists)
         for (size_t j = 0; j < mean.size(); ++j)
             mean[j] += list->at(j).sum / list->at(j).count / static_cast<double>(lists.size());
     return mean;
+}
+
+// The mean attention on the entries of a list, by rank: of each query head, or of all that share it.
+std::vector<Row> rows_of(const ReferenceSettings& settings, const ReferenceList& list)
+{
+    if (settings.norm_of_lists) return {mean_row({&list})};
+    std::vector<Row> rows(list.empty() ? 0 : list.front().moments.size());
+    for (size_t g = 0; g < rows.size(); ++g)
+        for (const ReferenceEntry& entry : list)
+            rows[g].push_back(entry.moments[g].sum / entry.count);
+    return rows;
 }
 
 // The norm of the first i entries of an order, for i = 0 to all.
@@ -67,7 +68,7 @@ int norm_count(const ReferenceSettings& settings, const std::vector<const Refere
     std::vector<Row> heads; // norms of the first i entries
     if (settings.norm_of_mean) heads.push_back(norms_of_first(settings, mean_row(lists), orders.front()));
     for (size_t h = 0; h < lists.size() && !settings.norm_of_mean; ++h)
-        for (const Row& row : rows_of(*lists[h]))
+        for (const Row& row : rows_of(settings, *lists[h]))
             heads.push_back(norms_of_first(settings, row, orders[h]));
     size_t longest = 0;
     double all = 0;

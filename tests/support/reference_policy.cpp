@@ -275,13 +275,18 @@ void ReferencePolicy::merge(int layer, int head, int first, int last, int into)
     for (int j = first; j < last; ++j) {
         const ReferenceEntry& entry = entries[static_cast<size_t>(j)];
         merged.of.push_back(entry.stream);
-        mean.sum += entry.sum / (last - first);
-        mean.count += entry.count / (last - first);
+        mean.sum += entry.sum;
+        mean.count += entry.count;
         for (size_t g = 0; g < mean.moments.size(); ++g) {
-            mean.moments[g].sum += entry.moments[g].sum / (last - first);
-            mean.moments[g].squares += entry.moments[g].squares / (last - first);
+            mean.moments[g].sum += entry.moments[g].sum;
+            mean.moments[g].squares += entry.moments[g].squares;
         }
     }
+    const int n = last - first;
+    mean.sum /= n;
+    mean.count /= n;
+    for (ReferenceMoments& moments : mean.moments)
+        moments = {.sum = moments.sum / n, .squares = moments.squares / n};
     entries[static_cast<size_t>(into)] = mean;
 }
 

@@ -192,7 +192,8 @@ void read_crossings(ReferenceSettings& to, const Keys& keys)
     if (to.budgets == "auto") {
         to.threshold = keys.real("threshold", 0.01);
         to.mask_sinks = keys.whole("mask_sinks", 4);
-        to.moments = true;
+        to.norm_of_lists = keys.text("norm", "head") == "mean";
+        to.moments = !to.norm_of_lists;
     }
     to.shared_by_heads = keys.text("heads", to.name == "adakv" ? "ada" : "uniform") == "ada";
     to.floor = keys.real("floor", 0.2);

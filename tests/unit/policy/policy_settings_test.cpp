@@ -226,7 +226,7 @@ TEST_CASE("registry: every policy is described, with every key it takes")
 {
     REQUIRE(policies().size() == 18);
     // Read only beside the setting they belong to.
-    const std::set<std::string> conditional = {"allocation", "beta", "threshold", "mask_sinks", "floor",
+    const std::set<std::string> conditional = {"allocation", "beta", "threshold", "norm", "mask_sinks", "floor",
                                               "average"};
     for (const auto& info : policies()) {
         CAPTURE(info.name);
@@ -305,6 +305,7 @@ TEST_CASE("registry: every named value that a policy describes works, and no oth
                 std::string beside;
                 if (parameter.key == "allocation" && info.name != "pyramidkv") beside = ",budget=pyramid";
                 if (parameter.key == "average") beside = ",representative=avg";
+                if (parameter.key == "norm" && info.name != "refreekv") beside = ",budget=auto";
                 resolved(info.name + ":" + parameter.key + "=nonesuch" + beside);
                 FAIL("accepted");
             } catch (const Error& error) {
@@ -341,7 +342,11 @@ TEST_CASE("a stored spec keeps what has an effect, and the rest is passed over")
     for (const auto& [stored, now] :
          {std::pair{"tova:heads=uniform,recent=3", "tova:recent=3"},
           std::pair{"treekv:rule=left,score=sum", "treekv:rule=left"},
-          std::pair{"lacache:pattern=recent,span=3,sinks=2", "lacache:pattern=recent,sinks=2"}})
+          std::pair{"lacache:pattern=recent,span=3,sinks=2", "lacache:pattern=recent,sinks=2"},
+          // From before norms were those of query heads: what such a session keeps does not change.
+          std::pair{"refreekv:rows=3", "refreekv:rows=3,norm=mean,mask_sinks=0,floor=0"},
+          std::pair{"refreekv:ranking=score,schedule=once", "refreekv:ranking=score,schedule=once,norm=mean"},
+          std::pair{"snapkv:budget=auto", "snapkv:budget=auto,norm=mean,mask_sinks=0"}})
         CHECK(of_stored(stored) == make_policy(PolicySpec::parse(now), context)->resolved());
     CHECK_THROWS_AS(of_stored("treekv:rule=middle"), Error);
 }

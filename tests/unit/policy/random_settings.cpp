@@ -86,13 +86,20 @@ void add_heads(SpecText& spec)
     spec.maybe("floor", {"0", "0.2", "0.5", "1"});
 }
 
+void add_threshold(SpecText& spec)
+{
+    spec.maybe("threshold", {"0.001", "0.01", "0.1", "0.5"});
+    spec.maybe("norm", {"head", "mean"});
+    spec.maybe("mask_sinks", {"0", "1", "4", "9"});
+}
+
 void add_crossings(Dice& dice, SpecText& spec, bool takes_budget, bool takes_auto, bool takes_heads)
 {
     if (takes_budget && dice.from(0, 2) == 0) {
         const std::string budget = takes_auto ? dice.one_of({"pyramid", "auto"}) : "pyramid";
         spec.add("budget", budget);
         if (budget == "pyramid") add_allocation(dice, spec);
-        if (budget == "auto") spec.maybe("threshold", {"0.001", "0.01", "0.1", "0.5"});
+        if (budget == "auto") add_threshold(spec);
     }
     if (takes_heads && dice.from(0, 2) == 0) {
         spec.add("heads", "ada");
