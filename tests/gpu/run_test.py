@@ -20,6 +20,10 @@ import report
 import toolchain
 
 
+# What a machine with a compiler has.
+SYSTEM_HEADERS = {"dlfcn.h", "fcntl.h", "link.h", "math.h", "sched.h", "sys/mman.h", "sys/stat.h", "unistd.h"}
+
+
 def load_run():
     loader = importlib.machinery.SourceFileLoader("gpu_run", RUN)
     module = importlib.util.module_from_spec(importlib.util.spec_from_loader("gpu_run", loader))
@@ -69,23 +73,79 @@ class ProgramsTest(unittest.TestCase):
         self.assertEqual(libraries["device-session-test"], "engine")
 
 
+    def test_engine_and_kernels_have_what_their_lists_name(self):
+        for folder, patterns in (("engine", toolchain.ENGINE), ("kernels", toolchain.KERNELS)):
+            named = set()
+            for words in toolchain.sources(folder + "/CMakeLists.txt", folder + "/*/sources.cmake", "!kernels/cuda/*"):
+                with open(os.path.join(ROOT, words)) as text:
+                    named |= {os.path.join(folder, source) for source in re.findall(r"[\w/]+\.cpp", text.read())}
+            self.assertGreater(len(named), 20)
+            self.assertLessEqual(named, set(toolchain.sources(*patterns)))
+
+
+class CasesTest(unittest.TestCase):
+    """Programs in the place of test programs: what they list, and what comes of one that lists nothing."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="palimpsest-test-")
+        self.addCleanup(folder.cleanup)
+        gpu_run = load_run()
+        gpu_run.device_tests = lambda: dict.fromkeys(("lists-test", "silent-test"))
+        self.failure = gpu_run.Failure
+        self.run_ = gpu_run.Run(gpu_run.parse(["--out", folder.name]))
+        self.run_.tools.bin = folder.name
+        self.script("lists-test", """case "$1" in
+            --list*) echo "a case, named"; exit 1;;
+            "a case\\\\, named") echo '<?xml version="1.0"?><testsuites><testcase/></testsuites>';;
+            *) exit 3;; esac""")
+        self.script("silent-test", "exit 0")
+
+    def script(self, name, body):
+        path = os.path.join(self.run_.tools.bin, name)
+        with open(path, "w") as text:
+            text.write("#!/bin/sh\n" + body)
+        os.chmod(path, 0o755)
+
+    def ended(self, body):
+        with self.assertRaises(self.failure) as raised:
+            body(time.monotonic() + 60)
+        return str(raised.exception)
+
+    def test_a_program_without_cases_fails_alone(self):
+        why = self.ended(self.run_.tests("cpu", 1))
+        self.assertIn("1 passed, 1 failed", why)
+        self.assertIn("silent-test lists no cases", why)
+        found = {(c["program"], c["status"]) for c in self.run_.report.found["tests"]["cpu"]}
+        self.assertEqual(found, {("lists-test", "passed"), ("silent-test", "FAILED")})
+
+    def test_a_dry_run_names_every_program_without_cases(self):
+        self.assertIn("silent-test lists no cases", self.ended(self.run_.list_cases))
+        self.assertEqual(self.run_.report.found["cases"], {"lists-test": ["a case, named"], "silent-test": []})
+        os.remove(os.path.join(self.run_.tools.bin, "silent-test"))
+        self.assertEqual(self.run_.list_cases(time.monotonic() + 60), "1 programs list 1 cases")
+
+    def test_what_does_not_start_lists_nothing(self):
+        self.script("lists-test", "echo 'error while loading shared libraries' >&2; exit 127")
+        self.assertIn("lists-test lists no cases: exit 127", self.ended(self.run_.list_cases))
+
+
 class CarryTest(unittest.TestCase):
     def test_what_the_sources_include_of_the_packages_is_carried(self):
         with tempfile.TemporaryDirectory(prefix="palimpsest-test-") as folder:
             carried = os.path.join(folder, "carry")
             done = subprocess.run([sys.executable, os.path.join(HERE, "carry"), carried], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
-            packages = "|".join(name.removesuffix(".h") for name in os.listdir(os.path.join(carried, "include")))
             patterns = [*toolchain.KERNELS, *toolchain.ENGINE, "kernels/**/*.h", "engine/**/*.h"]
             for own, _ in {**toolchain.device_tests(), **toolchain.BENCHES}.values():
                 patterns += own
             included = set()
             for source in toolchain.sources(*patterns):
                 with open(os.path.join(ROOT, source)) as text:
-                    included |= set(re.findall(r'#include [<"]((?:%s)[/.][^>"]+)[>"]' % packages, text.read()))
+                    included |= set(re.findall(r'#include [<"]([^>"]+[/.][^>"]+)[>"]', text.read()))
             self.assertIn("hwy/highway.h", included)
-            self.assertEqual([name for name in sorted(included)
-                              if not os.path.exists(os.path.join(carried, "include", name))], [])
+            ours_or_cuda = ("kernels/", "engine/", "tests/", "cu")
+            self.assertEqual([name for name in sorted(included - SYSTEM_HEADERS) if not name.startswith(ours_or_cuda) and
+                              not os.path.exists(os.path.join(carried, "include", name))], [])
 
 
 class TableTest(unittest.TestCase):
@@ -155,7 +215,8 @@ class RunTest(unittest.TestCase):
             with open(compiler, "w") as text:
                 text.write("#!/bin/sh\necho $$ >> %s/asked; exec sleep 600\n" % folder)
             os.chmod(compiler, 0o755)
-            words = [sys.executable, RUN, "--out", folder, "--jobs", "2", "--only", "build"]
+            # Device code ends at once, for want of such instructions.
+            words = [sys.executable, RUN, "--out", folder, "--jobs", "2", "--only", "build", "--arch", "none"]
             process = subprocess.Popen(words, env={**os.environ, "CXX": compiler}, stdout=subprocess.DEVNULL)
             while not os.path.exists(os.path.join(folder, "asked")):
                 time.sleep(0.05)

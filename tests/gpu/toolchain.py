@@ -11,13 +11,19 @@ import time
 from programs import Command, Failure, ROOT
 
 
+OLDEST = "75"  # what any kernel runs on
+
+
 class Toolchain:
     def __init__(self, options):
         self.carry = os.path.abspath(options.carry)
-        self.build = os.path.join(ROOT, "build", "gpu")
+        self.dry = options.dry
+        self.build = os.path.join(ROOT, "build", "gpu-dry" if self.dry else "gpu")
         self.bin = os.path.join(self.build, "bin")
         os.makedirs(self.bin, exist_ok=True)
         self.cxx = os.environ.get("CXX") or shutil.which("g++")
+        self.launcher = launcher() if self.dry else []
+        self.built = built_libraries(options.libraries)
         self.nvcc = find_tool("nvcc")
         self.sanitizer = find_tool("compute-sanitizer", "compute-sanitizer")
         self.arch = options.arch
@@ -28,14 +34,14 @@ class Toolchain:
         return sorted(glob.glob(self.lib + "/*.so*"))
 
     def cxx_flags(self):
-        return ["-std=c++20", "-O3", "-DNDEBUG", "-ffp-contract=off", "-fPIC", "-pthread", "-w", "-I" + ROOT,
+        return ["-std=c++20", "-O0" if self.dry else "-O3", "-DNDEBUG", "-ffp-contract=off", "-fPIC", "-pthread", "-w", "-I" + ROOT,
                 "-isystem", self.include, "-DHWY_SHARED_DEFINE",
                 "-DHWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SVE|HWY_SVE2|HWY_SVE_256|HWY_SVE2_128)",
                 '-DPALIMPSEST_SOURCE_DIR="%s"' % ROOT, '-DPALIMPSEST_BINARY_DIR="%s"' % self.build]
 
     def nvcc_flags(self):
-        return ["-std=c++20", "-O3", "-DNDEBUG", "-I" + ROOT, "-gencode",
-                "arch=compute_%s,code=sm_%s" % (self.arch, self.arch), "-lineinfo", "--expt-relaxed-constexpr", "-w",
+        targets = ["--generate-code=arch=compute_%s,code=sm_%s" % (arch, arch) for arch in (self.arch or OLDEST).split(",")]
+        return ["-std=c++20", "-O3", "-DNDEBUG", "-I" + ROOT, *targets, "-lineinfo", "--expt-relaxed-constexpr", "-w",
                 "-Xcompiler", "-fPIC,-fvisibility=hidden,-ffp-contract=off"]
 
     def cuda_include(self):
@@ -44,6 +50,17 @@ class Toolchain:
             if os.path.exists(os.path.join(folder, "cuda_runtime.h")):
                 return folder
         return "/usr/include"
+
+
+def launcher():
+    """ccache, if there is one, so that checkouts share what they compiled."""
+    ccache = shutil.which("ccache")
+    return ["env", "CCACHE_BASEDIR=" + ROOT, "CCACHE_NOHASHDIR=1", ccache] if ccache else []
+
+
+def built_libraries(folder):
+    """The static libraries of a CMake build, which has compiled the same sources; none without a folder."""
+    return [os.path.join(folder, name, "libpalimpsest-%s.a" % name) for name in ("engine", "kernels")] if folder else []
 
 
 def find_tool(name, folder="bin"):
@@ -71,13 +88,13 @@ class Object:
         self.depends = self.path + ".d"
         self.stamp = self.path + ".stamp"
         if source.endswith(".cu"):
-            self.words = [tools.nvcc, *tools.nvcc_flags(), "-MD", "-MF", self.depends, "-c", source, "-o", self.path]
+            self.words = [*tools.launcher, tools.nvcc, *tools.nvcc_flags(), "-MD", "-MF", self.depends, "-c", source, "-o", self.path]
         else:
             cuda = ["-isystem", tools.cuda_include()] if "kernels/cuda/" in source or "bench/gpu_" in source else []
             hidden = ["-fvisibility=hidden"] if for_plugin else []
             # Catch2 and the tests' own loops are not what is measured.
-            quick = ["-O1"] if source.startswith(("tests/unit/", "tests/support/")) else []
-            self.words = [tools.cxx, *tools.cxx_flags(), *quick, *cuda, *hidden, "-MD", "-MF", self.depends, "-c", source, "-o",
+            quick = ["-O1"] if not tools.dry and source.startswith(("tests/unit/", "tests/support/")) else []
+            self.words = [*tools.launcher, tools.cxx, *tools.cxx_flags(), *quick, *cuda, *hidden, "-MD", "-MF", self.depends, "-c", source, "-o",
                           self.path]
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
         self.why = None
@@ -194,8 +211,8 @@ class Build:
         return self.objects[key]
 
     def plan(self):
-        kernels = [self.object(s) for s in sources(*KERNELS)]
-        engine = [self.object(s) for s in sources(*ENGINE)]
+        kernels = [] if self.tools.built else [self.object(s) for s in sources(*KERNELS)]
+        engine = [] if self.tools.built else [self.object(s) for s in sources(*ENGINE)]
         backend = [self.object(s, True) for s in plugin_sources()] if self.tools.nvcc else []
         libraries = {"kernels": kernels, "engine": kernels + engine, "cuda": backend}
         for name, (own, library) in self.wanted.items():
@@ -239,7 +256,8 @@ class Build:
             return "not linked: " + broken[0].why
         objects = [o.path for o in parts if o not in optional]
         target = os.path.join(self.tools.bin, name)
-        libraries = ["-ldl", "-lpthread"] if name == PLUGIN else [*self.tools.libraries(), "-Wl,-rpath," + self.tools.lib, "-ldl"]
+        libraries = ["-ldl", "-lpthread"] if name == PLUGIN else [
+            *self.tools.built, *self.tools.libraries(), "-Wl,-rpath," + self.tools.lib, "-ldl"]
         if self.wanted.get(name, (0, 0))[1] == "cuda":
             words = [self.tools.nvcc, "-cudart", "static"]
             libraries = ["-ldl", "-lpthread"]

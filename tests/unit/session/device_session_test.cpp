@@ -294,26 +294,6 @@ TEST_CASE("a device takes long super-chunks, which change no bit", "[device]")
     CHECK(outcomes[0] == outcomes[1]);
 }
 
-TEST_CASE("a super-chunk of a large model is as long on a device as its products need", "[device]")
-{
-    ModelConfig config;
-    config.layers = 32;
-    config.dim = 4096;
-    config.heads = 32;
-    config.kv_heads = 8;
-    config.head_dim = config.rotary_dim = 128;
-    config.ffn = 14336;
-    config.vocabulary = 128256;
-    config.context = 8192;
-    const auto rows_at_once = [&](const kernels::AtOnce& at_once) {
-        return set_up(SessionOptions{}, config, at_once).options.rows_at_once;
-    };
-    CHECK(rows_at_once({}) == 512); // a chunk
-    const int32_t on_device = rows_at_once(open_emulated_cuda(90)->at_once());
-    CHECK(on_device >= 4096);
-    CHECK(on_device <= 8192);
-}
-
 TEST_CASE("sessions that take turns on a device are each as alone", "[device]")
 {
     const auto model = on_device(small_shape());
@@ -352,6 +332,28 @@ TEST_CASE("sessions that take turns on a device are each as alone", "[device]")
     CHECK(said == expected);
     CHECK(other_said == other_expected);
     CHECK(outcome_of(*fork, 6) == expected); // while both others went on
+}
+
+#ifdef PALIMPSEST_EMULATED_CUDA // its memory is counted to the byte, and it fails at the call that is named
+
+TEST_CASE("a super-chunk of a large model is as long on a device as its products need", "[device]")
+{
+    ModelConfig config;
+    config.layers = 32;
+    config.dim = 4096;
+    config.heads = 32;
+    config.kv_heads = 8;
+    config.head_dim = config.rotary_dim = 128;
+    config.ffn = 14336;
+    config.vocabulary = 128256;
+    config.context = 8192;
+    const auto rows_at_once = [&](const kernels::AtOnce& at_once) {
+        return set_up(SessionOptions{}, config, at_once).options.rows_at_once;
+    };
+    CHECK(rows_at_once({}) == 512); // a chunk
+    const int32_t on_device = rows_at_once(open_emulated_cuda(90)->at_once());
+    CHECK(on_device >= 4096);
+    CHECK(on_device <= 8192);
 }
 
 namespace {
@@ -466,3 +468,5 @@ TEST_CASE("whichever call the device fails at, it is one error, and what is left
         }
     }
 }
+
+#endif
