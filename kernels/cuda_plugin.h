@@ -44,7 +44,7 @@ struct CudaSurvey {
     char problem[256] = ""; // why no device can be used
     char remedy[256] = "";
     char matrix_library[512] = "";         // the file of cuBLASLt
-    char matrix_library_problem[256] = ""; // why there is none
+    char matrix_library_problem[256] = ""; // why there is none, or not an earlier one
 };
 
 enum class CudaAnswer : int32_t {

@@ -46,15 +46,20 @@ std::string line_of(const CudaDevice& device, int number)
            format_bytes(device.memory_bytes) + usable;
 }
 
+std::string library_text(const CudaSurvey& survey)
+{
+    const std::string library = survey.matrix_library, problem = survey.matrix_library_problem;
+    return (library.empty() ? "no cuBLASLt" : "cuBLASLt " + library) + (problem.empty() ? "" : " (" + problem + ")");
+}
+
 std::string software_line(const CudaSurvey& survey, const std::string& plugin)
 {
     const std::string release = *survey.driver_release ? std::string(survey.driver_release) + " " : "";
     const std::string driver = survey.driver_version == 0
                                    ? ""
                                    : "driver " + release + "for CUDA " + cuda_version(survey.driver_version) + ", ";
-    const std::string library =
-        *survey.matrix_library ? "cuBLASLt " + std::string(survey.matrix_library) : "no cuBLASLt";
-    return driver + "runtime " + cuda_version(survey.runtime_version) + ", " + library + ", plugin " + plugin;
+    return driver + "runtime " + cuda_version(survey.runtime_version) + ", " + library_text(survey) + ", plugin " +
+           plugin;
 }
 
 int described(const CudaSurvey& survey)

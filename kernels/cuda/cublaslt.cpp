@@ -18,9 +18,8 @@ namespace {
 
 constexpr size_t workspace_bytes = size_t{32} << 20;
 
-// The functions of the library by their own types; null where one is missing.
+// The functions of the library by their own types.
 struct Functions {
-    decltype(&cublasLtCreate) create;
     decltype(&cublasLtMatmulDescCreate) desc_create;
     decltype(&cublasLtMatmulDescDestroy) desc_destroy;
     decltype(&cublasLtMatmulDescSetAttribute) desc_set;
@@ -36,35 +35,27 @@ struct Functions {
 };
 
 template<class Function>
-bool find(void* handle, const char* name, Function& function)
+void find(void* library, const char* name, Function& function)
 {
-    function = reinterpret_cast<Function>(dlsym(handle, name));
-    return function != nullptr;
+    function = reinterpret_cast<Function>(dlsym(library, name));
 }
 
-std::optional<Functions> find_functions(void* handle)
+Functions functions_of(void* library)
 {
-    if (handle == nullptr) return std::nullopt;
     Functions f{};
-    const bool all = find(handle, "cublasLtCreate", f.create) &&
-                     find(handle, "cublasLtMatmulDescCreate", f.desc_create) &&
-                     find(handle, "cublasLtMatmulDescDestroy", f.desc_destroy) &&
-                     find(handle, "cublasLtMatmulDescSetAttribute", f.desc_set) &&
-                     find(handle, "cublasLtMatrixLayoutCreate", f.layout_create) &&
-                     find(handle, "cublasLtMatrixLayoutDestroy", f.layout_destroy) &&
-                     find(handle, "cublasLtMatmulPreferenceCreate", f.preference_create) &&
-                     find(handle, "cublasLtMatmulPreferenceDestroy", f.preference_destroy) &&
-                     find(handle, "cublasLtMatmulPreferenceSetAttribute", f.preference_set) &&
-                     find(handle, "cublasLtMatmulAlgoGetHeuristic", f.heuristic) &&
-                     find(handle, "cublasLtMatmulAlgoConfigGetAttribute", f.config_get) &&
-                     find(handle, "cublasLtMatmulAlgoCheck", f.check) && find(handle, "cublasLtMatmul", f.matmul);
-    return all ? std::optional(f) : std::nullopt;
-}
-
-const std::optional<Functions>& functions()
-{
-    static const std::optional<Functions> found = find_functions(cublaslt_library().handle);
-    return found;
+    find(library, "cublasLtMatmulDescCreate", f.desc_create);
+    find(library, "cublasLtMatmulDescDestroy", f.desc_destroy);
+    find(library, "cublasLtMatmulDescSetAttribute", f.desc_set);
+    find(library, "cublasLtMatrixLayoutCreate", f.layout_create);
+    find(library, "cublasLtMatrixLayoutDestroy", f.layout_destroy);
+    find(library, "cublasLtMatmulPreferenceCreate", f.preference_create);
+    find(library, "cublasLtMatmulPreferenceDestroy", f.preference_destroy);
+    find(library, "cublasLtMatmulPreferenceSetAttribute", f.preference_set);
+    find(library, "cublasLtMatmulAlgoGetHeuristic", f.heuristic);
+    find(library, "cublasLtMatmulAlgoConfigGetAttribute", f.config_get);
+    find(library, "cublasLtMatmulAlgoCheck", f.check);
+    find(library, "cublasLtMatmul", f.matmul);
+    return f;
 }
 
 void require(cublasStatus_t status)
@@ -135,7 +126,10 @@ Owned<cublasLtMatmulPreference_t> preference(const Functions& f)
 // the driver may be gone already.
 class Library {
 public:
-    explicit Library(const Functions& f) : f_(f) { require(f_.create(&handle_)); }
+    explicit Library(const CublasLtLibrary& opened)
+        : f_(functions_of(opened.library)), handle_(static_cast<cublasLtHandle_t>(opened.handle))
+    {
+    }
 
     // Null if no algorithm does for every number of rows.
     const cublasLtMatmulAlgo_t* algorithm(const Shape& shape)
@@ -199,16 +193,17 @@ private:
     }
 
     Functions f_;
-    cublasLtHandle_t handle_ = nullptr;
+    cublasLtHandle_t handle_;
     std::map<Shape, std::optional<cublasLtMatmulAlgo_t>> pinned_;
 };
 
-// Of this device; null if the machine has none. REQUIRES: the lock is held.
+// Of this device; null if none works there. REQUIRES: the lock is held.
 Library* library_on(int device)
 {
     static std::map<int, Library> libraries;
-    if (!functions()) return nullptr;
-    return &libraries.try_emplace(device, *functions()).first->second;
+    const CublasLtLibrary& opened = cublaslt_on(device);
+    if (opened.handle == nullptr) return nullptr;
+    return &libraries.try_emplace(device, opened).first->second;
 }
 
 bool in_16_bytes(const float* y, int64_t stride)
@@ -218,9 +213,9 @@ bool in_16_bytes(const float* y, int64_t stride)
 
 } // namespace
 
-size_t library_workspace()
+size_t library_workspace(const CudaContext& context)
 {
-    return functions() ? workspace_bytes : 0;
+    return cublaslt_on(context.device()).handle != nullptr ? workspace_bytes : 0;
 }
 
 bool multiply_by_library(const Operand& a, const Operand& b, const ProductRows& to, CudaContext& context)

@@ -8,8 +8,8 @@
 
 namespace palimpsest::kernels::cuda {
 
-// Bytes of scratch that the library works with; 0: there is none.
-size_t library_workspace();
+// Bytes of scratch that the library works with on the context's device; 0: none works there.
+size_t library_workspace(const CudaContext& context);
 
 // As multiply. False, with nothing done, if there is no library or it has no algorithm for any number of rows; what
 // decides it are the weight and the alignment of `to`, never the rows. REQUIRES: 16-bit operands.

@@ -48,6 +48,17 @@ void describe(int device, const cuda::Driver& driver, CudaDevice& to)
     if (const auto refusal = cuda::refusal_of(device, driver)) write(to.problem, refusal->problem);
 }
 
+// That of the first device, where it has to work.
+cuda::CublasLtLibrary matrix_library(const cuda::Driver& driver)
+{
+    if (driver.refusal || cuda::refusal_of(0, driver)) return cuda::loadable_cublaslt();
+    try {
+        return cuda::cublaslt_on(0);
+    } catch (const Error& error) {
+        return {nullptr, nullptr, "", error.text()};
+    }
+}
+
 void survey(CudaSurvey& to)
 {
     const cuda::Driver driver = cuda::find_driver();
@@ -62,7 +73,7 @@ void survey(CudaSurvey& to)
     }
     for (int i = 0; i < std::min(driver.devices, CudaSurvey::most_devices); ++i)
         describe(i, driver, to.devices[i]);
-    const cuda::CublasLtLibrary& library = cuda::cublaslt_library();
+    const cuda::CublasLtLibrary library = matrix_library(driver);
     write(to.matrix_library, library.file);
     write(to.matrix_library_problem, library.problem);
 }

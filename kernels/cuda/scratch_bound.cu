@@ -67,7 +67,7 @@ private:
         if (type != weight.type)
             need(ScratchUse::DequantisedWeight,
                  std::min(part.rows, rows_at_once(part, context_)) * (part.stride * 2 + 4));
-        const auto workspace = static_cast<int64_t>(library_workspace());
+        const auto workspace = static_cast<int64_t>(library_workspace(context_));
         need(ScratchUse::Workspace, workspace);
         if (workspace > 0 && type == DType::F16) need(ScratchUse::Partials, rows * part.rows * 4);
     }

@@ -167,10 +167,10 @@ private:
 
 std::optional<double> bf16_product_rate(kernels::cuda::CudaContext& context, GpuTimer& timer, std::string& why)
 {
-    const kernels::cuda::CublasLtLibrary& library = kernels::cuda::cublaslt_library();
+    const kernels::cuda::CublasLtLibrary& library = kernels::cuda::cublaslt_on(context.device());
     why = library.problem;
     if (!library.handle) return std::nullopt;
-    const CublasLt blas(library.handle);
+    const CublasLt blas(library.library);
     if (!blas.whole()) return why = library.file + " lacks a function", std::nullopt;
     Product product(blas, why);
     if (!product.works()) return std::nullopt;

@@ -39,16 +39,16 @@ class GpuPluginTest(unittest.TestCase):
     def tearDownClass(cls):
         shutil.rmtree(cls.folder)
 
-    def run_command(self, *arguments, plugins):
-        environment = {**own_environment(self.folder), "PALIMPSEST_PLUGINS": plugins}
+    def run_command(self, *arguments, plugins, **variables):
+        environment = {**own_environment(self.folder), "PALIMPSEST_PLUGINS": plugins, **variables}
         return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=300, env=environment)
 
     def inspect(self, device, plugins):
         return self.run_command("inspect", self.book, "--model", MODEL, "--budget", "64", "--chunk", "16", "--json",
                                 "--device", device, plugins=plugins)
 
-    def doctor(self, plugins):
-        result = self.run_command("doctor", "--json", plugins=plugins)
+    def doctor(self, plugins, **variables):
+        result = self.run_command("doctor", "--json", plugins=plugins, **variables)
         self.assertEqual(result.returncode, 0, result.stderr)
         return json.loads(result.stdout)["cuda"]
 
@@ -111,9 +111,24 @@ class GpuPluginTest(unittest.TestCase):
         text = self.run_command("doctor", plugins=plugins).stdout
         line = next(line for line in text.splitlines() if "cuda backend" in line)
         for part in ("cuda:0 A card", "compute capability 12.0", "1.5 GB free of 2.0 GB", "cuda:1 Another",
-                     "not used: its compute capability is 6.1", "driver 123.45 for CUDA 13.2, runtime 13.0", "no cuBLASLt",
+                     "not used: its compute capability is 6.1", "driver 123.45 for CUDA 13.2, runtime 13.0", "no cuBLASLt (not looked for)",
                      "plugin " + plugins):
             self.assertIn(part, line)
+
+    # -- the matrix library ---------------------------------------------------------------------------------------
+
+    @unittest.skipIf(PLUGIN is None, "this build has no CUDA plugin")
+    def test_doctor_says_which_matrix_library_is_used_and_why_not_another(self):
+        plugins, libraries = os.path.dirname(PLUGIN), os.path.join(os.path.dirname(TEST_PLUGINS), "matrix_libraries")
+        working, lacking = (os.path.join(libraries, name) for name in ("working", "lacking"))
+        found = self.doctor(plugins, LD_LIBRARY_PATH=lacking)
+        sentence = lacking + "/libcublasLt.so.13 is not used: it lacks cublasLtMatmul"
+        self.assertNotEqual(found["cublaslt"], lacking + "/libcublasLt.so.13")
+        self.assertIn(sentence, found["cublaslt_problem"])
+        self.assertIn(sentence, self.run_command("doctor", plugins=plugins, LD_LIBRARY_PATH=lacking).stdout)
+        if not found["used"]:  # a card asks more of it than functions
+            found = self.doctor(plugins, LD_LIBRARY_PATH=working)
+            self.assertEqual((found["cublaslt"], found["cublaslt_problem"]), (working + "/libcublasLt.so.13", None))
 
     # -- the plugin of this build --------------------------------------------------------------------------------
 
@@ -138,7 +153,8 @@ class GpuPluginTest(unittest.TestCase):
         found = self.doctor(plugins)
         self.assertEqual(found["plugin"], PLUGIN)
         self.assertRegex(found["runtime_cuda"], r"^\d+\.\d+$")
-        self.assertEqual(found["cublaslt"] is None, found["cublaslt_problem"] is not None)
+        if found["cublaslt"] is None:
+            self.assertIn("the program's own matrix products are used", found["cublaslt_problem"])
         if found["driver_cuda"] is None:
             self.assertEqual(found["problem"], "no NVIDIA driver is installed")
         if found["used"]:

@@ -3,7 +3,7 @@
 
 namespace palimpsest::kernels::cuda {
 
-size_t library_workspace()
+size_t library_workspace(const CudaContext&)
 {
     return 0;
 }
