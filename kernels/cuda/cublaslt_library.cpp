@@ -15,18 +15,12 @@ namespace {
 constexpr const char* usual_places[] = {"libcublasLt.so.13", "/usr/local/cuda/lib64/libcublasLt.so.13",
                                         "libcublasLt.so.12", "/usr/local/cuda/lib64/libcublasLt.so.12"};
 
-constexpr const char* functions[] = {"cublasLtMatmulDescCreate",
-                                     "cublasLtMatmulDescDestroy",
-                                     "cublasLtMatmulDescSetAttribute",
-                                     "cublasLtMatrixLayoutCreate",
-                                     "cublasLtMatrixLayoutDestroy",
-                                     "cublasLtMatmulPreferenceCreate",
-                                     "cublasLtMatmulPreferenceDestroy",
-                                     "cublasLtMatmulPreferenceSetAttribute",
-                                     "cublasLtMatmulAlgoGetHeuristic",
-                                     "cublasLtMatmulAlgoConfigGetAttribute",
-                                     "cublasLtMatmulAlgoCheck",
-                                     "cublasLtMatmul"};
+constexpr const char* functions[] = {"cublasLtMatmulDescCreate",        "cublasLtMatmulDescDestroy",
+                                     "cublasLtMatmulDescSetAttribute",  "cublasLtMatrixLayoutCreate",
+                                     "cublasLtMatrixLayoutDestroy",     "cublasLtMatmulPreferenceCreate",
+                                     "cublasLtMatmulPreferenceDestroy", "cublasLtMatmulPreferenceSetAttribute",
+                                     "cublasLtMatmulAlgoGetHeuristic",  "cublasLtMatmulAlgoConfigGetAttribute",
+                                     "cublasLtMatmulAlgoCheck",         "cublasLtMatmul"};
 
 std::string file_of(void* library)
 {
