@@ -79,10 +79,21 @@ QIcon icon(const char* name)
     return QIcon(new SymbolEngine(QStringLiteral(":/icons/%1.svg").arg(QLatin1String(name))));
 }
 
+// Rendered here: Qt reads an SVG as an icon only with plugins that some distributions package separately.
 QIcon program_icon()
 {
     load_icons();
-    return QIcon(QStringLiteral(":/icons/palimpsest.svg"));
+    QSvgRenderer drawing(QStringLiteral(":/icons/palimpsest.svg"));
+    QIcon icon;
+    for (const int side : {16, 24, 32, 48, 64, 128, 256}) {
+        QPixmap drawn(side, side);
+        drawn.fill(Qt::transparent);
+        QPainter painter(&drawn);
+        drawing.render(&painter);
+        painter.end();
+        icon.addPixmap(drawn);
+    }
+    return icon;
 }
 
 } // namespace palimpsest::ui

@@ -1,0 +1,52 @@
+// The window's own icon: there on every machine, at the sizes that title bars and task lists take, and named in the
+// desktop entry.
+#include <QFile>
+#include <QIcon>
+#include <QImage>
+#include <QSet>
+#include <QSettings>
+#include <QTest>
+
+#include "ui/base/icon.h"
+
+using namespace palimpsest::ui;
+
+class IconTest : public QObject {
+    Q_OBJECT
+private Q_SLOTS:
+    // As on a machine where Qt's plugins for SVG are not installed.
+    void initTestCase() { QCoreApplication::setLibraryPaths({}); }
+
+    void it_needs_no_plugin_data()
+    {
+        QTest::addColumn<int>("side");
+        for (const int side : {16, 24, 32, 48, 64, 128, 256})
+            QTest::newRow(qPrintable(QString::number(side))) << side;
+    }
+
+    void it_needs_no_plugin()
+    {
+        QFETCH(int, side);
+        const QIcon icon = program_icon();
+        QVERIFY(icon.availableSizes().contains(QSize(side, side)));
+        const QImage image = icon.pixmap(side, side).toImage();
+        QCOMPARE(image.size(), QSize(side, side));
+        QSet<QRgb> colours;
+        for (int y = 0; y < side; ++y)
+            for (int x = 0; x < side; ++x)
+                if (qAlpha(image.pixel(x, y)) == 255) colours.insert(image.pixel(x, y));
+        QVERIFY2(colours.size() >= 4, qPrintable(QString::number(colours.size()))); // paper, edge, old and new lines
+    }
+
+    void the_desktop_entry_names_it()
+    {
+        QSettings entry(PALIMPSEST_SOURCE_DIR "/packaging/palimpsest.desktop", QSettings::IniFormat);
+        entry.beginGroup("Desktop Entry");
+        const QString icon = entry.value("Icon").toString();
+        QVERIFY(QFile::exists(PALIMPSEST_SOURCE_DIR "/resources/icons/" + icon + ".svg"));
+        QCOMPARE(entry.value("StartupWMClass").toString(), "palimpsest"); // the program's WM_CLASS and desktop file
+    }
+};
+
+QTEST_MAIN(IconTest)
+#include "icon_test.moc"
