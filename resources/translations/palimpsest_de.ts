@@ -912,6 +912,10 @@
         <source>%1 was written.</source>
         <translation>%1 wurde geschrieben.</translation>
     </message>
+    <message>
+        <source>Framed is what the answer rests on. When it was given, %1 of that was still in the cache. This does not say whether the answer is right.</source>
+        <translation>Umrahmt ist, worauf die Antwort beruht. Als sie gegeben wurde, waren %1 davon noch im Cache. Ob die Antwort stimmt, sagt das nicht.</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::Chart</name>
@@ -999,10 +1003,6 @@
     <message>
         <source>%1 not read yet</source>
         <translation>%1 noch nicht gelesen</translation>
-    </message>
-    <message>
-        <source>%1 of the passages it rests on was still held</source>
-        <translation>%1 der Stellen, auf denen sie beruht, waren noch gehalten</translation>
     </message>
     <message>
         <source>tokens %1 to %2</source>
@@ -1553,6 +1553,10 @@
     <message>
         <source>tokens %1 to %2</source>
         <translation>Token %1 bis %2</translation>
+    </message>
+    <message>
+        <source>What is framed</source>
+        <translation>Was umrahmt ist</translation>
     </message>
 </context>
 <context>
@@ -3459,6 +3463,10 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
     <message>
         <source>%1: %2. %3</source>
         <translation>%1: %2. %3</translation>
+    </message>
+    <message>
+        <source>&amp;Show it</source>
+        <translation>&amp;Zeigen</translation>
     </message>
 </context>
 <context>

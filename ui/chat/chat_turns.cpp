@@ -76,14 +76,6 @@ QString ChatView::footer_text(const Entry& entry) const
             tr("%1, %2, %3")
                 .arg(read, kept, missing == 0 ? tr("nothing cut") : tr("%1 not read yet").arg(number(missing)));
     }
-    if (!from.sources.empty()) {
-        double weight = 0, held = 0;
-        for (const Provenance::Source& source : from.sources) {
-            weight += source.weight;
-            held += source.weight * source.held;
-        }
-        if (weight > 0) lines += tr("%1 of the passages it rests on was still held").arg(share_text(held / weight));
-    }
     return lines.join(QLatin1Char('\n'));
 }
 

@@ -280,12 +280,14 @@ int ChatView::entry_at(int y) const
     return next == tops_.begin() ? 0 : static_cast<int>(next - tops_.begin()) - 1;
 }
 
-// The first one in view that was there before, and is to stay where it is; -1: there is none.
+// The last one in view that was there before, and is to stay where it is; -1: there is none. Not the first: of that
+// one only the foot may have been seen, and what is above it is estimated.
 int ChatView::seen_entry_at(int top, int bottom) const
 {
+    int seen = -1;
     for (auto i = static_cast<size_t>(entry_at(top)); i < entries_.size() && tops_[i] < bottom; ++i)
-        if (entries_[i]->measured && entries_[i]->layout) return static_cast<int>(i);
-    return -1;
+        if (entries_[i]->measured && entries_[i]->layout) seen = static_cast<int>(i);
+    return seen;
 }
 
 bool ChatView::lay_out_entries(int top, int bottom, const QDeadlineTimer& until, int* moved, int anchor,

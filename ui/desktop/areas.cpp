@@ -6,7 +6,9 @@
 #include <QPointer>
 #include <algorithm>
 
+#include "engine/session/cache_bytes.h"
 #include "storage/session/store.h"
+#include "ui/base/quantity.h"
 #include "ui/base/theme.h"
 #include "ui/chat/chat_page.h"
 #include "ui/chat/chat_view.h"
@@ -55,6 +57,33 @@ std::vector<Highlight> highlights_of(const Provenance& provenance)
                                   .arg(QLocale().toString(source.weight * 100, 'f', 1),
                                        QLocale().toString(source.held * 100, 'f', 0))});
     return highlights;
+}
+
+bool is_computed(const SessionFacts* facts)
+{
+    return facts && facts->text_only.isEmpty();
+}
+
+FullCache full_cache_of(const SessionFacts* facts, const engine::Model* model)
+{
+    if (!is_computed(facts) || !model || !facts->options.kv_type) return {};
+    return [config = model->config(), type = *facts->options.kv_type](uint64_t tokens) {
+        return engine::cache_bytes(config, type, tokens);
+    };
+}
+
+QString note_of(const Provenance& provenance)
+{
+    double weight = 0, held = 0;
+    for (const Provenance::Source& source : provenance.sources) {
+        weight += source.weight;
+        held += source.weight * source.held;
+    }
+    if (weight <= 0) return {};
+    return Areas::tr(
+               "Framed is what the answer rests on. When it was given, %1 of that was still in the cache. This "
+               "does not say whether the answer is right.")
+        .arg(share_text(held / weight));
 }
 
 } // namespace
@@ -140,7 +169,7 @@ void Areas::join_questions()
     connect(engine, &EngineThread::question_begun, chat_, &ChatPage::begin_question);
     connect(engine, &EngineThread::answer_finished, chat_, &ChatPage::end_question);
     connect(engine, &EngineThread::answer_finished, this, [this](quint64, const Turn& answer) {
-        if (answer.provenance) mark_sources({});
+        if (answer.provenance) mark_sources({}, {});
     });
     connect(engine, &EngineThread::failed, chat_, [this](quint64 id) { chat_->drop_question(id); });
     connect(engine, &EngineThread::finished, chat_, [this](quint64 id) { chat_->drop_question(id); });
@@ -220,16 +249,19 @@ void Areas::show_frame(const Frame& frame)
 void Areas::show_session(std::shared_ptr<const SessionFacts> facts)
 {
     const bool is_another = (facts ? facts->id : 0) != session_;
+    const bool was_computed = is_computed(facts_.get());
     facts_ = std::move(facts);
     session_ = facts_ ? facts_->id : 0;
+    if (is_another || was_computed != is_computed(facts_.get()))
+        memory_->begin(facts_ ? facts_->device : QString(),
+                       full_cache_of(facts_.get(), bench_->engine().model().get()));
     if (is_another) {
-        memory_->begin(facts_ ? facts_->device : QString());
         text_.reset();
         document_->set_source(nullptr);
-        mark_sources({});
+        mark_sources({}, {});
     }
     chat_->show_session(facts_);
-    const auto computed = facts_ && facts_->text_only.isEmpty() ? facts_ : nullptr;
+    const auto computed = is_computed(facts_.get()) ? facts_ : nullptr;
     policy_->set_session(computed);
     compare_->set_session(computed);
     map_->set_title(facts_ ? facts_->name : QString());
@@ -317,17 +349,17 @@ void Areas::show_place(StreamRange range)
 void Areas::show_sources(const Turn& answer)
 {
     if (!answer.provenance || answer.provenance->sources.empty()) return;
-    mark_sources(highlights_of(*answer.provenance));
+    mark_sources(highlights_of(*answer.provenance), note_of(*answer.provenance));
     bench_->window().show_tab(Tab::Document);
     document_->show_range(sources_.front());
 }
 
-void Areas::mark_sources(std::vector<Highlight> sources)
+void Areas::mark_sources(std::vector<Highlight> sources, const QString& note)
 {
     sources_.clear();
     for (const Highlight& source : sources)
         sources_.push_back(source.range);
-    document_->set_highlights(std::move(sources));
+    document_->set_highlights(std::move(sources), note);
     map_->set_highlights(sources_);
 }
 

@@ -4,6 +4,7 @@
 
 #include "ui/window/notifier.h"
 #include "ui/window/sleep_inhibitor.h"
+#include "ui/window/tour.h"
 
 namespace palimpsest::ui {
 namespace {
@@ -74,6 +75,7 @@ void Workbench::connect_engine()
                          .arg(device));
     });
     connect(e, &EngineThread::reading_finished, this, &Workbench::tell_end);
+    connect(e, &EngineThread::answer_finished, &window_, [this] { window_.complete_task(TourTask::Ask); });
 }
 
 void Workbench::begin(const StartRequest& request)
@@ -186,6 +188,7 @@ void Workbench::show_failure(CommandId id, const Failure& failure)
 
 void Workbench::tell_end(const QString& what, bool complete)
 {
+    if (complete) window_.complete_task(TourTask::Read);
     notifier_->tell(complete ? tr("%1 was read").arg(what) : tr("Reading %1 has stopped").arg(what),
                     complete ? tr("It can be asked about now.") : tr("It goes on when its session is opened."));
 }

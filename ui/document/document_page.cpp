@@ -110,6 +110,7 @@ DocumentPage::DocumentPage(QWidget* parent)
     column->setSpacing(0);
     column->addWidget(make_header());
     column->addWidget(find_);
+    column->addWidget(make_highlights_note());
     column->addWidget(view_, 1);
     column->addWidget(make_selection_bar());
     column->addWidget(copying_);
@@ -199,6 +200,18 @@ QWidget* DocumentPage::make_header()
     return header;
 }
 
+QWidget* DocumentPage::make_highlights_note()
+{
+    highlights_note_ = new QLabel(this);
+    highlights_note_->setAccessibleName(tr("What is framed"));
+    highlights_note_->setTextFormat(Qt::PlainText);
+    highlights_note_->setWordWrap(true);
+    const int gap = fontMetrics().height() / 3;
+    highlights_note_->setContentsMargins(2 * gap, gap, 2 * gap, gap);
+    highlights_note_->hide();
+    return highlights_note_;
+}
+
 QWidget* DocumentPage::make_selection_bar()
 {
     selection_bar_ = new QWidget(this);
@@ -258,8 +271,10 @@ void DocumentPage::set_shades(ShadeColors colors)
     view_->set_shades(std::move(colors));
 }
 
-void DocumentPage::set_highlights(std::vector<Highlight> highlights)
+void DocumentPage::set_highlights(std::vector<Highlight> highlights, const QString& note)
 {
+    highlights_note_->setText(note);
+    highlights_note_->setVisible(!note.isEmpty());
     view_->set_highlights(std::move(highlights));
 }
 

@@ -40,7 +40,8 @@ public:
     void set_pins(const std::vector<storage::Pin>& pins);
     void set_pin_terms(const PinTerms& terms);
     void set_shades(ShadeColors colors);
-    void set_highlights(std::vector<Highlight> highlights);
+    // `note`: what is said of all of them, above the text.
+    void set_highlights(std::vector<Highlight> highlights, const QString& note);
     void show_range(StreamRange range); // back to now
     // The same of what was looked for elsewhere: it is framed until something else is looked for.
     void show_match(StreamRange match);
@@ -64,6 +65,7 @@ Q_SIGNALS:
 private:
     void make_actions();
     QWidget* make_header();
+    QWidget* make_highlights_note();
     QWidget* make_selection_bar();
     QAction* add_action(const QString& text, const QKeySequence& keys, std::function<void()> work);
     void selection_changed();
@@ -85,6 +87,7 @@ private:
     PinTerms terms_;
     QWidget* selection_bar_ = nullptr;
     QLabel* price_ = nullptr;
+    QLabel* highlights_note_ = nullptr;
     QLabel* heading_ = nullptr; // elided as it is painted
     QWidget* legend_ = nullptr;
     QAction* pin_ = nullptr;

@@ -328,6 +328,7 @@ std::shared_ptr<const SessionFacts> EngineThread::Worker::tell_facts()
             facts = std::make_shared<const SessionFacts>(
                 stored_facts(text_only_->session, store(), window_sentence(text_only_->why)));
     }
+    tell_frame(true); // first: whoever is told of a session reads no frame of the one before
     Q_EMIT owner_.session_changed(facts);
     return facts;
 }

@@ -6,6 +6,7 @@ namespace palimpsest::ui {
 namespace {
 
 constexpr double most_times_linear = 20;
+constexpr uint64_t past_samples = 64;
 
 struct MemoryText {
     Q_DECLARE_TR_FUNCTIONS(palimpsest::ui::MemoryHistory)
@@ -13,10 +14,18 @@ struct MemoryText {
 
 } // namespace
 
+void MemoryHistory::add_past(const engine::Telemetry& now, const FullCache& full_cache)
+{
+    for (uint64_t i = 0; i < past_samples; ++i) {
+        const uint64_t tokens = now.tokens_seen * i / past_samples;
+        samples_.add(tokens, {now.cache_bytes, full_cache(tokens)});
+    }
+}
+
 bool MemoryHistory::wants_logarithm() const
 {
     if (empty()) return false;
-    const engine::Telemetry& now = samples().back().sample;
+    const Sample& now = samples().back().sample;
     const auto cache = static_cast<double>(now.cache_bytes), full = static_cast<double>(now.full_cache_bytes);
     return cache > 0 && full > 0 && (full > most_times_linear * cache || cache > most_times_linear * full);
 }

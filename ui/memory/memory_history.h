@@ -1,5 +1,8 @@
-// What a session's memory was, over the tokens read. Bounded; every sample is one that the engine reported.
+// What a session's memory was, over the tokens read. Bounded; every sample is one that the engine reported, or one
+// that follows from it: a session's cache is allocated once, and a full cache grows with the tokens.
 #pragma once
+
+#include <functional>
 
 #include "engine/session/telemetry.h"
 #include "ui/base/chart.h"
@@ -7,21 +10,33 @@
 
 namespace palimpsest::ui {
 
+// The bytes that a full cache would take for so many tokens.
+using FullCache = std::function<uint64_t(uint64_t tokens)>;
+
 class MemoryHistory {
 public:
+    struct Sample {
+        uint64_t cache_bytes = 0, full_cache_bytes = 0;
+    };
+
     explicit MemoryHistory(size_t capacity = 512) : samples_(capacity) {}
 
-    void add(const engine::Telemetry& telemetry) { samples_.add(telemetry.tokens_seen, telemetry); }
+    void add(const engine::Telemetry& now)
+    {
+        samples_.add(now.tokens_seen, {now.cache_bytes, now.full_cache_bytes});
+    }
+    // What led to `now`. REQUIRES: empty.
+    void add_past(const engine::Telemetry& now, const FullCache& full_cache);
     void clear() { samples_.clear(); }
     bool empty() const { return samples_.entries().empty(); }
-    const std::vector<Thinned<engine::Telemetry>::Entry>& samples() const { return samples_.entries(); }
+    const std::vector<Thinned<Sample>::Entry>& samples() const { return samples_.entries(); }
 
     // Whether cache and full cache differ so much that one of them could not be seen on a linear scale.
     bool wants_logarithm() const;
     std::vector<ChartLine> lines() const; // this session's cache, and a full one
 
 private:
-    Thinned<engine::Telemetry> samples_;
+    Thinned<Sample> samples_;
 };
 
 } // namespace palimpsest::ui

@@ -66,10 +66,11 @@ MemoryView::MemoryView(QWidget* parent)
     layout->addWidget(pages_);
 }
 
-void MemoryView::begin(const QString& device)
+void MemoryView::begin(const QString& device, FullCache full_cache)
 {
     clear();
     device_ = device;
+    full_cache_ = std::move(full_cache);
 }
 
 void MemoryView::clear()
@@ -85,6 +86,7 @@ void MemoryView::show_frame(const Frame& frame)
     if (!frame.kept) return clear();
     const engine::Telemetry& now = frame.telemetry;
     if (!history_.empty() && history_.samples().front().tokens > now.tokens_seen) history_.clear();
+    if (history_.empty() && full_cache_) history_.add_past(now, full_cache_);
     history_.add(now);
     const bool logarithmic = history_.wants_logarithm();
     const auto bytes = [](double value) { return bytes_text(static_cast<uint64_t>(value)); };

@@ -21,8 +21,9 @@ public:
     explicit MemoryView(QWidget* parent = nullptr);
 
     // Of the session that is open from now on; what was drawn of another is gone.
-    // `device`: where its cache lies ("cpu", "cuda:0").
-    void begin(const QString& device);
+    // `device`: where its cache lies ("cpu", "cuda:0"). `full_cache` fills the curves up to the first frame; null:
+    // they begin there.
+    void begin(const QString& device, FullCache full_cache = {});
     // The newest; one without an open session empties the view.
     void show_frame(const Frame& frame);
 
@@ -33,6 +34,7 @@ private:
 
     MemoryHistory history_;
     QString device_;
+    FullCache full_cache_;
     QStackedWidget* pages_;
     QLabel* nothing_;
     Chart* chart_;

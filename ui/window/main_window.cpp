@@ -128,11 +128,11 @@ void MainWindow::build_tabs(const WindowAreas& areas)
     add(areas.document, tr("Document"), "document");
     add(areas.compare, tr("Compare"), "compare");
     auto* middle = new QWidget(this);
-    auto* column = new QVBoxLayout(middle);
-    column->setContentsMargins(0, 0, 0, 0);
-    column->setSpacing(0);
-    column->addWidget(messages_);
-    column->addWidget(tabs_, 1);
+    middle_ = new QVBoxLayout(middle);
+    middle_->setContentsMargins(0, 0, 0, 0);
+    middle_->setSpacing(0);
+    middle_->addWidget(messages_);
+    middle_->addWidget(tabs_, 1);
     setCentralWidget(middle);
 }
 
@@ -589,35 +589,47 @@ void MainWindow::show_about(AboutPage page)
 
 void MainWindow::start_tour()
 {
-    const auto dock = [this](const char* name) -> std::function<QWidget*()> {
-        return [this, name]() -> QWidget* {
-            auto* found = findChild<QDockWidget*>(QLatin1String(name));
-            if (!found) return nullptr;
-            found->show();
-            found->raise();
-            return found;
-        };
-    };
-    const auto tab = [this](Tab which) -> std::function<QWidget*()> {
-        return [this, which]() -> QWidget* {
-            if (!tabs_->isTabVisible(static_cast<int>(which))) return nullptr;
-            tabs_->setCurrentIndex(static_cast<int>(which));
-            return tabs_;
-        };
-    };
-    if (!tour_) {
-        tour_ = new Tour(this, sample_tour({.library = dock("library"),
-                                            .chat = tab(Tab::Chat),
-                                            .document = tab(Tab::Document),
-                                            .map = dock("map"),
-                                            .memory = dock("memory"),
-                                            .policy = dock("policy"),
-                                            .has_sample = !places_.sample.isEmpty(),
-                                            .read_sample = [this] { Q_EMIT read_wanted({places_.sample}); },
-                                            .ask = [this](const QString& text) { Q_EMIT ask_wanted(text); }}));
-        connect(tour_, &Tour::ended, this, [this] { store_.set_tour_taken(); });
-    }
+    if (!tour_) build_tour();
+    store_.set_tour_taken();
     tour_->begin();
+}
+
+void MainWindow::build_tour()
+{
+    const auto dock = [this](const char* name) -> TourArea {
+        auto* found = findChild<QDockWidget*>(QLatin1String(name));
+        if (!found) return {};
+        return {.find = [found] { return found->visibleRegion().isEmpty() ? nullptr : found; },
+                .show =
+                    [found] {
+                        found->show();
+                        found->raise();
+                    }};
+    };
+    const auto tab = [this](Tab which) -> TourArea {
+        const int index = static_cast<int>(which);
+        if (!tabs_->isTabVisible(index)) return {};
+        return {.find = [this, index] { return tabs_->currentIndex() == index ? tabs_ : nullptr; },
+                .show = [this, index] { tabs_->setCurrentIndex(index); }};
+    };
+    tour_ = new Tour(this, sample_tour({.library = dock("library"),
+                                        .chat = tab(Tab::Chat),
+                                        .document = tab(Tab::Document),
+                                        .map = dock("map"),
+                                        .memory = dock("memory"),
+                                        .policy = dock("policy"),
+                                        .has_sample = !places_.sample.isEmpty(),
+                                        .read_sample = [this] { Q_EMIT read_wanted({places_.sample}); },
+                                        .ask = [this](const QString& text) { Q_EMIT ask_wanted(text); }}));
+    middle_->insertWidget(middle_->indexOf(tabs_), tour_);
+    connect(tabs_, &QTabWidget::currentChanged, tour_, &Tour::look_again);
+    for (const QDockWidget* area : docks_)
+        connect(area, &QDockWidget::visibilityChanged, tour_, &Tour::look_again, Qt::QueuedConnection);
+}
+
+void MainWindow::complete_task(TourTask task)
+{
+    if (tour_) tour_->complete(task);
 }
 
 // ---- events

@@ -15,6 +15,7 @@
 #include "ui/window/window_places.h"
 
 class QTabWidget;
+class QVBoxLayout;
 
 namespace palimpsest::ui {
 
@@ -24,6 +25,7 @@ class ModelBar;
 class StatusLine;
 class Tour;
 enum class AboutPage;
+enum class TourTask;
 
 // Makes the areas; one that is not given is left out. The parent owns what is made.
 struct WindowAreas {
@@ -59,7 +61,8 @@ public:
     // ---- what is done by hand, or by another start
     void open_paths(const QStringList& paths); // documents, models, folders of models, exported sessions
     void change_preferences(const Preferences& preferences);
-    void start_tour();
+    void start_tour(); // it does not begin by itself again
+    void complete_task(TourTask task);
     Tour* tour() const { return tour_; } // null before it was first started
 
 Q_SIGNALS:
@@ -99,6 +102,7 @@ private:
                             Qt::DockWidgetArea where);
     void build_docks(const WindowAreas& areas);
     void build_menus();
+    void build_tour();
     void restore_layout();
     void reset_layout();
     void connect_file_actions();
@@ -132,6 +136,7 @@ private:
     ModelBar* model_bar_;
     StatusLine* status_line_;
     MessageBar* messages_;
+    QVBoxLayout* middle_ = nullptr;
     QTabWidget* tabs_;
     std::vector<QDockWidget*> docks_;
     QDockWidget* policy_dock_ = nullptr;

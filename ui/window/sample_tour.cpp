@@ -20,6 +20,7 @@ std::vector<TourStep> sample_tour(const TourAreas& areas)
              "Everything that was read is here. Drop a document anywhere on the window, or open one: it streams "
              "into a memory of fixed size, however long it is. Closed and opened again, it goes on in a moment."),
          .area = areas.library,
+         .task = TourTask::Read,
          .offer = areas.has_sample ? Words::tr("&Read the sample") : QString(),
          .do_offer = areas.read_sample},
         {.title = Words::tr("Questions and answers"),
@@ -27,6 +28,7 @@ std::vector<TourStep> sample_tour(const TourAreas& areas)
              "Ask about what was read, also while it is still being read: a question waits its turn and says "
              "so. Each answer tells how much of the document it rests on."),
          .area = areas.chat,
+         .task = TourTask::Ask,
          .offer = areas.has_sample ? Words::tr("&Ask: %1").arg(question) : QString(),
          .do_offer = [ask = areas.ask, question] { ask(question); }},
         {.title = Words::tr("The document as it is remembered"),

@@ -8,9 +8,8 @@
 
 namespace palimpsest::ui {
 
-// Areas are shown when they are asked for; one that is not there is null.
 struct TourAreas {
-    std::function<QWidget*()> library, chat, document, map, memory, policy;
+    TourArea library, chat, document, map, memory, policy;
     bool has_sample = false;
     std::function<void()> read_sample;
     std::function<void(const QString& question)> ask;

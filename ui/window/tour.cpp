@@ -52,6 +52,11 @@ Tour::Tour(QWidget* window, std::vector<TourStep> steps)
         label->setWordWrap(true);
     }
     leave_->setFlat(true);
+    title_->setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Preferred);
+    count_->setWordWrap(false);
+    auto* head = new QHBoxLayout;
+    head->addWidget(title_, 1);
+    head->addWidget(count_);
     auto* buttons = new QHBoxLayout;
     buttons->addWidget(leave_);
     buttons->addStretch();
@@ -61,8 +66,7 @@ Tour::Tour(QWidget* window, std::vector<TourStep> steps)
     const int margin = fontMetrics().height();
     column->setContentsMargins(margin, margin, margin, margin);
     column->setSpacing(margin / 2);
-    column->addWidget(count_);
-    column->addWidget(title_);
+    column->addLayout(head);
     column->addWidget(text_);
     column->addWidget(offer_, 0, Qt::AlignLeading);
     column->addLayout(buttons);
@@ -71,9 +75,7 @@ Tour::Tour(QWidget* window, std::vector<TourStep> steps)
     connect(back_, &QPushButton::clicked, this, &Tour::back);
     connect(next_, &QPushButton::clicked, this, &Tour::next);
     connect(leave_, &QPushButton::clicked, this, &Tour::leave);
-    connect(offer_, &QPushButton::clicked, this, [this] {
-        if (step_ >= 0) steps_[static_cast<size_t>(step_)].do_offer();
-    });
+    connect(offer_, &QPushButton::clicked, this, &Tour::take_offer);
     hide();
     outline_->hide();
 }
@@ -87,12 +89,13 @@ void Tour::begin()
         focus_before_ = QApplication::focusWidget();
         window_->installEventFilter(this);
     }
+    done_.clear();
     show_step(0);
 }
 
 void Tour::next()
 {
-    step_ + 1 < steps() ? show_step(step_ + 1) : end(true);
+    step_ + 1 < steps() ? show_step(step_ + 1) : leave();
 }
 
 void Tour::back()
@@ -100,74 +103,107 @@ void Tour::back()
     if (step_ > 0) show_step(step_ - 1);
 }
 
-void Tour::leave()
+void Tour::complete(TourTask task)
 {
-    end(false);
+    if (step_ < 0 || task == TourTask::None) return;
+    done_.push_back(task);
+    const auto task_of = [this](int step) { return steps_[static_cast<size_t>(step)].task; };
+    if (task_of(step_) != task) return;
+    int next = step_ + 1;
+    while (next < steps() && std::ranges::find(done_, task_of(next)) != done_.end())
+        ++next;
+    next < steps() ? go_on_to(next) : leave();
 }
 
 void Tour::show_step(int step)
 {
+    if (const auto& show_area = steps_[static_cast<size_t>(step)].area.show) show_area();
     step_ = step;
-    const TourStep& now = steps_[static_cast<size_t>(step)];
-    area_ = now.area ? now.area() : nullptr;
-    count_->setText(tr("Step %1 of %2").arg(step + 1).arg(steps()));
+    write_step();
+    focus_step();
+}
+
+void Tour::go_on_to(int step)
+{
+    const bool had_focus = has_focus();
+    step_ = step;
+    write_step();
+    if (had_focus) focus_step();
+}
+
+void Tour::write_step()
+{
+    const TourStep& now = steps_[static_cast<size_t>(step_)];
+    count_->setText(tr("Step %1 of %2").arg(step_ + 1).arg(steps()));
     title_->setText(now.title);
     text_->setText(now.text);
-    offer_->setText(now.offer);
-    offer_->setVisible(!now.offer.isEmpty());
-    back_->setEnabled(step > 0);
-    next_->setText(step + 1 < steps() ? tr("&Next") : tr("&Done"));
+    back_->setEnabled(step_ > 0);
+    next_->setText(step_ + 1 < steps() ? tr("&Next") : tr("&Done"));
     setAccessibleDescription(tr("%1: %2. %3").arg(count_->text(), now.title, now.text));
-    place();
     show();
-    raise();
-    (now.offer.isEmpty() ? next_ : offer_)->setFocus(Qt::OtherFocusReason);
+    look_again();
+    for (const QWidget* part : {static_cast<QWidget*>(this), parentWidget()})
+        part->layout()->activate(); // its height follows the text at once
     QAccessibleEvent alert(this, QAccessible::Alert);
     QAccessible::updateAccessibility(&alert);
-    Q_EMIT step_changed(step);
 }
 
-void Tour::end(bool complete)
+void Tour::focus_step()
+{
+    (offer_->isHidden() ? next_ : offer_)->setFocus(Qt::OtherFocusReason);
+}
+
+void Tour::take_offer()
 {
     if (step_ < 0) return;
+    const TourStep now = steps_[static_cast<size_t>(step_)];
+    if (now.area.show) now.area.show();
+    if (now.do_offer) now.do_offer();
+    look_again();
+}
+
+void Tour::look_again()
+{
+    if (step_ < 0) return;
+    const TourStep& now = steps_[static_cast<size_t>(step_)];
+    QWidget* seen = now.area.find ? now.area.find() : nullptr;
+    if (area_ != seen) {
+        if (area_) area_->removeEventFilter(this);
+        area_ = seen;
+        if (area_) area_->installEventFilter(this);
+    }
+    const bool had_focus = has_focus();
+    offer_->setText(now.offer.isEmpty() ? tr("&Show it") : now.offer);
+    offer_->setVisible(!now.offer.isEmpty() || (now.area.show && !seen));
+    if (had_focus && offer_->isHidden() && !has_focus()) focus_step();
+    outline_->setVisible(seen);
+    if (!seen) return;
+    outline_->setGeometry(QRect(seen->mapTo(window_, QPoint()), seen->size()));
+    outline_->raise();
+}
+
+void Tour::leave()
+{
+    if (step_ < 0) return;
+    const bool had_focus = has_focus();
     step_ = -1;
     window_->removeEventFilter(this);
+    if (area_) area_->removeEventFilter(this);
+    area_.clear();
     hide();
     outline_->hide();
-    if (focus_before_) focus_before_->setFocus(Qt::OtherFocusReason);
-    Q_EMIT ended(complete);
+    if (had_focus && focus_before_) focus_before_->setFocus(Qt::OtherFocusReason);
 }
 
-// Beside the area if there is room, else within it, at its foot.
-void Tour::place()
+bool Tour::has_focus() const
 {
-    if (step_ < 0) return;
-    const int gap = fontMetrics().height();
-    const int wanted = std::max(fontMetrics().averageCharWidth() * 48, layout()->minimumSize().width());
-    setFixedWidth(std::min(window_->width() - 2 * gap, wanted));
-    layout()->activate();
-    const QSize size(width(),
-                     layout()->hasHeightForWidth() ? layout()->totalHeightForWidth(width()) : sizeHint().height());
-    resize(size);
-    const QRect inside = window_->rect().adjusted(gap, gap, -gap, -gap);
-    const bool has_area = area_ && area_->isVisible();
-    const QRect area = has_area ? QRect(area_->mapTo(window_, QPoint()), area_->size()) : inside;
-    const int foot = area.bottom() - height() - gap;
-    const int beside = area.height() > 2 * height() ? foot - 3 * gap : area.top() + gap; // where least is covered
-    QPoint at(area.center().x() - width() / 2, foot);
-    if (inside.right() - area.right() > width() + gap)
-        at = {area.right() + gap, beside};
-    else if (area.left() - inside.left() > width() + gap)
-        at = {area.left() - width() - gap, beside};
-    else if (area.top() - inside.top() > height() + gap)
-        at.setY(area.top() - height() - gap);
-    at.setX(std::clamp(at.x(), inside.left(), std::max(inside.left(), inside.right() - width())));
-    at.setY(std::clamp(at.y(), inside.top(), std::max(inside.top(), inside.bottom() - height())));
-    move(at);
-    outline_->setVisible(has_area);
-    outline_->setGeometry(area);
-    outline_->raise();
-    raise();
+    const QWidget* focus = QApplication::focusWidget();
+    return focus && (focus == this || isAncestorOf(focus));
+}
+
+QRect Tour::outlined() const
+{
+    return outline_ && !outline_->isHidden() ? outline_->geometry() : QRect();
 }
 
 bool Tour::event(QEvent* event)
@@ -202,9 +238,11 @@ bool Tour::obey(int key)
 bool Tour::eventFilter(QObject* watched, QEvent* event)
 {
     const auto type = event->type();
-    if (watched == window_ && (type == QEvent::Resize || type == QEvent::LayoutRequest))
-        QMetaObject::invokeMethod(this, &Tour::place, Qt::QueuedConnection); // once the areas have their places
-    if (watched != window_ && type == QEvent::KeyPress) {
+    const bool is_place = type == QEvent::Resize || type == QEvent::Move || type == QEvent::LayoutRequest;
+    if ((watched == window_ || watched == area_) && is_place)
+        QMetaObject::invokeMethod(this, &Tour::look_again,
+                                  Qt::QueuedConnection); // once the areas have their places
+    if (watched != window_ && watched != area_ && type == QEvent::KeyPress) {
         const auto* key = static_cast<QKeyEvent*>(event);
         auto* button = qobject_cast<QPushButton*>(watched);
         if (button && (key->key() == Qt::Key_Return || key->key() == Qt::Key_Enter)) {

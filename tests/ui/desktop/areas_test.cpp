@@ -1,11 +1,14 @@
 // The areas of the window together, with the engine and a model: hits, sources, the reader's place, instructions.
+#include <QLabel>
 #include <QLineEdit>
 #include <QListView>
 #include <QPlainTextEdit>
 
 #include "tests/ui/desktop/program.h"
 #include "tests/ui/support/patience.h"
+#include "ui/base/chart.h"
 #include "ui/chat/instructions.h"
+#include "ui/memory/memory_view.h"
 
 namespace palimpsest::tests {
 
@@ -22,6 +25,7 @@ private Q_SLOTS:
     void the_document_keeps_its_place_after_an_answer_data();
     void the_document_keeps_its_place_after_an_answer();
     void document_and_map_mark_the_same_sources();
+    void the_memory_of_a_stored_session_is_drawn();
     void a_copy_takes_no_name_that_can_come_back();
     void instructions_are_set_until_a_session_begins();
     void instructions_written_before_a_session_are_its_own();
@@ -221,7 +225,16 @@ void AreasTest::document_and_map_mark_the_same_sources()
     const auto in_the_document = [&] {
         return text().describe(sources[0].range.first).contains(QStringLiteral("attention"));
     };
+    const auto says_what_was_held = [&] {
+        const auto labels = program_->areas().document()->findChildren<QLabel*>();
+        return std::ranges::any_of(labels, [](const QLabel* label) {
+            return label->isVisible() && label->text().contains(QStringLiteral("still in the cache"));
+        });
+    };
+    QVERIFY2(!chat().turn_notes(1).contains(QStringLiteral("held")), qPrintable(chat().turn_notes(1)));
+    QVERIFY(!says_what_was_held());
     chat().perform(1, TurnAction::ShowSources);
+    QVERIFY(says_what_was_held());
     QCOMPARE(on_the_map(), sources.size());
     QVERIFY(in_the_document());
     program_->engine().pin(sources[0].range, QStringLiteral("a passage")); // the session is told of anew
@@ -233,6 +246,30 @@ void AreasTest::document_and_map_mark_the_same_sources()
     QVERIFY(program_->settle());
     QCOMPARE(on_the_map(), size_t{0});
     QVERIFY(!in_the_document());
+    QVERIFY(!says_what_was_held());
+}
+
+void AreasTest::the_memory_of_a_stored_session_is_drawn()
+{
+    const auto lines = [&] { return program_->window().findChild<MemoryView*>()->findChild<Chart*>()->lines(); };
+    read(alpha_);
+    const std::vector<ChartLine> read_now = lines();
+    QCOMPARE(read_now.size(), size_t{2});
+    read(beta_);
+    open(QStringLiteral("Alpha"));
+    const std::vector<ChartLine> opened = lines();
+    QCOMPARE(opened.size(), size_t{2});
+    for (size_t i = 0; i < 2; ++i) {
+        QVERIFY2(opened[i].points.size() > 32, qPrintable(QString::number(opened[i].points.size())));
+        QCOMPARE(opened[i].points.front().x(), 0.0);
+        QCOMPARE(opened[i].points.back(), read_now[i].points.back());
+    }
+    const engine::Telemetry& now = program_->bench().frame()->telemetry;
+    for (const QPointF& point : opened[0].points)
+        QCOMPARE(point.y(), static_cast<double>(now.cache_bytes));
+    for (const QPointF& point : opened[1].points)
+        QCOMPARE(point.y() * static_cast<double>(now.tokens_seen),
+                 static_cast<double>(now.full_cache_bytes) * point.x());
 }
 
 void AreasTest::a_copy_takes_no_name_that_can_come_back()

@@ -143,6 +143,36 @@ private Q_SLOTS:
         QCOMPARE(view.history().samples().size(), size_t{1});
     }
 
+    void a_session_that_was_stored_has_its_curves()
+    {
+        MemoryView view;
+        view.begin(QStringLiteral("cpu"), [](uint64_t tokens) { return tokens * slot_bytes; });
+        view.show_frame(frame_at(128'000));
+        const auto lines = view.findChild<Chart*>()->lines();
+        for (const ChartLine& line : lines) {
+            QVERIFY(line.points.size() > 32);
+            QCOMPARE(line.points.front().x(), 0.0);
+            QCOMPARE(line.points.back().x(), 128'000.0);
+        }
+        for (const QPointF& point : lines[0].points)
+            QCOMPARE(point.y(), 2560.0 * slot_bytes);
+        for (const QPointF& point : lines[1].points)
+            QCOMPARE(point.y(), point.x() * slot_bytes);
+        view.show_frame(frame_at(128'512)); // it goes on
+        QCOMPARE(view.findChild<Chart*>()->lines()[1].points.size(), lines[1].points.size() + 1);
+    }
+
+    void a_short_past_has_no_place_twice()
+    {
+        MemoryHistory history;
+        history.add_past(telemetry_at(3), [](uint64_t tokens) { return tokens * slot_bytes; });
+        history.add(telemetry_at(3));
+        std::vector<uint64_t> places;
+        for (const auto& sample : history.samples())
+            places.push_back(sample.tokens);
+        QCOMPARE(places, (std::vector<uint64_t>{0, 1, 2, 3}));
+    }
+
     void the_table_is_a_good_model()
     {
         MemoryTable table;

@@ -9,6 +9,7 @@
 #include <QListWidget>
 #include <QMenu>
 #include <QMimeData>
+#include <QPushButton>
 #include <QScopeGuard>
 #include <QScreen>
 #include <QSignalSpy>
@@ -437,7 +438,7 @@ private Q_SLOTS:
             stage.window->resize(1280, 800);
             stage.window->start_tour();
             for (int step = 0; step < stage.window->tour()->steps(); ++step, stage.window->tour()->next())
-                QCOMPARE(clipped(*stage.window->tour()), QStringList());
+                QCOMPARE(clipped(*stage.window->tour()).join(u'\n'), QString());
         }
         QApplication::setFont(usual);
     }
@@ -475,7 +476,7 @@ private Q_SLOTS:
         for (int step = 1; step < tour->steps(); ++step) {
             press(Qt::Key_Right);
             QCOMPARE(tour->step(), step);
-            QVERIFY(stage.window->rect().contains(tour->geometry()));
+            QVERIFY(stage.window->rect().contains(QRect(tour->mapTo(stage.window.get(), QPoint()), tour->size())));
             QVERIFY(!tour->accessibleDescription().isEmpty());
         }
         press(Qt::Key_Return); // Done
@@ -486,6 +487,47 @@ private Q_SLOTS:
         QCOMPARE(tour->step(), 0);
         press(Qt::Key_Escape);
         QCOMPARE(tour->step(), -1);
+    }
+
+    void the_tour_outlines_what_is_seen_and_offers_to_show_the_rest()
+    {
+        Stage stage;
+        auto* tabs = stage.window->findChild<QTabWidget*>();
+        stage.window->start_tour();
+        Tour* tour = stage.window->tour();
+        const auto offer = [&]() -> QPushButton* {
+            for (auto* button : tour->findChildren<QPushButton*>())
+                if (button->isVisible() && button->text() == "&Show it") return button;
+            return nullptr;
+        };
+        const auto place_of = [&](const QWidget* area) {
+            return QRect(area->mapTo(stage.window.get(), QPoint()), area->size());
+        };
+        EVENTUALLY_EQUAL(tour->outlined(), place_of(stage.window->findChild<QDockWidget*>("library")));
+        QVERIFY(!offer());
+        stage.window->show_tab(Tab::Compare);
+        stage.window->complete_task(TourTask::Ask); // not what this step is about
+        QCOMPARE(tour->step(), 0);
+        stage.window->complete_task(TourTask::Read);
+        QCOMPARE(tour->step(), 2);
+        QCOMPARE(tabs->currentIndex(), static_cast<int>(Tab::Compare));
+        QCOMPARE(tour->outlined(), QRect());
+        QVERIFY(offer());
+        offer()->click();
+        QCOMPARE(tabs->currentIndex(), static_cast<int>(Tab::Document));
+        QVERIFY(!offer());
+        EVENTUALLY_EQUAL(tour->outlined(), place_of(tabs));
+        stage.window->resize(stage.window->size() + QSize(40, 30));
+        EVENTUALLY_EQUAL(tour->outlined(), place_of(tabs));
+        stage.window->show_tab(Tab::Chat);
+        QCOMPARE(tour->outlined(), QRect());
+        tour->next();
+        tour->next();
+        tour->next();
+        EVENTUALLY_EQUAL(tour->outlined(), place_of(stage.window->findChild<QDockWidget*>("policy")));
+        stage.window->findChild<QDockWidget*>("memory")->raise(); // in the same place
+        EVENTUALLY_EQUAL(tour->outlined(), QRect());
+        QVERIFY(offer());
     }
 
     void an_end_is_told_to_who_looks_elsewhere()
