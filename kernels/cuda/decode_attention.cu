@@ -1,9 +1,10 @@
 // Attention of one token over lists that are read where they lie (performance.md, 5.2).
 //
-// A block takes 128 of the ranks that one KV head reads, for its whole group of query heads; the last block of a
-// head to finish puts the splits together, in their order. Logits are in units of log 2. Contiguous keys get their
-// rotation in two levels, R(p) = R(16u) R(v): every 16 ranks the queries are turned to their distance from the
-// first of them, and a key only by what it lies behind that one, so that the key side of the table stays in L1.
+// A block takes 64 of the ranks that one KV head reads, for its whole group of query heads, so that all their keys
+// and values are under way at once. The last block of a bundle of splits to finish puts them together, in their
+// order, and the last of a head its bundles. Logits are in units of log 2. Contiguous keys get their rotation in
+// two levels, R(p) = R(16u) R(v): every 16 ranks the queries are turned to their distance from the first of them,
+// and a key only by what it lies behind that one, so that the key side of the table stays in L1.
 #include <algorithm>
 
 #include "kernels/cuda/decode_signals.h"
@@ -20,15 +21,28 @@ namespace {
 constexpr int threads = 128;
 constexpr int warps = threads / warp_lanes;
 constexpr int turn_ranks = 16;
+static_assert(split_ranks == warps * turn_ranks);
+constexpr int32_t table_pages = 2 * threads; // of a list, that a block copies to shared memory if there are no more
 constexpr float log2_e = 1.44269504f;
 
 // Where every head reads another part of the ranks, weights are settled between a pass over keys and one over
 // values.
 enum class DecodePass : uint8_t { Both, Keys, Values };
 
+// Parts of a softmax to be put together: of splits, or of bundles of them.
+struct Parts {
+    float* outs = nullptr;   // [kv_heads, parts, group, head_dim]
+    float* tops = nullptr;   // [kv_heads, parts, group]
+    float* totals = nullptr; // the same; in the end what the part is multiplied with
+
+    __host__ __device__ Parts from(int64_t part, int64_t group, int64_t dim) const
+    {
+        return {outs + part * group * dim, tops + part * group, totals + part * group};
+    }
+};
+
 struct DecodeWork {
     DecodeAttendArgs args; // lists.used: device memory
-    DecodePass pass = DecodePass::Both;
     int32_t group = 1;
     float scale = 1;    // of the logits, in units of log 2
     float soft_cap = 0; // likewise; 0: none
@@ -36,11 +50,9 @@ struct DecodeWork {
     ReadRanks read{};
     float* weights = nullptr; // [query_heads, weight_stride], by what is read; null: not wanted
     int64_t weight_stride = 0;
-    int32_t splits = 0;          // of the longest list, at most
-    float* tops = nullptr;       // [kv_heads, splits, group]
-    float* totals = nullptr;     // the same; in the end what weights are multiplied with
-    float* outs = nullptr;       // [kv_heads, splits, group, head_dim]
-    uint32_t* tickets = nullptr; // [kv_heads]: splits that are done; 0 between calls
+    int32_t splits = 0, bundles = 0; // of the longest list, at most
+    Parts of_splits, of_bundles;     // of the latter none where a list has one
+    uint32_t* tickets = nullptr;     // [kv_heads, bundles + 1]: splits of a bundle, then bundles; 0 between calls
 };
 
 // A block's share of the work.
@@ -59,6 +71,7 @@ struct SplitMemory {
     float weights[heads][split_ranks]; // logits first
     int64_t places[split_ranks];       // of rows in the pool
     int32_t ranks[split_ranks];
+    uint32_t pages[table_pages];
 };
 
 __device__ inline Split split_of(const DecodeWork& work)
@@ -76,36 +89,82 @@ __device__ inline Split split_of(const DecodeWork& work)
     return split;
 }
 
+// What is fetched beside the list's length instead of after it.
+struct Ahead {
+    uint32_t row = 0; // of the thread's rank, where ranks do not depend on the length
+    uint32_t pages[table_pages / threads] = {};
+};
+
+__device__ inline bool knows_ranks(const DecodeWork& work)
+{
+    return !work.plan.retrieves && work.plan.window == 0;
+}
+
+__device__ inline bool has_table(const DecodeWork& work)
+{
+    return work.args.lists.page_stride <= table_pages;
+}
+
+__device__ inline Ahead fetch_ahead(const DecodeWork& work, const KvList& list)
+{
+    const auto self = static_cast<int32_t>(threadIdx.x);
+    const int64_t rank = static_cast<int64_t>(blockIdx.x) * split_ranks + self;
+    Ahead ahead;
+    if (knows_ranks(work) && self < split_ranks && rank < work.args.lists.order_stride)
+        ahead.row = list.order[rank];
+#pragma unroll
+    for (int i = 0; i < table_pages / threads; ++i)
+        if (has_table(work) && self + i * threads < work.args.lists.page_stride)
+            ahead.pages[i] = list.pages[self + i * threads];
+    return ahead;
+}
+
+// A thread per rank.
+template<int heads>
+__device__ inline void locate_rows(const DecodeWork& work, const Split& split, const KvList& list,
+                                   const Ahead& ahead, SplitMemory<heads>& memory)
+{
+    const auto self = static_cast<int32_t>(threadIdx.x);
+#pragma unroll
+    for (int i = 0; i < table_pages / threads; ++i)
+        memory.pages[self + i * threads] = ahead.pages[i];
+    __syncthreads();
+    if (self < split.count) {
+        const int32_t at = split.first + self;
+        int32_t rank = at;
+        uint32_t row = ahead.row;
+        if (!knows_ranks(work)) {
+            rank = work.plan.whole(split.used)
+                       ? split.first_seen + at
+                       : static_cast<int32_t>(work.read.ranks[split.head * work.read.stride + at]);
+            row = list.order[rank];
+        }
+        memory.ranks[self] = rank;
+        memory.places[self] =
+            has_table(work) ? static_cast<int64_t>(memory.pages[row / page_rows]) * page_rows + row % page_rows
+                            : list.place(row);
+    }
+    __syncthreads();
+}
+
 // The new token's key and value, which the split of the newest ranks is the only one to read.
-template<DType type>
-__device__ inline void store_token(const DecodeWork& work, const Split& split, const KvList& list)
+template<DType type, int heads>
+__device__ inline void store_token(const DecodeWork& work, const Split& split, const SplitMemory<heads>& memory)
 {
     const DecodeAttendArgs& args = work.args;
     const int32_t dim = args.shape.head_dim;
-    const int64_t row = list.order[split.used];
+    const int64_t place = memory.places[split.count - 1];
     const float* key = args.qkv + (static_cast<int64_t>(args.shape.query_heads) + split.head) * dim;
     const float* value = key + static_cast<int64_t>(args.shape.kv_heads) * dim;
     const auto element = [&](int32_t i) { return key[i]; };
-    const KvRow key_row = list.key<type>(row), value_row = list.value<type>(row);
+    const KvRow key_row = pool_row<type>(args.pool.keys, place, dim),
+                value_row = pool_row<type>(args.pool.values, place, dim);
     for (auto i = static_cast<int32_t>(threadIdx.x); i < dim; i += threads) {
         store_element<type>(key_row, i,
                             args.rotation.keys_rotated ? turned(args.rotation.table, 0, i, element) : element(i));
         store_element<type>(value_row, i, value[i]);
     }
-}
-
-template<int heads>
-__device__ inline void locate_rows(const DecodeWork& work, const Split& split, const KvList& list,
-                                   SplitMemory<heads>& memory)
-{
-    const bool whole = work.plan.whole(split.used);
-    for (auto i = static_cast<int32_t>(threadIdx.x); i < split.count; i += threads) {
-        const int32_t at = split.first + i;
-        const auto rank = whole ? split.first_seen + at
-                                : static_cast<int32_t>(work.read.ranks[split.head * work.read.stride + at]);
-        memory.ranks[i] = rank;
-        memory.places[i] = list.place(list.order[rank]);
-    }
+    __syncthreads();
 }
 
 // Queries [first, first + heads) of the group turned to `position` and scaled, to [heads, head_dim]; zero beyond
@@ -134,37 +193,78 @@ __device__ inline void turn_queries(const DecodeWork& work, const Split& split, 
     }
 }
 
-// A warp's logits of ranks [first, first + 16) of the split: a lane takes one vector of either half of a key, so
-// that it holds whole rotary pairs.
-template<DType type, int dim, int heads>
-__device__ inline void logits_of_turn(const DecodeWork& work, const Split& split, int32_t first,
-                                      const float* queries, SplitMemory<heads>& memory)
-{
-    constexpr int each = vector_elements<type>, lanes = dim / 2 / each, rows = warp_lanes / lanes;
-    constexpr int steps = turn_ranks / rows;
-    const int lane = static_cast<int>(threadIdx.x) % warp_lanes, column = lane % lanes * each;
-    float left[steps][each], right[steps][each];
-    int32_t at[steps];
-#pragma unroll
-    for (int step = 0; step < steps; ++step) {
-        const int32_t rank = first + step * rows + lane / lanes;
-        at[step] = rank < split.count ? rank : split.count - 1;
-        const KvRow key = pool_row<type>(work.args.pool.keys, memory.places[at[step]], dim);
-        load_vector<type>(key, column, left[step]);
-        load_vector<type>(key, dim / 2 + column, right[step]);
-    }
-    if (!work.args.rotation.keys_rotated) {
+// The keys of a warp's 16 ranks of the split: a lane takes one vector of either half of a key, so that it holds
+// whole rotary pairs.
+template<DType type, int dim>
+struct KeyTurn {
+    static constexpr int each = vector_elements<type>, lanes = dim / 2 / each, rows = warp_lanes / lanes;
+    static constexpr int steps = turn_ranks / rows;
+    KvVector<type> left[steps], right[steps];
+
+    __device__ static int32_t first() { return static_cast<int32_t>(threadIdx.x) / warp_lanes * turn_ranks; }
+    __device__ static int lane() { return static_cast<int>(threadIdx.x) % warp_lanes; }
+    __device__ static int column() { return lane() % lanes * each; }
+    __device__ static int32_t rank(int step) { return first() + step * rows + lane() / lanes; }
+
+    template<int heads>
+    __device__ void load(const DecodeWork& work, const Split& split, const SplitMemory<heads>& memory)
+    {
 #pragma unroll
         for (int step = 0; step < steps; ++step) {
-            const float* cosines =
-                work.args.rotation.table.cos_sin + (memory.ranks[at[step]] - memory.ranks[first]) * int64_t{dim};
+            const int64_t place = memory.places[min(rank(step), split.count - 1)];
+            const KvRow key = pool_row<type>(work.args.pool.keys, place, dim);
+            left[step].from(key, column());
+            right[step].from(key, dim / 2 + column());
+        }
+    }
+};
+
+// The values of a thread: one vector of columns of every stripes-th rank, as many at a time as registers allow.
+template<DType type, int dim>
+struct ValueRows {
+    static constexpr int each = vector_elements<type>, lanes = dim / each, stripes = threads / lanes;
+    static constexpr int all = split_ranks / stripes, count = all < 8 ? all : 8;
+    KvVector<type> rows[count];
+
+    __device__ static int column() { return static_cast<int>(threadIdx.x) % lanes * each; }
+    __device__ static int32_t rank(int i) { return static_cast<int32_t>(threadIdx.x) / lanes + i * stripes; }
+
+    // Those from number `first` on that `reads` tells to.
+    template<int heads, class Reads>
+    __device__ void load(const DecodeWork& work, const Split& split, int first, const SplitMemory<heads>& memory,
+                         const Reads& reads)
+    {
 #pragma unroll
-            for (int i = 0; i < each; ++i) {
-                const float cosine = cosines[column + i], sine = cosines[dim / 2 + column + i];
-                const float a = left[step][i], b = right[step][i];
-                left[step][i] = fmaf(-b, sine, a * cosine);
-                right[step][i] = fmaf(a, sine, b * cosine);
-            }
+        for (int i = 0; i < count; ++i) {
+            const int32_t at = min(rank(first + i), split.count - 1);
+            if (reads(at)) rows[i].from(pool_row<type>(work.args.pool.values, memory.places[at], dim), column());
+        }
+    }
+};
+
+// A warp's logits of its 16 ranks of the split.
+template<DType type, int dim, int heads>
+__device__ inline void logits_of_turn(const DecodeWork& work, const Split& split, const KeyTurn<type, dim>& keys,
+                                      const float* queries, SplitMemory<heads>& memory)
+{
+    using Turn = KeyTurn<type, dim>;
+    constexpr int each = Turn::each, lanes = Turn::lanes, steps = Turn::steps;
+    const int column = Turn::column();
+    float left[steps][each], right[steps][each];
+#pragma unroll
+    for (int step = 0; step < steps; ++step) {
+        keys.left[step].widen(left[step]);
+        keys.right[step].widen(right[step]);
+        if (work.args.rotation.keys_rotated) continue;
+        const int32_t at = min(Turn::rank(step), split.count - 1);
+        const float* cosines =
+            work.args.rotation.table.cos_sin + (memory.ranks[at] - memory.ranks[Turn::first()]) * int64_t{dim};
+#pragma unroll
+        for (int i = 0; i < each; ++i) {
+            const float cosine = cosines[column + i], sine = cosines[dim / 2 + column + i];
+            const float a = left[step][i], b = right[step][i];
+            left[step][i] = fmaf(-b, sine, a * cosine);
+            right[step][i] = fmaf(a, sine, b * cosine);
         }
     }
 #pragma unroll 1
@@ -184,29 +284,25 @@ __device__ inline void logits_of_turn(const DecodeWork& work, const Split& split
 #pragma unroll
             for (int reach = lanes / 2; reach > 0; reach /= 2)
                 sum += __shfl_xor_sync(all_lanes, sum, reach);
-            const int32_t rank = first + step * rows + lane / lanes;
-            if (lane % lanes == 0 && rank < split.count) memory.weights[g][rank] = sum;
+            const int32_t rank = Turn::rank(step);
+            if (Turn::lane() % lanes == 0 && rank < split.count) memory.weights[g][rank] = sum;
         }
     }
 }
 
 // `queries`: [warps, heads, dim].
 template<DType type, int dim, int heads>
-__device__ inline void fast_logits(const DecodeWork& work, const Split& split, int32_t first_head, float* queries,
-                                   SplitMemory<heads>& memory)
+__device__ inline void fast_logits(const DecodeWork& work, const Split& split, int32_t first_head,
+                                   const KeyTurn<type, dim>& keys, float* queries, SplitMemory<heads>& memory)
 {
+    const int32_t first = KeyTurn<type, dim>::first();
+    if (first >= split.count) return;
     const int warp = static_cast<int>(threadIdx.x) / warp_lanes, lane = static_cast<int>(threadIdx.x) % warp_lanes;
     float* own = queries + warp * heads * dim;
-    const bool keys_rotated = work.args.rotation.keys_rotated;
-    if (keys_rotated) turn_queries<heads>(work, split, first_head, 0, lane, warp_lanes, own);
+    const int64_t position = work.args.rotation.keys_rotated ? 0 : split.used - memory.ranks[first];
+    turn_queries<heads>(work, split, first_head, position, lane, warp_lanes, own);
     __syncwarp();
-    for (int32_t first = warp * turn_ranks; first < split.count; first += warps * turn_ranks) {
-        if (!keys_rotated)
-            turn_queries<heads>(work, split, first_head, split.used - memory.ranks[first], lane, warp_lanes, own);
-        __syncwarp();
-        logits_of_turn<type, dim, heads>(work, split, first, own, memory);
-        __syncwarp();
-    }
+    logits_of_turn<type, dim, heads>(work, split, keys, own, memory);
 }
 
 // Any head_dim and part that is turned: a warp per rank. `queries`: [heads, head_dim].
@@ -268,8 +364,8 @@ __device__ inline void exponentials(const DecodeWork& work, const Split& split, 
         }
         total = warp_sum(total);
         if (lane != 0) continue;
-        work.tops[split.part + first_head + g] = top;
-        work.totals[split.part + first_head + g] = total;
+        work.of_splits.tops[split.part + first_head + g] = top;
+        work.of_splits.totals[split.part + first_head + g] = total;
     }
 }
 
@@ -304,8 +400,8 @@ __device__ inline void load_weights(const DecodeWork& work, const Split& split, 
         }
         total = warp_sum(total);
         if (lane != 0 || !is_head) continue;
-        work.tops[split.part + first_head + g] = 0;
-        work.totals[split.part + first_head + g] = total;
+        work.of_splits.tops[split.part + first_head + g] = 0;
+        work.of_splits.totals[split.part + first_head + g] = total;
     }
 }
 
@@ -320,27 +416,34 @@ __device__ inline bool anybody_reads(const SplitMemory<heads>& memory, int32_t i
     return reads;
 }
 
-// sums[g] of the values, for one vector of columns a thread and every threads / vectors-per-row-th rank; `parts`:
-// [warps, heads, dim].
-template<DType type, int dim, int heads>
-__device__ inline void fast_values(const DecodeWork& work, const Split& split, int32_t first_head, float* parts,
-                                   const SplitMemory<heads>& memory)
+// sums[g] of the values, of which the first are loaded, or with `sparse` none, since it depends on the weights
+// which are read; `parts`: [warps, heads, dim].
+template<DType type, int dim, int heads, bool sparse>
+__device__ inline void fast_values(const DecodeWork& work, const Split& split, int32_t first_head,
+                                   ValueRows<type, dim>& values, float* parts, const SplitMemory<heads>& memory)
 {
-    constexpr int each = vector_elements<type>, lanes = dim / each, stripes = threads / lanes;
+    using Values = ValueRows<type, dim>;
+    constexpr int each = Values::each, lanes = Values::lanes;
     const auto self = static_cast<int>(threadIdx.x), warp = self / warp_lanes, lane = self % warp_lanes;
-    const int column = self % lanes * each;
+    const int column = Values::column();
+    const auto reads = [&](int32_t i) { return !sparse || anybody_reads(memory, i); };
     float sums[heads][each] = {};
-#pragma unroll 4
-    for (int32_t i = self / lanes; i < split.count; i += stripes) {
-        if (work.pass == DecodePass::Values && !anybody_reads(memory, i)) continue;
-        float value[each];
-        load_vector<type>(pool_row<type>(work.args.pool.values, memory.places[i], dim), column, value);
 #pragma unroll
-        for (int g = 0; g < heads; ++g) {
-            const float weight = memory.weights[g][i];
+    for (int first = 0; first < Values::all; first += Values::count) {
+        if (sparse || first > 0) values.load(work, split, first, memory, reads);
 #pragma unroll
-            for (int j = 0; j < each; ++j)
-                sums[g][j] = fmaf(weight, value[j], sums[g][j]);
+        for (int x = 0; x < Values::count; ++x) {
+            const int32_t i = Values::rank(first + x);
+            if (i >= split.count || !reads(i)) continue;
+            float value[each];
+            values.rows[x].widen(value);
+#pragma unroll
+            for (int g = 0; g < heads; ++g) {
+                const float weight = memory.weights[g][i];
+#pragma unroll
+                for (int j = 0; j < each; ++j)
+                    sums[g][j] = fmaf(weight, value[j], sums[g][j]);
+            }
         }
     }
 #pragma unroll
@@ -361,11 +464,11 @@ __device__ inline void fast_values(const DecodeWork& work, const Split& split, i
 #pragma unroll
         for (int w = 1; w < warps; ++w)
             sum += parts[w * heads * dim + x];
-        work.outs[(split.part + first_head) * dim + x] = sum;
+        work.of_splits.outs[(split.part + first_head) * dim + x] = sum;
     }
 }
 
-template<DType type, int heads>
+template<DType type, int heads, bool sparse>
 __device__ inline void plain_values(const DecodeWork& work, const Split& split, int32_t first_head,
                                     const SplitMemory<heads>& memory)
 {
@@ -373,129 +476,183 @@ __device__ inline void plain_values(const DecodeWork& work, const Split& split, 
     for (auto d = static_cast<int32_t>(threadIdx.x); d < dim; d += threads) {
         float sums[heads] = {};
         for (int32_t i = 0; i < split.count; ++i) {
-            if (work.pass == DecodePass::Values && !anybody_reads(memory, i)) continue;
+            if (sparse && !anybody_reads(memory, i)) continue;
             const float value = load<type>(pool_row<type>(work.args.pool.values, memory.places[i], dim), d);
 #pragma unroll
             for (int g = 0; g < heads; ++g)
                 sums[g] = fmaf(memory.weights[g][i], value, sums[g]);
         }
         for (int g = 0; g < heads && first_head + g < work.group; ++g)
-            work.outs[(split.part + first_head + g) * dim + d] = sums[g];
+            work.of_splits.outs[(split.part + first_head + g) * dim + d] = sums[g];
     }
 }
 
-// Whether this block is the last of its head to get here; all that the others wrote before is seen then.
-__device__ inline bool is_last_to_finish(const DecodeWork& work, const Split& split)
+// Whether this block is the last of `count` to get here; all that the others wrote before is seen then.
+__device__ inline bool is_last_to_finish(uint32_t* ticket, int32_t count)
 {
     __shared__ bool last;
     __threadfence();
     __syncthreads();
     if (threadIdx.x == 0) {
-        last = atomicAdd(work.tickets + split.head, 1u) == static_cast<uint32_t>(split.of - 1);
-        if (last) work.tickets[split.head] = 0;
+        last = atomicAdd(ticket, 1u) == static_cast<uint32_t>(count - 1);
+        if (last) *ticket = 0;
     }
     __syncthreads();
     __threadfence();
     return last;
 }
 
-// Softmax parts are rescaled to their common top: totals become what a split's weights are multiplied with.
-__device__ inline void settle_shares(const DecodeWork& work, const Split& split)
+// Parts are rescaled to their common top, a warp per head: totals become what each is multiplied with. Of a bundle,
+// top and total go to `whole`.
+__device__ inline void settle_shares(const Parts& parts, int32_t count, int32_t group, const Parts* whole)
 {
     const int warp = static_cast<int>(threadIdx.x) / warp_lanes, lane = static_cast<int>(threadIdx.x) % warp_lanes;
-    const int64_t first = static_cast<int64_t>(split.head) * work.splits * work.group;
-    for (int32_t g = warp; g < work.group; g += warps) {
-        const float* tops = work.tops + first + g;
-        float* totals = work.totals + first + g;
+    for (int32_t g = warp; g < group; g += warps) {
+        const float* tops = parts.tops + g;
+        float* totals = parts.totals + g;
         float top = tops[0], total = 0;
-        for (int64_t i = lane; i < split.of; i += warp_lanes)
-            top = fmaxf(top, tops[i * work.group]);
+        for (int64_t i = lane; i < count; i += warp_lanes)
+            top = fmaxf(top, tops[i * group]);
         top = warp_max(top);
-        for (int64_t i = lane; i < split.of; i += warp_lanes)
-            total += totals[i * work.group] * exp2f(tops[i * work.group] - top);
+        for (int64_t i = lane; i < count; i += warp_lanes)
+            total += totals[i * group] * exp2f(tops[i * group] - top);
         total = warp_sum(total);
-        for (int64_t i = lane; i < split.of; i += warp_lanes)
-            totals[i * work.group] = exp2f(tops[i * work.group] - top) / total;
+        for (int64_t i = lane; i < count; i += warp_lanes)
+            totals[i * group] = exp2f(tops[i * group] - top) / (whole ? 1.0f : total);
+        if (!whole || lane != 0) continue;
+        whole->tops[g] = top;
+        whole->totals[g] = total;
+    }
+    __syncthreads();
+}
+
+// The sum of `count` parts, in order: a vector of `columns` for each thread.
+template<int columns>
+__device__ inline void add_parts(const Parts& parts, int32_t count, int32_t group, int32_t dim, float* to)
+{
+    const int32_t width = group * dim;
+    for (auto x = static_cast<int32_t>(threadIdx.x) * columns; x < width; x += threads * columns) {
+        const float* shares = parts.totals + x / dim;
+        float sums[columns] = {};
+#pragma unroll 8
+        for (int64_t i = 0; i < count; ++i) {
+            float outs[columns];
+            if constexpr (columns == 4)
+                load_vector<DType::F32>(parts.outs + i * width, x, outs);
+            else
+                outs[0] = parts.outs[i * width + x];
+            const float share = shares[i * group];
+#pragma unroll
+            for (int j = 0; j < columns; ++j)
+                sums[j] = fmaf(share, outs[j], sums[j]);
+        }
+#pragma unroll
+        for (int j = 0; j < columns; ++j)
+            to[x + j] = sums[j];
     }
 }
 
+// What signals multiply the weights of a split with: its share in the bundle times the bundle's.
+__device__ inline void settle_split_shares(const Parts& splits, int32_t count, int32_t group, const Parts& bundles)
+{
+    for (auto x = static_cast<int32_t>(threadIdx.x); x < count * group; x += threads)
+        splits.totals[x] *= bundles.totals[x / (bundle_splits * group) * group + x % group];
+}
+
+template<int columns>
 __device__ inline void combine_splits(const DecodeWork& work, const Split& split)
 {
-    settle_shares(work, split);
-    __syncthreads();
-    const int32_t dim = work.args.shape.head_dim, width = work.group * dim;
-    const int64_t first = static_cast<int64_t>(split.head) * work.splits;
-    for (auto x = static_cast<int32_t>(threadIdx.x); x < width; x += threads) {
-        const float* shares = work.totals + first * work.group + x / dim;
-        const float* outs = work.outs + first * width + x;
-        float sum = 0;
-#pragma unroll 8
-        for (int64_t i = 0; i < split.of; ++i)
-            sum = fmaf(shares[i * work.group], outs[i * width], sum);
-        work.args.out[static_cast<int64_t>(split.head) * width + x] = sum;
+    const int32_t group = work.group, dim = work.args.shape.head_dim, bundle = split.index / bundle_splits;
+    const int32_t first = bundle * bundle_splits, bundles = (split.of + bundle_splits - 1) / bundle_splits;
+    const int32_t in_bundle = min(split.of - first, bundle_splits);
+    float* out = work.args.out + static_cast<int64_t>(split.head) * group * dim;
+    uint32_t* tickets = work.tickets + static_cast<int64_t>(split.head) * (work.bundles + 1);
+    const Parts of_splits = work.of_splits.from(static_cast<int64_t>(split.head) * work.splits, group, dim);
+    if (!is_last_to_finish(tickets + bundle, in_bundle)) return;
+    if (bundles == 1) {
+        settle_shares(of_splits, split.of, group, nullptr);
+        return add_parts<columns>(of_splits, split.of, group, dim, out);
     }
+    const Parts of_bundles = work.of_bundles.from(static_cast<int64_t>(split.head) * work.bundles, group, dim);
+    const Parts members = of_splits.from(first, group, dim), whole = of_bundles.from(bundle, group, dim);
+    settle_shares(members, in_bundle, group, &whole);
+    add_parts<columns>(members, in_bundle, group, dim, whole.outs);
+    if (!is_last_to_finish(tickets + work.bundles, bundles)) return;
+    settle_shares(of_bundles, bundles, group, nullptr);
+    add_parts<columns>(of_bundles, bundles, group, dim, out);
+    if (work.weights) settle_split_shares(of_splits, split.of, group, of_bundles);
 }
 
-// One tile of heads. `dim`: 0 for any.
-template<DType type, int dim, int heads>
+// Weights of one tile of heads, and with `pass` Both or Values the sums of values. `dim`: 0 for any.
+template<DType type, int dim, int heads, DecodePass pass>
 __device__ inline void attend_heads(const DecodeWork& work, const Split& split, int32_t first_head, float* rows,
                                     SplitMemory<heads>& memory)
 {
-    if (work.pass == DecodePass::Values) {
+    constexpr bool sparse = pass == DecodePass::Values;
+    constexpr int fast_dim = dim > 0 ? dim : 64;
+    [[maybe_unused]] ValueRows<type, fast_dim> values;
+    if constexpr (sparse) {
         load_weights<heads>(work, split, first_head, memory);
     } else {
-        if constexpr (dim > 0)
-            fast_logits<type, dim, heads>(work, split, first_head, rows, memory);
-        else
+        if constexpr (dim > 0) {
+            KeyTurn<type, dim> keys;
+            keys.load(work, split, memory);
+            if constexpr (pass == DecodePass::Both)
+                values.load(work, split, 0, memory, [](int32_t) { return true; });
+            fast_logits<type, dim, heads>(work, split, first_head, keys, rows, memory);
+        } else {
             plain_logits<type, heads>(work, split, first_head, rows, memory);
+        }
         __syncthreads();
         if (work.soft_cap > 0) cap_logits<heads>(work, split, memory);
-        if (work.pass == DecodePass::Both) exponentials<heads>(work, split, first_head, memory);
+        if constexpr (pass == DecodePass::Both) exponentials<heads>(work, split, first_head, memory);
     }
     __syncthreads();
-    if (work.weights && work.pass != DecodePass::Values) save_weights<heads>(work, split, first_head, memory);
-    if (work.pass != DecodePass::Keys) {
+    if constexpr (!sparse)
+        if (work.weights) save_weights<heads>(work, split, first_head, memory);
+    if constexpr (pass != DecodePass::Keys) {
         if constexpr (dim > 0)
-            fast_values<type, dim, heads>(work, split, first_head, rows, memory);
+            fast_values<type, dim, heads, sparse>(work, split, first_head, values, rows, memory);
         else
-            plain_values<type, heads>(work, split, first_head, memory);
+            plain_values<type, heads, sparse>(work, split, first_head, memory);
     }
     __syncthreads();
 }
 
-template<DType type, int dim, int heads>
+template<DType type, int dim, int heads, DecodePass pass>
 __global__ void __launch_bounds__(threads) attend_split(DecodeWork work)
 {
     __shared__ SplitMemory<heads> memory;
     auto* rows = dynamic_shared<float>();
+    const KvList list = list_of(work.args.pool, work.args.lists, blockIdx.y, work.args.shape.head_dim);
+    const Ahead ahead = fetch_ahead(work, list);
     const Split split = split_of(work);
     if (split.index >= split.of) return;
-    const KvList list = list_of(work.args.pool, work.args.lists, split.head, work.args.shape.head_dim);
-    if (split.last() && work.pass != DecodePass::Values) store_token<type>(work, split, list);
-    locate_rows<heads>(work, split, list, memory);
-    __syncthreads();
+    locate_rows<heads>(work, split, list, ahead, memory);
+    if constexpr (pass != DecodePass::Values)
+        if (split.last()) store_token<type, heads>(work, split, memory);
     for (int32_t first_head = 0; first_head < work.group; first_head += heads)
-        attend_heads<type, dim, heads>(work, split, first_head, rows, memory);
-    if (work.pass == DecodePass::Keys) return;
-    if (is_last_to_finish(work, split)) combine_splits(work, split);
+        attend_heads<type, dim, heads, pass>(work, split, first_head, rows, memory);
+    if constexpr (pass != DecodePass::Keys) combine_splits<(dim > 0 ? 4 : 1)>(work, split);
 }
 
-template<DType type, int dim, int heads>
+template<DType type, int dim, int heads, DecodePass pass>
 void launch_splits(const DecodeWork& work, CudaContext& context)
 {
     const auto floats = static_cast<size_t>(dim > 0 ? warps * heads * dim : heads * work.args.shape.head_dim);
     const dim3 grid(static_cast<unsigned>(work.splits), static_cast<unsigned>(work.args.shape.kv_heads));
-    launch(context, {grid, dim3(threads), floats * sizeof(float)}, attend_split<type, dim, heads>, work);
+    launch(context, {grid, dim3(threads), floats * sizeof(float)}, attend_split<type, dim, heads, pass>, work);
 }
 
-template<DType type, int dim>
+template<DType type, int dim, DecodePass pass>
 void launch_for_group(const DecodeWork& work, CudaContext& context)
 {
-    if (work.group == 1) return launch_splits<type, dim, 1>(work, context);
-    if (work.group <= 4) return launch_splits<type, dim, 4>(work, context);
-    launch_splits<type, dim, 8>(work, context);
+    if (work.group == 1) return launch_splits<type, dim, 1, pass>(work, context);
+    if (work.group <= 4) return launch_splits<type, dim, 4, pass>(work, context);
+    launch_splits<type, dim, 8, pass>(work, context);
 }
 
+template<DecodePass pass>
 void attend_splits(const DecodeWork& work, CudaContext& context)
 {
     const Rotation& rotation = work.args.rotation;
@@ -503,22 +660,35 @@ void attend_splits(const DecodeWork& work, CudaContext& context)
     const bool pairs_fit = rotation.keys_rotated || rotation.table.rotary_dim == dim;
     with_pool_type(work.args.pool.type, [&](auto type) {
         constexpr DType element = decltype(type)::value;
-        if (dim == 64 && pairs_fit) return launch_for_group<element, 64>(work, context);
-        if (dim == 128 && pairs_fit) return launch_for_group<element, 128>(work, context);
-        launch_splits<element, 0, 4>(work, context);
+        if (dim == 64 && pairs_fit) return launch_for_group<element, 64, pass>(work, context);
+        if (dim == 128 && pairs_fit) return launch_for_group<element, 128, pass>(work, context);
+        launch_splits<element, 0, 4, pass>(work, context);
     });
 }
 
-// One per KV head, zero between calls.
-uint32_t* tickets(int32_t kv_heads, CudaContext& context)
+// Zero between calls.
+uint32_t* tickets(int32_t kv_heads, int32_t splits, CudaContext& context)
 {
-    constexpr int32_t step = 1024;
     const uint64_t before = context.scratch_bytes();
-    const auto count = static_cast<size_t>((kv_heads + step - 1) / step * step);
+    const auto count = static_cast<size_t>(ticket_count(kv_heads, splits));
     auto* memory = context.scratch<uint32_t>(ScratchUse::Tickets, count);
     if (context.scratch_bytes() != before)
         check(cudaMemsetAsync(memory, 0, count * sizeof(uint32_t), context.stream()));
     return memory;
+}
+
+// Sums of values come first: they are read in vectors.
+void plan_parts(DecodeWork& work, const HeadShape& shape, CudaContext& context)
+{
+    const auto splits = int64_t{shape.query_heads} * work.splits,
+               bundles = int64_t{shape.query_heads} * work.bundles;
+    const int64_t dim = shape.head_dim;
+    auto* memory = context.scratch<float>(ScratchUse::Partials,
+                                          static_cast<size_t>(partial_floats(shape.query_heads, work.splits, dim)));
+    float* tops = memory + (splits + bundles) * dim;
+    work.of_splits = {memory, tops, tops + splits};
+    tops += 2 * splits;
+    work.of_bundles = {memory + splits * dim, tops, tops + bundles};
 }
 
 DecodeWork plan_work(const DecodeAttendArgs& args, CudaContext& context)
@@ -533,14 +703,13 @@ DecodeWork plan_work(const DecodeAttendArgs& args, CudaContext& context)
     for (int32_t head = 0; head < shape.kv_heads; ++head)
         most = std::max(most, work.plan.most_count(args.lists.used[head]));
     work.splits = (most + split_ranks - 1) / split_ranks;
-    const size_t parts = static_cast<size_t>(shape.query_heads) * static_cast<size_t>(work.splits);
-    work.tops = context.scratch<float>(ScratchUse::Partials, parts * static_cast<size_t>(shape.head_dim + 2));
-    work.totals = work.tops + parts;
-    work.outs = work.totals + parts;
+    work.bundles = static_cast<int32_t>(bundles_of(work.splits));
+    plan_parts(work, shape, context);
     work.weight_stride = int64_t{work.splits} * split_ranks;
     if (wants_anything(args.signals) || (work.plan.retrieves && args.retrieval.top_p > 0))
-        work.weights = context.scratch<float>(ScratchUse::Scores, parts * split_ranks);
-    work.tickets = tickets(shape.kv_heads, context);
+        work.weights = context.scratch<float>(ScratchUse::Scores, static_cast<size_t>(shape.query_heads) *
+                                                                      static_cast<size_t>(work.weight_stride));
+    work.tickets = tickets(shape.kv_heads, work.splits, context);
     work.args.lists.used = args.lists.resident_used;
     if (work.args.lists.used == nullptr)
         work.args.lists.used = context.send(std::span(args.lists.used, static_cast<size_t>(shape.kv_heads)));
@@ -549,8 +718,7 @@ DecodeWork plan_work(const DecodeAttendArgs& args, CudaContext& context)
 
 void attend_by_mass(DecodeWork& work, CudaContext& context)
 {
-    work.pass = DecodePass::Keys;
-    attend_splits(work, context);
+    attend_splits<DecodePass::Keys>(work, context);
     keep_top_mass({.weights = work.weights,
                    .stride = work.weight_stride,
                    .used = work.args.lists.used,
@@ -559,8 +727,7 @@ void attend_by_mass(DecodeWork& work, CudaContext& context)
                    .group = work.group,
                    .share = work.args.retrieval.top_p},
                   context);
-    work.pass = DecodePass::Values;
-    attend_splits(work, context);
+    attend_splits<DecodePass::Values>(work, context);
 }
 
 } // namespace
@@ -572,12 +739,14 @@ void decode_attend(const DecodeAttendArgs& args, CudaContext& context)
     if (work.plan.retrieves && args.retrieval.top_p > 0)
         attend_by_mass(work, context);
     else
-        attend_splits(work, context);
+        attend_splits<DecodePass::Both>(work, context);
     if (!wants_anything(args.signals)) return;
-    decode_signals(
-        args, work.args.lists.used, work.read,
-        {.weights = work.weights, .stride = work.weight_stride, .shares = work.totals, .splits = work.splits},
-        context);
+    decode_signals(args, work.args.lists.used, work.read,
+                   {.weights = work.weights,
+                    .stride = work.weight_stride,
+                    .shares = work.of_splits.totals,
+                    .splits = work.splits},
+                   context);
 }
 
 } // namespace palimpsest::kernels::cuda

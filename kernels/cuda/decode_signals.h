@@ -5,7 +5,27 @@
 
 namespace palimpsest::kernels::cuda {
 
-inline constexpr int32_t split_ranks = 128; // ranks, of those read, that one block of decode attention takes
+// Ranks, of those read, that one block of decode attention takes; and splits that are put together first where
+// there are more of them.
+inline constexpr int32_t split_ranks = 64, bundle_splits = 16;
+
+inline int64_t bundles_of(int64_t splits)
+{
+    return (splits + bundle_splits - 1) / bundle_splits;
+}
+
+// Floats of what splits and bundles leave: a sum of values, a top and a total for each query head.
+inline int64_t partial_floats(int64_t query_heads, int64_t splits, int64_t head_dim)
+{
+    return query_heads * (splits + bundles_of(splits)) * (head_dim + 2);
+}
+
+// Of each KV head, a ticket for every bundle and one for the head.
+inline int64_t ticket_count(int64_t kv_heads, int64_t splits)
+{
+    constexpr int64_t step = 1024;
+    return (kv_heads * (bundles_of(splits) + 1) + step - 1) / step * step;
+}
 
 // Softmax weights as decode attention leaves them: what rank i (of those read) of a head has is
 // weights[head][i] * shares[head / group][i / split_ranks][head % group].

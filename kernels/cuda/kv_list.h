@@ -106,20 +106,45 @@ __device__ inline void load_vector(const void* row, int64_t i, float* to)
     }
 }
 
+// The same of a row, loaded first and widened later, so that many can be under way.
 template<DType type>
-__device__ inline void load_vector(const KvRow& row, int64_t i, float* to)
-{
-    if constexpr (type == DType::Q8_0) {
-        const uint2 bytes = *reinterpret_cast<const uint2*>(row.elements + i);
-        const float scale = widen_f16(reinterpret_cast<const uint16_t*>(row.scales)[i / scaled_elements]);
+struct KvVector {
+    Bytes16 bytes;
+
+    __device__ void from(const KvRow& row, int64_t i)
+    {
+        bytes = *reinterpret_cast<const Bytes16*>(row.elements + i * element_bytes<type>);
+    }
+    __device__ void widen(float* to) const { load_vector<type>(&bytes, 0, to); }
+};
+
+template<>
+struct KvVector<DType::Q8_0> {
+    uint2 bytes;
+    uint16_t scale;
+
+    __device__ void from(const KvRow& row, int64_t i)
+    {
+        bytes = *reinterpret_cast<const uint2*>(row.elements + i);
+        scale = reinterpret_cast<const uint16_t*>(row.scales)[i / scaled_elements];
+    }
+    __device__ void widen(float* to) const
+    {
+        const float wide = widen_f16(scale);
 #pragma unroll
         for (int j = 0; j < 8; ++j) {
             const uint32_t word = j < 4 ? bytes.x : bytes.y;
-            to[j] = scale * static_cast<float>(static_cast<int8_t>(word >> j % 4 * 8 & 0xff));
+            to[j] = wide * static_cast<float>(static_cast<int8_t>(word >> j % 4 * 8 & 0xff));
         }
-    } else {
-        load_vector<type>(row.elements, i, to);
     }
+};
+
+template<DType type>
+__device__ inline void load_vector(const KvRow& row, int64_t i, float* to)
+{
+    KvVector<type> vector;
+    vector.from(row, i);
+    vector.widen(to);
 }
 
 template<DType type>

@@ -105,11 +105,10 @@ private:
 
     void decode() // decode_attend, decode_signals, page retrieval
     {
-        constexpr int64_t ticket_step = 1024;
         const int64_t splits = (work_.token_ranks + split_ranks - 1) / split_ranks;
         const bool retrieves = work_.retrieval.pages.bounds != nullptr;
-        need(ScratchUse::Partials, queries_ * splits * (work_.heads.head_dim + 2) * 4);
-        need(ScratchUse::Tickets, up_to_multiple(lists_, ticket_step) * 4);
+        need(ScratchUse::Partials, partial_floats(queries_, splits, work_.heads.head_dim) * 4);
+        need(ScratchUse::Tickets, ticket_count(lists_, splits) * 4);
         if (has_signals() || (retrieves && work_.retrieval.top_p > 0))
             need(ScratchUse::Scores, queries_ * splits * split_ranks * 4);
         if (has_signals()) {

@@ -277,6 +277,31 @@ TEST_CASE("prefill attention over very long lists equals the reference")
                       2);
 }
 
+// More ranks than any table of pages in shared memory has room for, and bundles of splits, one of them not full.
+std::vector<Case> long_decode_cases()
+{
+    std::vector<Case> cases;
+    for (const int32_t dim : {64, 16})
+        cases.push_back({.group = 3,
+                         .kv_heads = 2,
+                         .head_dim = dim,
+                         .rotary_dim = dim,
+                         .type = dim == 64 ? DType::F16 : DType::F32,
+                         .keys_rotated = false,
+                         .rows = 0,
+                         .used = {16500, 1100},
+                         .wanted = 1,
+                         .seed = 31,
+                         .every_signal = true,
+                         .statistic = RowStatistic::Entropy});
+    return cases;
+}
+
+TEST_CASE("decode attention over very long lists equals the reference")
+{
+    hold_to_reference(long_decode_cases());
+}
+
 TEST_CASE("bits depend on neither threads nor the rows tokens lie in")
 {
     const auto backends = every_backend();

@@ -359,7 +359,7 @@ Course course(int32_t group, int32_t head_dim, DType type, bool keys_rotated, st
     return made;
 }
 
-// Lists begin short of multiples of 128, the ranks that a block takes, so that splits come and go; those of the
+// Lists begin short of multiples of 64, the ranks that a block takes, so that splits come and go; those of the
 // last cases cross the length from which a list is read in part, which takes less of it.
 std::vector<Course> courses()
 {
