@@ -30,14 +30,14 @@ __device__ inline PlaneRow plane_row(const WeightPlanes& planes, int64_t row)
     return start;
 }
 
-// 1, 2 or 4 bytes as a number.
+// 1, 2 or 4 bytes as a number; not through the read-only path, as stream16 (gemv_load.h) is not.
 template<int bytes>
 __device__ inline uint32_t read_bytes(const unsigned char* at)
 {
     static_assert(bytes == 1 || bytes == 2 || bytes == 4);
-    if constexpr (bytes == 1) return __ldg(at);
-    if constexpr (bytes == 2) return __ldg(reinterpret_cast<const uint16_t*>(at));
-    return __ldg(reinterpret_cast<const uint32_t*>(at));
+    if constexpr (bytes == 1) return *at;
+    if constexpr (bytes == 2) return *reinterpret_cast<const uint16_t*>(at);
+    return *reinterpret_cast<const uint32_t*>(at);
 }
 
 // 2^(exponent - 128), subnormal below 2.

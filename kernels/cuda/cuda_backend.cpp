@@ -23,6 +23,7 @@ bool overlap(const std::byte* a, const std::byte* b, size_t bytes)
 void copy_apart(std::byte* to, const std::byte* from, size_t bytes, CudaContext& context)
 {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, context.stream()));
+    context.copied();
 }
 
 // Piece by piece through scratch memory, from the end that no later piece reads.

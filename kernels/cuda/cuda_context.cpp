@@ -26,6 +26,15 @@ int attribute(cudaDeviceAttr which, int device)
     return value;
 }
 
+// Of a card and a driver that know programmatic dependent launches, in graphs too.
+bool knows_overlaps(int capability)
+{
+    constexpr int since_capability = 90, since_driver = 12030;
+    int driver = 0;
+    check(cudaDriverGetVersion(&driver));
+    return capability >= since_capability && driver >= since_driver;
+}
+
 } // namespace
 
 Scratch::~Scratch()
@@ -48,6 +57,7 @@ CudaContext::CudaContext(int device)
       most_shared_(static_cast<size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, device)))
 {
     capability_ = std::min(capability_, compiled_capability());
+    overlaps_ = knows_overlaps(capability_);
 }
 
 CudaContext::~CudaContext()

@@ -99,6 +99,12 @@ public:
     // Throws Error (Internal) with this predicate: a recording keeps neither host memory nor waiting nor growth.
     void refuse_while_recording(const char* what) const;
 
+    // Whether a kernel that is launched now may begin before the one ahead of it ends: of a recording only, where
+    // that one is a kernel and nothing else is waited for.
+    bool may_overlap() const { return overlaps_ && streams_.follows_kernel(); }
+    void launched() { streams_.queued(true); }
+    void copied() { streams_.queued(false); }
+
     // Where the scratch lies that was asked for, by use; null: it was not.
     using Places = std::array<const void*, scratch_uses>;
     struct Recorded {
@@ -133,6 +139,7 @@ private:
     int device_ = 0; // first: what follows is made on it
     int capability_ = 0, multiprocessors_ = 0;
     size_t most_shared_ = 0;
+    bool overlaps_ = false; // what may_overlap says where it is of use
     SendRing ring_;
     CudaStreams streams_;
     const char* operation_ = "";

@@ -45,6 +45,7 @@ void CudaStreams::begin_recording()
 {
     check(cudaStreamBeginCapture(main_.get(), cudaStreamCaptureModeThreadLocal));
     recording_ = true;
+    follows_kernel_ = false;
 }
 
 Owned<cudaGraph_t> CudaStreams::end_recording()
@@ -87,7 +88,7 @@ void CudaStreams::turn_aside()
 cudaError_t CudaStreams::try_to_join()
 {
     if (!branched_) return cudaSuccess;
-    branched_ = false;
+    branched_ = follows_kernel_ = false;
     const cudaError_t recorded = cudaEventRecord(reached_.get(), side_.get());
     return recorded == cudaSuccess ? cudaStreamWaitEvent(main_.get(), reached_.get(), 0) : recorded;
 }

@@ -33,6 +33,13 @@ public:
     Owned<cudaGraph_t> end_recording();
     void drop_recording() noexcept;
 
+    // Whether the newest of what is recorded on the main stream is a kernel, and nothing was joined since.
+    bool follows_kernel() const { return recording_ && follows_kernel_ && !aside_; }
+    void queued(bool kernel)
+    {
+        if (!aside_) follows_kernel_ = kernel;
+    }
+
     // Only of a recording: work goes to the branch, behind all that is there so far, and back again.
     void turn_aside(); // throws Error
     void turn_back() { aside_ = false; }
@@ -45,7 +52,7 @@ private:
 
     Owned<cudaStream_t> main_, side_;
     Owned<cudaEvent_t> reached_; // by one of the two
-    bool recording_ = false, aside_ = false, branched_ = false;
+    bool recording_ = false, aside_ = false, branched_ = false, follows_kernel_ = false;
 };
 
 } // namespace palimpsest::kernels::cuda

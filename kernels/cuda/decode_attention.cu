@@ -623,6 +623,7 @@ template<DType type, int dim, int heads, DecodePass pass>
 __global__ void __launch_bounds__(threads) attend_split(DecodeWork work)
 {
     __shared__ SplitMemory<heads> memory;
+    let_next_kernel_begin();
     auto* rows = dynamic_shared<float>();
     const KvList list = list_of(work.args.pool, work.args.lists, blockIdx.y, work.args.shape.head_dim);
     const Ahead ahead = fetch_ahead(work, list);

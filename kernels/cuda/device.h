@@ -100,10 +100,28 @@ __device__ inline float warp_max(float x)
     return x;
 }
 
+// Programmatic dependent launch (PTX ISA, griddepcontrol; sm_90 and later, elsewhere nothing is done). A kernel
+// that is launched to overlap those before it reads and writes nothing of theirs until it has awaited them.
+__device__ inline void await_earlier_kernels()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+// Once all blocks of this kernel are there, blocks of the next one may come, if it overlaps.
+__device__ inline void let_next_kernel_begin()
+{
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
 struct Launch {
     dim3 grid;
     dim3 block;
-    size_t shared = 0; // bytes of dynamic shared memory
+    size_t shared = 0;     // bytes of dynamic shared memory
+    bool overlaps = false; // its kernel begins with await_earlier_kernels, but for what no kernel of a token writes
 };
 
 // Asynchronous on the context's stream. Throws Error.
@@ -119,7 +137,13 @@ void launch(CudaContext& context, const Launch& shape, void (*kernel)(Parameters
     config.blockDim = shape.block;
     config.dynamicSmemBytes = shape.shared;
     config.stream = context.stream();
+    cudaLaunchAttribute overlap{};
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+    config.attrs = &overlap;
+    config.numAttrs = shape.overlaps && context.may_overlap() ? 1 : 0;
     check(cudaLaunchKernelEx(&config, kernel, static_cast<Parameters>(std::forward<Arguments>(arguments))...));
+    context.launched();
     count_launches(1);
 }
 

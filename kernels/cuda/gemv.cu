@@ -98,44 +98,61 @@ __device__ void sum_groups(float4* staged, int64_t cols)
     }
 }
 
-// `depth` loads of each row, all of them before the first is used; without `whole` they may end early.
-template<DType type, int lines, int depth, bool whole>
-__device__ void add_loads(float (&sums)[lines][4], const PlaneRow (&rows)[lines], float4* staged,
-                          int64_t first_chunk, int chunk, int chunks)
-{
-    Load<type> loads[depth][lines];
-    unrolled<depth * lines>([&](int i) {
-        const int at = chunk + i / lines * warp_lanes;
-        if (whole || at < chunks) loads[i / lines][i % lines].from(rows[i % lines], first_chunk + at);
-    });
-    unrolled<depth>([&](int d) {
-        const int at = chunk + d * warp_lanes;
-        if (!whole && at >= chunks) return;
-        const StagedLoad x = Tile<type>::load(staged, at);
-        if constexpr (is_chunked(type))
-            add_chunks<type>(sums, loads[d], x, Tile<type>::plane, d);
-        else
-            unrolled<lines>(
-                [&](int line) { add_products<type>(sums[line], loads[d][line], x.x, Tile<type>::plane, d); });
-    });
-}
-
-// The products of one tile: `lines` rows of the weight by the staged columns.
+// Loads of each of `lines` rows that are under way at once. Those behind a tile's last repeat it and are not added.
 template<DType type, int lines>
-__device__ void add_tile(float (&sums)[lines][4], const PlaneRow (&rows)[lines], float4* staged,
-                         int64_t first_chunk, int chunks)
-{
-    constexpr int depth = loads_in_flight<type> / lines;
+struct Batch {
+    static constexpr int depth = loads_in_flight<type> / lines, chunks = depth * warp_lanes; // of the warp
     static_assert(depth % 4 == 0 || (is_chunked(type) && lines == 2),
                   "where a load is summed must not depend on the depth");
-    const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+    Load<type> loads[depth][lines];
+
+    // From chunk `chunk` on of a tile that has `of`.
+    __device__ void load(const PlaneRow (&rows)[lines], int64_t first_chunk, int chunk, int of)
+    {
+        chunk += static_cast<int>(threadIdx.x) % warp_lanes;
+        unrolled<depth * lines>([&](int i) {
+            const int at = min(chunk + i / lines * warp_lanes, of - 1);
+            loads[i / lines][i % lines].from(rows[i % lines], first_chunk + at);
+        });
+    }
+
+    template<bool whole>
+    __device__ void add(float (&sums)[lines][4], float4* staged, int chunk, int of) const
+    {
+        chunk += static_cast<int>(threadIdx.x) % warp_lanes;
+        unrolled<depth>([&](int d) {
+            const int at = chunk + d * warp_lanes;
+            if (!whole && at >= of) return;
+            const StagedLoad x = Tile<type>::load(staged, at);
+            if constexpr (is_chunked(type))
+                add_chunks<type>(sums, loads[d], x, Tile<type>::plane, d);
+            else
+                unrolled<lines>(
+                    [&](int line) { add_products<type>(sums[line], loads[d][line], x.x, Tile<type>::plane, d); });
+        });
+    }
+};
+
+// The products of one tile: `lines` rows of the weight, of which `batch` has the first loads, by the staged
+// columns.
+template<DType type, int lines>
+__device__ void add_tile(float (&sums)[lines][4], const PlaneRow (&rows)[lines], Batch<type, lines>& batch,
+                         float4* staged, int64_t first_chunk, int chunks)
+{
+    using Loads = Batch<type, lines>;
     int chunk = 0;
-    for (; chunk + depth * warp_lanes <= chunks; chunk += depth * warp_lanes)
-        add_loads<type, lines, depth, true>(sums, rows, staged, first_chunk, chunk + lane, chunks);
-    if (chunk < chunks) add_loads<type, lines, depth, false>(sums, rows, staged, first_chunk, chunk + lane, chunks);
+    for (; chunk + Loads::chunks <= chunks; chunk += Loads::chunks) {
+        if (chunk > 0) batch.load(rows, first_chunk, chunk, chunks);
+        batch.template add<true>(sums, staged, chunk, chunks);
+    }
+    if (chunk == chunks) return;
+    if (chunk > 0) batch.load(rows, first_chunk, chunk, chunks);
+    batch.template add<false>(sums, staged, chunk, chunks);
 }
 
 // The sums of `lines` rows of the weight and row `r` of the source, without the norm's factor; `factor` gets it.
+// The first loads of each tile are under way while x is staged; of the first tile even while kernels before this
+// one end.
 template<DType type, int lines>
 __device__ void dot_rows(const GemvArgs& args, int64_t r, const PlaneRow (&rows)[lines], float (&dots)[lines],
                          float& factor)
@@ -146,16 +163,19 @@ __device__ void dot_rows(const GemvArgs& args, int64_t r, const PlaneRow (&rows)
     const float* x = source.x + r * source.cols;
     float sums[lines][4] = {}, squares = 0;
     for (int64_t begin = 0; begin < source.cols; begin += tile_cols) {
+        const int64_t cols = source.cols - begin < tile_cols ? source.cols - begin : tile_cols;
+        const auto chunks = static_cast<int>((cols + elements - 1) / elements);
+        Batch<type, lines> batch;
+        batch.load(rows, begin / elements, 0, chunks);
+        await_earlier_kernels();
         __syncthreads();
         squares += stage<type>(staged, source, x, begin, args.aligned);
         __syncthreads();
-        const int64_t cols = source.cols - begin < tile_cols ? source.cols - begin : tile_cols;
         if constexpr (Tile<type>::groups > 0) {
             sum_groups<type>(staged, cols);
             __syncthreads();
         }
-        add_tile<type, lines>(sums, rows, staged, begin / elements,
-                              static_cast<int>((cols + elements - 1) / elements));
+        add_tile<type, lines>(sums, rows, batch, staged, begin / elements, chunks);
     }
     factor = 1.0f;
     if (source.norm.weight != nullptr) factor = norm_factor(block_sum(squares), source.cols, source.norm.epsilon);
@@ -167,6 +187,7 @@ __device__ void dot_rows(const GemvArgs& args, int64_t r, const PlaneRow (&rows)
 template<DType type, int abreast>
 __global__ void __launch_bounds__(threads) gemv_kernel(GemvArgs args)
 {
+    let_next_kernel_begin();
     const int64_t first = (blockIdx.x * static_cast<int64_t>(warps) + threadIdx.x / warp_lanes) * abreast;
     PlaneRow rows[abreast];
     for (int i = 0; i < abreast; ++i)
@@ -189,6 +210,7 @@ __global__ void __launch_bounds__(threads) gemv_kernel(GemvArgs args)
 template<DType type>
 __global__ void __launch_bounds__(threads) gated_gemv_kernel(GemvArgs args)
 {
+    let_next_kernel_begin();
     const int64_t hidden = args.weight.rows / 2;
     const int64_t i = blockIdx.x * static_cast<int64_t>(warps) + threadIdx.x / warp_lanes;
     const int64_t gate = min(i, hidden - 1);
@@ -219,7 +241,8 @@ Launch shape_of(const GemvArgs& args, int64_t warp_count)
     return {.grid = dim3(static_cast<unsigned>((warp_count + warps - 1) / warps),
                          static_cast<unsigned>(std::min(args.x.rows, most_grid_rows))),
             .block = dim3(threads),
-            .shared = Tile<type>::bytes};
+            .shared = Tile<type>::bytes,
+            .overlaps = true};
 }
 
 // Calls use with the type as a constant, quantised ones included.

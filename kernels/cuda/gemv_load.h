@@ -13,14 +13,15 @@ inline constexpr int elements_of_load = is_chunked(type)      ? chunk_columns
                                         : type == DType::Q8_0 ? 16
                                                               : 8;
 
-// 16 bytes that are read once and need no place in the first-level cache.
+// 16 bytes that are read once and need no place in the first-level cache. Not through the read-only path (nc), since
+// such loads may be moved behind a barrier, and those of weights have to be under way before it.
 __device__ inline uint4 stream16(const void* at)
 {
 #ifdef __CUDACC__
     uint4 x;
-    asm("ld.global.nc.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
-        : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w)
-        : "l"(at));
+    asm volatile("ld.global.L1::no_allocate.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w)
+                 : "l"(at));
     return x;
 #else
     return *static_cast<const uint4*>(at);
@@ -32,7 +33,7 @@ __device__ inline uint2 stream8(const void* at)
 {
 #ifdef __CUDACC__
     uint2 x;
-    asm("ld.global.nc.L1::no_allocate.v2.u32 {%0, %1}, [%2];" : "=r"(x.x), "=r"(x.y) : "l"(at));
+    asm volatile("ld.global.L1::no_allocate.v2.u32 {%0, %1}, [%2];" : "=r"(x.x), "=r"(x.y) : "l"(at));
     return x;
 #else
     return *static_cast<const uint2*>(at);
@@ -49,13 +50,13 @@ struct StagedLoad {
 template<DType type>
 struct Load {
     uint4 values;
-    float scale;
+    uint16_t scale; // f16
 
     __device__ void from(const PlaneRow& row, int64_t load)
     {
         values = stream16(row.values + 16 * load);
         if constexpr (type == DType::Q8_0)
-            scale = widen_f16(__ldg(reinterpret_cast<const uint16_t*>(row.scales) + load / 2));
+            scale = reinterpret_cast<const uint16_t*>(row.scales)[load / 2];
     }
 };
 
@@ -64,7 +65,7 @@ __device__ inline void stream_words(uint32_t (&to)[words], const unsigned char* 
 {
     static_assert(words == 1 || words == 2 || words == 4);
     if constexpr (words == 1) {
-        to[0] = __ldg(reinterpret_cast<const uint32_t*>(at));
+        to[0] = *reinterpret_cast<const uint32_t*>(at);
     } else if constexpr (words == 2) {
         const uint2 two = stream8(at);
         to[0] = two.x, to[1] = two.y;
@@ -142,7 +143,7 @@ __device__ inline void add_products(float (&sums)[4], const Load<type>& w, const
             partial += byte_of(words[j], 0) * v.x + byte_of(words[j], 1) * v.y + byte_of(words[j], 2) * v.z +
                        byte_of(words[j], 3) * v.w;
         }
-        sums[step % 4] += w.scale * partial;
+        sums[step % 4] += widen_f16(w.scale) * partial;
     } else if constexpr (type == DType::F32) {
         const float4 v = x[0];
         sums[0] += __uint_as_float(words[0]) * v.x;

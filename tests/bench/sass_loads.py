@@ -4,14 +4,15 @@
     nvcc -cubin ... -o kernels.cubin && cuobjdump -sass kernels.cubin | tests/bench/sass_loads.py [--name PART]
 
 Of every kernel: global loads, those of 16 bytes, the bytes of a thread that are under way at most before one of them is
-read ("ahead", along the code as it lies), local stores and loads (spills), barriers.
+read ("ahead", along the code as it lies), those before the first barrier or wait for earlier kernels ("first"), local
+stores and loads (spills), barriers.
 """
 import argparse
 import re
 import sys
 
 FUNCTION = re.compile(r"Function : (\S+)")
-LINE = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)\s*([^;]*);")
+LINE = re.compile(r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][A-Za-z0-9_.]*)\s*([^;]*);")
 REGISTER = re.compile(r"\bR(\d+)\b")
 WORDS = {"128": 4, "64": 2}
 
@@ -19,7 +20,8 @@ WORDS = {"128": 4, "64": 2}
 class Kernel:
     def __init__(self, name):
         self.name = name
-        self.loads = self.wide = self.ahead = self.local = self.barriers = 0
+        self.loads = self.wide = self.ahead = self.first = self.local = self.barriers = 0
+        self.waited = False
         self.pending = {}  # register -> number of the load that fills it
 
     def add(self, operation, operands):
@@ -34,13 +36,15 @@ class Kernel:
             self.loads += 1
             words = next((WORDS[p] for p in parts if p in WORDS), 1)
             self.wide += words == 4
+            self.first += 0 if self.waited else 4 * words
             for r in range(registers[0], registers[0] + words):
                 self.pending[r] = self.loads
             self.ahead = max(self.ahead, 4 * len(self.pending))
         elif parts[0] in ("STL", "LDL"):
             self.local += 1
-        elif parts[0] == "BAR":
-            self.barriers += 1
+        elif parts[0] in ("BAR", "ACQBULK"):
+            self.waited = True
+            self.barriers += parts[0] == "BAR"
 
 
 def kernels_of(lines):
@@ -57,10 +61,10 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--name", default="", help="only kernels whose mangled name has this part")
     name = options.parse_args().name
-    print(f"{'loads':>6} {'wide':>5} {'ahead':>6} {'local':>6} {'barriers':>9}  kernel")
+    print(f"{'loads':>6} {'wide':>5} {'ahead':>6} {'first':>6} {'local':>6} {'barriers':>9}  kernel")
     for k in kernels_of(sys.stdin):
         if name in k.name:
-            print(f"{k.loads:6} {k.wide:5} {k.ahead:6} {k.local:6} {k.barriers:9}  {k.name}")
+            print(f"{k.loads:6} {k.wide:5} {k.ahead:6} {k.first:6} {k.local:6} {k.barriers:9}  {k.name}")
 
 
 if __name__ == "__main__":

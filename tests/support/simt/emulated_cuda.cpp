@@ -44,6 +44,11 @@ uint64_t device_calls()
     return simt::calls();
 }
 
+uint64_t overlapping_launches()
+{
+    return simt::overlapping_launches();
+}
+
 WithheldMemory::WithheldMemory(size_t bytes)
 {
     simt::withhold(bytes);

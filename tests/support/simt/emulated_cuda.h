@@ -32,7 +32,8 @@ public:
     FailingDevice(const FailingDevice&) = delete;
     FailingDevice& operator=(const FailingDevice&) = delete;
 };
-uint64_t device_calls(); // so far
+uint64_t device_calls();         // so far
+uint64_t overlapping_launches(); // so far: kernels that may begin before those ahead of them end
 // While it lives, so much of the device's memory is another program's.
 class WithheldMemory {
 public:

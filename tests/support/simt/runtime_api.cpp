@@ -35,7 +35,7 @@ struct Device {
     std::map<const void*, int> most_shared; // by kernel, opted in
     cudaError_t last = cudaSuccess;
     std::optional<Failure> failure;
-    uint64_t calls = 0;
+    uint64_t calls = 0, overlapping_launches = 0;
 };
 
 Device& device()
@@ -198,6 +198,7 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*
     const int most = opted_in == device().most_shared.end() ? usual_shared - most_static : opted_in->second;
     if (config.dynamicSmemBytes > static_cast<size_t>(most)) return remember(cudaErrorInvalidValue);
     const Grid grid{config.gridDim, config.blockDim, config.dynamicSmemBytes};
+    device().overlapping_launches += config.numAttrs;
     return submit(config.stream, [=] {
         const DeviceMemory::Access access(device().memory);
         run(grid, body, arguments.get());
@@ -221,6 +222,11 @@ void stop_failing()
     device().failure.reset();
     device().last = cudaSuccess;
     forget_captures();
+}
+
+uint64_t overlapping_launches()
+{
+    return device().overlapping_launches;
 }
 
 uint64_t calls()
@@ -321,7 +327,7 @@ cudaError_t cudaDeviceSynchronize()
 
 cudaError_t cudaDriverGetVersion(int* version)
 {
-    *version = 12000;
+    *version = 12040;
     return cudaSuccess;
 }
 

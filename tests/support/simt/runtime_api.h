@@ -92,7 +92,15 @@ struct cudaDeviceProp {
     int memoryClockRate, memoryBusWidth, clockRate, integrated, ECCEnabled;
 };
 
-struct cudaLaunchAttribute;
+enum cudaLaunchAttributeID { cudaLaunchAttributeProgrammaticStreamSerialization = 6 };
+union cudaLaunchAttributeValue {
+    char pad[64];
+    int programmaticStreamSerializationAllowed;
+};
+struct cudaLaunchAttribute {
+    cudaLaunchAttributeID id;
+    cudaLaunchAttributeValue val;
+};
 using cudaStream_t = struct SimtStream*;
 using cudaEvent_t = struct SimtEvent*;
 using cudaGraph_t = struct SimtGraph*;
@@ -198,6 +206,7 @@ void set_device(const DeviceShape& shape);
 void fail_after(uint64_t calls, cudaError_t error);
 void stop_failing();
 uint64_t calls();                          // so far
+uint64_t overlapping_launches();           // of them; here they begin when those before have ended
 cudaError_t enter(bool allocates = false); // what every call that can fail begins with
 // Device memory is for kernels and copies alone (DeviceMemory::keep_host_out).
 void keep_host_out(bool out);

@@ -590,6 +590,27 @@ bool replay(const TestBackend& on, const Recording& recording, [[maybe_unused]] 
 }
 
 // With the branch as early and as late as it may run, beside layers that write signals and read lists of their own.
+#ifdef PALIMPSEST_EMULATED_CUDA
+// Two layers' four products with weights and the logits; after the embedding all follow a kernel.
+TEST_CASE("products of a recorded token overlap the kernels ahead of them from sm_90 on", "[recording]")
+{
+    for (const auto& [capability, expected] : {std::pair(90, 9), std::pair(75, 0)}) {
+        CAPTURE(capability);
+        const auto backend = tests::open_emulated_cuda(capability);
+        const Course small = course(2, 64, DType::BF16, false, {9, 30});
+        Decoder decoder(*backend, small.shape, 2, 60);
+        decoder.prepare(5, small.shape.used, 0);
+        const uint64_t before = tests::overlapping_launches();
+        decoder.queue(true);
+        CHECK(tests::overlapping_launches() == before);
+        const auto recording = backend->record([&] { decoder.queue(true); });
+        REQUIRE(recording);
+        CHECK(backend->replay(*recording));
+        CHECK(tests::overlapping_launches() - before == static_cast<uint64_t>(expected));
+    }
+}
+#endif
+
 TEST_CASE("a replayed token evicts as one run operation by operation", "[recording]")
 {
     for (const TestBackend& on : recording_backends()) {
