@@ -1,4 +1,4 @@
-// Reductions and selection by a whole block, in a fixed order. Every thread of the block must take part, and gets
+// Reductions by a whole block, in a fixed order. Every thread of the block must take part, and gets
 // the result.
 #pragma once
 
@@ -58,19 +58,6 @@ __device__ inline uint32_t block_sum_before(uint32_t x, uint32_t* all = nullptr)
     __syncthreads(); // before another call writes
     if (all) *all = sum;
     return before_warp + upto - x;
-}
-
-// The largest t with holds(t), bit by bit from `top_bit` down; 0 if there is none. REQUIRES: what holds for t holds
-// for all below it, and every thread gets the same answers.
-template<class Holds>
-__device__ inline uint32_t largest(int top_bit, Holds&& holds)
-{
-    uint32_t t = 0;
-    for (int bit = top_bit; bit >= 0; --bit) {
-        const uint32_t next = t | (1u << bit);
-        if (holds(next)) t = next;
-    }
-    return t;
 }
 
 } // namespace palimpsest::kernels::cuda

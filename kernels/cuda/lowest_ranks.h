@@ -4,6 +4,7 @@
 
 #include "kernels/cuda/eviction_scores.h"
 #include "kernels/cuda/leaving_ranks.h"
+#include "kernels/cuda/radix_select.h"
 
 namespace palimpsest::kernels::cuda {
 
@@ -42,7 +43,6 @@ public:
     }
 
 private:
-    static constexpr int digit_bits = 8, digits = 1 << digit_bits;
     static constexpr uint32_t word_bits = LeavingRanks<threads>::word_bits;
     static_assert(threads >= digits);
 
@@ -92,20 +92,6 @@ private:
             const bool counted = rank < end_ && (key & bound.mask) == bound.key;
             count_digit(counted, static_cast<uint32_t>(key >> shift) % digits, counts);
         }
-    }
-
-    // Leading digits are almost all the same: lanes that agree with the first one are counted at once.
-    __device__ static void count_digit(bool counted, uint32_t digit, uint32_t* counts)
-    {
-        const unsigned among = __ballot_sync(all_lanes, counted);
-        if (among == 0) return;
-        const int first = __ffs(static_cast<int>(among)) - 1;
-        const uint32_t common = __shfl_sync(all_lanes, digit, first);
-        const unsigned agree = __ballot_sync(all_lanes, counted && digit == common);
-        if (static_cast<int>(threadIdx.x) % warp_lanes == first)
-            atomicAdd(counts + common, static_cast<uint32_t>(__popc(agree)));
-        else if (counted && digit != common)
-            atomicAdd(counts + digit, 1u);
     }
 
     // Words of all that leave but for the ties, and of these; of all that leave if the ties do.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
-#include "kernels/cuda/block_select.h"
 #include "kernels/cuda/ordered_bits.h"
+#include "kernels/cuda/radix_select.h"
 #include "kernels/cuda/rotate.h"
 
 namespace palimpsest::kernels::cuda {
@@ -67,27 +67,26 @@ __global__ void score_pages(PageChoice choice)
     }
 }
 
-template<class Counts>
-__device__ inline uint32_t count_pages(int32_t pages, Counts&& counts)
-{
-    uint32_t count = 0;
-    for (auto page = static_cast<int32_t>(threadIdx.x); page < pages; page += threads)
-        count += counts(page) ? 1 : 0;
-    return block_sum<threads>(count);
-}
-
-// Writes the pages that are `chosen`, ascending.
-template<class Chosen>
-__device__ inline void list_pages(int32_t pages, Chosen&& chosen, uint32_t* to)
+// Writes the pages with keys above the edge and the first `ties` of those that have its own, ascending.
+template<class KeyOf>
+__device__ inline void list_pages(int32_t pages, uint32_t edge, uint32_t ties, const KeyOf& key_of, uint32_t* to)
 {
     const int32_t each = (pages + threads - 1) / threads, first = static_cast<int32_t>(threadIdx.x) * each;
     const int32_t last = first + each < pages ? first + each : pages;
-    uint32_t count = 0;
-    for (int32_t page = first; page < last; ++page)
-        count += chosen(page) ? 1 : 0;
-    uint32_t at = block_sum_before<threads>(count);
-    for (int32_t page = first; page < last; ++page)
-        if (chosen(page)) to[at++] = static_cast<uint32_t>(page);
+    uint32_t above = 0, equal = 0;
+    for (int32_t page = first; page < last; ++page) {
+        above += key_of(page) > edge ? 1 : 0;
+        equal += key_of(page) == edge ? 1 : 0;
+    }
+    const uint32_t before = block_sum_before<threads>(equal);
+    uint32_t left = ties > before ? ties - before : 0;
+    uint32_t at = block_sum_before<threads>(above + min(equal, left));
+    for (int32_t page = first; page < last; ++page) {
+        const uint32_t key = key_of(page);
+        if (key < edge || (key == edge && left == 0)) continue;
+        to[at++] = static_cast<uint32_t>(page);
+        if (key == edge) --left;
+    }
 }
 
 __device__ inline void list_ranks(const PageChoice& choice, int64_t head, int32_t used, const uint32_t* pages)
@@ -103,7 +102,7 @@ __device__ inline void list_ranks(const PageChoice& choice, int64_t head, int32_
 }
 
 // A block per KV head finds the score of the last page that gets in, then the first pages that have it.
-__global__ void pick_pages(PageChoice choice)
+__global__ void __launch_bounds__(threads) pick_pages(PageChoice choice)
 {
     const int64_t head = blockIdx.x;
     const int32_t used = choice.args.lists.used[head];
@@ -111,65 +110,108 @@ __global__ void pick_pages(PageChoice choice)
     const int32_t pages = choice.plan.last_page(used);
     const auto others = static_cast<uint32_t>(choice.plan.others);
     const float* scores = choice.scores + head * choice.page_stride;
-    const auto score = [&](int32_t page) { return ordered_bits(scores[page]); };
-    const uint32_t edge = largest(31, [&](uint32_t t) {
-        return count_pages(pages, [&](int32_t page) { return score(page) >= t; }) >= others;
-    });
-    const uint32_t better = count_pages(pages, [&](int32_t page) { return score(page) > edge; });
-    const auto first_with_edge = static_cast<int32_t>(largest(30, [&](uint32_t limit) {
-        const auto before = [&](int32_t page) {
-            return score(page) == edge && static_cast<uint32_t>(page) < limit;
-        };
-        return better + count_pages(pages, before) <= others;
-    }));
+    const auto key_of = [&](int32_t page) { return ordered_bits(scores[page]); };
     uint32_t* chosen = choice.pages + head * choice.page_stride;
-    list_pages(
-        pages,
-        [&](int32_t page) {
-            return others > 0 && (score(page) > edge || (score(page) == edge && page < first_with_edge));
-        },
-        chosen);
+    if (others > 0) {
+        const Edge<uint32_t> edge = find_largest(pages, others, key_of);
+        list_pages(pages, edge.key, others - edge.above, key_of, chosen);
+    }
     __syncthreads();
     list_ranks(choice, head, used, chosen);
 }
 
+// What weights of each digit amount to. Weights with the same leading digit have one of two exponents: in units of
+// the last place of the smaller one they are whole numbers below 2^25, whose sums do not depend on their order.
+// Three counters take nine bits each, enough for 2^23 weights.
+struct MassDigits {
+    static constexpr int parts = 3, part_bits = 9, mantissa_bits = 23;
+    uint32_t counts[parts][digits];
+
+    __device__ static int least_exponent(uint32_t leading_digit)
+    {
+        return max(2 * static_cast<int>(leading_digit), 1);
+    }
+    __device__ static uint32_t units(uint32_t bits)
+    {
+        const uint32_t exponent = bits >> mantissa_bits, mantissa = bits & ((1u << mantissa_bits) - 1);
+        const int places = max(static_cast<int>(exponent), 1) - least_exponent(bits >> (mantissa_bits + 1));
+        return (exponent > 0 ? mantissa | 1u << mantissa_bits : mantissa) << places;
+    }
+    __device__ void clear()
+    {
+        for (int part = 0; part < parts; ++part)
+            counts[part][threadIdx.x] = 0;
+    }
+    __device__ void add(uint32_t digit, uint32_t bits)
+    {
+        for (int part = 0; part < parts; ++part)
+            atomicAdd(counts[part] + digit, units(bits) >> (part * part_bits) & ((1u << part_bits) - 1));
+    }
+    __device__ double amount(uint32_t digit, uint32_t leading_digit) const
+    {
+        constexpr int bias = 127;
+        double sum = 0;
+        for (int part = parts - 1; part >= 0; --part)
+            sum = sum * (1 << part_bits) + counts[part][digit];
+        return ldexp(sum, least_exponent(leading_digit) - bias - mantissa_bits);
+    }
+};
+
+// The bits of the largest weight that, with all above it, makes up `share` of the mass; and how many that have the
+// same are needed.
+struct MassEdge {
+    uint32_t key = 0;
+    double ties = 0;
+};
+
+template<class BitsOf>
+__device__ inline MassEdge find_mass(int32_t count, double share, const BitsOf& bits_of)
+{
+    static_assert(threads == digits);
+    __shared__ MassDigits masses;
+    Edge<double> edge;
+    double wanted = 0;
+    for (int shift = 32 - digit_bits; shift >= 0; shift -= digit_bits) {
+        masses.clear();
+        __syncthreads();
+        for (auto i = static_cast<int32_t>(threadIdx.x); i < count; i += threads)
+            if (const uint32_t bits = bits_of(i); (bits & edge.mask) == edge.key)
+                masses.add(bits >> shift & (digits - 1), bits);
+        __syncthreads();
+        const bool is_first = edge.mask == 0;
+        const double amount = masses.amount(threadIdx.x, is_first ? threadIdx.x : edge.key >> (32 - digit_bits));
+        if (is_first) wanted = share * block_sum<threads>(amount);
+        append_digit(edge, shift, amount, wanted);
+    }
+    const auto at_edge = static_cast<double>(__uint_as_float(edge.key));
+    return {edge.key, at_edge > 0 ? ceil((wanted - edge.above) / at_edge) : 0};
+}
+
 // A block per query head.
-__global__ void settle_top_mass(TopMass args)
+__global__ void __launch_bounds__(threads) settle_top_mass(TopMass args)
 {
     const int64_t query_head = blockIdx.x;
     float* weights = args.weights + query_head * args.stride;
     const int32_t count = args.plan.count(args.used[query_head / args.group]);
-    const auto own = [&](auto&& use) {
-        for (auto i = static_cast<int32_t>(threadIdx.x); i < count; i += threads)
-            use(i);
-    };
     float top = weights[0];
-    own([&](int32_t i) { top = fmaxf(top, weights[i]); });
+    for (auto i = static_cast<int32_t>(threadIdx.x); i < count; i += threads)
+        top = fmaxf(top, weights[i]);
     top = block_max<threads>(top);
-    own([&](int32_t i) { weights[i] = exp2f(weights[i] - top); });
+    for (auto i = static_cast<int32_t>(threadIdx.x); i < count; i += threads)
+        weights[i] = exp2f(weights[i] - top);
 
-    const auto mass_from = [&](uint32_t least) { // bits of what is not negative are ordered as it is
-        double mass = 0;
-        own([&](int32_t i) {
-            mass += __float_as_uint(weights[i]) >= least ? static_cast<double>(weights[i]) : 0.0;
-        });
-        return block_sum<threads>(mass);
-    };
-    const double wanted = (args.share - 1e-12) * mass_from(0);
-    const uint32_t edge = largest(29, [&](uint32_t least) { return mass_from(least) >= wanted; });
-    const auto at_edge = static_cast<double>(__uint_as_float(edge));
-    const double needed = at_edge > 0 ? ceil((wanted - mass_from(edge + 1)) / at_edge) : 0;
-    const uint32_t limit = largest(30, [&](uint32_t upto) {
-        uint32_t before = 0;
-        own([&](int32_t i) {
-            before += __float_as_uint(weights[i]) == edge && static_cast<uint32_t>(i) < upto ? 1 : 0;
-        });
-        return static_cast<double>(block_sum<threads>(before)) <= needed;
-    });
-    own([&](int32_t i) {
-        const uint32_t bits = __float_as_uint(weights[i]);
-        if (bits < edge || (bits == edge && static_cast<uint32_t>(i) >= limit)) weights[i] = 0.0f;
-    });
+    // Bits of what is not negative are ordered as it is.
+    const auto bits_of = [&](int32_t i) { return __float_as_uint(weights[i]) & 0x7fffffffu; };
+    const MassEdge edge = find_mass(count, args.share - 1e-12, bits_of);
+    uint32_t before = 0;
+    for (int32_t tile = 0; tile < count; tile += threads) {
+        const int32_t i = tile + static_cast<int32_t>(threadIdx.x);
+        const uint32_t bits = i < count ? bits_of(i) : ~0u;
+        uint32_t of_tile = 0;
+        const uint32_t tie = before + block_sum_before<threads>(bits == edge.key ? 1u : 0u, &of_tile);
+        if (bits < edge.key || (bits == edge.key && static_cast<double>(tie) >= edge.ties)) weights[i] = 0.0f;
+        before += of_tile;
+    }
 }
 
 } // namespace
