@@ -4,6 +4,7 @@
 #include "kernels/cuda/cuda_error.h"
 #include "kernels/cuda/cuda_graph.h"
 #include "tests/support/simt/runtime_api.h"
+#include "tests/support/simt/stream_capture.h"
 
 namespace palimpsest::tests {
 
@@ -57,6 +58,17 @@ WithheldMemory::WithheldMemory(size_t bytes)
 WithheldMemory::~WithheldMemory()
 {
     simt::withhold(0);
+}
+
+LateDevice::LateDevice()
+{
+    simt::keep_work_back(true);
+}
+
+LateDevice::~LateDevice()
+{
+    simt::run_queued();
+    simt::keep_work_back(false);
 }
 
 DescendingOrder::DescendingOrder()

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "kernels/backend.h"
+#include "tests/support/simt/traffic.h"
 
 namespace palimpsest::tests {
 
@@ -41,6 +42,16 @@ public:
     ~WithheldMemory();
     WithheldMemory(const WithheldMemory&) = delete;
     WithheldMemory& operator=(const WithheldMemory&) = delete;
+};
+
+// While it lives, the device is slow: work runs no sooner than the host waits for it, and what a copy will
+// overwrite on the host has no meaning until then.
+class LateDevice {
+public:
+    LateDevice();
+    ~LateDevice();
+    LateDevice(const LateDevice&) = delete;
+    LateDevice& operator=(const LateDevice&) = delete;
 };
 
 // Runs threads and blocks in descending order while it lives.

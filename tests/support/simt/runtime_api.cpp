@@ -11,6 +11,7 @@
 
 #include "tests/support/simt/device_memory.h"
 #include "tests/support/simt/stream_capture.h"
+#include "tests/support/simt/traffic.h"
 
 namespace {
 
@@ -104,6 +105,11 @@ bool lies_in(const std::map<void*, size_t>& owner, const void* data)
     return static_cast<const char*>(data) < static_cast<const char*>(after->first) + after->second;
 }
 
+void count_launch(cudaStream_t stream)
+{
+    if (!simt::is_captured(stream)) ++simt::device_traffic().launches;
+}
+
 // A copy that is captured is done by the device, which cannot reach what the host's pages hold.
 bool is_reached_by_device(const void* to, const void* from, cudaMemcpyKind kind)
 {
@@ -112,9 +118,26 @@ bool is_reached_by_device(const void* to, const void* from, cudaMemcpyKind kind)
     return kind == cudaMemcpyDeviceToDevice;
 }
 
+bool is_pageable(const void* to, const void* from, cudaMemcpyKind kind)
+{
+    return kind != cudaMemcpyDeviceToDevice && !is_reached_by_device(to, from, kind);
+}
+
+void count_copy(const void* to, const void* from, size_t bytes, cudaMemcpyKind kind)
+{
+    simt::Traffic& traffic = simt::device_traffic();
+    const bool up = kind == cudaMemcpyHostToDevice, down = kind == cudaMemcpyDeviceToHost;
+    traffic.copies_up += up;
+    traffic.copies_down += down;
+    traffic.bytes_up += up ? bytes : 0;
+    traffic.bytes_down += down ? bytes : 0;
+    traffic.pageable += is_pageable(to, from, kind);
+}
+
 cudaError_t copy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind)
 {
     if (!fits_kind(to, from, bytes, kind)) return remember(cudaErrorInvalidValue);
+    count_copy(to, from, bytes, kind);
     const simt::DeviceMemory::Access access(device().memory);
     if (bytes) std::memmove(to, from, bytes);
     return cudaSuccess;
@@ -199,6 +222,7 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*
     if (config.dynamicSmemBytes > static_cast<size_t>(most)) return remember(cudaErrorInvalidValue);
     const Grid grid{config.gridDim, config.blockDim, config.dynamicSmemBytes};
     device().overlapping_launches += config.numAttrs;
+    count_launch(config.stream);
     return submit(config.stream, [=] {
         const DeviceMemory::Access access(device().memory);
         run(grid, body, arguments.get());
@@ -322,7 +346,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int num
 cudaError_t cudaDeviceSynchronize()
 {
     if (const cudaError_t failed = simt::enter()) return failed;
-    return refuse_any_capture();
+    if (const cudaError_t refused = refuse_any_capture()) return refused;
+    return simt::wait_for(simt::queued_so_far());
 }
 
 cudaError_t cudaDriverGetVersion(int* version)
@@ -357,6 +382,7 @@ cudaError_t cudaMalloc(void** data, size_t bytes)
 cudaError_t cudaFree(void* data)
 {
     if (const cudaError_t refused = refuse_any_capture()) return refused;
+    simt::run_queued(); // it waits for the device
     return !data || device().memory.give(data) ? cudaSuccess : remember(cudaErrorInvalidValue);
 }
 
@@ -381,6 +407,7 @@ cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned)
 cudaError_t cudaFreeHost(void* data)
 {
     if (const cudaError_t refused = refuse_any_capture()) return refused;
+    simt::run_queued();
     if (!data) return cudaSuccess;
     if (device().pinned.erase(data) == 0) return remember(cudaErrorInvalidValue);
     ::operator delete (data, std::align_val_t{256});
@@ -390,22 +417,29 @@ cudaError_t cudaFreeHost(void* data)
 cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind kind)
 {
     if (const cudaError_t failed = simt::enter()) return failed;
-    const cudaError_t refused = refuse_any_capture();
-    return refused == cudaSuccess ? copy(to, from, bytes, kind) : refused;
+    if (const cudaError_t refused = refuse_any_capture()) return refused;
+    if (const cudaError_t status = simt::run_queued()) return status;
+    return copy(to, from, bytes, kind);
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind kind, cudaStream_t stream)
 {
     if (simt::is_captured(stream) && !is_reached_by_device(to, from, kind)) return refuse_capture_of(stream);
-    return submit(stream, [=] { return copy(to, from, bytes, kind); });
+    if (kind == cudaMemcpyDeviceToDevice) count_launch(stream);
+    const cudaError_t submitted = submit(stream, [=] { return copy(to, from, bytes, kind); });
+    if (submitted != cudaSuccess || !simt::is_late(stream)) return submitted;
+    if (is_pageable(to, from, kind)) return simt::run_queued(); // the driver returns once it has read or written it
+    if (kind == cudaMemcpyDeviceToHost) std::memset(to, 0x7f, bytes); // nobody may rely on what was there
+    return cudaSuccess;
 }
 
 cudaError_t cudaMemcpy2D(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
                          size_t height, cudaMemcpyKind kind)
 {
     if (const cudaError_t failed = simt::enter()) return failed;
-    const cudaError_t refused = refuse_any_capture();
-    return refused == cudaSuccess ? copy_rows(to, to_pitch, from, from_pitch, width, height, kind) : refused;
+    if (const cudaError_t refused = refuse_any_capture()) return refused;
+    if (const cudaError_t status = simt::run_queued()) return status;
+    return copy_rows(to, to_pitch, from, from_pitch, width, height, kind);
 }
 
 cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_t from_pitch, size_t width,
@@ -424,6 +458,7 @@ cudaError_t cudaMemset(void* data, int value, size_t bytes)
 
 cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t stream)
 {
+    count_launch(stream);
     return submit(stream, [=] {
         if (!on_device(data, bytes)) return remember(cudaErrorInvalidValue);
         const simt::DeviceMemory::Access access(device().memory);
@@ -451,7 +486,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream)
 cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
     if (const cudaError_t failed = simt::enter()) return failed;
-    return refuse_capture_of(stream);
+    if (const cudaError_t refused = refuse_capture_of(stream)) return refused;
+    return simt::wait_for(simt::queued_so_far());
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t stream)
@@ -478,7 +514,9 @@ cudaError_t cudaEventDestroy(cudaEvent_t event)
 cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
     if (const cudaError_t failed = simt::enter()) return failed;
-    return event->capture ? remember(cudaErrorCapturedEvent) : refuse_any_capture();
+    if (event->capture) return remember(cudaErrorCapturedEvent);
+    if (const cudaError_t refused = refuse_any_capture()) return refused;
+    return event->recorded ? simt::wait_for(event->behind) : cudaSuccess;
 }
 
 cudaError_t cudaEventQuery(cudaEvent_t event)

@@ -1,7 +1,10 @@
 #include "tests/support/simt/stream_capture.h"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
+
+#include "tests/support/simt/traffic.h"
 
 namespace simt {
 namespace {
@@ -10,6 +13,26 @@ std::vector<std::shared_ptr<Capture>>& ongoing()
 {
     static std::vector<std::shared_ptr<Capture>> all;
     return all;
+}
+
+struct Queue {
+    std::deque<std::function<cudaError_t()>> work;
+    uint64_t queued = 0; // ever
+    bool back = false;   // its work is kept back
+};
+
+Queue& queue()
+{
+    static Queue one;
+    return one;
+}
+
+cudaError_t run_or_keep(std::function<cudaError_t()> work)
+{
+    ++queue().queued;
+    if (!queue().back) return work();
+    queue().work.push_back(std::move(work));
+    return cudaSuccess;
 }
 
 void add(std::vector<size_t>& after, const std::vector<size_t>& more)
@@ -79,12 +102,45 @@ cudaError_t run_nodes(const std::vector<GraphNode>& nodes)
 cudaError_t submit(cudaStream_t stream, std::function<cudaError_t()> work)
 {
     if (const cudaError_t failed = enter()) return failed;
-    if (!is_captured(stream)) return work();
+    if (!is_captured(stream)) return run_or_keep(std::move(work));
     Capture& capture = *stream->capture;
     if (!capture.valid) return remember(cudaErrorStreamCaptureInvalidated);
     capture.nodes.push_back({std::move(work), stream->after});
     stream->after = {capture.nodes.size() - 1};
     return cudaSuccess;
+}
+
+void keep_work_back(bool back)
+{
+    queue().back = back;
+}
+
+bool is_late(cudaStream_t stream)
+{
+    return queue().back && !is_captured(stream);
+}
+
+uint64_t queued_so_far()
+{
+    return queue().queued;
+}
+
+cudaError_t run_queued(uint64_t so_many)
+{
+    Queue& all = queue();
+    while (!all.work.empty() && all.queued - all.work.size() < so_many) {
+        const auto work = std::move(all.work.front());
+        all.work.pop_front();
+        if (const cudaError_t status = work()) return status;
+    }
+    return cudaSuccess;
+}
+
+cudaError_t wait_for(uint64_t so_many)
+{
+    ++device_traffic().waits;
+    device_traffic().idle += so_many == queued_so_far();
+    return run_queued(so_many);
 }
 
 bool is_captured(cudaStream_t stream)
@@ -102,6 +158,7 @@ cudaError_t refuse_capture_of(cudaStream_t stream, cudaError_t why)
 void forget_captures()
 {
     ongoing().clear();
+    queue().work.clear();
 }
 
 cudaError_t refuse_any_capture()
@@ -158,6 +215,8 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
     if (const cudaError_t failed = simt::enter()) return failed;
     event->capture = simt::is_captured(stream) ? stream->capture : nullptr;
     event->after = event->capture ? stream->after : std::vector<size_t>{};
+    event->recorded = true;
+    event->behind = simt::queued_so_far();
     return cudaSuccess;
 }
 
@@ -183,7 +242,7 @@ cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t*
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long)
 {
-    *exec = new SimtGraphExec{graph->nodes};
+    *exec = new SimtGraphExec{std::make_shared<const std::vector<simt::GraphNode>>(graph->nodes)};
     return cudaSuccess;
 }
 
@@ -191,7 +250,10 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 {
     if (const cudaError_t failed = simt::enter()) return failed;
     if (const cudaError_t status = simt::refuse_capture_of(stream); status != cudaSuccess) return status;
-    return simt::run_nodes(exec->nodes);
+    simt::Traffic& traffic = simt::device_traffic();
+    ++traffic.launches;
+    traffic.graph_nodes += exec->nodes->size();
+    return simt::run_or_keep([nodes = exec->nodes] { return simt::run_nodes(*nodes); });
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)

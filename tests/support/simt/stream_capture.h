@@ -27,6 +27,13 @@ struct Capture {
 cudaError_t submit(cudaStream_t stream, std::function<cudaError_t()> work);
 
 bool is_captured(cudaStream_t stream);
+// From now on the device is slow: work runs no sooner than the host waits for it, in the order it was queued in,
+// which is one that all streams allow.
+void keep_work_back(bool back);
+bool is_late(cudaStream_t stream); // work of this stream waits
+uint64_t queued_so_far();
+cudaError_t run_queued(uint64_t so_many = UINT64_MAX); // of all that was ever queued
+cudaError_t wait_for(uint64_t so_many);                // the same, and counts
 // A call that spoils the capture of its stream: an error if there is one.
 cudaError_t refuse_capture_of(cudaStream_t stream, cudaError_t why = cudaErrorStreamCaptureUnsupported);
 // A call that spoils every capture unless it was begun as relaxed: memory, and waiting for the device.
@@ -43,6 +50,8 @@ struct SimtStream {
 struct SimtEvent {
     std::shared_ptr<simt::Capture> capture; // that it was recorded in
     std::vector<size_t> after;
+    bool recorded = false;
+    uint64_t behind = 0; // so much of what was queued
 };
 
 struct SimtGraph {
@@ -50,5 +59,5 @@ struct SimtGraph {
 };
 
 struct SimtGraphExec {
-    std::vector<simt::GraphNode> nodes;
+    std::shared_ptr<const std::vector<simt::GraphNode>> nodes;
 };

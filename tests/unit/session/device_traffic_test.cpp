@@ -1,0 +1,160 @@
+// What a session asks of a device for one token and for one super-chunk: launches, waiting, and bytes on the way.
+#include <cstdio>
+
+#include "tests/support/catch.h"
+#include "tests/support/simt/emulated_cuda.h"
+#include "tests/unit/session/session_fixture.h"
+
+using namespace palimpsest;
+using namespace palimpsest::engine;
+using namespace palimpsest::tests;
+
+namespace {
+
+constexpr int32_t chunk = 8, chunks_at_once = 4, super_chunk = chunks_at_once * chunk;
+
+struct Case {
+    std::string name, policy;
+    bool pinned;
+};
+const std::vector<Case> cases = {{"streaming", "streaming", false},
+                                 {"treekv", "treekv", false},
+                                 {"h2o", "h2o", false},
+                                 {"quest", "quest", false},
+                                 {"treekv with pins", "treekv", true}};
+
+RandomModelShape shape_of(int32_t layers, int32_t kv_heads)
+{
+    return {.layers = layers,
+            .dim = 32,
+            .heads = 4 * kv_heads,
+            .kv_heads = kv_heads,
+            .head_dim = 64,
+            .ffn = 32,
+            .vocabulary = 512,
+            .context = 4096};
+}
+
+std::shared_ptr<const Model> on_emulator(const RandomModelShape& shape)
+{
+    const auto path = random_model(shape);
+    auto model = Model::load(path, open_emulated_cuda(90));
+    std::filesystem::remove(path);
+    return model;
+}
+
+SessionOptions options_for(const Case& of)
+{
+    SessionOptions options;
+    options.policy = PolicySpec::parse(of.policy);
+    options.budget = 48;
+    options.chunk = chunk;
+    options.rows_at_once = super_chunk;
+    if (of.pinned) options.pins = Pins({{5, 11}, {60, 64}});
+    return options;
+}
+
+template<class Work>
+simt::Traffic traffic_of(Work&& work)
+{
+    const simt::Traffic before = simt::device_traffic();
+    work();
+    return simt::device_traffic() - before;
+}
+
+// What one of many takes: of so many more of them, so that what comes with the first and the last does not count.
+template<class Work>
+simt::Traffic each_of(int32_t count, Work&& work)
+{
+    const simt::Traffic few = traffic_of([&] { work(2); }), more = traffic_of([&] { work(2 + count); });
+    const auto share = [&](uint64_t a, uint64_t b) { return (b - a) / static_cast<uint64_t>(count); };
+    return {.launches = share(few.launches, more.launches),
+            .graph_nodes = share(few.graph_nodes, more.graph_nodes),
+            .waits = share(few.waits, more.waits),
+            .idle = share(few.idle, more.idle),
+            .copies_up = share(few.copies_up, more.copies_up),
+            .copies_down = share(few.copies_down, more.copies_down),
+            .bytes_up = share(few.bytes_up, more.bytes_up),
+            .bytes_down = share(few.bytes_down, more.bytes_down),
+            .pageable = share(few.pageable, more.pageable)};
+}
+
+struct Measured {
+    simt::Traffic token, super_chunk;
+};
+
+Measured measure(const std::shared_ptr<const Model>& model, const Case& of)
+{
+    Session session(model, options_for(of));
+    session.feed(random_text(4 * super_chunk));
+    Measured measured;
+    measured.super_chunk =
+        each_of(2, [&](int32_t count) { session.feed(random_text(static_cast<size_t>(count) * super_chunk)); });
+    say(session, 4);
+    measured.token = each_of(8, [&](int32_t count) { say(session, count); });
+    return measured;
+}
+
+void print(const char* what, const Case& of, const simt::Traffic& t)
+{
+    const auto n = [](uint64_t x) { return static_cast<unsigned long long>(x); };
+    std::printf("| %-16s | %-11s | %6llu | %6llu | %5llu | %5llu | %5llu | %9llu | %5llu | %9llu | %5llu |\n",
+                of.name.c_str(), what, n(t.launches), n(t.graph_nodes), n(t.waits), n(t.idle), n(t.copies_up),
+                n(t.bytes_up), n(t.copies_down), n(t.bytes_down), n(t.pageable));
+}
+
+} // namespace
+
+// Not a test: prints a table. device-traffic-test "[table]"
+TEST_CASE("what tokens and super-chunks take", "[.table]")
+{
+    const auto model = on_emulator(shape_of(3, 2));
+    std::printf("| policy | for one | launches | in graphs | waits | idle | copies up | bytes up | copies down | "
+                "bytes down | pageable |\n");
+    for (const Case& of : cases) {
+        const Measured measured = measure(model, of);
+        print("token", of, measured.token);
+        print("super-chunk", of, measured.super_chunk);
+        std::fflush(stdout);
+    }
+}
+
+namespace {
+
+// What may grow with the kernels (launches, nodes) is bounded; the rest is as it is.
+struct Expected {
+    uint64_t most_launches, waits, idle, copies_up, bytes_up, copies_down, bytes_down, pageable;
+};
+
+void check(const char* what, const Case& of, const simt::Traffic& t, const Expected& expected)
+{
+    CAPTURE(of.name, what);
+    CHECK(t.launches <= expected.most_launches);
+    CHECK(t.waits == expected.waits);
+    CHECK(t.idle == expected.idle);
+    CHECK(t.copies_up == expected.copies_up);
+    CHECK(t.bytes_up == expected.bytes_up);
+    CHECK(t.copies_down == expected.copies_down);
+    CHECK(t.bytes_down == expected.bytes_down);
+    CHECK(t.pageable == expected.pageable);
+}
+
+} // namespace
+
+TEST_CASE("a token and a super-chunk ask of the device what they should", "[device]")
+{
+    struct Both {
+        Expected token, super_chunk;
+    };
+    const std::vector<Both> expected = {{{1, 1, 1, 1, 484, 1, 1052, 1}, {110, 1, 1, 37, 1760, 1, 768, 1}},
+                                        {{1, 1, 1, 1, 556, 1, 1076, 1}, {150, 1, 1, 37, 2192, 1, 768, 1}},
+                                        {{1, 1, 1, 1, 484, 1, 1052, 1}, {165, 1, 1, 37, 1376, 1, 768, 1}},
+                                        {{1, 1, 1, 1, 485, 1, 1028, 1}, {115, 1, 1, 41, 1408, 1, 96, 1}},
+                                        {{25, 7, 7, 7, 148, 7, 3224, 7}, {125, 24, 24, 25, 3384, 24, 5376, 24}}};
+    const auto model = on_emulator(shape_of(3, 2));
+    for (size_t i = 0; i < cases.size(); ++i) {
+        const Measured measured = measure(model, cases[i]);
+        check("token", cases[i], measured.token, expected[i].token);
+        check("super-chunk", cases[i], measured.super_chunk, expected[i].super_chunk);
+    }
+}
