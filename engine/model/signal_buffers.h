@@ -15,12 +15,22 @@ public:
 
     // For a layer whose first list has so many ranks, the chunk included; no outputs if nothing is needed.
     kernels::SignalRequest request(int32_t layer, int64_t ranks, int32_t rows) const;
+    // The same for lists of at most `longest` ranks, with outputs side by side from the last restart() on, so that
+    // they can be downloaded in one piece (SignalsOnHost). REQUIRES: no more layers than there are.
+    void restart() { next_ = memory_.data<float>(); }
+    kernels::SignalRequest request_close(int64_t ranks, int32_t rows, int64_t longest)
+    {
+        return request(ranks, rows, next_, longest);
+    }
     size_t allocated_bytes() const { return memory_.bytes(); }
 
 private:
+    kernels::SignalRequest request(int64_t ranks, int32_t rows, float*& next, int64_t stride) const;
+
     SignalNeeds needs_;
     int64_t kv_heads_, query_heads_, layers_, stride_;
     int64_t layer_floats_ = 0;
+    float* next_ = nullptr;  // where request_close goes on
     kernels::Buffer memory_; // f32 [layers][what is needed]
 };
 

@@ -38,6 +38,7 @@ set(MODEL_SOURCES
     model/safetensors_file.cpp
     model/shard_index.cpp
     model/signal_buffers.cpp
+    model/signals_on_host.cpp
     model/token_inputs.cpp
     model/token_outputs.cpp
     model/split_files.cpp

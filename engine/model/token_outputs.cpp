@@ -40,6 +40,12 @@ void TokenOutputs::queued(bool drops)
     delivered_ = false;
 }
 
+void TokenOutputs::queued_alone()
+{
+    queued(false);
+    delivered_ = true;
+}
+
 void TokenOutputs::read_tail(kernels::Backend& backend)
 {
     if (state_ == State::Read) return;

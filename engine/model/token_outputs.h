@@ -25,6 +25,7 @@ public:
     int64_t stride() const { return stride_; }
 
     void queued(bool drops); // a token's operations were; `drops`: ranks leave lists
+    void queued_alone();     // only its logits: what leaves is not chosen by the backend
     void forget() { state_ = State::None; }
     bool is_queued() const { return state_ != State::None; }
     bool awaits_delivery() const { return !delivered_; } // of its dropped ranks

@@ -27,7 +27,8 @@ private:
 
 Transformer::Transformer(const Model& model, const TransformerShape& shape)
     : model_(&model), shape_(model.head_shape()), angles_(model.config(), shape.reach), made_for_(shape),
-      signals_(shape.signals, model.head_shape(), shape.layers_first || shape.resident ? model.config().layers : 1,
+      signals_(shape.signals, model.head_shape(),
+               shape.layers_first || shape.resident || model.backend().selects() ? model.config().layers : 1,
                shape.max_ranks, model.backend()),
       inputs_(model.config().layers, model.head_shape().kv_heads),
       token_(model.config().vocabulary, int64_t{model.config().layers} * model.head_shape().kv_heads)
@@ -48,8 +49,8 @@ Transformer::Transformer(const Model& model, const TransformerShape& shape)
     if (shape.resident) {
         const int64_t words_of_list = 16 + 3 * int64_t{shape.token_leaving}; // of a plan, at most
         inputs_.reserve(words_of_list * shape_.kv_heads, backend);
-        token_.fit(shape.token_leaving, backend);
     }
+    if (backend.selects()) token_.fit(shape.resident ? shape.token_leaving : 1, backend);
     if (!shape.retrieval) return;
     int32_t layers = 0;
     for (int32_t l = 0; l < c.layers; ++l)
@@ -71,15 +72,18 @@ bool Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32
     seen_.clear();
     {
         const StopScope stoppable(model_->backend(), layers_first ? stop : std::stop_token());
+        signals_.restart();
         embed(rows, nullptr);
         for (int32_t l = 0; l < layers && !(layers_first && stop.stop_requested()); ++l) {
             project_qkv(l);
             for (size_t i = 0; i < chunks_.size(); ++i) {
+                if (!layers_first) signals_.restart();
                 const kernels::SignalRequest shown = attend_chunk(l, chunks_[i], first, cache);
                 if (layers_first) {
                     seen_.push_back(shown);
                     continue;
                 }
+                step.shown({&shown, 1});
                 step.attended(l, static_cast<int32_t>(i), chunks_[i].tokens + probe_rows_, probe_rows_, shown);
                 end_layer(l, static_cast<int32_t>(i), chunks_[i].tokens, cache, step);
             }
@@ -90,6 +94,7 @@ bool Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32
     // A stop that came before the scope's end may have cut any operation short, the last one too.
     const bool stopped = std::ssize(seen_) < layers || stop.stop_requested();
     const int32_t appended = chunk_rows[0] + probe_rows_;
+    if (!stopped) step.shown(seen_);
     for (int32_t l = 0; l < std::ssize(seen_); ++l) {
         if (stopped)
             cache.take_back(l, appended);
@@ -137,14 +142,33 @@ void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerSte
     prepare_angles(index, 1);
     if (cache.resident() && !step.plans().empty()) return decode_resident(token, index, cache, step);
 
+    // A device is waited for once a token.
+    const bool layers_first = made_for_.couples_layers || downloads_signals();
+    seen_.clear();
+    signals_.restart();
     embed({&token, 1}, nullptr);
     for (int32_t l = 0; l < model_->config().layers; ++l) {
         project_qkv(l);
-        step.attended(l, 0, 1, 0, attend_token(l, index, cache));
-        if (!made_for_.couples_layers) end_layer(l, 0, 1, cache, step);
+        seen_.push_back(attend_token(l, index, cache));
+        if (!layers_first) {
+            attended_token(l, {&seen_.back(), 1}, step);
+            end_layer(l, 0, 1, cache, step);
+            seen_.clear();
+            signals_.restart();
+        }
         finish_layer(l);
     }
-    if (made_for_.couples_layers) end_layers(1, cache, step);
+    if (!layers_first) return;
+    if (downloads_signals()) queue_logits();
+    attended_token(0, seen_, step);
+    end_layers(1, cache, step);
+}
+
+void Transformer::attended_token(int32_t first, std::span<const kernels::SignalRequest> seen, LayerStep& step)
+{
+    step.shown(seen);
+    for (size_t i = 0; i < seen.size(); ++i)
+        step.attended(first + static_cast<int32_t>(i), 0, 1, 0, seen[i]);
 }
 
 kernels::SignalRequest Transformer::attend_chunk(int32_t layer, const Chunk& chunk, uint64_t first, KvCache& cache)
@@ -153,7 +177,7 @@ kernels::SignalRequest Transformer::attend_chunk(int32_t layer, const Chunk& chu
     const float* qkv = qkv_.data<float>() + chunk.row * shape_.qkv_width();
     const kernels::Rotation turn = rotation(layer, chunk.token);
     const int32_t rows = chunk.tokens + probe_rows_;
-    const kernels::SignalRequest wanted = signals_of(layer, int64_t{cache.used(layer, 0)} + rows, rows);
+    const kernels::SignalRequest wanted = signals_of(layer, rows, cache);
     backend.stage({.shape = shape_, .qkv = qkv, .rows = rows, .staging = cache.staging(layer), .rotation = turn});
     backend.attend({.shape = shape_,
                     .qkv = qkv,
@@ -171,7 +195,7 @@ kernels::SignalRequest Transformer::attend_chunk(int32_t layer, const Chunk& chu
 
 kernels::SignalRequest Transformer::attend_token(int32_t layer, uint64_t index, KvCache& cache)
 {
-    const kernels::SignalRequest wanted = signals_of(layer, int64_t{cache.used(layer, 0)} + 1, 1);
+    const kernels::SignalRequest wanted = signals_of(layer, 1, cache);
     model_->backend().decode_attend({.shape = shape_,
                                      .qkv = qkv_.data<float>(),
                                      .pool = cache.pool(),
@@ -306,10 +330,25 @@ int32_t Transformer::window(int32_t layer) const
     return model_->config().plan(layer).window;
 }
 
-kernels::SignalRequest Transformer::signals_of(int32_t layer, int64_t ranks, int32_t rows) const
+bool Transformer::watches(int32_t layer) const
 {
-    const bool unwatched = !made_for_.unwatched.empty() && made_for_.unwatched[static_cast<size_t>(layer)];
-    return unwatched ? kernels::SignalRequest{} : signals_.request(layer, ranks, rows);
+    return made_for_.unwatched.empty() || !made_for_.unwatched[static_cast<size_t>(layer)];
+}
+
+bool Transformer::downloads_signals() const
+{
+    return model_->backend().selects() && !made_for_.resident;
+}
+
+kernels::SignalRequest Transformer::signals_of(int32_t layer, int32_t rows, const KvCache& cache)
+{
+    if (!watches(layer)) return {};
+    const int64_t ranks = int64_t{cache.used(layer, 0)} + rows;
+    if (made_for_.resident) return signals_.request(layer, ranks, rows);
+    int64_t longest = 0;
+    for (int32_t h = 0; h < shape_.kv_heads; ++h)
+        longest = std::max<int64_t>(longest, cache.used(layer, h));
+    return signals_.request_close(ranks, rows, longest + rows);
 }
 
 void Transformer::finish_layer(int32_t layer)

@@ -26,6 +26,8 @@ namespace palimpsest::engine {
 class LayerStep {
 public:
     virtual ~LayerStep() = default;
+    // What the calls of attended that follow are about, in their order.
+    virtual void shown(std::span<const kernels::SignalRequest> /*seen*/) {}
     // `rows` new tokens stand at the end of every list of the layer, the last `probe_rows` of them only for what
     // their attention shows: must take these back (KvCache::take_back). `seen` are the signals the policy asked
     // for, outputs in backend memory. Nothing is evicted yet.
@@ -109,12 +111,17 @@ private:
     void project_qkv(int32_t layer);
     void prepare_heads(int32_t layer);
     int32_t window(int32_t layer) const; // of attention, where it hides anything
-    kernels::SignalRequest signals_of(int32_t layer, int64_t ranks, int32_t rows) const;
+    bool watches(int32_t layer) const;
+    bool downloads_signals() const; // evictions are chosen on the host, beside a device
+    // Of lists that hold the step's `rows` tokens soon.
+    kernels::SignalRequest signals_of(int32_t layer, int32_t rows, const KvCache& cache);
     kernels::SignalRequest attend_chunk(int32_t layer, const Chunk& chunk, uint64_t first, KvCache& cache);
     kernels::SignalRequest attend_token(int32_t layer, uint64_t index, KvCache& cache);
+    void queue_logits(); // of a token, and the best of them
     void decode_resident(TokenId token, uint64_t index, KvCache& cache, LayerStep& step);
     bool fit_token(std::span<const EvictionPlan> plans, const KvCache& cache);
     void queue_token(KvCache& cache, LayerStep& step);
+    static void attended_token(int32_t first, std::span<const kernels::SignalRequest> seen, LayerStep& step);
     void end_layer(int32_t layer, int32_t chunk, int32_t rows, KvCache& cache, LayerStep& step);
     void end_layers(int32_t rows, KvCache& cache, LayerStep& step);
     void bound_new_pages(int32_t layer, int64_t first, KvCache& cache);  // after ranks from `first` on came

@@ -57,7 +57,8 @@ void Transformer::queue_token(KvCache& cache, LayerStep& step)
     embed({}, inputs_.id());
     for (int32_t l = 0; l < model_->config().layers; ++l) {
         project_qkv(l);
-        const kernels::SignalRequest seen = signals_of(l, token_ranks_.front(), 1);
+        const kernels::SignalRequest seen =
+            watches(l) ? signals_.request(l, token_ranks_.front(), 1) : kernels::SignalRequest{};
         kernels::KvLists lists = cache.lists(l);
         lists.used = token_ranks_.data();
         lists.resident_used = inputs_.used(l);
@@ -73,8 +74,15 @@ void Transformer::queue_token(KvCache& cache, LayerStep& step)
         step.queue(l, seen, inputs_.plan(l), token_.dropped(int64_t{l} * shape_.kv_heads), token_.stride());
         finish_layer(l);
     }
+    queue_logits();
+}
+
+void Transformer::queue_logits()
+{
+    kernels::Backend& backend = model_->backend();
     backend.linear(logits_args(x_.data<float>(), 1, kernels::Phase::Decode, token_.logits()));
     backend.best_logits(token_.best_args());
+    if (!made_for_.resident) token_.queued_alone();
 }
 
 void Transformer::deliver(KvCache& cache)

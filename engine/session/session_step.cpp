@@ -1,5 +1,7 @@
 #include "engine/session/session_step.h"
 
+#include <algorithm>
+
 #include "engine/session/entry_merge.h"
 
 namespace palimpsest::engine {
@@ -10,9 +12,15 @@ Session::Step::Step(Session& session)
 {
 }
 
-void Session::Step::attended(int32_t layer, int32_t, int32_t rows, int32_t probe_rows,
-                             const kernels::SignalRequest& shown)
+void Session::Step::shown(std::span<const kernels::SignalRequest> seen)
 {
+    on_host_.download(seen, s_.cache_.shape().heads, s_.model_->backend());
+}
+
+void Session::Step::attended(int32_t layer, int32_t, int32_t rows, int32_t probe_rows,
+                             const kernels::SignalRequest& seen)
+{
+    const kernels::SignalRequest shown = on_host_.here(seen);
     const int32_t heads = s_.cache_.shape().heads.kv_heads;
     for (int32_t h = 0; h < heads && shown.rows > 0; ++h)
         accumulate(layer, h, rows, shown);
@@ -27,16 +35,15 @@ void Session::Step::accumulate(int32_t layer, int32_t head, int32_t rows, const 
     const int64_t group = s_.cache_.shape().heads.group();
     const size_t n = s_.cache_.list(layer, head).size();
     const float* columns = shown.low_counts ? shown.low_counts : shown.sums;
-    columns_.resize(n);
-    download(columns + head * shown.stride, n, columns_.data());
-    ListSignals seen{.columns = columns_, .divisor = shown.low_counts ? 1 : static_cast<int32_t>(group)};
+    ListSignals seen{.columns = {columns + head * shown.stride, n},
+                     .divisor = shown.low_counts ? 1 : static_cast<int32_t>(group)};
     if (shown.head_sums) {
         head_sums_.resize(static_cast<size_t>(group) * n);
         head_squares_.resize(head_sums_.size());
         for (int64_t g = 0; g < group; ++g) {
             const int64_t from = (head * group + g) * shown.stride, to = g * static_cast<int64_t>(n);
-            download(shown.head_sums + from, n, head_sums_.data() + to);
-            download(shown.head_squares + from, n, head_squares_.data() + to);
+            std::copy_n(shown.head_sums + from, n, head_sums_.data() + to);
+            std::copy_n(shown.head_squares + from, n, head_squares_.data() + to);
         }
         seen.head_sums = head_sums_;
         seen.head_squares = head_squares_;
@@ -56,27 +63,20 @@ void Session::Step::observe(int32_t layer, int32_t rows, int32_t probe_rows, con
     seen.observation.entropies.resize(heads);
     for (size_t h = 0; h < heads; ++h) {
         const size_t n = s_.cache_.list(layer, static_cast<int32_t>(h)).size();
-        seen.entropies[h].resize(n);
-        download(shown.entropies + static_cast<int64_t>(h) * shown.stride, n, seen.entropies[h].data());
+        const float* entropies = shown.entropies + static_cast<int64_t>(h) * shown.stride;
+        seen.entropies[h].assign(entropies, entropies + n);
         seen.observation.entropies[h] =
             std::span<const float>(seen.entropies[h]).first(n - static_cast<size_t>(probe_rows));
     }
 }
 
-double Session::Step::mean_row_statistic(int32_t rows, const kernels::SignalRequest& shown)
+double Session::Step::mean_row_statistic(int32_t rows, const kernels::SignalRequest& shown) const
 {
     const auto heads = static_cast<size_t>(s_.cache_.shape().heads.query_heads);
-    row_statistics_.resize(heads);
-    download(shown.row_statistics, heads, row_statistics_.data());
     double sum = 0;
-    for (const float x : row_statistics_)
+    for (const float x : std::span(shown.row_statistics, heads))
         sum += static_cast<double>(x);
     return sum / (std::min(rows, shown.rows) * static_cast<double>(heads));
-}
-
-void Session::Step::download(const float* from, size_t count, float* to)
-{
-    s_.model_->backend().download(to, from, count * sizeof(float));
 }
 
 void Session::Step::look_at(int32_t layer)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "engine/model/rope_angles.h"
+#include "engine/model/signals_on_host.h"
 #include "engine/session/session.h"
 
 namespace palimpsest::engine {
@@ -18,6 +19,7 @@ class Session::Step final : public SessionStep {
 public:
     explicit Step(Session& session);
 
+    void shown(std::span<const kernels::SignalRequest> seen) override;
     void attended(int32_t layer, int32_t chunk, int32_t rows, int32_t probe_rows,
                   const kernels::SignalRequest& shown) override;
     void evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase) override;
@@ -29,20 +31,20 @@ private:
         std::vector<std::vector<float>> entropies; // [kv_heads][n]
     };
 
+    // Of what was shown, on the host.
     void accumulate(int32_t layer, int32_t head, int32_t rows, const kernels::SignalRequest& shown);
     void observe(int32_t layer, int32_t rows, int32_t probe_rows, const kernels::SignalRequest& shown);
-    double mean_row_statistic(int32_t rows, const kernels::SignalRequest& shown);
-    void download(const float* from, size_t count, float* to);
+    double mean_row_statistic(int32_t rows, const kernels::SignalRequest& shown) const;
     void look_at(int32_t layer);
     void merge(int32_t layer, kernels::Phase phase, std::span<const std::vector<Merge>> merges);
     void report(int32_t layer, uint64_t step, int32_t rows, std::span<const std::vector<Merge>> merges);
 
     Session& s_; // steps_seen_ is that of the super-chunk's first chunk
     LayerAngles angles_;
-    std::vector<Seen> seen_;                                // [layers]
-    std::vector<float> columns_, head_sums_, head_squares_; // of one list, on the host
-    std::vector<float> row_statistics_;
-    std::vector<ListState> lists_; // of the layer at hand
+    std::vector<Seen> seen_; // [layers]
+    SignalsOnHost on_host_;
+    std::vector<float> head_sums_, head_squares_; // of one list, head by head
+    std::vector<ListState> lists_;                // of the layer at hand
     std::vector<const TokenList*> tokens_;
     std::vector<std::vector<uint32_t>> dropped_;
 };

@@ -87,6 +87,7 @@ void CudaBackend::reserve(const WorkBounds& work)
         on.scratch<std::byte>(static_cast<ScratchUse>(use), sizes[use]);
     const size_t tickets = sizes[static_cast<size_t>(ScratchUse::Tickets)]; // which are zero between calls
     check(cudaMemsetAsync(on.scratch<std::byte>(ScratchUse::Tickets, tickets), 0, tickets, on.stream()));
+    pinned_.reserve();
 }
 
 // A quarter of a second at half of what an H200 multiplies with 16-bit operands (performance.md, 2).
@@ -109,8 +110,9 @@ void CudaBackend::download(void* to_host, const void* from, size_t bytes)
     if (bytes == 0) return;
     CudaContext& on = context();
     on.refuse_while_recording("waits for the device");
-    check(cudaMemcpyAsync(to_host, from, bytes, cudaMemcpyDeviceToHost, on.stream()));
-    on.finish();
+    pinned_.begin();
+    pinned_.copy(static_cast<std::byte*>(to_host), static_cast<const std::byte*>(from), bytes, on.stream());
+    pinned_.finish();
 }
 
 void CudaBackend::copy(void* to, const void* from, size_t bytes)

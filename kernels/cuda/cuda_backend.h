@@ -60,7 +60,7 @@ private:
     void release(void* data, size_t bytes) noexcept override;
 
     CudaContext context_;
-    PinnedPair pinned_; // for snapshots
+    PinnedPair pinned_; // for all that is downloaded
 };
 
 } // namespace palimpsest::kernels::cuda

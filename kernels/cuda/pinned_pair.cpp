@@ -28,6 +28,12 @@ void PinnedPair::make(Block& block)
     if (!block.filled) check(cudaEventCreateWithFlags(&block.filled, cudaEventDisableTiming));
 }
 
+void PinnedPair::reserve()
+{
+    for (Block& block : blocks_)
+        make(block);
+}
+
 void PinnedPair::begin()
 {
     for (Block& block : blocks_)

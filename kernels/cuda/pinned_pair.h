@@ -17,7 +17,8 @@ public:
     PinnedPair(const PinnedPair&) = delete;
     PinnedPair& operator=(const PinnedPair&) = delete;
 
-    void begin(); // forgets what an error left unfinished
+    void reserve(); // takes the memory now; throws Error
+    void begin();   // forgets what an error left unfinished
     // `host` is written by a later copy or by finish. Throws Error.
     void copy(std::byte* host, const std::byte* device, size_t bytes, cudaStream_t stream);
     void finish();

@@ -37,10 +37,8 @@ public:
         decode();
         moves();
         if (work_.finishes) need(ScratchUse::Unfinished, work_.rows * work_.width * 4);
-        if (work_.evicts) {
-            eviction();
-            need(ScratchUse::BestLogits, static_cast<int64_t>(best_logits_bytes(work_.vocabulary)));
-        }
+        need(ScratchUse::BestLogits, static_cast<int64_t>(best_logits_bytes(work_.vocabulary)));
+        if (work_.evicts) eviction();
         return sizes_;
     }
 

@@ -1,5 +1,6 @@
 // What a session asks of a device for one token and for one super-chunk: launches, waiting, and bytes on the way.
 #include <cstdio>
+#include <optional>
 
 #include "tests/support/catch.h"
 #include "tests/support/simt/emulated_cuda.h"
@@ -146,15 +147,37 @@ TEST_CASE("a token and a super-chunk ask of the device what they should", "[devi
     struct Both {
         Expected token, super_chunk;
     };
-    const std::vector<Both> expected = {{{1, 1, 1, 1, 484, 1, 1052, 1}, {110, 1, 1, 37, 1760, 1, 768, 1}},
-                                        {{1, 1, 1, 1, 556, 1, 1076, 1}, {150, 1, 1, 37, 2192, 1, 768, 1}},
-                                        {{1, 1, 1, 1, 484, 1, 1052, 1}, {165, 1, 1, 37, 1376, 1, 768, 1}},
-                                        {{1, 1, 1, 1, 485, 1, 1028, 1}, {115, 1, 1, 41, 1408, 1, 96, 1}},
-                                        {{25, 7, 7, 7, 148, 7, 3224, 7}, {125, 24, 24, 25, 3384, 24, 5376, 24}}};
+    const std::vector<Both> expected = {{{1, 1, 1, 1, 484, 1, 1052, 0}, {110, 1, 1, 37, 1760, 1, 768, 0}},
+                                        {{1, 1, 1, 1, 556, 1, 1076, 0}, {150, 1, 1, 37, 2192, 1, 768, 0}},
+                                        {{1, 1, 1, 1, 484, 1, 1052, 0}, {165, 1, 1, 37, 1376, 1, 768, 0}},
+                                        {{1, 1, 1, 1, 485, 1, 1028, 0}, {115, 1, 1, 41, 1408, 1, 96, 0}},
+                                        {{27, 2, 2, 7, 148, 2, 2204, 0}, {125, 12, 12, 25, 3384, 12, 5376, 0}}};
     const auto model = on_emulator(shape_of(3, 2));
     for (size_t i = 0; i < cases.size(); ++i) {
         const Measured measured = measure(model, cases[i]);
         check("token", cases[i], measured.token, expected[i].token);
         check("super-chunk", cases[i], measured.super_chunk, expected[i].super_chunk);
+    }
+}
+
+TEST_CASE("a slow device changes no bit of a session", "[device]")
+{
+    const auto model = on_emulator(shape_of(2, 2));
+    const auto text = random_text(5 * super_chunk + 3);
+    for (const Case& of : cases) {
+        CAPTURE(of.name);
+        std::vector<Outcome> outcomes;
+        for (const bool late : {false, true}) {
+            std::optional<LateDevice> slow;
+            if (late) slow.emplace();
+            Session session(model, options_for(of));
+            session.feed(std::span(text).first(3 * super_chunk + 1));
+            say(session, 3);
+            session.feed(std::span(text).subspan(3 * super_chunk + 1));
+            const auto again = Session::restore(model, session.state());
+            outcomes.push_back(outcome_of(session, 3));
+            CHECK(outcome_of(*again, 3) == outcomes.back());
+        }
+        CHECK(outcomes[1] == outcomes[0]);
     }
 }
