@@ -1,7 +1,9 @@
-// The forward pass of prefill attention on tensor cores: a block takes 64 stacked rows of a KV head, a warp 16 of
-// them, and walks the keys in tiles of 64 with a running softmax, while the next tile is copied. Queries, scores
-// and output sums stay in registers; the fragments of a score tile are those of the weights that the values are
-// multiplied with.
+// The forward pass of prefill attention on tensor cores: a block takes 128 stacked rows of a KV head, a warp 32 of
+// them in two bands of 16, and walks the keys in tiles of 64 with a running softmax, while the next tile is copied.
+// A fragment of keys or values is read from shared memory once for both bands, since one band could keep tensor
+// cores half busy only. Where that makes too few blocks for the card they have one band: a row's bits are the same.
+// Scores and output sums stay in registers, as do queries where there is room; the fragments of a score tile are
+// those of the weights that the values are multiplied with.
 #include "kernels/cuda/kv_list.h"
 #include "kernels/cuda/mma.h"
 #include "kernels/cuda/prefill_forward.h"
@@ -11,12 +13,15 @@ namespace palimpsest::kernels::cuda {
 namespace {
 
 constexpr int threads = 128;
-constexpr int block_rows = 64, block_ranks = 64;
+constexpr int block_ranks = 64;
+template<int bands>
+constexpr int warp_rows = bands* mma_m;
+template<int bands>
+constexpr int block_rows = threads / warp_lanes* warp_rows<bands>;
 constexpr int stages = 2;
 constexpr int vector = 8; // elements in 16 bytes
 constexpr float nothing = -__builtin_huge_valf();
-static_assert(block_rows == threads / warp_lanes * mma_m && block_ranks == page_rows);
-static_assert(row_padding % block_rows == 0 && row_padding % block_ranks == 0);
+static_assert(block_ranks == page_rows && row_padding % block_ranks == 0);
 
 template<int dim>
 struct Stage {
@@ -31,15 +36,21 @@ __device__ inline int place(int row, int column)
     return row * dim + (column / vector ^ (row & 7)) * vector;
 }
 
-// What a warp holds of its 16 rows: lane l has rows l / 4 and l / 4 + 8, and of those two columns in every eight.
+// Of one band, lane l has rows l / 4 and l / 4 + 8, and of those two columns in every eight.
 template<int dim>
-struct WarpRows {
-    uint32_t queries[dim / mma_k][4];
+struct Band {
     float scores[block_ranks / mma_n][4]; // then weights
     float sums[dim / mma_n][4];
     float tops[2] = {nothing, nothing}, totals[2] = {};
     int32_t hidden[2], visible[2]; // ranks [hidden, visible) are attended to
 };
+
+template<int dim>
+using Queries = uint32_t[dim / mma_k][4]; // of a band
+
+// Beside sums and scores there is room in the registers for no more queries.
+template<int dim, int bands>
+constexpr bool holds_queries = dim <= 128 / bands;
 
 template<DType from, DType to>
 __device__ inline void widen_vector(const KvRow& row, int column, uint16_t* wide)
@@ -56,9 +67,13 @@ __device__ inline void copy_tile(const Forward& forward, const KvList& list, int
                                  int64_t first_seen, int64_t first_rank, Stage<dim>& stage)
 {
     constexpr int vectors = dim / vector;
+    [[maybe_unused]] constexpr int at_once =
+        pool == DType::Q8_0 ? block_ranks * vectors / threads : 1; // widening waits for loads
     const AttendArgs& args = forward.args;
     const auto* keys =
         static_cast<const uint16_t*>(forward.turned.keys) + (head * forward.turned.key_stride + first_rank) * dim;
+    const int64_t first_place = first_rank < used ? list.place(first_rank) : 0; // a tile is a page
+#pragma unroll at_once
     for (int x = static_cast<int>(threadIdx.x); x < block_ranks * vectors; x += threads) {
         const int row = x / vectors, column = x % vectors * vector, to = place<dim>(row, column);
         const int64_t rank = first_rank + row;
@@ -66,7 +81,7 @@ __device__ inline void copy_tile(const Forward& forward, const KvList& list, int
         const bool exists = rank >= first_seen && rank < used + args.rows;
         KvRow value{args.staging.values};
         if (exists && rank < used)
-            value = list.value<pool>(rank);
+            value = pool_row<pool>(args.pool.values, first_place + row, dim);
         else if (exists)
             value = staged_row<type>(args.staging.values, head * args.staging.capacity + rank - used, dim);
         if (pool == DType::Q8_0 && exists && rank < used)
@@ -77,40 +92,84 @@ __device__ inline void copy_tile(const Forward& forward, const KvList& list, int
     commit();
 }
 
+// (row, column), (row + 8, column), (row, column + 8), (row + 8, column + 8). Behind the padded rows the last of
+// them stands for those that are not saved.
 template<int dim>
-__device__ inline void load_queries(const Forward& forward, int64_t head, int64_t first_row, WarpRows<dim>& rows)
+__device__ inline void load_queries(const Forward& forward, int64_t head, int64_t first_row, Queries<dim>& band)
 {
     const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
-    const int64_t first = head * forward.turned.query_stride + first_row + lane / 4;
-    const auto* queries = static_cast<const uint16_t*>(forward.turned.queries) + first * dim + lane % 4 * 2;
+    const auto* queries = static_cast<const uint16_t*>(forward.turned.queries) + lane % 4 * 2;
 #pragma unroll
-    for (int k = 0; k < dim / mma_k; ++k) {
+    for (int half = 0; half < 2; ++half) {
+        const int64_t row = min(first_row + lane / 4 + 8 * half, forward.turned.query_stride - 1);
+        const uint16_t* own = queries + (head * forward.turned.query_stride + row) * dim;
 #pragma unroll
-        for (int i = 0; i < 4; ++i) // (row, column), (row + 8, column), (row, column + 8), (row + 8, column + 8)
-            rows.queries[k][i] =
-                *reinterpret_cast<const uint32_t*>(queries + i % 2 * 8 * dim + k * mma_k + i / 2 * 8);
+        for (int k = 0; k < dim / mma_k; ++k)
+#pragma unroll
+            for (int i = 0; i < 2; ++i)
+                band[k][2 * i + half] = *reinterpret_cast<const uint32_t*>(own + k * mma_k + i * 8);
     }
 }
 
-template<DType type, int dim>
-__device__ inline void multiply_keys(const uint16_t* keys, WarpRows<dim>& rows)
+// The block's queries to shared memory, with the copies of the first tile.
+template<int dim, int bands>
+__device__ inline void copy_queries(const Forward& forward, int64_t head, int64_t first_row, uint16_t* to)
+{
+    constexpr int vectors = dim / vector;
+    const auto* queries = static_cast<const uint16_t*>(forward.turned.queries);
+    for (int x = static_cast<int>(threadIdx.x); x < block_rows<bands> * vectors; x += threads) {
+        const int row = x / vectors, column = x % vectors * vector;
+        const int64_t from = min(first_row + row, forward.turned.query_stride - 1);
+        copy16(to + place<dim>(row, column), queries + (head * forward.turned.query_stride + from) * dim + column);
+    }
+}
+
+// The fragment at `column` of the band that begins at `row`.
+template<int dim>
+__device__ inline void read_queries(const uint16_t* queries, int row, int column, uint32_t (&fragment)[4])
 {
     const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+    load_matrices(fragment, queries + place<dim>(row + lane % 16, column + lane / 16 * 8));
+}
+
+// `held`: queries in registers; else they are in shared memory.
+template<DType type, int dim, int bands>
+__device__ inline void multiply_keys(const uint16_t* keys, const Queries<dim>* held, const uint16_t* shared,
+                                     Band<dim> (&rows)[bands])
+{
+    const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+    const int warp_row = static_cast<int>(threadIdx.x) / warp_lanes * warp_rows<bands>;
 #pragma unroll
-    for (int n = 0; n < block_ranks / mma_n; ++n)
+    for (int band = 0; band < bands; ++band)
 #pragma unroll
-        for (int i = 0; i < 4; ++i)
-            rows.scores[n][i] = 0;
+        for (int n = 0; n < block_ranks / mma_n; ++n)
 #pragma unroll
+            for (int i = 0; i < 4; ++i)
+                rows[band].scores[n][i] = 0;
+#pragma unroll(holds_queries <dim, bands> ? dim / mma_k : 1)
     for (int k = 0; k < dim / mma_k; ++k) {
+        uint32_t queries[bands][4];
+#pragma unroll
+        for (int band = 0; band < bands; ++band) {
+            if constexpr (holds_queries<dim, bands>) {
+#pragma unroll
+                for (int i = 0; i < 4; ++i)
+                    queries[band][i] = held[band][k][i];
+            } else {
+                read_queries<dim>(shared, warp_row + band * mma_m, k * mma_k, queries[band]);
+            }
+        }
 #pragma unroll
         for (int n = 0; n < block_ranks / mma_n; n += 2) {
             const int key = n * mma_n + lane / 16 * 8 + lane % 8, column = k * mma_k + lane / 8 % 2 * 8;
             uint32_t matrices[4];
             load_matrices(matrices, keys + place<dim>(key, column));
             const uint32_t first[2] = {matrices[0], matrices[1]}, second[2] = {matrices[2], matrices[3]};
-            add_product<type>(rows.scores[n], rows.queries[k], first);
-            add_product<type>(rows.scores[n + 1], rows.queries[k], second);
+#pragma unroll
+            for (int band = 0; band < bands; ++band) {
+                add_product<type>(rows[band].scores[n], queries[band], first);
+                add_product<type>(rows[band].scores[n + 1], queries[band], second);
+            }
         }
     }
 }
@@ -130,7 +189,7 @@ __device__ inline float quad_sum(float x)
 // Scores of one of the lane's two rows become exp2(score - top), zero for ranks it does not attend to; what was
 // summed up before is rescaled.
 template<bool masks_or_caps, int dim>
-__device__ inline void take_in(int32_t first_rank, int half, float soft_cap, WarpRows<dim>& rows)
+__device__ inline void take_in(int32_t first_rank, int half, float soft_cap, Band<dim>& rows)
 {
     const int column = static_cast<int>(threadIdx.x) % 4 * 2;
     const int32_t attended = rows.visible[half] - first_rank, hidden = rows.hidden[half] - first_rank;
@@ -166,32 +225,38 @@ __device__ inline void take_in(int32_t first_rank, int half, float soft_cap, War
             rows.sums[n][2 * half + i] *= share;
 }
 
-template<DType type, int dim>
-__device__ inline void multiply_values(const uint16_t* values, WarpRows<dim>& rows)
+template<DType type, int dim, int bands>
+__device__ inline void multiply_values(const uint16_t* values, Band<dim> (&rows)[bands])
 {
     const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
 #pragma unroll
     for (int k = 0; k < block_ranks / mma_k; ++k) {
-        const float(&left)[4] = rows.scores[2 * k];
-        const float(&right)[4] = rows.scores[2 * k + 1];
-        const uint32_t weights[4] = {pack<type>(left[0], left[1]), pack<type>(left[2], left[3]),
-                                     pack<type>(right[0], right[1]), pack<type>(right[2], right[3])};
+        uint32_t weights[bands][4];
+#pragma unroll
+        for (int band = 0; band < bands; ++band)
+#pragma unroll
+            for (int i = 0; i < 4; ++i) {
+                const float(&scores)[4] = rows[band].scores[2 * k + i / 2];
+                weights[band][i] = pack<type>(scores[i % 2 * 2], scores[i % 2 * 2 + 1]);
+            }
 #pragma unroll
         for (int n = 0; n < dim / mma_n; n += 2) {
             const int rank = k * mma_k + lane / 8 % 2 * 8 + lane % 8, column = n * mma_n + lane / 16 * 8;
             uint32_t matrices[4];
             load_transposed_matrices(matrices, values + place<dim>(rank, column));
             const uint32_t first[2] = {matrices[0], matrices[1]}, second[2] = {matrices[2], matrices[3]};
-            add_product<type>(rows.sums[n], weights, first);
-            add_product<type>(rows.sums[n + 1], weights, second);
+#pragma unroll
+            for (int band = 0; band < bands; ++band) {
+                add_product<type>(rows[band].sums[n], weights[band], first);
+                add_product<type>(rows[band].sums[n + 1], weights[band], second);
+            }
         }
     }
 }
 
 // One of the lane's two rows, stacked row `x`.
 template<int dim>
-__device__ inline void save_row(const Forward& forward, int64_t head, int64_t x, int half,
-                                const WarpRows<dim>& rows)
+__device__ inline void save_row(const Forward& forward, int64_t head, int64_t x, int half, const Band<dim>& rows)
 {
     const int64_t group = forward.turned.group;
     if (x >= forward.turned.rows * group) return;
@@ -207,22 +272,10 @@ __device__ inline void save_row(const Forward& forward, int64_t head, int64_t x,
     if (lane == 0) forward.lse[head * forward.turned.query_stride + x] = rows.tops[half] + log2f(rows.totals[half]);
 }
 
-template<DType pool, DType type, int dim, bool masks_or_caps>
-__global__ void __launch_bounds__(threads) attend_rows(Forward forward)
+// What a band of rows from `first` on begins with.
+template<int dim>
+__device__ inline void clear_band(const TurnedRows& turned, int32_t used, int64_t first, Band<dim>& rows)
 {
-    auto* pipeline = dynamic_shared<Stage<dim>>();
-    const TurnedRows& turned = forward.turned;
-    const int64_t head = blockIdx.y, block_first = static_cast<int64_t>(blockIdx.x) * block_rows;
-    const int64_t stacked = int64_t{turned.rows} * turned.group;
-    const int32_t used = turned.used[head];
-    const auto lane = static_cast<int>(threadIdx.x) % warp_lanes, warp = static_cast<int>(threadIdx.x) / warp_lanes;
-    const int64_t first_row = block_first + warp * mma_m, own = first_row + lane / 4;
-    const KvList list = list_of(forward.args.pool, forward.args.lists, head, dim);
-    const auto visible = [&](int64_t x) { return used + static_cast<int32_t>(x / turned.group) + 1; };
-    const int64_t last = block_first + block_rows < stacked ? block_first + block_rows : stacked;
-    const int32_t most = visible(last - 1);
-
-    WarpRows<dim> rows;
 #pragma unroll
     for (int n = 0; n < dim / mma_n; ++n)
 #pragma unroll
@@ -230,12 +283,42 @@ __global__ void __launch_bounds__(threads) attend_rows(Forward forward)
             rows.sums[n][i] = 0;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-        rows.visible[half] = visible(own + 8 * half);
+        rows.visible[half] = used + static_cast<int32_t>((first + 8 * half) / turned.group) + 1;
         rows.hidden[half] = turned.first_rank(rows.visible[half]);
     }
+}
+
+template<int dim, int bands>
+constexpr size_t shared_bytes = stages * sizeof(Stage<dim>) +
+                                (holds_queries<dim, bands> ? 0 : block_rows<bands> * dim * sizeof(uint16_t));
+
+template<DType pool, DType type, int dim, bool masks_or_caps, int bands>
+__global__ void __launch_bounds__(threads) attend_rows(Forward forward)
+{
+    auto* pipeline = dynamic_shared<Stage<dim>>();
+    auto* shared_queries = reinterpret_cast<uint16_t*>(pipeline + stages);
+    const TurnedRows& turned = forward.turned;
+    const int64_t head = blockIdx.y, block_first = static_cast<int64_t>(blockIdx.x) * block_rows<bands>;
+    const int64_t stacked = int64_t{turned.rows} * turned.group;
+    const int32_t used = turned.used[head];
+    const auto lane = static_cast<int>(threadIdx.x) % warp_lanes, warp = static_cast<int>(threadIdx.x) / warp_lanes;
+    const int64_t first_row = block_first + warp * warp_rows<bands>, own = first_row + lane / 4;
+    const KvList list = list_of(forward.args.pool, forward.args.lists, head, dim);
+    const auto visible = [&](int64_t x) { return used + static_cast<int32_t>(x / turned.group) + 1; };
+    const int64_t last = block_first + block_rows<bands> < stacked ? block_first + block_rows<bands> : stacked;
+    const int32_t most = visible(last - 1);
+
+    Band<dim> rows[bands];
+    [[maybe_unused]] Queries<dim> queries[holds_queries<dim, bands> ? bands : 1];
+#pragma unroll
+    for (int band = 0; band < bands; ++band) {
+        clear_band<dim>(turned, used, own + band * mma_m, rows[band]);
+        if constexpr (holds_queries<dim, bands>)
+            load_queries<dim>(forward, head, first_row + band * mma_m, queries[band]);
+    }
+    if constexpr (!holds_queries<dim, bands>) copy_queries<dim, bands>(forward, head, block_first, shared_queries);
     const int32_t first_seen = masks_or_caps ? turned.first_rank(visible(block_first)) : 0;
     const int32_t first_tile = first_seen / block_ranks;
-    load_queries<dim>(forward, head, first_row, rows);
 
     copy_tile<pool, type, dim>(forward, list, head, used, first_seen, first_tile * block_ranks,
                                pipeline[first_tile % stages]);
@@ -249,26 +332,45 @@ __global__ void __launch_bounds__(threads) attend_rows(Forward forward)
         }
         __syncthreads();
         const Stage<dim>& stage = pipeline[tile % stages];
-        multiply_keys<type, dim>(stage.keys, rows);
-        take_in<masks_or_caps, dim>(first_rank, 0, turned.soft_cap, rows);
-        take_in<masks_or_caps, dim>(first_rank, 1, turned.soft_cap, rows);
-        multiply_values<type, dim>(stage.values, rows);
+        multiply_keys<type, dim, bands>(stage.keys, queries, shared_queries, rows);
+#pragma unroll
+        for (int row = 0; row < 2 * bands; ++row)
+            take_in<masks_or_caps, dim>(first_rank, row % 2, turned.soft_cap, rows[row / 2]);
+        multiply_values<type, dim, bands>(stage.values, rows);
         __syncthreads();
     }
-    save_row<dim>(forward, head, own, 0, rows);
-    save_row<dim>(forward, head, own + 8, 1, rows);
+#pragma unroll
+    for (int row = 0; row < 2 * bands; ++row)
+        save_row<dim>(forward, head, own + 8 * row, row % 2, rows[row / 2]);
 }
 
+template<int bands>
+int64_t blocks_of(const Forward& forward)
+{
+    return (int64_t{forward.turned.rows} * forward.turned.group + block_rows<bands> - 1) / block_rows<bands>;
+}
+
+template<DType pool, DType type, int dim, int bands>
+void launch_bands(const Forward& forward, CudaContext& context)
+{
+    const dim3 grid(static_cast<unsigned>(blocks_of<bands>(forward)),
+                    static_cast<unsigned>(forward.args.shape.kv_heads));
+    const Launch shape{grid, dim3(threads), shared_bytes<dim, bands>};
+    if (forward.turned.masks_or_caps())
+        launch(context, shape, attend_rows<pool, type, dim, true, bands>, forward);
+    else
+        launch(context, shape, attend_rows<pool, type, dim, false, bands>, forward);
+}
+
+// Two bands where they leave three of four multiprocessors a block, and there is shared memory for it.
 template<DType pool, DType type, int dim>
 void launch_rows(const Forward& forward, CudaContext& context)
 {
-    const int64_t blocks = (int64_t{forward.turned.rows} * forward.turned.group + block_rows - 1) / block_rows;
-    const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(forward.args.shape.kv_heads));
-    const Launch shape{grid, dim3(threads), stages * sizeof(Stage<dim>)};
-    if (forward.turned.masks_or_caps())
-        launch(context, shape, attend_rows<pool, type, dim, true>, forward);
+    const int64_t blocks = blocks_of<2>(forward) * forward.args.shape.kv_heads;
+    if (4 * blocks >= 3 * int64_t{context.multiprocessors()} && shared_bytes<dim, 2> <= context.most_shared())
+        launch_bands<pool, type, dim, 2>(forward, context);
     else
-        launch(context, shape, attend_rows<pool, type, dim, false>, forward);
+        launch_bands<pool, type, dim, 1>(forward, context);
 }
 
 template<DType pool, DType type>

@@ -24,6 +24,7 @@ struct Case {
     int32_t wanted = 0;
     uint32_t seed = 1;
     bool every_signal = false; // and not only sums
+    bool by_rank = false;      // of every signal, none of single query heads
     int32_t outside_newest = -1;
     RowStatistic statistic = RowStatistic::None;
     bool retrieve = false; // a decoded token reads its list in part; lists lie in order
@@ -145,8 +146,10 @@ public:
         request.outside_newest = case_.outside_newest;
         request.low_counts = low_counts_.data<float>();
         request.entropies = entropies_.data<float>();
-        request.head_sums = head_sums_.data<float>();
-        request.head_squares = head_squares_.data<float>();
+        if (!case_.by_rank) {
+            request.head_sums = head_sums_.data<float>();
+            request.head_squares = head_squares_.data<float>();
+        }
         request.row_statistic = case_.statistic;
         request.row_statistics = row_statistics_.data<float>();
         return request;
@@ -163,8 +166,10 @@ public:
         if (!case_.every_signal) return;
         to.low_counts = lists(low_counts_, case_.kv_heads);
         to.entropies = lists(entropies_, case_.kv_heads);
-        to.head_sums = lists(head_sums_, case_.shape().query_heads);
-        to.head_squares = lists(head_squares_, case_.shape().query_heads);
+        if (!case_.by_rank) {
+            to.head_sums = lists(head_sums_, case_.shape().query_heads);
+            to.head_squares = lists(head_squares_, case_.shape().query_heads);
+        }
         if (case_.statistic == RowStatistic::None) return;
         to.row_statistics =
             to_host<float>(backend_, row_statistics_, static_cast<size_t>(case_.shape().query_heads));

@@ -1,5 +1,7 @@
 // Prefill and decode attention against the float64 reference, and the promises about bits.
 
+#include <numeric>
+
 #include "tests/support/catch.h"
 #include "tests/unit/kernels/attention_case.h"
 
@@ -300,6 +302,102 @@ std::vector<Case> long_decode_cases()
 TEST_CASE("decode attention over very long lists equals the reference")
 {
     hold_to_reference(long_decode_cases());
+}
+
+// Rows enough that a warp takes two bands of them on a small card.
+std::vector<Case> banded_cases()
+{
+    std::vector<Case> cases;
+    for (const DType type : {DType::F16, DType::BF16, DType::Q8_0})
+        for (const int32_t dim : {64, 128})
+            cases.push_back({.group = 4,
+                             .kv_heads = 2,
+                             .head_dim = dim,
+                             .rotary_dim = dim,
+                             .type = type,
+                             .rows = 100,
+                             .used = {70, 3},
+                             .seed = 41,
+                             .window = type == DType::F16 ? 90 : 0});
+    return cases;
+}
+
+TEST_CASE("prefill attention of many rows equals the reference, and its bits those of few rows")
+{
+    for (const TestBackend& on : every_backend()) {
+        if (on.kind() == Kind::Cpu) continue;
+        const std::vector<Case> cases = banded_cases();
+        for (size_t i = 0; i < cases.size(); ++i) {
+            if (!takes(on, i, 2)) continue;
+            const Case& c = cases[i];
+            CAPTURE(c, on);
+            const Input in(c);
+            const Output whole = attend(*on.open(), c, in, 1);
+            check(c, whole, reference(c, in, whole), on.attention_error(c.new_type(), c.head_dim, false));
+            Case few = c;
+            few.rows = 9;
+            const auto begin = attend(*on.open(), few, in, 1).out;
+            REQUIRE(same_bits(begin,
+                              {whole.out.begin(), whole.out.begin() + static_cast<std::ptrdiff_t>(begin.size())}));
+        }
+    }
+}
+
+// Groups that tensor cores count for and one that they do not.
+std::vector<Case> rank_signal_cases()
+{
+    std::vector<Case> cases;
+    for (const int32_t group : {1, 2, 4, 8, 3})
+        for (const int32_t dim : {64, 128})
+            cases.push_back({.group = group,
+                             .kv_heads = 2,
+                             .head_dim = dim,
+                             .rotary_dim = dim,
+                             .type = group % 2 == dim / 128 ? DType::F16 : DType::BF16,
+                             .rows = 33,
+                             .used = {90, 3},
+                             .wanted = group == 2 ? 20 : 33,
+                             .seed = 51,
+                             .every_signal = true,
+                             .by_rank = true,
+                             .window = group == 4 && dim == 64 ? 40 : 0});
+    return cases;
+}
+
+double difference(const std::vector<std::vector<float>>& a, const std::vector<std::vector<float>>& b)
+{
+    double sum = 0;
+    for (size_t h = 0; h < a.size(); ++h)
+        for (size_t i = 0; i < a[h].size(); ++i)
+            sum += std::abs(static_cast<double>(a[h][i]) - static_cast<double>(b[h][i]));
+    return sum;
+}
+
+// The latter are summed on plain cores, from the same 16-bit queries and keys: a decision may fall otherwise only
+// where rounding leaves it open.
+TEST_CASE("signals by rank equal those that come with signals of every query head")
+{
+    for (const TestBackend& on : every_backend()) {
+        if (on.kind() == Kind::Cpu) continue;
+        const std::vector<Case> cases = rank_signal_cases();
+        for (size_t i = 0; i < cases.size(); ++i) {
+            if (!takes(on, i, 2)) continue;
+            const Case& c = cases[i];
+            CAPTURE(c, on);
+            const Input in(c);
+            Case all = c;
+            all.by_rank = false;
+            const Output got = attend(*on.open(), c, in, 1), expected = attend(*on.open(), all, in, 1);
+            check_every_signal(c, got, reference(c, in, got), on.attention_error(c.new_type(), c.head_dim, false));
+            CHECK(difference(got.sums, expected.sums) < 1e-3);
+            CHECK(difference(got.entropies, expected.entropies) < 1e-2);
+            CHECK(difference(got.low_counts, expected.low_counts) <= 2);
+            double counted = 0;
+            for (const auto& counts : got.low_counts)
+                counted = std::accumulate(counts.begin(), counts.end(), counted);
+            CHECK(counted > 100);
+        }
+    }
 }
 
 TEST_CASE("bits depend on neither threads nor the rows tokens lie in")
