@@ -427,14 +427,17 @@ void sum_planes(const SignalWork& work, CudaContext& context)
 {
     const SignalPlanes& planes = work.planes;
     const bool by_head = planes.head_sums || planes.head_squares;
-    if (work.turned.type != DType::F32 && !by_head && !planes.low_counts && !planes.entropies)
+    const bool counts = !planes.low_counts || counts_low_on_tensor_cores(work.turned.group);
+    if (work.turned.type != DType::F32 && !by_head && counts)
         return sum_ranks_on_tensor_cores({.turned = work.turned,
                                           .lse = work.lse,
                                           .kv_heads = work.kv_heads,
                                           .first_row = work.first_row,
                                           .split_rows = work.split_rows,
                                           .splits = work.splits,
-                                          .sums = planes.sums},
+                                          .sums = planes.sums,
+                                          .low_counts = planes.low_counts,
+                                          .entropies = planes.entropies},
                                          context);
     const dim3 grid(static_cast<unsigned>(work.turned.key_stride / tile_ranks),
                     static_cast<unsigned>(work.kv_heads), static_cast<unsigned>(work.splits));

@@ -13,6 +13,8 @@ namespace {
 constexpr int threads = 128;
 constexpr int block_ranks = 64, tile_queries = 64;
 constexpr int vector = 8; // elements in 16 bytes
+constexpr int most_group = mma_n;
+constexpr float entropy_floor = 1e-10f; // of the logarithm in SignalRequest::entropies
 static_assert(block_ranks == threads / warp_lanes * mma_m && row_padding % block_ranks == 0);
 
 template<int dim>
@@ -20,6 +22,12 @@ struct QueryTile {
     uint16_t queries[tile_queries * dim];
     float lse[tile_queries];                             // infinite for rows that do not count
     int32_t hidden[tile_queries], visible[tile_queries]; // ranks [hidden, visible) are attended to
+    float uniform[tile_queries]; // what the group's heads give to each if they tell none apart
+};
+
+// What a lane sums up of ranks `rank` and `rank` + 8.
+struct LaneSums {
+    float sums[2] = {}, low_counts[2] = {}, entropies[2] = {};
 };
 
 // Eight rows below one another are in different banks.
@@ -50,12 +58,47 @@ __device__ inline void copy_queries(const RankSums& work, int64_t head, int64_t 
     tile.lse[row] = exists ? work.lse[head * turned.query_stride + first + row] : __builtin_huge_valf();
     tile.visible[row] = exists ? turned.used[head] + static_cast<int32_t>((first + row) / turned.group) + 1 : 0;
     tile.hidden[row] = turned.first_rank(tile.visible[row]);
+    tile.uniform[row] = static_cast<float>(turned.group) / static_cast<float>(tile.visible[row] - tile.hidden[row]);
+}
+
+template<int dim>
+__device__ inline float low_count(const QueryTile<dim>& tile, int query, int32_t rank, float sum)
+{
+    return rank >= tile.hidden[query] && rank < tile.visible[query] && sum < tile.uniform[query] ? 1.0f : 0.0f;
+}
+
+// How many of the chunk rows that lanes have two queries of, from `query` on, give a rank less than their share.
+// The heads of a group follow one another, and a group begins at a multiple of its size.
+template<int dim>
+__device__ inline float low_counts(const QueryTile<dim>& tile, int query, int32_t rank, int32_t group, float first,
+                                   float second)
+{
+    if (group == 1) return low_count(tile, query, rank, first) + low_count(tile, query + 1, rank, second);
+    float sum = first + second;
+    for (int reach = 1; 2 * reach < group; reach *= 2)
+        sum += __shfl_xor_sync(all_lanes, sum, reach);
+    return query % group == 0 ? low_count(tile, query, rank, sum) : 0.0f;
+}
+
+// Of the 16 queries from `first` on, whose weights a lane has eight of.
+template<int dim>
+__device__ inline void add_low_counts(const QueryTile<dim>& tile, int first, int32_t rank, int32_t group,
+                                      const float (&weights)[2][4], LaneSums& lane_sums)
+{
+    const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        const int query = first + i / 2 * mma_n + lane % 4 * 2, half = i % 2;
+        const float(&row)[4] = weights[i / 2];
+        lane_sums.low_counts[half] +=
+            low_counts(tile, query, rank + 8 * half, group, row[2 * half], row[2 * half + 1]);
+    }
 }
 
 // Adds what the tile's rows give to ranks `rank` and `rank` + 8.
-template<DType type, int dim, bool masks_or_caps>
-__device__ inline void add_tile(const uint32_t (&keys)[dim / mma_k][4], int32_t rank, float soft_cap,
-                                const QueryTile<dim>& tile, float (&sums)[2])
+template<DType type, int dim, bool masks_or_caps, bool beyond_sums>
+__device__ inline void add_tile(const RankSums& work, const uint32_t (&keys)[dim / mma_k][4], int32_t rank,
+                                const QueryTile<dim>& tile, LaneSums& lane_sums)
 {
     const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
 #pragma unroll 1
@@ -74,12 +117,16 @@ __device__ inline void add_tile(const uint32_t (&keys)[dim / mma_k][4], int32_t 
         for (int i = 0; i < 8; ++i) {
             const int query = n + i / 4 * mma_n + lane % 4 * 2 + i % 2, half = i % 4 / 2;
             float& score = scores[i / 4][i % 4];
-            if (masks_or_caps) score = softly_capped(soft_cap, score);
+            if (masks_or_caps) score = softly_capped(work.turned.soft_cap, score);
             const float a = exp2f(score - tile.lse[query]);
             bool attends = rank + 8 * half < tile.visible[query];
             if (masks_or_caps) attends &= rank + 8 * half >= tile.hidden[query];
-            sums[half] += attends ? a : 0.0f;
+            score = attends ? a : 0.0f;
+            lane_sums.sums[half] += score;
+            if (beyond_sums) lane_sums.entropies[half] -= score * logf(score + entropy_floor);
         }
+        if constexpr (beyond_sums)
+            if (work.low_counts) add_low_counts(tile, n, rank, work.turned.group, scores, lane_sums);
     }
 }
 
@@ -89,7 +136,7 @@ __device__ inline float quad_sum(float x)
     return x + __shfl_xor_sync(all_lanes, x, 2);
 }
 
-template<DType type, int dim, bool masks_or_caps>
+template<DType type, int dim, bool masks_or_caps, bool beyond_sums>
 __global__ void __launch_bounds__(threads) sum_ranks(RankSums work)
 {
     auto* tiles = dynamic_shared<QueryTile<dim>>();
@@ -118,7 +165,7 @@ __global__ void __launch_bounds__(threads) sum_ranks(RankSums work)
         masks_or_caps && turned.window > 0 ? max(first_seeing + block_ranks - 1 + turned.window, 0) : end;
     const int64_t last = int64_t{end < not_seeing ? end : not_seeing} * turned.group;
     const int64_t first = int64_t{begin > first_seeing ? begin : first_seeing} * turned.group;
-    float sums[2] = {};
+    LaneSums sums;
     if (first < last) copy_queries<dim>(work, head, first, last, tiles[0]);
     int at = 0;
     for (int64_t x = first; x < last; x += tile_queries, at ^= 1) {
@@ -130,37 +177,56 @@ __global__ void __launch_bounds__(threads) sum_ranks(RankSums work)
             wait<0>();
         }
         __syncthreads();
-        add_tile<type, dim, masks_or_caps>(keys, rank, turned.soft_cap, tiles[at], sums);
+        add_tile<type, dim, masks_or_caps, beyond_sums>(work, keys, rank, tiles[at], sums);
         __syncthreads();
     }
+    const int64_t to = (blockIdx.z * int64_t{work.kv_heads} + head) * turned.key_stride + rank;
+    const auto save = [&](float* plane, const float(&of_lane)[2]) {
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-        const float sum = quad_sum(sums[half]);
-        const int64_t to = (blockIdx.z * int64_t{work.kv_heads} + head) * turned.key_stride + rank + 8 * half;
-        if (lane % 4 == 0 && rank + 8 * half < ranks) work.sums[to] = sum;
+        for (int half = 0; half < 2; ++half) {
+            const float sum = quad_sum(of_lane[half]);
+            if (plane && lane % 4 == 0 && rank + 8 * half < ranks) plane[to + 8 * half] = sum;
+        }
+    };
+    save(work.sums, sums.sums);
+    if constexpr (beyond_sums) {
+        save(work.low_counts, sums.low_counts);
+        save(work.entropies, sums.entropies);
     }
 }
 
-template<DType type, int dim>
+template<DType type, int dim, bool beyond_sums>
 void launch_sums(const RankSums& work, CudaContext& context)
 {
     const dim3 grid(static_cast<unsigned>(work.turned.key_stride / block_ranks),
                     static_cast<unsigned>(work.kv_heads), static_cast<unsigned>(work.splits));
     const Launch shape{grid, dim3(threads), 2 * sizeof(QueryTile<dim>)};
     if (work.turned.masks_or_caps())
-        launch(context, shape, sum_ranks<type, dim, true>, work);
+        launch(context, shape, sum_ranks<type, dim, true, beyond_sums>, work);
     else
-        launch(context, shape, sum_ranks<type, dim, false>, work);
+        launch(context, shape, sum_ranks<type, dim, false, beyond_sums>, work);
+}
+
+template<DType type, int dim>
+void launch_for_signals(const RankSums& work, CudaContext& context)
+{
+    if (work.low_counts || work.entropies) return launch_sums<type, dim, true>(work, context);
+    launch_sums<type, dim, false>(work, context);
 }
 
 template<DType type>
 void launch_for_dim(const RankSums& work, CudaContext& context)
 {
-    if (work.turned.dim == 64) return launch_sums<type, 64>(work, context);
-    launch_sums<type, 128>(work, context);
+    if (work.turned.dim == 64) return launch_for_signals<type, 64>(work, context);
+    launch_for_signals<type, 128>(work, context);
 }
 
 } // namespace
+
+bool counts_low_on_tensor_cores(int32_t group)
+{
+    return group <= most_group && tile_queries % group == 0;
+}
 
 void sum_ranks_on_tensor_cores(const RankSums& work, CudaContext& context)
 {
