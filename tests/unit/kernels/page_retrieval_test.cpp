@@ -84,6 +84,21 @@ TEST_CASE("attention to what holds most of the mass equals the reference on ever
     hold_to_reference(cases, 7);
 }
 
+// More pages, and more ranks that are read, than a block has threads.
+TEST_CASE("attention to a part of long lists equals the reference on every backend")
+{
+    std::vector<Case> cases = retrieval_cases(6, 25);
+    for (size_t i = 0; i < cases.size(); ++i) {
+        Case& c = cases[i];
+        std::fill(c.used.begin(), c.used.end(), 3000 + static_cast<int32_t>(i));
+        c.retrieval.pages.page = 8;
+        c.retrieval.tokens = 1200;
+        c.retrieval.most_pages = 150;
+        c.retrieval.top_p = i % 3 == 2 ? 0.5 : 0.0;
+    }
+    hold_to_reference(cases, 1);
+}
+
 TEST_CASE("bits of attention to a part depend on neither threads nor pool pages")
 {
     for (Case& c : retrieval_cases(12, 23)) {
