@@ -51,7 +51,7 @@ struct DecodeWork {
     float* weights = nullptr; // [query_heads, weight_stride], by what is read; null: not wanted
     int64_t weight_stride = 0;
     int32_t splits = 0, bundles = 0; // of the longest list, at most
-    Parts of_splits, of_bundles;     // of the latter none where a list has one
+    Parts of_splits{}, of_bundles{}; // of the latter none where a list has one
     uint32_t* tickets = nullptr;     // [kv_heads, bundles + 1]: splits of a bundle, then bundles; 0 between calls
 };
 
