@@ -390,6 +390,7 @@ struct DeviceMemory {
 struct AtOnce {
     double operations = 5e10; // attention left out
     int32_t rows = 512;       // at most
+    bool bf16 = true;         // whether attention takes BF16 rows as fast as F16 rows
 };
 
 // The largest operations of a session, to know beforehand what working memory they claim.

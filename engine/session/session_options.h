@@ -20,7 +20,7 @@ struct SessionOptions {
     // Tokens of the longest probe to come (Session::set_probe), kept free by lists that others lend slots to.
     int32_t probe_room = 0;
     PositionMode positions = PositionMode::Contiguous;
-    // None: bf16 for models stored in bf16, else f16. Q8_0 stages chunks in that (performance.md, 6).
+    // None: bf16 for models stored in bf16 (if the device is fast with it), else f16. Q8_0 stages chunks in that.
     std::optional<kernels::DType> kv_type;
     // Of a super-chunk, at least one chunk; no effect on results. 0: as many as the backend takes.
     int32_t rows_at_once = 0;

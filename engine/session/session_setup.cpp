@@ -56,9 +56,10 @@ void check_options(const SessionOptions& options)
                       "give at most " + std::to_string(longest_chunk));
 }
 
-kernels::DType sixteen_bits(const ModelConfig& model)
+kernels::DType sixteen_bits(const ModelConfig& model, const kernels::AtOnce& at_once)
 {
-    return model.stored_type == kernels::DType::BF16 ? kernels::DType::BF16 : kernels::DType::F16;
+    const bool bf16 = model.stored_type == kernels::DType::BF16 && at_once.bf16;
+    return bf16 ? kernels::DType::BF16 : kernels::DType::F16;
 }
 
 [[noreturn]] void refuse_without_room(const SessionOptions& options, const ModelConfig& model)
@@ -79,7 +80,7 @@ SessionOptions resolve(SessionOptions options, const ModelConfig& model, const k
                        bool limited)
 {
     check_options(options);
-    options.kv_type = kv_type_of(options, model);
+    options.kv_type = kv_type_of(options, model, at_once);
     const int32_t beside = options.chunk + options.probe_room;
     if (options.budget == 0)
         options.budget = limited ? std::min(default_budget, model.context - beside) : model.context;
@@ -155,9 +156,9 @@ std::unique_ptr<Policy> policy_of(const SessionOptions& options, const ModelConf
                        windows, options.positions);
 }
 
-kernels::DType kv_type_of(const SessionOptions& options, const ModelConfig& model)
+kernels::DType kv_type_of(const SessionOptions& options, const ModelConfig& model, const kernels::AtOnce& at_once)
 {
-    const kernels::DType type = options.kv_type.value_or(sixteen_bits(model));
+    const kernels::DType type = options.kv_type.value_or(sixteen_bits(model, at_once));
     const int block = kernels::info(type).block;
     if (model.head_dim % block != 0)
         refuse_option("--kv-type",
@@ -220,7 +221,7 @@ CacheShape cache_shape(const Model& model, const SessionOptions& options, const 
     CacheShape shape{.layers = c.layers,
                      .heads = model.head_shape(),
                      .type = *options.kv_type,
-                     .wide = sixteen_bits(c),
+                     .wide = sixteen_bits(c, model.backend().at_once()),
                      .staged_rows = options.chunk + probe_rows,
                      .stage_every_layer = policy.couples_layers() || *options.stops_within_chunk,
                      .with_signals = needs.any(),

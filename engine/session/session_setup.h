@@ -26,7 +26,7 @@ SessionSetup set_up(const SessionOptions& given, const ModelConfig& model, const
                     std::unique_ptr<Policy> policy);
 
 // The element type of the cache. Throws Error (Usage) where the model's heads do not fit it.
-kernels::DType kv_type_of(const SessionOptions& options, const ModelConfig& model);
+kernels::DType kv_type_of(const SessionOptions& options, const ModelConfig& model, const kernels::AtOnce& at_once);
 
 // The policy that complete options name.
 std::unique_ptr<Policy> policy_of(const SessionOptions& options, const ModelConfig& model);

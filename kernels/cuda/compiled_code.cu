@@ -21,7 +21,7 @@ int compiled_capability()
                     "build with it in PALIMPSEST_CUDA_ARCHITECTURES, or choose --device cpu");
     }
     check(status);
-    return of.ptxVersion;
+    return of.ptxVersion > 0 ? of.ptxVersion : of.binaryVersion; // some drivers do not say the first
 }
 
 } // namespace palimpsest::kernels::cuda

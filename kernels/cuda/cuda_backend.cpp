@@ -93,7 +93,9 @@ void CudaBackend::reserve(const WorkBounds& work)
 // A quarter of a second at half of what an H200 multiplies with 16-bit operands (performance.md, 2).
 AtOnce CudaBackend::at_once() const
 {
-    return {.operations = 790e12 * 0.5 * 0.25, .rows = 8192};
+    constexpr int first_with_bf16 = 80;
+    return {
+        .operations = 790e12 * 0.5 * 0.25, .rows = 8192, .bf16 = context_.compute_capability() >= first_with_bf16};
 }
 
 void CudaBackend::upload(void* to, const void* from_host, size_t bytes)

@@ -13,10 +13,10 @@
 namespace palimpsest::kernels::cuda {
 namespace {
 
-constexpr int block_threads = 1024;
+// A large block waits until it finds room on a multiprocessor: after a token it would wait for the products beside
+// it.
+constexpr int chunk_threads = 1024, token_threads = 256;
 constexpr int tile_moves = 4; // moves that one thread has in flight
-
-using Leaving = LeavingRanks<block_threads>;
 
 // Room for the blocks, each list's behind the other.
 struct EvictionRoom {
@@ -31,16 +31,18 @@ struct EvictionRoom {
     __device__ uint32_t* ranks(int64_t head) const { return before(head) + bit_words; }
 };
 
-__device__ void mark_given(const uint32_t* ranks, const Leaving& leaving)
+template<int threads>
+__device__ void mark_given(const uint32_t* ranks, const LeavingRanks<threads>& leaving)
 {
-    for (uint32_t i = threadIdx.x; i < leaving.count; i += block_threads)
+    for (uint32_t i = threadIdx.x; i < leaving.count; i += threads)
         leaving.mark(ranks[i]);
 }
 
+template<int threads>
 __device__ void mark_lowest(const EvictArgs& args, int64_t head, const ListPlan& list, const EvictionRoom& room,
-                            const Leaving& leaving)
+                            const LeavingRanks<threads>& leaving)
 {
-    const LowestRanks<block_threads> lowest(list.first, list.end, list.leaving);
+    const LowestRanks<threads> lowest(list.first, list.end, list.leaving);
     const uint64_t* keys = room.keys ? room.list_keys(list_of_keys(args.rule, head)) : nullptr;
     if (list.leaving > 1)
         lowest.mark(keys, leaving, room.ranks(head));
@@ -57,14 +59,15 @@ struct RankRows {
 };
 
 // Ranks that stay move down, in ascending tiles; the block has read all of a tile before it writes any of it.
-__device__ void close_up(const RankRows& rows, const Leaving& leaving, uint32_t first)
+template<int threads>
+__device__ void close_up(const RankRows& rows, const LeavingRanks<threads>& leaving, uint32_t first)
 {
-    for (uint32_t tile = first; tile < leaving.size; tile += block_threads * tile_moves) {
+    for (uint32_t tile = first; tile < leaving.size; tile += threads * tile_moves) {
         double sum[tile_moves], count[tile_moves];
         uint32_t order[tile_moves];
 #pragma unroll
         for (int move = 0; move < tile_moves; ++move) {
-            const uint32_t rank = tile + threadIdx.x + static_cast<uint32_t>(move * block_threads);
+            const uint32_t rank = tile + threadIdx.x + static_cast<uint32_t>(move * threads);
             if (rank >= leaving.size) continue;
             if (rows.sum) sum[move] = rows.sum[rank];
             if (rows.count) count[move] = rows.count[rank];
@@ -73,7 +76,7 @@ __device__ void close_up(const RankRows& rows, const Leaving& leaving, uint32_t 
         __syncthreads();
 #pragma unroll
         for (int move = 0; move < tile_moves; ++move) {
-            const uint32_t rank = tile + threadIdx.x + static_cast<uint32_t>(move * block_threads);
+            const uint32_t rank = tile + threadIdx.x + static_cast<uint32_t>(move * threads);
             if (rank >= leaving.size || leaving.leaves(rank)) continue;
             const uint32_t to = rank - leaving.leaving_before(rank);
             if (rows.sum) rows.sum[to] = sum[move];
@@ -83,21 +86,24 @@ __device__ void close_up(const RankRows& rows, const Leaving& leaving, uint32_t 
     }
 }
 
-__device__ void put_kept(uint32_t* kept, const Leaving& leaving)
+template<int threads>
+__device__ void put_kept(uint32_t* kept, const LeavingRanks<threads>& leaving)
 {
-    for (uint32_t rank = threadIdx.x; rank < leaving.size; rank += block_threads)
+    for (uint32_t rank = threadIdx.x; rank < leaving.size; rank += threads)
         if (!leaving.leaves(rank)) kept[rank - leaving.leaving_before(rank)] = rank;
 }
 
+template<int threads>
 __device__ void put_all(uint32_t* kept, uint32_t size)
 {
-    for (uint32_t rank = threadIdx.x; rank < size; rank += block_threads)
+    for (uint32_t rank = threadIdx.x; rank < size; rank += threads)
         kept[rank] = rank;
 }
 
 // What leaves is known: `dropped`, ascending.
-__device__ void take_out(const EvictArgs& args, int64_t head, const Leaving& leaving, const uint32_t* dropped,
-                         uint32_t* dropped_rows)
+template<int threads>
+__device__ void take_out(const EvictArgs& args, int64_t head, const LeavingRanks<threads>& leaving,
+                         const uint32_t* dropped, uint32_t* dropped_rows)
 {
     const auto count = static_cast<int32_t>(leaving.count), size = static_cast<int32_t>(leaving.size);
     const int64_t statistics = head * args.statistics.stride;
@@ -105,26 +111,27 @@ __device__ void take_out(const EvictArgs& args, int64_t head, const Leaving& lea
                         args.statistics.count ? args.statistics.count + statistics : nullptr,
                         args.order ? args.order + head * args.order_stride : nullptr};
     if (rows.order)
-        for (int32_t i = static_cast<int32_t>(threadIdx.x); i < count; i += block_threads)
+        for (int32_t i = static_cast<int32_t>(threadIdx.x); i < count; i += threads)
             dropped_rows[i] = rows.order[dropped[i]];
     close_up(rows, leaving, dropped[0]); // the block meets after all rows were read
     if (rows.order)
-        for (int32_t i = static_cast<int32_t>(threadIdx.x); i < count; i += block_threads)
+        for (int32_t i = static_cast<int32_t>(threadIdx.x); i < count; i += threads)
             rows.order[place_behind(dropped, count, size, i)] = dropped_rows[i];
 }
 
 // One block per list.
-__global__ void __launch_bounds__(block_threads) evict_kernel(EvictArgs args, EvictionRoom room)
+template<int threads>
+__global__ void __launch_bounds__(threads) evict_kernel(EvictArgs args, EvictionRoom room)
 {
     __shared__ uint32_t single;
     const int64_t head = blockIdx.x;
     const ListPlan list = list_plan(args.plan, head);
     uint32_t* kept = args.kept ? args.kept + head * args.kept_stride : nullptr;
     if (list.leaving == 0) {
-        if (kept) put_all(kept, list.size);
+        if (kept) put_all<threads>(kept, list.size);
         return;
     }
-    const Leaving leaving{room.leaving(head), room.before(head), &single, list.leaving, list.size};
+    const LeavingRanks<threads> leaving{room.leaving(head), room.before(head), &single, list.leaving, list.size};
     leaving.clear();
     __syncthreads();
     if (list.given == 1 || args.rule.select == SelectRule::Given)
@@ -132,7 +139,7 @@ __global__ void __launch_bounds__(block_threads) evict_kernel(EvictArgs args, Ev
     else if (args.rule.select == SelectRule::Lowest)
         mark_lowest(args, head, list, room, leaving);
     else
-        TileWaves<block_threads>(args, head, list, room.ranks(head), room.list_keys(head)).mark(leaving);
+        TileWaves<threads>(args, head, list, room.ranks(head), room.list_keys(head)).mark(leaving);
     __syncthreads();
     uint32_t* dropped = args.dropped + head * args.dropped_stride;
     leaving.put(dropped);
@@ -167,7 +174,11 @@ void evict(const EvictArgs& args, CudaContext& context)
     if (args.kv_heads == 0 || args.most_size == 0) return;
     const EvictionRoom room = room_of(args, context);
     if (args.rule.select == SelectRule::Lowest && room.keys) score_ranks(args, room.keys, room.most_size, context);
-    launch(context, {dim3(static_cast<unsigned>(args.kv_heads)), dim3(block_threads)}, evict_kernel, args, room);
+    const auto lists = static_cast<unsigned>(args.kv_heads);
+    if (args.order)
+        launch(context, {dim3(lists), dim3(token_threads)}, evict_kernel<token_threads>, args, room);
+    else
+        launch(context, {dim3(lists), dim3(chunk_threads)}, evict_kernel<chunk_threads>, args, room);
 }
 
 } // namespace palimpsest::kernels::cuda

@@ -22,6 +22,7 @@ SendRing::SendRing() : SendRing(nullptr)
 
 SendRing::~SendRing()
 {
+    if (device_failed()) return;
     for (const Half& half : halves_) {
         give_device_memory(half.device);
         if (half.pinned) cudaFreeHost(half.pinned);

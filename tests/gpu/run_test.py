@@ -93,6 +93,8 @@ class CasesTest(unittest.TestCase):
         gpu_run.device_tests = lambda: dict.fromkeys(("lists-test", "silent-test"))
         self.failure = gpu_run.Failure
         self.run_ = gpu_run.Run(gpu_run.parse(["--out", folder.name]))
+        self.addCleanup(self.run_.report.log.close)
+        self.addCleanup(os.rmdir, self.run_.scratch)
         self.run_.tools.bin = folder.name
         self.script("lists-test", """case "$1" in
             --list*) echo "a case, named"; exit 1;;

@@ -14,6 +14,22 @@ std::unique_ptr<kernels::Backend> open_emulated_cuda(int capability, int compile
     return std::make_unique<kernels::cuda::CudaBackend>(0);
 }
 
+std::unique_ptr<kernels::Backend> open_taciturn_cuda(int capability)
+{
+    simt::set_device({.capability = capability, .says_source = false});
+    return std::make_unique<kernels::cuda::CudaBackend>(0);
+}
+
+LaunchedThreads::LaunchedThreads()
+{
+    simt::forget_threads();
+}
+
+int LaunchedThreads::most() const
+{
+    return simt::most_threads();
+}
+
 size_t recorded_nodes(const kernels::Recording& recording)
 {
     return dynamic_cast<const kernels::cuda::GraphRecording&>(recording).nodes();
@@ -48,6 +64,11 @@ uint64_t device_calls()
 uint64_t overlapping_launches()
 {
     return simt::overlapping_launches();
+}
+
+uint64_t calls_after_failure()
+{
+    return simt::calls_after_failure();
 }
 
 WithheldMemory::WithheldMemory(size_t bytes)

@@ -13,6 +13,16 @@ namespace palimpsest::tests {
 // `compiled_for`: what its code was compiled for; 0: for itself.
 std::unique_ptr<kernels::Backend> open_emulated_cuda(int capability, int compiled_for = 0);
 
+// Whose driver does not say what its code was compiled from.
+std::unique_ptr<kernels::Backend> open_taciturn_cuda(int capability);
+
+// The most threads of a block that was launched while it lives.
+class LaunchedThreads {
+public:
+    LaunchedThreads();
+    int most() const;
+};
+
 // Kernels and copies that a recording of such a backend runs.
 size_t recorded_nodes(const kernels::Recording& recording);
 // While it lives, whoever touches device memory outside of kernels and copies ends the program.
@@ -35,6 +45,7 @@ public:
 };
 uint64_t device_calls();         // so far
 uint64_t overlapping_launches(); // so far: kernels that may begin before those ahead of them end
+uint64_t calls_after_failure();  // of a FailingDevice, that would free or destroy something
 // While it lives, so much of the device's memory is another program's.
 class WithheldMemory {
 public:

@@ -25,6 +25,7 @@ constexpr int usual_shared = 48 * 1024;
 struct Failure {
     uint64_t calls_left = 0;
     cudaError_t error = cudaSuccess;
+    bool sticks = false; // it has failed, and does so from now on
 };
 
 // The one device, and what was allocated on it.
@@ -36,7 +37,8 @@ struct Device {
     std::map<const void*, int> most_shared; // by kernel, opted in
     cudaError_t last = cudaSuccess;
     std::optional<Failure> failure;
-    uint64_t calls = 0, overlapping_launches = 0;
+    uint64_t calls = 0, overlapping_launches = 0, calls_after_failure = 0;
+    int most_threads = 0;
 };
 
 Device& device()
@@ -61,7 +63,10 @@ cudaError_t fail_this_call(bool allocates)
         return cudaSuccess;
     }
     const cudaError_t error = failure->error;
-    if (once) failure.reset();
+    if (once)
+        failure.reset();
+    else
+        failure->sticks = true;
     return remember(error);
 }
 
@@ -92,6 +97,7 @@ cudaError_t make(Handle** handle)
 template<class Handle>
 cudaError_t destroy(Handle* handle)
 {
+    simt::count_after_failure();
     if (!handle) return remember(cudaErrorInvalidValue);
     delete handle;
     return cudaSuccess;
@@ -220,9 +226,11 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*
     constexpr int most_static = 24 * 1024;
     const int most = opted_in == device().most_shared.end() ? usual_shared - most_static : opted_in->second;
     if (config.dynamicSmemBytes > static_cast<size_t>(most)) return remember(cudaErrorInvalidValue);
-    const Grid grid{config.gridDim, config.blockDim, config.dynamicSmemBytes};
     device().overlapping_launches += config.numAttrs;
     count_launch(config.stream);
+    const dim3& block = config.blockDim;
+    device().most_threads = std::max(device().most_threads, static_cast<int>(block.x * block.y * block.z));
+    const Grid grid{config.gridDim, block, config.dynamicSmemBytes};
     return submit(config.stream, [=] {
         const DeviceMemory::Access access(device().memory);
         run(grid, body, arguments.get());
@@ -238,7 +246,8 @@ cudaError_t enter(bool allocates)
 
 void fail_after(uint64_t calls, cudaError_t error)
 {
-    device().failure = {calls, error};
+    device().failure = {.calls_left = calls, .error = error};
+    device().calls_after_failure = 0;
 }
 
 void stop_failing()
@@ -256,6 +265,26 @@ uint64_t overlapping_launches()
 uint64_t calls()
 {
     return device().calls;
+}
+
+uint64_t calls_after_failure()
+{
+    return device().calls_after_failure;
+}
+
+void count_after_failure()
+{
+    if (device().failure && device().failure->sticks) ++device().calls_after_failure;
+}
+
+int most_threads()
+{
+    return device().most_threads;
+}
+
+void forget_threads()
+{
+    device().most_threads = 0;
 }
 
 void keep_host_out(bool out)
@@ -381,6 +410,7 @@ cudaError_t cudaMalloc(void** data, size_t bytes)
 
 cudaError_t cudaFree(void* data)
 {
+    simt::count_after_failure();
     if (const cudaError_t refused = refuse_any_capture()) return refused;
     simt::run_queued(); // it waits for the device
     return !data || device().memory.give(data) ? cudaSuccess : remember(cudaErrorInvalidValue);
@@ -406,6 +436,7 @@ cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned)
 
 cudaError_t cudaFreeHost(void* data)
 {
+    simt::count_after_failure();
     if (const cudaError_t refused = refuse_any_capture()) return refused;
     simt::run_queued();
     if (!data) return cudaSuccess;
@@ -532,9 +563,10 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t)
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*)
 {
-    attributes->ptxVersion =
-        device().shape.compiled_for > 0 ? device().shape.compiled_for : device().shape.capability;
-    attributes->binaryVersion = device().shape.capability;
+    const simt::DeviceShape& shape = device().shape;
+    const int source = shape.compiled_for > 0 ? shape.compiled_for : shape.capability;
+    attributes->ptxVersion = shape.says_source ? source : 0;
+    attributes->binaryVersion = shape.capability;
     return simt::enter();
 }
 

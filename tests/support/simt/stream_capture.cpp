@@ -258,6 +258,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 {
+    simt::count_after_failure();
     if (!graph) return remember(cudaErrorInvalidValue);
     delete graph;
     return cudaSuccess;
@@ -265,6 +266,7 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
 {
+    simt::count_after_failure();
     if (!exec) return remember(cudaErrorInvalidValue);
     delete exec;
     return cudaSuccess;

@@ -126,6 +126,21 @@ void check_all(const Backends& backends, const SelectionRule& rule, uint32_t mos
         }
 }
 
+#ifdef PALIMPSEST_EMULATED_CUDA
+TEST_CASE("while decoding, an eviction takes blocks that find room beside products")
+{
+    const auto backend = palimpsest::tests::open_emulated_cuda(90);
+    for (const bool after_token : {false, true}) {
+        const EvictionSetting setting{.rule = {.select = SelectRule::Lowest, .score = ScoreRule::Mean},
+                                      .most_size = 300,
+                                      .after_token = after_token};
+        const palimpsest::tests::LaunchedThreads launched;
+        evicted(*backend, EvictionCase(setting, 3));
+        CHECK(launched.most() == (after_token ? 256 : 1024));
+    }
+}
+#endif
+
 TEST_CASE("ranks that are given leave")
 {
     const Backends backends = selecting_backends();

@@ -356,6 +356,26 @@ TEST_CASE("a super-chunk of a large model is as long on a device as its products
     CHECK(on_device <= 8192);
 }
 
+TEST_CASE("a card that multiplies no BF16 keeps the cache of a BF16 model in F16", "[device]")
+{
+    for (const kernels::DType stored : {kernels::DType::BF16, kernels::DType::F16})
+        for (const int capability : {75, 80, 90}) {
+            CAPTURE(stored, capability);
+            const auto path = random_model(small_shape(stored));
+            const auto model = Model::load(path, open_emulated_cuda(capability));
+            std::filesystem::remove(path);
+            const kernels::DType fast = capability < 80 ? kernels::DType::F16 : stored;
+            SessionOptions options = options_for("streaming", PositionMode::Contiguous);
+            options.kv_type = std::nullopt;
+            CHECK(Session(model, options).options().kv_type == fast);
+            options.kv_type = kernels::DType::Q8_0;
+            const SessionSetup quantised = set_up(options, model->config(), model->backend().at_once());
+            CHECK(cache_shape(*model, quantised.options, *quantised.policy, 0).wide == fast);
+            options.kv_type = kernels::DType::BF16; // asked for
+            CHECK(Session(model, options).options().kv_type == kernels::DType::BF16);
+        }
+}
+
 namespace {
 
 uint64_t free_bytes(const kernels::Backend& backend)
@@ -465,6 +485,7 @@ TEST_CASE("whichever call the device fails at, it is one error, and what is left
             INFO(error.what());
             CHECK(error.kind() == ErrorKind::Resources);
             CHECK(error.code() == "PAL-GPU-03");
+            CHECK(calls_after_failure() == 0); // which would only fail again
         }
     }
 }
