@@ -10,9 +10,9 @@ import signal
 import stat
 import subprocess
 import sys
-import time
 import zipfile
 
+from patience import PATIENCE, wait_until
 from session_harness import MODEL, ProgramTest, run
 
 PACKAGING = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "packaging")
@@ -71,7 +71,7 @@ class GetModelTest(ProgramTest):
 
     def get_model(self, *arguments, **sums):
         return subprocess.run([sys.executable, self.script(**sums), *arguments], capture_output=True, text=True,
-                              env=self.environment, timeout=300)
+                              env=self.environment, timeout=PATIENCE)
 
     def left_over(self):
         """Files beside the model and its licence, in the models folder and among temporary files."""
@@ -162,12 +162,10 @@ class GetModelTest(ProgramTest):
         waits = os.path.join(self.folder, "waits")
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
                                    env=self.environment, start_new_session=True)
-        deadline = time.monotonic() + 60
-        while not os.path.exists(waits) and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_until(lambda: os.path.exists(waits) or process.poll() is not None)
         self.assertTrue(os.path.exists(waits), process.poll())
         os.killpg(process.pid, number)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE)
         self.assertEqual(out, "")
         self.assertNotIn("Traceback", err)
         self.assertEqual(self.left_over(), set())

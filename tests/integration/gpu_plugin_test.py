@@ -11,6 +11,7 @@ import tempfile
 import unittest
 
 from own_environment import own_environment
+from patience import PATIENCE
 
 PROGRAM, FIXTURES, TEST_PLUGINS = sys.argv[1:4]
 PLUGIN = sys.argv[4] if len(sys.argv) > 4 else None
@@ -41,7 +42,7 @@ class GpuPluginTest(unittest.TestCase):
 
     def run_command(self, *arguments, plugins, **variables):
         environment = {**own_environment(self.folder), "PALIMPSEST_PLUGINS": plugins, **variables}
-        return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=300, env=environment)
+        return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, timeout=PATIENCE, env=environment)
 
     def inspect(self, device, plugins):
         return self.run_command("inspect", self.book, "--model", MODEL, "--budget", "64", "--chunk", "16", "--json",

@@ -16,6 +16,7 @@ import subprocess
 import time
 import unittest
 
+from patience import PATIENCE
 from session_harness import FULL, PROGRAM, SMALL, ProgramTest, events_of, run, text
 
 CALL = re.compile(r"^\d+ +(pwrite64|fdatasync|fsync|write)\((\d+)<([^>]*)>(.*)")
@@ -107,7 +108,7 @@ class KilledReadingTest(ProgramTest):
 
     def restored_tokens(self, database):
         shown = subprocess.run([PROGRAM, "sessions", "show", "s", "--db", database, "--json"], capture_output=True,
-                               timeout=60, env=self.environment)
+                               timeout=PATIENCE, env=self.environment)
         self.assertIn(shown.returncode, (0, 3), shown.stderr)
         states = json.loads(shown.stdout)["states"] if shown.returncode == 0 else []
         return states[0]["tokens_seen"] if states else 0
@@ -125,7 +126,7 @@ class KilledReadingTest(ProgramTest):
         if not shutil.which("strace") or subprocess.run(["strace", "true"], capture_output=True).returncode:
             self.skipTest("strace is not there, or not allowed")
         whole, log = os.path.join(self.folder, "whole.db"), os.path.join(self.folder, "trace")
-        traced = subprocess.run(self.strace(log) + [PROGRAM, *self.read(whole)], capture_output=True, timeout=300,
+        traced = subprocess.run(self.strace(log) + [PROGRAM, *self.read(whole)], capture_output=True, timeout=PATIENCE,
                                 env=self.traced, check=True)
         states = [e["tokens_seen"] for e in events_of(traced.stderr) if e["event"] == "checkpoint"]
         self.assertGreaterEqual(len(states), 2)
@@ -143,7 +144,7 @@ class KilledReadingTest(ProgramTest):
             database = os.path.join(self.folder, "%s %d.db" % (moment.call, moment.count))
             kill = ["-e", "inject=%s:signal=SIGKILL:when=%d" % (moment.call, moment.count)]
             killed = subprocess.run(self.strace(os.devnull, *kill) + [PROGRAM, *self.read(database)],
-                                    capture_output=True, timeout=300, env=self.traced)
+                                    capture_output=True, timeout=PATIENCE, env=self.traced)
             self.assertIn(killed.returncode, (-signal.SIGKILL, 128 + signal.SIGKILL), database)
             said = events_of(killed.stderr)
             torn = uncommitted_frames(database + "-wal") > 0
@@ -171,7 +172,7 @@ class KilledReadingTest(ProgramTest):
             database = os.path.join(self.folder, "%d.db" % count)
             read = ["read", small, "--session", "s", "--db", database, *SMALL]
             kill = ["-e", "inject=pwrite64:signal=SIGKILL:when=%d" % count]
-            killed = subprocess.run(self.strace(os.devnull, *kill) + [PROGRAM, *read], capture_output=True, timeout=60,
+            killed = subprocess.run(self.strace(os.devnull, *kill) + [PROGRAM, *read], capture_output=True, timeout=PATIENCE,
                                     env=self.traced)
             self.assertIn(killed.returncode, (-signal.SIGKILL, 128 + signal.SIGKILL))
             self.assertEqual(self.restored_tokens(database), 0)
@@ -192,7 +193,7 @@ class KilledReadingTest(ProgramTest):
             process = self.start(*self.read(database))
             time.sleep(source.uniform(0, 0.9) * duration)
             process.kill()
-            said = events_of(process.communicate(timeout=60)[1])
+            said = events_of(process.communicate(timeout=PATIENCE)[1])
             self.assertIn(process.returncode, (0, -signal.SIGKILL))
             killed += process.returncode != 0
             announced = max(announced, last_seen(said, "checkpoint"))
@@ -242,7 +243,7 @@ class KilledChatTest(ProgramTest):
             self.say(process, last)
             time.sleep(source.uniform(0, 0.1))
             process.kill()
-            process.communicate(timeout=60)
+            process.communicate(timeout=PATIENCE)
             if not told and not self.is_there(name):
                 continue
             there = self.messages(name)
@@ -286,7 +287,7 @@ class KilledChatTest(ProgramTest):
                     break
                 tokens += event["event"] == "token"
             process.kill()
-            process.communicate(timeout=60)
+            process.communicate(timeout=PATIENCE)
             stored = len(self.ids_said("killed %d" % attempt)[-1]) // 8
             self.assertGreaterEqual(stored, tokens // 256 * 256)  # P1
             growing = self.query("SELECT state FROM messages ORDER BY id DESC LIMIT 1") == [(0,)]

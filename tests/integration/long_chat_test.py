@@ -4,6 +4,7 @@ Usage: long_chat_test.py PALIMPSEST MODEL_FIXTURES"""
 import json
 import subprocess
 
+from patience import PATIENCE
 from session_harness import FULL, SMALL, ProgramTest, run
 
 CONTEXT = 256  # of the fixture
@@ -30,7 +31,7 @@ class LongChatTest(ProgramTest):
                 event = json.loads(chat.stderr.readline())
             tokens = event["tokens_seen"]
             memory.append(anonymous_memory(chat.pid))
-        chat.communicate(timeout=60)
+        chat.communicate(timeout=PATIENCE)
         self.assertEqual(chat.returncode, 0)
         shown = self.document("sessions", "show", "long")
         self.assertEqual([m["text"] for m in shown["messages"][::2]], said)

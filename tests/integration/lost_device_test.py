@@ -7,6 +7,7 @@ import subprocess
 import sys
 import unittest
 
+from patience import PATIENCE
 from session_harness import MODEL, PROGRAM, SMALL, ProgramTest, events_of, run, text
 
 FAILING = os.path.join(sys.argv[3], "failing")
@@ -23,7 +24,7 @@ class DeviceTest(ProgramTest):
             if value is not None:
                 environment["PALIMPSEST_TEST_" + name] = str(value)
         result = subprocess.run([PROGRAM, *arguments, "--device", "cuda"], input=stdin, capture_output=True,
-                                timeout=600, env=environment)
+                                timeout=PATIENCE, env=environment)
         self.assertEqual(result.returncode, status, (arguments, result.stderr.decode()))
         return result
 

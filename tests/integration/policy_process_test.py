@@ -5,6 +5,7 @@ import json
 import os
 import signal
 
+from patience import PATIENCE
 from session_harness import FULL, MODEL, SMALL, ProgramTest, run, text
 
 CONTEXT = 256  # of the fixture model
@@ -293,7 +294,7 @@ class PolicyTest(ProgramTest):
                 process = self.start(*arguments)
                 process.stderr.readline()
                 process.send_signal(signal.SIGINT)
-                process.communicate(timeout=60)
+                process.communicate(timeout=PATIENCE)
                 self.assertEqual(process.returncode, 130)
                 part = self.document("sessions", "show", name)["states"][0]["tokens_seen"]
                 rest = self.document("read", book, "--session", name)

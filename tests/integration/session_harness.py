@@ -1,15 +1,19 @@
 """Shared by the tests of sessions: a folder of its own for each, the program started in it, and its database looked into."""
 import json
 import os
+import pty
 import random
+import select
 import shutil
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from own_environment import own_environment
+from patience import PATIENCE
 
 PROGRAM, FIXTURES = sys.argv[1], sys.argv[2]
 MODEL = os.path.join(FIXTURES, "llama.f32.gguf")
@@ -35,6 +39,46 @@ def events_of(stderr):
     return found
 
 
+class Terminal:
+    """A program in a terminal. What is awaited is taken out of what was shown, with all before it: what came behind
+    it is still there for the next wait."""
+
+    def __init__(self, environment, *arguments):
+        self.child, self.file = pty.fork()
+        if self.child == 0:
+            os.environ.clear()
+            # libedit never frees the names of functions it is given.
+            os.environ.update(environment, TERM="xterm", ASAN_OPTIONS="detect_leaks=0")
+            os.execv(PROGRAM, [PROGRAM, *arguments])
+        self.shown = bytearray()
+
+    def read(self, seconds):
+        if select.select([self.file], [], [], seconds)[0]:
+            self.shown.extend(os.read(self.file, 65536))
+
+    def wait_for(self, what):
+        end = time.monotonic() + PATIENCE
+        while what not in self.shown:
+            if time.monotonic() > end:
+                raise AssertionError("%r is not in %r" % (what, bytes(self.shown)))
+            self.read(1)
+        del self.shown[:self.shown.index(what) + len(what)]
+
+    def write(self, keys):
+        """Reads on meanwhile: a terminal that nobody reads takes no keys."""
+        while keys:
+            self.read(0)
+            if select.select([], [self.file], [], 0.01)[1]:
+                keys = keys[os.write(self.file, keys[:1024]):]
+
+    def status(self):
+        try:
+            while True:
+                self.read(1)
+        except OSError:  # the program has closed it
+            return os.waitpid(self.child, 0)[1]
+
+
 class ProgramTest(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="palimpsest-test-")
@@ -55,7 +99,7 @@ class ProgramTest(unittest.TestCase):
         return subprocess.Popen([PROGRAM, *arguments], **{**settings, **more})
 
     def run_command(self, *arguments, stdin=b"", status=0):
-        result = subprocess.run([PROGRAM, *arguments], input=stdin, capture_output=True, timeout=600,
+        result = subprocess.run([PROGRAM, *arguments], input=stdin, capture_output=True, timeout=PATIENCE,
                                 env=self.environment)
         self.assertEqual(result.returncode, status, (arguments, result.stderr.decode()))
         return result
@@ -77,6 +121,20 @@ class ProgramTest(unittest.TestCase):
                           "name = ?) ORDER BY id DESC LIMIT 1", session, database=database)
         self.assertEqual(len(rows), 1)
         return rows[0][0]
+
+    def stored_messages(self, session):
+        """How many messages of it are stored; no program is started, and nothing is created."""
+        try:
+            connection = sqlite3.connect("file:%s?mode=ro" % self.database, uri=True)
+        except sqlite3.OperationalError:
+            return 0
+        try:
+            return connection.execute("SELECT count(*) FROM messages WHERE session = (SELECT id FROM sessions WHERE "
+                                      "name = ?)", (session,)).fetchone()[0]
+        except sqlite3.OperationalError:
+            return 0
+        finally:
+            connection.close()
 
     def faded_bytes(self, session, database=None):
         return self.query("SELECT coalesce(sum(raw), 0) FROM fading WHERE session = (SELECT id FROM sessions WHERE "

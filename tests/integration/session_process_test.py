@@ -3,18 +3,17 @@
 Usage: session_process_test.py PALIMPSEST MODEL_FIXTURES"""
 import json
 import os
-import pty
 import random
 import re
 import resource
-import select
 import shutil
 import signal
 import sqlite3
 import subprocess
 import time
 
-from session_harness import FIXTURES, FULL, MODEL, PROGRAM, SMALL, ProgramTest, run, text
+from patience import PATIENCE, wait_until
+from session_harness import FIXTURES, FULL, MODEL, PROGRAM, SMALL, ProgramTest, Terminal, run, text
 
 OTHER_MODEL = os.path.join(FIXTURES, "llama3-scaled.f16.gguf")
 SHIPPED = os.path.join(FIXTURES, "..", "..", "..", "resources", "default-model", "palimpsest-small.gguf")
@@ -64,7 +63,7 @@ class SessionTest(ProgramTest):
     def interrupted_at(self, session, book, stop):
         process = self.start("read", book, "--session", session, *SMALL, "--events", "--checkpoint-seconds", "0.05")
         stop(process)
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
         return process.returncode
 
     def test_reading_goes_on_after_ctrl_c(self):
@@ -97,8 +96,8 @@ class SessionTest(ProgramTest):
         whole = self.kept("whole")
         answer = self.document("ask", "--session", "whole", "who?", "--max-tokens", "64")["answers"]
         source = random.Random(5)
-        killed = 0
-        for attempt in range(40 if FULL else 8):
+        attempt = killed = 0
+        while attempt < (40 if FULL else 8) or killed < 3 or attempt % 4:  # on a machine of any speed
             name = "killed %d" % (attempt // 4)  # several kills on the way of one session
             delay = source.uniform(0, 0.7) * duration
             code = self.interrupted_at(name, book, lambda p: (time.sleep(delay), p.kill()))
@@ -110,7 +109,7 @@ class SessionTest(ProgramTest):
                 self.assertEqual(self.kept(name), whole)
                 self.assertEqual(self.document("ask", "--session", name, "who?", "--max-tokens", "64")["answers"], answer)
                 self.run_command("sessions", "verify", name)
-        self.assertGreater(killed, 2)
+            attempt += 1
         with sqlite3.connect(os.path.join(self.folder, "palimpsest", "palimpsest.db")) as database:
             self.assertEqual(database.execute("PRAGMA integrity_check").fetchone()[0], "ok")
 
@@ -224,20 +223,20 @@ class SessionTest(ProgramTest):
         """Runs the command and kills it as it is about to write to a file for the given time."""
         trace = ["strace", "-f", "-qq", "-o", os.devnull, "-e", "trace=pwrite64,fdatasync,fsync",
                  "-e", "inject=pwrite64,fdatasync,fsync:signal=SIGKILL:when=%d" % number]
-        return subprocess.run([*trace, PROGRAM, *arguments], capture_output=True, timeout=300,
+        return subprocess.run([*trace, PROGRAM, *arguments], capture_output=True, timeout=PATIENCE,
                               env=self.traced).returncode
 
     def writes_of(self, *arguments):
         log = os.path.join(self.folder, "trace")
         subprocess.run(["strace", "-f", "-qq", "-o", log, "-e", "trace=pwrite64,fdatasync,fsync", PROGRAM, *arguments],
-                       check=True, capture_output=True, timeout=300, env=self.traced)
+                       check=True, capture_output=True, timeout=PATIENCE, env=self.traced)
         with open(log) as lines:
             return sum(("pwrite64(" in line or "sync(" in line) for line in lines)
 
     def test_a_pipe_that_is_given_again_goes_on(self):
         book = text(LONG, 4).encode()
         whole = self.start("read", "-", "--session", "whole", *SMALL)
-        whole.communicate(book, timeout=300)
+        whole.communicate(book, timeout=PATIENCE)
         cut = self.start("read", "-", "--session", "cut", *SMALL, "--events", "--checkpoint-seconds", "0")
         cut.stdin.write(book)
         cut.stdin.close()
@@ -300,30 +299,15 @@ class SessionTest(ProgramTest):
         self.fails(1, "PAL-DOC-03", "read", self.file("empty.txt", ""), "--session", "x", *SMALL)
 
     def test_a_terminal_edits_pastes_and_takes_back(self):
-        child, terminal = pty.fork()
-        if child == 0:
-            os.environ.clear()
-            # libedit never frees the names of functions it is given.
-            os.environ.update(self.environment, TERM="xterm", ASAN_OPTIONS="detect_leaks=0")
-            os.execv(PROGRAM, [PROGRAM, "chat", "--session", "t", *SMALL, "--max-tokens", "6"])
-
-        def wait_for(what):
-            shown = b""
-            end = time.monotonic() + 60
-            while what not in shown and time.monotonic() < end:
-                if select.select([terminal], [], [], 1)[0]:
-                    shown += os.read(terminal, 65536)
-            self.assertIn(what, shown)
-
+        terminal = Terminal(self.environment, "chat", "--session", "t", *SMALL, "--max-tokens", "6")
         messages = lambda: [m["text"] for m in self.document("sessions", "show", "t")["messages"] if m["role"] == "user"]
-        wait_for(b"> ")
+        terminal.wait_for(b"> ")
         for keys in ("the se\u00e1x\x7f\r".encode(), b"\x1b[200~one\rtwo\x1b[201~\r", b"gone\r"):
-            os.write(terminal, keys)
-            wait_for(b"\n> ")
+            terminal.write(keys)
+            terminal.wait_for(b"\n> ")
         self.assertEqual(messages(), ["the se\u00e1", "one\ntwo", "gone"])
-        os.write(terminal, b"/undo\r/quit\r")
-        _, status = os.waitpid(child, 0)
-        self.assertEqual(status, 0)
+        terminal.write(b"/undo\r/quit\r")
+        self.assertEqual(terminal.status(), 0)
         self.assertEqual(messages(), ["the se\u00e1", "one\ntwo"])
 
     def test_a_killed_chat_loses_no_finished_turn(self):
@@ -372,13 +356,13 @@ class SessionTest(ProgramTest):
         """A chat that has opened its session, and then finds no space for writes number `first` to `last`."""
         log = os.path.join(self.folder, "trace")
         subprocess.run(["strace", "-f", "-qq", "-o", log, "-e", "trace=pwrite64", PROGRAM, "chat", "--session", name],
-                       stdin=subprocess.DEVNULL, check=True, capture_output=True, timeout=300, env=self.traced)
+                       stdin=subprocess.DEVNULL, check=True, capture_output=True, timeout=PATIENCE, env=self.traced)
         with open(log) as lines_of_log:
             opening = sum("pwrite64(" in line for line in lines_of_log)
         when = "%d..%d" % (opening + first, opening + last) if last else "%d+" % (opening + first)
         trace = ["strace", "-f", "-qq", "-o", os.devnull, "-e", "trace=pwrite64", "-e", "inject=pwrite64:error=ENOSPC:when=" + when]
         return subprocess.run([*trace, PROGRAM, "chat", "--session", name, "--max-tokens", "12", "--json"], input=lines,
-                              capture_output=True, timeout=300, env=self.traced)
+                              capture_output=True, timeout=PATIENCE, env=self.traced)
 
     def test_a_full_disk_stops_no_answer(self):
         if not self.traces():
@@ -435,7 +419,7 @@ class SessionTest(ProgramTest):
         self.run_command("chat", "--session", "one", *SMALL, "--max-tokens", "12", stdin=b"zero\n")
         limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (33000, 33000))
         process = self.start("chat", "--session", "one", "--max-tokens", "12", preexec_fn=limit)
-        answers, errors = process.communicate(b"one\ntwo\n", timeout=60)
+        answers, errors = process.communicate(b"one\ntwo\n", timeout=PATIENCE)
         self.assertEqual(process.returncode, 4, errors)
         self.assertEqual(len(answers.splitlines()) >= 2, True)
         self.assertIn(b"[PAL-DISK-02]", errors.splitlines()[-1])
@@ -552,10 +536,10 @@ class SessionTest(ProgramTest):
         chat = self.start("chat", "--session", "one", *SMALL, "--max-tokens", "4")
         chat.stdin.write(text(LONG // 2, 7).replace("\n", " ").encode() + b"\n")
         chat.stdin.flush()
-        time.sleep(0.2)
+        wait_until(lambda: self.stored_messages("one") > 0)
         chat.send_signal(signal.SIGINT)
         chat.stdout.readline()
-        out, err = chat.communicate(b"and then?\n", timeout=300)
+        out, err = chat.communicate(b"and then?\n", timeout=PATIENCE)
         self.assertEqual(chat.returncode, 0, err.decode())
         messages = self.document("sessions", "show", "one")["messages"]
         self.assertEqual([m["role"] for m in messages], ["user", "assistant"] * 2)
@@ -583,8 +567,7 @@ class SessionTest(ProgramTest):
         chat = self.start("chat", "--session", "one", *greedy, "--max-tokens", "90000")
         chat.stdin.write(b"tell me a story of ships\n")
         chat.stdin.flush()
-        while len(self.document("sessions", "show", "one")["messages"]) < 4:
-            pass
+        wait_until(lambda: self.stored_messages("one") == 4)
         chat.kill()
         chat.communicate()
         self.run_command("chat", "--session", "one", *greedy, "--max-tokens", "4", stdin=b"go on now please and more\n")
@@ -615,47 +598,17 @@ class SessionTest(ProgramTest):
             self.assertEqual(self.document("sessions", "show", "one")["messages"][0]["text"], "hi")
 
     def test_a_stopped_question_can_be_taken_back(self):
-        child, terminal = pty.fork()
-        if child == 0:
-            os.environ.clear()
-            os.environ.update(self.environment, TERM="xterm", ASAN_OPTIONS="detect_leaks=0")
-            os.execv(PROGRAM, [PROGRAM, "chat", "--session", "t", *SMALL, "--max-tokens", "6"])
-        shown = bytearray()
-
-        def wait_for(what):
-            end = time.monotonic() + 120
-            while what not in shown and time.monotonic() < end:
-                if select.select([terminal], [], [], 1)[0]:
-                    shown.extend(os.read(terminal, 65536))
-            self.assertIn(what, shown)
-            shown.clear()
-
-        def write(keys):
-            while keys:
-                keys = keys[os.write(terminal, keys[:1024]):]
-                while select.select([terminal], [], [], 0)[0]:
-                    shown.extend(os.read(terminal, 65536))
-
-        wait_for(b"> ")
-        write(b"/undo\r")
-        wait_for(b"PAL-SESSION-04")
-        write(b"first\r")
-        wait_for(b"\n> ")
-        write(b"\x1b[200~" + text(20000, 7).replace("\n", " ").encode() + b"\x1b[201~")
-        time.sleep(0.5)
-        shown.clear()
-        write(b"\r")
-        while len(self.document("sessions", "show", "t")["messages"]) < 4:
-            time.sleep(0.01)
-        write(b"\x03")
-        wait_for(b"\n> ")
-        write(b"/undo\r")
-        write(b"second\r")
-        wait_for(b"second")
-        wait_for(b"\n> ")
-        write(b"/quit\r")
-        _, status = os.waitpid(child, 0)
-        self.assertEqual(status, 0)
+        terminal = Terminal(self.environment, "chat", "--session", "t", *SMALL, "--max-tokens", "6")
+        terminal.wait_for(b"> ")
+        terminal.write(b"/undo\r")
+        terminal.wait_for(b"PAL-SESSION-04")
+        terminal.wait_for(b"> ")
+        terminal.write(b"first\r")
+        wait_until(lambda: self.stored_messages("t") == 2)
+        terminal.write(b"\x1b[200~" + text(20000, 7).replace("\n", " ").encode() + b"\x1b[201~\r")
+        wait_until(lambda: self.stored_messages("t") > 2)
+        terminal.write(b"\x03/undo\rsecond\r/quit\r")
+        self.assertEqual(terminal.status(), 0)
         messages = self.document("sessions", "show", "t")["messages"]
         self.assertEqual([m["text"] for m in messages if m["role"] == "user"], ["first", "second"])
         kept = self.kept("t")
@@ -809,13 +762,12 @@ class SessionTest(ProgramTest):
         owner.stdin.flush()
         while json.loads(owner.stderr.readline())["event"] != "checkpoint":
             pass
-        begin = time.monotonic()
         sentence = self.fails(5, "PAL-DB-07", "read", self.book, "--session", "three", *SMALL)
-        self.assertLess(time.monotonic() - begin, 20)
+        self.assertIsNone(owner.poll())  # it was not waited for
         self.assertIn("process %d" % owner.pid, sentence)
         self.assertEqual({s["name"] for s in self.document("sessions", "list")["sessions"]}, {"one", "two"})
         self.run_command("ask", "--session", "one", "who?", "--max-tokens", "4")
-        owner.communicate(timeout=60)
+        owner.communicate(timeout=PATIENCE)
         self.assertEqual(owner.returncode, 0)
 
 

@@ -5,6 +5,7 @@ import os
 import sqlite3
 import time
 
+from patience import PATIENCE, wait_until
 from session_harness import FULL, SMALL, ProgramTest, run, text
 
 
@@ -42,6 +43,13 @@ class TwoProcessTest(ProgramTest):
         self.assertEqual(self.state("one"), self.state("two"))
         print("%d views beside two readings, of %d different states" % (len(seen), len(set(seen))))
 
+    def has_opened_the_database(self, process):
+        files = "/proc/%d/fd" % process.pid
+        try:
+            return any(os.readlink(os.path.join(files, file)).startswith(self.database) for file in os.listdir(files))
+        except OSError:  # one was closed meanwhile
+            return False
+
     def test_a_second_writer_waits_for_the_first(self):
         self.run_command("read", self.file("book.txt", text(600, 1)), "--session", "one", *SMALL)
         owner = self.start("chat", "--session", "two", *SMALL, "--max-tokens", "4", "--events")
@@ -50,11 +58,12 @@ class TwoProcessTest(ProgramTest):
         while b"checkpoint" not in owner.stderr.readline():
             pass
         waiting = self.start("sessions", "rename", "one", "three")
-        time.sleep(0.5)
+        wait_until(lambda: self.has_opened_the_database(waiting))
+        time.sleep(0.5)  # to see that it does nothing meanwhile
         self.assertIsNone(waiting.poll())
         self.assertEqual({s["name"] for s in self.document("sessions", "list")["sessions"]}, {"one", "two"})
-        owner.communicate(timeout=60)
-        error = waiting.communicate(timeout=60)[1]
+        owner.communicate(timeout=PATIENCE)
+        error = waiting.communicate(timeout=PATIENCE)[1]
         self.assertEqual((owner.returncode, waiting.returncode), (0, 0), error)
         self.assertEqual({s["name"] for s in self.document("sessions", "list")["sessions"]}, {"two", "three"})
 

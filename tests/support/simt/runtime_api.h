@@ -208,9 +208,9 @@ void fail_after(uint64_t calls, cudaError_t error);
 void stop_failing();
 uint64_t calls();                          // so far
 uint64_t overlapping_launches();           // of them; here they begin when those before have ended
-uint64_t calls_after_failure(); // that free or destroy something, since fail_after
-void count_after_failure();     // begins each of them
-int most_threads();             // of the blocks launched since forget_threads
+uint64_t calls_after_failure();            // that free or destroy something, since fail_after
+void count_after_failure();                // begins each of them
+int most_threads();                        // of the blocks launched since forget_threads
 void forget_threads();
 cudaError_t enter(bool allocates = false); // what every call that can fail begins with
 // Device memory is for kernels and copies alone (DeviceMemory::keep_host_out).
