@@ -13,7 +13,7 @@ import time
 import unittest
 
 from own_environment import own_environment
-from patience import PATIENCE
+from patience import PATIENCE, wait_until
 
 PROGRAM, FIXTURES = sys.argv[1], sys.argv[2]
 MODEL = os.path.join(FIXTURES, "llama.f32.gguf")
@@ -64,8 +64,12 @@ class Terminal:
             self.read(1)
         del self.shown[:self.shown.index(what) + len(what)]
 
+    def wait_until(self, condition):
+        """Reads on meanwhile: the program waits when nobody reads what it shows."""
+        wait_until(lambda: self.read(0) or condition())
+
     def write(self, keys):
-        """Reads on meanwhile: a terminal that nobody reads takes no keys."""
+        """Reads on meanwhile, for the same reason."""
         while keys:
             self.read(0)
             if select.select([], [self.file], [], 0.01)[1]:

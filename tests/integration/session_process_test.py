@@ -604,9 +604,9 @@ class SessionTest(ProgramTest):
         terminal.wait_for(b"PAL-SESSION-04")
         terminal.wait_for(b"> ")
         terminal.write(b"first\r")
-        wait_until(lambda: self.stored_messages("t") == 2)
+        terminal.wait_until(lambda: self.stored_messages("t") == 2)
         terminal.write(b"\x1b[200~" + text(20000, 7).replace("\n", " ").encode() + b"\x1b[201~\r")
-        wait_until(lambda: self.stored_messages("t") > 2)
+        terminal.wait_until(lambda: self.stored_messages("t") > 2)
         terminal.write(b"\x03/undo\rsecond\r/quit\r")
         self.assertEqual(terminal.status(), 0)
         messages = self.document("sessions", "show", "t")["messages"]
