@@ -78,7 +78,8 @@ KvCache::KvCache(CacheShape shape, kernels::Backend& backend)
                                            .longest = kept_stride_,
                                            .with_signals = shape_.with_signals,
                                            .rows_logged = shape_.rows_at_once,
-                                           .rows_planned = shape_.staged_rows},
+                                           .rows_planned = shape_.staged_rows,
+                                           .plans_kept = shape_.rows_at_once / std::max(shape_.staged_rows, 1)},
                       backend);
 }
 

@@ -8,6 +8,11 @@
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {
+namespace {
+
+constexpr int64_t most_plans = 16;
+
+} // namespace
 
 ResidentLists::ResidentLists(const Shape& shape, kernels::Backend& backend) : shape_(shape), backend_(&backend)
 {
@@ -21,7 +26,9 @@ ResidentLists::ResidentLists(const Shape& shape, kernels::Backend& backend) : sh
     log_ = kernels::Buffer(backend, logged * sizeof(uint32_t));
     // Of neighbours that meet, two places and a wave for every one that leaves.
     const auto planned = static_cast<size_t>(8 + 3 * shape.rows_planned);
-    plan_ = kernels::Buffer(backend, heads * planned * sizeof(uint32_t));
+    plans_.resize(static_cast<size_t>(std::clamp<int64_t>(shape.plans_kept, 1, most_plans)));
+    for (SentPlan& plan : plans_)
+        plan.memory = kernels::Buffer(backend, heads * planned * sizeof(uint32_t));
     kept_ = kernels::Buffer(backend, heads * longest * sizeof(uint32_t));
     dropped_.resize(heads);
 }
@@ -37,10 +44,22 @@ const uint32_t* ResidentLists::send(const EvictionPlan& plan)
 {
     plan_words_.resize(plan.words());
     plan.write(plan_words_.data());
+    if (const SentPlan* sent = sent_before()) return sent->memory.data<uint32_t>();
+    SentPlan& sent = plans_[next_plan_];
+    next_plan_ = (next_plan_ + 1) % plans_.size();
     const size_t bytes = plan_words_.size() * sizeof(uint32_t);
-    if (bytes > plan_.bytes()) plan_ = kernels::Buffer(*backend_, 2 * bytes);
-    backend_->upload(plan_.data(), plan_words_.data(), bytes);
-    return plan_.data<uint32_t>();
+    sent.words.clear(); // in case that the upload fails
+    if (bytes > sent.memory.bytes()) sent.memory = kernels::Buffer(*backend_, 2 * bytes);
+    backend_->upload(sent.memory.data(), plan_words_.data(), bytes);
+    sent.words = plan_words_;
+    return sent.memory.data<uint32_t>();
+}
+
+const ResidentLists::SentPlan* ResidentLists::sent_before() const
+{
+    for (const SentPlan& sent : plans_)
+        if (!plan_words_.empty() && sent.words == plan_words_) return &sent;
+    return nullptr;
 }
 
 bool ResidentLists::has_room(int64_t stride) const
@@ -185,7 +204,10 @@ void ResidentLists::copy_statistics(const ResidentLists& from)
 
 size_t ResidentLists::allocated_bytes() const
 {
-    return sum_.bytes() + count_.bytes() + plan_.bytes() + log_.bytes() + kept_.bytes() +
+    size_t plans = 0;
+    for (const SentPlan& plan : plans_)
+        plans += plan.memory.bytes() + plan.words.capacity() * sizeof(uint32_t);
+    return sum_.bytes() + count_.bytes() + plans + log_.bytes() + kept_.bytes() +
            (plan_words_.capacity() + leaving_.capacity() + words_.capacity()) * sizeof(uint32_t) +
            steps_.capacity() * sizeof(Logged);
 }

@@ -34,6 +34,7 @@ public:
         bool with_signals = false;
         int64_t rows_logged = 0;  // tokens whose leaving fits the log, of all layers
         int64_t rows_planned = 0; // of a step, at most; more take new memory
+        int64_t plans_kept = 1;   // steps of a layer in a super-chunk
     };
     ResidentLists(const Shape& shape,
                   kernels::Backend& backend); // backend must outlive this; throws Error (Resources)
@@ -41,7 +42,8 @@ public:
     const Shape& shape() const { return shape_; }
     kernels::ListStatistics statistics(int32_t layer) const;  // sum null: none
     uint32_t* kept() const { return kept_.data<uint32_t>(); } // [kv_heads, longest], for one step
-    // A plan in backend memory, good until the next one is sent.
+    // A plan in backend memory, good until the next one is sent. Layers mostly have the same plans, one chunk like
+    // the other: what still lies there is not sent again.
     const uint32_t* send(const EvictionPlan& plan);
 
     struct Step {
@@ -61,8 +63,8 @@ public:
     bool awaits_delivery() const { return awaits_; }
     bool is_settling() const { return settling_; }
 
-    // Applies to `lists` [layers, kv_heads] what was logged, up to a token whose dropped ranks are awaited; all of it,
-    // whatever the sink throws. Called by the sink itself it does nothing.
+    // Applies to `lists` [layers, kv_heads] what was logged, up to a token whose dropped ranks are awaited; all of
+    // it, whatever the sink throws. Called by the sink itself it does nothing.
     void settle(std::vector<TokenList>& lists, const SettleSink& sink);
     bool settled() const { return steps_.empty(); }
 
@@ -78,6 +80,11 @@ private:
         size_t words = 0; // index of its dropped ranks
         size_t stride = 0;
     };
+    struct SentPlan {
+        kernels::Buffer memory; // u32, grows
+        std::vector<uint32_t> words;
+    };
+    const SentPlan* sent_before() const; // a plan of plan_words_
     void add(const Step& step, const EvictionPlan& plan, size_t words, int64_t stride);
     void fetch();              // what the log holds
     void forget(size_t steps); // the first of them, which were applied
@@ -92,7 +99,8 @@ private:
     Shape shape_;
     kernels::Backend* backend_;
     kernels::Buffer sum_, count_;      // f64 [layers, kv_heads, longest]
-    kernels::Buffer plan_;             // u32, grows
+    std::vector<SentPlan> plans_;      // the last ones
+    size_t next_plan_ = 0;             // whose place is taken next
     kernels::Buffer log_;              // u32 [layers * kv_heads * rows_logged]
     kernels::Buffer kept_;             // u32 [kv_heads, longest]
     std::vector<uint32_t> plan_words_; // scratch

@@ -84,9 +84,16 @@ void* CudaContext::scratch_memory(ScratchUse use, size_t bytes)
     return scratch.data();
 }
 
+const void* CudaContext::send_anew(const void* host, size_t bytes)
+{
+    void* place = sent_.take(host, bytes);
+    ring_.send_to(place, host, bytes, stream());
+    return place;
+}
+
 uint64_t CudaContext::scratch_bytes() const
 {
-    uint64_t bytes = ring_.device_bytes();
+    uint64_t bytes = ring_.device_bytes() + sent_.device_bytes();
     for (const Scratch& scratch : scratch_)
         bytes += scratch.bytes();
     return bytes;

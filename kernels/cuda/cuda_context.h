@@ -11,6 +11,7 @@
 
 #include "kernels/cuda/cuda_streams.h"
 #include "kernels/cuda/send_ring.h"
+#include "kernels/cuda/sent_before.h"
 
 namespace palimpsest::kernels::cuda {
 
@@ -83,6 +84,17 @@ public:
         refuse_while_recording("sends host memory");
         return static_cast<const T*>(ring_.send(host.data(), host.size_bytes(), stream()));
     }
+    // The same of what is often sent again: nothing is sent while it still lies there. Good for what is queued before
+    // the next call.
+    template<class T>
+    const T* send_once(std::span<const T> host)
+    {
+        refuse_while_recording("sends host memory");
+        if (host.size_bytes() > SentBefore::place_bytes) return send(host);
+        const void* there = sent_.find(host.data(), host.size_bytes());
+        if (!there) there = send_anew(host.data(), host.size_bytes());
+        return static_cast<const T*>(there);
+    }
     // The same into device memory of the caller's; `host` may go at once.
     void send_to(void* to, const void* host, size_t bytes)
     {
@@ -135,12 +147,14 @@ public:
 
 private:
     void* scratch_memory(ScratchUse use, size_t bytes);
+    const void* send_anew(const void* host, size_t bytes);
 
     int device_ = 0; // first: what follows is made on it
     int capability_ = 0, multiprocessors_ = 0;
     size_t most_shared_ = 0;
     bool overlaps_ = false; // what may_overlap says where it is of use
     SendRing ring_;
+    SentBefore sent_;
     CudaStreams streams_;
     const char* operation_ = "";
     std::array<Scratch, scratch_uses> scratch_;

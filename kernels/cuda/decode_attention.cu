@@ -713,7 +713,7 @@ DecodeWork plan_work(const DecodeAttendArgs& args, CudaContext& context)
     work.tickets = tickets(shape.kv_heads, work.splits, context);
     work.args.lists.used = args.lists.resident_used;
     if (work.args.lists.used == nullptr)
-        work.args.lists.used = context.send(std::span(args.lists.used, static_cast<size_t>(shape.kv_heads)));
+        work.args.lists.used = context.send_once(std::span(args.lists.used, static_cast<size_t>(shape.kv_heads)));
     return work;
 }
 

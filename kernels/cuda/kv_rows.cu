@@ -487,7 +487,7 @@ SentRanks resident_ranks(const CompactArgs& args, CudaContext& context)
     for (int64_t head = 0; head < args.shape.kv_heads; ++head)
         lists.push_back({static_cast<int32_t>(head * args.kept_stride), not_known, args.kept_count[head],
                          args.lists.used[head]});
-    return {context.send(std::span<const ListRanks>(lists)), args.resident_kept};
+    return {context.send_once(std::span<const ListRanks>(lists)), args.resident_kept};
 }
 
 } // namespace
@@ -529,7 +529,8 @@ void straighten(const StraightenArgs& args, CudaContext& context)
 {
     const int64_t heads = args.shape.kv_heads, bytes = row_bytes(args.pool.type, args.shape.head_dim);
     const int64_t most_used = *std::max_element(args.lists.used, args.lists.used + heads);
-    const int32_t* used = context.send(std::span<const int32_t>(args.lists.used, static_cast<size_t>(heads)));
+    const int32_t* used =
+        context.send_once(std::span<const int32_t>(args.lists.used, static_cast<size_t>(heads)));
     int32_t* first = context.scratch<int32_t>(ScratchUse::ReadRanks, static_cast<size_t>(heads));
     const dim3 threads(block_threads);
     launch(context, {dim3(static_cast<unsigned>(heads)), threads}, first_displaced_kernel, args.lists.order,
@@ -560,7 +561,7 @@ const std::byte* gather_rows(const GatherArgs& args, CudaContext& context)
     const int64_t count = args.lists.used[args.head];
     const int64_t row = row_bytes(args.pool.type, args.shape.head_dim);
     const int32_t* used =
-        context.send(std::span<const int32_t>(args.lists.used, static_cast<size_t>(args.shape.kv_heads)));
+        context.send_once(std::span<const int32_t>(args.lists.used, static_cast<size_t>(args.shape.kv_heads)));
     auto* gathered = context.scratch<std::byte>(ScratchUse::MovedRows, static_cast<size_t>(2 * count * row));
     std::byte* to = gathered;
     for_planes(args.shape, args.pool, [&](Plane plane, int64_t plane_row_bytes) {

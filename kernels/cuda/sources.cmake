@@ -33,6 +33,7 @@ set(CUDA_BACKEND_SOURCES
     rms_norm.cu
     scratch_bound.cu
     send_ring.cpp
+    sent_before.cpp
     stage.cu
     swiglu.cu
     tensor_attention.cu

@@ -1,0 +1,39 @@
+#include "kernels/cuda/sent_before.h"
+
+#include <cassert>
+#include <cstring>
+
+#include "kernels/cuda/device_memory.h"
+
+namespace palimpsest::kernels::cuda {
+
+SentBefore::SentBefore() : device_(static_cast<std::byte*>(take_device_memory(places * place_bytes)))
+{
+    for (auto& content : contents_)
+        content.reserve(place_bytes);
+}
+
+SentBefore::~SentBefore()
+{
+    give_device_memory(device_);
+}
+
+const void* SentBefore::find(const void* host, size_t bytes) const
+{
+    for (size_t i = 0; i < places; ++i)
+        if (contents_[i].size() == bytes && std::memcmp(contents_[i].data(), host, bytes) == 0)
+            return device_ + i * place_bytes;
+    return nullptr;
+}
+
+void* SentBefore::take(const void* host, size_t bytes)
+{
+    assert(bytes <= place_bytes);
+    const auto* from = static_cast<const std::byte*>(host);
+    contents_[next_].assign(from, from + bytes);
+    void* place = device_ + next_ * place_bytes;
+    next_ = (next_ + 1) % places;
+    return place;
+}
+
+} // namespace palimpsest::kernels::cuda
