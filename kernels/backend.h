@@ -15,6 +15,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,6 +23,7 @@
 #include <stop_token>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kernels/base/dtype.h"
 #include "kernels/eviction.h"
@@ -410,6 +412,23 @@ struct WorkBounds {
     std::span<const HostMatrix> weights; // of which only types and sizes are read
 };
 
+// Backend memory on its way to the host.
+class Download {
+public:
+    virtual ~Download() = default;
+    virtual void read(void* to_host) = 0; // once; waits for what was queued before it began, and for nothing else
+};
+
+// Of a backend that has done what it was asked for once a call returns.
+class FinishedDownload final : public Download {
+public:
+    FinishedDownload(Backend& backend, const void* from, size_t bytes);
+    void read(void* to_host) override { std::memcpy(to_host, bytes_.data(), bytes_.size()); }
+
+private:
+    std::vector<std::byte> bytes_;
+};
+
 // Operations that were recorded, to be run again on the same memory. Must not outlive its backend.
 class Recording {
 public:
@@ -439,6 +458,11 @@ public:
     virtual void upload(void* to, const void* from_host, size_t bytes) = 0;
     virtual void download(void* to_host, const void* from, size_t bytes) = 0;
     virtual void copy(void* to, const void* from, size_t bytes) = 0; // within backend memory
+    // What lies there once the operations before have run, whatever comes after. Must not outlive its backend.
+    virtual std::unique_ptr<Download> begin_download(const void* from, size_t bytes)
+    {
+        return std::make_unique<FinishedDownload>(*this, from, bytes);
+    }
 
     // Once a stop of this token is requested, operations may end early, and what they leave in their outputs has no
     // meaning: for a forward pass that will be thrown away. A default token ends that. Backends whose operations
@@ -489,6 +513,11 @@ private:
     virtual void* allocate(size_t bytes) = 0; // throws Error (Resources)
     virtual void release(void* data, size_t bytes) noexcept = 0;
 };
+
+inline FinishedDownload::FinishedDownload(Backend& backend, const void* from, size_t bytes) : bytes_(bytes)
+{
+    backend.download(bytes_.data(), from, bytes);
+}
 
 inline Buffer::Buffer(Backend& owner, size_t bytes)
     : owner_(&owner), data_(bytes ? owner.allocate(bytes) : nullptr), bytes_(bytes)

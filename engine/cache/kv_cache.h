@@ -109,6 +109,9 @@ public:
     // Lets the host's lists catch up; `sink` is told every step, in order. Nothing to do for others.
     void set_settle_sink(SettleSink sink) { settle_sink_ = std::move(sink); }
     void settle();
+    // Halfway: what was evicted before turn_log was called last but one.
+    void settle_earlier();
+    void turn_log();
     bool is_settling() const { return resident_ && resident_->is_settling(); }
 
     // Makes row = rank everywhere, which prefill requires and decode is faster for.

@@ -116,6 +116,16 @@ void KvCache::settle()
     if (resident_) resident_->settle(lists_, settle_sink_);
 }
 
+void KvCache::settle_earlier()
+{
+    if (resident_) resident_->settle_earlier(lists_, settle_sink_);
+}
+
+void KvCache::turn_log()
+{
+    if (resident_) resident_->turn_log();
+}
+
 TokenList KvCache::tokens(int32_t layer, int32_t head) const
 {
     assert(!resident_ || resident_->settled());

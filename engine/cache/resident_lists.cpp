@@ -23,7 +23,8 @@ ResidentLists::ResidentLists(const Shape& shape, kernels::Backend& backend) : sh
         count_ = kernels::Buffer(backend, lists * longest * sizeof(double));
     }
     const size_t logged = std::max(lists * static_cast<size_t>(shape.rows_logged), heads * longest);
-    log_ = kernels::Buffer(backend, logged * sizeof(uint32_t));
+    for (Log& log : logs_)
+        log.memory = kernels::Buffer(backend, logged * sizeof(uint32_t));
     // Of neighbours that meet, two places and a wave for every one that leaves.
     const auto planned = static_cast<size_t>(8 + 3 * shape.rows_planned);
     plans_.resize(static_cast<size_t>(std::clamp<int64_t>(shape.plans_kept, 1, most_plans)));
@@ -64,14 +65,15 @@ const ResidentLists::SentPlan* ResidentLists::sent_before() const
 
 bool ResidentLists::has_room(int64_t stride) const
 {
-    return (log_used_ + static_cast<size_t>(shape_.kv_heads * stride)) * sizeof(uint32_t) <= log_.bytes();
+    return (filling_log().used + static_cast<size_t>(shape_.kv_heads * stride)) * sizeof(uint32_t) <=
+           filling_log().memory.bytes();
 }
 
 uint32_t* ResidentLists::room(int64_t stride) const
 {
     assert(has_room(stride));
     (void)stride;
-    return log_.data<uint32_t>() + log_used_;
+    return filling_log().memory.data<uint32_t>() + filling_log().used;
 }
 
 void ResidentLists::add(const Step& step, const EvictionPlan& plan, size_t words, int64_t stride)
@@ -85,15 +87,19 @@ void ResidentLists::log(const Step& step, const EvictionPlan& plan, int64_t stri
 {
     assert(!awaits_delivery());
     const auto words = static_cast<size_t>(shape_.kv_heads * stride);
-    if (log_used_ == 0) log_base_ = words_.size();
+    if (filling_log().used == 0) {
+        filling_log().base = words_.size();
+        filling_log().steps_before = steps_.size();
+    }
     add(step, plan, words_.size(), stride);
     words_.resize(words_.size() + words);
-    log_used_ += words;
+    filling_log().used += words;
 }
 
 void ResidentLists::log_token(const Step& step, const EvictionPlan& plan, int64_t stride)
 {
-    fetch();
+    fetch(other_log());
+    fetch(filling_log());
     if (!awaits_) awaited_base_ = words_.size();
     awaits_ = true;
     ++awaited_steps_;
@@ -114,20 +120,48 @@ void ResidentLists::deliver(std::span<const uint32_t> dropped)
     awaited_steps_ = 0;
 }
 
-void ResidentLists::fetch()
+void ResidentLists::turn_log()
 {
-    if (log_used_ == 0) return;
-    backend_->download(words_.data() + log_base_, log_.data(), log_used_ * sizeof(uint32_t));
-    log_used_ = 0;
+    if (filling_log().used == 0) return;
+    fetch(other_log());
+    filling_log().coming =
+        backend_->begin_download(filling_log().memory.data(), filling_log().used * sizeof(uint32_t));
+    current_ = 1 - current_;
+}
+
+void ResidentLists::fetch(Log& log)
+{
+    if (log.used == 0) return;
+    uint32_t* to = words_.data() + log.base;
+    if (log.coming)
+        log.coming->read(to);
+    else
+        backend_->download(to, log.memory.data(), log.used * sizeof(uint32_t));
+    log.coming.reset();
+    log.used = 0;
 }
 
 void ResidentLists::settle(std::vector<TokenList>& lists, const SettleSink& sink)
 {
     if (settling_) return;
-    fetch();
+    fetch(other_log());
+    fetch(filling_log());
+    settle_first(steps_.size() - awaited_steps_, lists, sink);
+}
+
+void ResidentLists::settle_earlier(std::vector<TokenList>& lists, const SettleSink& sink)
+{
+    if (settling_) return;
+    const Log& newest = filling_log().used > 0 ? filling_log() : other_log();
+    if (newest.used == 0) return settle(lists, sink);
+    if (filling_log().used > 0) fetch(other_log());
+    settle_first(newest.steps_before, lists, sink);
+}
+
+void ResidentLists::settle_first(size_t count, std::vector<TokenList>& lists, const SettleSink& sink)
+{
     settling_ = true;
     std::exception_ptr thrown;
-    const size_t count = steps_.size() - awaited_steps_;
     const uint32_t* leaving = leaving_.data();
     for (size_t i = 0; i < count; ++i, leaving += shape_.kv_heads) {
         try {
@@ -144,7 +178,7 @@ void ResidentLists::settle(std::vector<TokenList>& lists, const SettleSink& sink
 
 void ResidentLists::forget(size_t steps)
 {
-    const size_t words = awaits_ ? awaited_base_ : words_.size();
+    const size_t words = steps < steps_.size() ? steps_[steps].words : words_.size();
     const auto erase_first = [](auto& values, size_t count) {
         values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count));
     };
@@ -153,7 +187,11 @@ void ResidentLists::forget(size_t steps)
     erase_first(words_, words);
     for (Logged& logged : steps_)
         logged.words -= words;
-    awaited_base_ = 0;
+    awaited_base_ -= std::min(words, awaited_base_);
+    for (Log& log : logs_) {
+        log.base -= std::min(words, log.base);
+        log.steps_before -= std::min(steps, log.steps_before);
+    }
 }
 
 // Tells the sink, which may throw, before anything leaves.
@@ -207,8 +245,8 @@ size_t ResidentLists::allocated_bytes() const
     size_t plans = 0;
     for (const SentPlan& plan : plans_)
         plans += plan.memory.bytes() + plan.words.capacity() * sizeof(uint32_t);
-    return sum_.bytes() + count_.bytes() + plans + log_.bytes() + kept_.bytes() +
-           (plan_words_.capacity() + leaving_.capacity() + words_.capacity()) * sizeof(uint32_t) +
+    return sum_.bytes() + count_.bytes() + plans + logs_[0].memory.bytes() + logs_[1].memory.bytes() +
+           kept_.bytes() + (plan_words_.capacity() + leaving_.capacity() + words_.capacity()) * sizeof(uint32_t) +
            steps_.capacity() * sizeof(Logged);
 }
 

@@ -2,11 +2,14 @@
 // lives there, and which tokens left is learnt later, many steps at a time.
 //
 // A step is logged when its work is queued. Its dropped ranks come back with the log, or, of a generated token,
-// with its logits; settling then tells the host's lists what happened, in the order in which it did.
+// with its logits; settling then tells the host's lists what happened, in the order in which it did. The log has
+// two halves: while one is on its way to the host, steps go to the other.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -62,10 +65,14 @@ public:
     void deliver(std::span<const uint32_t> dropped); // throws Error (Internal) if it is of another size
     bool awaits_delivery() const { return awaits_; }
     bool is_settling() const { return settling_; }
+    // What was logged so far begins to come back, and the host need not wait for what is logged from now on.
+    void turn_log();
 
     // Applies to `lists` [layers, kv_heads] what was logged, up to a token whose dropped ranks are awaited; all of
     // it, whatever the sink throws. Called by the sink itself it does nothing.
     void settle(std::vector<TokenList>& lists, const SettleSink& sink);
+    // The same of what was logged before turn_log was called last but one: what came since need not be done yet.
+    void settle_earlier(std::vector<TokenList>& lists, const SettleSink& sink);
     bool settled() const { return steps_.empty(); }
 
     void read_statistics(int32_t layer, int32_t head, size_t tokens, TokenList& list) const;
@@ -86,7 +93,18 @@ private:
     };
     const SentPlan* sent_before() const; // a plan of plan_words_
     void add(const Step& step, const EvictionPlan& plan, size_t words, int64_t stride);
-    void fetch();              // what the log holds
+    struct Log {
+        kernels::Buffer memory;                    // u32 [layers * kv_heads * rows_logged]
+        size_t used = 0;                           // words
+        size_t base = 0;                           // of words_, where they belong
+        size_t steps_before = 0;                   // of steps_, that were there when its first one was logged
+        std::unique_ptr<kernels::Download> coming; // it was turned
+    };
+    Log& filling_log() { return logs_[current_]; }
+    const Log& filling_log() const { return logs_[current_]; }
+    Log& other_log() { return logs_[1 - current_]; }
+    void fetch(Log& log); // what it holds
+    void settle_first(size_t steps, std::vector<TokenList>& lists, const SettleSink& sink);
     void forget(size_t steps); // the first of them, which were applied
     void apply(const Logged& logged, const uint32_t* leaving, std::vector<TokenList>& lists,
                const SettleSink& sink);
@@ -98,19 +116,19 @@ private:
 
     Shape shape_;
     kernels::Backend* backend_;
-    kernels::Buffer sum_, count_;      // f64 [layers, kv_heads, longest]
-    std::vector<SentPlan> plans_;      // the last ones
-    size_t next_plan_ = 0;             // whose place is taken next
-    kernels::Buffer log_;              // u32 [layers * kv_heads * rows_logged]
+    kernels::Buffer sum_, count_; // f64 [layers, kv_heads, longest]
+    std::vector<SentPlan> plans_; // the last ones
+    size_t next_plan_ = 0;        // whose place is taken next
+    std::array<Log, 2> logs_;
+    size_t current_ = 0;
     kernels::Buffer kept_;             // u32 [kv_heads, longest]
     std::vector<uint32_t> plan_words_; // scratch
     std::vector<Logged> steps_;
-    std::vector<uint32_t> leaving_;      // [steps, kv_heads]
-    std::vector<uint32_t> words_;        // dropped ranks; those of the log and of a token to come are not there yet
-    size_t log_base_ = 0, log_used_ = 0; // of words_, and words in the log
-    bool awaits_ = false;                // a token's dropped ranks
-    size_t awaited_steps_ = 0;           // the last of steps_
-    size_t awaited_base_ = 0;            // of words_; the rest of them
+    std::vector<uint32_t> leaving_; // [steps, kv_heads]
+    std::vector<uint32_t> words_;   // dropped ranks; those of the log and of a token to come are not there yet
+    bool awaits_ = false;           // a token's dropped ranks
+    size_t awaited_steps_ = 0;      // the last of steps_
+    size_t awaited_base_ = 0;       // of words_; the rest of them
     bool settling_ = false;
     std::vector<std::vector<uint32_t>> dropped_; // scratch
     std::vector<const TokenList*> heads_;        // scratch

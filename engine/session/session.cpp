@@ -92,6 +92,15 @@ void Session::settle() const
     cache_.settle();
 }
 
+// Where the backend evicts, the host learns what a super-chunk did while the device is at the next one; of the last
+// one it learns at once.
+void Session::settle_behind(bool last)
+{
+    if (last) return cache_.settle();
+    cache_.turn_log();
+    cache_.settle_earlier();
+}
+
 void Session::set_fade_sink(FadeSink sink)
 {
     settle();
@@ -158,9 +167,11 @@ try {
     const int64_t rows_at_once =
         layers_first ? options_.chunk : options_.rows_at_once / options_.chunk * options_.chunk;
     std::vector<TokenId> batch;
+    if (tokens > 0) settle();
     while (tokens > 0) {
         if (options.stop.stop_requested()) {
             pending_.clear();
+            cache_.settle();
             return false;
         }
         const auto rows = std::min(rows_at_once, tokens);
@@ -175,18 +186,19 @@ try {
         // loss, and if the next rows are taken back.
         const bool may_be_taken_back = layers_first && options.stop.stop_possible();
         if ((options.loss || may_be_taken_back) && tokens_seen_ > 0) compute_logits();
-        settle();
         if (!transformer_.prefill(batch, chunks, tokens_seen_, probe_tokens_, cache_, *step_, options.stop)) {
             pending_.clear();
+            cache_.settle();
             return false;
         }
-        cache_.settle();
+        settle_behind(tokens == 0);
         if (options.loss) report_losses(batch, options);
         has_logits_ = false;
         last_token_ = batch.back();
         tokens_seen_ += batch.size();
         steps_seen_ += chunks.size();
-        tokens_per_second_ = static_cast<double>(tokens_seen_ - seen_before) / std::max(watch.seconds(), 1e-9);
+        const uint64_t computed = tokens_seen_ - seen_before - (tokens > 0 ? batch.size() : 0);
+        if (computed > 0) tokens_per_second_ = static_cast<double>(computed) / std::max(watch.seconds(), 1e-9);
         if (options.progress) options.progress(telemetry());
     }
     return true;

@@ -162,6 +162,7 @@ private:
     void reserve(int32_t probe_rows);
     void make_step();
     void settle() const; // the host's lists, where the backend evicts: what a session is stays the same
+    void settle_behind(bool last);
     bool run(int64_t tokens, const FeedOptions& options);
     void decode(TokenId token);
     void end_reading();

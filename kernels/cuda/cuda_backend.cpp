@@ -117,6 +117,13 @@ void CudaBackend::download(void* to_host, const void* from, size_t bytes)
     pinned_.finish();
 }
 
+std::unique_ptr<Download> CudaBackend::begin_download(const void* from, size_t bytes)
+{
+    CudaContext& on = context();
+    on.refuse_while_recording("waits for the device");
+    return blocks_.begin(from, bytes, on.stream());
+}
+
 void CudaBackend::copy(void* to, const void* from, size_t bytes)
 {
     if (bytes == 0 || to == from) return;

@@ -3,6 +3,7 @@
 
 #include "kernels/backend.h"
 #include "kernels/cuda/cuda_context.h"
+#include "kernels/cuda/pinned_blocks.h"
 #include "kernels/cuda/pinned_pair.h"
 
 namespace palimpsest::kernels::cuda {
@@ -20,6 +21,7 @@ public:
     void upload(void* to, const void* from_host, size_t bytes) override;
     void download(void* to_host, const void* from, size_t bytes) override;
     void copy(void* to, const void* from, size_t bytes) override; // ranges may overlap
+    std::unique_ptr<Download> begin_download(const void* from, size_t bytes) override;
 
     std::optional<DeviceMemory> memory() const override;
     uint64_t weight_bytes(std::span<const HostMatrix> parts) const override;
@@ -60,7 +62,8 @@ private:
     void release(void* data, size_t bytes) noexcept override;
 
     CudaContext context_;
-    PinnedPair pinned_; // for all that is downloaded
+    PinnedPair pinned_; // for what is downloaded at once
+    PinnedBlocks blocks_;
 };
 
 } // namespace palimpsest::kernels::cuda

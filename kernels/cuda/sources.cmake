@@ -25,6 +25,7 @@ set(CUDA_BACKEND_SOURCES
     multiply.cu
     page_bounds.cu
     page_retrieval.cu
+    pinned_blocks.cpp
     pinned_pair.cpp
     prefill_attention.cu
     prefill_rows.cu
