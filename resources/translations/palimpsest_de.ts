@@ -2228,10 +2228,6 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
         <translation>Vergessen, welche Dateien geöffnet waren; was daraus gelesen wurde, bleibt</translation>
     </message>
     <message>
-        <source>Documents (*.txt *.md *.markdown *.html *.htm *.epub *.docx *.pdf)</source>
-        <translation>Dokumente (*.txt *.md *.markdown *.html *.htm *.epub *.docx *.pdf)</translation>
-    </message>
-    <message>
         <source>All files (*)</source>
         <translation>Alle Dateien (*)</translation>
     </message>
@@ -2286,6 +2282,10 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     <message>
         <source>Close without saving</source>
         <translation>Schließen ohne zu speichern</translation>
+    </message>
+    <message>
+        <source>Documents (%1)</source>
+        <translation>Dokumente (%1)</translation>
     </message>
 </context>
 <context>

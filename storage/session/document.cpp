@@ -19,22 +19,41 @@ namespace {
 namespace fs = std::filesystem;
 constexpr size_t block_bytes = 64 * 1024;
 
+// Files with other endings are read as plain text.
+enum class Reading { Text, Markdown, Refused };
 struct Format {
     std::string_view name, ending, magic;
+    Reading reading = Reading::Refused;
 };
-constexpr Format others[] = {{"PDF", ".pdf", "%PDF-"},        {"EPUB", ".epub", ""},
-                             {"Word", ".docx", ""},           {"zip", ".zip", "PK\x03\x04"},
-                             {"HTML", ".html", ""},           {"HTML", ".htm", ""},
-                             {"GGUF model", ".gguf", "GGUF"}, {"SQLite", ".db", "SQLite format 3"},
-                             {"OpenDocument", ".odt", ""},    {"RTF", ".rtf", "{\\rtf"},
-                             {"PNG", ".png", "\x89PNG"},      {"JPEG", ".jpg", "\xFF\xD8\xFF"},
-                             {"gzip", ".gz", "\x1F\x8B"}};
+constexpr Format formats[] = {{"text", ".txt", "", Reading::Text},
+                              {"Markdown", ".md", "", Reading::Markdown},
+                              {"Markdown", ".markdown", "", Reading::Markdown},
+                              {"Markdown", ".mkd", "", Reading::Markdown},
+                              {"PDF", ".pdf", "%PDF-"},
+                              {"EPUB", ".epub", ""},
+                              {"Word", ".docx", ""},
+                              {"zip", ".zip", "PK\x03\x04"},
+                              {"HTML", ".html", ""},
+                              {"HTML", ".htm", ""},
+                              {"GGUF model", ".gguf", "GGUF"},
+                              {"SQLite", ".db", "SQLite format 3"},
+                              {"OpenDocument", ".odt", ""},
+                              {"RTF", ".rtf", "{\\rtf"},
+                              {"PNG", ".png", "\x89PNG"},
+                              {"JPEG", ".jpg", "\xFF\xD8\xFF"},
+                              {"gzip", ".gz", "\x1F\x8B"}};
 
 std::string lower_ending(const std::string& name)
 {
     std::string ending = fs::path(name).extension().string();
     std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
     return ending;
+}
+
+Reading reading_of(const std::string& ending)
+{
+    const Format* const at = std::ranges::find(formats, ending, &Format::ending);
+    return at == std::end(formats) ? Reading::Text : at->reading;
 }
 
 [[noreturn]] void refuse_format(const std::string& subject, std::string_view format)
@@ -45,6 +64,14 @@ std::string lower_ending(const std::string& name)
 }
 
 } // namespace
+
+std::vector<std::string> document_endings()
+{
+    std::vector<std::string> endings;
+    for (const Format& format : formats)
+        if (format.reading != Reading::Refused) endings.emplace_back(format.ending);
+    return endings;
+}
 
 Document::Document(const std::string& name, std::istream& in, std::stop_token stop)
     : name_(name), source_(&in), stop_(std::move(stop))
@@ -57,8 +84,9 @@ Document::Document(const std::string& name, std::istream& in, std::stop_token st
     if (fs::is_directory(status))
         throw Error(ErrorKind::Failed, "PAL-DOC-01", printable(name), "it is a folder", "give the files in it");
     const std::string ending = lower_ending(name);
-    for (const Format& format : others)
-        if (ending == format.ending) refuse_format(printable(name), format.name);
+    for (const Format& format : formats)
+        if (ending == format.ending && format.reading == Reading::Refused)
+            refuse_format(printable(name), format.name);
     file_.open(name, std::ios::binary);
     if (!file_)
         throw Error(ErrorKind::Failed, "PAL-DOC-01", printable(name), "it cannot be opened",
@@ -80,9 +108,7 @@ std::string Document::title() const
 
 bool Document::is_markdown() const
 {
-    if (is_stream()) return false;
-    const std::string ending = lower_ending(name_);
-    return ending == ".md" || ending == ".markdown" || ending == ".mkd";
+    return !is_stream() && reading_of(lower_ending(name_)) == Reading::Markdown;
 }
 
 bool Document::next(std::string& block)
@@ -125,7 +151,7 @@ void Document::wait_for_input() const
 
 void Document::refuse_other_formats(const std::string& head) const
 {
-    for (const Format& format : others)
+    for (const Format& format : formats)
         if (!format.magic.empty() && head.starts_with(format.magic)) refuse_format(printable(name_), format.name);
 }
 

@@ -15,6 +15,9 @@
 
 namespace palimpsest::storage {
 
+// Of files that are text or Markdown, with the dot: what a dialog offers.
+std::vector<std::string> document_endings();
+
 class Document {
 public:
     // `name` "-" reads `in`. Throws Error: NotFound, or Failed for a folder or a format that is not text.

@@ -3,6 +3,8 @@
 #include <QDir>
 #include <QFileInfo>
 
+#include "storage/session/document.h"
+
 namespace palimpsest::ui {
 namespace {
 
@@ -22,6 +24,14 @@ FileKind kind_of(const QString& path)
     if (file.isDir()) return models_in(path).isEmpty() ? FileKind::Nothing : FileKind::ModelFolder;
     if (file.suffix().compare(QLatin1String("palimpsest"), Qt::CaseInsensitive) == 0) return FileKind::Export;
     return FileKind::Document;
+}
+
+QString document_patterns()
+{
+    QStringList patterns;
+    for (const std::string& ending : storage::document_endings())
+        patterns.append(QLatin1Char('*') + QString::fromStdString(ending));
+    return patterns.join(QLatin1Char(' '));
 }
 
 QStringList models_in(const QString& folder)

@@ -16,6 +16,9 @@ enum class FileKind {
 // Looks at names, and into a folder, but not into files.
 FileKind kind_of(const QString& path);
 
+// For a dialog: the endings of documents that can be read, as patterns ("*.txt *.md").
+QString document_patterns();
+
 // Models of a folder: paths, by name. None if there is no such folder.
 QStringList models_in(const QString& folder);
 // By the path alone, without a look at the disk.

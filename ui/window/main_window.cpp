@@ -479,8 +479,8 @@ void MainWindow::ask_for_files()
 {
     const QStringList recent = store_.recent_files();
     const QString folder = recent.isEmpty() ? QDir::homePath() : QFileInfo(recent.first()).path();
-    const QString filter = tr("Documents (*.txt *.md *.markdown *.html *.htm *.epub *.docx *.pdf)") +
-                           QStringLiteral(";;") + tr("All files (*)");
+    const QString filter =
+        tr("Documents (%1)").arg(document_patterns()) + QStringLiteral(";;") + tr("All files (*)");
     const QStringList files = QFileDialog::getOpenFileNames(this, tr("Open documents"), folder, filter);
     if (!files.isEmpty()) open_paths(files);
 }

@@ -3,6 +3,7 @@
 #include <QDir>
 #include <QDockWidget>
 #include <QDropEvent>
+#include <QFileDialog>
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
@@ -10,20 +11,25 @@
 #include <QMenu>
 #include <QMimeData>
 #include <QPushButton>
+#include <QRegularExpression>
 #include <QScopeGuard>
 #include <QScreen>
 #include <QSignalSpy>
 #include <QStyle>
 #include <QTabWidget>
 #include <QTemporaryDir>
+#include <QTimer>
 #include <QToolButton>
 #include <QTreeWidget>
 #include <ctime>
 #include <future>
 #include <new>
+#include <sstream>
 #include <stop_token>
 
+#include "kernels/base/error.h"
 #include "storage/models/default_model.h"
+#include "storage/session/document.h"
 #include "tests/ui/support/looks.h"
 #include "tests/ui/support/patience.h"
 #include "tests/ui/support/sanitized.h"
@@ -396,6 +402,46 @@ private Q_SLOTS:
         disk.set_value();
         EVENTUALLY_EQUAL(box->currentText(), QString("tiny:1b"));
         QCOMPARE(box->currentData().toString(), preferences.model.model);
+    }
+
+    void the_open_dialog_offers_what_can_be_read()
+    {
+        Stage stage;
+        QStringList filters;
+        QTimer look;
+        connect(&look, &QTimer::timeout, this, [&] {
+            auto* dialog = qobject_cast<QFileDialog*>(QApplication::activeModalWidget());
+            if (!dialog) return;
+            filters = dialog->nameFilters();
+            dialog->reject();
+        });
+        look.start(10);
+        stage.window->actions()[ActionId::OpenFiles]->trigger(); // comes back when it is closed
+        QVERIFY(!filters.isEmpty());
+        const auto refused_as = [&](const QString& ending) {
+            QFile file(stage.folder.filePath("book" + ending));
+            if (!file.open(QIODevice::WriteOnly) || file.write("The keeper wrote.\n") < 0)
+                return QString("no file");
+            file.close();
+            std::istringstream nothing;
+            std::string block;
+            try {
+                storage::Document(file.fileName().toStdString(), nothing).next(block);
+                return QString();
+            } catch (const Error& error) {
+                return QString::fromStdString(error.text());
+            }
+        };
+        QStringList offered;
+        for (auto match = QRegularExpression("\\*(\\.\\w+)").globalMatch(filters.first()); match.hasNext();)
+            offered << match.next().captured(1);
+        QVERIFY(offered.contains(".txt") && offered.contains(".md"));
+        for (const QString& ending : offered)
+            QVERIFY2(refused_as(ending).isEmpty(), qPrintable(ending + ": " + refused_as(ending)));
+        for (const char* ending : {".pdf", ".epub", ".docx", ".html", ".htm", ".odt", ".rtf", ".zip"}) {
+            QVERIFY2(!refused_as(ending).isEmpty(), ending);
+            QVERIFY2(!offered.contains(ending), ending);
+        }
     }
 
     void text_grows_and_shrinks()
