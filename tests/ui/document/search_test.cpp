@@ -1,7 +1,6 @@
 // Find in the document.
 #include <QAction>
 #include <QApplication>
-#include <QElapsedTimer>
 #include <QLineEdit>
 #include <QShortcut>
 #include <QSignalSpy>
@@ -12,6 +11,7 @@
 #include "kernels/base/error.h"
 #include "tests/ui/document/shown_document.h"
 #include "tests/ui/support/patience.h"
+#include "tests/ui/support/thread_clock.h"
 #include "ui/document/document_page.h"
 #include "ui/document/find_bar.h"
 
@@ -185,17 +185,16 @@ void SearchTest::a_whole_text_that_is_selected_holds_nothing_up()
     page.show();
     QVERIFY(arrives(*page.view()));
     const auto find_selected = [&] {
-        QElapsedTimer clock;
-        clock.start();
+        const test::ThreadClock clock;
         for (QAction* action : page.actions())
             if (action->text() == QStringLiteral("Find…")) action->trigger();
-        return clock.elapsed();
+        return clock.elapsed_ms();
     };
     const QLineEdit* line = page.find_bar()->findChild<QLineEdit*>();
     page.view()->select({0, text.tokens - 5000});
     page.view()->jump_to(text.tokens - 1); // nothing of it is seen
     QVERIFY(arrives(*page.view()));
-    const qint64 passed = find_selected();
+    const double passed = find_selected();
     QVERIFY2(passed < 50, qPrintable(QString::number(passed)));
     QVERIFY(line->text().isEmpty());
     page.view()->jump_to(0);
