@@ -223,9 +223,12 @@ void* CudaBackend::allocate(size_t bytes)
     CudaContext& on = context();
     on.refuse_while_recording("claims device memory");
     void* data = take_device_memory(bytes);
-    const cudaError_t zeroed = cudaMemsetAsync(data, 0, bytes, on.stream());
-    if (zeroed != cudaSuccess) give_device_memory(data);
-    check(zeroed);
+    try {
+        check(cudaMemsetAsync(data, 0, bytes, on.stream()));
+    } catch (const Error&) {
+        give_device_memory(data);
+        throw;
+    }
     return data;
 }
 
