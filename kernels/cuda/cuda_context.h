@@ -42,6 +42,8 @@ enum class ScratchUse {
     NarrowedRows,
     RotatedKeys,
     Scores,     // weights of decode attention, log-sum-exp of prefill
+    Watched,    // softmax parts and weights of decode attention, for signals
+    WatchedToo, // the same of the layer after
     Partials,   // of splits
     Tickets,    // of splits that are done; zero between calls
     PageScores, // of retrieval
@@ -84,8 +86,8 @@ public:
         refuse_while_recording("sends host memory");
         return static_cast<const T*>(ring_.send(host.data(), host.size_bytes(), stream()));
     }
-    // The same of what is often sent again: nothing is sent while it still lies there. Good for what is queued before
-    // the next call.
+    // The same of what is often sent again: nothing is sent while it still lies there. Good for what is queued
+    // before the next call.
     template<class T>
     const T* send_once(std::span<const T> host)
     {
@@ -144,6 +146,15 @@ public:
     };
     [[nodiscard]] Aside aside() { return Aside(streams_); } // throws Error
     void wait_for_aside() { streams_.join(); }              // throws Error
+    // Work aside reads what one layer's attention left, and the next layer's needs a place of its own: there are
+    // two, taken in turn. The place waits for what was aside when leave_turn was called with it two turns ago.
+    size_t take_turn() // throws Error
+    {
+        turn_ = 1 - turn_;
+        streams_.wait_for_mark(turn_);
+        return turn_;
+    }
+    void leave_turn(size_t turn) { streams_.mark(turn); } // throws Error
 
 private:
     void* scratch_memory(ScratchUse use, size_t bytes);
@@ -159,6 +170,7 @@ private:
     const char* operation_ = "";
     std::array<Scratch, scratch_uses> scratch_;
     Places recorded_{}; // so far
+    size_t turn_ = 0;
 };
 
 } // namespace palimpsest::kernels::cuda

@@ -38,7 +38,10 @@ void GiveBack::operator()(cudaGraphExec_t exec) const noexcept
     if (!device_failed()) cudaGraphExecDestroy(exec);
 }
 
-CudaStreams::CudaStreams() : main_(new_stream()), side_(new_stream()), reached_(new_event()) {}
+CudaStreams::CudaStreams()
+    : main_(new_stream()), side_(new_stream()), reached_(new_event()), marks_{new_event(), new_event()}
+{
+}
 
 // Thread-local: what other threads do with other backends neither spoils the capture nor is refused.
 void CudaStreams::begin_recording()
@@ -75,6 +78,7 @@ void CudaStreams::drop_recording() noexcept
 void CudaStreams::leave_recording()
 {
     recording_ = aside_ = branched_ = false;
+    marked_ = {};
 }
 
 void CudaStreams::turn_aside()
@@ -96,6 +100,20 @@ cudaError_t CudaStreams::try_to_join()
 void CudaStreams::join()
 {
     check(try_to_join());
+}
+
+void CudaStreams::mark(size_t which)
+{
+    if (!branched_) return;
+    check(cudaEventRecord(marks_[which].get(), side_.get()));
+    marked_[which] = true;
+}
+
+void CudaStreams::wait_for_mark(size_t which)
+{
+    if (!marked_[which]) return;
+    marked_[which] = false;
+    check(cudaStreamWaitEvent(main_.get(), marks_[which].get(), 0));
 }
 
 } // namespace palimpsest::kernels::cuda

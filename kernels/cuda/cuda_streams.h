@@ -3,6 +3,7 @@
 
 #include <cuda_runtime.h>
 
+#include <array>
 #include <memory>
 #include <type_traits>
 
@@ -45,6 +46,10 @@ public:
     void turn_back() { aside_ = false; }
     // What follows on the stream comes behind the branch. Throws Error.
     void join();
+    // The same, but only behind what the branch held when mark(which) was called, if it was. Throws Error.
+    static constexpr size_t marks = 2;
+    void mark(size_t which);
+    void wait_for_mark(size_t which);
 
 private:
     cudaError_t try_to_join();
@@ -52,6 +57,8 @@ private:
 
     Owned<cudaStream_t> main_, side_;
     Owned<cudaEvent_t> reached_; // by one of the two
+    std::array<Owned<cudaEvent_t>, marks> marks_;
+    std::array<bool, marks> marked_{};
     bool recording_ = false, aside_ = false, branched_ = false, follows_kernel_ = false;
 };
 

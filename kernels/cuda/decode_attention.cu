@@ -707,7 +707,7 @@ DecodeWork plan_work(const DecodeAttendArgs& args, CudaContext& context)
     work.bundles = static_cast<int32_t>(bundles_of(work.splits));
     plan_parts(work, shape, context);
     work.weight_stride = int64_t{work.splits} * split_ranks;
-    if (wants_anything(args.signals) || (work.plan.retrieves && args.retrieval.top_p > 0))
+    if (work.plan.retrieves && args.retrieval.top_p > 0)
         work.weights = context.scratch<float>(ScratchUse::Scores, static_cast<size_t>(shape.query_heads) *
                                                                       static_cast<size_t>(work.weight_stride));
     work.tickets = tickets(shape.kv_heads, work.splits, context);
@@ -731,23 +731,40 @@ void attend_by_mass(DecodeWork& work, CudaContext& context)
     attend_splits<DecodePass::Values>(work, context);
 }
 
+// What signals are computed of beside the layer that follows. Both places are taken, so that a recording finds
+// them.
+void put_apart(DecodeWork& work, size_t turn, CudaContext& context)
+{
+    const size_t parts = static_cast<size_t>(work.args.shape.query_heads) * static_cast<size_t>(work.splits);
+    float* const places[] = {context.scratch<float>(ScratchUse::Watched, parts * (1 + split_ranks)),
+                             context.scratch<float>(ScratchUse::WatchedToo, parts * (1 + split_ranks))};
+    work.weights = places[turn];
+    work.of_splits.totals = work.weights + parts * split_ranks;
+}
+
 } // namespace
 
 void decode_attend(const DecodeAttendArgs& args, CudaContext& context)
 {
+    const bool watched = wants_anything(args.signals);
     DecodeWork work = plan_work(args, context);
+    const bool beside = watched && !work.plan.retrieves;
+    const size_t turn = beside ? context.take_turn() : 0;
+    if (watched) put_apart(work, turn, context);
     work.read = choose_ranks(args, work.args.lists.used, context);
     if (work.plan.retrieves && args.retrieval.top_p > 0)
         attend_by_mass(work, context);
     else
         attend_splits<DecodePass::Both>(work, context);
-    if (!wants_anything(args.signals)) return;
-    decode_signals(args, work.args.lists.used, work.read,
-                   {.weights = work.weights,
-                    .stride = work.weight_stride,
-                    .shares = work.of_splits.totals,
-                    .splits = work.splits},
-                   context);
+    if (!watched) return;
+    const DecodedWeights weights{.weights = work.weights,
+                                 .stride = work.weight_stride,
+                                 .shares = work.of_splits.totals,
+                                 .splits = work.splits};
+    if (!beside) return decode_signals(args, work.args.lists.used, work.read, weights, context);
+    const auto aside = context.aside();
+    decode_signals(args, work.args.lists.used, work.read, weights, context);
+    context.leave_turn(turn);
 }
 
 } // namespace palimpsest::kernels::cuda

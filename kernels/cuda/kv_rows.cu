@@ -529,8 +529,7 @@ void straighten(const StraightenArgs& args, CudaContext& context)
 {
     const int64_t heads = args.shape.kv_heads, bytes = row_bytes(args.pool.type, args.shape.head_dim);
     const int64_t most_used = *std::max_element(args.lists.used, args.lists.used + heads);
-    const int32_t* used =
-        context.send_once(std::span<const int32_t>(args.lists.used, static_cast<size_t>(heads)));
+    const int32_t* used = context.send_once(std::span<const int32_t>(args.lists.used, static_cast<size_t>(heads)));
     int32_t* first = context.scratch<int32_t>(ScratchUse::ReadRanks, static_cast<size_t>(heads));
     const dim3 threads(block_threads);
     launch(context, {dim3(static_cast<unsigned>(heads)), threads}, first_displaced_kernel, args.lists.order,

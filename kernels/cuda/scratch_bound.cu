@@ -107,9 +107,10 @@ private:
         const bool retrieves = work_.retrieval.pages.bounds != nullptr;
         need(ScratchUse::Partials, partial_floats(queries_, splits, work_.heads.head_dim) * 4);
         need(ScratchUse::Tickets, ticket_count(lists_, splits) * 4);
-        if (has_signals() || (retrieves && work_.retrieval.top_p > 0))
-            need(ScratchUse::Scores, queries_ * splits * split_ranks * 4);
+        if (retrieves && work_.retrieval.top_p > 0) need(ScratchUse::Scores, queries_ * splits * split_ranks * 4);
         if (has_signals()) {
+            for (const ScratchUse use : {ScratchUse::Watched, ScratchUse::WatchedToo})
+                need(use, queries_ * splits * (1 + split_ranks) * 4);
             const bool gini = work_.signals.row_statistic == RowStatistic::Gini;
             const int64_t per_head =
                 1 + (gini ? gini_floats(work_.token_ranks) : 0) + (retrieves ? work_.token_ranks : 0);

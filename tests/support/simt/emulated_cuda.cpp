@@ -1,5 +1,8 @@
 #include "tests/support/simt/emulated_cuda.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/cuda_error.h"
 #include "kernels/cuda/cuda_graph.h"
@@ -33,6 +36,19 @@ int LaunchedThreads::most() const
 size_t recorded_nodes(const kernels::Recording& recording)
 {
     return dynamic_cast<const kernels::cuda::GraphRecording&>(recording).nodes();
+}
+
+size_t longest_chain(const kernels::Recording& recording)
+{
+    const auto& nodes = *dynamic_cast<const kernels::cuda::GraphRecording&>(recording).graph()->nodes;
+    std::vector<size_t> chains; // up to each node; what a node comes after was captured before it
+    for (const simt::GraphNode& node : nodes) {
+        size_t before = 0;
+        for (const size_t other : node.after)
+            before = std::max(before, chains[other]);
+        chains.push_back(before + 1);
+    }
+    return *std::max_element(chains.begin(), chains.end());
 }
 
 HostKeptOut::HostKeptOut()

@@ -25,6 +25,8 @@ public:
 
 // Kernels and copies that a recording of such a backend runs.
 size_t recorded_nodes(const kernels::Recording& recording);
+// Of these, the most that have to run one after the other.
+size_t longest_chain(const kernels::Recording& recording);
 // While it lives, whoever touches device memory outside of kernels and copies ends the program.
 class HostKeptOut {
 public:

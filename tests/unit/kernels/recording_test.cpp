@@ -672,6 +672,24 @@ TEST_CASE("a layer of a decoded token is six launches, and at most three aside",
         }
     }
 }
+
+TEST_CASE("signals of a decoded token are computed beside the next layer", "[recording]")
+{
+    for (const TestBackend& on : recording_backends()) {
+        if (!on.emulated()) continue;
+        Backend& backend = *on.open();
+        Course c = course(2, 64, DType::F16, false, {9, 30});
+        c.shape.every_signal = false; // sums only
+        const auto chain = [&](int layers) {
+            Decoder decoder(backend, c.shape, layers, 200);
+            decoder.evict_tokens();
+            decoder.prepare(5, c.shape.used, 0);
+            decoder.queue(true);
+            return tests::longest_chain(*backend.record([&] { decoder.queue(true); }));
+        };
+        CHECK(chain(9) - chain(8) == 5); // of nine launches a layer
+    }
+}
 #endif
 
 } // namespace
