@@ -502,8 +502,8 @@ public:
     // Phase::Decode, prepare_heads, decode_attend with resident_used, accumulate, evict, best_logits and copy.
     // Argument structs are taken as they are now, backend memory is read when they run. They must have run once
     // before, so that all working memory is there.
-    // accumulate and evict may run beside what follows them, which REQUIRES that nothing else recorded touches what
-    // they do: a layer's signals, statistics, order lists and plan.
+    // accumulate, evict and the signals of decode_attend may come beside what follows them, which REQUIRES that
+    // nothing else recorded touches what they do: a layer's signals, statistics, order lists and plan.
     virtual std::unique_ptr<Recording> record(const std::function<void()>& /*operations*/) { return nullptr; }
     // False: nothing ran, since working memory has moved since; record again, after another run.
     virtual bool replay(const Recording& /*recording*/) { return false; }
