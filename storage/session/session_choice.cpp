@@ -47,7 +47,7 @@ int32_t budget_for_memory(uint64_t bytes, const engine::ModelConfig& m, const en
         throw Error(ErrorKind::Usage, "PAL-OPTION-03", "--chunk",
                     "'" + std::to_string(options.chunk) + "' is not possible",
                     "give a number of tokens, at least 1");
-    const kernels::DType type = engine::kv_type_of(options, m);
+    const kernels::DType type = engine::kv_type_of(options, m, {}); // both types of 16 bits take as much
     const uint64_t in_all_layers = static_cast<uint64_t>(m.layers) * engine::token_bytes(m, type);
     const uint64_t chunk = static_cast<uint64_t>(options.chunk) * in_all_layers;
     const auto fits = [&](int32_t budget) {
