@@ -62,4 +62,13 @@ std::string PolicySpec::text() const
     return out;
 }
 
+PolicySpec as_begun(PolicySpec given, const PolicySpec& resolved)
+{
+    for (const auto& [key, value] : resolved.parameters) {
+        const bool had_no_floor = key == "floor" && value == "0" && given.name == "refreekv";
+        if (key == "norm" || key == "mask_sinks" || had_no_floor) given.parameters.emplace(key, value);
+    }
+    return given;
+}
+
 } // namespace palimpsest::engine

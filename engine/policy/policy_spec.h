@@ -19,4 +19,8 @@ struct PolicySpec {
     bool operator==(const PolicySpec& other) const { return name == other.name && parameters == other.parameters; }
 };
 
+// A policy as it was asked for, with what it began with where that is no default any more: `resolved` may be that of a
+// session from before norms were those of query heads.
+PolicySpec as_begun(PolicySpec given, const PolicySpec& resolved);
+
 } // namespace palimpsest::engine

@@ -52,7 +52,7 @@ int64_t read_floor(PolicyParameters& parameters, const PolicyContext& context)
 {
     const int32_t budget = context.budget;
     const bool is_stream = budget != no_budget && !read_schedule(parameters).once;
-    const int32_t floor = parameters.whole("floor", is_stream && !parameters.predates("floor") ? budget / 4 : 0);
+    const int32_t floor = parameters.whole("floor", is_stream && !parameters.predates("norm") ? budget / 4 : 0);
     if (floor > 0 && !is_stream)
         parameters.refuse_value("floor", "has no effect without a budget or with schedule=once", "leave it out");
     const int64_t whole = budget + static_cast<int64_t>(context.pins.tokens());

@@ -210,7 +210,7 @@ try {
 std::unique_ptr<Policy> Session::policy_beside(const Pins& pins) const
 {
     SessionOptions changed = options_;
-    changed.policy = given_;
+    changed.policy = as_begun(given_, options_.policy);
     changed.pins = pins;
     auto policy = policy_of(changed, model_->config());
     check_positions(*policy, changed, model_->config(), std::ssize(probe_tokens_));

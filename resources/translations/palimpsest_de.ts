@@ -100,10 +100,6 @@
         <translation>Die ersten Token, die Aufmerksamkeit auf sich ziehen, und die neuesten.</translation>
     </message>
     <message>
-        <source>The first tokens and as much recent text as holds 99 % of the norm of the newest query&apos;s attention, within the budget.</source>
-        <translation>Die ersten Token und so viel neuesten Text, wie 99 % der Norm der Aufmerksamkeit der neuesten Query trägt, innerhalb des Budgets.</translation>
-    </message>
-    <message>
         <source>The tokens that are rarely unimportant: those that few recent queries gave less than their uniform share.</source>
         <translation>Die Token, die selten unwichtig sind: die, denen wenige der letzten Queries weniger als ihren gleichmäßigen Anteil gaben.</translation>
     </message>
@@ -244,10 +240,6 @@
         <translation>wie sich Schichten das Budget teilen: gleich oder wie in pyramidkv</translation>
     </message>
     <message>
-        <source>how layers share the budget: equally, as in pyramidkv, or as many tokens as hold the norm of a layer&apos;s scores, the budget being the most</source>
-        <translation>wie sich Schichten das Budget teilen: gleich, wie in pyramidkv, oder so viele Token, wie die Norm der Werte einer Schicht tragen, höchstens das Budget</translation>
-    </message>
-    <message>
         <source>how layers share their slots: a fixed profile, or by how spread out their attention is seen to be</source>
         <translation>wie sich Schichten ihre Slots teilen: nach einem festen Profil oder danach, wie gestreut ihre Aufmerksamkeit ist</translation>
     </message>
@@ -360,10 +352,6 @@
         <translation>offsets, score</translation>
     </message>
     <message>
-        <source>original</source>
-        <translation>ursprünglich</translation>
-    </message>
-    <message>
         <source>pairs whose left token has won this many merges are passed over</source>
         <translation>Paare, deren linkes Token so viele Zusammenführungen gewonnen hat, werden übergangen</translation>
     </message>
@@ -474,6 +462,50 @@
     <message>
         <source>with heads=ada: the share of its slots that no head gives away</source>
         <translation>mit heads=ada: der Anteil seiner Slots, den kein Kopf abgibt</translation>
+    </message>
+    <message>
+        <source>The first tokens and as much recent text as holds 99 % of the norm of the newest query&apos;s attention, averaged over the heads of a layer, within the budget.</source>
+        <translation>Die ersten Token und so viel neuesten Text, wie 99 % der Norm der Aufmerksamkeit der neuesten Query trägt, gemittelt über die Köpfe einer Schicht, innerhalb des Budgets.</translation>
+    </message>
+    <message>
+        <source>first tokens that no norm counts: they are kept and would outweigh the rest</source>
+        <translation>erste Token, die in keiner Norm zählen: sie werden behalten und würden den Rest überwiegen</translation>
+    </message>
+    <message>
+        <source>head, mean</source>
+        <translation>head, mean</translation>
+    </message>
+    <message>
+        <source>how layers share the budget: equally, as in pyramidkv, or as many tokens as hold the norm of a layer&apos;s attention, the budget being the most</source>
+        <translation>wie sich Schichten das Budget teilen: gleich, wie in pyramidkv, oder so viele Token, wie die Norm der Aufmerksamkeit einer Schicht tragen, höchstens das Budget</translation>
+    </message>
+    <message>
+        <source>original where the whole input is known and fits the model&apos;s context (eval, compare); otherwise contiguous</source>
+        <translation>ursprünglich, wo die ganze Eingabe bekannt ist und in den Kontext des Modells passt (eval, compare); sonst fortlaufend</translation>
+    </message>
+    <message>
+        <source>raw, rotated</source>
+        <translation>raw, rotated</translation>
+    </message>
+    <message>
+        <source>the norms of the query heads&apos; attention, averaged, or the norm of its mean</source>
+        <translation>die Normen der Aufmerksamkeit der Query-Köpfe, gemittelt, oder die Norm ihres Mittels</translation>
+    </message>
+    <message>
+        <source>with budget=auto: first tokens that the norm does not count</source>
+        <translation>mit budget=auto: erste Token, die in der Norm nicht zählen</translation>
+    </message>
+    <message>
+        <source>with budget=auto: the norms of the query heads&apos; attention, averaged, or those of its mean over the query heads that share a list</source>
+        <translation>mit budget=auto: die Normen der Aufmerksamkeit der Query-Köpfe, gemittelt, oder die ihres Mittels über die Query-Köpfe einer gemeinsamen Liste</translation>
+    </message>
+    <message>
+        <source>with representative=avg: the mean of keys before their rotation to positions, or after</source>
+        <translation>mit representative=avg: das Mittel der Schlüssel vor ihrer Drehung auf Positionen oder danach</translation>
+    </message>
+    <message>
+        <source>within a budget and without schedule=once: tokens that are kept in any case</source>
+        <translation>innerhalb eines Budgets und ohne schedule=once: Token, die in jedem Fall behalten werden</translation>
     </message>
 </context>
 <context>
