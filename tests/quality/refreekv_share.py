@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What ReFreeKV keeps of real attention, in its paper's setting (schedule=once, no cap), by the length of the text: the first tokens of
-each book, a token in ten at other places of it. Prints a Markdown table of the mean share of tokens kept over all layers, and over those
+each book, and of as many further places of it. Prints a Markdown table of the mean share of tokens kept over all layers, and over those
 above the two that keep everything. The paper has 64 to 87 % on average over its tasks and models.
 
     tests/quality/refreekv_share.py PALIMPSEST MODEL BOOK... [--lengths 256,512,...] [--places 3]"""
