@@ -87,7 +87,12 @@ void* CudaContext::scratch_memory(ScratchUse use, size_t bytes)
 const void* CudaContext::send_anew(const void* host, size_t bytes)
 {
     void* place = sent_.take(host, bytes);
-    ring_.send_to(place, host, bytes, stream());
+    try {
+        ring_.send_to(place, host, bytes, stream());
+    } catch (...) {
+        sent_.forget(place);
+        throw;
+    }
     return place;
 }
 

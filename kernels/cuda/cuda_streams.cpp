@@ -113,6 +113,7 @@ void CudaStreams::wait_for_mark(size_t which)
 {
     if (!marked_[which]) return;
     marked_[which] = false;
+    follows_kernel_ = false; // of one dependency alone
     check(cudaStreamWaitEvent(main_.get(), marks_[which].get(), 0));
 }
 

@@ -36,4 +36,9 @@ void* SentBefore::take(const void* host, size_t bytes)
     return place;
 }
 
+void SentBefore::forget(const void* place)
+{
+    contents_[static_cast<size_t>(static_cast<const std::byte*>(place) - device_) / place_bytes].clear();
+}
+
 } // namespace palimpsest::kernels::cuda

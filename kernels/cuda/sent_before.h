@@ -22,6 +22,7 @@ public:
     // Device memory for these bytes, which must be sent there next; what was sent so many times ago is forgotten.
     // REQUIRES: bytes <= place_bytes.
     void* take(const void* host, size_t bytes);
+    void forget(const void* place); // it was not sent after all
 
     size_t device_bytes() const { return places * place_bytes; }
 

@@ -589,7 +589,6 @@ bool replay(const TestBackend& on, const Recording& recording, [[maybe_unused]] 
     return on.open()->replay(recording);
 }
 
-// With the branch as early and as late as it may run, beside layers that write signals and read lists of their own.
 #ifdef PALIMPSEST_EMULATED_CUDA
 // Two layers' four products with weights and the logits; after the embedding all follow a kernel.
 TEST_CASE("products of a recorded token overlap the kernels ahead of them from sm_90 on", "[recording]")
