@@ -73,7 +73,7 @@ std::unique_ptr<Budget> read_threshold(PolicyParameters& parameters, const Polic
     rule.threshold = parameters.number("threshold", 0.01, 0, 1);
     rule.ranking = Ranking::Score;
     const bool old = parameters.predates("norm");
-    const Choices<NormOf> norms = {{"head", NormOf::Heads}, {"mean", NormOf::Lists}};
+    const Choices<NormOf> norms = {{"head", NormOf::Heads}, {"scores", NormOf::Scores}};
     rule.norm = parameters.choice("norm", old ? Choices<NormOf>(norms.rbegin(), norms.rend()) : norms);
     rule.mask_sinks = parameters.whole("mask_sinks", old ? 0 : 4);
     rule.least = 1;
@@ -127,10 +127,10 @@ void add_layer_infos(std::vector<ParameterInfo>& infos, const BudgetAxis& axis)
                      .default_text = "0.01",
                      .range = "0 to 1"});
     infos.push_back({.key = "norm",
-                     .meaning = "with budget=auto: the norms of the query heads' attention, averaged, or those of "
-                                "its mean over the query heads that share a list",
+                     .meaning = "with budget=auto: the norms of the query heads' attention, averaged, or one norm "
+                                "of the scores of a layer",
                      .default_text = "head",
-                     .range = "head, mean"});
+                     .range = "head, scores"});
     infos.push_back({.key = "mask_sinks",
                      .meaning = "with budget=auto: first tokens that the norm does not count",
                      .default_text = "4",

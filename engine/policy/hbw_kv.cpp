@@ -68,8 +68,8 @@ NamedPolicy hbw_kv_policy()
                     .signals = "attention of the last `window` queries",
                     .cost = "an attention pass over the window of each chunk",
                     .positions = original_within_context,
-                    .paper = "Training-Free Native Sparse Attention for KV Cache Compression; its eq. 3 is "
-                             "hbw-kv:renormalise=true",
+                    .paper = "Training-Free Native Sparse Attention for KV Cache Compression; as in its eq. 3: "
+                             "hbw-kv:renormalise=true,schedule=once",
                     .parameters = window_infos(32)};
     info.parameters.push_back(
         {.key = "block", .meaning = "tokens of a block", .default_text = "max(1, c/32)", .range = "1 and more"});

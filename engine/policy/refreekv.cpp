@@ -66,7 +66,8 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
     const ProtectedEnds ends{.sinks = parameters.whole("sinks", 4), .recent = parameters.whole("recent", 1)};
     NormThreshold::Rule rule = read_rule(parameters);
     // Ranking by score counts what the window's rows gave, as the authors' code does, not their mean.
-    Signal signal{.kind = rule.ranking == Ranking::Score ? ScoreKind::Total : ScoreKind::Mean};
+    const bool by_total = rule.ranking == Ranking::Score && rule.norm == NormOf::Heads;
+    Signal signal{.kind = by_total ? ScoreKind::Total : ScoreKind::Mean};
     read_rows(parameters, signal);
     const bool capped = context.budget != no_budget;
     rule.least = std::max<int64_t>(read_floor(parameters, context) - ends.sinks - ends.recent, 0);
@@ -122,8 +123,7 @@ NamedPolicy refreekv_policy()
                            .default_text = "head",
                            .range = "head, mean"},
                           {.key = "mask_sinks",
-                           .meaning = "first tokens that no norm counts: they are kept and would outweigh the "
-                                      "rest",
+                           .meaning = "first tokens that no norm counts, since they would outweigh the rest",
                            .default_text = "4; 0 with ranking=score",
                            .range = "0 and more"},
                           {.key = "floor",

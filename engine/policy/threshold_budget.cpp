@@ -16,6 +16,12 @@ void sort_by_score(Iterator first, Iterator last, std::span<const double> scores
               [&](uint32_t a, uint32_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
 }
 
+// The entry's own importance.
+double value(const ListCut& list, uint32_t entry)
+{
+    return list.pooled ? list.score(entry) : list.shaped[entry];
+}
+
 } // namespace
 
 NormThreshold::NormThreshold(Rule rule, const PolicyContext& context, int64_t cap)
@@ -48,7 +54,7 @@ void NormThreshold::add_norms(const Attention& attention)
     norms_.resize(std::max(norms_.size(), order_.size() + 1), norms_.back());
     double squares = 0;
     for (size_t i = 0; i < order_.size(); ++i) {
-        const double a = order_[i] < static_cast<uint32_t>(rule_.mask_sinks) ? 0.0 : attention(order_[i]);
+        const double a = is_masked(order_[i]) ? 0.0 : attention(order_[i]);
         squares += a * a;
         norms_[i + 1] += std::sqrt(squares);
     }
@@ -56,28 +62,39 @@ void NormThreshold::add_norms(const Attention& attention)
         norms_[i] += std::sqrt(squares);
 }
 
-void NormThreshold::add_norms_of_heads(const ListCut& list)
+void NormThreshold::add_norms_of_heads(std::span<const ListCut> heads)
 {
-    const ListState& state = list.view.list;
-    const size_t group = state.moments.size() / std::max<size_t>(2 * state.size(), 1);
-    for (size_t g = 0; g < group; ++g)
-        add_norms([&](uint32_t entry) {
-            const size_t rank = list.view.rank(entry);
-            return state.moments[2 * (rank * group + g)] / state.count[rank];
-        });
+    for (const ListCut& list : heads) {
+        rank(list);
+        const ListState& state = list.view.list;
+        const size_t group = state.moments.size() / std::max<size_t>(2 * state.size(), 1);
+        for (size_t g = 0; g < group; ++g)
+            add_norms([&](uint32_t entry) {
+                const size_t rank = list.view.rank(entry);
+                return state.moments[2 * (rank * group + g)] / state.count[rank];
+            });
+    }
 }
 
-void NormThreshold::add_norm_of_list(const ListCut& list)
+void NormThreshold::add_norm_of_scores(std::span<const ListCut> heads)
 {
-    add_norms([&](uint32_t entry) {
-        const size_t rank = list.view.rank(entry);
-        return list.view.list.sum[rank] / list.view.list.count[rank];
-    });
+    for (const ListCut& list : heads) {
+        rank(list);
+        norms_.resize(std::max(norms_.size(), order_.size() + 1), 0.0);
+        for (size_t i = 0; i < order_.size(); ++i) {
+            const double a = is_masked(order_[i]) ? 0.0 : value(list, order_[i]);
+            norms_[i + 1] += a * a;
+        }
+    }
+    std::partial_sum(norms_.begin(), norms_.end(), norms_.begin());
+    for (double& norm : norms_)
+        norm = std::sqrt(norm);
 }
 
 // REQUIRES: the lists hold the same tokens.
 void NormThreshold::add_norms_of_mean(std::span<const ListCut> heads)
 {
+    rank(heads.front());
     add_norms([&](uint32_t entry) {
         double sum = 0;
         for (const ListCut& list : heads) {
@@ -92,12 +109,9 @@ void NormThreshold::add_norms_of_mean(std::span<const ListCut> heads)
 int64_t NormThreshold::smallest_count(std::span<const ListCut> heads)
 {
     norms_.assign(1, 0.0);
-    for (const ListCut& list : heads) {
-        rank(list);
-        if (rule_.norm == NormOf::Heads) add_norms_of_heads(list);
-        if (rule_.norm == NormOf::Lists) add_norm_of_list(list);
-    }
+    if (rule_.norm == NormOf::Scores) add_norm_of_scores(heads);
     if (rule_.norm == NormOf::Mean) add_norms_of_mean(heads);
+    if (rule_.norm == NormOf::Heads) add_norms_of_heads(heads);
     const double all = norms_.back();
     if (!(all > 0)) return std::ssize(norms_) - 1;
     const auto enough =

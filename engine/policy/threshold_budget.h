@@ -16,8 +16,8 @@ enum class Ranking : uint8_t {
 // Whose attention a norm is taken of.
 enum class NormOf : uint8_t {
     Heads, // of every query head apart, and the norms averaged: ReFreeKV as released
-    Lists, // of the mean of the query heads that share a list, and the norms averaged
-    Mean,  // of the mean over the layer's heads
+    Scores, // of the policy's scores in all lists of the layer together
+    Mean,   // of the mean over the layer's heads
 };
 
 // ReFreeKV: the first entries of an order that hold 1 - threshold of the norm of attention, averaged over the
@@ -44,10 +44,11 @@ public:
 
 private:
     void rank(const ListCut& list);
+    bool is_masked(uint32_t entry) const { return entry < static_cast<uint32_t>(rule_.mask_sinks); }
     template<class Attention>
     void add_norms(const Attention& attention);
-    void add_norms_of_heads(const ListCut& list);
-    void add_norm_of_list(const ListCut& list);
+    void add_norms_of_heads(std::span<const ListCut> heads);
+    void add_norm_of_scores(std::span<const ListCut> heads);
     void add_norms_of_mean(std::span<const ListCut> heads);
     int64_t smallest_count(std::span<const ListCut> heads);
 

@@ -197,7 +197,8 @@ try {
         last_token_ = batch.back();
         tokens_seen_ += batch.size();
         steps_seen_ += chunks.size();
-        const uint64_t computed = tokens_seen_ - seen_before - (tokens > 0 ? batch.size() : 0);
+        const bool is_behind = cache_.shape().resident && tokens > 0; // the device still computes this batch
+        const uint64_t computed = tokens_seen_ - seen_before - (is_behind ? batch.size() : 0);
         if (computed > 0) tokens_per_second_ = static_cast<double>(computed) / std::max(watch.seconds(), 1e-9);
         if (options.progress) options.progress(telemetry());
     }

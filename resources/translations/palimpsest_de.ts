@@ -468,10 +468,6 @@
         <translation>Die ersten Token und so viel neuesten Text, wie 99 % der Norm der Aufmerksamkeit der neuesten Query trägt, gemittelt über die Köpfe einer Schicht, innerhalb des Budgets.</translation>
     </message>
     <message>
-        <source>first tokens that no norm counts: they are kept and would outweigh the rest</source>
-        <translation>erste Token, die in keiner Norm zählen: sie werden behalten und würden den Rest überwiegen</translation>
-    </message>
-    <message>
         <source>head, mean</source>
         <translation>head, mean</translation>
     </message>
@@ -496,16 +492,24 @@
         <translation>mit budget=auto: erste Token, die in der Norm nicht zählen</translation>
     </message>
     <message>
-        <source>with budget=auto: the norms of the query heads&apos; attention, averaged, or those of its mean over the query heads that share a list</source>
-        <translation>mit budget=auto: die Normen der Aufmerksamkeit der Query-Köpfe, gemittelt, oder die ihres Mittels über die Query-Köpfe einer gemeinsamen Liste</translation>
-    </message>
-    <message>
         <source>with representative=avg: the mean of keys before their rotation to positions, or after</source>
         <translation>mit representative=avg: das Mittel der Schlüssel vor ihrer Drehung auf Positionen oder danach</translation>
     </message>
     <message>
         <source>within a budget and without schedule=once: tokens that are kept in any case</source>
         <translation>innerhalb eines Budgets und ohne schedule=once: Token, die in jedem Fall behalten werden</translation>
+    </message>
+    <message>
+        <source>first tokens that no norm counts, since they would outweigh the rest</source>
+        <translation>erste Token, die in keiner Norm zählen, weil sie den Rest überwiegen würden</translation>
+    </message>
+    <message>
+        <source>head, scores</source>
+        <translation>head, scores</translation>
+    </message>
+    <message>
+        <source>with budget=auto: the norms of the query heads&apos; attention, averaged, or one norm of the scores of a layer</source>
+        <translation>mit budget=auto: die Normen der Aufmerksamkeit der Query-Köpfe, gemittelt, oder eine Norm der Werte einer Schicht</translation>
     </message>
 </context>
 <context>

@@ -56,7 +56,8 @@ int slots_by_norm(const ReferenceSettings& settings, const ReferenceLayer& layer
         orders.push_back(order);
     }
     const int least = settings.s + settings.w + 1;
-    const int count = norm_count(settings, layer.lists, orders);
+    const int count = settings.norm_of_scores ? norm_count_of_scores(settings, layer.plain, orders)
+                                              : norm_count(settings, layer.lists, orders);
     return std::min(std::max(count, least), settings.c) - settings.s - settings.w;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace palimpsest::tests {
 
@@ -18,10 +19,9 @@ Row mean_row(const std::vector<const ReferenceList*>& lists)
     return mean;
 }
 
-// The mean attention on the entries of a list, by rank: of each query head, or of all that share it.
-std::vector<Row> rows_of(const ReferenceSettings& settings, const ReferenceList& list)
+// Each query head's mean attention on the entries of its list, by rank.
+std::vector<Row> rows_of(const ReferenceList& list)
 {
-    if (settings.norm_of_lists) return {mean_row({&list})};
     std::vector<Row> rows(list.empty() ? 0 : list.front().moments.size());
     for (size_t g = 0; g < rows.size(); ++g)
         for (const ReferenceEntry& entry : list)
@@ -68,7 +68,7 @@ int norm_count(const ReferenceSettings& settings, const std::vector<const Refere
     std::vector<Row> heads; // norms of the first i entries
     if (settings.norm_of_mean) heads.push_back(norms_of_first(settings, mean_row(lists), orders.front()));
     for (size_t h = 0; h < lists.size() && !settings.norm_of_mean; ++h)
-        for (const Row& row : rows_of(settings, *lists[h]))
+        for (const Row& row : rows_of(*lists[h]))
             heads.push_back(norms_of_first(settings, row, orders[h]));
     size_t longest = 0;
     double all = 0;
@@ -83,6 +83,25 @@ int norm_count(const ReferenceSettings& settings, const std::vector<const Refere
         if (1 - held / all <= settings.threshold) return static_cast<int>(i);
     }
     return static_cast<int>(longest);
+}
+
+int norm_count_of_scores(const ReferenceSettings& settings, const std::vector<std::vector<double>>& scores,
+                         const std::vector<std::vector<int>>& orders)
+{
+    Row squares; // of all lists, by place in the order
+    for (size_t h = 0; h < scores.size(); ++h) {
+        squares.resize(std::max(squares.size(), orders[h].size()), 0.0);
+        for (size_t i = 0; i < orders[h].size(); ++i)
+            if (orders[h][i] >= settings.mask_sinks)
+                squares[i] += std::pow(scores[h][static_cast<size_t>(orders[h][i])], 2);
+    }
+    const double all = std::accumulate(squares.begin(), squares.end(), 0.0);
+    double held = 0;
+    for (size_t i = 0; i < squares.size(); ++i) {
+        if (all > 0 && 1 - std::sqrt(held) / std::sqrt(all) <= settings.threshold) return static_cast<int>(i);
+        held += squares[i];
+    }
+    return static_cast<int>(squares.size());
 }
 
 } // namespace palimpsest::tests

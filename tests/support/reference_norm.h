@@ -17,4 +17,8 @@ std::vector<int> refreekv_order(const ReferenceSettings& settings, const std::ve
 int norm_count(const ReferenceSettings& settings, const std::vector<const ReferenceList*>& lists,
                const std::vector<std::vector<int>>& orders);
 
+// The same of one norm, of the scores in all lists together.
+int norm_count_of_scores(const ReferenceSettings& settings, const std::vector<std::vector<double>>& scores,
+                         const std::vector<std::vector<int>>& orders);
+
 } // namespace palimpsest::tests

@@ -107,9 +107,9 @@ void read_threshold(ReferenceSettings& to, const Keys& keys)
     to.threshold = keys.real("threshold", 0.01);
     to.full_layers = keys.whole("full_layers", 2);
     to.ranked_by_score = keys.text("ranking", "position") == "score";
-    if (to.ranked_by_score) to.score = "sum";
     to.norm_of_mean = keys.text("norm", "head") == "mean";
     to.moments = !to.norm_of_mean;
+    if (to.ranked_by_score && !to.norm_of_mean) to.score = "sum";
     to.mask_sinks = keys.whole("mask_sinks", to.ranked_by_score ? 0 : 4);
     to.least = keys.whole("floor", to.once || to.c == engine::no_budget ? 0 : to.c / 4);
     to.layer_mean = true;
@@ -192,8 +192,8 @@ void read_crossings(ReferenceSettings& to, const Keys& keys)
     if (to.budgets == "auto") {
         to.threshold = keys.real("threshold", 0.01);
         to.mask_sinks = keys.whole("mask_sinks", 4);
-        to.norm_of_lists = keys.text("norm", "head") == "mean";
-        to.moments = !to.norm_of_lists;
+        to.norm_of_scores = keys.text("norm", "head") == "scores";
+        to.moments = to.moments || !to.norm_of_scores;
     }
     to.shared_by_heads = keys.text("heads", to.name == "adakv" ? "ada" : "uniform") == "ada";
     to.floor = keys.real("floor", 0.2);

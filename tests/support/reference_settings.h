@@ -53,8 +53,8 @@ struct ReferenceSettings {
     std::string representative = "none";
     int full_layers = 2; // refreekv
     bool ranked_by_score = false;
-    bool norm_of_mean = false;  // over the layer's heads
-    bool norm_of_lists = false; // of the means over the heads that share a list
+    bool norm_of_mean = false;   // over the layer's heads
+    bool norm_of_scores = false; // in all lists of a layer
     int mask_sinks = 4; // refreekv and budget=auto
     int least = 0;      // entries that stay whatever the norms say
     double p = 0.85;                // twilight, twilight-evict

@@ -159,6 +159,7 @@ void Workbench::show_session(std::shared_ptr<const SessionFacts> facts)
     }
     window_.set_session(facts_);
     Q_EMIT session_shown(facts_);
+    show_frame(); // views that began anew have not seen the newest
     tell_trouble(before.get());
 }
 

@@ -346,7 +346,27 @@ TEST_CASE("a stored spec keeps what has an effect, and the rest is passed over")
           // From before norms were those of query heads: what such a session keeps does not change.
           std::pair{"refreekv:rows=3", "refreekv:rows=3,norm=mean,mask_sinks=0,floor=0"},
           std::pair{"refreekv:ranking=score,schedule=once", "refreekv:ranking=score,schedule=once,norm=mean"},
-          std::pair{"snapkv:budget=auto", "snapkv:budget=auto,norm=mean,mask_sinks=0"}})
+          std::pair{"snapkv:budget=auto", "snapkv:budget=auto,norm=scores,mask_sinks=0"}})
         CHECK(of_stored(stored) == make_policy(PolicySpec::parse(now), context)->resolved());
     CHECK_THROWS_AS(of_stored("treekv:rule=middle"), Error);
+}
+
+TEST_CASE("beside other pins a policy keeps what it began with, and takes the defaults of its new budget")
+{
+    const PolicyContext before{.layers = 8, .kv_heads = 2, .budget = 64}, after{.layers = 8, .kv_heads = 2, .budget = 40};
+    const auto moved = [&](const std::string& given, const std::string& begun, bool stored) {
+        PolicySpec spec = PolicySpec::parse(begun);
+        spec.stored = stored;
+        PolicySpec again = as_begun(PolicySpec::parse(given), make_policy(spec, before)->resolved());
+        again.stored = stored;
+        return make_policy(again, after)->resolved();
+    };
+    const auto now = [&](const std::string& text) { return make_policy(PolicySpec::parse(text), after)->resolved(); };
+    for (const bool stored : {false, true}) {
+        CHECK(moved("refreekv", resolved("refreekv"), stored) == now("refreekv:floor=10"));
+        CHECK(moved("snapkv:budget=auto", resolved("snapkv:budget=auto"), stored) == now("snapkv:budget=auto"));
+    }
+    CHECK(moved("refreekv", "refreekv:rows=1", true) == now("refreekv:norm=mean,mask_sinks=0,floor=0"));
+    CHECK(moved("snapkv:budget=auto", "snapkv:budget=auto,threshold=0.01", true) ==
+          now("snapkv:budget=auto,norm=scores,mask_sinks=0"));
 }

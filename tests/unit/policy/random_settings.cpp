@@ -89,7 +89,7 @@ void add_heads(SpecText& spec)
 void add_threshold(SpecText& spec)
 {
     spec.maybe("threshold", {"0.001", "0.01", "0.1", "0.5"});
-    spec.maybe("norm", {"head", "mean"});
+    spec.maybe("norm", {"head", "scores"});
     spec.maybe("mask_sinks", {"0", "1", "4", "9"});
 }
 
