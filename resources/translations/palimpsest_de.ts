@@ -511,6 +511,42 @@
         <source>with budget=auto: the norms of the query heads&apos; attention, averaged, or one norm of the scores of a layer</source>
         <translation>mit budget=auto: die Normen der Aufmerksamkeit der Query-Köpfe, gemittelt, oder eine Norm der Werte einer Schicht</translation>
     </message>
+    <message>
+        <source>4; 0 with ranking=score</source>
+        <translation>4; 0 bei ranking=score</translation>
+    </message>
+    <message>
+        <source>PyramidKV: Dynamic KV Cache Compression based on Pyramidal Information Funneling; as its authors cut a prompt: pyramidkv:schedule=once</source>
+        <translation>PyramidKV: Dynamic KV Cache Compression based on Pyramidal Information Funneling; so kürzen seine Autoren eine Eingabe: pyramidkv:schedule=once</translation>
+    </message>
+    <message>
+        <source>ReFreeKV; its setting is refreekv:schedule=once with --budget none</source>
+        <translation>ReFreeKV; so stellt es der Aufsatz ein: refreekv:schedule=once mit --budget none</translation>
+    </message>
+    <message>
+        <source>SnapKV (arXiv 2404.14469); as its authors cut a prompt: snapkv:schedule=once</source>
+        <translation>SnapKV (arXiv 2404.14469); so kürzen seine Autoren eine Eingabe: snapkv:schedule=once</translation>
+    </message>
+    <message>
+        <source>StreamingLLM (arXiv 2309.17453); the same set as LM-Infinite (2308.16137)</source>
+        <translation>StreamingLLM (arXiv 2309.17453); dieselbe Menge wie LM-Infinite (2308.16137)</translation>
+    </message>
+    <message>
+        <source>Training-Free Native Sparse Attention for KV Cache Compression; as in its eq. 3: hbw-kv:renormalise=true,schedule=once</source>
+        <translation>Training-Free Native Sparse Attention for KV Cache Compression; wie in dessen Gl. 3: hbw-kv:renormalise=true,schedule=once</translation>
+    </message>
+    <message>
+        <source>layers; 1 for patterns old and recent</source>
+        <translation>Schichten; 1 bei den Mustern old und recent</translation>
+    </message>
+    <message>
+        <source>ours, after TreeKV</source>
+        <translation>von uns, nach TreeKV</translation>
+    </message>
+    <message>
+        <source>ours, after Twilight (arXiv 2502.02770)</source>
+        <translation>von uns, nach Twilight (arXiv 2502.02770)</translation>
+    </message>
 </context>
 <context>
     <name>palimpsest::ui::AboutDialog</name>
@@ -949,8 +985,8 @@
         <translation>%1 wurde geschrieben.</translation>
     </message>
     <message>
-        <source>Framed is what the answer rests on. When it was given, %1 of that was still in the cache. This does not say whether the answer is right.</source>
-        <translation>Umrahmt ist, worauf die Antwort beruht. Als sie gegeben wurde, waren %1 davon noch im Cache. Ob die Antwort stimmt, sagt das nicht.</translation>
+        <source>What the answer rests on has a dotted line beside it. When it was given, %1 of that was still in the cache. This does not say whether the answer is right.</source>
+        <translation>Worauf die Antwort beruht, hat eine gepunktete Linie neben sich. Als sie gegeben wurde, waren %1 davon noch im Cache. Ob die Antwort stimmt, sagt das nicht.</translation>
     </message>
 </context>
 <context>
@@ -1591,8 +1627,8 @@
         <translation>Token %1 bis %2</translation>
     </message>
     <message>
-        <source>What is framed</source>
-        <translation>Was umrahmt ist</translation>
+        <source>What the dotted line marks</source>
+        <translation>Was die gepunktete Linie markiert</translation>
     </message>
 </context>
 <context>

@@ -488,18 +488,35 @@ class CommandTest(unittest.TestCase):
         process = subprocess.Popen([PROGRAM, "inspect", long_text, *SMALL, "--events"], stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, env=self.environment)
         self.assertIn(b"progress", process.stderr.readline())
+        process.send_signal(signal.SIGSTOP)
+        wait_until(lambda: self.status_of(process)["State"].split()[0] == "T")
+        used = self.seconds_computed(process)
         process.send_signal(number)
-        out, err = process.communicate(timeout=PATIENCE)  # closes both pipes
+        process.send_signal(signal.SIGCONT)
+        out, err = process.stdout.read(), process.stderr.read()  # to their ends
+        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # its times are there until it is waited for
+        # Two super-chunks, and what ends the program. All of the text would take minutes.
+        self.assertLess(self.seconds_computed(process) - used, 5)
+        process.communicate(timeout=PATIENCE)
         self.assertEqual(out, b"")
         last = json.loads(err.decode().splitlines()[-1])
         self.assertEqual(last["event"], "interrupted")
         self.assertTrue(last["text"].startswith("stopped after"), last)
         return process.returncode
 
+    def status_of(self, process):
+        with open("/proc/%d/status" % process.pid) as status:
+            return dict(line.split(":", 1) for line in status)
+
+    def seconds_computed(self, process):
+        """Of the processor by all its threads: whatever else the machine does, it needs no more."""
+        with open("/proc/%d/stat" % process.pid) as stat:
+            user, system = stat.read().rsplit(")", 1)[1].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
     def takes_signals(self, process):
         """Whether the program has made SIGINT its own: handled, or blocked for a thread that waits for it."""
-        with open("/proc/%d/status" % process.pid) as status:
-            masks = dict(line.split(":", 1) for line in status)
+        masks = self.status_of(process)
         return any(int(masks[mask], 16) >> (signal.SIGINT - 1) & 1 for mask in ("SigBlk", "SigCgt"))
 
     def test_an_interrupt_ends_the_wait_for_standard_input(self):

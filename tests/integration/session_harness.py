@@ -19,6 +19,7 @@ PROGRAM, FIXTURES = sys.argv[1], sys.argv[2]
 MODEL = os.path.join(FIXTURES, "llama.f32.gguf")
 FULL = os.environ.get("PALIMPSEST_TEST_LEVEL") == "full"
 SMALL = ["--model", MODEL, "--budget", "64", "--chunk", "16"]
+GROWING, COMPLETE, STOPPED, CUT = range(4)  # states of a stored message
 WORDS = ["the", "keeper", "of", "light", "wrote", "in", "his", "book", "that", "sea", "was", "calm", "and", "wind", "came"]
 
 
@@ -126,19 +127,22 @@ class ProgramTest(unittest.TestCase):
         self.assertEqual(len(rows), 1)
         return rows[0][0]
 
-    def stored_messages(self, session):
-        """How many messages of it are stored; no program is started, and nothing is created."""
+    def message_states(self, session):
+        """The states of its stored messages, in order; no program is started, and nothing is created."""
         try:
             connection = sqlite3.connect("file:%s?mode=ro" % self.database, uri=True)
         except sqlite3.OperationalError:
-            return 0
+            return []
         try:
-            return connection.execute("SELECT count(*) FROM messages WHERE session = (SELECT id FROM sessions WHERE "
-                                      "name = ?)", (session,)).fetchone()[0]
+            return [state for state, in connection.execute("SELECT state FROM messages WHERE session = (SELECT id FROM "
+                                                           "sessions WHERE name = ?) ORDER BY id", (session,))]
         except sqlite3.OperationalError:
-            return 0
+            return []
         finally:
             connection.close()
+
+    def stored_messages(self, session):
+        return len(self.message_states(session))
 
     def faded_bytes(self, session, database=None):
         return self.query("SELECT coalesce(sum(raw), 0) FROM fading WHERE session = (SELECT id FROM sessions WHERE "

@@ -81,8 +81,8 @@ QString note_of(const Provenance& provenance)
     }
     if (weight <= 0) return {};
     return Areas::tr(
-               "Framed is what the answer rests on. When it was given, %1 of that was still in the cache. This "
-               "does not say whether the answer is right.")
+               "What the answer rests on has a dotted line beside it. When it was given, %1 of that was still in the "
+               "cache. This does not say whether the answer is right.")
         .arg(share_text(held / weight));
 }
 

@@ -75,7 +75,9 @@ void Workbench::connect_engine()
                          .arg(device));
     });
     connect(e, &EngineThread::reading_finished, this, &Workbench::tell_end);
-    connect(e, &EngineThread::answer_finished, &window_, [this] { window_.complete_task(TourTask::Ask); });
+    connect(e, &EngineThread::answer_finished, &window_, [this](quint64, const Turn& answer) {
+        if (answer.state != storage::MessageState::Stopped) window_.complete_task(TourTask::Ask);
+    });
 }
 
 void Workbench::begin(const StartRequest& request)

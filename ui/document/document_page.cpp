@@ -203,7 +203,7 @@ QWidget* DocumentPage::make_header()
 QWidget* DocumentPage::make_highlights_note()
 {
     highlights_note_ = new QLabel(this);
-    highlights_note_->setAccessibleName(tr("What is framed"));
+    highlights_note_->setAccessibleName(tr("What the dotted line marks"));
     highlights_note_->setTextFormat(Qt::PlainText);
     highlights_note_->setWordWrap(true);
     const int gap = fontMetrics().height() / 3;

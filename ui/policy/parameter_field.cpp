@@ -45,7 +45,7 @@ void show_trouble(QLabel& label, const QString& sentence)
 ParameterField::ParameterField(const engine::ParameterInfo& info, QWidget* parent)
     : QWidget(parent), key_(QString::fromStdString(info.key)), trouble_(make_trouble_label(this))
 {
-    const QString default_text = QString::fromStdString(info.default_text), range = policy_text(info.range);
+    const QString default_text = policy_text(info.default_text), range = policy_text(info.range);
     const QStringList names = names_in(QString::fromStdString(info.range));
     QWidget* editor;
     if (names.isEmpty()) {

@@ -292,7 +292,7 @@ void PolicyPanel::show_policy(const engine::PolicyInfo& info)
     policy_ = QString::fromStdString(info.name);
     description_->setText(tr("%1\nSignals: %2\nCost: %3\nPositions: %4\nPaper: %5")
                               .arg(policy_text(info.keeps), policy_text(info.signals), policy_text(info.cost),
-                                   policy_text(info.positions), QString::fromStdString(info.paper)));
+                                   policy_text(info.positions), policy_text(info.paper)));
     for (ParameterField* field : parameters_)
         delete field;
     parameters_.clear();

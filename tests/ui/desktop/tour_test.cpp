@@ -17,6 +17,7 @@ private Q_SLOTS:
     void init();
     void cleanup() { program_.reset(); }
     void a_step_that_was_done_goes_on();
+    void a_stopped_answer_is_none();
     void going_on_leaves_the_user_where_he_is();
     void it_covers_no_area();
     void it_covers_no_hit();
@@ -73,6 +74,20 @@ void TourTest::a_step_that_was_done_goes_on()
     QCOMPARE(tour().step(), 2);
     tour().back();
     QCOMPARE(tour().step(), 1); // it can be read once more
+}
+
+// Whatever the engine thread says of the question, it is stopped as it says so.
+void TourTest::a_stopped_answer_is_none()
+{
+    read_part();
+    EngineThread& engine = program_->engine();
+    const auto stopper = connect(
+        &engine, &EngineThread::frame_changed, &engine, [&engine] { engine.stop(); }, Qt::DirectConnection);
+    engine.ask(QStringLiteral("Who kept the light?"));
+    QVERIFY(program_->settle());
+    disconnect(stopper);
+    QCOMPARE(program_->facts()->turns.back().state, storage::MessageState::Stopped);
+    QCOMPARE(tour().step(), 1);
 }
 
 void TourTest::going_on_leaves_the_user_where_he_is()

@@ -14,6 +14,7 @@
 #include "tests/ui/languages/translation_file.h"
 #include "tests/ui/support/looks.h"
 #include "tests/ui/support/patience.h"
+#include "ui/policy/parameter_field.h"
 #include "ui/policy/policy_model.h"
 #include "ui/window/about_dialog.h"
 #include "ui/window/keyboard_help.h"
@@ -262,6 +263,12 @@ void LanguagesTest::the_window_is_german()
     QCOMPARE(program_->window().actions()[ActionId::NewSession]->text(), QStringLiteral("&Neue Sitzung"));
     QCOMPARE(program_->window().findChild<QTabWidget*>()->tabText(1), QStringLiteral("Dokument"));
     QCOMPARE(policy_text("none"), QStringLiteral("keine"));
+    const engine::PolicyInfo& policy = *engine::find_policy("refreekv");
+    const ParameterField field(*std::ranges::find(policy.parameters, "mask_sinks", &engine::ParameterInfo::key));
+    QVERIFY(field.findChild<QWidget*>(QStringLiteral("parameter-mask_sinks"))
+                ->accessibleDescription()
+                .contains(QStringLiteral("bei ranking=score")));
+    QVERIFY(policy_text(policy.paper).contains(QStringLiteral("so stellt")));
     QCOMPARE(QLocale().toString(1234567), QStringLiteral("1.234.567"));
 }
 
