@@ -191,12 +191,14 @@ try {
             cache_.settle();
             return false;
         }
-        settle_behind(tokens == 0);
-        if (options.loss) report_losses(batch, options);
+        // First of all: it is in the cache, whatever is thrown while the host learns what came of it.
+        const uint64_t first = tokens_seen_;
         has_logits_ = false;
         last_token_ = batch.back();
         tokens_seen_ += batch.size();
         steps_seen_ += chunks.size();
+        settle_behind(tokens == 0);
+        if (options.loss) report_losses(batch, first, options);
         const bool is_behind = cache_.shape().resident && tokens > 0; // the device still computes this batch
         const uint64_t computed = tokens_seen_ - seen_before - (is_behind ? batch.size() : 0);
         if (computed > 0) tokens_per_second_ = static_cast<double>(computed) / std::max(watch.seconds(), 1e-9);
@@ -312,11 +314,11 @@ void Session::check_room(int64_t tokens, int64_t probe_rows) const
                 why.remedy);
 }
 
-void Session::report_losses(std::span<const TokenId> tokens, const FeedOptions& options)
+void Session::report_losses(std::span<const TokenId> tokens, uint64_t first, const FeedOptions& options)
 {
     constexpr int64_t at_once = 64;
     const auto vocabulary = static_cast<size_t>(model_->config().vocabulary);
-    if (tokens_seen_ > 0) options.loss(tokens_seen_, tokens[0], negative_log_likelihood(logits_, tokens[0]));
+    if (first > 0) options.loss(first, tokens[0], negative_log_likelihood(logits_, tokens[0]));
     std::vector<float> block;
     for (int64_t begin = 0; begin + 1 < std::ssize(tokens); begin += at_once) {
         const int64_t rows = std::min(at_once, std::ssize(tokens) - 1 - begin);
@@ -324,7 +326,7 @@ void Session::report_losses(std::span<const TokenId> tokens, const FeedOptions& 
         for (int64_t r = 0; r < rows; ++r) {
             const auto next = static_cast<size_t>(begin + r + 1);
             const std::span<const float> row(block.data() + static_cast<size_t>(r) * vocabulary, vocabulary);
-            options.loss(tokens_seen_ + next, tokens[next], negative_log_likelihood(row, tokens[next]));
+            options.loss(first + next, tokens[next], negative_log_likelihood(row, tokens[next]));
         }
     }
 }

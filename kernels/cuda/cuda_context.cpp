@@ -62,8 +62,7 @@ CudaContext::CudaContext(int device)
 
 CudaContext::~CudaContext()
 {
-    if (device_failed()) return;
-    cudaStreamSynchronize(streams_.main());
+    if (!device_failed()) note(cudaStreamSynchronize(streams_.main()));
 }
 
 void CudaContext::finish()

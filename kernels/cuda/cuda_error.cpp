@@ -37,12 +37,17 @@ void check(cudaError_t status)
     if (status == cudaErrorMemoryAllocation)
         report("PAL-GPU-02", "its memory is full" + name,
                "choose a smaller budget, chunk or model, or --device cpu");
+    note(status);
     if (is_sticky(status)) {
-        failed = true;
         report("PAL-GPU-03", "it stopped responding" + name,
                "start the program again to use it again, or choose --device cpu");
     }
     report("PAL-GPU-04", "it refused a command" + name, "choose --device cpu");
+}
+
+void note(cudaError_t status) noexcept
+{
+    if (is_sticky(status)) failed = true;
 }
 
 bool device_failed()

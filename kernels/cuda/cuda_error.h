@@ -8,6 +8,8 @@ namespace palimpsest::kernels::cuda {
 // Throws Error (Resources): PAL-GPU-02 where memory is short, PAL-GPU-03 where the device has failed and cannot be
 // used any more in this process ("sticky"), PAL-GPU-04 otherwise.
 void check(cudaError_t status);
+// Where nothing may be thrown: only remembers a failed device.
+void note(cudaError_t status) noexcept;
 
 // True once a sticky error was seen: every later call of this process would fail, too.
 bool device_failed();
