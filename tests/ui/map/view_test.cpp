@@ -161,14 +161,16 @@ void RetentionViewTest::paints_at_most_thirty_times_a_second()
     const uint64_t before = view.frames_painted();
     QElapsedTimer time;
     time.start();
-    for (uint64_t tokens = 1000; time.elapsed() < 1000; ++tokens) {
+    const double fewest = 5 / double(sanitizer_factor); // or it would be idle
+    const auto painted = [&] { return static_cast<double>(view.frames_painted() - before); };
+    for (uint64_t tokens = 1000; time.elapsed() < (painted() < fewest ? test::patience_ms : 1000); ++tokens) {
         view.set_map(synthetic_map({.layers = 2, .kv_heads = 1, .tokens = tokens, .kept = 50}));
         turn_wheel(view, {400, 60}, tokens % 2 == 0 ? 1 : -1);
         QApplication::processEvents();
     }
-    const auto frames = static_cast<double>(view.frames_painted() - before);
+    const double frames = painted();
     QVERIFY2(frames <= static_cast<double>(time.elapsed()) / 33 + 2, qPrintable(QString::number(frames)));
-    QVERIFY(frames >= 5 / double(sanitizer_factor));
+    QVERIFY(frames >= fewest);
 }
 
 void RetentionViewTest::costs_nothing_when_nothing_changes()
