@@ -13,6 +13,14 @@ struct ListStatistics {
     int64_t stride = 0;
 };
 
+// Pinned tokens of one layer's lists, which no selection sees: entries of a list are what it holds beside these, and
+// their numbers skip them.
+struct PinnedRanks {
+    uint32_t* ranks = nullptr;      // [kv_heads, stride] ascending; null: nothing is pinned
+    const uint32_t* held = nullptr; // [kv_heads] how many
+    int64_t stride = 0;
+};
+
 // Adds one step's signals to the statistics (policies.md, 3.1): of a list of n ranks, y' = kept y + x, where the
 // newest `rows` ranks have y = 0. x is columns / divisor for sums. For counts it is `counted`, and for the i-th of
 // the newest ranks, which rows - i of the rows can see, min(counted, rows - i). In double precision, each operation
@@ -62,18 +70,18 @@ struct SelectionRule {
 // One list's part of a plan: eight words of 32 bits. Offsets count words from the beginning of the plan, which is
 // ListPlan [kv_heads] and what these point to; lists may point to the same words.
 struct ListPlan {
-    uint32_t size = 0;    // ranks, the step's own included
-    uint32_t leaving = 0; // ranks that leave; 0: nothing below is read
-    uint32_t first = 0;   // Lowest: candidate; Tiles: rank where place 0 begins
+    uint32_t size = 0;    // ranks, the step's own and pinned ones included
+    uint32_t leaving = 0; // entries that leave; 0: nothing below is read
+    uint32_t first = 0;   // Lowest: candidate; Tiles: entry where place 0 begins
     uint32_t end = 0;     // Lowest: of the candidates
-    uint32_t data = 0;  // Given: `leaving` ranks, ascending; Tiles: tile after tile, `tile` places each, ascending
+    uint32_t data = 0; // Given: `leaving` entries, ascending; Tiles: tile after tile, `tile` places each, ascending
     uint32_t waves = 0; // Tiles: how many waves; tiles of one wave share no place
     uint32_t wave_ends = 0; // Tiles: [waves] tiles up to the end of each wave
     uint32_t given = 0;     // 1: as SelectRule::Given, whatever the rule
 };
 static_assert(sizeof(ListPlan) == 32);
 
-// Selects, and takes what leaves out of statistics and order lists. Keys and values stay where they are.
+// Selects, and takes what leaves out of statistics, order lists and ranks of pinned tokens. Keys and values stay where they are.
 struct EvictArgs {
     int32_t kv_heads = 0;
     const uint32_t* plan = nullptr; // ListPlan [kv_heads] and their data
@@ -81,6 +89,7 @@ struct EvictArgs {
     int64_t most_leaving = 0;       // of a list, at most
     SelectionRule rule;
     ListStatistics statistics; // sum null: none
+    PinnedRanks pinned;        // `ranks` are afterwards those among what stays
     uint32_t* order = nullptr; // [kv_heads, order_stride] as in KvLists, after a token; null after a chunk
     int64_t order_stride = 0;
     uint32_t* dropped = nullptr; // out [kv_heads, dropped_stride] ranks that leave, ascending

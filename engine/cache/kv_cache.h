@@ -26,6 +26,7 @@
 #include "engine/cache/page_tables.h"
 #include "engine/cache/resident_lists.h"
 #include "engine/cache/token_list.h"
+#include "engine/policy/pins.h"
 #include "kernels/kv_page.h"
 
 namespace palimpsest::engine {
@@ -95,6 +96,13 @@ public:
     // `step` is what SettledStep::step shall be.
     bool resident() const { return resident_.has_value(); }
     void lengths(int32_t layer, std::vector<uint32_t>& sizes) const; // [kv_heads] with what was appended
+    // Tokens that the backend must not take out, in the layers where `holding` is true, in place of those before.
+    // REQUIRES: settled. Throws Error (Resources), and then nothing has changed.
+    void pin(const Pins& pins, std::vector<bool> holding);
+    // Those among the `rows` tokens from stream index `first` on, which come behind the layer's lists.
+    void pin_new(int32_t layer, uint32_t first, int32_t rows);
+    void pin_appended(int32_t layer) { pin_new(layer, chunk_first_, appended_[static_cast<size_t>(layer)]); }
+    std::span<const uint32_t> pinned_tokens(int32_t layer) const { return resident_->pinned_tokens(layer); }
     void send(const EvictionPlan& plan);
     void accumulate_resident(int32_t layer, int32_t probe_rows, const kernels::SignalRequest& seen);
     void evict_resident(int32_t layer, kernels::Phase phase, uint64_t step, const EvictionPlan& plan,
@@ -195,6 +203,7 @@ private:
     std::vector<int32_t> displaced_; // [layers]
     bool scattered_ = false;         // some order list may differ from the identity
     std::optional<ResidentLists> resident_;
+    Pins pins_; // of a resident cache
     SettleSink settle_sink_;
     std::vector<int32_t> appended_;  // [layers] rows appended and not yet evicted, of a resident cache
     const uint32_t* plan_ = nullptr; // as last sent

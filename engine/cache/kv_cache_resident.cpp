@@ -14,6 +14,30 @@ void KvCache::lengths(int32_t layer, std::vector<uint32_t>& sizes) const
         sizes.push_back(static_cast<uint32_t>(used(layer, h) + appended_[static_cast<size_t>(layer)]));
 }
 
+void KvCache::pin(const Pins& pins, std::vector<bool> holding)
+{
+    assert(resident_ && resident_->settled());
+    std::vector<std::vector<uint32_t>> ranks(lists_.size());
+    for (size_t i = 0; i < ranks.size(); ++i)
+        if (holding[i / static_cast<size_t>(shape_.heads.kv_heads)]) pins.pinned(lists_[i].stream, ranks[i]);
+    resident_->pin(ranks, pins.tokens(), std::move(holding));
+    pins_ = pins;
+}
+
+void KvCache::pin_new(int32_t layer, uint32_t first, int32_t rows)
+{
+    if (!resident_->holds_pins(layer)) return;
+    std::vector<int32_t> at(static_cast<size_t>(shape_.heads.kv_heads));
+    for (const TokenRange& range : pins_.ranges()) {
+        const uint32_t begin = std::max(first, range.first);
+        const uint32_t end = std::min(first + static_cast<uint32_t>(rows), range.last);
+        if (begin >= end) continue;
+        for (size_t h = 0; h < at.size(); ++h)
+            at[h] = used(layer, static_cast<int32_t>(h)) + static_cast<int32_t>(begin - first);
+        resident_->pin_more(layer, at, end - begin);
+    }
+}
+
 kernels::AccumulateArgs KvCache::accumulation(int32_t layer, int32_t rows, int32_t probe_rows,
                                               const kernels::SignalRequest& seen) const
 {
@@ -36,6 +60,7 @@ kernels::EvictArgs KvCache::eviction(int32_t layer, kernels::Phase phase) const
     args.kv_heads = shape_.heads.kv_heads;
     args.most_size = kept_stride_;
     args.statistics = resident_->statistics(layer);
+    args.pinned = resident_->pinned(layer);
     if (phase == kernels::Phase::Decode) {
         args.order = order_.data<uint32_t>() + static_cast<int64_t>(index(layer, 0)) * order_stride();
         args.order_stride = order_stride();

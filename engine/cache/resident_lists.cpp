@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cassert>
 #include <exception>
+#include <numeric>
 #include <string>
 
 #include "kernels/base/error.h"
@@ -234,6 +235,55 @@ void ResidentLists::write_statistics(int32_t layer, int32_t head, const TokenLis
     backend_->upload(count_.data<double>() + at, list.count.data(), list.count.size() * sizeof(double));
 }
 
+void ResidentLists::pin(const std::vector<std::vector<uint32_t>>& ranks, uint64_t most, std::vector<bool> holding)
+{
+    PinnedLists pins;
+    if (most > 0) {
+        pins.stride = static_cast<size_t>(most);
+        pins.holding = std::move(holding);
+        pins.ranks = kernels::Buffer(*backend_, ranks.size() * pins.stride * sizeof(uint32_t));
+        pins.held = kernels::Buffer(*backend_, ranks.size() * sizeof(uint32_t));
+        std::vector<uint32_t> flat(ranks.size() * pins.stride);
+        for (size_t i = 0; i < ranks.size(); ++i) {
+            std::copy(ranks[i].begin(), ranks[i].end(), flat.data() + i * pins.stride);
+            pins.held_here.push_back(static_cast<uint32_t>(ranks[i].size()));
+        }
+        backend_->upload(pins.ranks.data(), flat.data(), pins.ranks.bytes());
+        backend_->upload(pins.held.data(), pins.held_here.data(), pins.held.bytes());
+    }
+    pins_ = std::move(pins);
+}
+
+void ResidentLists::pin_more(int32_t layer, std::span<const int32_t> first, uint32_t count)
+{
+    const size_t begin = list_at(layer, 0);
+    std::vector<uint32_t> ranks(count);
+    for (size_t h = 0; h < first.size(); ++h) {
+        uint32_t& held = pins_.held_here[begin + h];
+        assert(held + count <= pins_.stride);
+        std::iota(ranks.begin(), ranks.end(), static_cast<uint32_t>(first[h]));
+        backend_->upload(pins_.ranks.data<uint32_t>() + (begin + h) * pins_.stride + held, ranks.data(),
+                         count * sizeof(uint32_t));
+        held += count;
+    }
+    backend_->upload(pins_.held.data<uint32_t>() + begin, pins_.held_here.data() + begin,
+                     first.size() * sizeof(uint32_t));
+}
+
+kernels::PinnedRanks ResidentLists::pinned(int32_t layer) const
+{
+    if (!holds_pins(layer)) return {};
+    return {.ranks = pins_.ranks.data<uint32_t>() + list_at(layer, 0) * pins_.stride,
+            .held = pins_.held.data<uint32_t>() + list_at(layer, 0),
+            .stride = static_cast<int64_t>(pins_.stride)};
+}
+
+std::span<const uint32_t> ResidentLists::pinned_tokens(int32_t layer) const
+{
+    if (!holds_pins(layer)) return {};
+    return {pins_.held_here.data() + list_at(layer, 0), static_cast<size_t>(shape_.kv_heads)};
+}
+
 void ResidentLists::copy_statistics(const ResidentLists& from)
 {
     backend_->copy(sum_.data(), from.sum_.data(), sum_.bytes());
@@ -245,7 +295,7 @@ size_t ResidentLists::allocated_bytes() const
     size_t plans = 0;
     for (const SentPlan& plan : plans_)
         plans += plan.memory.bytes() + plan.words.capacity() * sizeof(uint32_t);
-    return sum_.bytes() + count_.bytes() + plans + logs_[0].memory.bytes() + logs_[1].memory.bytes() +
+    return sum_.bytes() + count_.bytes() + plans + pins_.ranks.bytes() + pins_.held.bytes() + logs_[0].memory.bytes() + logs_[1].memory.bytes() +
            kept_.bytes() + (plan_words_.capacity() + leaving_.capacity() + words_.capacity()) * sizeof(uint32_t) +
            steps_.capacity() * sizeof(Logged);
 }

@@ -44,6 +44,14 @@ public:
 
     const Shape& shape() const { return shape_; }
     kernels::ListStatistics statistics(int32_t layer) const;  // sum null: none
+    // Replaces the pinned tokens of all lists: `ranks` [layers, kv_heads], ascending, of a layer that holds none
+    // empty; `most` of a list there may ever be. Throws Error (Resources), and then nothing has changed.
+    void pin(const std::vector<std::vector<uint32_t>>& ranks, uint64_t most, std::vector<bool> holding);
+    // Of each list of the layer, that many of the newest ranks, `first` [kv_heads] and on, are pinned too.
+    void pin_more(int32_t layer, std::span<const int32_t> first, uint32_t count);
+    bool holds_pins(int32_t layer) const { return pins_.stride > 0 && pins_.holding[static_cast<size_t>(layer)]; }
+    kernels::PinnedRanks pinned(int32_t layer) const;             // ranks null: the layer holds none
+    std::span<const uint32_t> pinned_tokens(int32_t layer) const; // [kv_heads] how many, or empty
     uint32_t* kept() const { return kept_.data<uint32_t>(); } // [kv_heads, longest], for one step
     // A plan in backend memory, good until the next one is sent. Layers mostly have the same plans, one chunk like
     // the other: what still lies there is not sent again.
@@ -114,8 +122,17 @@ private:
         return static_cast<size_t>(layer) * static_cast<size_t>(shape_.kv_heads) + static_cast<size_t>(head);
     }
 
+    struct PinnedLists {
+        kernels::Buffer ranks; // u32 [layers, kv_heads, stride]
+        kernels::Buffer held;  // u32 [layers, kv_heads]
+        std::vector<uint32_t> held_here;
+        std::vector<bool> holding; // [layers]
+        size_t stride = 0;         // 0: there are no pins
+    };
+
     Shape shape_;
     kernels::Backend* backend_;
+    PinnedLists pins_;
     kernels::Buffer sum_, count_; // f64 [layers, kv_heads, longest]
     std::vector<SentPlan> plans_; // the last ones
     size_t next_plan_ = 0;        // whose place is taken next

@@ -78,6 +78,12 @@ public:
                  std::span<const TokenId> probe, KvCache& cache, LayerStep& step, std::stop_token stop = {});
     void decode(TokenId token, uint64_t index, KvCache& cache, LayerStep& step);
 
+    // What evicts a resident cache's tokens has moved: the next generated token is queued operation by operation.
+    void record_anew()
+    {
+        recording_.reset();
+        warm_ = false;
+    }
     // Of a resident cache: waits for the last token's dropped ranks, if nobody has yet, and delivers them.
     void deliver(KvCache& cache);
 

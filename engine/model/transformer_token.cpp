@@ -10,10 +10,7 @@ void Transformer::decode_resident(TokenId token, uint64_t index, KvCache& cache,
 {
     kernels::Backend& backend = model_->backend();
     const auto plans = step.plans();
-    if (fit_token(plans, cache)) {
-        recording_.reset();
-        warm_ = false;
-    }
+    if (fit_token(plans, cache)) record_anew();
     inputs_.send(token, cache.used(), plans, backend);
     const auto queue = [&] { queue_token(cache, step); };
     if (!recording_ && warm_) recording_ = backend.record(queue);

@@ -128,13 +128,16 @@ void ComposedPolicy::view(std::span<const ListState> heads, LayerCuts& cuts) con
     }
 }
 
-// For plans: without pins, and without anything to read scores from.
-void ComposedPolicy::view(std::span<const uint32_t> sizes, LayerCuts& cuts) const
+// For plans: without anything to read scores from.
+void ComposedPolicy::view(std::span<const uint32_t> sizes, std::span<const uint32_t> pinned, LayerCuts& cuts) const
 {
     cuts.lists.clear();
     cuts.has_slots = false;
-    for (const uint32_t size : sizes)
-        cuts.lists.push_back(cut_of({.list = {}, .size = size}));
+    const auto pins = static_cast<uint32_t>(context_.pins.tokens());
+    for (size_t h = 0; h < sizes.size(); ++h) {
+        const uint32_t held = pins > 0 ? pinned[h] : 0;
+        cuts.lists.push_back(cut_of({.list = {}, .size = sizes[h] - held, .missing_pins = pins - held}));
+    }
 }
 
 ListCut ComposedPolicy::cut_of(const ListView& view) const
@@ -270,7 +273,7 @@ void ComposedPolicy::map_to_ranks(const LayerCuts& cuts, std::vector<std::vector
 bool ComposedPolicy::plans() const
 {
     if (!parts_.budget) return true;
-    const bool by_sizes = parts_.budget->follows_sizes() && context_.pins.empty() && !couples_layers();
+    const bool by_sizes = parts_.budget->follows_sizes() && !couples_layers();
     const bool by_tokens = parts_.signal.window_percent <= 0; // the window depends on no list
     return by_sizes && by_tokens && parts_.selection->plans() && score_rule(parts_.signal.kind).has_value();
 }
@@ -295,22 +298,25 @@ kernels::SelectionRule ComposedPolicy::selection_rule() const
     return rule;
 }
 
-void ComposedPolicy::plan(int32_t layer, std::span<const uint32_t> sizes, EvictionPlan& plan)
+void ComposedPolicy::plan(int32_t layer, std::span<const uint32_t> sizes, std::span<const uint32_t> pinned,
+                          EvictionPlan& plan)
 {
     assert(plans() && layer >= 0 && layer < context_.layers);
+    assert(pinned.size() == (holds_pins(layer) ? sizes.size() : 0));
     plan.reset(sizes);
     merges_.clear();
     if (!evicts_now()) return;
-    plan_due(layer, sizes, plan);
+    plan_due(layer, sizes, pinned, plan);
     if (layer + 1 == context_.layers) ending_ = false;
 }
 
-void ComposedPolicy::plan_due(int32_t layer, std::span<const uint32_t> sizes, EvictionPlan& plan)
+void ComposedPolicy::plan_due(int32_t layer, std::span<const uint32_t> sizes, std::span<const uint32_t> pinned,
+                              EvictionPlan& plan)
 {
     const auto longest = std::ranges::max_element(sizes);
     if (longest == sizes.end() || may_skip(layer, *longest)) return;
     LayerCuts& cuts = cuts_.front();
-    view(sizes, cuts);
+    view(sizes, pinned, cuts);
     if (is_due(layer, cuts)) parts_.selection->plan(layer, cuts.lists, plan);
 }
 

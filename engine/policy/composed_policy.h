@@ -47,7 +47,9 @@ public:
     bool plans() const override;
     kernels::SelectionRule selection_rule() const override;
     int32_t leaving_at_once() const override;
-    void plan(int32_t layer, std::span<const uint32_t> sizes, EvictionPlan& plan) override;
+    void plan(int32_t layer, std::span<const uint32_t> sizes, std::span<const uint32_t> pinned,
+              EvictionPlan& plan) override;
+    bool holds_pins(int32_t) const override { return parts_.budget && !context_.pins.empty(); }
     std::span<const std::vector<Merge>> merges() const override { return merges_; }
     bool waits_for_end() const override { return schedule_.once && !ended_; }
     void end_reading() override;
@@ -67,7 +69,7 @@ private:
 
     bool evicts_now() const;
     void view(std::span<const ListState> heads, LayerCuts& cuts) const;
-    void view(std::span<const uint32_t> sizes, LayerCuts& cuts) const;
+    void view(std::span<const uint32_t> sizes, std::span<const uint32_t> pinned, LayerCuts& cuts) const;
     ListCut cut_of(const ListView& view) const;
     static void average(std::vector<std::vector<double>>& scores);
     void shape(LayerCuts& cuts);
@@ -77,7 +79,8 @@ private:
     bool is_due(int32_t layer, LayerCuts& cuts);
     void give_all_slots();
     void select_due(int32_t layer, std::span<const ListState> heads, std::vector<std::vector<uint32_t>>& dropped);
-    void plan_due(int32_t layer, std::span<const uint32_t> sizes, EvictionPlan& plan);
+    void plan_due(int32_t layer, std::span<const uint32_t> sizes, std::span<const uint32_t> pinned,
+                  EvictionPlan& plan);
     void map_to_ranks(const LayerCuts& cuts, std::vector<std::vector<uint32_t>>& dropped);
 
     PolicyParts parts_;

@@ -73,10 +73,12 @@ public:
         return acting_ ? acting_->selection_rule() : kernels::SelectionRule{};
     }
     int32_t leaving_at_once() const override { return acting_ ? acting_->leaving_at_once() : 1; }
-    void plan(int32_t layer, std::span<const uint32_t> sizes, EvictionPlan& plan) override
+    bool holds_pins(int32_t layer) const override { return !is_local(layer) && acting_->holds_pins(number(layer)); }
+    void plan(int32_t layer, std::span<const uint32_t> sizes, std::span<const uint32_t> pinned,
+              EvictionPlan& plan) override
     {
         of_acting_ = !is_local(layer);
-        if (of_acting_) return acting_->plan(number(layer), sizes, plan);
+        if (of_acting_) return acting_->plan(number(layer), sizes, pinned, plan);
         plan.reset(sizes);
         for (size_t h = 0; h < sizes.size(); ++h) {
             kernels::ListPlan& list = plan.list(h);

@@ -41,4 +41,14 @@ void Pins::unpinned(std::span<const uint32_t> stream, std::vector<uint32_t>& ran
     take_until(stream.end());
 }
 
+void Pins::pinned(std::span<const uint32_t> stream, std::vector<uint32_t>& ranks) const
+{
+    ranks.clear();
+    for (const TokenRange& range : ranges_) {
+        const auto begin = std::lower_bound(stream.begin(), stream.end(), range.first);
+        for (auto entry = begin; entry != stream.end() && *entry < range.last; ++entry)
+            ranks.push_back(static_cast<uint32_t>(entry - stream.begin()));
+    }
+}
+
 } // namespace palimpsest::engine

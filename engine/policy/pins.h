@@ -29,6 +29,8 @@ public:
 
     // Replaces `ranks` with those of the entries that are not pinned, ascending. `stream` ascends. Cost: the ranks.
     void unpinned(std::span<const uint32_t> stream, std::vector<uint32_t>& ranks) const;
+    // The same of those that are. Cost: the pins, and a search for each range.
+    void pinned(std::span<const uint32_t> stream, std::vector<uint32_t>& ranks) const;
 
 private:
     std::vector<TokenRange> ranges_;

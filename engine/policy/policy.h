@@ -137,12 +137,18 @@ public:
                         std::vector<std::vector<uint32_t>>& dropped) = 0;
     // Whether select splits into a plan, which no score is needed for, and comparing scores where they are
     // (kernels/eviction.h). Then plan may come instead of select, in the same order, and leaves the same state;
-    // nothing is observed and nothing merges. `sizes`: [kv_heads], with the step's own tokens.
+    // nothing is observed and nothing merges. `sizes`: [kv_heads], with the step's own tokens; `pinned` of them are,
+    // [kv_heads], or empty where holds_pins is false.
     virtual bool plans() const { return false; }
     virtual kernels::SelectionRule selection_rule() const { return {}; }
     // The most tokens that leave a list after a generated token, once it is within its budget.
     virtual int32_t leaving_at_once() const { return 1; }
-    virtual void plan(int32_t /*layer*/, std::span<const uint32_t> /*sizes*/, EvictionPlan& /*plan*/) {}
+    virtual void plan(int32_t /*layer*/, std::span<const uint32_t> /*sizes*/, std::span<const uint32_t> /*pinned*/,
+                      EvictionPlan& /*plan*/)
+    {
+    }
+    // Whether there are pins that the layer's lists must not lose.
+    virtual bool holds_pins(int32_t /*layer*/) const { return false; }
     // What to average before the entries of the last select leave: per head, or empty.
     virtual std::span<const std::vector<Merge>> merges() const { return {}; }
 

@@ -14,7 +14,8 @@ void Session::ResidentStep::plan_token()
         sizes_.clear();
         for (int32_t h = 0; h < s_.cache_.shape().heads.kv_heads; ++h)
             sizes_.push_back(static_cast<uint32_t>(s_.cache_.used(l, h)) + 1);
-        s_.policy_->plan(l, sizes_, plans_[static_cast<size_t>(l)]);
+        s_.cache_.pin_new(l, static_cast<uint32_t>(s_.tokens_seen_), 1);
+        s_.policy_->plan(l, sizes_, s_.cache_.pinned_tokens(l), plans_[static_cast<size_t>(l)]);
     }
 }
 
@@ -29,7 +30,8 @@ void Session::ResidentStep::evict(int32_t layer, int32_t chunk, int32_t rows, ke
 {
     const Seen& seen = seen_[static_cast<size_t>(layer)];
     s_.cache_.lengths(layer, sizes_);
-    s_.policy_->plan(layer, sizes_, chunk_plan_);
+    s_.cache_.pin_appended(layer);
+    s_.policy_->plan(layer, sizes_, s_.cache_.pinned_tokens(layer), chunk_plan_);
     s_.cache_.send(chunk_plan_);
     s_.cache_.accumulate_resident(layer, seen.probe_rows, seen.shown);
     if (s_.observer_) {

@@ -71,10 +71,21 @@ Session::~Session() = default;
 
 void Session::make_step()
 {
-    if (cache_.resident())
-        step_ = std::make_unique<ResidentStep>(*this);
-    else
+    if (!cache_.resident()) {
         step_ = std::make_unique<Step>(*this);
+        return;
+    }
+    pin_lists(options_.pins, *policy_);
+    step_ = std::make_unique<ResidentStep>(*this);
+}
+
+void Session::pin_lists(const Pins& pins, const Policy& policy)
+{
+    std::vector<bool> holding;
+    for (int32_t l = 0; l < cache_.shape().layers; ++l)
+        holding.push_back(policy.holds_pins(l));
+    cache_.pin(pins, std::move(holding));
+    transformer_.record_anew();
 }
 
 // Reserves the backend's scratch memory up front, so that no operation fails for want of it.
@@ -231,6 +242,10 @@ void Session::set_pins(const Pins& pins)
     if (shape.list_budget != cache_.shape().list_budget || shape.total_slots != cache_.shape().total_slots ||
         shape.resident != cache_.shape().resident || policy->retrieval())
         rebuild(*policy, probe_rows, list_lengths());
+    if (cache_.resident()) {
+        settle();
+        pin_lists(pins, *policy);
+    }
     policy_ = std::move(policy);
     options_.policy = policy_->resolved();
     options_.pins = pins;

@@ -161,6 +161,8 @@ private:
 
     void reserve(int32_t probe_rows);
     void make_step();
+    // So that a resident cache's lists keep them under this policy. REQUIRES: settled.
+    void pin_lists(const Pins& pins, const Policy& policy);
     void settle() const; // the host's lists, where the backend evicts: what a session is stays the same
     void settle_behind(bool last);
     bool run(int64_t tokens, const FeedOptions& options);
@@ -184,7 +186,7 @@ private:
     void restore_lists(const SessionState& state);
     void compute_logits();
     TokenId choose(); // the next token; of the best logits alone where these suffice
-    void report_losses(std::span<const TokenId> tokens, const FeedOptions& options);
+    void report_losses(std::span<const TokenId> tokens, uint64_t first, const FeedOptions& options);
 
     std::shared_ptr<const Model> model_;
     SessionOptions options_;

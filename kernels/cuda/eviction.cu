@@ -1,4 +1,4 @@
-// Selects what leaves the lists of a layer and takes it out of statistics and order lists: one block per list, and
+// Selects what leaves the lists of a layer and takes it out of all that is kept per rank: one block per list, and
 // nothing that the host would have to wait for. Plan, sizes and counts are read where they are.
 #include <algorithm>
 
@@ -32,7 +32,7 @@ struct EvictionRoom {
 };
 
 template<int threads>
-__device__ void mark_given(const uint32_t* ranks, const LeavingRanks<threads>& leaving)
+__device__ void mark_all(const uint32_t* ranks, const LeavingRanks<threads>& leaving)
 {
     for (uint32_t i = threadIdx.x; i < leaving.count; i += threads)
         leaving.mark(ranks[i]);
@@ -50,6 +50,28 @@ __device__ void mark_lowest(const EvictArgs& args, int64_t head, const ListPlan&
         lowest.mark_one([=](uint32_t rank) { return keys[rank]; }, leaving);
     else
         lowest.mark_one([&](uint32_t rank) { return score_key(raw_score(args, head, rank)); }, leaving);
+}
+
+// What was marked as entries becomes marked as ranks, in `dropped` too.
+template<int threads>
+__device__ void skip_pinned(const PinnedRanks& pinned, int64_t head, uint32_t* dropped,
+                            const LeavingRanks<threads>& leaving)
+{
+    for (uint32_t i = threadIdx.x; i < leaving.count; i += threads)
+        dropped[i] = static_cast<uint32_t>(rank_of_entry(pinned, head, dropped[i]));
+    leaving.clear();
+    __syncthreads();
+    mark_all(dropped, leaving);
+    __syncthreads();
+    leaving.put(dropped); // as they are, and how many stand before each word
+    __syncthreads();
+}
+
+template<int threads>
+__device__ void move_pinned(uint32_t* ranks, uint32_t held, const LeavingRanks<threads>& leaving)
+{
+    for (uint32_t i = threadIdx.x; i < held; i += threads)
+        ranks[i] -= leaving.leaving_before(ranks[i]);
 }
 
 // The lists' rows of what is kept per rank; null: there is none.
@@ -131,11 +153,12 @@ __global__ void __launch_bounds__(threads) evict_kernel(EvictArgs args, Eviction
         if (kept) put_all<threads>(kept, list.size);
         return;
     }
-    const LeavingRanks<threads> leaving{room.leaving(head), room.before(head), &single, list.leaving, list.size};
+    const uint32_t held = args.pinned.ranks ? args.pinned.held[head] : 0;
+    LeavingRanks<threads> leaving{room.leaving(head), room.before(head), &single, list.leaving, list.size - held};
     leaving.clear();
     __syncthreads();
     if (list.given == 1 || args.rule.select == SelectRule::Given)
-        mark_given(args.plan + list.data, leaving);
+        mark_all(args.plan + list.data, leaving);
     else if (args.rule.select == SelectRule::Lowest)
         mark_lowest(args, head, list, room, leaving);
     else
@@ -144,8 +167,11 @@ __global__ void __launch_bounds__(threads) evict_kernel(EvictArgs args, Eviction
     uint32_t* dropped = args.dropped + head * args.dropped_stride;
     leaving.put(dropped);
     __syncthreads();
+    leaving.size = list.size;
+    if (held > 0) skip_pinned(args.pinned, head, dropped, leaving);
     if (kept) put_kept(kept, leaving);
     take_out(args, head, leaving, dropped, room.ranks(head));
+    if (held > 0) move_pinned(args.pinned.ranks + head * args.pinned.stride, held, leaving);
 }
 
 // Whether keys of ranks or places are compared more than once.

@@ -1,16 +1,16 @@
-// Scores of ranks, and scores as numbers that compare as whole numbers do. Double precision, each operation rounded
+// Scores of entries, and scores as numbers that compare as whole numbers do. Double precision, each operation rounded
 // once: the bits are those of the policies (engine/policy/score.h, shaping.h).
 #pragma once
 
-#include "kernels/cuda/device.h"
-#include "kernels/eviction.h"
+#include "kernels/cuda/pinned_ranks.h"
 
 namespace palimpsest::kernels::cuda {
 
 // Before it is pooled; 0 without a rule.
-__device__ inline double raw_score(const EvictArgs& args, int64_t head, int64_t rank)
+__device__ inline double raw_score(const EvictArgs& args, int64_t head, int64_t entry)
 {
-    const int64_t at = head * args.statistics.stride + rank;
+    if (args.rule.score == ScoreRule::None) return 0;
+    const int64_t at = head * args.statistics.stride + rank_of_entry(args.pinned, head, entry);
     switch (args.rule.score) {
     case ScoreRule::Mean:
         return __ddiv_rn(args.statistics.sum[at], args.statistics.count[at]);
@@ -45,7 +45,7 @@ inline __host__ __device__ int64_t list_of_keys(const SelectionRule& rule, int64
     return rule.layer_mean ? 0 : head;
 }
 
-// keys [kv_heads, stride]: of the shaped scores of ranks [0, end) of every list that SelectRule::Lowest looks at.
+// keys [kv_heads, stride]: of the shaped scores of entries [0, end) of every list that SelectRule::Lowest looks at.
 void score_ranks(const EvictArgs& args, uint64_t* keys, int64_t stride, CudaContext& context);
 
 } // namespace palimpsest::kernels::cuda

@@ -17,9 +17,24 @@ ListPlan list_plan(const uint32_t* plan, int64_t head)
     return {word[0], word[1], word[2], word[3], word[4], word[5], word[6], word[7]};
 }
 
-double raw_score(const EvictArgs& args, int64_t head, int64_t rank)
+uint32_t held(const PinnedRanks& pinned, int64_t head)
 {
-    const int64_t at = head * args.statistics.stride + rank;
+    return pinned.ranks ? pinned.held[head] : 0;
+}
+
+// One pinned token after the other, as they stand in the list.
+uint32_t rank_of(const PinnedRanks& pinned, int64_t head, uint32_t entry)
+{
+    uint32_t rank = entry;
+    for (uint32_t i = 0; i < held(pinned, head); ++i)
+        if (pinned.ranks[head * pinned.stride + i] <= rank) ++rank;
+    return rank;
+}
+
+double raw_score(const EvictArgs& args, int64_t head, int64_t entry)
+{
+    const int64_t at =
+        head * args.statistics.stride + rank_of(args.pinned, head, static_cast<uint32_t>(entry));
     switch (args.rule.score) {
     case ScoreRule::Mean:
         return args.statistics.sum[at] / args.statistics.count[at];
@@ -154,12 +169,19 @@ Ranks thinned(const EvictArgs& args, int64_t head, const ListPlan& list)
 
 // ---- what leaves is taken out
 
-Ranks selected(const EvictArgs& args, int64_t head, const ListPlan& list)
+Ranks entries_leaving(const EvictArgs& args, int64_t head, const ListPlan& list)
 {
     if (list.leaving == 0) return {};
     const uint32_t* given = args.plan + list.data;
     if (list.given == 1 || args.rule.select == SelectRule::Given) return {given, given + list.leaving};
-    Ranks ranks = args.rule.select == SelectRule::Lowest ? lowest(args, head, list) : thinned(args, head, list);
+    return args.rule.select == SelectRule::Lowest ? lowest(args, head, list) : thinned(args, head, list);
+}
+
+Ranks selected(const EvictArgs& args, int64_t head, const ListPlan& list)
+{
+    Ranks ranks = entries_leaving(args, head, list);
+    for (uint32_t& rank : ranks)
+        rank = rank_of(args.pinned, head, rank);
     std::sort(ranks.begin(), ranks.end());
     return ranks;
 }
@@ -170,6 +192,12 @@ Ranks others(uint32_t size, const Ranks& ranks)
     for (uint32_t rank = 0; rank < size; ++rank)
         if (!std::binary_search(ranks.begin(), ranks.end(), rank)) result.push_back(rank);
     return result;
+}
+
+void follow(uint32_t* pinned, uint32_t count, const Ranks& kept)
+{
+    for (uint32_t i = 0; i < count; ++i)
+        pinned[i] = static_cast<uint32_t>(std::find(kept.begin(), kept.end(), pinned[i]) - kept.begin());
 }
 
 void close_up(double* row, const Ranks& kept)
@@ -220,6 +248,7 @@ void reference_evict(const EvictArgs& args)
         if (args.statistics.sum) close_up(args.statistics.sum + head * args.statistics.stride, kept);
         if (args.statistics.count) close_up(args.statistics.count + head * args.statistics.stride, kept);
         if (args.order) take_out(args.order + head * args.order_stride, kept);
+        if (args.pinned.ranks) follow(args.pinned.ranks + head * args.pinned.stride, held(args.pinned, head), kept);
     }
 }
 

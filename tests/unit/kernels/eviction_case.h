@@ -29,6 +29,7 @@ struct EvictionSetting {
     Values values = Values::Any;
     bool one_leaves = false; // of every list, where the rule lets it
     bool after_token = true; // order lists, no ranks that stay
+    bool with_pins = false;
 };
 
 // Host memory that an EvictArgs points to. Beyond what is in use lies poison.
@@ -41,13 +42,15 @@ public:
     {
         const auto lists = static_cast<size_t>(setting.lists);
         plans.resize(lists);
-        stride = setting.most_size + 7;
+        stride = setting.most_size + (setting.with_pins ? 37 : 7);
         const auto words = lists * static_cast<size_t>(stride);
         sum.assign(words, poison_value);
         count.assign(words, 1.0);
         order.assign(words, poison);
         dropped.assign(words, poison);
         kept.assign(words, poison);
+        if (setting.with_pins) pinned.assign(words, poison);
+        held.assign(lists, 0);
         for (size_t h = 0; h < lists; ++h)
             make_list(h);
         std::vector<uint32_t> headers(lists * 8);
@@ -76,6 +79,7 @@ public:
         }
         result.dropped = dropped.data();
         result.dropped_stride = stride;
+        if (setting.with_pins) result.pinned = {pinned.data(), held.data(), stride};
         return result;
     }
     bool has_statistics() const { return setting.rule.score != ScoreRule::None; }
@@ -86,6 +90,7 @@ public:
     int64_t stride = 0;          // of all that follows
     std::vector<double> sum, count;
     std::vector<uint32_t> order, dropped, kept;
+    std::vector<uint32_t> pinned, held; // [lists, stride] or empty, [lists]
 
 private:
     uint32_t pick(uint32_t low, uint32_t high)
@@ -110,14 +115,36 @@ private:
             if (head == 0)
                 plan_list(list);
             else
-                list = plans[0];
+                list = entries_of(0);
         } else if (head > 0 && one_in(4)) {
-            list = plans[head - 1]; // points to the same words
+            list = entries_of(head - 1); // points to the same words
         } else {
             plan_list(list);
         }
+        if (setting.with_pins) pin_some(head);
         fill_statistics(head);
         fill_order(head);
+    }
+
+    ListPlan entries_of(size_t head) const
+    {
+        ListPlan list = plans[head];
+        list.size -= held[head];
+        return list;
+    }
+
+    // Plans are of the entries: the list grows by what is pinned, and ranks move up.
+    void pin_some(size_t head)
+    {
+        const uint32_t entries = plans[head].size;
+        const uint32_t most = static_cast<uint32_t>(stride) - setting.most_size;
+        held[head] = one_in(4) ? 0 : pick(1, most);
+        plans[head].size = entries + held[head];
+        std::vector<uint32_t> ranks(plans[head].size);
+        std::iota(ranks.begin(), ranks.end(), 0u);
+        std::shuffle(ranks.begin(), ranks.end(), random_);
+        std::sort(ranks.begin(), ranks.begin() + held[head]);
+        std::copy_n(ranks.begin(), held[head], pinned.begin() + static_cast<std::ptrdiff_t>(head) * stride);
     }
 
     void plan_list(ListPlan& list)

@@ -58,7 +58,8 @@ EvictionCase evicted(Backend& backend, const EvictionCase& before)
     EvictionCase after = before;
     const Buffer plan = to_device(backend, after.plan), sum = to_device(backend, after.sum),
                  count = to_device(backend, after.count), order = to_device(backend, after.order),
-                 dropped = to_device(backend, after.dropped), kept = to_device(backend, after.kept);
+                 dropped = to_device(backend, after.dropped), kept = to_device(backend, after.kept),
+                 pinned = to_device(backend, after.pinned), held = to_device(backend, after.held);
     EvictArgs args = after.args();
     args.plan = plan.data<uint32_t>();
     if (args.statistics.sum) {
@@ -68,12 +69,17 @@ EvictionCase evicted(Backend& backend, const EvictionCase& before)
     args.dropped = dropped.data<uint32_t>();
     if (args.order) args.order = order.data<uint32_t>();
     if (args.kept) args.kept = kept.data<uint32_t>();
+    if (args.pinned.ranks) {
+        args.pinned.ranks = pinned.data<uint32_t>();
+        args.pinned.held = held.data<uint32_t>();
+    }
     backend.evict(args);
     refresh(backend, after.sum, sum);
     refresh(backend, after.count, count);
     refresh(backend, after.order, order);
     refresh(backend, after.dropped, dropped);
     refresh(backend, after.kept, kept);
+    refresh(backend, after.pinned, pinned);
     return after;
 }
 
@@ -88,6 +94,7 @@ void require_same(const EvictionCase& got, const EvictionCase& expected)
         REQUIRE(same_bits(got.dropped, expected.dropped, row, stride));
         REQUIRE(same_bits(got.kept, expected.kept, row, stride));
         REQUIRE(same_bits(got.order, expected.order, row, stride));
+        if (expected.setting.with_pins) REQUIRE(same_bits(got.pinned, expected.pinned, row, stride));
         REQUIRE(same_bits(got.sum, expected.sum, row, kept));
         REQUIRE(same_bits(got.count, expected.count, row, kept));
         REQUIRE(same_bits(got.sum, expected.sum, row + list.size, behind));
@@ -102,7 +109,8 @@ void check(const Backends& backends, const EvictionSetting& setting, uint32_t se
     reference_evict(expected.args());
     for (const TestBackend& on : backends) {
         const SelectionRule& rule = setting.rule;
-        CAPTURE(on, seed, setting.most_size, int(setting.values), setting.one_leaves, setting.after_token);
+        CAPTURE(on, seed, setting.most_size, int(setting.values), setting.one_leaves, setting.after_token,
+                setting.with_pins);
         CAPTURE(int(rule.select), int(rule.score), int(rule.pooling), rule.kernel, rule.layer_mean);
         CAPTURE(rule.tile, rule.kept, rule.unit, rule.ties_keep_older);
         const auto backend = on.open();
@@ -110,18 +118,20 @@ void check(const Backends& backends, const EvictionSetting& setting, uint32_t se
     }
 }
 
-// Every kind of value.
+// Every kind of value, beside pinned tokens and without.
 void check_all(const Backends& backends, const SelectionRule& rule, uint32_t most_size, uint32_t seed)
 {
     for (const Values values : {Values::Any, Values::Few, Values::Same, Values::Strange})
         for (const bool one_leaves : {false, true}) {
-            check(backends,
-                  {.rule = rule,
-                   .most_size = most_size,
-                   .values = values,
-                   .one_leaves = one_leaves,
-                   .after_token = seed % 3 != 0},
-                  seed);
+            for (const bool with_pins : {false, true})
+                check(backends,
+                      {.rule = rule,
+                       .most_size = most_size,
+                       .values = values,
+                       .one_leaves = one_leaves,
+                       .after_token = seed % 3 != 0,
+                       .with_pins = with_pins},
+                      seed);
             ++seed;
         }
 }

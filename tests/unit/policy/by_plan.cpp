@@ -36,6 +36,7 @@ void check_ascending(std::span<const uint32_t> ranks, uint32_t end, const std::s
     if (!ranks.empty() && ranks.back() >= end) throw what + " lie outside of the list";
 }
 
+// Of a list of `list.size` entries.
 void check_tiles(std::span<const uint32_t> words, size_t lists, const ListPlan& list, const SelectionRule& rule)
 {
     const auto tile = static_cast<size_t>(rule.tile), unit = static_cast<size_t>(rule.unit);
@@ -83,14 +84,17 @@ std::vector<double> in_rows(std::span<const engine::ListState> heads, size_t str
 
 } // namespace
 
-std::string fault_of(const engine::EvictionPlan& plan, const SelectionRule& rule, std::span<const uint32_t> sizes)
+std::string fault_of(const engine::EvictionPlan& plan, const SelectionRule& rule, std::span<const uint32_t> sizes,
+                     std::span<const uint32_t> pinned)
 {
     const std::vector<uint32_t> words = words_of(plan);
     if (plan.lists() != sizes.size()) return "has another number of lists";
     for (size_t h = 0; h < sizes.size(); ++h) {
         try {
             if (plan.list(h).size != sizes[h]) throw std::string("has another size");
-            check_list(words, plan.lists(), plan.list(h), rule);
+            ListPlan entries = plan.list(h);
+            if (!pinned.empty()) entries.size -= pinned[h];
+            check_list(words, plan.lists(), entries, rule);
         } catch (const std::string& fault) {
             return "list " + std::to_string(h) + " " + fault;
         }
@@ -104,10 +108,26 @@ void ByPlan::select(int32_t layer, std::span<const engine::ListState> heads,
     std::vector<uint32_t> sizes;
     for (const engine::ListState& list : heads)
         sizes.push_back(static_cast<uint32_t>(list.size()));
-    policy_->plan(layer, sizes, plan_);
-    REQUIRE(fault_of(plan_, policy_->selection_rule(), sizes) == "");
+    look_for_pins(layer, heads);
+    policy_->plan(layer, sizes, pinned_, plan_);
+    REQUIRE(fault_of(plan_, policy_->selection_rule(), sizes, pinned_) == "");
     REQUIRE(policy_->merges().empty());
     evict(heads, dropped);
+}
+
+void ByPlan::look_for_pins(int32_t layer, std::span<const engine::ListState> heads)
+{
+    pinned_.clear();
+    pinned_ranks_.clear();
+    if (!policy_->holds_pins(layer)) return;
+    stride_ = pins_.tokens();
+    std::vector<uint32_t> ranks;
+    for (const engine::ListState& list : heads) {
+        pins_.pinned(list.stream, ranks);
+        pinned_.push_back(static_cast<uint32_t>(ranks.size()));
+        ranks.resize(stride_, nothing);
+        pinned_ranks_.insert(pinned_ranks_.end(), ranks.begin(), ranks.end());
+    }
 }
 
 void ByPlan::evict(std::span<const engine::ListState> heads, std::vector<std::vector<uint32_t>>& dropped)
@@ -128,6 +148,9 @@ void ByPlan::evict(std::span<const engine::ListState> heads, std::vector<std::ve
                                     .statistics = {.sum = scored ? sum.data() : nullptr,
                                                    .count = scored ? count.data() : nullptr,
                                                    .stride = static_cast<int64_t>(stride)},
+                                    .pinned = {.ranks = pinned_.empty() ? nullptr : pinned_ranks_.data(),
+                                               .held = pinned_.data(),
+                                               .stride = static_cast<int64_t>(stride_)},
                                     .dropped = gone.data(),
                                     .dropped_stride = static_cast<int64_t>(stride)});
     for (size_t h = 0; h < heads.size(); ++h) {

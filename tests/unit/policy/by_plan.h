@@ -11,13 +11,17 @@
 namespace palimpsest::tests {
 
 // What is wrong with the plan of a layer whose lists have these sizes, as kernels/eviction.h words it; or empty.
+// `pinned` as Policy::plan takes it.
 std::string fault_of(const engine::EvictionPlan& plan, const kernels::SelectionRule& rule,
-                     std::span<const uint32_t> sizes);
+                     std::span<const uint32_t> sizes, std::span<const uint32_t> pinned);
 
 // Observes nothing. REQUIRES: a policy that plans.
 class ByPlan final : public engine::Policy {
 public:
-    explicit ByPlan(std::unique_ptr<engine::Policy> policy) : policy_(std::move(policy)) {}
+    ByPlan(std::unique_ptr<engine::Policy> policy, engine::Pins pins)
+        : policy_(std::move(policy)), pins_(std::move(pins))
+    {
+    }
 
     const engine::EvictionPlan& last_plan() const { return plan_; }
 
@@ -37,12 +41,19 @@ public:
     void end_reading() override { policy_->end_reading(); }
     std::vector<std::byte> state() const override { return policy_->state(); }
     void restore(std::span<const std::byte> state) override { policy_->restore(state); }
-    std::unique_ptr<engine::Policy> clone() const override { return std::make_unique<ByPlan>(policy_->clone()); }
+    std::unique_ptr<engine::Policy> clone() const override
+    {
+        return std::make_unique<ByPlan>(policy_->clone(), pins_);
+    }
 
 private:
+    void look_for_pins(int32_t layer, std::span<const engine::ListState> heads);
     void evict(std::span<const engine::ListState> heads, std::vector<std::vector<uint32_t>>& dropped);
 
     std::unique_ptr<engine::Policy> policy_;
+    engine::Pins pins_;
+    std::vector<uint32_t> pinned_ranks_, pinned_; // [kv_heads, stride], [kv_heads] how many; empty: no pins
+    size_t stride_ = 0;
     engine::EvictionPlan plan_;
 };
 

@@ -148,7 +148,7 @@ TEST_CASE("a plan drops what a selection does, in local layers too")
         lists.append(200);
         selects->select(l, lists.states(), dropped);
         const std::vector<uint32_t> sizes = {200, 200};
-        plans->plan(l, sizes, plan);
+        plans->plan(l, sizes, {}, plan);
         std::vector<uint32_t> words(plan.words());
         plan.write(words.data());
         for (size_t h = 0; h < kv_heads; ++h) {

@@ -49,7 +49,7 @@ TEST_CASE("planning an eviction allocates nothing once longer ones were planned"
                 const auto own = std::span(sizes).subspan(static_cast<size_t>(layer) * 2, 2);
                 for (uint32_t& size : own)
                     size += tokens;
-                policy->plan(layer, own, plan);
+                policy->plan(layer, own, {}, plan);
                 for (size_t h = 0; h < own.size(); ++h)
                     own[h] -= plan.list(h).leaving;
             }
