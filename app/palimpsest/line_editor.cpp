@@ -53,6 +53,8 @@ struct LineEditor::Terminal {
         el_set(editor, EL_ADDFN, "take-paste", "Takes pasted text as it is", take_paste);
         el_set(editor, EL_BIND, paste_begins, "take-paste", nullptr);
         el_set(editor, EL_SIGNAL, 0);
+        // While no line is edited too, or the terminal would take lines of 4,096 bytes and drop the rest.
+        el_set(editor, EL_SETTY, "-x", "-icanon", "-echo", nullptr);
         (void)!write(STDERR_FILENO, "\x1b[?2004h", 8);
     }
     ~Terminal()

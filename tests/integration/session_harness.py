@@ -5,6 +5,7 @@ import pty
 import random
 import select
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -76,12 +77,28 @@ class Terminal:
             if select.select([], [self.file], [], 0.01)[1]:
                 keys = keys[os.write(self.file, keys[:1024]):]
 
+    def write_what_fits(self, keys):
+        """Reads nothing, and gives back what the terminal does not take."""
+        while keys and select.select([], [self.file], [], 0.1)[1]:
+            keys = keys[os.write(self.file, keys[:1024]):]
+        return keys
+
+    def freeze(self):
+        os.kill(self.child, signal.SIGSTOP)
+        os.waitpid(self.child, os.WUNTRACED)
+
+    def go_on(self):
+        os.kill(self.child, signal.SIGCONT)
+
     def status(self):
+        end = time.monotonic() + PATIENCE
         try:
-            while True:
+            while time.monotonic() < end:
                 self.read(1)
         except OSError:  # the program has closed it
             return os.waitpid(self.child, 0)[1]
+        os.kill(self.child, signal.SIGKILL)
+        raise AssertionError("it goes on and on; last it showed %r" % bytes(self.shown[-200:]))
 
 
 class ProgramTest(unittest.TestCase):

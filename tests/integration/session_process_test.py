@@ -620,6 +620,21 @@ class SessionTest(ProgramTest):
         self.run_command("sessions", "strip", "t")
         self.assertEqual(self.kept("t"), kept)
 
+    def test_what_is_pasted_during_an_answer_is_all_there(self):
+        pasted = text(3000, 7).replace("\n", " ").strip()
+        terminal = Terminal(self.environment, "chat", "--session", "t", *SMALL, "--max-tokens", "200")
+        terminal.wait_for(b"> ")
+        terminal.write(b"first\r")
+        terminal.wait_until(lambda: GROWING in self.message_states("t"))
+        terminal.freeze()  # as an answer that takes long
+        self.assertIn(GROWING, self.message_states("t"))
+        left = terminal.write_what_fits(b"\x1b[200~" + pasted.encode() + b"\x1b[201~\r")
+        terminal.go_on()
+        terminal.write(left + b"/quit\r")
+        self.assertEqual(terminal.status(), 0)
+        messages = self.document("sessions", "show", "t")["messages"]
+        self.assertEqual([m["text"] for m in messages if m["role"] == "user"], ["first", pasted])
+
     # -- pins ------------------------------------------------------------------------------------------------------
 
     def pins(self, session):
