@@ -89,7 +89,7 @@ struct EvictArgs {
     int64_t most_leaving = 0;       // of a list, at most
     SelectionRule rule;
     ListStatistics statistics; // sum null: none
-    PinnedRanks pinned;        // `ranks` are afterwards those among what stays
+    PinnedRanks pinned{};      // `ranks` are afterwards those among what stays
     uint32_t* order = nullptr; // [kv_heads, order_stride] as in KvLists, after a token; null after a chunk
     int64_t order_stride = 0;
     uint32_t* dropped = nullptr; // out [kv_heads, dropped_stride] ranks that leave, ascending

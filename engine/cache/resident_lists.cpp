@@ -26,6 +26,11 @@ ResidentLists::ResidentLists(const Shape& shape, kernels::Backend& backend) : sh
     const size_t logged = std::max(lists * static_cast<size_t>(shape.rows_logged), heads * longest);
     for (Log& log : logs_)
         log.memory = kernels::Buffer(backend, logged * sizeof(uint32_t));
+    // What both come down through is claimed now: no reading fails for want of it.
+    const auto come_down = [&](const Log& log) {
+        return backend.begin_download(log.memory.data(), log.memory.bytes());
+    };
+    const auto first = come_down(logs_[0]), second = come_down(logs_[1]);
     // Of neighbours that meet, two places and a wave for every one that leaves.
     const auto planned = static_cast<size_t>(8 + 3 * shape.rows_planned);
     plans_.resize(static_cast<size_t>(std::clamp<int64_t>(shape.plans_kept, 1, most_plans)));

@@ -238,7 +238,8 @@ void refuse_logit(TokenId id)
 {
     throw Error(ErrorKind::Failed, "PAL-MODEL-15", "model",
                 "it computed a value that is not a number for token " + std::to_string(id),
-                "nothing was stored as an answer; the weights may be damaged: verify the model");
+                "nothing was stored as an answer; the weights may be damaged: verify the model; or its keys and values "
+                "are too large for a cache of f16: choose --kv-type bf16");
 }
 
 } // namespace palimpsest::engine

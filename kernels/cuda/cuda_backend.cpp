@@ -12,8 +12,7 @@
 namespace palimpsest::kernels::cuda {
 namespace {
 
-constexpr size_t small_upload = size_t{64} << 10; // goes through pinned memory, so that nobody waits
-constexpr size_t most_moved = size_t{4} << 20;    // bytes at once where ranges overlap
+constexpr size_t most_moved = size_t{4} << 20; // bytes at once where ranges overlap
 
 bool overlap(const std::byte* a, const std::byte* b, size_t bytes)
 {
@@ -102,9 +101,11 @@ void CudaBackend::upload(void* to, const void* from_host, size_t bytes)
 {
     CudaContext& on = context();
     on.refuse_while_recording("sends host memory");
-    if (bytes <= small_upload) return on.send_to(to, from_host, bytes);
-    check(cudaMemcpyAsync(to, from_host, bytes, cudaMemcpyHostToDevice, on.stream()));
-    on.finish();
+    // Through pinned memory: nobody waits, and the device is at the first pieces while the last are copied there.
+    for (size_t sent = 0; sent < bytes; sent += SendRing::most_kept) {
+        const size_t piece = std::min(bytes - sent, SendRing::most_kept);
+        on.send_to(static_cast<std::byte*>(to) + sent, static_cast<const std::byte*>(from_host) + sent, piece);
+    }
 }
 
 void CudaBackend::download(void* to_host, const void* from, size_t bytes)

@@ -750,6 +750,7 @@ void decode_attend(const DecodeAttendArgs& args, CudaContext& context)
     DecodeWork work = plan_work(args, context);
     const bool beside = watched && !work.plan.retrieves;
     const size_t turn = beside ? context.take_turn() : 0;
+    if (watched && !beside) context.wait_for_aside(); // a layer before may still read what put_apart gives
     if (watched) put_apart(work, turn, context);
     work.read = choose_ranks(args, work.args.lists.used, context);
     if (work.plan.retrieves && args.retrieval.top_p > 0)

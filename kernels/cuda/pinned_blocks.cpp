@@ -11,7 +11,7 @@ namespace palimpsest::kernels::cuda {
 class PinnedBlocks::Coming final : public Download {
 public:
     Coming(PinnedBlocks& owner, const Block& block, size_t bytes) : owner_(owner), block_(block), bytes_(bytes) {}
-    ~Coming() override { owner_.unused_.push_back(block_); }
+    ~Coming() override { owner_.give_back(block_); }
 
     void read(void* to_host) override
     {
@@ -35,19 +35,32 @@ void PinnedBlocks::free(const Block& block) noexcept
 {
     if (device_failed()) return;
     if (block.filled) {
-        cudaEventSynchronize(block.filled);
-        cudaEventDestroy(block.filled);
+        note(cudaEventSynchronize(block.filled));
+        note(cudaEventDestroy(block.filled));
     }
-    if (block.pinned) cudaFreeHost(block.pinned);
+    if (block.pinned && !device_failed()) note(cudaFreeHost(block.pinned));
+}
+
+void PinnedBlocks::give_back(const Block& block)
+{
+    const std::scoped_lock held(lock_);
+    unused_.push_back(block);
+}
+
+std::optional<PinnedBlocks::Block> PinnedBlocks::take_unused()
+{
+    const std::scoped_lock held(lock_);
+    if (unused_.empty()) return std::nullopt;
+    const Block block = unused_.back();
+    unused_.pop_back();
+    return block;
 }
 
 PinnedBlocks::Block PinnedBlocks::take(size_t bytes)
 {
-    while (!unused_.empty()) {
-        const Block block = unused_.back();
-        unused_.pop_back();
-        if (block.bytes >= bytes) return block;
-        free(block);
+    while (const auto block = take_unused()) {
+        if (block->bytes >= bytes) return *block;
+        free(*block);
     }
     constexpr size_t fewest = size_t{64} << 10;
     Block block{.bytes = std::bit_ceil(std::max(bytes, fewest))};

@@ -4,13 +4,16 @@
 #include <cuda_runtime.h>
 
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 #include "kernels/backend.h"
 
 namespace palimpsest::kernels::cuda {
 
-// Blocks are used again. Takes no memory before the first download. Not thread-safe.
+// Blocks are used again. Takes no memory before the first download. Downloads begin one at a time, and end on any
+// thread.
 class PinnedBlocks {
 public:
     PinnedBlocks() = default;
@@ -29,8 +32,11 @@ private:
     class Coming;
 
     Block take(size_t bytes);
+    std::optional<Block> take_unused();
+    void give_back(const Block& block);
     static void free(const Block& block) noexcept;
 
+    std::mutex lock_;           // of unused_
     std::vector<Block> unused_; // though a download that nobody read may still come in
 };
 

@@ -55,16 +55,14 @@ __device__ inline void append_digit(Edge<T>& edge, int shift, T amount, T needed
 {
     __shared__ uint32_t digit;
     __shared__ T above;
-    __shared__ bool reached[digits + 1];
     const auto self = static_cast<uint32_t>(threadIdx.x);
     const T from = block_sum_from<digits>(amount);
-    reached[self] = self == 0 || edge.above + from >= needed;
-    if (self == 0) reached[digits] = false;
+    if (self == 0) digit = 0;
     __syncthreads();
-    if (reached[self] && !reached[self + 1]) {
-        digit = self;
-        above = from - amount;
-    }
+    // Sums that are rounded may fall as digits do: several of them may begin to reach it.
+    if (edge.above + from >= needed) atomicMax(&digit, self);
+    __syncthreads();
+    if (digit == self) above = from - amount;
     __syncthreads();
     edge.key |= digit << shift;
     edge.mask |= static_cast<uint32_t>(digits - 1) << shift;

@@ -117,9 +117,13 @@ TEST_CASE("a session whose backend evicts is bit for bit the one whose host does
     Models models(shape);
     for (const std::string& policy : settings())
         for (const auto positions : {PositionMode::Contiguous, PositionMode::Original}) {
-            CAPTURE(policy, positions == PositionMode::Original);
-            Session host(models.host, options_for(policy, positions));
-            Session resident(models.resident, options_for(policy, positions));
+            const bool pinned = positions == PositionMode::Original;
+            CAPTURE(policy, pinned);
+            SessionOptions options = options_for(policy, positions);
+            // Of the first text, across its chunks; of an answer; of a text to come.
+            if (pinned) options.pins = Pins({{3, 9}, {70, 75}, {210, 212}, {300, 306}});
+            Session host(models.host, options);
+            Session resident(models.resident, options);
             const SelectingBackendUse before = models.use;
             const Told expected = live(host), told = live(resident);
             CHECK(told.outcome.kept == expected.outcome.kept);
