@@ -100,6 +100,7 @@ __device__ inline float warp_max(float x)
     return x;
 }
 
+#ifdef __CUDACC__
 // Programmatic dependent launch (PTX ISA, griddepcontrol; sm_90 and later, elsewhere nothing is done). A kernel
 // that is launched to overlap those before it reads and writes nothing of theirs until it has awaited them.
 __device__ inline void await_earlier_kernels()
@@ -116,6 +117,16 @@ __device__ inline void let_next_kernel_begin()
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
+#else
+inline void await_earlier_kernels()
+{
+    simt::await_earlier_kernels();
+}
+inline void let_next_kernel_begin()
+{
+    simt::let_next_kernel_begin();
+}
+#endif
 
 struct Launch {
     dim3 grid;
