@@ -101,6 +101,16 @@ __device__ inline float warp_max(float x)
 }
 
 #ifdef __CUDACC__
+// The compute capability that this code was compiled for; 90: sm_90.
+__device__ inline int compiled_for()
+{
+#ifdef __CUDA_ARCH__
+    return __CUDA_ARCH__ / 10;
+#else
+    return 0;
+#endif
+}
+
 // Programmatic dependent launch (PTX ISA, griddepcontrol; sm_90 and later, elsewhere nothing is done). A kernel
 // that is launched to overlap those before it reads and writes nothing of theirs until it has awaited them.
 __device__ inline void await_earlier_kernels()
@@ -118,6 +128,10 @@ __device__ inline void let_next_kernel_begin()
 #endif
 }
 #else
+inline int compiled_for()
+{
+    return simt::compiled_for();
+}
 inline void await_earlier_kernels()
 {
     simt::await_earlier_kernels();

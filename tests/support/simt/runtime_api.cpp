@@ -231,6 +231,12 @@ void set_device(const DeviceShape& shape)
     device().shape = shape;
 }
 
+int compiled_for()
+{
+    const DeviceShape& shape = device().shape;
+    return shape.compiled_for > 0 ? shape.compiled_for : shape.capability;
+}
+
 cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*body)(const void*),
                    std::shared_ptr<const void> arguments)
 {
@@ -569,8 +575,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t)
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*)
 {
     const simt::DeviceShape& shape = device().shape;
-    const int source = shape.compiled_for > 0 ? shape.compiled_for : shape.capability;
-    attributes->ptxVersion = shape.says_source ? source : 0;
+    attributes->ptxVersion = shape.says_source ? simt::compiled_for() : 0;
     attributes->binaryVersion = shape.capability;
     return simt::enter();
 }

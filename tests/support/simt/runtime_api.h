@@ -204,6 +204,7 @@ struct DeviceShape {
     bool says_source = true;      // what that was compiled from (ptxVersion), not only what it is (binaryVersion)
 };
 void set_device(const DeviceShape& shape);
+int compiled_for(); // the capability that its code was compiled for
 
 // After so many calls more that can fail, one does with this error: once for cudaErrorMemoryAllocation, of which
 // only allocations are counted; otherwise that one and all after it.
