@@ -1,19 +1,37 @@
 #include "kernels/cuda/compiled_code.h"
 
+#include <memory>
+
 #include "kernels/base/error.h"
 #include "kernels/cuda/device.h"
+#include "kernels/cuda/device_memory.h"
 
 namespace palimpsest::kernels::cuda {
 namespace {
 
-__global__ void any_kernel() {}
+__global__ void write_compiled_for(int* to)
+{
+    *to = compiled_for();
+}
+
+// By running it. There is no context to launch() on yet.
+int compiled_for_by_its_own_account()
+{
+    const std::unique_ptr<void, void (*)(void*)> memory(take_device_memory(sizeof(int)), give_device_memory);
+    cudaLaunchConfig_t config{};
+    config.gridDim = config.blockDim = dim3(1);
+    check(cudaLaunchKernelEx(&config, write_compiled_for, static_cast<int*>(memory.get())));
+    int capability = 0;
+    check(cudaMemcpy(&capability, memory.get(), sizeof capability, cudaMemcpyDeviceToHost));
+    return capability;
+}
 
 } // namespace
 
 int compiled_capability()
 {
     cudaFuncAttributes of{};
-    const cudaError_t status = cudaFuncGetAttributes(&of, reinterpret_cast<const void*>(any_kernel));
+    const cudaError_t status = cudaFuncGetAttributes(&of, reinterpret_cast<const void*>(write_compiled_for));
     if (status == cudaErrorNoKernelImageForDevice) {
         cudaGetLastError();
         throw Error(ErrorKind::Resources, "PAL-GPU-05", "graphics card",
@@ -21,7 +39,9 @@ int compiled_capability()
                     "build with it in PALIMPSEST_CUDA_ARCHITECTURES, or choose --device cpu");
     }
     check(status);
-    return of.ptxVersion > 0 ? of.ptxVersion : of.binaryVersion; // some drivers do not say the first
+    if (of.ptxVersion > 0) return of.ptxVersion;
+    // Some drivers do not say it, and what they compiled the code into (binaryVersion) may be newer.
+    return compiled_for_by_its_own_account();
 }
 
 } // namespace palimpsest::kernels::cuda

@@ -100,6 +100,17 @@ __device__ inline float warp_max(float x)
     return x;
 }
 
+#ifdef __CUDACC__
+// The compute capability that this code was compiled for; 90: sm_90.
+__device__ inline int compiled_for()
+{
+#ifdef __CUDA_ARCH__
+    return __CUDA_ARCH__ / 10;
+#else
+    return 0;
+#endif
+}
+
 // Programmatic dependent launch (PTX ISA, griddepcontrol; sm_90 and later, elsewhere nothing is done). A kernel
 // that is launched to overlap those before it reads and writes nothing of theirs until it has awaited them.
 __device__ inline void await_earlier_kernels()
@@ -116,6 +127,20 @@ __device__ inline void let_next_kernel_begin()
     asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
 #endif
 }
+#else
+inline int compiled_for()
+{
+    return simt::compiled_for();
+}
+inline void await_earlier_kernels()
+{
+    simt::await_earlier_kernels();
+}
+inline void let_next_kernel_begin()
+{
+    simt::let_next_kernel_begin();
+}
+#endif
 
 struct Launch {
     dim3 grid;

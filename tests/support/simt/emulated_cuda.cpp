@@ -17,9 +17,9 @@ std::unique_ptr<kernels::Backend> open_emulated_cuda(int capability, int compile
     return std::make_unique<kernels::cuda::CudaBackend>(0);
 }
 
-std::unique_ptr<kernels::Backend> open_taciturn_cuda(int capability)
+std::unique_ptr<kernels::Backend> open_taciturn_cuda(int capability, int compiled_for)
 {
-    simt::set_device({.capability = capability, .says_source = false});
+    simt::set_device({.capability = capability, .compiled_for = compiled_for, .says_source = false});
     return std::make_unique<kernels::cuda::CudaBackend>(0);
 }
 

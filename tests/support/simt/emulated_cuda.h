@@ -14,7 +14,7 @@ namespace palimpsest::tests {
 std::unique_ptr<kernels::Backend> open_emulated_cuda(int capability, int compiled_for = 0);
 
 // Whose driver does not say what its code was compiled from.
-std::unique_ptr<kernels::Backend> open_taciturn_cuda(int capability);
+std::unique_ptr<kernels::Backend> open_taciturn_cuda(int capability, int compiled_for = 0);
 
 // The most threads of a block that was launched while it lives.
 class LaunchedThreads {

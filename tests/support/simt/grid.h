@@ -7,8 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <source_location>
 #include <stdexcept>
+#include <vector>
 
 #include "tests/support/simt/vector_types.h"
 
@@ -29,13 +31,33 @@ enum class Order { Ascending, Descending };
 void set_order(Order order);
 Order current_order();
 
+// A kernel as launched: body(arguments) is called once per thread.
 struct Grid {
     dim3 blocks, threads;
     size_t shared_bytes = 0; // dynamic, filled with ones before every block
+    void (*body)(const void*) = nullptr;
+    std::shared_ptr<const void> arguments;
 };
 
-// Calls body(arguments) once per thread of the grid. Throws Misuse, and what the body throws.
-void run(const Grid& grid, void (*body)(const void*), const void* arguments);
+// Throws Misuse, and what the body throws.
+void run(const Grid& grid);
+
+// A grid of programmatic dependent launch, some of whose blocks begin before the kernels ahead of it run: what they
+// read of those kernels before they wait is stale, and what they write is overwritten. Static shared memory is not
+// kept while they wait, so a kernel writes none of it before.
+class EarlyGrid {
+public:
+    explicit EarlyGrid(const Grid& grid); // must outlive this. Begins them, and throws what run() throws
+    ~EarlyGrid();                         // unwinds them if they did not finish
+    bool lets_next_begin() const { return lets_next_begin_; }
+    void finish(); // them and all other blocks, once. Throws what run() throws
+
+private:
+    std::vector<uint64_t> early_;                      // their numbers
+    std::vector<std::unique_ptr<class Block>> blocks_; // the same
+    const Grid& grid_;
+    bool lets_next_begin_ = true;
+};
 
 // For kernels only.
 void* block_shared(); // 128-byte aligned
@@ -43,6 +65,8 @@ void meet_block(const std::source_location& where);
 // What the lanes of the warp brought, [32]; good until the lane brings something again.
 const uint64_t* exchange(uint64_t mine, const std::source_location& where);
 unsigned lane();
+void await_earlier_kernels(const std::source_location& where = std::source_location::current());
+void let_next_kernel_begin();
 [[noreturn]] void misuse(const char* what, const std::source_location& where);
 
 } // namespace simt

@@ -19,6 +19,7 @@ using simt::refuse_any_capture;
 using simt::refuse_capture_of;
 using simt::remember;
 using simt::submit;
+using simt::Work;
 
 constexpr int usual_shared = 48 * 1024;
 
@@ -159,6 +160,14 @@ cudaError_t copy_rows(void* to, size_t to_pitch, const void* from, size_t from_p
     return status;
 }
 
+cudaError_t fill(void* data, int value, size_t bytes)
+{
+    if (!on_device(data, bytes)) return remember(cudaErrorInvalidValue);
+    const simt::DeviceMemory::Access access(device().memory);
+    if (bytes) std::memset(data, value, bytes);
+    return cudaSuccess;
+}
+
 cudaError_t attribute_of(cudaDeviceAttr attribute, int& value)
 {
     const simt::DeviceShape& shape = device().shape;
@@ -206,6 +215,11 @@ bool fits(const dim3& blocks, const dim3& threads)
 
 namespace simt {
 
+DeviceMemory& device_memory()
+{
+    return device().memory;
+}
+
 cudaError_t remember(cudaError_t status)
 {
     if (status != cudaSuccess) device().last = status;
@@ -215,6 +229,12 @@ cudaError_t remember(cudaError_t status)
 void set_device(const DeviceShape& shape)
 {
     device().shape = shape;
+}
+
+int compiled_for()
+{
+    const DeviceShape& shape = device().shape;
+    return shape.compiled_for > 0 ? shape.compiled_for : shape.capability;
 }
 
 cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*body)(const void*),
@@ -230,12 +250,8 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*
     count_launch(config.stream);
     const dim3& block = config.blockDim;
     device().most_threads = std::max(device().most_threads, static_cast<int>(block.x * block.y * block.z));
-    const Grid grid{config.gridDim, block, config.dynamicSmemBytes};
-    return submit(config.stream, [=] {
-        const DeviceMemory::Access access(device().memory);
-        run(grid, body, arguments.get());
-        return cudaSuccess;
-    });
+    const Grid grid{config.gridDim, block, config.dynamicSmemBytes, body, std::move(arguments)};
+    return submit(config.stream, Work(grid, config.numAttrs > 0));
 }
 
 cudaError_t enter(bool allocates)
@@ -457,7 +473,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
 {
     if (simt::is_captured(stream) && !is_reached_by_device(to, from, kind)) return refuse_capture_of(stream);
     if (kind == cudaMemcpyDeviceToDevice) count_launch(stream);
-    const cudaError_t submitted = submit(stream, [=] { return copy(to, from, bytes, kind); });
+    const cudaError_t submitted = submit(stream, Work([=] { return copy(to, from, bytes, kind); }));
     if (submitted != cudaSuccess || !simt::is_late(stream)) return submitted;
     if (is_pageable(to, from, kind)) return simt::run_queued(); // the driver returns once it has read or written it
     if (kind == cudaMemcpyDeviceToHost) std::memset(to, 0x7f, bytes); // nobody may rely on what was there
@@ -477,7 +493,7 @@ cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const void* from, size_
                               size_t height, cudaMemcpyKind kind, cudaStream_t stream)
 {
     if (simt::is_captured(stream) && !is_reached_by_device(to, from, kind)) return refuse_capture_of(stream);
-    return submit(stream, [=] { return copy_rows(to, to_pitch, from, from_pitch, width, height, kind); });
+    return submit(stream, Work([=] { return copy_rows(to, to_pitch, from, from_pitch, width, height, kind); }));
 }
 
 cudaError_t cudaMemset(void* data, int value, size_t bytes)
@@ -490,12 +506,7 @@ cudaError_t cudaMemset(void* data, int value, size_t bytes)
 cudaError_t cudaMemsetAsync(void* data, int value, size_t bytes, cudaStream_t stream)
 {
     count_launch(stream);
-    return submit(stream, [=] {
-        if (!on_device(data, bytes)) return remember(cudaErrorInvalidValue);
-        const simt::DeviceMemory::Access access(device().memory);
-        if (bytes) std::memset(data, value, bytes);
-        return cudaSuccess;
-    });
+    return submit(stream, Work([=] { return fill(data, value, bytes); }));
 }
 
 cudaError_t cudaStreamCreate(cudaStream_t* stream)
@@ -564,8 +575,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t)
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*)
 {
     const simt::DeviceShape& shape = device().shape;
-    const int source = shape.compiled_for > 0 ? shape.compiled_for : shape.capability;
-    attributes->ptxVersion = shape.says_source ? source : 0;
+    attributes->ptxVersion = shape.says_source ? simt::compiled_for() : 0;
     attributes->binaryVersion = shape.capability;
     return simt::enter();
 }

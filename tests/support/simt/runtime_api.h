@@ -192,7 +192,10 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
 
 namespace simt {
 
-// What the one device says of itself.
+class DeviceMemory;
+DeviceMemory& device_memory(); // of the one device
+
+// What it says of itself.
 struct DeviceShape {
     int capability = 90; // 90: sm_90
     int multiprocessors = 4;
@@ -201,16 +204,17 @@ struct DeviceShape {
     bool says_source = true;      // what that was compiled from (ptxVersion), not only what it is (binaryVersion)
 };
 void set_device(const DeviceShape& shape);
+int compiled_for(); // the capability that its code was compiled for
 
 // After so many calls more that can fail, one does with this error: once for cudaErrorMemoryAllocation, of which
 // only allocations are counted; otherwise that one and all after it.
 void fail_after(uint64_t calls, cudaError_t error);
 void stop_failing();
-uint64_t calls();                          // so far
-uint64_t overlapping_launches();           // of them; here they begin when those before have ended
-uint64_t calls_after_failure();            // that free or destroy something, since fail_after
-void count_after_failure();                // begins each of them
-int most_threads();                        // of the blocks launched since forget_threads
+uint64_t calls();                // so far
+uint64_t overlapping_launches(); // of them; they begin early where what comes next is known (work.h)
+uint64_t calls_after_failure();  // that free or destroy something, since fail_after
+void count_after_failure();      // begins each of them
+int most_threads();              // of the blocks launched since forget_threads
 void forget_threads();
 cudaError_t enter(bool allocates = false); // what every call that can fail begins with
 // Device memory is for kernels and copies alone (DeviceMemory::keep_host_out).

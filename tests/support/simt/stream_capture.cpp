@@ -15,8 +15,15 @@ std::vector<std::shared_ptr<Capture>>& ongoing()
     return all;
 }
 
+struct Queued {
+    Queued(Work given, cudaStream_t to) : work(std::move(given)), stream(to) {}
+    Work work;
+    Turn turn{work};
+    cudaStream_t stream;
+};
+
 struct Queue {
-    std::deque<std::function<cudaError_t()>> work;
+    std::deque<std::unique_ptr<Queued>> work;
     uint64_t queued = 0; // ever
     bool back = false;   // its work is kept back
 };
@@ -27,12 +34,24 @@ Queue& queue()
     return one;
 }
 
-cudaError_t run_or_keep(std::function<cudaError_t()> work)
+cudaError_t run_or_keep(Work work, cudaStream_t stream)
 {
     ++queue().queued;
-    if (!queue().back) return work();
-    queue().work.push_back(std::move(work));
+    if (!queue().back) return work.run();
+    queue().work.push_back(std::make_unique<Queued>(std::move(work), stream));
     return cudaSuccess;
+}
+
+// Those behind `ahead`, which has yet to run, each of which overlaps the one before it.
+void begin_queued_early(const Queued& ahead)
+{
+    const Queued* before = &ahead;
+    for (int i = 0; i < most_early && static_cast<size_t>(i) < queue().work.size(); ++i) {
+        Queued& next = *queue().work[static_cast<size_t>(i)];
+        if (next.stream != before->stream || !next.turn.overlaps(before->turn)) return;
+        if (!next.turn.begin_early()) return;
+        before = &next;
+    }
 }
 
 void add(std::vector<size_t>& after, const std::vector<size_t>& more)
@@ -79,30 +98,63 @@ bool all_joined(const Capture& capture)
     return std::find(reached.begin(), reached.end(), false) == reached.end();
 }
 
-// In the order they were captured in, or, of those that nothing holds back, always the last one first.
-cudaError_t run_nodes(const std::vector<GraphNode>& nodes)
-{
-    std::vector<bool> done(nodes.size());
-    const auto ready = [&](size_t node) {
-        const std::vector<size_t>& after = nodes[node].after;
-        return !done[node] && std::all_of(after.begin(), after.end(), [&](size_t other) { return done[other]; });
-    };
-    for (size_t count = 0; count < nodes.size(); ++count) {
-        size_t next = current_order() == Order::Ascending ? 0 : nodes.size() - 1;
-        while (!ready(next))
-            next += current_order() == Order::Ascending ? size_t{1} : ~size_t{0};
-        done[next] = true;
-        if (const cudaError_t status = nodes[next].work(); status != cudaSuccess) return status;
+// One run of a graph.
+class Replay {
+public:
+    explicit Replay(const std::vector<GraphNode>& nodes) : nodes_(nodes), done_(nodes.size())
+    {
+        for (const GraphNode& node : nodes)
+            turns_.emplace_back(node.work);
     }
-    return cudaSuccess;
-}
+
+    // In the order they were captured in, or, of those that nothing holds back, always the last one first.
+    cudaError_t run()
+    {
+        for (size_t count = 0; count < nodes_.size(); ++count) {
+            const size_t node = next();
+            begin_early_behind(node, most_early);
+            done_[node] = true;
+            if (const cudaError_t status = turns_[node].run(); status != cudaSuccess) return status;
+        }
+        return cudaSuccess;
+    }
+
+private:
+    bool is_ready(size_t node) const
+    {
+        const std::vector<size_t>& after = nodes_[node].after;
+        return !done_[node] && std::all_of(after.begin(), after.end(), [&](size_t other) { return done_[other]; });
+    }
+
+    size_t next() const
+    {
+        size_t node = current_order() == Order::Ascending ? 0 : nodes_.size() - 1;
+        while (!is_ready(node))
+            node += current_order() == Order::Ascending ? size_t{1} : ~size_t{0};
+        return node;
+    }
+
+    void begin_early_behind(size_t node, int most)
+    {
+        if (most == 0) return;
+        for (size_t other = 0; other < nodes_.size(); ++other) {
+            const std::vector<size_t>& after = nodes_[other].after;
+            if (after.size() != 1 || after.front() != node || !turns_[other].overlaps(turns_[node])) continue;
+            if (turns_[other].begin_early()) begin_early_behind(other, most - 1);
+        }
+    }
+
+    const std::vector<GraphNode>& nodes_;
+    std::vector<Turn> turns_;
+    std::vector<bool> done_;
+};
 
 } // namespace
 
-cudaError_t submit(cudaStream_t stream, std::function<cudaError_t()> work)
+cudaError_t submit(cudaStream_t stream, Work work)
 {
     if (const cudaError_t failed = enter()) return failed;
-    if (!is_captured(stream)) return run_or_keep(std::move(work));
+    if (!is_captured(stream)) return run_or_keep(std::move(work), stream);
     Capture& capture = *stream->capture;
     if (!capture.valid) return remember(cudaErrorStreamCaptureInvalidated);
     capture.nodes.push_back({std::move(work), stream->after});
@@ -131,7 +183,8 @@ cudaError_t run_queued(uint64_t so_many)
     while (!all.work.empty() && all.queued - all.work.size() < so_many) {
         const auto work = std::move(all.work.front());
         all.work.pop_front();
-        if (const cudaError_t status = work()) return status;
+        begin_queued_early(*work);
+        if (const cudaError_t status = work->turn.run()) return status;
     }
     return cudaSuccess;
 }
@@ -253,7 +306,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream)
     simt::Traffic& traffic = simt::device_traffic();
     ++traffic.launches;
     traffic.graph_nodes += exec->nodes->size();
-    return simt::run_or_keep([nodes = exec->nodes] { return simt::run_nodes(*nodes); });
+    return simt::run_or_keep(simt::Work([nodes = exec->nodes] { return simt::Replay(*nodes).run(); }), stream);
 }
 
 cudaError_t cudaGraphDestroy(cudaGraph_t graph)

@@ -2,16 +2,16 @@
 // come of it.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <vector>
 
 #include "tests/support/simt/runtime_api.h"
+#include "tests/support/simt/work.h"
 
 namespace simt {
 
 struct GraphNode {
-    std::function<cudaError_t()> work;
+    Work work;
     std::vector<size_t> after; // nodes that must have run
 };
 
@@ -24,11 +24,12 @@ struct Capture {
 };
 
 // Runs it, or keeps it if the stream is captured.
-cudaError_t submit(cudaStream_t stream, std::function<cudaError_t()> work);
+cudaError_t submit(cudaStream_t stream, Work work);
 
 bool is_captured(cudaStream_t stream);
 // From now on the device is slow: work runs no sooner than the host waits for it, in the order it was queued in,
-// which is one that all streams allow.
+// which is one that all streams allow. Kernels of a stream that overlap those ahead of them begin early (work.h),
+// as they do in a graph.
 void keep_work_back(bool back);
 bool is_late(cudaStream_t stream); // work of this stream waits
 uint64_t queued_so_far();

@@ -648,6 +648,7 @@ TEST_CASE("a card does what its code was compiled for, and no more", "[recording
           "sm_75"); // an older card's code, compiled by the driver
     CHECK(tests::open_emulated_cuda(75, 75)->simd_target() == "sm_75");
     CHECK(tests::open_taciturn_cuda(90)->simd_target() == "sm_90");
+    CHECK(tests::open_taciturn_cuda(90, 75)->simd_target() == "sm_75");
 }
 
 TEST_CASE("a layer of a decoded token is six launches, and at most three aside", "[recording]")

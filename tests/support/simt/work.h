@@ -1,0 +1,48 @@
+// What a stream is given to do: kernels, copies and fills.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "tests/support/simt/grid.h"
+#include "tests/support/simt/runtime_api.h"
+
+namespace simt {
+
+class Work {
+public:
+    explicit Work(std::function<cudaError_t()> other) : other_(std::move(other)) {}
+    // `overlaps`: launched with programmatic stream serialization.
+    Work(Grid grid, bool overlaps) : grid_(std::move(grid)), overlaps_(overlaps) {}
+
+    cudaError_t run() const;
+    // Whether it may begin before `earlier`, which it directly follows, has run.
+    bool overlaps(const Work& earlier) const { return overlaps_ && earlier.grid_; }
+    std::unique_ptr<EarlyGrid> begin_early() const; // this must outlive it
+
+private:
+    std::optional<Grid> grid_; // of a kernel
+    bool overlaps_ = false;
+    std::function<cudaError_t()> other_;
+};
+
+// Work that runs once, and may have begun early.
+class Turn {
+public:
+    explicit Turn(const Work& work) : work_(work) {} // must outlive this
+    bool overlaps(const Turn& earlier) const { return work_.overlaps(earlier.work_); }
+    // Begins unless it has begun; gives whether what follows it may begin, too.
+    bool begin_early();
+    cudaError_t run();
+
+private:
+    const Work& work_;
+    std::unique_ptr<EarlyGrid> begun_;
+};
+
+// So many kernels in a row begin before the one ahead of them runs.
+inline constexpr int most_early = 3;
+
+} // namespace simt
