@@ -83,12 +83,10 @@ class Terminal:
             keys = keys[os.write(self.file, keys[:1024]):]
         return keys
 
-    def freeze(self):
-        os.kill(self.child, signal.SIGSTOP)
-        os.waitpid(self.child, os.WUNTRACED)
-
-    def go_on(self):
-        os.kill(self.child, signal.SIGCONT)
+    def signal(self, number):
+        os.kill(self.child, number)
+        if number == signal.SIGSTOP:
+            os.waitpid(self.child, os.WUNTRACED)
 
     def status(self):
         end = time.monotonic() + PATIENCE

@@ -621,19 +621,21 @@ class SessionTest(ProgramTest):
         self.assertEqual(self.kept("t"), kept)
 
     def test_what_is_pasted_during_an_answer_is_all_there(self):
-        pasted = text(3000, 7).replace("\n", " ").strip()
-        terminal = Terminal(self.environment, "chat", "--session", "t", *SMALL, "--max-tokens", "200")
+        first, second = (text(words, 7).replace("\n", " ").strip() for words in (60000, 3000))
+        paste = lambda said: b"\x1b[200~" + said.encode() + b"\x1b[201~\r"
+        terminal = Terminal(self.environment, "chat", "--session", "t", *SMALL, "--max-tokens", "8")
         terminal.wait_for(b"> ")
-        terminal.write(b"first\r")
-        terminal.wait_until(lambda: GROWING in self.message_states("t"))
-        terminal.freeze()  # as an answer that takes long
-        self.assertIn(GROWING, self.message_states("t"))
-        left = terminal.write_what_fits(b"\x1b[200~" + pasted.encode() + b"\x1b[201~\r")
-        terminal.go_on()
+        terminal.write(paste(first))
+        terminal.wait_until(lambda: self.message_states("t")[1:] == [GROWING])
+        terminal.signal(signal.SIGSTOP)
+        left = terminal.write_what_fits(paste(second))
+        self.assertEqual(self.message_states("t")[1:], [GROWING])
+        terminal.signal(signal.SIGCONT)
+        terminal.signal(signal.SIGINT)
         terminal.write(left + b"/quit\r")
         self.assertEqual(terminal.status(), 0)
         messages = self.document("sessions", "show", "t")["messages"]
-        self.assertEqual([m["text"] for m in messages if m["role"] == "user"], ["first", pasted])
+        self.assertEqual([m["text"] for m in messages if m["role"] == "user"], [first, second])
 
     # -- pins ------------------------------------------------------------------------------------------------------
 
