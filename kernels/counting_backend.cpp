@@ -25,6 +25,11 @@ public:
     }
 };
 
+class NoDownload final : public Download {
+public:
+    void read(void*) override {}
+};
+
 } // namespace
 
 std::unique_ptr<Weight> CountingBackend::load(std::span<const HostMatrix> parts)
@@ -32,6 +37,11 @@ std::unique_ptr<Weight> CountingBackend::load(std::span<const HostMatrix> parts)
     for (const HostMatrix& part : parts)
         loaded_bytes_ += as_taken(counted_.weight_bytes({&part, 1}));
     return std::make_unique<SizedWeight>(parts);
+}
+
+std::unique_ptr<Download> CountingBackend::begin_download(const void*, size_t)
+{
+    return std::make_unique<NoDownload>();
 }
 
 void CountingBackend::download(void* to_host, const void*, size_t bytes)

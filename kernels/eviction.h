@@ -13,8 +13,8 @@ struct ListStatistics {
     int64_t stride = 0;
 };
 
-// Pinned tokens of one layer's lists, which no selection sees: entries of a list are what it holds beside these, and
-// their numbers skip them.
+// Pinned tokens of one layer's lists, which no selection sees: entries of a list are what it holds beside these,
+// and their numbers skip them.
 struct PinnedRanks {
     uint32_t* ranks = nullptr;      // [kv_heads, stride] ascending; null: nothing is pinned
     const uint32_t* held = nullptr; // [kv_heads] how many
@@ -75,13 +75,14 @@ struct ListPlan {
     uint32_t first = 0;   // Lowest: candidate; Tiles: entry where place 0 begins
     uint32_t end = 0;     // Lowest: of the candidates
     uint32_t data = 0; // Given: `leaving` entries, ascending; Tiles: tile after tile, `tile` places each, ascending
-    uint32_t waves = 0; // Tiles: how many waves; tiles of one wave share no place
+    uint32_t waves = 0;     // Tiles: how many waves; tiles of one wave share no place
     uint32_t wave_ends = 0; // Tiles: [waves] tiles up to the end of each wave
     uint32_t given = 0;     // 1: as SelectRule::Given, whatever the rule
 };
 static_assert(sizeof(ListPlan) == 32);
 
-// Selects, and takes what leaves out of statistics, order lists and ranks of pinned tokens. Keys and values stay where they are.
+// Selects, and takes what leaves out of statistics, order lists and ranks of pinned tokens. Keys and values stay
+// where they are.
 struct EvictArgs {
     int32_t kv_heads = 0;
     const uint32_t* plan = nullptr; // ListPlan [kv_heads] and their data

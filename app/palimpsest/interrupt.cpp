@@ -3,6 +3,8 @@
 #include <atomic>
 #include <csignal>
 #include <mutex>
+#include <optional>
+#include <termios.h>
 #include <thread>
 #include <unistd.h>
 
@@ -22,6 +24,20 @@ bool stop_scope(int signal)
     return signal == SIGINT && is_first; // a second one means the program
 }
 
+std::optional<termios> terminal_settings()
+{
+    termios settings{};
+    if (tcgetattr(STDIN_FILENO, &settings) != 0) return std::nullopt;
+    return settings;
+}
+
+// Nothing gets to give back what it holds, but the terminal is the user's.
+[[noreturn]] void stop_now(int code, const std::optional<termios>& settings)
+{
+    if (settings) tcsetattr(STDIN_FILENO, TCSANOW, &*settings);
+    _exit(code);
+}
+
 } // namespace
 
 void watch_interrupts(std::stop_source source)
@@ -33,7 +49,7 @@ void watch_interrupts(std::stop_source source)
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
-    std::thread([source, set]() mutable {
+    std::thread([source, set, settings = terminal_settings()]() mutable {
         for (bool asked = false;;) {
             int signal = SIGINT;
             sigwait(&set, &signal);
@@ -41,7 +57,7 @@ void watch_interrupts(std::stop_source source)
                 continue;
             }
             received = signal;
-            if (asked) _exit(128 + signal);
+            if (asked) stop_now(128 + signal, settings);
             asked = true;
             source.request_stop();
         }

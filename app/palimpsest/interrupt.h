@@ -1,5 +1,5 @@
-// Ctrl-C and SIGTERM: the first asks for a stop, the second stops now. SIGPIPE and SIGXFSZ are ignored, so that a
-// closed pipe and a file that may not grow are failed writes.
+// Ctrl-C and SIGTERM: the first asks for a stop, the second stops now and leaves the terminal as it was. SIGPIPE
+// and SIGXFSZ are ignored, so that a closed pipe and a file that may not grow are failed writes.
 #pragma once
 
 #include <stop_token>

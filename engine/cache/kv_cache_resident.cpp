@@ -27,14 +27,13 @@ void KvCache::pin(const Pins& pins, std::vector<bool> holding)
 void KvCache::pin_new(int32_t layer, uint32_t first, int32_t rows)
 {
     if (!resident_->holds_pins(layer)) return;
-    std::vector<int32_t> at(static_cast<size_t>(shape_.heads.kv_heads));
     for (const TokenRange& range : pins_.ranges()) {
         const uint32_t begin = std::max(first, range.first);
         const uint32_t end = std::min(first + static_cast<uint32_t>(rows), range.last);
         if (begin >= end) continue;
-        for (size_t h = 0; h < at.size(); ++h)
-            at[h] = used(layer, static_cast<int32_t>(h)) + static_cast<int32_t>(begin - first);
-        resident_->pin_more(layer, at, end - begin);
+        for (size_t h = 0; h < counts_.size(); ++h)
+            counts_[h] = used(layer, static_cast<int32_t>(h)) + static_cast<int32_t>(begin - first);
+        resident_->pin_more(layer, counts_, end - begin);
     }
 }
 

@@ -243,7 +243,7 @@ void ResidentLists::write_statistics(int32_t layer, int32_t head, const TokenLis
 void ResidentLists::pin(const std::vector<std::vector<uint32_t>>& ranks, uint64_t most, std::vector<bool> holding)
 {
     PinnedLists pins;
-    if (most > 0) {
+    if (most > 0 && std::find(holding.begin(), holding.end(), true) != holding.end()) {
         pins.stride = static_cast<size_t>(most);
         pins.holding = std::move(holding);
         pins.ranks = kernels::Buffer(*backend_, ranks.size() * pins.stride * sizeof(uint32_t));
@@ -265,7 +265,11 @@ void ResidentLists::pin_more(int32_t layer, std::span<const int32_t> first, uint
     std::vector<uint32_t> ranks(count);
     for (size_t h = 0; h < first.size(); ++h) {
         uint32_t& held = pins_.held_here[begin + h];
-        assert(held + count <= pins_.stride);
+        if (held + count > pins_.stride)
+            throw Error(ErrorKind::Internal, "PAL-CACHE-72", "cache",
+                        std::to_string(held + count) + " pinned tokens came where at most " +
+                            std::to_string(pins_.stride) + " are pinned",
+                        "report this with the options used");
         std::iota(ranks.begin(), ranks.end(), static_cast<uint32_t>(first[h]));
         backend_->upload(pins_.ranks.data<uint32_t>() + (begin + h) * pins_.stride + held, ranks.data(),
                          count * sizeof(uint32_t));
@@ -300,8 +304,9 @@ size_t ResidentLists::allocated_bytes() const
     size_t plans = 0;
     for (const SentPlan& plan : plans_)
         plans += plan.memory.bytes() + plan.words.capacity() * sizeof(uint32_t);
-    return sum_.bytes() + count_.bytes() + plans + pins_.ranks.bytes() + pins_.held.bytes() + logs_[0].memory.bytes() + logs_[1].memory.bytes() +
-           kept_.bytes() + (plan_words_.capacity() + leaving_.capacity() + words_.capacity()) * sizeof(uint32_t) +
+    return sum_.bytes() + count_.bytes() + plans + pins_.ranks.bytes() + pins_.held.bytes() +
+           logs_[0].memory.bytes() + logs_[1].memory.bytes() + kept_.bytes() +
+           (plan_words_.capacity() + leaving_.capacity() + words_.capacity()) * sizeof(uint32_t) +
            steps_.capacity() * sizeof(Logged);
 }
 

@@ -43,7 +43,7 @@ public:
                   kernels::Backend& backend); // backend must outlive this; throws Error (Resources)
 
     const Shape& shape() const { return shape_; }
-    kernels::ListStatistics statistics(int32_t layer) const;  // sum null: none
+    kernels::ListStatistics statistics(int32_t layer) const; // sum null: none
     // Replaces the pinned tokens of all lists: `ranks` [layers, kv_heads], ascending, of a layer that holds none
     // empty; `most` of a list there may ever be. Throws Error (Resources), and then nothing has changed.
     void pin(const std::vector<std::vector<uint32_t>>& ranks, uint64_t most, std::vector<bool> holding);
@@ -52,7 +52,7 @@ public:
     bool holds_pins(int32_t layer) const { return pins_.stride > 0 && pins_.holding[static_cast<size_t>(layer)]; }
     kernels::PinnedRanks pinned(int32_t layer) const;             // ranks null: the layer holds none
     std::span<const uint32_t> pinned_tokens(int32_t layer) const; // [kv_heads] how many, or empty
-    uint32_t* kept() const { return kept_.data<uint32_t>(); } // [kv_heads, longest], for one step
+    uint32_t* kept() const { return kept_.data<uint32_t>(); }     // [kv_heads, longest], for one step
     // A plan in backend memory, good until the next one is sent. Layers mostly have the same plans, one chunk like
     // the other: what still lies there is not sent again.
     const uint32_t* send(const EvictionPlan& plan);

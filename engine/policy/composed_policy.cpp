@@ -4,6 +4,9 @@
 #include <cassert>
 #include <cmath>
 #include <numeric>
+#include <string>
+
+#include "kernels/base/error.h"
 
 namespace palimpsest::engine {
 
@@ -302,7 +305,10 @@ void ComposedPolicy::plan(int32_t layer, std::span<const uint32_t> sizes, std::s
                           EvictionPlan& plan)
 {
     assert(plans() && layer >= 0 && layer < context_.layers);
-    assert(pinned.size() == (holds_pins(layer) ? sizes.size() : 0));
+    if (pinned.size() != (holds_pins(layer) ? sizes.size() : 0))
+        throw Error(ErrorKind::Internal, "PAL-POLICY-70", "policy '" + resolved_.name + "'",
+                    "it was told of " + std::to_string(pinned.size()) + " lists' pins",
+                    "report this with the options used");
     plan.reset(sizes);
     merges_.clear();
     if (!evicts_now()) return;

@@ -137,8 +137,8 @@ public:
                         std::vector<std::vector<uint32_t>>& dropped) = 0;
     // Whether select splits into a plan, which no score is needed for, and comparing scores where they are
     // (kernels/eviction.h). Then plan may come instead of select, in the same order, and leaves the same state;
-    // nothing is observed and nothing merges. `sizes`: [kv_heads], with the step's own tokens; `pinned` of them are,
-    // [kv_heads], or empty where holds_pins is false.
+    // nothing is observed and nothing merges. `sizes`: [kv_heads], with the step's own tokens; `pinned` of them
+    // are, [kv_heads], or empty where holds_pins is false.
     virtual bool plans() const { return false; }
     virtual kernels::SelectionRule selection_rule() const { return {}; }
     // The most tokens that leave a list after a generated token, once it is within its budget.

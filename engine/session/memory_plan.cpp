@@ -56,7 +56,8 @@ MemoryPlan MemoryPlanner::plan(const SessionOptions& options, int sessions) cons
     const TransformerShape transformer =
         transformer_shape(model_->config(), cache, setup.options, *setup.policy, probe);
     const uint64_t before = counting_->buffer_bytes();
-    const KvCache counted_cache(cache, *counting_);
+    KvCache counted_cache(cache, *counting_);
+    if (cache.resident) counted_cache.pin(setup.options.pins, layers_with_pins(*setup.policy, cache.layers));
     const Transformer counted_transformer(*model_, transformer);
     const uint64_t session = counting_->buffer_bytes() - before;
     const uint64_t scratch = backend_.scratch_bound(work_bounds(*model_, cache, transformer, model_->matrices()));

@@ -236,10 +236,11 @@ void Sampler::restore(std::span<const std::byte> state)
 
 void refuse_logit(TokenId id)
 {
-    throw Error(ErrorKind::Failed, "PAL-MODEL-15", "model",
-                "it computed a value that is not a number for token " + std::to_string(id),
-                "nothing was stored as an answer; the weights may be damaged: verify the model; or its keys and values "
-                "are too large for a cache of f16: choose --kv-type bf16");
+    throw Error(
+        ErrorKind::Failed, "PAL-MODEL-15", "model",
+        "it computed a value that is not a number for token " + std::to_string(id),
+        "nothing was stored as an answer; the weights may be damaged: verify the model; if its cache is f16, its "
+        "keys and values may be too large for that: choose --kv-type bf16");
 }
 
 } // namespace palimpsest::engine

@@ -50,8 +50,10 @@ Session::Session(std::shared_ptr<const Model> model, SessionSetup& setup, const 
       sampler_(options_.sampler), probe_tokens_(std::move(probe_tokens))
 {
     options_.policy = policy_->resolved();
+    pin_lists(cache_, options_.pins, *policy_);
     make_step();
-    reserve(static_cast<int32_t>(probe_tokens_.size()));
+    reserve(cache_.shape(), transformer_shape(model_->config(), cache_.shape(), options_, *policy_,
+                                              static_cast<int32_t>(probe_tokens_.size())));
 }
 
 Session::Session(const Session& other, KvCache cache)
@@ -63,6 +65,7 @@ Session::Session(const Session& other, KvCache cache)
       has_logits_(other.has_logits_), last_token_(other.last_token_), tokens_seen_(other.tokens_seen_),
       steps_seen_(other.steps_seen_), evicted_(other.evicted_)
 {
+    pin_lists(cache_, options_.pins, *policy_);
     make_step();
     if (policy_->retrieval()) transformer_.bound_pages(cache_);
 }
@@ -71,29 +74,21 @@ Session::~Session() = default;
 
 void Session::make_step()
 {
-    if (!cache_.resident()) {
+    if (cache_.resident())
+        step_ = std::make_unique<ResidentStep>(*this);
+    else
         step_ = std::make_unique<Step>(*this);
-        return;
-    }
-    pin_lists(options_.pins, *policy_);
-    step_ = std::make_unique<ResidentStep>(*this);
 }
 
-void Session::pin_lists(const Pins& pins, const Policy& policy)
+void Session::pin_lists(KvCache& cache, const Pins& pins, const Policy& policy)
 {
-    std::vector<bool> holding;
-    for (int32_t l = 0; l < cache_.shape().layers; ++l)
-        holding.push_back(policy.holds_pins(l));
-    cache_.pin(pins, std::move(holding));
-    transformer_.record_anew();
+    if (cache.resident()) cache.pin(pins, layers_with_pins(policy, cache.shape().layers));
 }
 
 // Reserves the backend's scratch memory up front, so that no operation fails for want of it.
-void Session::reserve(int32_t probe_rows)
+void Session::reserve(const CacheShape& cache, const TransformerShape& shape)
 {
-    const TransformerShape shape =
-        transformer_shape(model_->config(), cache_.shape(), options_, *policy_, probe_rows);
-    model_->backend().reserve(work_bounds(*model_, cache_.shape(), shape, model_->matrices()));
+    model_->backend().reserve(work_bounds(*model_, cache, shape, model_->matrices()));
 }
 
 void Session::settle() const
@@ -164,7 +159,7 @@ void Session::set_probe(std::vector<TokenId> tokens)
     if (tokens == probe_tokens_) return;
     check_tokens(tokens);
     check_positions(*policy_, options_, model_->config(), std::ssize(tokens));
-    rebuild(*policy_, static_cast<int32_t>(tokens.size()), list_lengths());
+    rebuild(*policy_, options_.pins, static_cast<int32_t>(tokens.size()), list_lengths());
     probe_tokens_ = std::move(tokens);
 }
 
@@ -240,11 +235,12 @@ void Session::set_pins(const Pins& pins)
     const CacheShape shape = cache_shape(*model_, options_, *policy, probe_rows);
     // A policy with retrieval reads fewer tokens beside the pinned ones.
     if (shape.list_budget != cache_.shape().list_budget || shape.total_slots != cache_.shape().total_slots ||
-        shape.resident != cache_.shape().resident || policy->retrieval())
-        rebuild(*policy, probe_rows, list_lengths());
-    if (cache_.resident()) {
+        shape.resident != cache_.shape().resident || policy->retrieval()) {
+        rebuild(*policy, pins, probe_rows, list_lengths());
+    } else {
         settle();
-        pin_lists(pins, *policy);
+        pin_lists(cache_, pins, *policy);
+        transformer_.record_anew();
     }
     policy_ = std::move(policy);
     options_.policy = policy_->resolved();
@@ -260,17 +256,20 @@ std::vector<int32_t> Session::list_lengths() const
     return lengths;
 }
 
-void Session::rebuild(const Policy& policy, int32_t probe_rows, std::span<const int32_t> list_lengths)
+void Session::rebuild(const Policy& policy, const Pins& pins, int32_t probe_rows,
+                      std::span<const int32_t> list_lengths)
 {
     if (tokens_seen_ > 0) compute_logits(); // of rows that go with the forward pass
     settle();
     const CacheShape shape = with_room_for(cache_shape(*model_, options_, policy, probe_rows), list_lengths);
     KvCache cache = cache_.reshaped(shape);
-    Transformer transformer(*model_, transformer_shape(model_->config(), shape, options_, policy, probe_rows));
+    const TransformerShape made_for = transformer_shape(model_->config(), shape, options_, policy, probe_rows);
+    Transformer transformer(*model_, made_for);
     if (policy.retrieval()) transformer.bound_pages(cache);
+    pin_lists(cache, pins, policy);
+    reserve(shape, made_for);
     cache_ = std::move(cache);
     transformer_ = std::move(transformer);
-    reserve(probe_rows);
     make_step();
 }
 

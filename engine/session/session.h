@@ -159,18 +159,19 @@ private:
             std::vector<TokenId> probe_tokens);
     Session(const Session& other, KvCache cache);
 
-    void reserve(int32_t probe_rows);
+    void reserve(const CacheShape& cache, const TransformerShape& shape);
     void make_step();
     // So that a resident cache's lists keep them under this policy. REQUIRES: settled.
-    void pin_lists(const Pins& pins, const Policy& policy);
+    static void pin_lists(KvCache& cache, const Pins& pins, const Policy& policy);
     void settle() const; // the host's lists, where the backend evicts: what a session is stays the same
     void settle_behind(bool last);
     bool run(int64_t tokens, const FeedOptions& options);
     void decode(TokenId token);
     void end_reading();
     std::unique_ptr<Policy> policy_beside(const Pins& pins) const;
-    // Cache and forward pass for another policy, probe, or longer lists than its limits; what is held stays.
-    void rebuild(const Policy& policy, int32_t probe_rows, std::span<const int32_t> list_lengths);
+    // Cache and forward pass for another policy with its pins, probe, or longer lists than its limits; what is held
+    // stays.
+    void rebuild(const Policy& policy, const Pins& pins, int32_t probe_rows, std::span<const int32_t> list_lengths);
     std::vector<int32_t> list_lengths() const;
     bool finish_or_wait(std::stop_token stop); // false: stopped, and the incomplete chunk waits
     void check_tokens(std::span<const TokenId> tokens) const;

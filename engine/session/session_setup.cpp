@@ -214,6 +214,14 @@ Unbounded why_unbounded(const Policy& policy, const SessionOptions& options)
     return {"it keeps every token", "use a policy with a budget, such as treekv"};
 }
 
+std::vector<bool> layers_with_pins(const Policy& policy, int32_t layers)
+{
+    std::vector<bool> with_pins;
+    for (int32_t l = 0; l < layers; ++l)
+        with_pins.push_back(policy.holds_pins(l));
+    return with_pins;
+}
+
 CacheShape cache_shape(const Model& model, const SessionOptions& options, const Policy& policy, int32_t probe_rows)
 {
     const ModelConfig& c = model.config();

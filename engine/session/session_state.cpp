@@ -282,7 +282,7 @@ void Session::restore_lists(const SessionState& state)
             check_list(list, cache_, l, h, state.tokens_seen);
             cache_.write(l, h, list.tokens, list.keys, list.values);
         }
-    if (cache_.resident()) pin_lists(options_.pins, *policy_);
+    pin_lists(cache_, options_.pins, *policy_);
     if (policy_->retrieval()) transformer_.bound_pages(cache_);
 }
 

@@ -62,7 +62,7 @@ CudaContext::CudaContext(int device)
 
 CudaContext::~CudaContext()
 {
-    if (!device_failed()) note(cudaStreamSynchronize(streams_.main()));
+    give_back([&] { return cudaStreamSynchronize(streams_.main()); });
 }
 
 void CudaContext::finish()

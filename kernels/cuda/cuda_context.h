@@ -132,8 +132,8 @@ public:
 
     // While one lives, what is recorded goes to a branch: behind all before it, but beside what follows, up to the
     // next wait_for_aside() or the end of the recording. Outside of a recording it changes nothing. REQUIRES: what
-    // follows neither writes what work aside reads or writes (signals of the layer, statistics, order lists, the
-    // plan, scratch of the same use), nor reads what it writes.
+    // follows neither writes what work aside reads or writes (signals of the layer, statistics, order lists,
+    // ranks of pinned tokens, the plan, scratch of the same use), nor reads what it writes.
     class Aside {
     public:
         explicit Aside(CudaStreams& streams) : streams_(streams) { streams_.turn_aside(); }

@@ -13,6 +13,13 @@ void note(cudaError_t status) noexcept;
 
 // True once a sticky error was seen: every later call of this process would fail, too.
 bool device_failed();
+// Gives something back where nothing may be thrown: nothing is asked of a device that has failed, and one that
+// fails here is remembered.
+template<class Call>
+void give_back(Call&& call) noexcept
+{
+    if (!device_failed()) note(call());
+}
 // For tests, to which what follows is another process.
 void forget_failure();
 

@@ -23,19 +23,19 @@ Owned<cudaEvent_t> new_event()
 
 void GiveBack::operator()(cudaStream_t stream) const noexcept
 {
-    if (!device_failed()) cudaStreamDestroy(stream);
+    give_back([&] { return cudaStreamDestroy(stream); });
 }
 void GiveBack::operator()(cudaEvent_t event) const noexcept
 {
-    if (!device_failed()) cudaEventDestroy(event);
+    give_back([&] { return cudaEventDestroy(event); });
 }
 void GiveBack::operator()(cudaGraph_t graph) const noexcept
 {
-    if (!device_failed()) cudaGraphDestroy(graph);
+    give_back([&] { return cudaGraphDestroy(graph); });
 }
 void GiveBack::operator()(cudaGraphExec_t exec) const noexcept
 {
-    if (!device_failed()) cudaGraphExecDestroy(exec);
+    give_back([&] { return cudaGraphExecDestroy(exec); });
 }
 
 CudaStreams::CudaStreams()

@@ -43,7 +43,7 @@ void* take_device_memory(size_t bytes)
 
 void give_device_memory(void* data) noexcept
 {
-    if (data != nullptr && !device_failed()) note(cudaFree(data));
+    if (data != nullptr) give_back([&] { return cudaFree(data); });
 }
 
 } // namespace palimpsest::kernels::cuda

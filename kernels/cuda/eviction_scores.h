@@ -1,5 +1,5 @@
-// Scores of entries, and scores as numbers that compare as whole numbers do. Double precision, each operation rounded
-// once: the bits are those of the policies (engine/policy/score.h, shaping.h).
+// Scores of entries, and scores as numbers that compare as whole numbers do. Double precision, each operation
+// rounded once: the bits are those of the policies (engine/policy/score.h, shaping.h).
 #pragma once
 
 #include "kernels/cuda/pinned_ranks.h"

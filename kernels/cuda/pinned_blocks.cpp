@@ -33,12 +33,11 @@ PinnedBlocks::~PinnedBlocks()
 
 void PinnedBlocks::free(const Block& block) noexcept
 {
-    if (device_failed()) return;
     if (block.filled) {
-        note(cudaEventSynchronize(block.filled));
-        note(cudaEventDestroy(block.filled));
+        cuda::give_back([&] { return cudaEventSynchronize(block.filled); });
+        cuda::give_back([&] { return cudaEventDestroy(block.filled); });
     }
-    if (block.pinned && !device_failed()) note(cudaFreeHost(block.pinned));
+    if (block.pinned) cuda::give_back([&] { return cudaFreeHost(block.pinned); });
 }
 
 void PinnedBlocks::give_back(const Block& block)

@@ -12,8 +12,8 @@
 
 namespace palimpsest::kernels::cuda {
 
-// Blocks are used again. Takes no memory before the first download. Downloads begin one at a time, and end on any
-// thread.
+// Blocks are used again. The first downloads of a size take their memory. Downloads begin one at a time, and end on
+// any thread.
 class PinnedBlocks {
 public:
     PinnedBlocks() = default;

@@ -14,10 +14,9 @@ constexpr size_t block_bytes = size_t{4} << 20;
 
 PinnedPair::~PinnedPair()
 {
-    if (device_failed()) return;
     for (const Block& block : blocks_) {
-        if (block.pinned) cudaFreeHost(block.pinned);
-        if (block.filled) cudaEventDestroy(block.filled);
+        if (block.pinned) give_back([&] { return cudaFreeHost(block.pinned); });
+        if (block.filled) give_back([&] { return cudaEventDestroy(block.filled); });
     }
 }
 

@@ -22,11 +22,10 @@ SendRing::SendRing() : SendRing(nullptr)
 
 SendRing::~SendRing()
 {
-    if (device_failed()) return;
     for (const Half& half : halves_) {
         give_device_memory(half.device);
-        if (half.pinned) cudaFreeHost(half.pinned);
-        if (half.left) cudaEventDestroy(half.left);
+        if (half.pinned) give_back([&] { return cudaFreeHost(half.pinned); });
+        if (half.left) give_back([&] { return cudaEventDestroy(half.left); });
     }
 }
 

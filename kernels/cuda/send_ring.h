@@ -1,4 +1,5 @@
-// Small host arrays on their way to the device: pinned memory that is written round and round, and its copy there.
+// Host memory on its way to the device, in pieces: pinned memory that is written round and round, and its copy
+// there.
 #pragma once
 
 #include <cuda_runtime.h>

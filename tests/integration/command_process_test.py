@@ -5,6 +5,7 @@ import json
 import os
 import pty
 import re
+import resource
 import select
 import shutil
 import signal
@@ -493,11 +494,10 @@ class CommandTest(unittest.TestCase):
         used = self.seconds_computed(process)
         process.send_signal(number)
         process.send_signal(signal.SIGCONT)
-        out, err = process.stdout.read(), process.stderr.read()  # to their ends
-        os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)  # its times are there until it is waited for
+        before = self.seconds_of_ended()
+        out, err = process.communicate(timeout=PATIENCE)  # closes both pipes
         # Two super-chunks, and what ends the program. All of the text would take minutes.
-        self.assertLess(self.seconds_computed(process) - used, 5)
-        process.communicate(timeout=PATIENCE)
+        self.assertLess(self.seconds_of_ended() - before - used, 5)
         self.assertEqual(out, b"")
         last = json.loads(err.decode().splitlines()[-1])
         self.assertEqual(last["event"], "interrupted")
@@ -513,6 +513,10 @@ class CommandTest(unittest.TestCase):
         with open("/proc/%d/stat" % process.pid) as stat:
             user, system = stat.read().rsplit(")", 1)[1].split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    def seconds_of_ended(self):
+        times = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return times.ru_utime + times.ru_stime
 
     def takes_signals(self, process):
         """Whether the program has made SIGINT its own: handled, or blocked for a thread that waits for it."""

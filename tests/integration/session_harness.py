@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -82,6 +83,12 @@ class Terminal:
         while keys and select.select([], [self.file], [], 0.1)[1]:
             keys = keys[os.write(self.file, keys[:1024]):]
         return keys
+
+    def modes(self):
+        return termios.tcgetattr(self.file)[3]
+
+    def has_ended(self):
+        return os.waitpid(self.child, os.WNOHANG)[0] != 0
 
     def signal(self, number):
         os.kill(self.child, number)

@@ -10,6 +10,7 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+import termios
 import time
 
 from patience import PATIENCE, wait_until
@@ -636,6 +637,17 @@ class SessionTest(ProgramTest):
         self.assertEqual(terminal.status(), 0)
         messages = self.document("sessions", "show", "t")["messages"]
         self.assertEqual([m["text"] for m in messages if m["role"] == "user"], [first, second])
+
+    def test_a_second_signal_leaves_the_terminal_as_it_was(self):
+        terminal = Terminal(self.environment, "chat", "--session", "t", *SMALL, "--max-tokens", "8")
+        terminal.wait_for(b"> ")
+        terminal.write(b"\x1b[200~" + text(60000, 7).replace("\n", " ").encode() + b"\x1b[201~\r")
+        terminal.wait_until(lambda: self.message_states("t")[1:] == [GROWING])
+        kept = termios.ICANON | termios.ECHO
+        self.assertEqual(terminal.modes() & kept, 0)
+        while not terminal.has_ended():  # the second one ends it wherever it is
+            terminal.signal(signal.SIGTERM)
+        self.assertEqual(terminal.modes() & kept, kept)
 
     # -- pins ------------------------------------------------------------------------------------------------------
 

@@ -33,8 +33,7 @@ uint32_t rank_of(const PinnedRanks& pinned, int64_t head, uint32_t entry)
 
 double raw_score(const EvictArgs& args, int64_t head, int64_t entry)
 {
-    const int64_t at =
-        head * args.statistics.stride + rank_of(args.pinned, head, static_cast<uint32_t>(entry));
+    const int64_t at = head * args.statistics.stride + rank_of(args.pinned, head, static_cast<uint32_t>(entry));
     switch (args.rule.score) {
     case ScoreRule::Mean:
         return args.statistics.sum[at] / args.statistics.count[at];

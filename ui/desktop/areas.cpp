@@ -80,10 +80,10 @@ QString note_of(const Provenance& provenance)
         held += source.weight * source.held;
     }
     if (weight <= 0) return {};
-    return Areas::tr(
-               "What the answer rests on has a dotted line beside it. When it was given, %1 of that was still in the "
-               "cache. This does not say whether the answer is right.")
-        .arg(share_text(held / weight));
+    return Areas::
+        tr("What the answer rests on has a dotted line beside it. When it was given, %1 of that was still in the "
+           "cache. This does not say whether the answer is right.")
+            .arg(share_text(held / weight));
 }
 
 } // namespace

@@ -9,8 +9,7 @@ namespace {
 QString search_text(const engine::PolicyInfo& info)
 {
     QString text = QString::fromStdString(info.name) + QLatin1Char('\n') + policy_text(info.keeps) +
-                   QLatin1Char('\n') + policy_text(info.signals) + QLatin1Char('\n') +
-                   policy_text(info.paper);
+                   QLatin1Char('\n') + policy_text(info.signals) + QLatin1Char('\n') + policy_text(info.paper);
     for (const engine::ParameterInfo& parameter : info.parameters)
         text += QLatin1Char('\n') + QString::fromStdString(parameter.key);
     return text;

@@ -220,8 +220,8 @@ private Q_SLOTS:
         std::clock_t begin = std::clock();
         QCOMPARE(compare(model_, wish, {})->phase, CompareState::Phase::Finished);
         const std::clock_t whole = std::clock() - begin;
-        // Stopped once a quarter of all is computed, in the middle of the first one's chunk. Where a busy machine wakes
-        // the stopper too late, once more; a stop that waits for the chunk's end never finds nothing read.
+        // Stopped once a quarter of all is computed, in the middle of the first one's chunk. Where a busy machine
+        // wakes the stopper too late, once more; a stop that waits for the chunk's end never finds nothing read.
         std::shared_ptr<const CompareState> state;
         for (int attempt = 0; attempt < 50 && (!state || state->results[0].tokens_read > 0); ++attempt) {
             std::stop_source stop;

@@ -1,5 +1,6 @@
 // Staging, compaction, dropping and straightening against lists of tokens: values must follow their tokens.
 
+#include <numeric>
 #include <set>
 
 #include "kernels/reference/reference_attention.h"
@@ -498,6 +499,31 @@ TEST_CASE("staging rotates keys where they are stored rotated")
             }
         }
     }
+}
+
+TEST_CASE("what is uploaded arrives whatever its size, and the host's memory may go at once")
+{
+    for (const TestBackend& on : every_backend())
+        for (const size_t words :
+             {size_t{1}, (size_t{1} << 18) - 1, (size_t{1} << 18) + 1, (size_t{5} << 18) + 3}) {
+            CAPTURE(on, words);
+            const auto backend = on.open();
+            const auto there = [&] {
+                std::vector<uint32_t> host(words);
+                std::iota(host.begin(), host.end(), 7u);
+                Buffer buffer = to_device(*backend, host);
+                std::fill(host.begin(), host.end(), 0u);
+                return buffer;
+            };
+            std::vector<uint32_t> expected(words);
+            std::iota(expected.begin(), expected.end(), 7u);
+            CHECK(to_host<uint32_t>(*backend, there(), words) == expected);
+#ifdef PALIMPSEST_EMULATED_CUDA
+            if (!on.emulated()) continue;
+            const palimpsest::tests::LateDevice slow;
+            CHECK(to_host<uint32_t>(*backend, there(), words) == expected);
+#endif
+        }
 }
 
 } // namespace

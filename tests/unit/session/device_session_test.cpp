@@ -404,6 +404,7 @@ TEST_CASE("what a session takes of a device is planned before anything is loaded
         SessionOptions options = options_for(policy, PositionMode::Contiguous);
         options.kv_type = type == kernels::DType::F32 ? kernels::DType::F32 : kernels::DType::F16;
         options.rows_at_once = 96;
+        options.pins = Pins({{3, 9}});
         const std::shared_ptr<kernels::Backend> backend = open_emulated_cuda(90);
         const uint64_t before = free_bytes(*backend);
         const MemoryPlanner planner(path, *backend);

@@ -185,6 +185,22 @@ TEST_CASE("what a sink throws loses no token of a resident session", "[resident]
     CHECK(outcome_of(session) == outcome_of(other));
 }
 
+TEST_CASE("what a sink throws while a text is read loses no token of it", "[resident]")
+{
+    Models models;
+    Session session(models.resident, options_for("treekv")), other(models.resident, options_for("treekv"));
+    for (Session* s : {&session, &other})
+        s->feed(random_text(8 * chunk, 3));
+    session.set_fade_sink([](std::span<const FadeEvent>) { throw std::runtime_error("disk full"); });
+    const auto text = random_text(12 * chunk, 4);
+    CHECK_THROWS_AS(session.feed(text), std::runtime_error);
+    session.set_fade_sink({});
+    const auto seen = static_cast<size_t>(session.tokens_seen() - other.tokens_seen());
+    CHECK(seen > 0);
+    other.feed(std::span(text).first(seen));
+    CHECK(outcome_of(session) == outcome_of(other));
+}
+
 TEST_CASE("a resident session asks its backend once a super-chunk and once a token", "[resident]")
 {
     Models models;
@@ -241,10 +257,20 @@ TEST_CASE("a resident session goes on after a fork, a restore, with pins and wit
             auto restored = Session::restore(i == 0 ? models.host : models.resident, fork->state());
             if (policy != "quest") restored->set_pins(Pins({{3, 9}, {150, 160}}));
             restored->feed(random_text(90, 10));
+            say(*restored, 5); // from the second on as it was recorded
+            if (policy != "quest") restored->set_pins(Pins({{3, 9}, {370, 378}}));
+            say(*restored, 12);
+            restored->set_probe(random_text(7, 5));
+            auto pinned = restored->fork();
+            pinned->feed(random_text(90, 11));
+            say(*pinned, 12);
             restored->set_pins(Pins());
+            say(*restored, 5);
             restored->feed(random_text(90, 11));
             session.feed(random_text(60, 12));
             outcomes[i] = outcome_of(*restored);
+            const Outcome beside_pins = outcome_of(*pinned);
+            outcomes[i].kept.insert(outcomes[i].kept.end(), beside_pins.kept.begin(), beside_pins.kept.end());
             const Outcome own = outcome_of(session);
             outcomes[i].kept.insert(outcomes[i].kept.end(), own.kept_after.begin(), own.kept_after.end());
             outcomes[i].logits.insert(outcomes[i].logits.end(), own.logits_after.begin(), own.logits_after.end());
