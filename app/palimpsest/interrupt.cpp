@@ -3,8 +3,6 @@
 #include <atomic>
 #include <csignal>
 #include <mutex>
-#include <optional>
-#include <termios.h>
 #include <thread>
 #include <unistd.h>
 
@@ -14,6 +12,8 @@ namespace {
 std::atomic<int> received{SIGINT};
 std::mutex scope_mutex;
 std::stop_source* scope = nullptr;
+std::mutex restore_mutex;
+std::function<void()> restore_at_end;
 
 // True if the signal was meant for what is going on, and not for the program.
 bool stop_scope(int signal)
@@ -24,17 +24,11 @@ bool stop_scope(int signal)
     return signal == SIGINT && is_first; // a second one means the program
 }
 
-std::optional<termios> terminal_settings()
+// Runs no destructor: what would outlive the program, a terminal's settings, is restored by hand.
+[[noreturn]] void stop_now(int code)
 {
-    termios settings{};
-    if (tcgetattr(STDIN_FILENO, &settings) != 0) return std::nullopt;
-    return settings;
-}
-
-// Nothing gets to give back what it holds, but the terminal is the user's.
-[[noreturn]] void stop_now(int code, const std::optional<termios>& settings)
-{
-    if (settings) tcsetattr(STDIN_FILENO, TCSANOW, &*settings);
+    const std::lock_guard lock(restore_mutex);
+    if (restore_at_end) restore_at_end();
     _exit(code);
 }
 
@@ -49,7 +43,7 @@ void watch_interrupts(std::stop_source source)
     sigaddset(&set, SIGINT);
     sigaddset(&set, SIGTERM);
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
-    std::thread([source, set, settings = terminal_settings()]() mutable {
+    std::thread([source, set]() mutable {
         for (bool asked = false;;) {
             int signal = SIGINT;
             sigwait(&set, &signal);
@@ -57,11 +51,17 @@ void watch_interrupts(std::stop_source source)
                 continue;
             }
             received = signal;
-            if (asked) stop_now(128 + signal, settings);
+            if (asked) stop_now(128 + signal);
             asked = true;
             source.request_stop();
         }
     }).detach();
+}
+
+void restore_on_second_signal(std::function<void()> restore)
+{
+    const std::lock_guard lock(restore_mutex);
+    restore_at_end = std::move(restore);
 }
 
 InterruptScope::InterruptScope()

@@ -1,13 +1,17 @@
-// Ctrl-C and SIGTERM: the first asks for a stop, the second stops now and leaves the terminal as it was. SIGPIPE
-// and SIGXFSZ are ignored, so that a closed pipe and a file that may not grow are failed writes.
+// Ctrl-C and SIGTERM: the first asks for a stop, the second stops now. SIGPIPE and SIGXFSZ are ignored, so that
+// a closed pipe and a file that may not grow are failed writes.
 #pragma once
 
+#include <functional>
 #include <stop_token>
 
 namespace palimpsest::app {
 
 // Call once, before any thread starts: signals are blocked everywhere and awaited by a thread of their own.
 void watch_interrupts(std::stop_source source);
+// Calls `restore` before the second signal ends the program, from the thread that awaits signals; empty: calls
+// nothing.
+void restore_on_second_signal(std::function<void()> restore);
 // 130 after SIGINT, 143 after SIGTERM.
 int interrupted_exit_code();
 

@@ -4,12 +4,16 @@
 #include <cstdlib>
 #include <histedit.h>
 #include <poll.h>
+#include <termios.h>
 #include <unistd.h>
+
+#include "app/palimpsest/interrupt.h"
 
 namespace palimpsest::app {
 namespace {
 
 constexpr const char* paste_begins = "\x1b[200~";
+constexpr std::string_view pastes_marked = "\x1b[?2004h", pastes_unmarked = "\x1b[?2004l";
 constexpr std::string_view paste_ends = "\x1b[201~";
 // Stands for a line end inside a line that is being edited.
 constexpr std::string_view line_end_mark = "\xE2\x8F\x8E"; // U+23CE
@@ -25,6 +29,20 @@ bool wait_for_input(const std::stop_token& stop)
     return !stop.stop_requested();
 }
 
+void show(std::string_view keys)
+{
+    (void)!write(STDERR_FILENO, keys.data(), keys.size());
+}
+
+// A program in the background would be stopped for it; the shell has restored its terminal by itself.
+void restore_terminal(const termios& settings)
+{
+    if (tcgetpgrp(STDIN_FILENO) != getpgrp()) return;
+    tcsetattr(STDIN_FILENO, TCSANOW, &settings);
+    pollfd output{STDERR_FILENO, POLLOUT, 0};
+    if (poll(&output, 1, 0) == 1) show(pastes_unmarked); // one that is held with Ctrl-S would wait
+}
+
 std::string replaced(std::string text, std::string_view what, std::string_view with)
 {
     for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; at += with.size())
@@ -37,6 +55,9 @@ std::string replaced(std::string text, std::string_view what, std::string_view w
 struct LineEditor::Terminal {
     explicit Terminal(const std::string& history_file) : file(history_file)
     {
+        termios settings{};
+        if (tcgetattr(STDIN_FILENO, &settings) == 0)
+            restore_on_second_signal([settings] { restore_terminal(settings); });
         // The library counts characters as the locale has them. Numbers keep their point.
         if (!std::setlocale(LC_CTYPE, "") || MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
         editor = el_init("palimpsest", stdin, stderr, stderr);
@@ -55,15 +76,16 @@ struct LineEditor::Terminal {
         el_set(editor, EL_SIGNAL, 0);
         // While no line is edited too, or the terminal would take lines of 4,096 bytes and drop the rest.
         el_set(editor, EL_SETTY, "-x", "-icanon", "-echo", nullptr);
-        (void)!write(STDERR_FILENO, "\x1b[?2004h", 8);
+        show(pastes_marked);
     }
     ~Terminal()
     {
-        (void)!write(STDERR_FILENO, "\x1b[?2004l", 8);
+        show(pastes_unmarked);
         HistEvent event;
         if (!file.empty()) history(lines, &event, H_SAVE, file.c_str());
         history_end(lines);
         el_end(editor);
+        restore_on_second_signal({});
     }
 
     static Terminal& of(EditLine* editor)

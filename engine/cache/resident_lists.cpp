@@ -248,12 +248,12 @@ void ResidentLists::pin(const std::vector<std::vector<uint32_t>>& ranks, uint64_
         pins.holding = std::move(holding);
         pins.ranks = kernels::Buffer(*backend_, ranks.size() * pins.stride * sizeof(uint32_t));
         pins.held = kernels::Buffer(*backend_, ranks.size() * sizeof(uint32_t));
-        std::vector<uint32_t> flat(ranks.size() * pins.stride);
         for (size_t i = 0; i < ranks.size(); ++i) {
-            std::copy(ranks[i].begin(), ranks[i].end(), flat.data() + i * pins.stride);
             pins.held_here.push_back(static_cast<uint32_t>(ranks[i].size()));
+            if (!ranks[i].empty())
+                backend_->upload(pins.ranks.data<uint32_t>() + i * pins.stride, ranks[i].data(),
+                                 ranks[i].size() * sizeof(uint32_t));
         }
-        backend_->upload(pins.ranks.data(), flat.data(), pins.ranks.bytes());
         backend_->upload(pins.held.data(), pins.held_here.data(), pins.held.bytes());
     }
     pins_ = std::move(pins);
@@ -262,14 +262,15 @@ void ResidentLists::pin(const std::vector<std::vector<uint32_t>>& ranks, uint64_
 void ResidentLists::pin_more(int32_t layer, std::span<const int32_t> first, uint32_t count)
 {
     const size_t begin = list_at(layer, 0);
+    for (size_t h = 0; h < first.size(); ++h)
+        if (pins_.held_here[begin + h] + count > pins_.stride)
+            throw Error(ErrorKind::Internal, "PAL-CACHE-72", "cache",
+                        std::to_string(pins_.held_here[begin + h] + count) + " pinned tokens came where at most " +
+                            std::to_string(pins_.stride) + " are pinned",
+                        "report this with the options used");
     std::vector<uint32_t> ranks(count);
     for (size_t h = 0; h < first.size(); ++h) {
         uint32_t& held = pins_.held_here[begin + h];
-        if (held + count > pins_.stride)
-            throw Error(ErrorKind::Internal, "PAL-CACHE-72", "cache",
-                        std::to_string(held + count) + " pinned tokens came where at most " +
-                            std::to_string(pins_.stride) + " are pinned",
-                        "report this with the options used");
         std::iota(ranks.begin(), ranks.end(), static_cast<uint32_t>(first[h]));
         backend_->upload(pins_.ranks.data<uint32_t>() + (begin + h) * pins_.stride + held, ranks.data(),
                          count * sizeof(uint32_t));

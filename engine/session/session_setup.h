@@ -42,9 +42,9 @@ struct Unbounded {
 };
 Unbounded why_unbounded(const Policy& policy, const SessionOptions& options);
 
-// For lists of the policy's limits, and chunks that are followed by so many rows of a probe.
-// Whose lists of a resident cache keep what is pinned.
+// [layers]: whether the policy keeps what is pinned in the lists of a layer.
 std::vector<bool> layers_with_pins(const Policy& policy, int32_t layers);
+// For lists of the policy's limits, and chunks that are followed by so many rows of a probe.
 CacheShape cache_shape(const Model& model, const SessionOptions& options, const Policy& policy, int32_t probe_rows);
 // Raises the limits of a shape to lists of these lengths, [layers * kv_heads].
 CacheShape with_room_for(CacheShape shape, std::span<const int32_t> list_lengths);

@@ -66,9 +66,9 @@ Owned<cudaGraph_t> CudaStreams::end_recording()
 void CudaStreams::drop_recording() noexcept
 {
     if (recording_ && !device_failed()) {
-        try_to_join();
+        note(try_to_join());
         cudaGraph_t captured = nullptr;
-        cudaStreamEndCapture(main_.get(), &captured);
+        note(cudaStreamEndCapture(main_.get(), &captured));
         const Owned<cudaGraph_t> graph(captured);
         cudaGetLastError();
     }

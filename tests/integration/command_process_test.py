@@ -488,6 +488,7 @@ class CommandTest(unittest.TestCase):
         long_text = self.file("endless.txt", WORDS * 200000)
         process = subprocess.Popen([PROGRAM, "inspect", long_text, *SMALL, "--events"], stdout=subprocess.PIPE,
                                    stderr=subprocess.PIPE, env=self.environment)
+        self.addCleanup(process.kill)
         self.assertIn(b"progress", process.stderr.readline())
         process.send_signal(signal.SIGSTOP)
         wait_until(lambda: self.status_of(process)["State"].split()[0] == "T")

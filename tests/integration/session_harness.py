@@ -87,8 +87,22 @@ class Terminal:
     def modes(self):
         return termios.tcgetattr(self.file)[3]
 
-    def has_ended(self):
-        return os.waitpid(self.child, os.WNOHANG)[0] != 0
+    def end_with(self, number):
+        """Signals until it has ended, and gives back how."""
+        statuses = []
+
+        def has_ended():
+            try:
+                self.read(0)
+            except OSError:  # the program has closed it
+                pass
+            os.kill(self.child, number)
+            child, status = os.waitpid(self.child, os.WNOHANG)
+            statuses.append(status)
+            return child != 0
+
+        wait_until(has_ended)
+        return os.waitstatus_to_exitcode(statuses[-1])
 
     def signal(self, number):
         os.kill(self.child, number)

@@ -18,6 +18,7 @@ from session_harness import CUT, FIXTURES, FULL, GROWING, MODEL, PROGRAM, SMALL,
 
 OTHER_MODEL = os.path.join(FIXTURES, "llama3-scaled.f16.gguf")
 SHIPPED = os.path.join(FIXTURES, "..", "..", "..", "resources", "default-model", "palimpsest-small.gguf")
+PASTES_UNMARKED = b"\x1b[?2004l"
 LONG = 300000 if FULL else 60000  # words
 
 
@@ -645,9 +646,9 @@ class SessionTest(ProgramTest):
         terminal.wait_until(lambda: self.message_states("t")[1:] == [GROWING])
         kept = termios.ICANON | termios.ECHO
         self.assertEqual(terminal.modes() & kept, 0)
-        while not terminal.has_ended():  # the second one ends it wherever it is
-            terminal.signal(signal.SIGTERM)
+        self.assertEqual(terminal.end_with(signal.SIGTERM), 128 + signal.SIGTERM)
         self.assertEqual(terminal.modes() & kept, kept)
+        terminal.wait_for(PASTES_UNMARKED)
 
     # -- pins ------------------------------------------------------------------------------------------------------
 

@@ -144,11 +144,15 @@ TEST_CASE("a device reads and answers as the CPU does under every policy", "[dev
 TEST_CASE("what a device evicts by itself is what the host would of the same signals, to the bit", "[device]")
 {
     const auto device = on_device(small_shape());
+    bool pinned = false;
     for (const std::string policy :
-         {"treekv", "treekv-log", "treekv-block:unit=4", "h2o", "tova", "snapkv", "pyramidkv",
+         {"treekv", "treekv", "treekv-log", "treekv-block:unit=4", "h2o", "h2o", "tova", "snapkv", "pyramidkv",
           "scissorhands:drop=0.2", "lacache:survivors=score", "snapkv:schedule=every:7", "streaming"}) {
-        CAPTURE(policy);
+        pinned = !pinned;
+        CAPTURE(policy, pinned);
         SessionOptions options = options_for(policy, PositionMode::Contiguous);
+        // Of the first text, of an answer, and of the second text.
+        if (pinned) options.pins = Pins({{5, 11}, {60, 64}, {111, 113}, {130, 134}});
         Session by_device(device, options);
         // A policy of the caller's own selects, score by score.
         auto selecting = std::make_unique<ForwardingPolicy>(set_up(options, device->config(), {}).policy);
@@ -399,17 +403,25 @@ TEST_CASE("what a session takes of a device is planned before anything is loaded
     shape.ffn = 192;
     shape.vocabulary = 512;
     const auto path = model_file(shape);
+    bool pinned = false;
     for (const std::string& policy : policies_and_settings()) {
-        CAPTURE(policy, type);
+        pinned = !pinned;
+        CAPTURE(policy, type, pinned);
         SessionOptions options = options_for(policy, PositionMode::Contiguous);
         options.kv_type = type == kernels::DType::F32 ? kernels::DType::F32 : kernels::DType::F16;
         options.rows_at_once = 96;
-        options.pins = Pins({{3, 9}});
+        if (pinned) options.pins = Pins({{3, 9}});
         const std::shared_ptr<kernels::Backend> backend = open_emulated_cuda(90);
         const uint64_t before = free_bytes(*backend);
         const MemoryPlanner planner(path, *backend);
         const MemoryPlan plan = planner.plan(options, 2);
         REQUIRE(free_bytes(*backend) == before);
+        if (policy == "treekv") {
+            SessionOptions with = options, without = options;
+            with.pins = Pins({{3, 9}});
+            without.pins = {};
+            CHECK(planner.plan(with, 2).sessions > planner.plan(without, 2).sessions);
+        }
 
         const auto model = Model::load(path, backend);
         const uint64_t weights = before - free_bytes(*backend);
