@@ -75,6 +75,16 @@ std::optional<int64_t> optional_of(const SQLite::Column& column)
     return column.isNull() ? std::nullopt : std::optional(column.getInt64());
 }
 
+// A row of tokens, document, message, ids.
+StreamPart part_of(SQLite::Statement& row)
+{
+    const auto tokens = static_cast<uint64_t>(row.getColumn(0).getInt64());
+    if (const auto document = optional_of(row.getColumn(1)))
+        return StreamDocument{.id = *document, .tokens = tokens};
+    if (const auto message = optional_of(row.getColumn(2))) return StreamMessage{.id = message, .tokens = tokens};
+    return StreamFraming{.ids = values_of<engine::TokenId>(row.getColumn(3)), .tokens = tokens};
+}
+
 constexpr const char* message_of_session =
     "SELECT id, parent, role, state, text, ids, hash, created_ms FROM messages "
     "WHERE session = ? ORDER BY id";
@@ -256,9 +266,10 @@ int64_t Conversations::fork(int64_t session, const std::string& name, std::optio
         }
         uint64_t tokens = 0;
         for (StreamPart& part : stream(session)) {
-            if (before && part.message == before) break;
-            tokens += part.tokens;
-            if (part.message) part.message = new_id(*part.message);
+            StreamMessage* message = std::get_if<StreamMessage>(&part);
+            if (before && message && message->id == before) break;
+            tokens += tokens_of(part);
+            if (message) message->id = new_id(*message->id);
             append(id, part);
         }
         auto rows = db_.statement("INSERT INTO fading(session, idx, tokens_seen, raw, hash, data) "
@@ -287,10 +298,13 @@ void Conversations::append(int64_t session, const StreamPart& part)
             db_.statement("INSERT INTO stream(session, idx, tokens, document, message, ids) "
                           "SELECT ?, coalesce(max(idx) + 1, 0), ?, ?, ?, ? FROM stream WHERE session = ?");
         insert.bind(1, session);
-        insert.bind(2, static_cast<int64_t>(part.tokens));
-        bind_optional(insert, 3, part.document);
-        bind_optional(insert, 4, part.message);
-        bind_blob(insert, 5, bytes_of(part.ids));
+        const StreamFraming* framing = framing_in(part);
+        const StreamDocument* document = document_in(part);
+        const StreamMessage* message = message_in(part);
+        insert.bind(2, static_cast<int64_t>(tokens_of(part)));
+        bind_optional(insert, 3, document ? std::optional(document->id) : std::nullopt);
+        bind_optional(insert, 4, message ? message->id : std::nullopt);
+        bind_blob(insert, 5, framing ? bytes_of(framing->ids) : std::span<const std::byte>());
         insert.bind(6, session);
         insert.exec();
     });
@@ -305,10 +319,7 @@ std::vector<StreamPart> Conversations::stream(int64_t session)
                                    "WHERE session = ? ORDER BY idx");
         query.bind(1, session);
         while (query.executeStep())
-            all.push_back({.tokens = static_cast<uint64_t>(query.getColumn(0).getInt64()),
-                           .document = optional_of(query.getColumn(1)),
-                           .message = optional_of(query.getColumn(2)),
-                           .ids = values_of<engine::TokenId>(query.getColumn(3))});
+            all.push_back(part_of(query));
         return all;
     });
 }

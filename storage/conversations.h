@@ -12,6 +12,7 @@
 #include "engine/text/vocabulary.h"
 #include "kernels/base/error.h"
 #include "storage/database.h"
+#include "storage/stream_part.h"
 
 namespace palimpsest::storage {
 
@@ -37,13 +38,6 @@ struct Message {
     std::vector<engine::TokenId> ids{};
     int64_t created_ms = 0;
     bool damaged = false; // text or ids do not match their checksum: to be shown as damaged, never as genuine
-};
-
-// A piece of what was fed: a document, a message, or framing of its own ids.
-struct StreamPart {
-    uint64_t tokens = 0; // of a message: as many as it has now
-    std::optional<int64_t> document{}, message{};
-    std::vector<engine::TokenId> ids{};
 };
 
 // A passage that no policy may evict.

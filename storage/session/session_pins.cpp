@@ -88,13 +88,14 @@ void SessionPins::take(Change change, engine::Session& session)
 void SessionPins::push(PinSearch& search, const StreamPart& part) const
 {
     constexpr uint64_t at_once = 65536;
-    if (part.document) {
-        for (uint64_t first = 0; first < part.tokens; first += at_once)
-            search.push(store_.library.ids(*part.document, first, std::min(at_once, part.tokens - first)));
-    } else if (part.message) {
-        if (const auto message = store_.conversations.message(*part.message)) search.push(message->ids);
+    if (const StreamDocument* document = document_in(part)) {
+        for (uint64_t first = 0; first < document->tokens; first += at_once)
+            search.push(store_.library.ids(document->id, first, std::min(at_once, document->tokens - first)));
+    } else if (const StreamMessage* message = message_in(part)) {
+        const auto stored = message->id ? store_.conversations.message(*message->id) : std::nullopt;
+        if (stored) search.push(stored->ids);
     } else {
-        search.push(part.ids);
+        search.push(framing_in(part)->ids);
     }
 }
 

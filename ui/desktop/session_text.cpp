@@ -21,19 +21,19 @@ std::shared_ptr<const MemoryPages::Texts> texts_of(const storage::StoredSession&
     auto texts = std::make_shared<MemoryPages::Texts>();
     uint64_t begin = 0;
     for (const storage::StreamPart& part : session.parts()) {
-        if (part.document) {
+        if (const auto* document = storage::document_in(part)) {
             PartText& text = (*texts)[begin];
             for (int64_t index = 0;; ++index) {
-                const std::string block = store.library.text_block(*part.document, index);
+                const std::string block = store.library.text_block(document->id, index);
                 if (block.empty()) break;
                 text.text += block;
             }
-            text.ends = store.library.token_ends(*part.document, 0, part.tokens);
-        } else if (part.message) {
-            if (const auto message = store.conversations.message(*part.message))
-                (*texts)[begin] = message_text(message->text, message->ids, bytes);
+            text.ends = store.library.token_ends(document->id, 0, document->tokens);
+        } else if (const auto* message = storage::message_in(part); message && message->id) {
+            if (const auto stored = store.conversations.message(*message->id))
+                (*texts)[begin] = message_text(stored->text, stored->ids, bytes);
         }
-        begin += part.tokens;
+        begin += tokens_of(part);
     }
     return texts;
 }

@@ -64,17 +64,17 @@ public:
         uint64_t begin = 0;
         for (size_t i = 0; i < stream.size(); ++i) {
             const storage::StreamPart& part = stream[i];
-            const StreamRange range{begin, begin + part.tokens};
+            const StreamRange range{begin, begin + tokens_of(part)};
             begin = range.last;
-            if (part.document) {
-                facts_.documents.push_back({.info = store_.library.get(*part.document),
+            if (const auto* document = storage::document_in(part))
+                facts_.documents.push_back({.info = store_.library.get(document->id),
                                             .range = range,
-                                            .sections = store_.library.sections(*part.document)});
-                continue;
-            }
+                                            .sections = store_.library.sections(document->id)});
+            const auto* part_message = storage::message_in(part);
+            if (!part_message) continue;
             const storage::Message* message = waiting(i);
-            if (!message && part.message) message = messages_.find(*part.message);
-            if (message) facts_.turns.push_back(turn_of(*message, part.message.value_or(0), range));
+            if (!message && part_message->id) message = messages_.find(*part_message->id);
+            if (message) facts_.turns.push_back(turn_of(*message, part_message->id.value_or(0), range));
         }
     }
 

@@ -73,13 +73,20 @@ bool may_trace(const engine::Session& session, uint64_t turn_tokens)
     return needed <= std::min(memory_left(session.model()), memory_of_machine());
 }
 
+std::optional<int64_t> message_id(const storage::StreamPart& part)
+{
+    const storage::StreamMessage* message = storage::message_in(part);
+    return message ? message->id : std::nullopt;
+}
+
 std::vector<StreamRange> documents_in(const std::vector<storage::StreamPart>& stream)
 {
     std::vector<StreamRange> documents;
     uint64_t begin = 0;
     for (const storage::StreamPart& part : stream) {
-        if (part.document) documents.push_back({begin, begin + part.tokens});
-        begin += part.tokens;
+        const uint64_t end = begin + tokens_of(part);
+        if (storage::document_in(part)) documents.push_back({begin, end});
+        begin = end;
     }
     return documents;
 }
@@ -746,7 +753,7 @@ void EngineThread::Worker::turn(
     session().choose_sampling(sampling());
     storage::AnswerText text(session().tokenizer(), {});
     const auto newest = [&] {
-        return session().parts().empty() ? std::optional<int64_t>() : session().parts().back().message;
+        return session().parts().empty() ? std::optional<int64_t>() : message_id(session().parts().back());
     };
     const auto before = std::pair(session().parts().size(), newest());
     try {
@@ -792,9 +799,9 @@ void EngineThread::Worker::note_provenance()
 try {
     const auto before = std::exchange(before_turn_, std::nullopt);
     const std::vector<storage::StreamPart>& parts = session().parts();
-    if (!before || parts.size() < 2 || !parts.back().message || stop_.stop_requested()) return;
-    const auto question = place().conversations.message(parts[parts.size() - 2].message.value_or(0));
-    const auto answer = place().conversations.message(*parts.back().message);
+    if (!before || parts.size() < 2 || !message_id(parts.back()) || stop_.stop_requested()) return;
+    const auto question = place().conversations.message(message_id(parts[parts.size() - 2]).value_or(0));
+    const auto answer = place().conversations.message(*message_id(parts.back()));
     if (!question || !answer || !may_trace(session().session(), question->ids.size() + answer->ids.size())) return;
     const storage::Coverage coverage = session().coverage();
     Provenance provenance{.tokens_in_input = coverage.tokens_in_input,
@@ -862,7 +869,7 @@ void EngineThread::Worker::change_policy(const NewSession& wish, bool from_the_s
     require_saved();
     std::vector<int64_t> documents;
     for (const storage::StreamPart& part : session().parts())
-        if (part.document) documents.push_back(*part.document);
+        if (const auto* document = storage::document_in(part)) documents.push_back(document->id);
     const QString name = free_name(QStringLiteral("%1, %2").arg(text_of(session().name()), wish.policy));
     begin(name, wish, [&] { reads(name, [&] { session().read_stored(documents); }); });
 }

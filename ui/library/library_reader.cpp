@@ -26,8 +26,8 @@ LibrarySession session_of(storage::Database& db, const storage::SessionInfo& inf
                            .model_name = text_of(info.model_name),
                            .changed = QDateTime::fromMSecsSinceEpoch(info.changed_ms)};
     for (const storage::StreamPart& part : stream) {
-        session.tokens += part.tokens;
-        if (part.document) session.document_tokens = session.tokens;
+        session.tokens += tokens_of(part);
+        if (storage::document_in(part)) session.document_tokens = session.tokens;
     }
     for (const storage::SnapshotInfo& state : storage::Snapshots(db).of(info.id))
         session.tokens_saved = std::max(session.tokens_saved, state.tokens_seen);
@@ -53,11 +53,12 @@ public:
     {
         const auto stream = storage::Conversations(db_).stream(info.id);
         const auto first = std::find_if(stream.begin(), stream.end(), [&](const storage::StreamPart& part) {
-            return part.document && infos_.contains(*part.document);
+            const storage::StreamDocument* document = storage::document_in(part);
+            return document && infos_.contains(document->id);
         });
         LibrarySession session = session_of(db_, info, stream);
         if (first == stream.end()) return bare_.sessions.push_back(std::move(session));
-        document(infos_.at(*first->document)).sessions.push_back(std::move(session));
+        document(infos_.at(storage::document_in(*first)->id)).sessions.push_back(std::move(session));
     }
 
     LibraryContents take()
@@ -233,7 +234,7 @@ private:
     void search_said(const storage::SessionInfo& info)
     {
         for (const storage::StreamPart& part : storage::Conversations(db_).stream(info.id))
-            if (part.document) readers_.try_emplace(*part.document, info);
+            if (const auto* document = storage::document_in(part)) readers_.try_emplace(document->id, info);
         const auto messages = storage::Conversations(db_).messages(info.id);
         std::map<int64_t, int> answers; // by what they answer: those that are still to come
         for (const storage::Message& message : messages)

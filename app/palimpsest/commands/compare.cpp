@@ -173,18 +173,21 @@ private:
 
     static size_t up_to_last_document(const std::vector<storage::StreamPart>& stream)
     {
-        const auto last = std::find_if(stream.rbegin(), stream.rend(), [](const auto& p) { return p.document; });
+        const auto last = std::find_if(stream.rbegin(), stream.rend(),
+                                       [](const auto& p) { return storage::document_in(p) != nullptr; });
         return static_cast<size_t>(stream.rend() - last);
     }
 
     static bool is_same(storage::Library& library, const storage::StreamPart& a, const storage::StreamPart& b)
     {
-        if (a.tokens != b.tokens || a.document.has_value() != b.document.has_value()) return false;
-        if (!a.document) return a.ids == b.ids && a.message == b.message;
-        if (*a.document == *b.document) return true;
+        if (a.index() != b.index() || tokens_of(a) != tokens_of(b)) return false;
+        if (const auto* framing = storage::framing_in(a)) return framing->ids == storage::framing_in(b)->ids;
+        if (const auto* message = storage::message_in(a)) return message->id == storage::message_in(b)->id;
+        const int64_t first = storage::document_in(a)->id, second = storage::document_in(b)->id;
+        if (first == second) return true;
         constexpr uint64_t at_once = 65536;
-        for (uint64_t at = 0; at < a.tokens; at += at_once)
-            if (library.ids(*a.document, at, at_once) != library.ids(*b.document, at, at_once)) return false;
+        for (uint64_t at = 0; at < tokens_of(a); at += at_once)
+            if (library.ids(first, at, at_once) != library.ids(second, at, at_once)) return false;
         return true;
     }
 

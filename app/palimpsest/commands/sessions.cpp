@@ -118,7 +118,7 @@ private:
             seen = std::max(seen, snapshot.tokens_seen);
         }
         for (const storage::StreamPart& part : store.conversations.stream(info.id))
-            tokens += part.tokens;
+            tokens += tokens_of(part);
         return {{"name", info.name},
                 {"model", info.model_name},
                 {"tokens", tokens},
@@ -155,9 +155,10 @@ private:
         auto& documents = result["documents"] = ordered_json::array();
         std::set<int64_t> in_stream; // of the messages: an answer that was generated again is not
         for (const storage::StreamPart& part : store->conversations.stream(info.id)) {
-            if (part.message) in_stream.insert(*part.message);
-            if (!part.document) continue;
-            const storage::DocumentInfo d = store->library.get(*part.document);
+            if (const auto* message = storage::message_in(part)) in_stream.insert(*message->id);
+            const storage::StreamDocument* document = storage::document_in(part);
+            if (!document) continue;
+            const storage::DocumentInfo d = store->library.get(document->id);
             ordered_json sections = ordered_json::array();
             for (const storage::Section& s : store->library.sections(d.id))
                 sections.push_back(
@@ -250,7 +251,7 @@ private:
                             "it is shown as damaged; the rest can be used");
         uint64_t tokens = 0;
         for (const storage::StreamPart& part : store->conversations.stream(info.id))
-            if (part.document) tokens += store->library.verify(*part.document);
+            if (const auto* document = storage::document_in(part)) tokens += store->library.verify(document->id);
         store->conversations.fading(info.id);
         if (json_)
             return write_json(console.out, {{"schema", "palimpsest.session-check/1"},

@@ -57,7 +57,7 @@ void fill_library(const QString& file, int documents, int sessions)
                                                           .model = "m",
                                                           .model_name = "small",
                                                           .options = "{}"});
-            conversations.append(session, {.tokens = 1, .document = document});
+            conversations.append(session, storage::StreamDocument{.id = document, .tokens = 1});
         }
     }
 }
@@ -85,7 +85,7 @@ std::shared_ptr<const SessionFacts> long_chat(const QString& file, int turns)
             const storage::Role role = asks ? storage::Role::User : storage::Role::Assistant;
             parent = conversations.add_message(facts->id,
                                                {.parent = parent, .role = role, .text = text, .ids = {1, 2, 3, 4}});
-            conversations.append(facts->id, {.tokens = 4, .message = parent});
+            conversations.append(facts->id, storage::StreamMessage{.id = parent, .tokens = 4});
             const auto first = static_cast<uint64_t>(i) * 4;
             facts->turns.push_back({.message = *parent,
                                     .role = role,

@@ -33,7 +33,7 @@ int64_t talk(Database& database, const std::string& name, const std::string& tex
     const int64_t id = conversations.create({.name = name, .model = "m", .model_name = "m", .options = "{}"});
     database.transaction([&] {
         const int64_t message = conversations.add_message(id, {.text = text, .ids = {1, 2}});
-        conversations.append(id, {.message = message});
+        conversations.append(id, StreamMessage{.id = message});
         conversations.set_pins(id, std::vector<Pin>{{.first = 1, .last = 2, .label = "l"}});
     });
     return id;
@@ -160,7 +160,7 @@ TEST_CASE("a session that holds nothing is discarded, and no backup with it")
 
     CHECK_FALSE(conversations.discard(kept));
     const int64_t framed = conversations.create({.name = "f", .model = "m", .model_name = "m", .options = "{}"});
-    conversations.append(framed, {.tokens = 1, .ids = {1}});
+    conversations.append(framed, StreamFraming{.ids = {1}});
     CHECK_FALSE(conversations.discard(framed));
     CHECK(conversations.list().size() == 2);
 }

@@ -111,7 +111,7 @@ TEST_CASE("a document that no session came to read is swept away, and no other")
     };
     const int64_t read = import("read"), orphan = import("orphan");
     const int64_t session = conversations.create({.name = "one", .model = "m", .model_name = "m", .options = "{}"});
-    conversations.append(session, {.tokens = 1, .document = read});
+    conversations.append(session, StreamDocument{.id = read, .tokens = 1});
     library.sweep();
     REQUIRE(library.list().size() == 1);
     CHECK(library.list()[0].id == read);
@@ -226,9 +226,9 @@ TEST_CASE("sessions, messages and streams")
     question.id = conversations.add_message(id, question);
     Message reply{.parent = question.id, .role = Role::Assistant, .state = MessageState::Growing};
     reply.id = conversations.add_message(id, reply);
-    conversations.append(id, {.tokens = 2, .ids = {1, 2}});
-    conversations.append(id, {.message = question.id});
-    conversations.append(id, {.message = reply.id});
+    conversations.append(id, StreamFraming{.ids = {1, 2}});
+    conversations.append(id, StreamMessage{.id = question.id});
+    conversations.append(id, StreamMessage{.id = reply.id});
     reply.text = "Ahab";
     reply.ids = {9, 8, 7};
     reply.state = MessageState::Complete;
@@ -254,10 +254,10 @@ TEST_CASE("sessions, messages and streams")
         CHECK_FALSE(messages[1].damaged);
         const auto stream = conversations.stream(session);
         REQUIRE(stream.size() == 3);
-        CHECK(stream[0].ids == std::vector<engine::TokenId>{1, 2});
-        CHECK(stream[1].message == messages[0].id);
-        CHECK(stream[1].tokens == 2);
-        CHECK(stream[2].tokens == 3); // it has grown since
+        CHECK(std::get<StreamFraming>(stream[0]).ids == std::vector<engine::TokenId>{1, 2});
+        CHECK(std::get<StreamMessage>(stream[1]).id == messages[0].id);
+        CHECK(tokens_of(stream[1]) == 2);
+        CHECK(tokens_of(stream[2]) == 3); // it has grown since
         CHECK(conversations.fading(session).size() == 3);
     }
     conversations.drop_fading_after(copy, 10);

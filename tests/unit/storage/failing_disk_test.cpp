@@ -149,8 +149,8 @@ public:
         step("import", [&] {
             const int64_t document = import_book(*database_, "book");
             database_->transaction([&] {
-                talks().append(id("talk"), {.tokens = 3, .ids = {1, 2, 3}});
-                talks().append(id("talk"), {.tokens = book_tokens, .document = document});
+                talks().append(id("talk"), StreamFraming{.ids = {1, 2, 3}});
+                talks().append(id("talk"), StreamDocument{.id = document, .tokens = book_tokens});
             });
             journal_.documents.insert("book");
         });

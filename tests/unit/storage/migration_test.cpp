@@ -74,7 +74,7 @@ void check_session(Database& database, const std::string& name, size_t messages,
         CHECK_FALSE(message.damaged);
     uint64_t fed = 0;
     for (const StreamPart& part : conversations.stream(info.id))
-        fed += part.tokens;
+        fed += tokens_of(part);
     CHECK(fed == tokens);
     const auto states = snapshots.of(info.id);
     REQUIRE(states.size() == 2);

@@ -141,7 +141,7 @@ std::vector<std::optional<int64_t>> messages_of(const std::vector<StreamPart>& p
 {
     std::vector<std::optional<int64_t>> all;
     for (const StreamPart& part : parts)
-        if (part.message) all.push_back(part.message);
+        if (const StreamMessage* message = message_in(part); message && message->id) all.push_back(message->id);
     return all;
 }
 
@@ -386,7 +386,7 @@ TEST_CASE("an answer that an error ends counts as far as it was given")
     };
     CHECK_THROWS_AS(session.say("Who kept it?", failing), std::runtime_error);
     CHECK(session.session().tokens_seen() > before);
-    CHECK(session.parts().back().tokens == 5);
+    CHECK(tokens_of(session.parts().back()) == 5);
     CHECK(say(session, "And then?").size() == answer_tokens);
     const auto messages = desk.messages();
     REQUIRE(messages.size() == 4);
@@ -464,9 +464,37 @@ TEST_CASE("a text in memory is read as a document that has no file")
     Document document = Document::of_text("notes.md", text);
     session.read(document);
     CHECK(session.sources() == std::vector<std::string>{"-"});
-    const DocumentInfo info = desk.store().library.get(*session.parts()[1].document);
+    const DocumentInfo info = desk.store().library.get(document_in(session.parts()[1])->id);
     CHECK(info.title == "notes.md");
     CHECK(desk.store().library.sections(info.id).empty());
+}
+
+TEST_CASE("documents read from what is stored are framed as they were from their files")
+{
+    Desk desk;
+    std::istringstream first("The warden kept the light.\n"), second("The harbour was dark.\n");
+    Document one = Document::of_text("one", first), two = Document::of_text("two", second);
+    std::vector<StreamPart> from_files;
+    std::vector<int64_t> documents;
+    {
+        StoredSession& session = desk.open("files");
+        session.read(one, true);
+        session.read(two);
+        from_files = session.parts();
+        for (const StreamPart& part : from_files)
+            if (document_in(part)) documents.push_back(document_in(part)->id);
+        desk.close();
+    }
+    StoredSession& session = desk.open("stored");
+    session.read_stored(documents);
+    REQUIRE(session.parts().size() == from_files.size());
+    for (size_t i = 0; i < from_files.size(); ++i) {
+        INFO(i);
+        REQUIRE(session.parts()[i].index() == from_files[i].index());
+        if (const StreamFraming* framing = framing_in(from_files[i]))
+            CHECK(framing_in(session.parts()[i])->ids == framing->ids);
+        CHECK(tokens_of(session.parts()[i]) == tokens_of(from_files[i]));
+    }
 }
 
 TEST_CASE("there is an answer to generate again only where one was given last")

@@ -1,0 +1,220 @@
+#include "storage/session/checkpoints.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "kernels/base/byte_quantity.h"
+#include "kernels/base/error.h"
+#include "storage/session/list_lengths.h"
+#include "storage/session/session_settings.h"
+
+namespace palimpsest::storage {
+namespace {
+
+bool concerns_snapshot(const Error& error)
+{
+    return error.code().starts_with("PAL-SNAP-") || error.code().starts_with("PAL-POLICY-05");
+}
+
+double seconds_since(std::chrono::steady_clock::time_point then)
+{
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - then).count();
+}
+
+} // namespace
+
+std::unique_ptr<engine::Session> Checkpoints::fresh() const
+{
+    engine::SessionOptions options = context_.begun_with().session(context_.model->config());
+    options.probe_room = static_cast<int32_t>(framing_.question_rows().size());
+    return std::make_unique<engine::Session>(context_.model, options);
+}
+
+// The limit that Snapshots::load checks a payload against, before it reads the lists. The settings must be the
+// session's.
+uint64_t Checkpoints::largest_payload(const engine::SessionState& state) const
+{
+    const SessionSettings begun(context_.info);
+    const auto& question_rows = framing_.question_rows();
+    if (state.budget != begun.budget || state.chunk != begun.chunk || name_of(state.positions) != begun.positions ||
+        kv_type_name(state.kv_type) != begun.kv_type || state.given.text() != begun.policy_given ||
+        state.probe_room != static_cast<int32_t>(question_rows.size()) ||
+        (!state.probe_tokens.empty() && state.probe_tokens != question_rows))
+        throw Error(ErrorKind::Failed, "PAL-SNAP-02", "saved session", "it has other settings than the session",
+                    "its text is safe; read it again");
+    return engine::Session::largest_lists(*context_.model, state);
+}
+
+engine::SessionState Checkpoints::load(const SnapshotInfo& snapshot) const
+{
+    return context_.store.snapshots.load(snapshot.id,
+                                         [&](const engine::SessionState& s) { return largest_payload(s); });
+}
+
+bool Checkpoints::restore_newest()
+{
+    Store& store = context_.store;
+    const bool read_only = context_.options.read_only;
+    const uint64_t planned = context_.stream.tokens();
+    std::optional<Error> first;
+    std::vector<int64_t> damaged;
+    for (const SnapshotInfo& snapshot : store.snapshots.of(context_.info.id)) {
+        try {
+            const engine::SessionState state = load(snapshot);
+            if (state.tokens_seen + state.pending.size() > planned) { // it contains a turn that was undone
+                if (!read_only) store.snapshots.remove(snapshot.id);
+                continue;
+            }
+            context_.session = engine::Session::restore(context_.model, state);
+            last_bytes_ = 2 * snapshot.bytes; // log and file
+            if (first) context_.listener.note(std::string(first->what()) + "; an older one is used");
+            // Snapshots keeps the newest two: a damaged one would push out an intact one.
+            for (const int64_t id : damaged)
+                if (!read_only) store.snapshots.remove(id);
+            if (!read_only)
+                store.conversations.drop_fading_after(context_.info.id, context_.session->tokens_seen());
+            return true;
+        } catch (const Error& error) {
+            if (!concerns_snapshot(error)) throw;
+            if (error.code() == "PAL-SNAP-03") damaged.push_back(snapshot.id);
+            if (!first) first = error;
+        }
+    }
+    if (first && !context_.options.reread) {
+        throw Error(ErrorKind::Failed, first->code(), "session '" + printable(context_.info.name) + "'",
+                    first->text(),
+                    first->remedy() + "; its text is safe; give --reread to read its " + format_count(planned) +
+                        " tokens again" + rate_.time_to_read(planned));
+    }
+    if (read_only) return false;
+    for (const int64_t id : damaged) // the others can still be used on the device that made them
+        store.snapshots.remove(id);
+    store.conversations.drop_fading_after(context_.info.id, 0);
+    return false;
+}
+
+void Checkpoints::restore_before(uint64_t tokens)
+{
+    context_.session.reset(); // or both would be in memory at once
+    for (const SnapshotInfo& snapshot : context_.store.snapshots.of(context_.info.id)) {
+        if (snapshot.tokens_seen > tokens) continue;
+        try {
+            const engine::SessionState state = load(snapshot);
+            if (state.tokens_seen + state.pending.size() > tokens) continue;
+            context_.session = engine::Session::restore(context_.model, state);
+            return;
+        } catch (const Error& error) {
+            if (!concerns_snapshot(error)) throw;
+        }
+    }
+    context_.session = fresh();
+}
+
+void Checkpoints::start_counting()
+{
+    counted_from_ = context_.position();
+    written_before_ = context_.store.database.bytes_written();
+}
+
+void Checkpoints::save()
+{
+    if (context_.options.read_only) return;
+    journal_.require_stored();
+    Store& store = context_.store;
+    const engine::SessionState state = context_.session->state();
+    const uint64_t before = store.database.bytes_written();
+    store.snapshots.save(context_.info.id, state, [&] {
+        store.conversations.append_fading(context_.info.id, faded_, state.tokens_seen);
+        store.conversations.touch(context_.info.id);
+        rate_.store();
+    });
+    faded_.clear();
+    sampling_is_saved_ = true;
+    last_bytes_ = store.database.bytes_written() - before;
+    saved_at_ = Clock::now();
+    context_.listener.saved(state.tokens_seen, store.database.bytes_written());
+}
+
+void Checkpoints::save_if_there_is_room()
+try {
+    save();
+} catch (const Error& error) {
+    if (error.code() != "PAL-DISK-01") throw;
+    saved_at_ = Clock::now(); // wait before the next attempt
+    context_.listener.note("the state at " + format_count(context_.position()) +
+                           " tokens is not saved: " + error.text());
+    try {
+        context_.store.snapshots.sweep(); // removes the blocks that were written
+    } catch (const Error&) {
+        // The next start sweeps them.
+    }
+}
+
+bool Checkpoints::is_due_at_chapter() const
+{
+    return seconds_since(saved_at_) >= context_.options.checkpoint_seconds / 4;
+}
+
+// An estimate until one was written: tokens, sums, counts, keys and values of every slot, in log and file.
+uint64_t Checkpoints::expected_bytes() const
+{
+    if (last_bytes_ > 0) return last_bytes_;
+    const engine::Session& session = *context_.session;
+    const auto slot = static_cast<uint64_t>(
+        2 * kernels::row_bytes(*session.options().kv_type, context_.model->config().head_dim) + 2 * 8 + 4);
+    return 2 * slot * static_cast<uint64_t>(session.telemetry().slots_used);
+}
+
+void Checkpoints::save_if_due(bool at_chapter)
+{
+    const double seconds = seconds_since(saved_at_);
+    if (seconds < context_.options.checkpoint_seconds && !(at_chapter && is_due_at_chapter())) return;
+    const uint64_t allowed = 100 * (context_.position() - counted_from_);
+    const uint64_t written = context_.store.database.bytes_written() - written_before_;
+    if (seconds < 600 && written + 2 * expected_bytes() > allowed) return;
+    save_if_there_is_room();
+}
+
+void Checkpoints::replace_all(engine::Session& changed, const std::string& settings)
+{
+    journal_.require_stored();
+    Store& store = context_.store;
+    const int64_t session = context_.info.id;
+    const engine::SessionState state = changed.state();
+    const std::vector<SnapshotInfo> before = store.snapshots.of(session);
+    store.snapshots.save(session, state, [&] {
+        store.conversations.append_fading(session, faded_, state.tokens_seen);
+        store.conversations.set_options(session, settings);
+        for (const SnapshotInfo& snapshot : before)
+            store.snapshots.remove(snapshot.id);
+    });
+    context_.info.options = settings;
+}
+
+uint64_t Checkpoints::remove_all()
+{
+    Database& database = context_.store.database;
+    const uint64_t before = database.file_bytes();
+    context_.store.snapshots.remove_all(context_.info.id);
+    database.shrink();
+    return before - std::min(before, database.file_bytes());
+}
+
+void Checkpoints::collect_fading()
+{
+    faded_.clear();
+    context_.session->set_fade_sink([this](std::span<const engine::FadeEvent> events) {
+        faded_.insert(faded_.end(), events.begin(), events.end());
+    });
+}
+
+void Checkpoints::fading(const engine::FadeSink& sink)
+{
+    context_.store.conversations.each_fading(context_.info.id, [&](std::span<const engine::FadeEvent> events) {
+        sink(events);
+        return true;
+    });
+    sink(faded_);
+}
+
+} // namespace palimpsest::storage

@@ -1,0 +1,35 @@
+// Moves a session to the CPU when its device fails, and repeats the operation that failed there.
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "storage/session/device_loss.h"
+#include "storage/session/stream_feeder.h"
+
+namespace palimpsest::storage {
+
+class DeviceFallback {
+public:
+    using MoveToCpu = std::function<void(LastDocument)>;
+    // `move_to_cpu` opens the session on the CPU and catches up; throws Error if it cannot.
+    explicit DeviceFallback(MoveToCpu move_to_cpu) : move_to_cpu_(std::move(move_to_cpu)) {}
+
+    template<class Operation>
+    auto run(const Operation& operation, LastDocument last = LastDocument::Finish) const
+    {
+        try {
+            return operation();
+        } catch (const Error& error) {
+            if (!is_device_loss(error)) throw;
+        }
+        move_to_cpu_(last);
+        return operation();
+    }
+    void move_to_cpu(LastDocument last) const { move_to_cpu_(last); }
+
+private:
+    MoveToCpu move_to_cpu_;
+};
+
+} // namespace palimpsest::storage

@@ -1,0 +1,27 @@
+// How fast a model reads on this machine: measured while it reads, stored in the settings, used for estimates.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "storage/session/session_context.h"
+
+namespace palimpsest::storage {
+
+class ReadingRate {
+public:
+    explicit ReadingRate(SessionContext& context) : context_(context) {}
+
+    void add(uint64_t tokens, double seconds);
+    void store(); // within a transaction of the caller's; does nothing until enough was read
+    std::string time_to_read(uint64_t tokens) const; // ", about 3 min"; empty if the rate was never measured
+
+private:
+    std::string key() const;
+
+    SessionContext& context_;
+    uint64_t tokens_ = 0; // since the rate was stored
+    double seconds_ = 0;
+};
+
+} // namespace palimpsest::storage

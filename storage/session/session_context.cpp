@@ -1,0 +1,21 @@
+#include "storage/session/session_context.h"
+
+#include "storage/session/list_lengths.h"
+#include "storage/session/session_settings.h"
+
+namespace palimpsest::storage {
+
+SessionChoice SessionContext::begun_with() const
+{
+    const SessionSettings begun(info);
+    SessionChoice choice = options.choice;
+    choice.policy = begun.policy_given; // pins change what it resolves to
+    choice.budget = budget_text(begun.budget);
+    choice.chunk = begun.chunk;
+    choice.positions = begun.positions;
+    choice.kv_type = begun.kv_type;
+    choice.sampler = begun.sampling(choice.sampler);
+    return choice;
+}
+
+} // namespace palimpsest::storage

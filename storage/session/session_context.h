@@ -1,0 +1,56 @@
+// What the parts of a stored session work on together: where it is stored, its model, its stream, and the engine's
+// session that computes it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "engine/session/session.h"
+#include "storage/session/listener.h"
+#include "storage/session/session_choice.h"
+#include "storage/session/session_pins.h"
+#include "storage/session/session_stream.h"
+#include "storage/session/store.h"
+
+namespace palimpsest::storage {
+
+struct StoredOptions {
+    SessionChoice choice;
+    double checkpoint_seconds = 60;
+    bool reread = false;                        // read the text again if every checkpoint is refused
+    bool read_only = false;                     // never write to the database; new tokens stay in memory
+    bool again = false;                         // read a file that was read before as a further document
+    bool talks = false;                         // a new session is a chat: its sampling is stored with it
+    std::optional<std::string> question{};      // a question that documents are read with in mind
+    std::string question_option = "--question"; // the option that gave it, for error messages
+    bool tells_catching_up = false;             // report progress to the listener while catching up, too
+    bool stays_empty = false;                   // leave it to the caller to discard a session that stays empty
+    // A model that is loaded already and shared with other sessions; null: load the one that `choice` names. A
+    // stored session must have been begun with it.
+    std::shared_ptr<const engine::Model> model{};
+};
+
+struct SessionContext {
+    Store& store;
+    StoredOptions options;
+    Listener& listener;
+    SessionInfo info{};
+    std::shared_ptr<const engine::Model> model{};
+    SessionStream stream{};
+    std::unique_ptr<SessionPins> pins{};
+    bool is_begun_here = false;                 // the session is new
+    std::unique_ptr<engine::Session> session{}; // null: going back failed, and the session must be opened again
+
+    uint64_t position() const // tokens that were computed or wait for their chunk
+    {
+        return session->tokens_seen() + static_cast<uint64_t>(session->pending());
+    }
+    // Whether the last part is a document that was not read to its end.
+    bool is_half_read() const { return stream.ends_with_document() && position() < stream.tokens(); }
+    // The options the session was begun with, instead of those given now.
+    SessionChoice begun_with() const;
+};
+
+} // namespace palimpsest::storage

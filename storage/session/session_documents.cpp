@@ -1,0 +1,289 @@
+#include "storage/session/session_documents.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "engine/text/section_finder.h"
+#include "kernels/base/byte_quantity.h"
+#include "kernels/base/error.h"
+#include "storage/session/reading_meter.h"
+
+namespace palimpsest::storage {
+namespace {
+
+// An absolute path, so that the file is found again from another folder; "-" for a pipe.
+std::string source_of(const Document& document)
+{
+    if (document.is_stream()) return "-";
+    return std::filesystem::absolute(document.name()).lexically_normal().string();
+}
+
+} // namespace
+
+void SessionDocuments::read(Document& document, bool more_follow)
+{
+    take_in([&] { read_now(document, more_follow); });
+}
+
+// A document that entered the stream before the device failed is continued on the CPU, not added again.
+void SessionDocuments::take_in(const std::function<void()>& read)
+{
+    const size_t parts = context_.stream.size();
+    try {
+        return read();
+    } catch (const Error& error) {
+        if (!is_device_loss(error)) throw;
+    }
+    fallback_.move_to_cpu(LastDocument::MayStayHalfRead);
+    if (context_.stream.size() == parts) return read();
+    if (context_.is_half_read()) continue_last(false);
+    checkpoints_.save();
+}
+
+void SessionDocuments::read_on()
+{
+    fallback_.run(
+        [&] {
+            finish_going_back();
+            if (!context_.is_half_read()) return;
+            continue_last(false);
+            checkpoints_.save();
+        },
+        LastDocument::MayStayHalfRead);
+}
+
+// Continues a catching-up that was stopped: new text must not be fed before the text that comes earlier.
+void SessionDocuments::finish_going_back()
+{
+    const uint64_t left = context_.stream.tokens() - context_.position();
+    const bool is_in_last_document = context_.is_half_read() && left <= context_.stream.last_document()->tokens;
+    if (left > 0 && !is_in_last_document) feeder_.catch_up(LastDocument::MayStayHalfRead, feeder_.usual());
+}
+
+void SessionDocuments::read_now(Document& document, bool more_follow)
+{
+    finish_going_back();
+    if (context_.is_half_read()) {
+        const DocumentInfo stored = context_.store.library.get(context_.stream.last_document()->id);
+        const bool is_it = document.total_bytes() && stored.source == source_of(document);
+        pin_requests_.look_for(context_.stream.parts(), is_it && !more_follow);
+        if (!document.total_bytes() && stored.source == "-") finished_pipe_ = stored;
+        continue_last(is_it && !is_as_stored(document, stored));
+        if (is_it) return checkpoints_.save();
+    }
+    if (!context_.options.again && was_read(document)) {
+        pin_requests_.look_for(context_.stream.parts(), !more_follow);
+        context_.listener.note(document.name() + " was read into this session before");
+        return;
+    }
+    read_new(document, more_follow);
+}
+
+void SessionDocuments::read_new(Document& document, bool more_follow)
+{
+    ReadingMeter progress(context_.listener, document.is_stream() ? document.title() : document.name());
+    const std::optional<StreamDocument> added = [&] {
+        try {
+            return add(document, more_follow);
+        } catch (const Error& error) {
+            if (!is_device_loss(error)) discard_if_new();
+            throw;
+        } catch (...) {
+            discard_if_new();
+            throw;
+        }
+    }();
+    if (added) {
+        progress.start_at(context_.position(), context_.position());
+        feeder_.feed_document(added->id, 0, added->tokens, feeder_.usual(), &progress);
+    }
+    checkpoints_.save();
+}
+
+// A session that was begun for a document that cannot be imported.
+void SessionDocuments::discard_if_new()
+{
+    const bool is_empty = context_.is_begun_here && context_.stream.empty();
+    if (!is_empty || context_.options.stays_empty) return;
+    try {
+        context_.store.conversations.discard(context_.info.id);
+    } catch (const Error&) {
+        // The error that stopped the document is reported; an empty session is harmless.
+    }
+}
+
+// Reads what is stored of the document, even if its file has changed since.
+void SessionDocuments::continue_last(bool file_has_changed)
+{
+    const StreamDocument document = *context_.stream.last_document();
+    const DocumentInfo stored = context_.store.library.get(document.id);
+    const uint64_t left = context_.stream.tokens() - context_.position(), read = document.tokens - left;
+    context_.listener.note("going on with " + stored.title + " at " + format_count(read) + " of " +
+                           format_count(document.tokens) + " tokens" +
+                           (file_has_changed ? "; its file has changed, the text that was stored is read" : ""));
+    ReadingMeter progress(context_.listener, stored.title);
+    progress.start_at(context_.position() - read, context_.position());
+    feeder_.feed_document(document.id, read, left, feeder_.usual(), &progress);
+}
+
+// Whether the file is in the session with its present content. A pipe cannot be recognised.
+bool SessionDocuments::was_read(const Document& document) const
+{
+    if (!document.total_bytes()) return false;
+    bool is_there = false;
+    for (const StreamPart& part : context_.stream.parts()) {
+        if (!document_in(part)) continue;
+        const DocumentInfo stored = context_.store.library.get(document_in(part)->id);
+        if (stored.source != source_of(document)) continue;
+        if (is_as_stored(document, stored)) return true;
+        is_there = true;
+    }
+    if (!is_there) return false;
+    throw Error(ErrorKind::Failed, "PAL-DOC-06", printable(document.name()),
+                "it has changed since it was read into session '" + printable(context_.info.name) + "'",
+                "read it into another --session, or with palimpsest read --again as a further document");
+}
+
+bool SessionDocuments::is_as_stored(const Document& document, const DocumentInfo& stored) const
+{
+    if (stored.source_bytes < 0) return true; // stored by a version that did not record it
+    if (static_cast<int64_t>(*document.total_bytes()) != stored.source_bytes) return false;
+    Document again = document.again();
+    for (std::string block; again.next(block);) {
+    }
+    return again.source_bytes() == stored.source_bytes && again.source_hash() == stored.source_hash;
+}
+
+// Imports a document and appends it, with its framing, to the stream. nullopt: it is the piped document that was
+// just read to its end.
+std::optional<StreamDocument> SessionDocuments::add(Document& document, bool more_follow)
+{
+    SessionStream& stream = context_.stream;
+    Library& library = context_.store.library;
+    const int64_t id = import(document, stream.empty() && framing_.chat_template().document_is_first_text());
+    const DocumentInfo added = library.get(id);
+    if (finished_pipe_ && added.source_bytes == finished_pipe_->source_bytes &&
+        added.source_hash == finished_pipe_->source_hash) {
+        library.remove(id);
+        return std::nullopt;
+    }
+    if (added.tokens == 0) {
+        library.remove(id);
+        throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(document.name()), "it has no text",
+                    "give a document with text");
+    }
+    const StreamFraming framing = framing_.before_document(stream, document.title());
+    const StreamDocument part{.id = id, .tokens = added.tokens};
+    std::vector<StreamPart> longer = stream.parts();
+    longer.insert(longer.end(), {framing, part});
+    try {
+        context_.session->require_room(static_cast<int64_t>(framing.tokens + part.tokens));
+        pin_requests_.look_for(longer, !more_follow, [&] {
+            context_.store.conversations.append(context_.info.id, framing);
+            context_.store.conversations.append(context_.info.id, part);
+        });
+    } catch (...) {
+        library.remove(id);
+        throw;
+    }
+    stream.append(framing);
+    stream.append(part);
+    feeder_.feed(framing.ids, feeder_.usual());
+    return part;
+}
+
+int64_t SessionDocuments::import(Document& document, bool first_text)
+{
+    Import import(context_.store.database, document.title(), source_of(document), context_.model->fingerprint());
+    engine::SectionFinder finder(document.is_markdown() ? engine::Markup::Markdown : engine::Markup::Plain);
+    const auto add_sections = [&] {
+        for (engine::Heading& h : finder.take())
+            import.add_section(
+                {.title = std::move(h.title), .first_token = h.first_token, .first_byte = h.first_byte});
+    };
+    Coverage coverage;
+    encode_document(document, framing_.tokenizer(), first_text, coverage,
+                    [&](std::string_view clean, std::span<const engine::EncodedToken> tokens) {
+                        import.add_text(clean);
+                        import.add_tokens(tokens);
+                        finder.push(clean);
+                        finder.push(tokens);
+                        add_sections();
+                    });
+    finder.finish();
+    add_sections();
+    return import.finish({.words = document.words(),
+                          .invalid_sequences = coverage.invalid_sequences,
+                          .nul_characters = coverage.nul_characters,
+                          .source_bytes = document.source_bytes(),
+                          .source_hash = document.source_hash()});
+}
+
+// The stored ids are used as they are, so they must be those of the model that computes here.
+void SessionDocuments::read_stored(const std::vector<int64_t>& documents)
+{
+    std::vector<DocumentInfo> stored;
+    for (const int64_t document : documents) {
+        stored.push_back(context_.store.library.get(document));
+        if (stored.back().tokenizer != context_.model->fingerprint())
+            throw Error(ErrorKind::Usage, "PAL-DOC-07", "document '" + printable(stored.back().title) + "'",
+                        "its tokens are those of another model", "open its file and read it with this one");
+    }
+    take_in([&] { read_stored_now(stored); });
+}
+
+// All of them enter the stream before the first is read: none can be removed from the library meanwhile, and none
+// is left out if the reading is stopped.
+void SessionDocuments::read_stored_now(const std::vector<DocumentInfo>& documents)
+{
+    finish_going_back();
+    SessionStream longer = context_.stream;
+    for (const DocumentInfo& stored : documents) {
+        longer.append(framing_.before_document(longer, stored.title));
+        longer.append(StreamDocument{.id = stored.id, .tokens = stored.tokens});
+    }
+    const std::vector<StreamPart> added(
+        longer.parts().begin() + static_cast<std::ptrdiff_t>(context_.stream.size()), longer.parts().end());
+    context_.session->require_room(static_cast<int64_t>(longer.tokens() - context_.stream.tokens()));
+    context_.store.database.transaction([&] {
+        for (const StreamPart& part : added)
+            context_.store.conversations.append(context_.info.id, part);
+    });
+    context_.stream = std::move(longer);
+    for (size_t i = 0; i < documents.size(); ++i) {
+        feeder_.feed(framing_in(added[2 * i])->ids, feeder_.usual());
+        ReadingMeter progress(context_.listener, documents[i].title);
+        progress.start_at(context_.position(), context_.position());
+        feeder_.feed_document(documents[i].id, 0, documents[i].tokens, feeder_.usual(), &progress);
+        checkpoints_.save();
+    }
+}
+
+std::vector<std::string> SessionDocuments::sources() const
+{
+    std::vector<std::string> all;
+    for (const StreamPart& part : context_.stream.parts())
+        if (const StreamDocument* document = document_in(part))
+            all.push_back(context_.store.library.get(document->id).source);
+    return all;
+}
+
+Coverage SessionDocuments::coverage() const
+{
+    Coverage all;
+    uint64_t begin = 0;
+    for (const StreamPart& part : context_.stream.parts()) {
+        if (const StreamDocument* document = document_in(part)) {
+            const DocumentInfo stored = context_.store.library.get(document->id);
+            all.tokens_in_input += document->tokens;
+            all.tokens_read +=
+                std::min(document->tokens, context_.position() - std::min(begin, context_.position()));
+            all.invalid_sequences += stored.invalid_sequences;
+            all.nul_characters += stored.nul_characters;
+        }
+        begin += tokens_of(part);
+    }
+    return all;
+}
+
+} // namespace palimpsest::storage

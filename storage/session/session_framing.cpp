@@ -1,0 +1,78 @@
+#include "storage/session/session_framing.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "storage/session/protocol.h"
+#include "storage/session/reading.h"
+
+namespace palimpsest::storage {
+
+SessionFraming::SessionFraming(std::shared_ptr<const engine::Model> model, engine::FramingOptions options,
+                               std::string question)
+    : model_(std::move(model)), tokenizer_(&require_tokenizer(*model_)), options_(std::move(options)),
+      question_(std::move(question))
+{
+    make_template();
+}
+
+void SessionFraming::make_template()
+{
+    template_ = std::make_unique<engine::ChatTemplate>(model_->files().vocabulary, *tokenizer_, options_);
+    if (!question_.empty()) question_rows_ = question_turn(*template_, question_);
+}
+
+void SessionFraming::set_options(engine::FramingOptions options)
+{
+    std::swap(options_, options);
+    try {
+        make_template();
+    } catch (...) {
+        options_ = std::move(options);
+        make_template();
+        throw;
+    }
+}
+
+// BOS is not compared: earlier versions left it to the model even if the template prints it.
+void SessionFraming::match_beginning(std::vector<engine::TokenId> first)
+{
+    if (template_->plain()) return;
+    std::vector<engine::TokenId> own = template_->open_user();
+    for (auto* ids : {&own, &first})
+        if (!ids->empty() && ids->front() == tokenizer_->bos()) ids->erase(ids->begin());
+    if (first.size() >= own.size() && std::equal(own.begin(), own.end(), first.begin())) return;
+    options_.plain = true;
+    make_template();
+}
+
+StreamFraming SessionFraming::before_document(const SessionStream& stream, const std::string& title) const
+{
+    if (stream.empty()) return {.ids = template_->open_user()};
+    std::vector<engine::TokenId> ids;
+    if (!stream.ends_with_document()) ids = template_->close_assistant_open_user();
+    const auto heading = template_->next_document(title);
+    ids.insert(ids.end(), heading.begin(), heading.end());
+    return {.ids = std::move(ids)};
+}
+
+std::vector<engine::TokenId> SessionFraming::turn(const SessionStream& stream, const std::string& message) const
+{
+    std::vector<engine::TokenId> ids;
+    const auto add = [&](const std::vector<engine::TokenId>& more) {
+        ids.insert(ids.end(), more.begin(), more.end());
+    };
+    if (stream.empty()) {
+        add(template_->open_user());
+        add(template_->message(message, true));
+    } else if (stream.ends_with_document()) {
+        add(template_->question(message));
+    } else {
+        add(template_->close_assistant_open_user());
+        add(template_->message(message, false));
+    }
+    add(template_->close_user_open_assistant());
+    return ids;
+}
+
+} // namespace palimpsest::storage

@@ -1,0 +1,31 @@
+#include "storage/session/session_stream.h"
+
+#include <algorithm>
+
+namespace palimpsest::storage {
+
+std::optional<int64_t> SessionStream::last_message() const
+{
+    for (auto part = parts_.rbegin(); part != parts_.rend(); ++part)
+        if (const StreamMessage* message = message_in(*part); message && message->id) return message->id;
+    return std::nullopt;
+}
+
+size_t SessionStream::part_of_message(int64_t message) const
+{
+    const auto found = std::find_if(parts_.begin(), parts_.end(), [&](const StreamPart& part) {
+        const StreamMessage* candidate = message_in(part);
+        return candidate && candidate->id == message;
+    });
+    return static_cast<size_t>(found - parts_.begin());
+}
+
+uint64_t SessionStream::tokens_before(size_t part) const
+{
+    uint64_t tokens = 0;
+    for (size_t i = 0; i < part; ++i)
+        tokens += tokens_of(parts_[i]);
+    return tokens;
+}
+
+} // namespace palimpsest::storage

@@ -1,0 +1,285 @@
+#include "storage/session/session_turns.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "engine/text/detokenizer.h"
+#include "kernels/base/byte_quantity.h"
+#include "kernels/base/error.h"
+
+namespace palimpsest::storage {
+namespace {
+
+// A growing answer is stored this often, so that a crash loses at most so much of it.
+constexpr auto answer_save_interval = std::chrono::seconds(1);
+constexpr size_t answer_save_tokens = 256;
+
+bool is_document(const StreamPart& part)
+{
+    return document_in(part) != nullptr;
+}
+
+} // namespace
+
+engine::GenerateResult SessionTurns::say(const std::string& message, const engine::GenerateOptions& options)
+{
+    if (!fallback_.run([&] { return feed_unread(options.stop); })) {
+        context_.listener.note("the question before is not read to its end yet; say it again");
+        return {.tokens = {}, .end = engine::GenerateEnd::Cancelled};
+    }
+    if (context_.position() != context_.stream.tokens())
+        throw Error(ErrorKind::Usage, "PAL-SESSION-03", "session '" + printable(context_.info.name) + "'",
+                    "its document is not read to its end yet",
+                    "let it go on first: palimpsest read FILE --session " + printable(context_.info.name));
+    check_message(message);
+    // So that an answer that is cut short can be generated again.
+    if (!checkpoints_.sampling_is_saved()) fallback_.run([&] { checkpoints_.save_if_there_is_room(); });
+    fallback_.run([&] { context_.listener.turn_begins(*context_.session); });
+    Turn& turn = journal_.begin(message, framing_.turn(context_.stream, message));
+    journal_.store();
+    unread_ = turn.question.ids;
+    try {
+        if (!fallback_.run([&] { return feed_unread(options.stop); }))
+            return end_turn(turn, {.tokens = {}, .end = engine::GenerateEnd::Cancelled});
+    } catch (...) {
+        turn.reply.state = MessageState::Stopped;
+        throw;
+    }
+    return end_turn(turn, answer(turn, options));
+}
+
+engine::GenerateResult SessionTurns::answer(Turn& turn, const engine::GenerateOptions& options)
+{
+    using Clock = std::chrono::steady_clock;
+    Message& reply = turn.reply;
+    engine::IncrementalDetokenizer detokenizer(framing_.tokenizer(), false);
+    auto stored_at = Clock::now();
+    size_t stored_tokens = 0;
+    engine::GenerateOptions growing = options;
+    growing.token = [&](engine::TokenId id) {
+        reply.ids.push_back(id);
+        reply.text += detokenizer.push(id);
+        if (Clock::now() - stored_at >= answer_save_interval ||
+            reply.ids.size() - stored_tokens >= answer_save_tokens) {
+            journal_.store();
+            stored_at = Clock::now();
+            stored_tokens = reply.ids.size();
+        }
+        return !options.token || options.token(id);
+    };
+    try {
+        engine::GenerateResult result = generate(turn, growing);
+        reply.text += detokenizer.finish();
+        return result;
+    } catch (...) { // the tokens generated so far are in the cache
+        context_.stream.set_answer_tokens(reply.ids.size());
+        reply.state = MessageState::Stopped;
+        throw;
+    }
+}
+
+// If the device fails, the CPU continues the answer behind its last token.
+engine::GenerateResult SessionTurns::generate(Turn& turn, const engine::GenerateOptions& options)
+{
+    engine::GenerateOptions rest = options;
+    engine::GenerateResult result = fallback_.run([&] {
+        rest.max_tokens = options.max_tokens - static_cast<int32_t>(turn.reply.ids.size());
+        return context_.session->generate(rest);
+    });
+    result.tokens = turn.reply.ids;
+    return result;
+}
+
+// Checked before any of it is stored: a message that can never be fed would block the session.
+void SessionTurns::check_message(const std::string& message) const
+{
+    constexpr uint64_t max_bytes = 16 << 20; // of one transaction
+    const auto tokens = framing_.turn(context_.stream, message).size();
+    if (message.size() + tokens * sizeof(engine::TokenId) > max_bytes)
+        throw Error(ErrorKind::Usage, "PAL-SESSION-08", "message",
+                    "it has " + format_bytes(message.size()) + ", which is too much for a turn",
+                    "read it as a document: palimpsest read FILE --session " + printable(context_.info.name));
+    context_.session->require_room(static_cast<int64_t>(tokens));
+}
+
+// False: it was stopped, and unread_ holds the rest.
+bool SessionTurns::feed_unread(const std::stop_token& stop)
+{
+    const uint64_t begin = context_.position();
+    const auto remove_fed = [&] {
+        unread_.erase(unread_.begin(), unread_.begin() + static_cast<std::ptrdiff_t>(context_.position() - begin));
+    };
+    try {
+        const bool all = feeder_.feed_message(unread_, stop);
+        remove_fed();
+        return all;
+    } catch (...) {
+        remove_fed();
+        throw;
+    }
+}
+
+engine::GenerateResult SessionTurns::end_turn(Turn& turn, engine::GenerateResult result)
+{
+    Message& reply = turn.reply;
+    reply.state = result.end == engine::GenerateEnd::EndOfText ? MessageState::Complete
+                  : result.end == engine::GenerateEnd::Length || result.end == engine::GenerateEnd::Full
+                      ? MessageState::Cut
+                      : MessageState::Stopped;
+    context_.stream.set_answer_tokens(reply.ids.size());
+    if (!journal_.store()) return result;
+    try {
+        fallback_.run([&] { checkpoints_.save_if_there_is_room(); });
+    } catch (const Error& error) {
+        if (error.kind() != ErrorKind::Resources) throw;
+        journal_.set_failure(error);
+    }
+    return result;
+}
+
+void SessionTurns::restore_all()
+{
+    fallback_.run([&] {
+        feeder_.restore();
+        checkpoints_.collect_fading();
+        feeder_.catch_up(LastDocument::Finish, feeder_.usual());
+    });
+}
+
+// The session restores a checkpoint from before the message, and catches up to just before it.
+void SessionTurns::undo()
+{
+    journal_.require_stored();
+    Store& store = context_.store;
+    const SessionStream& stream = context_.stream;
+    const std::string subject = "session '" + printable(context_.info.name) + "'";
+    const auto messages = store.conversations.messages(context_.info.id);
+    const auto last =
+        std::find_if(messages.rbegin(), messages.rend(), [](const Message& m) { return m.role == Role::User; });
+    if (last == messages.rend())
+        throw Error(ErrorKind::NotFound, "PAL-SESSION-04", subject, "there is no message to take back",
+                    "say something first");
+    const size_t part = stream.part_of_message(last->id);
+    if (std::any_of(stream.parts().begin() + static_cast<std::ptrdiff_t>(part), stream.parts().end(), is_document))
+        throw Error(ErrorKind::Usage, "PAL-SESSION-05", subject, "a document was read after the last message",
+                    "go on, or fork the session at an earlier time");
+    const uint64_t tokens = stream.tokens_before(part);
+    store.database.transaction([&] {
+        store.conversations.remove_messages_from(context_.info.id, last->id);
+        store.snapshots.remove_after(context_.info.id, tokens);
+        context_.pins->drop_after(tokens);
+    });
+    unread_.clear();
+    restore_all();
+}
+
+// The part of the stream that holds the last message, if its answer is the last part.
+size_t SessionTurns::last_question() const
+{
+    const auto refuse = [&](ErrorKind kind, const char* code, const char* what, const char* remedy) {
+        throw Error(kind, code, "session '" + printable(context_.info.name) + "'", what, remedy);
+    };
+    if (!context_.stream.last_message())
+        refuse(ErrorKind::NotFound, "PAL-SESSION-04", "there is no message to answer again", "say something first");
+    if (!message_in(context_.stream.parts().back()))
+        refuse(ErrorKind::Usage, "PAL-SESSION-05", "a document was read after the last message",
+               "ask again, or fork the session at an earlier time");
+    return context_.stream.size() - 2; // messages come in pairs
+}
+
+// Restores the session to just behind the question, without its answer, and writes nothing: what is stored still
+// has the answer. Returns the tokens of the checkpoint that was restored; nullopt if it was stopped.
+std::optional<uint64_t> SessionTurns::go_back_to(size_t question, const std::stop_token& stop)
+{
+    context_.stream = SessionStream(context_.store.conversations.stream(context_.info.id));
+    SessionStream& stream = context_.stream;
+    const StreamMessage part = *message_in(stream.parts()[question]);
+    const auto asked = context_.store.conversations.message(*part.id);
+    if (!asked || asked->damaged)
+        throw Error(ErrorKind::Failed, "PAL-DB-03", "session '" + printable(context_.info.name) + "'",
+                    "its last message is damaged", "see what is left: palimpsest sessions show");
+    const uint64_t begin = stream.tokens_before(question), end = stream.tokens();
+    const uint64_t answer = begin + part.tokens;
+    stream.truncate(question);
+    unread_.clear();
+    checkpoints_.restore_before(begin);
+    const uint64_t restored_at = context_.session->tokens_seen();
+    context_.pins->go_back(begin, {static_cast<uint32_t>(answer), static_cast<uint32_t>(end)});
+    checkpoints_.collect_fading();
+    feeder_.catch_up(LastDocument::Finish, {.stop = stop, .saves = false, .shows_progress = true});
+    stream.append(StreamMessage{.id = asked->id, .tokens = asked->ids.size()});
+    context_.session->set_probe({});
+    context_.listener.turn_begins(*context_.session);
+    return feeder_.feed_message(asked->ids, stop) ? std::optional(restored_at) : std::nullopt;
+}
+
+// nullptr if it was stopped on the way back.
+Turn* SessionTurns::begin_other_answer(size_t question, const engine::SamplerOptions& sampling,
+                                       const std::stop_token& stop)
+{
+    const int64_t answer = *message_in(context_.stream.parts().back())->id;
+    const auto restored_at = fallback_.run([&] { return go_back_to(question, stop); });
+    if (!restored_at) return nullptr;
+    checkpoints_.went_back();
+    context_.session->set_sampler(sampling);
+    const int64_t asked = *message_in(context_.stream.parts().back())->id;
+    return &journal_.begin_replacement(*context_.store.conversations.message(asked),
+                                       {.answer = answer, .restored_at = *restored_at, .sampling = sampling});
+}
+
+// Restores what is stored, in place of a turn of which nothing was stored.
+void SessionTurns::return_to_stored()
+{
+    journal_.drop_unstored_replacements();
+    context_.session.reset(); // or both would be in memory at once
+    restore_all();
+}
+
+engine::GenerateResult SessionTurns::regenerate(const engine::SamplerOptions& sampling,
+                                                const engine::GenerateOptions& options)
+{
+    journal_.require_stored();
+    const size_t question = last_question();
+    Turn* turn = nullptr;
+    const auto is_unstored = [&] { return !turn || !turn->stored; };
+    engine::GenerateResult result{.tokens = {}, .end = engine::GenerateEnd::Cancelled};
+    try {
+        turn = begin_other_answer(question, sampling, options.stop);
+        if (turn) result = answer(*turn, options);
+    } catch (const Interrupted&) {
+        if (!is_unstored()) throw;
+        if (!options.stop.stop_requested()) {
+            return_to_stored();
+            throw;
+        }
+    } catch (...) {
+        if (is_unstored()) return_to_stored();
+        throw;
+    }
+    const bool has_answer = result.end != engine::GenerateEnd::Cancelled || !result.tokens.empty();
+    if (turn && (turn->stored || has_answer)) return end_turn(*turn, std::move(result));
+    return_to_stored();
+    return result;
+}
+
+std::string SessionTurns::branch(const std::string& name, int64_t message)
+{
+    journal_.require_stored();
+    Store& store = context_.store;
+    const size_t part = context_.stream.part_of_message(message);
+    const auto found = store.conversations.message(message);
+    if (part == context_.stream.size() || !found || found->role != Role::User)
+        throw Error(ErrorKind::NotFound, "PAL-SESSION-04", "session '" + printable(context_.info.name) + "'",
+                    "message " + std::to_string(message) + " is none that was said to it",
+                    "name one that was, and that has not been taken back");
+    const uint64_t tokens = context_.stream.tokens_before(part);
+    const int64_t id = store.conversations.fork_before(context_.info.id, name, message);
+    const auto checkpoints = store.snapshots.of(context_.info.id);
+    for (auto checkpoint = checkpoints.rbegin(); checkpoint != checkpoints.rend(); ++checkpoint)
+        if (checkpoint->tokens_seen <= tokens) store.snapshots.share(checkpoint->id, id);
+    store.database.transaction([&] { store.snapshots.remove_after(id, tokens); });
+    return name;
+}
+
+} // namespace palimpsest::storage

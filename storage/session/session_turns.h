@@ -1,0 +1,60 @@
+// The turns of a stored session: messages and their answers, stored while they grow; and going back to an earlier
+// one.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "storage/session/checkpoints.h"
+#include "storage/session/device_fallback.h"
+#include "storage/session/session_framing.h"
+#include "storage/session/stream_feeder.h"
+#include "storage/session/turn_journal.h"
+
+namespace palimpsest::storage {
+
+class SessionTurns {
+public:
+    // All of them must outlive this.
+    SessionTurns(SessionContext& context, const SessionFraming& framing, StreamFeeder& feeder,
+                 Checkpoints& checkpoints, TurnJournal& journal, const DeviceFallback& fallback)
+        : context_(context), framing_(framing), feeder_(feeder), checkpoints_(checkpoints), journal_(journal),
+          fallback_(fallback)
+    {
+    }
+
+    engine::GenerateResult say(const std::string& message, const engine::GenerateOptions& options);
+    engine::GenerateResult regenerate(const engine::SamplerOptions& sampling,
+                                      const engine::GenerateOptions& options);
+    // Removes the last message and its answer; the caller chooses the sampling afterwards and saves.
+    void undo();
+    std::string branch(const std::string& name, int64_t message);
+
+    // The session was restored: nothing of a stopped question is in its way any more.
+    void forget_unread() { unread_.clear(); }
+
+private:
+    engine::GenerateResult answer(Turn& turn, const engine::GenerateOptions& options);
+    engine::GenerateResult generate(Turn& turn, const engine::GenerateOptions& options);
+    engine::GenerateResult end_turn(Turn& turn, engine::GenerateResult result);
+    void check_message(const std::string& message) const;
+    bool feed_unread(const std::stop_token& stop);
+    size_t last_question() const;
+    std::optional<uint64_t> go_back_to(size_t question, const std::stop_token& stop);
+    Turn* begin_other_answer(size_t question, const engine::SamplerOptions& sampling, const std::stop_token& stop);
+    void return_to_stored();
+    void restore_all();
+
+    SessionContext& context_;
+    const SessionFraming& framing_;
+    StreamFeeder& feeder_;
+    Checkpoints& checkpoints_;
+    TurnJournal& journal_;
+    const DeviceFallback& fallback_;
+    std::vector<engine::TokenId> unread_; // ids of a question whose feeding was stopped
+};
+
+} // namespace palimpsest::storage

@@ -1,0 +1,201 @@
+#include "storage/session/stream_feeder.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "kernels/base/byte_quantity.h"
+#include "kernels/base/error.h"
+
+namespace palimpsest::storage {
+namespace {
+
+constexpr uint64_t ids_per_load = 65536;   // of a document, from the database
+constexpr uint64_t min_ids_per_feed = 512; // between two looks at the clock and at chapters
+
+std::span<const engine::TokenId> rest_of(const std::vector<engine::TokenId>& ids, uint64_t skip)
+{
+    return std::span(ids).subspan(std::min<size_t>(skip, ids.size()));
+}
+
+} // namespace
+
+Feeding StreamFeeder::usual() const
+{
+    return {.stop = context_.listener.stop(), .saves = true, .shows_progress = context_.options.tells_catching_up};
+}
+
+void StreamFeeder::damaged_stream() const
+{
+    throw Error(ErrorKind::Failed, "PAL-DB-03", "session '" + printable(context_.info.name) + "'",
+                "what was fed to it is damaged", "see what is left: palimpsest sessions show");
+}
+
+void StreamFeeder::restore()
+{
+    context_.pins = std::make_unique<SessionPins>(context_.store, context_.info.id);
+    context_.stream = SessionStream(context_.store.conversations.stream(context_.info.id));
+    for (const StreamPart& part : context_.stream.parts())
+        if (const StreamFraming* framing = framing_in(part); framing && framing->tokens != framing->ids.size())
+            damaged_stream();
+    match_framing();
+    if (!checkpoints_.restore_newest()) context_.session = checkpoints_.fresh();
+}
+
+void StreamFeeder::match_framing()
+{
+    if (context_.stream.empty()) return;
+    const StreamPart& first = context_.stream.parts().front();
+    if (const StreamFraming* framing = framing_in(first)) framing_.match_beginning(framing->ids);
+    const StreamMessage* part = message_in(first);
+    if (!part) return;
+    const auto message = context_.store.conversations.message(*part->id);
+    if (message && !message->damaged) framing_.match_beginning(message->ids);
+}
+
+void StreamFeeder::catch_up(LastDocument last, const Feeding& feeding)
+{
+    const std::vector<StreamPart>& parts = context_.stream.parts();
+    const uint64_t restored = context_.position();
+    uint64_t begin = 0;
+    bool is_question = false;
+    for (size_t i = 0; i < parts.size(); ++i) {
+        const uint64_t end = begin + tokens_of(parts[i]);
+        const StreamMessage* message = message_in(parts[i]);
+        // Messages come in pairs. No checkpoint is written between the two: it could not be told from one behind an
+        // answer of no tokens.
+        is_question = message && !is_question;
+        const bool may_wait =
+            document_in(parts[i]) && i + 1 == parts.size() && last == LastDocument::MayStayHalfRead;
+        // An answer of no tokens has drawn the token that ended it; a checkpoint at its position is from after
+        // that.
+        const bool is_empty_answer = message && message->tokens == 0 && begin > restored;
+        if ((end > context_.position() && !may_wait) || is_empty_answer) {
+            feed_part(parts[i], context_.position() - begin, feeding);
+            if (!is_question && feeding.saves) checkpoints_.save_if_due(false);
+        }
+        begin = end;
+    }
+    fed_again_ += context_.position() - restored;
+    if (context_.position() == context_.stream.tokens()) context_.pins->apply(*context_.session);
+    if (!context_.options.read_only) context_.store.conversations.stop_growing(context_.info.id);
+}
+
+void StreamFeeder::feed_part(const StreamPart& part, uint64_t skip, const Feeding& feeding)
+{
+    if (const StreamMessage* message = message_in(part)) return replay_message(*message->id, skip, feeding);
+    if (const StreamFraming* framing = framing_in(part)) return feed(rest_of(framing->ids, skip), feeding);
+    const StreamDocument& document = *document_in(part);
+    const uint64_t rest = document.tokens - skip;
+    if (!feeding.shows_progress) return feed_document(document.id, skip, rest, feeding, nullptr);
+    ReadingMeter progress(context_.listener, context_.store.library.get(document.id).title);
+    progress.start_at(context_.position() - skip, context_.position());
+    feed_document(document.id, skip, rest, feeding, &progress);
+}
+
+void StreamFeeder::replay_message(int64_t id, uint64_t skip, const Feeding& feeding)
+{
+    const auto message = context_.store.conversations.message(id);
+    if (!message || message->damaged) damaged_stream();
+    const auto ids = rest_of(message->ids, skip);
+    if (message->role == Role::User) {
+        if (!feed_message(ids, feeding.stop)) interrupt(feeding);
+        return;
+    }
+    engine::Session& session = *context_.session;
+    session.set_probe({});
+    if (const auto sampling = journal_.sampling_of_replacement(id)) session.set_sampler(*sampling);
+    const bool ended = message->state == MessageState::Complete;
+    const bool may_not_be_begun =
+        message->state == MessageState::Stopped || message->state == MessageState::Growing;
+    if (may_not_be_begun && message->ids.empty()) return;
+    context_.pins->apply(session);
+    const auto again = session.replay(ids, ended, feeding.stop);
+    if (again && *again == std::ssize(ids)) return;
+    if (again && *again > 0 && feeding.saves) checkpoints_.save();
+    throw Interrupted{"stopped while going back to where the session was"};
+}
+
+// The chunk at a document's end is computed although it is not full: what follows begins a new one.
+void StreamFeeder::feed_document(int64_t document, uint64_t first, uint64_t count, const Feeding& feeding,
+                                 ReadingMeter* progress)
+{
+    engine::Session& session = *context_.session;
+    session.set_probe(framing_.question_rows());
+    const uint64_t total = context_.position() + count, end = first + count;
+    const auto sections = context_.store.library.sections(document);
+    auto chapter = sections.begin();
+    const uint64_t ids_per_feed = std::max(min_ids_per_feed, static_cast<uint64_t>(session.options().rows_at_once));
+    std::vector<engine::TokenId> ids; // from ids_begin on
+    uint64_t ids_begin = first;
+    while (first < end) {
+        if (first == ids_begin + ids.size()) {
+            ids = context_.store.library.ids(document, first, std::min(end - first, ids_per_load));
+            ids_begin = first;
+        }
+        if (ids.empty())
+            throw Error(ErrorKind::Failed, "PAL-DOC-05", "document " + std::to_string(document),
+                        "its end is missing", "import it again");
+        uint64_t last = std::min(first + ids_per_feed, ids_begin + ids.size());
+        while (chapter != sections.end() && chapter->first_token <= first)
+            ++chapter;
+        const bool at_chapter =
+            chapter != sections.end() && chapter->first_token <= last && checkpoints_.is_due_at_chapter();
+        if (at_chapter) last = chapter->first_token;
+        const auto next = std::span(ids).subspan(first - ids_begin, last - first);
+        if (!try_feed(next, feeding.stop, {.meter = progress, .total = total})) interrupt(feeding);
+        first = last;
+        if (first < end && feeding.saves) checkpoints_.save_if_due(at_chapter);
+    }
+    if (!session.finish({.stop = feeding.stop, .progress = {}, .loss = {}})) interrupt(feeding);
+    context_.pins->apply(session);
+    if (progress) progress->update(session, session.telemetry(), 0, total);
+}
+
+void StreamFeeder::feed(std::span<const engine::TokenId> ids, const Feeding& feeding)
+{
+    context_.session->set_probe(framing_.question_rows());
+    if (!try_feed(ids, feeding.stop, {})) interrupt(feeding);
+}
+
+bool StreamFeeder::feed_message(std::span<const engine::TokenId> ids, const std::stop_token& stop)
+{
+    context_.session->set_probe({}); // documents are read with the session's question in mind, messages are not
+    return try_feed(ids, stop, {});
+}
+
+void StreamFeeder::interrupt(const Feeding& feeding)
+{
+    if (context_.options.read_only) throw Interrupted{"stopped while going back to where the session was"};
+    if (feeding.saves) checkpoints_.save();
+    throw Interrupted{"stopped after " + format_count(context_.position()) +
+                      " tokens; they are saved, run it again to go on"};
+}
+
+bool StreamFeeder::try_feed(std::span<const engine::TokenId> ids, const std::stop_token& stop,
+                            const Progress& progress)
+{
+    using Clock = std::chrono::steady_clock;
+    engine::Session& session = *context_.session;
+    engine::FeedOptions options{.stop = stop, .progress = {}, .loss = {}};
+    if (progress.meter)
+        options.progress = [&](const engine::Telemetry& telemetry) {
+            progress.meter->written(context_.store.database.bytes_written());
+            progress.meter->update(session, telemetry, 0, progress.total);
+        };
+    bool fed = true;
+    const auto begin = Clock::now();
+    const uint64_t from = session.tokens_seen();
+    context_.pins->apply(session);
+    while (fed && !ids.empty()) {
+        const uint64_t position = context_.position();
+        const uint64_t count = std::min<uint64_t>(ids.size(), context_.pins->next(position) - position);
+        fed = session.feed(ids.first(count), options);
+        ids = ids.subspan(count);
+        if (fed) context_.pins->apply(session);
+    }
+    rate_.add(session.tokens_seen() - from, std::chrono::duration<double>(Clock::now() - begin).count());
+    return fed;
+}
+
+} // namespace palimpsest::storage

@@ -1,0 +1,73 @@
+// Brings a session to the end of its stored stream: restores a checkpoint, then feeds what the stream has beyond
+// it; and feeds new parts of the stream. Bits do not depend on where it was stopped and went on.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "storage/session/checkpoints.h"
+#include "storage/session/reading_meter.h"
+#include "storage/session/session_context.h"
+#include "storage/session/session_framing.h"
+
+namespace palimpsest::storage {
+
+// Whether a document at the end of the stream that was read in part is read to its end while catching up.
+enum class LastDocument { Finish, MayStayHalfRead };
+
+// How parts of the stream are fed.
+struct Feeding {
+    std::stop_token stop{};
+    bool saves = true;           // writes checkpoints on the way and when it is stopped
+    bool shows_progress = false; // of documents that are read again
+};
+
+class StreamFeeder {
+public:
+    // All of them must outlive this.
+    StreamFeeder(SessionContext& context, SessionFraming& framing, TurnJournal& journal, Checkpoints& checkpoints,
+                 ReadingRate& rate)
+        : context_(context), framing_(framing), journal_(journal), checkpoints_(checkpoints), rate_(rate)
+    {
+    }
+
+    // Reads the stored stream and restores the newest checkpoint (see Checkpoints::restore_newest). Throws Error
+    // (Failed, PAL-DB-03) for a stream that is damaged.
+    void restore();
+    // Feeds what the stream has beyond the session's position. Throws Interrupted when it is stopped, after saving.
+    void catch_up(LastDocument last, const Feeding& feeding);
+    uint64_t tokens_fed_again() const { return fed_again_; } // by catch_up, since the session was opened
+
+    // Feeds `count` tokens of a document from token `first` on. Throws Interrupted as catch_up does.
+    void feed_document(int64_t document, uint64_t first, uint64_t count, const Feeding& feeding,
+                       ReadingMeter* progress);
+    void feed(std::span<const engine::TokenId> ids, const Feeding& feeding);
+    // Feeds tokens of a message. False: it was stopped, and context.position() says how far it came.
+    bool feed_message(std::span<const engine::TokenId> ids, const std::stop_token& stop);
+
+    // As the session was opened: stopped by the listener, with checkpoints.
+    Feeding usual() const;
+    [[noreturn]] void damaged_stream() const;
+
+private:
+    struct Progress {
+        ReadingMeter* meter = nullptr;
+        uint64_t total = 0; // tokens of the stream up to the document's end
+    };
+    void feed_part(const StreamPart& part, uint64_t skip, const Feeding& feeding);
+    void replay_message(int64_t id, uint64_t skip, const Feeding& feeding);
+    bool try_feed(std::span<const engine::TokenId> ids, const std::stop_token& stop, const Progress& progress);
+    [[noreturn]] void interrupt(const Feeding& feeding);
+    void match_framing();
+
+    SessionContext& context_;
+    SessionFraming& framing_;
+    TurnJournal& journal_;
+    Checkpoints& checkpoints_;
+    ReadingRate& rate_;
+    uint64_t fed_again_ = 0;
+};
+
+} // namespace palimpsest::storage
