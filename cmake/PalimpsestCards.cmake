@@ -1,5 +1,6 @@
-# For which cards the CUDA plugin is compiled where nobody has said: those of this machine, or else the oldest that
-# any kernel runs on, whose code newer ones take too, without what only they can do.
+# Chooses the compute capabilities for which the CUDA plugin is compiled, unless PALIMPSEST_CUDA_ARCHITECTURES names
+# them: those of this machine's GPUs, or else 7.5, the oldest that every kernel supports. Newer GPUs run that code too,
+# but without the kernels that need a newer capability.
 function(palimpsest_cuda_architectures result)
     if(PALIMPSEST_CUDA_ARCHITECTURES)
         set(${result} ${PALIMPSEST_CUDA_ARCHITECTURES} PARENT_SCOPE)

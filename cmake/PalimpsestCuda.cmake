@@ -1,5 +1,5 @@
-# Finds nvcc where the CUDA plugin is to be built; sets PALIMPSEST_BUILD_CUDA. A build without it is whole: the command
-# looks for the plugin at run time.
+# Looks for nvcc if the CUDA plugin is to be built, and sets PALIMPSEST_BUILD_CUDA. A build without the plugin is
+# complete: the program looks for the plugin at run time.
 
 set(PALIMPSEST_BUILD_CUDA OFF)
 if(PALIMPSEST_CUDA STREQUAL "AUTO" AND (PALIMPSEST_SANITIZE OR NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU"))
@@ -21,12 +21,12 @@ set(CMAKE_CUDA_COMPILER ${PALIMPSEST_NVCC})
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     set(CMAKE_CUDA_HOST_COMPILER ${CMAKE_CXX_COMPILER})
 endif()
-set(CMAKE_CUDA_ARCHITECTURES OFF) # named below, with PTX of the newest only
+set(CMAKE_CUDA_ARCHITECTURES OFF) # set below, with PTX for the newest only
 enable_language(CUDA)
 if(PALIMPSEST_LAUNCHER)
     set(CMAKE_CUDA_COMPILER_LAUNCHER ${PALIMPSEST_LAUNCHER})
 endif()
-if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # CMake 3.25 knows no C++20 for nvcc
+if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION) # CMake 3.25 does not know C++20 for nvcc
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
 endif()
@@ -40,7 +40,8 @@ endif()
 set(PALIMPSEST_BUILD_CUDA ON)
 include(PalimpsestCards)
 
-# What palimpsest-flags is for C++; what nvcc writes itself would fall under -Wpedantic and -Wold-style-cast.
+# The equivalent of palimpsest-flags for CUDA. -Wpedantic and -Wold-style-cast are missing, because code that nvcc
+# generates triggers them.
 add_library(palimpsest-cuda-flags INTERFACE)
 function(palimpsest_cuda_options)
     target_compile_options(palimpsest-cuda-flags INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:${ARGV}>")

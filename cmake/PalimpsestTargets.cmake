@@ -1,14 +1,14 @@
-# Warnings, sanitizers and the include directions of the house.
+# Warnings, sanitizers, and the permitted include directions between the top-level folders.
 
 find_program(CCACHE_PROGRAM ccache)
-if(CCACHE_PROGRAM) # checkouts in different folders share what was compiled, precompiled headers too
+if(CCACHE_PROGRAM) # checkouts in different folders share compiled files, precompiled headers included
     set(PALIMPSEST_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1
                             CCACHE_SLOPPINESS=pch_defines,time_macros ${CCACHE_PROGRAM})
     set(CMAKE_CXX_COMPILER_LAUNCHER ${PALIMPSEST_LAUNCHER})
 endif()
 
 add_library(palimpsest-flags INTERFACE)
-# Options of C++ sources; PalimpsestCuda.cmake has those of CUDA sources.
+# Adds options for C++ sources; PalimpsestCuda.cmake has those for CUDA sources.
 function(palimpsest_compile_options)
     target_compile_options(palimpsest-flags INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:${ARGV}>")
 endfunction()
@@ -16,14 +16,14 @@ endfunction()
 palimpsest_compile_options(
     -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Wcast-align -Woverloaded-virtual
     -Werror -ffp-contract=off
-    # GCC 12 sees overlaps and overflows in std::string and std::vector that are not there (GCC bug 105651).
+    # GCC 12 reports overlaps and overflows in std::string and std::vector that do not exist (GCC bug 105651).
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>)
 if(PALIMPSEST_SANITIZE)
     palimpsest_compile_options(-fsanitize=${PALIMPSEST_SANITIZE} -fno-omit-frame-pointer
         -fno-sanitize-recover=all
-        # GCC 12 sees uninitialised members of std::regex where sanitizers change its inlining.
+        # GCC 12 reports uninitialised members of std::regex when sanitizers change its inlining.
         $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_link_options(palimpsest-flags INTERFACE -fsanitize=${PALIMPSEST_SANITIZE})
 else()
@@ -34,8 +34,9 @@ else()
     target_link_options(palimpsest-flags INTERFACE -Wl,-z,relro,-z,now)
 endif()
 
-# One library per top-level folder. Its headers are reached as "FOLDER/...", through a folder of links that holds
-# FOLDER alone, so a library sees exactly the folders it links: an include against the arrows does not compile.
+# One library per top-level folder. Its headers are included as "FOLDER/...", through an include directory that contains
+# only a link to FOLDER. A library therefore sees exactly the folders it links, and an include against the dependency
+# order does not compile.
 function(palimpsest_library folder)
     cmake_parse_arguments(ARG "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
     set(root ${CMAKE_BINARY_DIR}/include/${folder})
@@ -46,7 +47,7 @@ function(palimpsest_library folder)
     target_link_libraries(palimpsest-${folder} PUBLIC ${ARG_PUBLIC} PRIVATE palimpsest-flags ${ARG_PRIVATE})
 endfunction()
 
-# One Catch2 program per area of tests; a skipped program says so instead of passing.
+# One Catch2 program per test area. A program whose tests are all skipped counts as skipped, not as passed.
 function(palimpsest_test name)
     cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
     add_executable(${name} ${ARG_SOURCES})
@@ -57,8 +58,9 @@ function(palimpsest_test name)
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 TIMEOUT 2400)
 endfunction()
 
-# Precompiles headers, as target_precompile_headers takes them, so that ccache can keep what is compiled with them:
-# GCC tells it which precompiled header was used, Clang leaves the time out of it. A source still includes what it uses.
+# Precompiles headers, with the arguments of target_precompile_headers, in a way that ccache can cache: GCC reports
+# which
+# precompiled header it used, and Clang leaves the timestamp out of it. Sources still include what they use.
 function(palimpsest_precompile_headers target)
     target_precompile_headers(${target} ${ARGN})
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>

@@ -1,16 +1,14 @@
-// The one interface between the engine and whatever computes: about a dozen coarse, fused operations on whole
-// layers.
+// The interface between the engine and the compute backends: coarse, fused operations on whole layers.
 //
-// Memory. "Backend memory" is what Backend::allocate gives: ordinary memory on the CPU, device memory on a GPU.
-// Every pointer in an argument struct is backend memory unless it is marked `host`. Only upload and download cross
-// over.
+// Memory. "Backend memory" is memory from Backend::allocate: ordinary memory on the CPU, device memory on a GPU. Every
+// pointer in an argument struct is backend memory unless it is marked `host`. Only uploads and downloads copy between
+// the two.
 //
-// Numbers. Activations are f32, row-major. A row's result never depends on how many rows come with it, on the
-// number of threads, or on the physical row a cached token lies in; sums run in a fixed order. Prefill and Decode
-// may round differently: bits are a function of tokens, chunk boundaries and phase (architecture.md, contract 2 and
-// 6).
+// Numbers. Activations are f32, row-major. The result of a row never depends on how many rows are computed with it, on
+// the number of threads, or on the physical row of a cached token; sums run in a fixed order. Prefill and Decode may
+// round differently: the exact bits depend on tokens, chunk boundaries and phase (docs/architecture.md).
 //
-// Threads. One caller at a time per backend.
+// Threads. A backend may be used by one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +32,7 @@ enum class Phase : uint8_t { Prefill, Decode };
 
 class Backend;
 
-// Zero-filled, 64-byte aligned backend memory, touched lazily. Must not outlive its backend.
+// Zero-filled, 64-byte aligned backend memory; pages are touched on first use. Must not outlive its backend.
 class Buffer {
 public:
     Buffer() = default;
@@ -62,15 +60,15 @@ private:
     size_t bytes_ = 0;
 };
 
-// Rows of a weight as they lie in a file or in memory. `host`; the backend may keep pointing at it (CPU) or copy it
+// Rows of a weight as stored in a file or in memory. `host`. The backend may keep pointing at it (CPU) or copy it
 // (GPU), so it must live as long as the Weight.
 struct HostMatrix {
     DType type = DType::F32;
     const std::byte* data = nullptr; // host [rows, cols], at least 2-byte aligned
     int64_t rows = 0;
     int64_t cols = 0; // a whole number of blocks of the type
-    // > 0: rows come in heads of this many, stored as adjacent rotary pairs (2i, 2i+1), as GGUF has them for Llama.
-    // Row numbers everywhere else are half-split (i, i + d/2).
+    // > 0: rows belong to heads of this many rows, stored as adjacent rotary pairs (2i, 2i+1), as in GGUF files for
+    // Llama. Row numbers everywhere else are half-split (i, i + d/2).
     int32_t paired_head_dim = 0;
 };
 
@@ -80,7 +78,7 @@ public:
     virtual ~Weight() = default;
     int64_t rows() const { return rows_; }
     int64_t cols() const { return cols_; }
-    int64_t bytes() const { return bytes_; } // as read once per decoded token
+    int64_t bytes() const { return bytes_; } // bytes read once per decoded token
 
 protected:
     int64_t rows_ = 0, cols_ = 0, bytes_ = 0;
@@ -91,7 +89,7 @@ struct RmsNorm {
     float epsilon = 1e-5f;
 };
 
-// Changes every row of a product, bias included, before it is written or added: first the norm, then the factor,
+// Applied to every row of a product, bias included, before the row is stored or added: first the norm, then the factor,
 // then the soft cap y = cap * tanh(y / cap).
 struct RowFinish {
     RmsNorm norm{}; // over the row's whole width
@@ -103,12 +101,12 @@ struct RowFinish {
 struct EmbedArgs {
     const Weight* table = nullptr;        // [vocabulary, dim]
     std::span<const int32_t> ids;         // host; each in [0, vocabulary)
-    const int32_t* resident_id = nullptr; // backend memory: one id, instead of `ids`; where the backend selects
+    const int32_t* resident_id = nullptr; // backend memory: one id, instead of `ids`; REQUIRES selects()
     float* y = nullptr;                   // [ids, dim]
     float factor = 1.0f;                  // multiplies every element
 };
 
-// y = finish(norm(x) W^T + bias), or y += with `accumulate`.
+// y = finish(norm(x) W^T + bias); y += that with `accumulate`.
 struct LinearArgs {
     const float* x = nullptr; // [rows, W.cols]
     int64_t rows = 0;
@@ -136,9 +134,9 @@ struct FeedForwardArgs {
     RowFinish finish{};
 };
 
-// A feed-forward layer of experts: every row takes the `used` experts with the largest router logits (ties: the
-// lower number), weighted by the softmax over all experts, divided by the sum of the chosen weights with
-// `renormalise`: x += factor * sum over the chosen e of weight_e * down_e(activation(g_e) * u_e).
+// A mixture-of-experts feed-forward layer: x += factor * sum over the chosen e of weight_e * down_e(activation(g_e) *
+// u_e). Every row chooses the `used` experts with the largest router logits (ties: the lower number). weight_e is the
+// softmax over all experts; with `renormalise` it is divided by the sum of the chosen weights.
 struct ExpertsArgs {
     float* x = nullptr; // [rows, dim]
     int64_t rows = 0;
@@ -154,16 +152,17 @@ struct ExpertsArgs {
 };
 
 // cos and sin of the rotary angles, f32 [positions, rotary_dim]: rotary_dim/2 cosines, then as many sines.
-// Pairs are half-split: (i, i + rotary_dim/2); dimensions from rotary_dim on are left alone.
+// Pairs are half-split: (i, i + rotary_dim/2); dimensions from rotary_dim on are not rotated.
 struct RopeTable {
     const float* cos_sin = nullptr;
     int64_t positions = 0;
     int32_t rotary_dim = 0;
 };
 
-// How attention gets its positions (architecture.md, 4).
-//  contiguous: keys lie un-rotated, the key at rank j is rotated at j, chunk row r at used + r; table row =
-//  position. original:   keys were rotated on write; table row r belongs to chunk row r.
+// How attention rotates queries and keys.
+//  contiguous: keys are stored unrotated. The key at rank j is rotated by position j, the query of chunk row r by
+//              position used + r; table row = position.
+//  original:   keys are rotated when they are stored; table row r belongs to chunk row r.
 struct Rotation {
     RopeTable table;
     bool keys_rotated = false;
@@ -173,59 +172,59 @@ struct HeadShape {
     int32_t query_heads = 0;
     int32_t kv_heads = 0; // divides query_heads
     int32_t head_dim = 0;
-    float scale = 0;    // of the logits, 1/sqrt(head_dim) for most models
+    float scale = 0;    // multiplies the logits; 1/sqrt(head_dim) in most models
     float soft_cap = 0; // > 0: a scaled logit s becomes soft_cap * tanh(s / soft_cap), before the mask
     int32_t group() const { return query_heads / kv_heads; }
     int64_t qkv_width() const { return static_cast<int64_t>(query_heads + 2 * kv_heads) * head_dim; }
 };
 
-// Normalises and scales queries and keys of qkv rows, in place, before they are staged or attended with.
+// Normalises and scales the queries and keys of qkv rows, in place, before staging or attention.
 struct PrepareHeadsArgs {
     HeadShape shape;
-    float* qkv = nullptr; // [rows, qkv_width]; values are left alone
+    float* qkv = nullptr; // [rows, qkv_width]; values are unchanged
     int32_t rows = 0;
     RmsNorm query_norm{}, key_norm{};
-    // False: each head by itself, weights [head_dim]. True: all heads of a row together, weights
+    // false: normalises each head separately, weights [head_dim]. true: normalises all heads of a row together, weights
     // [query_heads * head_dim] and [kv_heads * head_dim].
     bool across_heads = false;
-    // Multiplies the first query_factor_dims numbers of every query head, after the norm: what a RoPE scaling wants
-    // of the logits, squared, since keys are left as they are.
+    // Multiplies the first query_factor_dims elements of every query head after the norm. A RoPE scaling that scales
+    // the logits uses this with the square of its factor, since keys are not scaled.
     float query_factor = 1.0f;
     int32_t query_factor_dims = 0;
 };
 
 inline constexpr int page_rows = 64;
 
-// Keys and values of one session: pages of 64 rows, [pages, 64, head_dim] each, laid out as kv_page.h says. A key
-// and its value share the row.
+// Keys and values of one session: pages of 64 rows, [pages, 64, head_dim] each, in the layout of kv_page.h. A key and
+// its value have the same row number.
 struct KvPool {
     DType type = DType::F16; // Q8_0: head_dim is a multiple of 32
     std::byte* keys = nullptr;
     std::byte* values = nullptr;
 };
 
-// The lists of one layer, one per KV head. Row x of a list lies in pool page pages[x / 64], row x % 64.
+// The lists of one layer, one per KV head. Row x of a list is row x % 64 of pool page pages[x / 64].
 struct KvLists {
     const uint32_t* pages = nullptr; // [kv_heads, page_stride]
     int64_t page_stride = 0;
-    const int32_t* used = nullptr; // host [kv_heads]: tokens in each list; lists may be ragged
-    // Backend memory [kv_heads], for decode_attend of a backend that selects: what is read when the operation runs;
-    // `used` then says how many there can be at most.
+    const int32_t* used = nullptr; // host [kv_heads]: tokens in each list; lengths may differ
+    // Backend memory [kv_heads], for decode_attend of a backend that selects(): the number of tokens, read when the
+    // operation runs; `used` is then an upper bound.
     const int32_t* resident_used = nullptr;
-    // [kv_heads, order_stride]: a permutation of the list's rows. Rank j lies in row order[j] for j < used; the
-    // rest are the free rows. Prefill operations REQUIRE the identity (see straighten).
+    // [kv_heads, order_stride]: a permutation of the list's rows. For j < used, row order[j] holds rank j; the
+    // remaining rows are free. Prefill operations REQUIRE the identity (see straighten).
     uint32_t* order = nullptr;
     int64_t order_stride = 0;
 };
 
-// The type a chunk is staged in: the pool's, but never less than 16 bits, so that attention within a chunk and the
-// choice of what stays come before quantisation (performance.md, 6). `wide`: F16 or BF16.
+// The type of the staging buffer: that of the pool, but at least 16 bits, so that attention within a chunk and the
+// policy's choice see keys and values before quantisation. `wide`: F16 or BF16.
 constexpr DType staging_type(DType pool, DType wide)
 {
     return pool == DType::Q8_0 ? wide : pool;
 }
 
-// A chunk's keys and values until the policy has chosen: [kv_heads, capacity, head_dim] each.
+// Staging buffer: a chunk's keys and values until the policy has chosen, [kv_heads, capacity, head_dim] each.
 struct Staging {
     std::byte* keys = nullptr;
     std::byte* values = nullptr;
@@ -233,7 +232,7 @@ struct Staging {
     DType type = DType::F16; // staging_type of the pool
 };
 
-// A number that says how spread out an attention row a over v ranks is (policies.md, 4.7).
+// A measure of how spread out an attention row `a` over v ranks is (docs/policies-spec.md, pyramidkv).
 enum class RowStatistic : uint8_t {
     None,
     Entropy, // -sum a ln a / ln v; 0 for v = 1
@@ -241,17 +240,17 @@ enum class RowStatistic : uint8_t {
     Density, // share of ranks with a >= 1/v
 };
 
-// Statistics of attention's probabilities A that a policy asks for (policies.md, 3.1): of the last `rows` rows,
-// per rank of kept ++ chunk. A null output is not wanted; all are f32.
+// The signals that a policy requests: statistics of the attention probabilities A of the last `rows` rows, per rank of
+// the list followed by the chunk. Outputs that are null are not computed; all are f32.
 struct SignalRequest {
     static constexpr int32_t all = INT32_MAX;
-    int32_t rows = 0; // 0: nothing
-    // >= 0: every row is first divided by what it gives to all ranks but this many of the newest, unless that is 0
-    // (not for row statistics).
+    int32_t rows = 0; // 0: no signals
+    // >= 0: every row is first divided by the sum of its probabilities outside the newest `outside_newest` ranks,
+    // unless that sum is 0 (does not apply to row statistics).
     int32_t outside_newest = -1;
     float* sums = nullptr;       // [kv_heads, stride] sum of A over rows and the group
-    float* low_counts = nullptr; // [kv_heads, stride] rows r that see the rank and give it less than 1/v_r, as the
-                                 // mean over the group; v_r: ranks that row sees
+    float* low_counts = nullptr; // [kv_heads, stride] number of rows r that see the rank and whose A, averaged over
+                                 // the group, is below 1/v_r; v_r: ranks visible to the row
     float* head_sums = nullptr;  // [query_heads, stride] sum of A over rows
     float* head_squares = nullptr; // [query_heads, stride] sum of A^2 over rows
     float* entropies = nullptr;    // [kv_heads, stride] sum of -A ln(A + 1e-10) over rows and the group
@@ -260,16 +259,16 @@ struct SignalRequest {
     float* row_statistics = nullptr; // [query_heads] sum over rows
 };
 
-// Splits qkv rows (queries, keys, values side by side) and stores keys and values of the chunk.
+// Splits qkv rows (queries, keys, values side by side) and writes the chunk's keys and values to the staging buffer.
 struct StageArgs {
     HeadShape shape;
     const float* qkv = nullptr; // [rows, qkv_width]
     int32_t rows = 0;
     Staging staging;
-    Rotation rotation; // rotates keys only if keys_rotated
+    Rotation rotation; // keys are rotated only if keys_rotated
 };
 
-// Attention of one chunk over the kept ranks and, causally, over itself.
+// Attention of one chunk over its list and, causally, over itself.
 struct AttendArgs {
     HeadShape shape;
     const float* qkv = nullptr; // [rows, qkv_width]; only the queries are read
@@ -280,100 +279,101 @@ struct AttendArgs {
     Rotation rotation;
     float* out = nullptr; // [rows, query_heads * head_dim]
     SignalRequest signals;
-    // > 0: a row sees only the newest `window` ranks up to its own, itself included; signals count the others as
-    // not seen.
+    // > 0: a row attends only to the newest `window` ranks up to and including its own; for signals, the other ranks
+    // are
+    // invisible to it.
     int32_t window = 0;
 };
 
-// Elementwise least and greatest of the rotated keys of every page of `page` ranks:
-// f32 [kv_heads, page_stride][least, greatest][head_dim]. Only for lists that nothing leaves, where rank = row.
+// Elementwise minimum and maximum of the rotated keys in every page of `page` ranks:
+// f32 [kv_heads, page_stride][minimum, maximum][head_dim]. Only for lists without evictions, where rank = row.
 struct PageBounds {
     float* bounds = nullptr;
-    int64_t page_stride = 0; // pages that fit, at most
+    int64_t page_stride = 0; // capacity in pages
     int32_t page = 16;       // ranks
 };
 
-// Refreshes the bounds of the pages that ranks [first, used) of every list lie in.
+// Recomputes the bounds of the pages that contain ranks [first, used) of every list.
 struct BoundPagesArgs {
     HeadShape shape;
     KvPool pool;
     KvLists lists;
-    Rotation rotation; // contiguous: keys are turned by their ranks first
+    Rotation rotation; // contiguous: keys are first rotated by their ranks
     int64_t first = 0;
     PageBounds pages;
 };
 
-// Attention of a token to a part of its list (policies.md, 4.15 and 4.16). Lists of at most `tokens` ranks, the new
-// one included, are read whole. Of a longer one: the last page, and of the others the `most_pages` - 1 with the
-// largest bound, sum over d of max(q_d least_d, q_d greatest_d), as the mean over the group; ties: the lower page.
-// Then, with top_p > 0, whether the list is long or not, every query head attends only to the smallest set of the
-// best of these ranks that holds this much of their softmax mass (ties: the lower rank; >= top_p - 1e-12).
-// Ranks left out have A = 0, and count as seen. REQUIRES: bounds of every page but the last are fresh.
+// Attention of a token to a part of its list (docs/policies-spec.md, quest and twilight). Lists of at most `tokens`
+// ranks, the new one included, are read completely. In longer lists, the token attends to the last page and to the
+// `most_pages` - 1 other pages with the largest bound, sum over d of max(q_d min_d, q_d max_d), averaged over the query
+// group; ties: the lower page. With top_p > 0, lists of any length: every query head then attends only to the smallest
+// set of these ranks, best first, whose softmax mass reaches top_p (ties: the lower rank; >= top_p - 1e-12). Ranks that
+// are left out have A = 0 and count as visible. REQUIRES: the bounds of every page but the last are up to date.
 struct PageRetrieval {
-    PageBounds pages; // bounds null: everything is read, whatever the rest says
+    PageBounds pages; // bounds null: retrieval is off, whatever the other members say
     int32_t tokens = 0;
     int32_t most_pages = 0;
     double top_p = 0;
 };
 
-// Attention of one token: its key and value go to row order[used] of each list, then it attends to used + 1 ranks,
-// its own as the pool holds it.
+// Attention of one token: its key and value are stored in row order[used] of each list, then it attends to used + 1
+// ranks, including its own as stored in the pool.
 struct DecodeAttendArgs {
     HeadShape shape;
     const float* qkv = nullptr; // [qkv_width]
     KvPool pool;
-    KvLists lists; // `used` as before this token
+    KvLists lists; // `used` excludes this token
     Rotation rotation;
     float* out = nullptr;  // [query_heads * head_dim]
-    SignalRequest signals; // of the one row
+    SignalRequest signals; // of this one row
     PageRetrieval retrieval;
     int32_t window = 0; // as in AttendArgs; REQUIRES 0 with retrieval
 };
 
-// Ends a prefill chunk: of used + rows ranks the `kept` ones, ascending, become ranks 0, 1, ... in rows 0, 1, ...
-// Rows of the pool move as they are; those from staging are quantised here where the pool is.
+// Ends a prefill chunk: of the used + rows ranks, the `kept` ones, ascending, become ranks 0, 1, ... in rows 0, 1, ...
+// Rows of the pool are moved unchanged; rows from staging are quantised if the pool is quantised.
 struct CompactArgs {
     HeadShape shape;
     KvPool pool;
-    KvLists lists; // `used` as before the chunk
+    KvLists lists; // `used` excludes the chunk
     Staging staging;
     const uint32_t* kept = nullptr; // host [kv_heads, kept_stride]
     int64_t kept_stride = 0;
     const int32_t* kept_count = nullptr; // host [kv_heads]
-    // Backend memory, instead of `kept` and with its stride: what evict left there.
+    // Backend memory, instead of `kept` and with the same stride: the output of evict.
     const uint32_t* resident_kept = nullptr;
 };
 
-// Ends a decode step: takes ranks out of each order list; their rows become free.
+// Ends a decode step: removes ranks from each order list; their rows become free.
 struct DropArgs {
     int32_t kv_heads = 0;
-    KvLists lists;                     // `used` counts the new token
+    KvLists lists;                     // `used` includes the new token
     const uint32_t* dropped = nullptr; // host [kv_heads, dropped_stride], ascending
     int64_t dropped_stride = 0;
     const int32_t* dropped_count = nullptr; // host [kv_heads]
 };
 
-// Moves rows so that every order list is the identity again.
+// Defragments: moves rows so that every order list is the identity again.
 struct StraightenArgs {
     HeadShape shape;
     KvPool pool;
     KvLists lists;
 };
 
-// The largest logits of a token, so that sampling needs not all of them.
+// The largest logits of a token, so that sampling does not have to download all of them.
 struct BestLogitsArgs {
     static constexpr int32_t most = 128;
     const float* logits = nullptr; // [count]
     int64_t count = 0;
     int32_t wanted = 0; // at most `most`, and at most count
-    // [wanted] each, the largest first; of equal ones the lower id first. Undefined if `first_bad` is not `count`.
+    // [wanted] each, by descending logit; ties: the lower id first. Undefined if `first_bad` is less than `count`.
     float* best = nullptr;
     int32_t* ids = nullptr;
-    int32_t* first_bad = nullptr; // one: the lowest id whose logit is not finite, or count
+    int32_t* first_bad = nullptr; // [1] the lowest id whose logit is not finite, or count
 };
 
-// One list's keys and values in rank order, for a snapshot: [used, head_dim] each, in the pool's type; of Q8_0 a
-// row is its blocks (kv_page.h).
+// Copies one list's keys and values in rank order, for a snapshot: [used, head_dim] each, in the pool's type; a Q8_0
+// row is stored as its blocks (kv_page.h).
 struct GatherArgs {
     HeadShape shape;
     KvPool pool;
@@ -383,43 +383,43 @@ struct GatherArgs {
     std::byte* values = nullptr; // host
 };
 
-// Memory of a device that has its own, in bytes.
+// Memory of a device with its own memory, in bytes.
 struct DeviceMemory {
     uint64_t free = 0, total = 0;
 };
 
-// Super-chunks that pay, and that end in about the time a stop may take (reliability.md, P14).
+// The recommended size of a super-chunk: large enough to be efficient, small enough that a stop takes effect in time.
 struct AtOnce {
-    double operations = 5e10; // attention left out
+    double operations = 5e10; // at most; attention not counted
     int32_t rows = 512;       // at most
-    bool bf16 = true;         // whether attention takes BF16 rows as fast as F16 rows
+    bool bf16 = true;         // attention is as fast with BF16 rows as with F16 rows
 };
 
-// The largest operations of a session, to know beforehand what working memory they claim.
+// The largest operations of a session, from which a backend computes the working memory it needs.
 struct WorkBounds {
     HeadShape heads;
     DType pool = DType::F16, staging = DType::F16;
     int64_t rows = 1; // of a super-chunk
     int64_t vocabulary = 0;
-    int64_t width = 0, hidden = 0;       // of a row, and of it in the feed-forward layer
-    int64_t chunk_rows = 1;              // that attend at a time
-    int64_t ranks = 1;                   // of the longest list, the chunk included
+    int64_t width = 0, hidden = 0;       // of a row; of a row in the feed-forward layer
+    int64_t chunk_rows = 1;              // rows that attend at a time
+    int64_t ranks = 1;                   // of the longest list, a chunk included
     int64_t token_ranks = 1;             // of the longest list, a generated token included
-    SignalRequest signals;               // as attention gets it; of its pointers only which are null is read
+    SignalRequest signals;               // as passed to attention; pointers are only compared with null
     PageRetrieval retrieval;             // likewise
-    bool evicts = false;                 // by itself
+    bool evicts = false;                 // the backend evicts by itself
     bool finishes = false;               // some product that is added to rows of `width` has a RowFinish
-    std::span<const HostMatrix> weights; // of which only types and sizes are read
+    std::span<const HostMatrix> weights; // only types and sizes are read
 };
 
-// Backend memory on its way to the host.
+// An asynchronous copy from backend memory to the host.
 class Download {
 public:
     virtual ~Download() = default;
-    virtual void read(void* to_host) = 0; // once; waits for what was queued before it began, and for nothing else
+    virtual void read(void* to_host) = 0; // call once; waits only for operations queued before it began
 };
 
-// Of a backend that has done what it was asked for once a call returns.
+// For backends whose operations are complete when the call returns.
 class FinishedDownload final : public Download {
 public:
     FinishedDownload(Backend& backend, const void* from, size_t bytes);
@@ -429,7 +429,7 @@ private:
     std::vector<std::byte> bytes_;
 };
 
-// Operations that were recorded, to be run again on the same memory. Must not outlive its backend.
+// A recorded sequence of operations that can be run again on the same memory. Must not outlive its backend.
 class Recording {
 public:
     virtual ~Recording() = default;
@@ -442,31 +442,32 @@ public:
     virtual std::string name() const = 0;        // "cpu", "cuda:0"
     virtual std::string simd_target() const = 0; // "AVX3", "sm_90"; results differ in the last bits between targets
     virtual int threads() const = 0;
-    virtual bool exact_products() const { return false; } // on the CPU: none with weights in fixed point
-    // Working memory that operations have claimed so far, beside the Buffers; shared by all callers, and only
-    // grows.
+    virtual bool exact_products() const { return false; } // CPU: no weights in fixed point
+    // Bytes of working memory that operations have allocated so far, not counting Buffers; shared by all callers, and
+    // never shrinks.
     virtual uint64_t scratch_bytes() const = 0;
 
-    // Only for a device with its own memory; the next three functions tell what it will be asked for.
+    // Only for a device with its own memory. The next three functions announce what the session will need.
     virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
-    virtual uint64_t weight_bytes(std::span<const HostMatrix> /*parts*/) const { return 0; } // that load takes
+    virtual uint64_t weight_bytes(std::span<const HostMatrix> /*parts*/) const { return 0; } // needed by load
     virtual uint64_t scratch_bound(const WorkBounds& /*work*/) const { return 0; }
-    virtual void reserve(const WorkBounds& /*work*/) {} // claims it now; throws Error (Resources)
+    virtual void reserve(const WorkBounds& /*work*/) {} // allocates it now; throws Error (Resources)
 
     virtual AtOnce at_once() const { return {}; }
 
     virtual void upload(void* to, const void* from_host, size_t bytes) = 0;
     virtual void download(void* to_host, const void* from, size_t bytes) = 0;
     virtual void copy(void* to, const void* from, size_t bytes) = 0; // within backend memory
-    // What lies there once the operations before have run, whatever comes after. Must not outlive its backend.
+    // Starts a copy of the memory's contents as of all operations queued so far; later operations do not affect it.
+    // Must not outlive its backend.
     virtual std::unique_ptr<Download> begin_download(const void* from, size_t bytes)
     {
         return std::make_unique<FinishedDownload>(*this, from, bytes);
     }
 
-    // Once a stop of this token is requested, operations may end early, and what they leave in their outputs has no
-    // meaning: for a forward pass that will be thrown away. A default token ends that. Backends whose operations
-    // are short may do nothing.
+    // Once a stop of this token is requested, operations may end early and leave their outputs undefined; the caller
+    // discards the results of the forward pass. A default-constructed token disables this. Backends with short
+    // operations may ignore it.
     virtual void set_stop(std::stop_token stop) = 0;
 
     virtual std::unique_ptr<Weight> load(std::span<const HostMatrix> parts) = 0;
@@ -475,7 +476,7 @@ public:
     virtual void linear(const LinearArgs& args) = 0;
     virtual void feed_forward(const FeedForwardArgs& args) = 0;
     virtual void prepare_heads(const PrepareHeadsArgs& args) = 0;
-    // Whether experts can be computed; the operation REQUIRES it.
+    // Whether experts() is implemented; calling it REQUIRES this.
     virtual bool has_experts() const { return false; }
     virtual void experts(const ExpertsArgs& /*args*/) {}
     virtual void stage(const StageArgs& args) = 0;
@@ -486,26 +487,27 @@ public:
     virtual void drop(const DropArgs& args) = 0;
     virtual void straighten(const StraightenArgs& args) = 0;
     virtual void gather(const GatherArgs& args) = 0;
-    // The same one after the other, where a backend need not wait for each.
+    // Gathers several lists; a backend may override this to avoid a host wait for each.
     virtual void gather_all(std::span<const GatherArgs> lists)
     {
         for (const GatherArgs& args : lists)
             gather(args);
     }
 
-    // Whether it evicts by itself (eviction.h) and records operations. What follows REQUIRES it.
+    // Whether the backend evicts by itself (eviction.h) and records operations. The functions below REQUIRE it.
     virtual bool selects() const { return false; }
     virtual void accumulate(const AccumulateArgs& /*args*/) {}
     virtual void evict(const EvictArgs& /*args*/) {}
     virtual void best_logits(const BestLogitsArgs& /*args*/) {}
-    // Runs nothing: keeps what `operations` call, of embed with resident_id, linear and feed_forward with
-    // Phase::Decode, prepare_heads, decode_attend with resident_used, accumulate, evict, best_logits and copy.
-    // Argument structs are taken as they are now, backend memory is read when they run. They must have run once
-    // before, so that all working memory is there.
-    // accumulate, evict and the signals of decode_attend may come beside what follows them, which REQUIRES that
-    // nothing else recorded touches what they do: a layer's signals, statistics, order lists and plan.
+    // Records the operations that `operations` calls, without running them: embed with resident_id, linear and
+    // feed_forward with Phase::Decode, prepare_heads, decode_attend with resident_used, accumulate, evict, best_logits
+    // and copy. Argument structs are copied now, backend memory is read at replay. The operations must have run once
+    // before, so that all working memory is allocated.
+    // accumulate, evict and the signals of decode_attend may run concurrently with the operations recorded after them.
+    // This REQUIRES that no other recorded operation accesses the same memory: a layer's signals, statistics, order
+    // lists and plan.
     virtual std::unique_ptr<Recording> record(const std::function<void()>& /*operations*/) { return nullptr; }
-    // False: nothing ran, since working memory has moved since; record again, after another run.
+    // false: nothing ran, because working memory was reallocated; run the operations once more and record them again.
     virtual bool replay(const Recording& /*recording*/) { return false; }
 
 private:
@@ -530,16 +532,16 @@ inline Buffer::~Buffer()
 }
 
 struct BackendChoice {
-    std::string device = "auto"; // auto, cpu, cuda[:N]; auto: cpu, until the kernels were tried on cards
+    std::string device = "auto"; // auto, cpu, cuda[:N]; auto means cpu
     int threads = 0;             // of the CPU; 0: physical cores
-    std::string simd;            // empty: best found; else a target's name
-    // On the CPU, true computes every product with quantised weights in f32. False lets a processor with AVX-512
-    // VNNI take rows of prompts in 16-bit fixed point and decoded rows in 24 (base/fixed_point_types.h): faster, with
-    // other bits. Processors with and without VNNI agree bit for bit on a SIMD target only with true.
+    std::string simd;            // empty: the best available, else the name of a target
+    // CPU only. true: computes every product with quantised weights in f32. false: a processor with AVX-512 VNNI uses
+    // 16-bit fixed point in prefill and 24-bit in decode (base/fixed_point_types.h), which is faster but gives other
+    // bits. Processors with and without VNNI agree bit for bit on a SIMD target only if this is true.
     bool exact_products = false;
 };
 
-// Throws Error: Usage for no device or target, with the list of what is; NotFound or Resources for a GPU.
+// Throws Error: Usage for an unknown device or target, with the list of valid ones; NotFound or Resources for a GPU.
 std::unique_ptr<Backend> open_backend(const BackendChoice& choice = {});
 
 } // namespace palimpsest::kernels

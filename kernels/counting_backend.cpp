@@ -5,7 +5,7 @@
 namespace palimpsest::kernels {
 namespace {
 
-// Device memory comes in pieces of 2 MiB, of which small requests share one.
+// Rounds as device allocators do: memory is allocated in blocks of 2 MiB, which several small requests share.
 uint64_t as_taken(size_t bytes)
 {
     constexpr size_t piece = size_t{2} << 20, shared_up_to = size_t{1} << 20, alignment = 512;

@@ -1,4 +1,4 @@
-// A backend that computes nothing and takes no memory, but counts what another one would take.
+// A backend that computes nothing and allocates nothing, but counts the memory that another backend would use.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,9 @@ namespace palimpsest::kernels {
 
 class CountingBackend final : public Backend {
 public:
-    explicit CountingBackend(const Backend& counted) : counted_(counted) {} // which must outlive this
+    explicit CountingBackend(const Backend& counted) : counted_(counted) {} // `counted` must outlive this
 
-    uint64_t buffer_bytes() const { return buffer_bytes_; } // of all Buffers at present
+    uint64_t buffer_bytes() const { return buffer_bytes_; } // of all live Buffers
     uint64_t loaded_bytes() const { return loaded_bytes_; } // of all weights
 
     std::string name() const override { return counted_.name(); }
@@ -27,8 +27,8 @@ public:
     std::unique_ptr<Weight> load(std::span<const HostMatrix> parts) override;
 
     void upload(void*, const void*, size_t) override {}
-    void download(void* to_host, const void* from, size_t bytes) override;  // zeros
-    std::unique_ptr<Download> begin_download(const void*, size_t) override; // of which nothing comes
+    void download(void* to_host, const void* from, size_t bytes) override;  // writes zeros
+    std::unique_ptr<Download> begin_download(const void*, size_t) override; // its read() writes nothing
     void copy(void*, const void*, size_t) override {}
     void set_stop(std::stop_token) override {}
     void embed(const EmbedArgs&) override {}

@@ -1,9 +1,9 @@
-// The border between the command and libpalimpsest-cuda.so, the only file that knows CUDA: two C functions that
-// report in plain data. The number in their names covers this header, backend.h, base/dtype.h and base/error.h:
-// raise it with every change that a compiled caller would notice. Sizes that changed without it are found by the
-// layout.
+// The interface between the program and libpalimpsest-cuda.so, the only file that depends on CUDA: two C functions that
+// report in plain data. The number in their names is the version of this header, backend.h, base/dtype.h and
+// base/error.h: increase it with every change that affects compiled callers. cuda_plugin_layout detects changed struct
+// sizes even if it was not increased.
 //
-// A backend throws Error like any other; the library must stay loaded for as long as one of these can be held.
+// A backend throws Error like any other. The library must stay loaded as long as an object of it may exist.
 #pragma once
 
 #include <initializer_list>
@@ -16,10 +16,10 @@ namespace palimpsest::kernels {
 inline constexpr const char* cuda_open_symbol = "palimpsest_cuda_open_1";
 inline constexpr const char* cuda_survey_symbol = "palimpsest_cuda_survey_1";
 
-// Text is UTF-8, ends with 0 and is cut where it does not fit; empty: nothing to say.
+// Text is UTF-8, zero-terminated and truncated to fit; empty: nothing to report.
 struct CudaOpening {
-    Backend* backend = nullptr; // the caller's; null: refused, and why
-    char code[16] = "";         // PAL-GPU-01
+    Backend* backend = nullptr; // owned by the caller; null: the fields below say why
+    char code[16] = "";         // such as PAL-GPU-01
     char problem[256] = "";
     char remedy[256] = "";
 };
@@ -29,22 +29,22 @@ struct CudaDevice {
     int32_t compute_capability = 0; // 90: 9.0
     int32_t multiprocessors = 0;
     uint64_t memory_bytes = 0;
-    uint64_t free_bytes = 0; // of them; 0 where it cannot be asked
+    uint64_t free_bytes = 0; // of memory_bytes; 0 if unknown
     char problem[256] = "";  // why it cannot be used
 };
 
 struct CudaSurvey {
     static constexpr int most_devices = 16;
-    char driver_release[64] = ""; // 580.65.06, where the system says it
-    int32_t driver_version = 0;   // newest CUDA it can run, 13000: 13.0; 0: no driver
+    char driver_release[64] = ""; // 580.65.06, if the system reports it
+    int32_t driver_version = 0;   // newest CUDA version it supports, 13000: 13.0; 0: no driver
     int32_t runtime_version = 0;
-    int32_t device_count = 0; // may be more than are described
-    uint64_t launches = 0;    // by this process so far: kernels but the matrix library's, and nodes of recordings
+    int32_t device_count = 0; // may exceed most_devices, the number described
+    uint64_t launches = 0;  // by this process so far: kernels but the matrix library's, and nodes of recordings
     CudaDevice devices[most_devices];
     char problem[256] = ""; // why no device can be used
     char remedy[256] = "";
-    char matrix_library[512] = "";         // the file of cuBLASLt
-    char matrix_library_problem[256] = ""; // why there is none, or not an earlier one
+    char matrix_library[512] = "";         // path of cuBLASLt
+    char matrix_library_problem[256] = ""; // why it is missing, or why an earlier one was not used
 };
 
 enum class CudaAnswer : int32_t {
@@ -55,7 +55,7 @@ enum class CudaAnswer : int32_t {
 using OpenCuda = CudaAnswer(uint64_t layout, int32_t device, CudaOpening* opening) noexcept;
 using SurveyCuda = CudaAnswer(uint64_t layout, CudaSurvey* survey) noexcept;
 
-// A number that differs, most likely, where a struct that crosses the border has another size.
+// A hash of the sizes of the structs that cross the interface; almost certainly differs if one of them has changed.
 constexpr uint64_t cuda_plugin_layout()
 {
     uint64_t hash = 0xcbf29ce484222325; // FNV-1a

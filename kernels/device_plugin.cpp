@@ -60,7 +60,7 @@ DevicePlugin DevicePlugin::find()
 void DevicePlugin::load(const std::string& file)
 {
     file_ = file;
-    // A name without a slash would be looked for elsewhere.
+    // dlopen searches the library path for names without a slash, so pass an absolute path.
     void* library = dlopen(std::filesystem::absolute(file).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         problem_ = {not_there, "the GPU plugin " + printable(file) + " is damaged or made for another system",

@@ -1,4 +1,4 @@
-// The GPU backend as a file that is looked for at run time: one program with and without a GPU.
+// Finds and loads the GPU backend at run time, so that one program works with and without a GPU.
 #pragma once
 
 #include <memory>
@@ -9,28 +9,28 @@
 
 namespace palimpsest::kernels {
 
-// Why there is no GPU backend, and what to do.
+// Why there is no GPU backend, and what to do about it.
 struct PluginProblem {
-    std::string code; // PAL-GPU-01 where something is not there; empty: no problem
+    std::string code; // PAL-GPU-01 if something is missing; empty: no problem
     std::string problem;
     std::string remedy;
 };
 
-// libpalimpsest-cuda.so of this version. Looked for in the folder that PALIMPSEST_PLUGINS names, or, where that is
-// not set, beside the executable and in ../lib/palimpsest from there.
+// libpalimpsest-cuda.so of this version. Searched for in the folder that PALIMPSEST_PLUGINS names; if that is not set,
+// beside the executable and in ../lib/palimpsest relative to it.
 //
-// Once opened it stays loaded until the process ends: backends, weights and errors of it may be held anywhere.
+// Once opened, it stays loaded until the process ends, because its backends, weights and errors may be in use anywhere.
 class DevicePlugin {
 public:
     static DevicePlugin find();
 
-    const std::string& file() const { return file_; } // empty: there is none
+    const std::string& file() const { return file_; } // empty: not found
     const PluginProblem& problem() const { return problem_; }
     bool works() const { return open_ != nullptr; }
 
-    // The backend of a device, or null and why not.
+    // The backend of a device; null, with the reason in `problem`, if it cannot be opened.
     std::unique_ptr<Backend> open(int device, PluginProblem& problem) const;
-    // What the plugin finds on this machine; as it was where there is a problem.
+    // Fills `survey` with what the plugin finds on this machine. If it returns a problem, `survey` is unchanged.
     PluginProblem survey(CudaSurvey& survey) const;
 
 private:

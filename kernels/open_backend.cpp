@@ -16,7 +16,7 @@ namespace {
 
 constexpr int most_threads = 1024;
 
-// Cores this process may run on; the threads of one core share its arithmetic units and count once.
+// Cores this process may run on. Hyper-threads of one core share its arithmetic units and count once.
 int physical_cores()
 {
     cpu_set_t allowed;
@@ -42,7 +42,7 @@ int checked_threads(int wanted)
     return wanted == 0 ? physical_cores() : wanted;
 }
 
-// N of cuda[:N]; nothing if it is no such name.
+// Returns N of "cuda" (0) or "cuda:N"; nullopt for other names.
 std::optional<int> cuda_device(std::string_view name)
 {
     if (name == "cuda") return 0;

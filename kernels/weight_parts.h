@@ -1,4 +1,4 @@
-// What every backend asks of the parts of a weight before it takes them.
+// Checks of the parts of a weight that every backend makes before loading them.
 #pragma once
 
 #include <span>

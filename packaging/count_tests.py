@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Closes a test run with one line, "N passed, M failed", from CTest's JUnit report; exits 1 if a test failed or none ran."""
+"""Prints "N passed, M failed" from CTest's JUnit report; exits with 1 if a test failed or none ran."""
 import sys
 import xml.etree.ElementTree as ElementTree
 

@@ -29,8 +29,8 @@ constexpr const char* nothing_changed = "nothing was changed; free space or chec
                 "nothing was changed; check the folder and its permissions");
 }
 
-// The database itself is only read here, so a disk that fails is the copy's: nothing of the database is in doubt.
-// What else SQLite says is about the database, and for its owner to hear.
+// The database is only read here, so a disk error concerns the copy, and the database stays usable. All other
+// SQLite errors concern the database and are rethrown for its owner.
 [[noreturn]] void fail(SQLite::Database& db, const fs::path& copy, const SQLite::Exception& failure)
 {
     const std::string subject = printable(copy.string());
@@ -43,12 +43,12 @@ constexpr const char* nothing_changed = "nothing was changed; free space or chec
     if (code == SQLITE_IOERR)
         throw Error(ErrorKind::Resources, "PAL-DISK-02", subject, "the backup could not be written" + said,
                     nothing_changed);
-    // ERROR: what VACUUM says where it cannot measure the file it made.
+    // VACUUM reports SQLITE_ERROR if it cannot measure the file it made.
     if (code == SQLITE_ERROR || code == SQLITE_CANTOPEN) fail(copy, "it cannot be written" + said);
     throw failure;
 }
 
-class PrivateFiles { // whatever is made meanwhile is the user's alone (Q13)
+class PrivateFiles { // files created meanwhile are readable by the user only
 public:
     PrivateFiles() : before_(umask(077)) {}
     ~PrivateFiles() { umask(before_); }
@@ -59,7 +59,7 @@ private:
     mode_t before_;
 };
 
-class OneAttached { // VACUUM INTO attaches its copy (Q3)
+class OneAttached { // VACUUM INTO attaches its copy, which connections otherwise forbid
 public:
     explicit OneAttached(SQLite::Database& db) : db_(db.getHandle())
     {
@@ -81,7 +81,7 @@ void make_folder(const fs::path& folder)
     if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) fail(folder, "it is not a folder");
 }
 
-// Of a file or a folder.
+// Works for files and folders.
 void sync(const fs::path& path)
 {
     const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -121,7 +121,7 @@ void copy_all(SQLite::Database& db, const fs::path& part)
     vacuum.exec();
 }
 
-// States can be computed again and are most of the bytes; the fading record belongs to them.
+// Checkpoints are most of the bytes and can be computed again; the fade record belongs to them.
 bool is_kept(const std::string& table)
 {
     for (const char* left_out : {"snapshots", "snapshot_blocks", "blocks", "fading"})
@@ -129,7 +129,7 @@ bool is_kept(const std::string& table)
     return !table.starts_with("sqlite_");
 }
 
-// Those that others name come first, as they were made.
+// In order of creation, so that referenced tables come before those that reference them.
 std::vector<std::string> kept_tables(SQLite::Database& db)
 {
     std::vector<std::string> tables;
@@ -191,7 +191,7 @@ std::string prefix(const fs::path& database, const char* kind)
     return database.stem().string() + "-" + kind + "-";
 }
 
-// Oldest first by name, which ends with a date or a number.
+// Oldest first: the names end with a date or a number.
 std::vector<fs::path> files_of(const fs::path& database, const char* kind)
 {
     std::vector<fs::path> files;
@@ -220,7 +220,7 @@ void keep_newest(const std::vector<fs::path>& files, size_t count)
         fs::remove(files[i], ignored);
 }
 
-// P4: twice what is written and 64 MiB must be free.
+// Requires twice the content's size and 64 MiB of free space.
 void check_space(SQLite::Database& db, const fs::path& folder)
 {
     const auto text =
@@ -263,7 +263,7 @@ void back_up_daily(SQLite::Database& db, const fs::path& database, std::chrono::
     make(db, daily, copy_without_states);
     const auto dailies = files_of(database, "daily"), weeklies = files_of(database, "weekly");
     if (weeklies.empty() || weeklies.back() <= dated(database, "weekly", today - std::chrono::days(7))) {
-        // The same bytes under a second name; a file system without that has the daily ones.
+        // Hard link to the same bytes. If the file system has no hard links, only the daily backups remain.
         fs::create_hard_link(daily, dated(database, "weekly", today), unknown);
         keep_newest(files_of(database, "weekly"), 1);
     }

@@ -1,4 +1,4 @@
-// UTC, for display and the names of backups only: order comes from row ids (reliability.md, Q16).
+// UTC, only for display and the names of backups; order comes from row ids.
 #pragma once
 
 #include <chrono>

@@ -249,7 +249,7 @@ int64_t Conversations::fork(int64_t session, const std::string& name, std::optio
         copy.bind(4, session);
         copy.exec();
         id = db_.last_row();
-        std::map<int64_t, int64_t> new_ids; // of messages
+        std::map<int64_t, int64_t> new_ids; // of messages: old id to new
         const auto new_id = [&](int64_t old) {
             const auto found = new_ids.find(old);
             if (found != new_ids.end()) return found->second;

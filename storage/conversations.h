@@ -1,4 +1,4 @@
-// Sessions by name: what was fed to each, in order, and what was said.
+// Sessions by name: their streams, messages, pins and fade records.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct SessionInfo {
     std::string name{};
     std::string model{}; // fingerprint
     std::string model_name{};
-    std::string options{}; // JSON, as the command wrote it
+    std::string options{}; // JSON, as written by the command
     int64_t created_ms = 0;
     int64_t changed_ms = 0;
 };
@@ -37,13 +37,13 @@ struct Message {
     std::string text{};
     std::vector<engine::TokenId> ids{};
     int64_t created_ms = 0;
-    bool damaged = false; // text or ids do not match their checksum: to be shown as damaged, never as genuine
+    bool damaged = false; // text or ids do not match their checksum; must be shown as damaged
 };
 
 // A passage that no policy may evict.
 struct Pin {
     uint64_t first = 0, last = 0; // stream indices, half-open
-    uint64_t since = 0;           // tokens of the stream that were computed when it was set
+    uint64_t since = 0;           // number of computed stream tokens when the pin was set
     std::string label{};
 };
 
@@ -51,23 +51,23 @@ class Conversations {
 public:
     explicit Conversations(Database& database) : db_(database) {}
 
-    // Throws Error (Usage, PAL-SESSION-02) for a name that is taken, empty, or longer than 200 bytes.
+    // Throws Error (Usage, PAL-SESSION-02) if the name is taken, empty, or longer than 200 bytes.
     int64_t create(const SessionInfo& info);
     std::optional<SessionInfo> find(const std::string& name);
-    // Throws Error (NotFound, PAL-SESSION-01), with the nearest name there is.
+    // Throws Error (NotFound, PAL-SESSION-01), which suggests the nearest existing name.
     SessionInfo get(const std::string& name);
-    std::vector<SessionInfo> list(); // the last changed first
+    std::vector<SessionInfo> list(); // most recently changed first
     void rename(int64_t session, const std::string& name);
-    void set_options(int64_t session, const std::string& options); // within a transaction of the caller's
+    void set_options(int64_t session, const std::string& options); // within the caller's transaction
     void touch(int64_t session);
-    // For good: pages are overwritten, the log is emptied (Q15). Documents that no other session read go too,
-    // and the backups, which hold it; one is made at once of what is left. Returns why there is none, if so.
+    // Deletes permanently: overwrites pages, truncates the log, and deletes documents that no other session uses
+    // and all backups, then makes a new backup. Returns the error if that backup failed.
     std::optional<Error> remove(int64_t session);
-    // One that nothing was said or read in: false, and it stays, if that is not so. Backups stay.
+    // Deletes a session without stream and messages; otherwise returns false and keeps it. Backups stay.
     bool discard(int64_t session);
-    // A second session with the same stream, messages, pins and fading record. Snapshots are the caller's to share.
+    // Creates a session with the same stream, messages, pins and fade record. The caller shares the checkpoints.
     int64_t fork(int64_t session, const std::string& name) { return fork(session, name, std::nullopt); }
-    // The same of what came before this message of its stream. Pins that were set later are set there.
+    // Like fork, but only up to `message` of the stream. Pins set later count as set at the branch point.
     int64_t fork_before(int64_t session, const std::string& name, int64_t message)
     {
         return fork(session, name, message);
@@ -79,30 +79,30 @@ public:
     int64_t add_message(int64_t session, const Message& message);
     void update_message(const Message& message); // text, ids, state
     void stop_growing(int64_t session);          // growing messages, left by a crash, become stopped ones
-    // By id: a message comes after its parent. Of several with one parent, all but the last were replaced, and are
-    // not in the stream.
+    // Ordered by id: a message comes after its parent. Only the last of several messages with the same parent is
+    // part of the stream; it replaced the others.
     std::vector<Message> messages(int64_t session);
     std::optional<Message> message(int64_t id);
-    // Another answer in the place of this one, which stays as its sibling. The stream must end with it.
+    // Puts `with` in the place of `message`, which stays as its sibling. REQUIRES: the stream ends with `message`.
     void replace_in_stream(int64_t session, int64_t message, int64_t with);
-    // Takes a message back, with what followed it, out of the stream too.
+    // Deletes this message and all later ones, also from the stream.
     void remove_messages_from(int64_t session, int64_t message);
 
-    // Appends the events up to a checkpoint; drop_fading_after forgets those of a future that a resume has undone.
+    // Appends the events up to a checkpoint; drop_fading_after deletes the events after the point of a resume.
     void append_fading(int64_t session, std::span<const engine::FadeEvent> events, uint64_t tokens_seen);
     void drop_fading_after(int64_t session, uint64_t tokens_seen);
     std::vector<engine::FadeEvent> fading(int64_t session);
-    // The same, a stored row at a time (at most 1 MiB), until `each` says false: a long stream's record is
+    // Reads the record row by row (at most 1 MiB each) until `each` returns false: a long stream's record takes
     // gigabytes.
     void each_fading(int64_t session, const std::function<bool(std::span<const engine::FadeEvent>)>& each);
 
-    // In place of those that are there, within a transaction of the caller's or its own. No two begin at one token.
+    // Replaces all pins, in the caller's transaction or its own. REQUIRES: no two pins begin at the same token.
     void set_pins(int64_t session, std::span<const Pin> pins);
-    std::vector<Pin> pins(int64_t session); // by `first`
+    std::vector<Pin> pins(int64_t session); // ordered by `first`
 
-    // Throws Error (Usage, PAL-SESSION-02) as create does.
+    // Throws Error (Usage, PAL-SESSION-02) like create.
     void check_name(const std::string& name);
-    int64_t insert(const SessionInfo& info); // create, within a transaction of the caller's
+    int64_t insert(const SessionInfo& info); // create, within the caller's transaction
 
 private:
     int64_t fork(int64_t session, const std::string& name, std::optional<int64_t> before);

@@ -35,7 +35,7 @@ namespace fs = std::filesystem;
                 restoring_advice(file));
 }
 
-// Null while there is an owner, and where the last one closed in good order.
+// Null while there is an owner, and if the last one shut down cleanly.
 std::unique_ptr<OwnerLock> lock_left_behind(const fs::path& file)
 try {
     std::error_code none;
@@ -56,7 +56,7 @@ void make_folder(const fs::path& folder)
     fs::permissions(folder, fs::perms::owner_all, failed);
 }
 
-// Q13: the file is the user's own, and nobody else can write it.
+// Requires that the file belongs to the user and that nobody else can write it.
 void check_owner(const fs::path& file)
 {
     struct stat status {};
@@ -67,7 +67,7 @@ void check_owner(const fs::path& file)
         refuse_file(file, "others may write it", "take that right away: chmod 600 " + printable(file.string()));
 }
 
-// Q3 and Q4.
+// Foreign keys are enforced, the schema and page contents are not trusted; a commit is on stable storage.
 constexpr const char* every_connection = "PRAGMA foreign_keys = ON; PRAGMA trusted_schema = OFF; "
                                          "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0; "
                                          "PRAGMA temp_store = MEMORY; PRAGMA recursive_triggers = OFF;";
@@ -76,10 +76,10 @@ constexpr const char* writer = "PRAGMA journal_mode = WAL; PRAGMA synchronous = 
                                "PRAGMA journal_size_limit = 67108864; PRAGMA secure_delete = FAST;";
 constexpr const char* network_writer = "PRAGMA journal_mode = DELETE; "
                                        "PRAGMA synchronous = EXTRA; PRAGMA secure_delete = FAST;";
-constexpr int most_log_pages = 1000; // then a checkpoint
+constexpr int most_log_pages = 1000; // triggers a WAL checkpoint
 
-// Q14: the magic numbers of NFS, SMB (three), 9P, AFS, Ceph, Coda and of what runs in user space (sshfs, among
-// others), by statfs(2). A new database's folder is asked.
+// Looks up the magic number of statfs(2): NFS, SMB (three), 9P, AFS, Ceph, Coda and FUSE (sshfs, among others). For
+// a new database, asks for its folder.
 Database::Place place_of(const fs::path& file)
 {
     constexpr uint32_t network[] = {0x6969,     0x517B,     0xFF534D42, 0xFE534D42, 0x01021997,
@@ -93,7 +93,7 @@ Database::Place place_of(const fs::path& file)
     return found ? Database::Place::Network : Database::Place::Local;
 }
 
-// The owner who waits for readers to leave the log makes the next writer wait, whose patience is the longer one.
+// While the owner waits for readers to release the log, it blocks the next writer, which waits longer than this.
 constexpr std::chrono::milliseconds patience_with_readers{500};
 
 } // namespace
@@ -154,7 +154,7 @@ void Database::open(Access access, const CheckLimit& limit)
     sqlite3_limit(handle, SQLITE_LIMIT_ATTACHED, 0);
     sql_->exec(every_connection);
     if (writes && place_ == Place::Network)
-        sql_->exec("PRAGMA locking_mode = EXCLUSIVE"); // before any shared index
+        sql_->exec("PRAGMA locking_mode = EXCLUSIVE"); // must come before WAL creates a shared index
 
     const int version = version_of(*sql_);
     if (version > schema_version && writes)
@@ -183,12 +183,12 @@ void Database::set_up_writer()
     sql_->exec(writer);
     const auto committed = [](void* self, sqlite3*, const char*, int log_pages) {
         static_cast<Database*>(self)->checkpoint_when_long(log_pages);
-        return SQLITE_OK; // what was committed stays so
+        return SQLITE_OK; // the commit stands whatever the checkpoint did
     };
     sqlite3_wal_hook(sql_->getHandle(), committed, this);
 }
 
-// Q10.
+// Runs the quick check if the last owner did not shut down cleanly.
 void Database::check_after_unclean_stop(const CheckLimit& limit)
 {
     if (!lock_ || !lock_->was_left_behind()) return;
@@ -244,8 +244,8 @@ void Database::shrink()
     });
 }
 
-// As SQLite's own automatic checkpoint, which would keep a failure to itself and flush again at the next commit
-// (Q12). A full disk only leaves the log long.
+// Replaces SQLite's automatic checkpoint, which would hide a failure and flush again at the next commit. If the
+// disk is full, the log just stays long.
 void Database::checkpoint_when_long(int log_pages)
 {
     if (log_pages < most_log_pages || suspect_) return;
@@ -254,8 +254,8 @@ void Database::checkpoint_when_long(int log_pages)
     if ((result & 0xFF) == SQLITE_IOERR) suspect();
 }
 
-// Q12: the system may have dropped what it failed to write and call the next flush a success, so neither that nor
-// the checkpoint at closing is tried on this connection.
+// After a failed flush the system may have dropped the pages and report success next time. So this connection
+// neither flushes again nor checkpoints on close.
 void Database::suspect()
 {
     suspect_ = true;
@@ -276,7 +276,7 @@ void Database::fail(const SQLite::Exception& failure)
 {
     const std::string subject = printable(file_.string());
     const std::string said = std::string(" (") + failure.getErrorStr() + ")";
-    // The journal of one who died while making the file: from then on it has a log instead.
+    // The rollback journal of a process that died while creating the file; from then on the file uses a log.
     if (place_ != Place::Network && failure.getExtendedErrorCode() == SQLITE_READONLY_ROLLBACK)
         refuse_without_sessions(file_);
     const int code = failure.getErrorCode() & 0xFF;
@@ -300,7 +300,7 @@ void Database::fail(const SQLite::Exception& failure)
     case SQLITE_CORRUPT:
         throw Error(ErrorKind::Failed, "PAL-DB-03", subject, "it is damaged" + said, restoring_advice(file_));
     case SQLITE_NOTADB:
-        if (!backups_of(file_).empty()) // it was ours
+        if (!backups_of(file_).empty()) // so it was a Palimpsest database
             throw Error(ErrorKind::Failed, "PAL-DB-03", subject, "it is damaged" + said, restoring_advice(file_));
         throw Error(ErrorKind::Failed, "PAL-DB-02", subject, "it is not a database", "give another --db");
     case SQLITE_CANTOPEN:

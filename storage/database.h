@@ -1,5 +1,4 @@
-// The user's one SQLite file: how it is opened, who owns it, and what every connection promises (reliability.md,
-// Q).
+// The user's SQLite file: opening, ownership, and the settings of every connection.
 #pragma once
 
 #include <SQLiteCpp/Column.h>
@@ -26,31 +25,31 @@ inline std::span<const std::byte> blob(const SQLite::Column& column)
     return {static_cast<const std::byte*>(column.getBlob()), static_cast<size_t>(column.getBytes())};
 }
 
-inline constexpr std::chrono::milliseconds patience{5000}; // with another process (P15)
+inline constexpr std::chrono::milliseconds patience{5000}; // how long to wait for another process
 
-// Also where SQLite says it otherwise: a quota, the index of its log, a file that cannot be made. `handle` may be
-// null.
+// Also true where SQLite reports a full disk under another code: quota exceeded, WAL index or file cannot be
+// created. `handle` may be null.
 bool disk_is_full(const SQLite::Exception& failure, sqlite3* handle);
 
-// Of the check after an unclean stop.
+// Limits the page check after an unclean shutdown.
 struct CheckLimit {
-    std::function<bool()> go_on{};        // asked at every page; none: it goes on
-    std::chrono::milliseconds time{1500}; // a session is resumed within 2 s (P2)
+    std::function<bool()> go_on{};        // called at every page; stops the check if false
+    std::chrono::milliseconds time{1500}; // leaves room to resume a session within 2 s
 };
 
 class Database {
 public:
     enum class Access { Write, Read };
-    enum class Place { Local, Network }; // a log with a shared index works on one machine only (Q14)
+    enum class Place { Local, Network }; // WAL needs shared memory, which works on one machine only
 
-    // Write: creates folder (0700) and file (0600) where they are missing, becomes the owner, migrates. Read: works
-    // beside an owner. An older version is copied to `backups` before it is migrated. Throws Error: Busy
-    // (PAL-DB-07), NotFound (Read and no file), Failed (PAL-DB-01 not to be opened, 02 not ours, 03 damaged, 05
-    // newer than this program and to be written).
-    // `place`: as statfs has it, if not given. A check that `limit` ends is no error: see check_is_unfinished.
+    // Write: creates folder (0700) and file (0600) if missing, becomes the owner, migrates; an older version is
+    // first copied to `backups`. Read: works beside an owner. Throws Error: Busy (PAL-DB-07), NotFound (Read, no
+    // file), Failed (PAL-DB-01 cannot be opened, 02 not a Palimpsest database, 03 damaged, 05 Write, but written by
+    // a newer version). `place`: taken from statfs if not given. Stopping the check through `limit` is no error:
+    // see check_is_unfinished.
     Database(const std::filesystem::path& file, Access access, std::optional<Place> place = std::nullopt,
              const CheckLimit& limit = {});
-    Database(); // in memory: leaves nothing behind
+    Database(); // in memory
     ~Database();
     Database(const Database&) = delete;
     Database& operator=(const Database&) = delete;
@@ -58,10 +57,10 @@ public:
     const std::filesystem::path& file() const { return file_; }
     bool in_memory() const { return file_ == ":memory:"; }
     Place place() const { return place_; }
-    // What this connection has written to the disk: content goes into the log, and from there into the file.
+    // Bytes that this connection wrote to disk: content is written twice, to the write-ahead log and to the file.
     uint64_t bytes_written() const { return 2 * content_written_; }
     void count_written(uint64_t content) { content_written_ += content; }
-    // After an unclean stop: the pages were not all looked at, and the next owner looks at them again.
+    // The check after an unclean shutdown was stopped early, so the next owner repeats it.
     bool check_is_unfinished() const { return check_is_unfinished_; }
 
     SQLite::Statement statement(const char* sql) { return {*sql_, sql}; }
@@ -69,12 +68,12 @@ public:
     SQLite::Database& sql() { return *sql_; }
 
     uint64_t file_bytes() const;
-    void remove_unnamed_blocks(); // of states that are gone; within a transaction
-    void shrink(); // gives free pages back to the system and empties the log, unless readers stay in it
+    void remove_unnamed_blocks(); // deletes blocks that no snapshot uses; within a transaction
+    void shrink();                // returns free pages to the system and truncates the log unless readers use it
 
-    // Runs `work` with SQLite's exceptions turned into Errors that name the file: Resources (PAL-DISK-01) where the
-    // disk is full, and a later try may succeed; Resources (PAL-DISK-02) where reading or writing failed: from then
-    // on this connection refuses to write, and only a new one can tell what is on the disk (Q12).
+    // Runs `work` and turns SQLite's exceptions into Errors that name the file: Resources (PAL-DISK-01) if the disk
+    // is full; a retry may succeed. Resources (PAL-DISK-02) if a read or write failed: this connection then refuses
+    // to write, because only a new one can tell what is on disk.
     template<class Work>
     auto guarded(Work&& work)
     try {
@@ -83,7 +82,7 @@ public:
         fail(failure);
     }
 
-    // `work` in one transaction: all of it is on stable storage when this returns, or nothing of it happened.
+    // Runs `work` in one transaction: either all of it is on stable storage on return, or none of it happened.
     template<class Work>
     void transaction(Work&& work)
     {
@@ -95,7 +94,7 @@ public:
         });
     }
 
-    // `work` in the transaction that is under way, or in one of its own.
+    // Runs `work` in the current transaction, or in its own if there is none.
     template<class Work>
     void in_transaction(Work&& work)
     {
@@ -112,7 +111,7 @@ private:
     void refuse_if_suspect() const;
 
     std::filesystem::path file_;
-    std::unique_ptr<OwnerLock> lock_; // outlives the connection
+    std::unique_ptr<OwnerLock> lock_; // destroyed after the connection
     std::unique_ptr<SQLite::Database> sql_;
     uint64_t content_written_ = 0;
     Place place_ = Place::Local;
@@ -120,9 +119,9 @@ private:
     bool check_is_unfinished_ = false;
 };
 
-// All pages, indexes and references of `file`, beside an owner too; if nothing is wrong, the next owner of one that
-// was left behind by its last need not check it again. False: `go_on`, asked at every page, said no. Throws Error
-// as opening to read does, and Failed (PAL-DB-03 damaged).
+// Checks all pages, indexes and references of `file`, also beside an owner. If nothing is wrong and the last owner
+// did not shut down cleanly, the next owner need not check again. Returns false if `go_on`, called at every page,
+// stopped the check. Throws Error like opening for Read, and Failed (PAL-DB-03, damaged).
 bool check_whole(const std::filesystem::path& file, const std::function<bool()>& go_on = {});
 
 } // namespace palimpsest::storage

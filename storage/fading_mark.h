@@ -1,4 +1,4 @@
-// Which state of a session's fading record is stored, told without reading the record.
+// Identifies the stored version of a session's fade record without reading the record.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct FadingMark {
     bool operator==(const FadingMark&) const = default;
 };
 
-// Reads one row. Throws Error as Database does.
+// Reads one row. Throws Error like Database.
 FadingMark fading_mark(Database& database, int64_t session);
 
 } // namespace palimpsest::storage

@@ -1,4 +1,4 @@
-// XXH3 of stored content: finds accidents, not attackers (reliability.md, 2.1).
+// XXH3 of stored content: detects accidental damage, not deliberate tampering.
 #pragma once
 
 #include <array>
@@ -14,14 +14,14 @@ namespace palimpsest::storage {
 using Hash128 = std::array<std::byte, 16>;
 
 Hash128 hash128(std::span<const std::byte> bytes);
-int64_t hash64(std::span<const std::byte> bytes); // as SQLite's INTEGER has it
+int64_t hash64(std::span<const std::byte> bytes); // as a signed SQLite INTEGER
 
-// hash64 of bytes that come in pieces.
+// hash64 of bytes that arrive in several pieces.
 class Hasher64 {
 public:
     Hasher64();
     void push(std::span<const std::byte> bytes);
-    int64_t value() const; // of what was pushed so far
+    int64_t value() const; // hash of the bytes pushed so far
 
 private:
     struct Free {

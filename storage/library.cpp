@@ -11,7 +11,7 @@
 namespace palimpsest::storage {
 namespace {
 
-enum Kind { Text = 0, Ids = 1, Lengths = 2, Starts = 3 }; // of a block of tokens: its first byte in the text, u64
+enum Kind { Text = 0, Ids = 1, Lengths = 2, Starts = 3 }; // Starts: byte offset of a token block in the text, u64
 
 constexpr uint64_t tokens_per_block = 65536;
 constexpr int64_t most_raw_bytes = 1 << 20;
@@ -240,7 +240,7 @@ Import::~Import()
     try {
         Library(db_).remove(id_);
     } catch (const Error&) {
-        // It stays incomplete, which no reader sees and the next start sweeps away.
+        // The document stays incomplete: readers do not see it, and the next start removes it.
     }
 }
 

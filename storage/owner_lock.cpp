@@ -24,7 +24,7 @@ std::string holder(int descriptor)
 void sign(int descriptor)
 {
     const std::string text = std::to_string(getpid()) + "\n";
-    // Who holds it is only said to people; the lock itself does not depend on this.
+    // The process id is only for messages; the lock itself does not depend on it.
     if (ftruncate(descriptor, 0) == 0) (void)!pwrite(descriptor, text.data(), text.size(), 0);
 }
 
@@ -56,7 +56,7 @@ OwnerLock::OwnerLock(const std::filesystem::path& file, std::chrono::millisecond
 
 void OwnerLock::let_go_in_order()
 {
-    // If it cannot be emptied the next owner checks for nothing.
+    // If truncating fails, the next owner just checks unnecessarily.
     (void)!ftruncate(descriptor_, 0);
 }
 

@@ -1,6 +1,6 @@
-// One process at a time may write a database (reliability.md, Q5). The lock is the system's, held on a file of its
-// own beside the database, and ends with the process however that ends; the file's text only says who holds it, and
-// whether the last one let go of it in good order.
+// Allows one process at a time to write a database. Uses flock on a separate file beside the database, so the lock
+// ends with the process in every case. The file's text only tells who holds the lock, and whether the last owner
+// released it cleanly.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@ namespace palimpsest::storage {
 
 class OwnerLock {
 public:
-    // Waits `patience` for another owner to finish. Throws Error (Busy, PAL-DB-07) that names its process.
+    // Waits up to `patience` for another owner. Throws Error (Busy, PAL-DB-07) that names the owner's process.
     OwnerLock(const std::filesystem::path& file, std::chrono::milliseconds patience);
     ~OwnerLock();
     OwnerLock(const OwnerLock&) = delete;
@@ -18,7 +18,7 @@ public:
 
     // The last owner was killed, or its machine stopped.
     bool was_left_behind() const { return left_behind_; }
-    // Everything that was to be written is: the next owner has nothing to check.
+    // Marks a clean shutdown: everything is written, and the next owner has nothing to check.
     void let_go_in_order();
 
 private:

@@ -1,4 +1,4 @@
-// Blocks as they lie in a row: zstd, or raw where that saves less than a tenth (keys and values are nearly noise).
+// Compression of stored blocks: zstd, or raw if that saves less than 10% (keys and values hardly compress).
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 namespace palimpsest::storage {
 
 std::vector<std::byte> pack(std::span<const std::byte> raw);
-// Fills exactly `raw`; false if `stored` is not what pack made of so many bytes.
+// Fills exactly `raw`; false if `stored` does not decompress to that many bytes.
 bool unpack(std::span<const std::byte> stored, std::span<std::byte> raw);
 
 } // namespace palimpsest::storage

@@ -7,10 +7,10 @@
 namespace palimpsest::storage {
 namespace {
 
-constexpr int steps_between_questions = 1000; // of SQLite's machine, for what is read from memory
+constexpr int steps_between_questions = 1000; // SQLite virtual machine steps, for pages already in memory
 
-// SQLite 3.40 walks over a whole table in one step and asks its progress handler only between steps, so the file is
-// asked too: while this lives, the connection's reads of it pass through here.
+// SQLite 3.40 scans a whole table in one step and calls its progress handler only between steps. So this also
+// intercepts the connection's file reads for its lifetime.
 class Questioned {
 public:
     Questioned(sqlite3* db, const std::function<bool()>& go_on) : go_on_(go_on), db_(db)
@@ -72,7 +72,7 @@ std::optional<std::string> check_pages(SQLite::Database& db, PageCheck check, co
         const std::string found =
             db.execAndGet(check == PageCheck::Quick ? "PRAGMA quick_check(1)" : "PRAGMA integrity_check(1)")
                 .getString();
-        if (questioned.was_stopped()) return std::nullopt; // what is "wrong" then is that no page was read
+        if (questioned.was_stopped()) return std::nullopt; // a reported error only means that no page was read
         return found == "ok" ? "" : found;
     } catch (const SQLite::Exception&) {
         if (questioned.was_stopped()) return std::nullopt;

@@ -1,4 +1,4 @@
-// Whether a database's pages hang together (reliability.md, Q10), asked so that it can be stopped.
+// Interruptible consistency check of a database's pages.
 #pragma once
 
 #include <SQLiteCpp/Database.h>
@@ -9,12 +9,12 @@
 namespace palimpsest::storage {
 
 enum class PageCheck {
-    Quick, // the pages and the values in them
-    Whole, // indexes against their tables too
+    Quick, // pages and the values in them
+    Whole, // also indexes against their tables
 };
 
-// What is wrong first, empty if nothing is; nothing at all once `go_on`, asked at every page that is read, has said
-// no: the check then ends without reading another. Throws SQLite::Exception.
+// Returns the first problem found, or an empty string. Returns nullopt if `go_on`, called at every page read,
+// returned false; no further page is read then. Throws SQLite::Exception.
 std::optional<std::string> check_pages(SQLite::Database& db, PageCheck check, const std::function<bool()>& go_on);
 
 } // namespace palimpsest::storage

@@ -12,11 +12,11 @@
 namespace palimpsest::storage {
 namespace {
 
-// Ids, text and states are large: they lie in rows of at most 1 MiB (Q8). Every row of content carries the XXH3 of
-// what it holds (Q9). Order is a matter of `id`, never of the clock (Q16).
+// Token ids, text and snapshots are large, so rows hold at most 1 MiB of them. Every content row carries the XXH3
+// of its content. Order always comes from `id`, never from the clock.
 struct Step {
-    const char* sql;     // from the version before
-    const char* as_read; // what a reader of the version before lays over its tables: views of the newest ones
+    const char* sql;     // migrates from the version before
+    const char* as_read; // for readers of the version before: temporary views that look like the newest tables
 };
 constexpr Step steps[schema_version] = {
     // 0 -> 1
@@ -171,7 +171,7 @@ std::set<Object> objects(SQLite::Database& db)
     return all;
 }
 
-// Q7.
+// Checks references and pages before a migration is committed.
 void check_content(SQLite::Database& db)
 {
     SQLite::Statement orphan(db, "PRAGMA foreign_key_check");

@@ -1,4 +1,4 @@
-// Small facts that outlive a process, by name.
+// Persistent key-value settings.
 #pragma once
 
 #include <optional>

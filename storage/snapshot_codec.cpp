@@ -15,7 +15,7 @@ using engine::SessionState;
 
 constexpr std::string_view magic{"PALSNAP\1", 8};
 constexpr uint32_t format_version = 3;
-constexpr uint32_t most_blocks = 65536; // L17
+constexpr uint32_t most_blocks = 65536; // 64 GiB of 1 MiB blocks
 constexpr uint32_t most_lists = 1024 * 1024;
 constexpr uint64_t most_payload = uint64_t{most_blocks} * block_bytes;
 constexpr uint32_t most_row_bytes = 1 << 16;
@@ -34,7 +34,7 @@ std::span<const std::byte> bytes_of(const std::vector<T>& values)
     return std::as_bytes(std::span(values));
 }
 
-// The two directions of the header share one description of its fields, so that they cannot drift apart.
+// Writer and reader of the header share one description of its fields, so that they cannot diverge.
 class HeaderWriter {
 public:
     template<class T>
@@ -115,13 +115,13 @@ private:
     std::span<const std::byte> bytes_;
 };
 
-// What the payload is made of, beside the state itself.
+// Sizes of the payload's parts, which are not in the session state.
 struct Layout {
     std::vector<uint32_t> lengths; // of the lists
     uint32_t logits = 0;
     uint32_t row_bytes = 0; // of one key, and of one value
     uint8_t with_sums = 0;
-    uint32_t moments = 0; // of one token
+    uint32_t moments = 0; // doubles per token
     std::vector<BlockName> blocks;
 
     uint64_t list_bytes(uint32_t length) const
@@ -129,7 +129,7 @@ struct Layout {
         return uint64_t{length} * (sizeof(uint32_t) + (with_sums ? 2 * sizeof(double) : 0) +
                                    moments * sizeof(double) + 2 * uint64_t{row_bytes});
     }
-    // Stops beyond what blocks can hold: the lists a header may name come to more than 2^64 bytes.
+    // Stops above most_payload: the lengths in a header could add up to more than 2^64 bytes.
     uint64_t payload_bytes() const
     {
         uint64_t total = uint64_t{logits} * sizeof(float);
@@ -196,7 +196,7 @@ Layout layout_of(const SessionState& state)
     return layout;
 }
 
-// Cuts what is pushed into blocks.
+// Cuts pushed bytes into blocks.
 class BlockCutter {
 public:
     BlockCutter(const std::function<void(const BlockName&, std::span<const std::byte>)>& sink,
@@ -229,7 +229,7 @@ private:
     std::vector<std::byte> block_;
 };
 
-// Puts blocks back together and hands out what they hold.
+// Reassembles the blocks and reads values from them.
 class BlockReader {
 public:
     BlockReader(const std::vector<BlockName>& names,

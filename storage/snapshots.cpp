@@ -12,7 +12,7 @@
 namespace palimpsest::storage {
 namespace {
 
-constexpr int blocks_per_transaction = 16; // Q8
+constexpr int blocks_per_transaction = 16; // limits a transaction to 16 MiB
 
 [[noreturn]] void damaged(const std::string& what)
 {
@@ -25,7 +25,7 @@ int bytes(std::span<const std::byte> data)
     return static_cast<int>(data.size());
 }
 
-// How much of its stream a state has computed or waiting; none of a header that is damaged.
+// Stream tokens that a state has computed or that wait for their chunk; nullopt if the header is damaged.
 std::optional<uint64_t> place_of(std::span<const std::byte> header, int64_t hash)
 try {
     return hash64(header) == hash ? std::optional(position_of(header)) : std::nullopt;
@@ -59,7 +59,7 @@ int64_t Snapshots::save(int64_t session, const engine::SessionState& state, cons
 void Snapshots::write(int64_t id, int64_t session, const engine::SessionState& state,
                       const std::function<void()>& with_it)
 {
-    // A few blocks at a time: no transaction is longer than 16 MiB, and no more than that is held.
+    // Writes a few blocks at a time, so that neither a transaction nor the buffer exceeds 16 MiB.
     std::vector<std::pair<BlockName, std::vector<std::byte>>> waiting;
     int64_t next = 0;
     const auto flush = [&] {
@@ -98,7 +98,7 @@ void Snapshots::write(int64_t id, int64_t session, const engine::SessionState& s
     db_.count_written(header.size());
 }
 
-// What stays beside the newest one is of another place, if there is one: a session can go back to it.
+// Prefers to keep one checkpoint at another stream position, so that a session can go back to it.
 void Snapshots::forget_older(int64_t session, int64_t newest, uint64_t place)
 {
     auto query = db_.statement("SELECT id, header, hash FROM snapshots "
@@ -119,13 +119,13 @@ void Snapshots::forget_older(int64_t session, int64_t newest, uint64_t place)
     forget.exec();
 }
 
-// What a full disk left unfinished would keep it full.
+// An unfinished checkpoint on a full disk would keep the disk full.
 void Snapshots::abandon(int64_t id)
 {
     try {
         remove(id);
     } catch (const Error&) {
-        // It stays incomplete, which no reader sees and the next start sweeps away.
+        // The checkpoint stays incomplete: readers do not see it, and the next start removes it.
     }
 }
 
@@ -155,7 +155,7 @@ int64_t Snapshots::put_block(std::span<const std::byte> raw, const BlockName& na
         const SQLite::Column column = find.getColumn(2);
         if (hash64(blob(column)) == find.getColumn(1).getInt64()) return there;
     }
-    // A block that has been damaged since is written anew.
+    // Rewrites a block that has been damaged since.
     const auto stored = pack(raw);
     auto write = db_.statement(found ? "UPDATE blocks SET seal = ?, data = ? WHERE id = ?"
                                      : "INSERT INTO blocks(seal, data, hash, raw) VALUES(?, ?, ?, ?)");

@@ -1,4 +1,4 @@
-// Saved states of sessions. Text is the truth, a snapshot is a cache: it may always be thrown away and made again.
+// Checkpoints of sessions. The text is authoritative; a checkpoint is a cache that can be deleted and rebuilt.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace palimpsest::storage {
 struct SnapshotInfo {
     int64_t id = 0;
     uint64_t tokens_seen = 0;
-    uint64_t bytes = 0; // as stored, of its own and shared blocks
+    uint64_t bytes = 0; // stored size, including shared blocks
     int64_t created_ms = 0;
 };
 
@@ -22,26 +22,26 @@ class Snapshots {
 public:
     explicit Snapshots(Database& database) : db_(database) {}
 
-    // Blocks go in under `complete` 0, at most 16 a transaction; one last transaction makes the snapshot complete,
-    // runs `with_it` (what must be true together with it), and lets go of all but it and one before (L17): the
-    // newest of another place in the stream, if there is one. Returns its id. A failure leaves the older ones.
+    // Writes blocks while `complete` is 0, at most 16 per transaction. A last transaction sets `complete`, runs
+    // `with_it` (changes that must be atomic with the checkpoint) and deletes all older checkpoints but one: the
+    // newest at another stream position, or else the newest. Returns the id. On failure the older ones stay.
     int64_t save(int64_t session, const engine::SessionState& state, const std::function<void()>& with_it = {});
 
     std::vector<SnapshotInfo> of(int64_t session); // complete ones, newest first
-    // Throws Error (Failed, PAL-SNAP-03) for one that is damaged, or larger than the limit (by default what is
-    // there).
+    // Throws Error (Failed, PAL-SNAP-03) if damaged or larger than the limit (default: 1 MiB per stored
+    // block).
     engine::SessionState load(int64_t snapshot, PayloadLimit limit = {});
-    // Reads all of it and compares every checksum.
+    // Reads the whole checkpoint and compares every checksum.
     void verify(int64_t snapshot);
 
-    // The other session gets the same snapshot; blocks are shared.
+    // Gives `session` the same checkpoint; the blocks are shared.
     int64_t share(int64_t snapshot, int64_t session);
     void remove(int64_t snapshot);
     void remove_all(int64_t session);
-    // Of a stream that goes on no longer after `tokens`: those that stand beyond it, with the tokens that wait for
-    // their chunk, and those that cannot say where they stand. Within a transaction.
+    // Deletes checkpoints that extend beyond `tokens`, counting tokens that wait for their chunk, and those whose
+    // stream position cannot be read. Within a transaction.
     void remove_after(int64_t session, uint64_t tokens);
-    // What a crash left behind, and blocks that nobody names.
+    // Removes what a crash left incomplete, and unused blocks.
     void sweep();
 
 private:
@@ -49,7 +49,7 @@ private:
                const std::function<void()>& with_it);
     void abandon(int64_t id);
     void forget(int64_t id);                                            // within a transaction
-    void forget_older(int64_t session, int64_t newest, uint64_t place); // in tokens; within a transaction
+    void forget_older(int64_t session, int64_t newest, uint64_t place); // place: in tokens; within a transaction
     int64_t put_block(std::span<const std::byte> raw, const BlockName& name);
     uint64_t bytes_at_most(int64_t snapshot);
     void read_block(int64_t snapshot, size_t index, std::span<std::byte> to);

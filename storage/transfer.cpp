@@ -17,7 +17,7 @@ namespace palimpsest::storage {
 namespace {
 
 namespace fs = std::filesystem;
-using Ids = std::map<int64_t, int64_t>; // of a row in the one database and in the other
+using Ids = std::map<int64_t, int64_t>; // row id in the source -> in the destination
 
 void bind_column(SQLite::Statement& statement, int index, const SQLite::Column& value)
 {
@@ -39,8 +39,8 @@ int64_t other(const Ids& ids, int64_t id)
                 "the database it comes from is damaged");
 }
 
-// Rows of `select`, whose columns are those of `insert` behind the first `skip`. `row` says the id of the row that
-// was read, and what stands in place of columns that name other rows (by place, from 1).
+// Copies the rows of `select`, whose first column is the row's id and whose other columns are those of `insert`.
+// `renamed` maps columns that reference other rows (by index, from 1) to the ids of those rows in the destination.
 struct RowCopy {
     const char* select;
     const char* insert;
@@ -54,7 +54,7 @@ public:
     void run(const std::string& name)
     {
         from_.guarded([&] {
-            // One view of where it comes from, whatever its owner does meanwhile.
+            // A deferred transaction gives one consistent view of the source while its owner goes on writing.
             const SQLite::Transaction view(from_.sql(), SQLite::TransactionBehavior::DEFERRED);
             copy_all(name);
         });
@@ -108,7 +108,7 @@ private:
         });
     }
 
-    // The first column selected is the row's id; the rest goes into `insert`.
+    // The first selected column is the row's id; the others are inserted.
     void copy(const RowCopy& rows, int64_t key, Ids* ids)
     {
         from_.guarded([&] {
@@ -148,7 +148,8 @@ private:
         sessions_[session_] = Conversations(to_).insert(info);
     }
 
-    // Documents and blocks are large: row by row, incomplete or unnamed until the session names them.
+    // Documents and blocks are large, so they are copied row by row; they stay incomplete or unreferenced until the
+    // session's rows reference them.
     void copy_documents()
     {
         std::vector<int64_t> documents;
@@ -205,7 +206,7 @@ private:
                              missing, &blocks_);
     }
 
-    // Blocks are shared by name: one that is not what it is called would spoil the states of other sessions.
+    // Blocks are shared by hash: a block with a wrong hash would damage the snapshots of other sessions.
     void check_block(int64_t block)
     {
         from_.guarded([&] {

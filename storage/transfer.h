@@ -1,4 +1,4 @@
-// A session in one file of its own: a Palimpsest database that holds nothing else.
+// Export and import of one session as a file: a Palimpsest database with only that session.
 #pragma once
 
 #include <filesystem>
@@ -8,13 +8,13 @@
 
 namespace palimpsest::storage {
 
-// Writes text, messages, states, pins and the fading record. Throws Error (Failed, PAL-DISK-03) if the file is
-// there already. A failure leaves no file.
+// Writes text, messages, snapshots, pins and the fade record. Throws Error (Failed, PAL-DISK-03) if the file
+// exists. A failure leaves no file behind.
 void export_session(Database& database, int64_t session, const std::filesystem::path& file);
 
-// Takes in the session of an exported file, under another name if one is given. Returns its name. Throws Error
-// (Failed, PAL-DB-02) for a file that is no export, (Usage, PAL-SESSION-02) if the name is taken; nothing is
-// changed then.
+// Imports the session of an exported file, under `name` if it is not empty. Returns the session's name. Throws
+// Error (Failed, PAL-DB-02) if the file is not an export, (Usage, PAL-SESSION-02) if the name is taken; in both
+// cases nothing changes.
 std::string import_session(Database& database, const std::filesystem::path& file, const std::string& name);
 
 } // namespace palimpsest::storage

@@ -25,12 +25,12 @@ constexpr MakeCommand commands[] = {make_summarize, make_ask,     make_read,  ma
                                     make_inspect,   make_compare, make_eval,  make_tokenize, make_models,
                                     make_policies,  make_doctor,  make_manual};
 
-// What a failure looks like on standard error.
+// Formats errors for standard error.
 struct Report {
     bool json = false;
     bool events = false;
 
-    // "palimpsest: SUBJECT: text; remedy [CODE]" on one line, or the error object of reliability.md.
+    // "palimpsest: SUBJECT: text; remedy [CODE]" on one line, or with --json and --events an error object.
     void error(Console& console, const Error& error) const
     {
         if (!json && !events) {
@@ -63,7 +63,7 @@ Error usage(const std::string& what, const std::string& remedy)
     return {ErrorKind::Usage, "PAL-OPTION-01", "command line", what, remedy};
 }
 
-// CLI11 says only that something was left over; a mistyped subcommand deserves the nearest one.
+// Suggests the nearest subcommand for a mistyped one; CLI11 reports only an unexpected argument.
 void check_subcommand(const CLI::App& app, std::span<const std::string> arguments)
 {
     const auto subcommands = app.get_subcommands([](const CLI::App*) { return true; });
@@ -117,7 +117,7 @@ void parse_and_run(const std::vector<std::string>& arguments, Console& console, 
     Program program;
     check_subcommand(program.app, arguments);
     try {
-        std::vector<std::string> reversed(arguments.rbegin(), arguments.rend()); // as CLI11 wants them
+        std::vector<std::string> reversed(arguments.rbegin(), arguments.rend()); // CLI11 expects reverse order
         program.app.parse(reversed);
     } catch (const CLI::CallForHelp&) {
         const auto chosen = program.app.get_subcommands();
@@ -139,7 +139,7 @@ void parse_and_run(const std::vector<std::string>& arguments, Console& console, 
     finish_output(console.out);
 }
 
-// Notes whether anything was written.
+// Redirects a stream and records whether anything was written.
 class NotingBuffer final : public std::streambuf {
 public:
     explicit NotingBuffer(std::ostream& stream) : stream_(stream), to_(stream.rdbuf(this)) {}
@@ -164,7 +164,7 @@ private:
     bool written_ = false;
 };
 
-// The same command on the CPU.
+// The same arguments for the CPU.
 std::vector<std::string> on_cpu(const std::vector<std::string>& arguments)
 {
     std::vector<std::string> result;
@@ -180,11 +180,11 @@ std::vector<std::string> on_cpu(const std::vector<std::string>& arguments)
     }
     result.push_back("--device=cpu");
     if (has_session && std::find(result.begin(), result.end(), "--reread") == result.end())
-        result.push_back("--reread"); // states of the graphics card may be of no use here
+        result.push_back("--reread"); // checkpoints of the GPU may not be usable on the CPU
     return result;
 }
 
-// Commands that save nothing begin anew on the CPU if the graphics card fails before they have said anything (P13).
+// If the GPU fails, repeats the command on the CPU, unless it has read standard input or written output.
 void run_with_fallback(const std::vector<std::string>& arguments, Console& console, Report& report)
 {
     const bool reads_input = std::find(arguments.begin(), arguments.end(), "-") != arguments.end();

@@ -1,4 +1,4 @@
-// The model of a command, and what there is to say about the choice.
+// Loads the model of a command and prints notes about the choice.
 #pragma once
 
 #include <memory>
@@ -9,8 +9,8 @@
 
 namespace palimpsest::app {
 
-// As storage::load_model, with notes on standard error where the tiny built-in model was taken for want of another
-// one, and where memory is short.
+// Like storage::load_model, with notes on standard error if the tiny built-in model is used because there is no
+// other, and if memory is short. `sessions`: sessions in memory at the same time.
 std::shared_ptr<const engine::Model> load_chosen_model(const CommonOptions& options, Console& console,
                                                        int sessions = 1);
 

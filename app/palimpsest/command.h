@@ -1,4 +1,4 @@
-// One subcommand: its options are defined on construction, read by CLI11, and used by run.
+// One subcommand: the constructor defines its options, CLI11 parses them, and run() uses them.
 #pragma once
 
 #include <memory>

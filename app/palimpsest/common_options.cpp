@@ -43,7 +43,7 @@ std::string text_of(const json& value)
     return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// An option with its environment variable.
+// Adds an option with its environment variable.
 template<class T>
 CLI::Option* add_without_config(CLI::App& command, CommonOptions& common, const std::string& name, T& value,
                                 const std::string& meaning)
@@ -58,7 +58,7 @@ CLI::Option* add_without_config(CLI::App& command, CommonOptions& common, const 
     return option;
 }
 
-// An option with its environment variable; the configuration file's value becomes the default.
+// Adds an option with its environment variable and the value of config.json as its default.
 template<class T>
 void add(CLI::App& command, CommonOptions& common, const std::string& name, T& value, const std::string& meaning,
          const CLI::Validator& check = CLI::Validator())
@@ -116,7 +116,7 @@ std::optional<T> parse_number(std::string_view text)
 
 void add_backend_options(CLI::App& command, CommonOptions& o)
 {
-    // config.json holds a name, which find_model resolves; given here it would be tried as a path first.
+    // A name in config.json is resolved by find_model; as an option default it would be tried as a path first.
     add_without_config(
         command, o, "model", o.model,
         "a .gguf file, a Hugging Face folder, or a name of 'models list'; absent: the default model");
@@ -155,7 +155,7 @@ void add_sampling_options(CLI::App& command, CommonOptions& o)
     add(command, o, "repeat-penalty", o.sampler.repeat_penalty, "weaken recent tokens; 1: off");
     add(command, o, "max-tokens", o.max_tokens, "longest answer", CLI::Range(1, 1 << 20));
     command.add_option("--stop", o.stop, "end the answer before this text (repeatable)")
-        ->allow_extra_args(false) // the next word is not a second one
+        ->allow_extra_args(false) // the next word is a separate argument
         ->check([](const std::string& text) { return text.empty() ? std::string("it is empty") : std::string(); });
 }
 

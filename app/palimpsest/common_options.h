@@ -1,5 +1,5 @@
-// The options that most subcommands share (cli.md), their environment variables, and what they resolve to.
-// An option beats its environment variable, which beats the configuration file, which beats the default.
+// Options shared by most subcommands, with their environment variables. Precedence: option, environment variable,
+// configuration file, default.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ class Option;
 
 namespace palimpsest::app {
 
-// The choices for a session, and how a command answers. The subcommand that the options are added to tells which of
-// them were given, on the command line or in the environment; what config.json sets is a default.
+// Session settings and output options. SessionChoice::is_given asks the subcommand whether an option was given on
+// the command line or in the environment; a value from config.json counts as a default.
 struct CommonOptions : storage::SessionChoice {
-    int32_t max_tokens = 0; // 0: the command's own default
+    int32_t max_tokens = 0; // 0: the default of the subcommand
     std::vector<std::string> stop;
     bool json = false;
     bool events = false;
@@ -36,18 +36,17 @@ void add_system_option(CLI::App& command, CommonOptions& options);
 void add_database_option(CLI::App& command, std::string& file); // --db, PALIMPSEST_DB
 CLI::Option* add_session_option(CLI::App& command, std::string& name);
 
-// Where a common option's value comes from, for `doctor`: "environment (PALIMPSEST_MODEL)", "config.json",
-// "default".
+// Origin of an option's value, for `doctor`: "environment (PALIMPSEST_MODEL)", "config.json", "default".
 struct OptionOrigin {
     std::string option, value, origin;
 };
 std::vector<OptionOrigin> option_origins();
 
-// "A,B:key=value,key=value,C": a comma starts a new policy unless what follows is a key=value of the one before.
+// Splits "A,B:key=value,key=value,C" at commas, except before a key=value that continues the previous policy.
 std::vector<std::string> split_policies(const std::string& list);
 std::vector<std::string> split_list(const std::string& list);
-// "1k,2k,500": counts with an optional k (1024) or M (1048576). Throws Error (Usage).
+// Parses "1k,2k,500": counts with an optional suffix k (1024) or M (1048576). Throws Error (Usage).
 std::vector<uint64_t> parse_lengths(const std::string& option, const std::string& list);
-uint64_t parse_length(const std::string& option, const std::string& text); // one of them
+uint64_t parse_length(const std::string& option, const std::string& text); // one count
 
 } // namespace palimpsest::app

@@ -1,5 +1,5 @@
-// Where a command reads and writes. Results go to `out` and nothing else does; progress, warnings and receipts go
-// to `err`. Tests put string streams here.
+// Streams of a command. Only results go to `out`; progress, warnings and receipts go to `err`. Tests use string
+// streams.
 #pragma once
 
 #include <iostream>
@@ -12,8 +12,8 @@ struct Console {
     std::ostream& out;
     std::ostream& err;
     bool out_is_terminal = false;
-    bool err_is_terminal = false; // a progress line may be redrawn
-    std::stop_token stop;         // Ctrl-C or SIGTERM
+    bool err_is_terminal = false; // a progress line can be redrawn
+    std::stop_token stop;         // requested by SIGINT or SIGTERM
 };
 
 } // namespace palimpsest::app

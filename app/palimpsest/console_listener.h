@@ -1,4 +1,4 @@
-// What a session tells, for people at a terminal or as --events: notes, a progress line, checkpoints, a lost
+// Prints the events of a session as text or, with --events, as JSON lines: notes, progress, checkpoints, a lost
 // device.
 #pragma once
 
@@ -25,10 +25,10 @@ public:
 private:
     Console& console_;
     bool events_;
-    std::optional<Progress> progress_; // of the reading that is going on
+    std::optional<Progress> progress_; // of the current reading
 };
 
-// A sentence on standard error, or an event.
+// Prints a note or an event to standard error.
 void write_note(Console& console, bool events, const std::string& text);
 
 } // namespace palimpsest::app

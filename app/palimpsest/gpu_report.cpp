@@ -17,7 +17,7 @@ ordered_json text_or_null(const std::string& text)
     return text.empty() ? ordered_json(nullptr) : ordered_json(text);
 }
 
-// 13020 as "13.2"; nothing for 0.
+// 13020 becomes "13.2"; 0 becomes "".
 std::string cuda_version(int version)
 {
     return version == 0 ? "" : std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
@@ -81,7 +81,7 @@ ordered_json facts_of(const CudaSurvey& survey)
             {"devices", devices}};
 }
 
-// What there is, in one line; empty without a plugin that can look.
+// Hardware and software in one line; empty without a plugin that can query them.
 std::string line_of(const CudaSurvey& survey, const std::string& plugin)
 {
     if (survey.runtime_version == 0) return "";
@@ -91,7 +91,7 @@ std::string line_of(const CudaSurvey& survey, const std::string& plugin)
     return line + software_line(survey, plugin);
 }
 
-// The first thing that stands in the way, if any: the plugin, the driver, or the card that `auto` takes.
+// The first problem: with the plugin, the driver, or the device that `auto` selects.
 kernels::PluginProblem problem_of(const kernels::DevicePlugin& plugin, CudaSurvey& survey)
 {
     kernels::PluginProblem problem = plugin.survey(survey);

@@ -1,4 +1,4 @@
-// What `doctor` says of graphics cards: the plugin, the driver, every card, and why none is used.
+// The GPU section of `doctor`: plugin, driver, devices, and why none is used.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,11 +8,11 @@ namespace palimpsest::app {
 
 struct GpuReport {
     std::string found;  // one line
-    std::string remedy; // empty where a card is used
+    std::string remedy; // empty if a GPU can be used
     nlohmann::ordered_json facts;
 };
 
-// Opens the card that `auto` takes, to see that it can be used.
+// Opens the device that `auto` selects, to verify that it works.
 GpuReport gpu_report();
 
 } // namespace palimpsest::app

@@ -15,16 +15,16 @@ std::stop_source* scope = nullptr;
 std::mutex restore_mutex;
 std::function<void()> restore_at_end;
 
-// True if the signal was meant for what is going on, and not for the program.
+// Requests a stop of the scope. Returns true if the program itself must not be stopped.
 bool stop_scope(int signal)
 {
     const std::lock_guard lock(scope_mutex);
     if (!scope) return false;
     const bool is_first = scope->request_stop();
-    return signal == SIGINT && is_first; // a second one means the program
+    return signal == SIGINT && is_first; // a second SIGINT stops the program
 }
 
-// Runs no destructor: what would outlive the program, a terminal's settings, is restored by hand.
+// Skips destructors, but restores the terminal settings, which outlive the process.
 [[noreturn]] void stop_now(int code)
 {
     const std::lock_guard lock(restore_mutex);

@@ -1,5 +1,5 @@
-// Ctrl-C and SIGTERM: the first asks for a stop, the second stops now. SIGPIPE and SIGXFSZ are ignored, so that
-// a closed pipe and a file that may not grow are failed writes.
+// Signal handling: the first SIGINT or SIGTERM requests a stop, the second ends the process. SIGPIPE and SIGXFSZ
+// are ignored, so that writes to a closed pipe or beyond the file size limit fail with an error.
 #pragma once
 
 #include <functional>
@@ -7,15 +7,15 @@
 
 namespace palimpsest::app {
 
-// Call once, before any thread starts: signals are blocked everywhere and awaited by a thread of their own.
+// Call once, before any thread starts: blocks the signals for all threads and starts a thread that waits for them.
 void watch_interrupts(std::stop_source source);
-// Calls `restore` before the second signal ends the program, from the thread that awaits signals; empty: calls
-// nothing.
+// Registers a function that runs before the second signal ends the process, on the signal thread; empty: none.
 void restore_on_second_signal(std::function<void()> restore);
 // 130 after SIGINT, 143 after SIGTERM.
 int interrupted_exit_code();
 
-// While it lives, Ctrl-C asks this for a stop and not the program; SIGTERM asks both. One at a time.
+// While an instance exists, SIGINT requests a stop of its token instead of the program's; SIGTERM requests both. At
+// most one instance.
 class InterruptScope {
 public:
     InterruptScope();

@@ -15,11 +15,11 @@ namespace {
 constexpr const char* paste_begins = "\x1b[200~";
 constexpr std::string_view pastes_marked = "\x1b[?2004h", pastes_unmarked = "\x1b[?2004l";
 constexpr std::string_view paste_ends = "\x1b[201~";
-// Stands for a line end inside a line that is being edited.
+// Represents a line end within an edited line.
 constexpr std::string_view line_end_mark = "\xE2\x8F\x8E"; // U+23CE
 constexpr int history_lines = 1000;
 
-// What is waited for in turns, so that a stop is heard: signals have a thread of their own.
+// Polls, so that a stop request is noticed: signals are handled on another thread.
 bool wait_for_input(const std::stop_token& stop)
 {
     constexpr int milliseconds = 50;
@@ -34,13 +34,13 @@ void show(std::string_view keys)
     (void)!write(STDERR_FILENO, keys.data(), keys.size());
 }
 
-// A program in the background would be stopped for it; the shell has restored its terminal by itself.
+// In the background, tcsetattr would suspend the process, and the shell has restored its terminal already.
 void restore_terminal(const termios& settings)
 {
     if (tcgetpgrp(STDIN_FILENO) != getpgrp()) return;
     tcsetattr(STDIN_FILENO, TCSANOW, &settings);
     pollfd output{STDERR_FILENO, POLLOUT, 0};
-    if (poll(&output, 1, 0) == 1) show(pastes_unmarked); // one that is held with Ctrl-S would wait
+    if (poll(&output, 1, 0) == 1) show(pastes_unmarked); // output paused with Ctrl-S would block
 }
 
 std::string replaced(std::string text, std::string_view what, std::string_view with)
@@ -58,7 +58,7 @@ struct LineEditor::Terminal {
         termios settings{};
         if (tcgetattr(STDIN_FILENO, &settings) == 0)
             restore_on_second_signal([settings] { restore_terminal(settings); });
-        // The library counts characters as the locale has them. Numbers keep their point.
+        // libedit counts characters by the locale. Only LC_CTYPE is set, so numbers keep their decimal point.
         if (!std::setlocale(LC_CTYPE, "") || MB_CUR_MAX == 1) std::setlocale(LC_CTYPE, "C.UTF-8");
         editor = el_init("palimpsest", stdin, stderr, stderr);
         lines = history_init();
@@ -74,7 +74,7 @@ struct LineEditor::Terminal {
         el_set(editor, EL_ADDFN, "take-paste", "Takes pasted text as it is", take_paste);
         el_set(editor, EL_BIND, paste_begins, "take-paste", nullptr);
         el_set(editor, EL_SIGNAL, 0);
-        // While no line is edited too, or the terminal would take lines of 4,096 bytes and drop the rest.
+        // Also between edited lines: in canonical mode the terminal would truncate lines after 4096 bytes.
         el_set(editor, EL_SETTY, "-x", "-icanon", "-echo", nullptr);
         show(pastes_marked);
     }
@@ -104,7 +104,7 @@ struct LineEditor::Terminal {
             char byte = 0;
             if (read(STDIN_FILENO, &byte, 1) != 1) return 0;
             const size_t used = std::mbrtowc(character, &byte, 1, &state);
-            if (used == static_cast<size_t>(-2)) continue; // more to come
+            if (used == static_cast<size_t>(-2)) continue; // incomplete character
             if (used == static_cast<size_t>(-1)) *character = L'\xFFFD';
             return 1;
         }

@@ -1,4 +1,4 @@
-// Lines from a person at a terminal, with editing, history and pasting; or from a pipe, as they come.
+// Reads lines: at a terminal with editing, history and paste support, otherwise unchanged from the input stream.
 #pragma once
 
 #include <memory>
@@ -12,21 +12,21 @@ namespace palimpsest::app {
 
 class LineEditor {
 public:
-    // `history`: a file that keeps what was entered; empty: none.
+    // `history`: file that stores the entered lines; empty: none.
     LineEditor(Console& console, const std::string& history);
     ~LineEditor();
     LineEditor(const LineEditor&) = delete;
     LineEditor& operator=(const LineEditor&) = delete;
 
-    // The next line without its end; nothing at the end of the input, or when `stop` is requested while waiting.
-    // Pasted text is one line, whatever ends of lines it holds.
+    // Returns the next line without its line end; nullopt at the end of the input or if `stop` is requested while
+    // waiting. Pasted text counts as one line, even if it contains line ends.
     std::optional<std::string> next(const std::string& prompt, std::stop_token stop);
     bool is_terminal() const;
 
 private:
     struct Terminal;
     Console& console_;
-    std::unique_ptr<Terminal> terminal_; // none in a pipe
+    std::unique_ptr<Terminal> terminal_; // null if the input is not a terminal
 };
 
 } // namespace palimpsest::app

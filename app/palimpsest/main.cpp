@@ -7,7 +7,7 @@
 
 int main(int argc, char** argv)
 {
-    umask(077); // what is written is its user's alone
+    umask(077); // created files are readable by their owner only
     const std::vector<std::string> arguments(argv + 1, argv + argc);
     if (palimpsest::app::wants_window(arguments)) return palimpsest::app::run_window(argc, argv, arguments);
     std::stop_source stop;

@@ -13,7 +13,7 @@ namespace palimpsest::app {
 #ifdef PALIMPSEST_WITH_UI
 namespace {
 
-// Fonts and painting without a display.
+// Provides fonts and painting without a display; null if there is an application already.
 std::unique_ptr<QGuiApplication> offscreen_application()
 {
     if (QCoreApplication::instance()) return nullptr;
@@ -21,7 +21,7 @@ std::unique_ptr<QGuiApplication> offscreen_application()
     static char name[] = "palimpsest";
     static char* arguments[] = {name, nullptr};
     qputenv("QT_QPA_PLATFORM", "offscreen");
-    QLocale::setDefault(QLocale(QLocale::English)); // numbers as in the command's other output
+    QLocale::setDefault(QLocale(QLocale::English)); // number format of the other output
     return std::make_unique<QGuiApplication>(argument_count, arguments);
 }
 
@@ -45,7 +45,7 @@ std::string map_picture(const engine::RetentionMap& map, const engine::MapFilter
                         PictureKind kind)
 {
     const auto application = offscreen_application();
-    // Borrowed for the time of this call.
+    // Non-owning: the map outlives this call.
     ui::MapScene scene = ui::MapScene::of(std::shared_ptr<const engine::RetentionMap>(&map, [](const auto*) {}));
     scene.title = QString::fromStdString(title);
     if (filter.layer || filter.head) scene.rows.choose(chosen_rows(map, filter));

@@ -1,4 +1,4 @@
-// The retained-token map as a picture, by the painter of the window: what `inspect --map` writes.
+// Renders the retained-token map as a picture with the window's painter, for `inspect --map`.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ namespace palimpsest::app {
 enum class PictureKind { Png, Svg };
 
 bool has_map_painter(); // false in a build without the window
-// The bytes of a file: a row per layer, or per head where the filter names something. No display is needed. Throws
-// Error (Resources, PAL-MAP-01). REQUIRES: has_map_painter(), and the main thread.
+// Returns the contents of a PNG or SVG file: one row per layer, or one per head if the filter is set. Needs no
+// display. Throws Error (Resources, PAL-MAP-01). REQUIRES: has_map_painter(), and the main thread.
 std::string map_picture(const engine::RetentionMap& map, const engine::MapFilter& filter, const std::string& title,
                         PictureKind kind);
 

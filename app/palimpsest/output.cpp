@@ -11,7 +11,8 @@
 namespace palimpsest::app {
 namespace {
 
-// The code point of the 2- or 3-byte character at the front, or -1: all that is escaped is shorter than 4 bytes.
+// Code point of the 2- or 3-byte character at the front, otherwise -1. All escaped characters are shorter than 4
+// bytes.
 int short_code_point(std::string_view text)
 {
     const auto byte = [&](size_t i) { return static_cast<int>(static_cast<unsigned char>(text[i])); };
@@ -28,7 +29,7 @@ bool is_hidden(int code)
     return c1 || bidi;
 }
 
-// A write that failed earlier has lost its errno; the pipe still tells.
+// Whether standard output is a closed pipe, for earlier failed writes whose errno is lost.
 bool reader_is_gone()
 {
     pollfd standard_output{STDOUT_FILENO, POLLOUT, 0};

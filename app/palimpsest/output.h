@@ -1,4 +1,4 @@
-// Text from a model or a document, made fit for a terminal, and results written so that a full disk is noticed.
+// Output helpers: makes text from a model or document safe for a terminal, and detects failed writes.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,19 +8,19 @@
 
 namespace palimpsest::app {
 
-// Control characters other than line feed and tab, and bidirectional overrides, as visible escapes (rule R2).
-// REQUIRES: whole UTF-8 characters.
+// Replaces control characters other than line feed and tab, and bidirectional overrides, by visible escapes.
+// REQUIRES: complete UTF-8 characters.
 std::string visible(std::string_view text);
 
-// One JSON document and a line end. Foreign bytes that are not UTF-8 become U+FFFD.
+// Writes one JSON document and a line feed. Invalid UTF-8 becomes U+FFFD.
 void write_json(std::ostream& out, const nlohmann::ordered_json& document);
 
-// Flushes. Throws Error (Resources, PAL-DISK-01) if something was not written; a closed pipe is quiet (see
-// PipeClosed).
+// Flushes. Throws Error (Resources, PAL-DISK-01) if output was lost, or PipeClosed, which is not reported to the
+// user.
 void finish_output(std::ostream& out);
 struct PipeClosed {};
 
-// One line of --events on standard error.
+// Writes one JSON line to standard error.
 void write_event(std::ostream& err, const nlohmann::ordered_json& object);
 
 } // namespace palimpsest::app

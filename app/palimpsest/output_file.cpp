@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
     throw Error(ErrorKind::Failed, "PAL-DISK-03", printable(name), why, "check the folder and its permissions");
 }
 
-// A new file of its own name, readable by its owner only.
+// Creates a temporary file with a unique name that only its owner can read.
 std::string create_beside(const std::string& name, const std::string& place)
 {
     std::string temporary = place + ".XXXXXX";

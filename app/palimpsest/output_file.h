@@ -1,4 +1,5 @@
-// A file that a command writes: beside its place first, so that a failure leaves what was there.
+// An output file of a command: written to a temporary file beside it, so that a failure keeps the previous
+// contents.
 #pragma once
 
 #include <fstream>
@@ -8,20 +9,20 @@ namespace palimpsest::app {
 
 class OutputFile {
 public:
-    // Throws Error (Failed, PAL-DISK-03) if nothing can be written there. A device or pipe is written to directly.
+    // Throws Error (Failed, PAL-DISK-03) if the file cannot be written. Devices and pipes are written directly.
     explicit OutputFile(const std::string& name);
-    ~OutputFile(); // without commit nothing stays behind
+    ~OutputFile(); // without commit(), deletes the temporary file
     OutputFile(const OutputFile&) = delete;
     OutputFile& operator=(const OutputFile&) = delete;
 
     std::ostream& stream() { return stream_; }
-    // Puts the file in its place. Throws Error (Resources, PAL-DISK-01) if not all of it was written.
+    // Renames the temporary file. Throws Error (Resources, PAL-DISK-01) if some data was not written.
     void commit();
 
 private:
     std::string name_;
-    std::string place_;     // what `name` stands for: links resolved
-    std::string temporary_; // empty if written to directly
+    std::string place_;     // `name` with symbolic links resolved
+    std::string temporary_; // empty: written directly
     std::ofstream stream_;
 };
 

@@ -13,7 +13,7 @@
 namespace palimpsest::app {
 namespace {
 
-// A line that wraps could not be redrawn.
+// Limit of a progress line: a wrapped line could not be redrawn.
 size_t terminal_columns()
 {
     winsize size{};

@@ -1,4 +1,4 @@
-// How far a reading is: a redrawn line on a terminal, a plain line per 10 % elsewhere, or JSON lines with --events.
+// Progress of a reading: a redrawn line on a terminal, otherwise one line per 10 %, or JSON lines with --events.
 #pragma once
 
 #include <chrono>
@@ -11,7 +11,7 @@ namespace palimpsest::app {
 class Progress {
 public:
     enum class Style { Line, Plain, Events };
-    // Bars appear only on a terminal that can redraw a line.
+    // Returns Line only for a terminal that can redraw a line.
     static Style style_for(const Console& console, bool events);
 
     Progress(Console& console, Style style) : console_(console), style_(style) {}

@@ -1,4 +1,4 @@
-// What every result says about how it came to be: as JSON, and for people.
+// The receipt of a result: model, coverage, reach, memory and policy, as JSON and as text.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,13 +12,13 @@
 namespace palimpsest::app {
 
 nlohmann::ordered_json memory_json(const engine::Telemetry& telemetry);
-// `lost`: the device that failed before it went on on this one, or empty.
+// `lost`: the device that failed before the computation continued on this backend; empty: none.
 nlohmann::ordered_json backend_json(const engine::Model& model, const std::string& lost);
 nlohmann::ordered_json model_json(const engine::Model& model);
-nlohmann::ordered_json policy_json(const engine::Session& session); // with how long its lists are at present
+nlohmann::ordered_json policy_json(const engine::Session& session); // includes the current lengths of the lists
 nlohmann::ordered_json reach_json(const engine::RetentionMap& map);
 
-// The same for people, on standard error: coverage, reach and memory; or one event, which says the protocol too.
+// Prints the receipt to standard error as text, or with `events` as one JSON line.
 void write_receipt(Console& console, bool events, const engine::Session& session, const storage::Coverage& coverage,
                    storage::Protocol protocol);
 

@@ -9,7 +9,7 @@
 namespace palimpsest::app {
 namespace {
 
-// Share of the tokens [first, last) that the list holds.
+// Share of the stream indices [first, last) that the list contains.
 double kept_share(const std::vector<uint32_t>& list, uint64_t first, uint64_t last)
 {
     const auto begin = std::lower_bound(list.begin(), list.end(), first);
@@ -26,7 +26,7 @@ const char* block(double share)
 
 struct Row {
     std::string label;
-    int32_t layer, head; // head -1: all
+    int32_t layer, head; // head -1: average of all heads
 };
 
 std::vector<Row> rows_of(const engine::RetentionMap& map, const engine::MapFilter& filter)

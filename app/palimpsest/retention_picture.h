@@ -1,4 +1,4 @@
-// The retained-token map as the Unicode picture of a terminal.
+// Renders the retained-token map with Unicode blocks, for a terminal.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace palimpsest::app {
 
-// One row per layer, highest first (one per head where the filter names a layer), `columns` cells; a cell's block
-// is as high as the share of its tokens that is kept, on average over the row's heads.
+// One row per layer, highest first, or one per head if the filter is set, in at most `columns` columns. The height
+// of a block is the share of kept tokens, averaged over the row's heads.
 std::string unicode_picture(const engine::RetentionMap& map, const engine::MapFilter& filter, int32_t columns);
 
 } // namespace palimpsest::app

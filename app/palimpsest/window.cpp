@@ -37,7 +37,8 @@ bool answers(const std::string& socket_path)
     return connected;
 }
 
-// Qt ends a program whose display is gone: it is looked for first. One of another machine is taken as it is named.
+// Checks the X socket first, because Qt ends the process if it cannot connect. Displays of other hosts are assumed
+// to exist.
 bool has_x_display()
 {
     if (!is_set("DISPLAY")) return false;
@@ -54,7 +55,7 @@ bool has_wayland_display()
     return is_set("XDG_RUNTIME_DIR") && answers(std::getenv("XDG_RUNTIME_DIR") + ("/" + display));
 }
 
-// QT_QPA_PLATFORM: what Qt is told to draw on, a display or not.
+// QT_QPA_PLATFORM may name a platform that needs no display.
 bool has_display()
 {
     return has_wayland_display() || has_x_display() || is_set("QT_QPA_PLATFORM");

@@ -1,4 +1,5 @@
-// When the command is the window: without a subcommand, where there is a display and this build has one.
+// Decides whether to open the window: without a subcommand, if there is a display and the build contains the
+// window.
 #pragma once
 
 #include <string>
@@ -6,7 +7,8 @@
 
 namespace palimpsest::app {
 
-// Nothing was given, or files that are there, as a file manager gives them; `--` before them is understood.
+// True without arguments, or if all arguments are paths of existing files, as a file manager passes them; a leading
+// `--` is accepted.
 bool wants_window(const std::vector<std::string>& arguments);
 
 // Returns the exit code. REQUIRES: wants_window.

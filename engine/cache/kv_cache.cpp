@@ -18,7 +18,7 @@ int64_t pages_for(int64_t rows)
     return (rows + page_rows - 1) / page_rows;
 }
 
-// One row beyond the limit: the token that decode has just written, before something leaves.
+// One row beyond the limit holds the token that decode has just written, before the eviction.
 int64_t longest_table(const CacheShape& shape)
 {
     return pages_for(int64_t{*std::max_element(shape.list_budget.begin(), shape.list_budget.end())} + 1);
@@ -72,7 +72,8 @@ KvCache::KvCache(CacheShape shape, kernels::Backend& backend)
     if (!shape_.resident) return;
     assert(!shares() && shape_.moments_each == 0);
     appended_.resize(static_cast<size_t>(shape_.layers));
-    // A list gives up no more than came, once it is as long as it may be; all of one layer's fit in any case.
+    // A list at its limit evicts as many tokens as were appended, so rows_at_once ranks per list fit a super-chunk.
+    // ResidentLists makes the log large enough for one step of a layer in any case.
     resident_.emplace(ResidentLists::Shape{.layers = shape_.layers,
                                            .kv_heads = shape_.heads.kv_heads,
                                            .longest = kept_stride_,
@@ -106,7 +107,7 @@ kernels::Staging KvCache::staging(int32_t layer) const
     return {.keys = base, .values = base + half, .capacity = shape_.staged_rows, .type = staged_type()};
 }
 
-// Rows of a page that a list takes are free, and were never displaced: their places in the order are their own.
+// Rows of a newly taken page are free and not yet permuted, so the order list starts as the identity there.
 bool KvCache::grow(size_t list, int64_t rows)
 {
     const int64_t before = tables_.held(list), after = pages_for(rows);
@@ -286,7 +287,7 @@ void KvCache::straighten()
 
 namespace {
 
-// Where one row lies, in backend memory.
+// Address of one row in backend memory.
 struct RowPlace {
     kernels::DType type;
     std::byte* elements;
@@ -305,7 +306,7 @@ void load_row(kernels::Backend& backend, const RowPlace& from, std::span<float> 
     kernels::to_f32(from.type, row.data(), to.data(), std::ssize(to));
 }
 
-// Rows from `rows` on to where the first of so many lies.
+// Uploads `count` contiguous rows to the place of the first; they must be in one page.
 void upload_rows(kernels::Backend& backend, const kernels::KvPage& page, const std::byte* rows, int64_t count,
                  const RowPlace& to)
 {

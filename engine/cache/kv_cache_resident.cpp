@@ -1,4 +1,4 @@
-// The part of a cache whose backend evicts by itself.
+// The device-resident part of KvCache.
 #include <algorithm>
 #include <cassert>
 

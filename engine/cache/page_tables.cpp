@@ -43,7 +43,8 @@ void PageTables::shrink(size_t list, int64_t pages)
         flip(table_[at_of(list, --held_[list])]);
 }
 
-// Behind its last page, or where its home begins: what is read in a row should lie in a row.
+// Searches from the list's last page, or from its home if it has none, so that a list's pages are mostly
+// contiguous.
 uint32_t PageTables::nearest_free(size_t list) const
 {
     const int64_t at = held_[list];
@@ -51,7 +52,7 @@ uint32_t PageTables::nearest_free(size_t list) const
                              : static_cast<uint32_t>(static_cast<int64_t>(list) * home_pages_));
 }
 
-// From this page on, around the end.
+// Searches from this page on and wraps around at the end.
 uint32_t PageTables::first_free(uint32_t from) const
 {
     size_t word = from / word_pages;

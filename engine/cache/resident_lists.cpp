@@ -26,12 +26,12 @@ ResidentLists::ResidentLists(const Shape& shape, kernels::Backend& backend) : sh
     const size_t logged = std::max(lists * static_cast<size_t>(shape.rows_logged), heads * longest);
     for (Log& log : logs_)
         log.memory = kernels::Buffer(backend, logged * sizeof(uint32_t));
-    // What both come down through is claimed now: no reading fails for want of it.
+    // Allocates the download buffers of both halves now, so that no later download fails for lack of memory.
     const auto come_down = [&](const Log& log) {
         return backend.begin_download(log.memory.data(), log.memory.bytes());
     };
     const auto first = come_down(logs_[0]), second = come_down(logs_[1]);
-    // Of neighbours that meet, two places and a wave for every one that leaves.
+    // Eviction tiles need at most two places and one wave end for each evicted entry.
     const auto planned = static_cast<size_t>(8 + 3 * shape.rows_planned);
     plans_.resize(static_cast<size_t>(std::clamp<int64_t>(shape.plans_kept, 1, most_plans)));
     for (SentPlan& plan : plans_)
@@ -200,7 +200,7 @@ void ResidentLists::forget(size_t steps)
     }
 }
 
-// Tells the sink, which may throw, before anything leaves.
+// Calls the sink, which may throw, before anything is dropped.
 void ResidentLists::apply(const Logged& logged, const uint32_t* leaving, std::vector<TokenList>& lists,
                           const SettleSink& sink)
 {

@@ -1,4 +1,4 @@
-// The retained-token map as JSON and CSV (cli.md).
+// The retained-token map as JSON and CSV.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,12 +14,12 @@ struct MapFilter {
     bool shows(int32_t l, int32_t h) const { return (!layer || *layer == l) && (!head || *head == h); }
 };
 
-// "heads" of palimpsest.retention/1.
+// The array "heads" of the JSON schema palimpsest.retention/1.
 nlohmann::ordered_json heads_json(const RetentionMap& map, const MapFilter& filter);
-// The object `about` with "heads" at its end, a list a line: only one is in memory twice.
+// Writes the object `about` with "heads" at its end, one list per line; only one list is converted at a time.
 void write_json(std::ostream& out, const nlohmann::ordered_json& about, const RetentionMap& map,
                 const MapFilter& filter);
-// Header `layer,head,token`, one row per kept token.
+// Writes the header `layer,head,token`, then one line per kept token.
 void write_csv(std::ostream& out, const RetentionMap& map, const MapFilter& filter);
 
 } // namespace palimpsest::engine

@@ -1,4 +1,4 @@
-// Which tokens each layer and KV head holds at one moment: what `inspect` prints and the window paints.
+// Which tokens each layer and KV head holds at one moment, as printed by `inspect` and drawn by the window.
 #pragma once
 
 #include <cstdint>
@@ -21,14 +21,14 @@ struct RetentionMap {
     static RetentionMap of(const KvCache& cache, uint64_t tokens_seen);
 };
 
-// Share of kept (layer, head, token) triples of both maps that both hold: |A and B| / |A or B|; 1 for two empty
-// maps. REQUIRES: equal layers and heads.
+// Jaccard index of the kept (layer, head, token) triples: |A and B| / |A or B|; 1 for two empty maps.
+// REQUIRES: equal layers and heads.
 double overlap(const RetentionMap& a, const RetentionMap& b);
 
-// How far back the kept tokens reach: the share of slots that hold tokens of each tenth of the stream, and the age
-// below which half of them lie.
+// How far back the kept tokens reach: the share of slots that hold tokens of each tenth of the stream, and the
+// median age of the kept tokens.
 struct Reach {
-    std::vector<double> by_tenth; // [10], of all slots; sums to 1
+    std::vector<double> by_tenth; // [10] shares of all used slots; sums to 1
     uint64_t median_age = 0;      // in tokens
 };
 Reach reach(const RetentionMap& map);

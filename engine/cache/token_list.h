@@ -1,4 +1,4 @@
-// Which tokens one (layer, KV head) list holds, in rank order, with what the policy has accumulated about each.
+// The tokens of one list (layer and KV head) in rank order, with the statistics the policy accumulated for each.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@ struct TokenList {
 
     size_t size() const { return stream.size(); }
 
-    // Appends `rows` new tokens with nothing accumulated yet; `moments_each`: group * 2, or 0.
+    // Appends `rows` new tokens with zero statistics; `moments_each`: group * 2, or 0.
     void append(uint32_t first, int32_t rows, bool with_signals, int32_t moments_each = 0);
     void truncate(size_t tokens);
-    // Removes ranks, ascending and distinct; one pass from the first of them on.
+    // Removes ranks, ascending and distinct, in one pass from the first of them on.
     void drop(std::span<const uint32_t> ranks);
-    // The values of another list, in the memory this one has.
+    // Copies the values of another list into this one's memory.
     void assign(const TokenList& other);
     void reserve(size_t tokens, bool with_signals, int32_t moments_each);
     size_t allocated_bytes() const;

@@ -1,4 +1,4 @@
-// Adds up token losses and answers perplexities at chosen lengths of the stream.
+// Sums token losses and reports them at chosen lengths of the stream.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace palimpsest::engine {
 
 struct Loss {
-    uint64_t tokens = 0; // predicted: a stream's first token has no loss
+    uint64_t tokens = 0; // predicted ones: a stream's first token has no loss
     double total = 0;    // nats
     double mean() const { return tokens == 0 ? 0.0 : total / static_cast<double>(tokens); }
     double perplexity() const; // exp of the mean loss
@@ -16,12 +16,12 @@ struct Loss {
 
 class LossMeter {
 public:
-    // `lengths`: stream lengths, ascending, at which the loss so far is noted.
+    // `lengths`: stream lengths at which the loss so far is recorded.
     explicit LossMeter(std::vector<uint64_t> lengths = {});
 
-    void add(uint64_t index, double nll); // of the token at this stream index, ascending
+    void add(uint64_t index, double nll); // `index`: stream index of the token; call in ascending order
     const Loss& all() const { return all_; }
-    // Per length reached: the loss of the tokens before it.
+    // For each length reached: the loss of the tokens before it.
     const std::vector<std::pair<uint64_t, Loss>>& by_length() const { return noted_; }
 
 private:

@@ -30,7 +30,7 @@ std::unique_ptr<Session> session_to_measure(const std::shared_ptr<const Model>& 
 {
     auto session = std::make_unique<Session>(model, options);
     if (!session->policy().retrieval() || options.chunk == 1) return session;
-    session.reset(); // or memory would hold both
+    session.reset(); // frees its memory before the second one is made
     options.chunk = 1;
     return std::make_unique<Session>(model, options);
 }

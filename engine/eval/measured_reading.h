@@ -1,4 +1,4 @@
-// Reads a text for the loss of its tokens, as `eval ppl` and `compare` measure.
+// Measures the loss of a text's tokens, for `eval ppl` and `compare`.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,12 @@
 
 namespace palimpsest::engine {
 
-// A session to measure with. A policy that reads only a part of what it keeps does so for generated tokens only,
-// and is measured one token at a time: its chunk is 1, whatever was chosen.
+// Makes a session to measure with. A retrieval policy reads only a part of its lists when it decodes, so it is
+// measured one token at a time: its chunk is 1, whatever the options say.
 std::unique_ptr<Session> session_to_measure(const std::shared_ptr<const Model>& model, SessionOptions options);
-// Feeds all of it and reports the losses: in chunks, or as if the policy above had generated it. Returns tokens per
-// second; nothing if it was stopped. Throws as Session::feed does.
-// REQUIRES: nothing was fed before; `ids` is not empty.
+// Feeds all tokens and reports their losses: in chunks, or decoded one by one for a retrieval policy. Returns
+// tokens per second; nullopt if stopped. Throws as Session::feed does. REQUIRES: nothing was fed before; `ids` is
+// not empty.
 std::optional<double> read_measured(Session& session, std::span<const TokenId> ids, const FeedOptions& options);
 
 } // namespace palimpsest::engine

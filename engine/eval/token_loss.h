@@ -1,4 +1,4 @@
-// What one prediction costs.
+// The loss of one prediction.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace palimpsest::engine {
 
-// -log softmax(logits)[token] in nats, in double. Throws Error (Failed, PAL-MODEL-15) if the model has produced
-// something that is not a finite number. REQUIRES: token < logits.size().
+// Returns -log softmax(logits)[token] in nats, computed in double. Throws Error (Failed, PAL-MODEL-15) if the
+// result is not finite. REQUIRES: token < logits.size().
 double negative_log_likelihood(std::span<const float> logits, TokenId token);
 
 } // namespace palimpsest::engine

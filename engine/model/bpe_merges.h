@@ -1,4 +1,4 @@
-// The merges of a BPE vocabulary, from the spellings in a file to ids.
+// The merges of a BPE vocabulary: converts the spellings in a file to token ids.
 #pragma once
 
 #include <string>
@@ -13,15 +13,15 @@ namespace palimpsest::engine {
 
 class BpeMerges {
 public:
-    // Both must outlive this. `rule` is reported for merges that cannot be.
+    // `ids` and `refuse` must outlive this. `rule` is reported when a merge is refused.
     BpeMerges(const std::unordered_map<std::string, TokenId>& ids, const Refusal& refuse, std::string_view rule)
         : ids_(ids), refuse_(refuse), rule_(rule)
     {
     }
 
-    // Both halves and the piece they make must be in the vocabulary.
+    // Both halves and the merged piece must be in the vocabulary.
     void add(std::string_view left, std::string_view right);
-    // "left right".
+    // `pair` is "left right".
     void add(std::string_view pair);
     std::vector<PieceMerge> take() { return std::move(merges_); }
 

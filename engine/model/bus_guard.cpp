@@ -14,7 +14,7 @@
 namespace palimpsest::engine {
 namespace {
 
-// Read inside a signal handler: nothing but lock-free atomics.
+// Accessed in a signal handler, where only lock-free atomics are safe.
 struct Range {
     std::atomic<uintptr_t> begin{0};
     std::atomic<uintptr_t> end{0}; // 0: not guarded
@@ -49,7 +49,7 @@ void on_bus_error(int signal, siginfo_t* info, void*)
         errno = saved_errno;
         return;
     }
-    // Not ours: the earlier action takes over when the instruction faults again.
+    // Not a guarded range: the previous action handles the signal when the instruction faults again.
     sigaction(SIGBUS, &previous, nullptr);
     if (!from_memory) raise(signal);
     errno = saved_errno;

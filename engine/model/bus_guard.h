@@ -1,13 +1,14 @@
-// A file that shrinks while it is mapped raises SIGBUS at the next read. Inside guarded ranges the page becomes
-// zeros and the range is marked, so that whoever reads can stop with a sentence (rule G16) instead of dying.
+// A file that shrinks while it is mapped raises SIGBUS at the next read. Inside guarded ranges the handler maps
+// zeros in place of the lost page and marks the range, so the reader can report an error instead of crashing
+// (docs/validation.md, G16).
 #pragma once
 
 #include <cstddef>
 
 namespace palimpsest::engine {
 
-// Guards [begin, begin + bytes) while it lives. The first one installs a process-wide handler; faults elsewhere go
-// to the handler that was there before. Throws Error (Resources) when 4,096 ranges are guarded already.
+// Guards [begin, begin + bytes) during its lifetime. The first guard installs a process-wide handler; faults
+// outside guarded ranges go to the previous handler. Throws Error (Resources) if 4,096 ranges are already guarded.
 class BusGuard {
 public:
     BusGuard(const void* begin, size_t bytes);
@@ -15,7 +16,7 @@ public:
     BusGuard(const BusGuard&) = delete;
     BusGuard& operator=(const BusGuard&) = delete;
 
-    // Whether a page of the range has been replaced by zeros. Any thread.
+    // Whether any page of the range has been replaced by zeros. Callable from any thread.
     bool faulted() const;
 
 private:

@@ -1,4 +1,4 @@
-// Little-endian reading with one bounds check: everything a file says goes through take().
+// Little-endian reads with one bounds check: every read of file content goes through take().
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ public:
     uint64_t position() const { return position_; }
     uint64_t remaining() const { return bytes_.size() - position_; }
 
-    // The next n bytes, or nothing (and no step) if fewer are left.
+    // Returns the next n bytes; returns nothing and does not advance if fewer are left.
     std::optional<std::span<const std::byte>> take(uint64_t n)
     {
         if (n > remaining()) return std::nullopt;

@@ -75,7 +75,7 @@ std::string rope_base_limit()
 
 void check_config(const ModelConfig& c, const Refusal& refuse, const ConfigRules& rules)
 {
-    // Bounds the names of required tensors before there is a list of them.
+    // Bounds the number of required tensors before the list of them is built.
     const uint64_t matrices =
         uint64_t{3} * static_cast<uint64_t>(c.layers) * static_cast<uint64_t>(c.experts.count);
     if (matrices > limits::tensors)
@@ -96,7 +96,7 @@ void check_config(const ModelConfig& c, const Refusal& refuse, const ConfigRules
                         ", expected an even number up to the head size " + std::to_string(c.head_dim),
                     Refusal::other_model);
     }
-    // Written so that NaN fails, here and below.
+    // Comparisons are written so that NaN fails, here and below.
     if (!(c.rms_epsilon > 0.0f && c.rms_epsilon <= 0.1f))
         refuse.fail(rules.floats, "the norm epsilon is " + text(c.rms_epsilon) + ", expected a number in (0, 0.1]");
     check_rope(c.rope, c.rotary_dim, refuse, rules);

@@ -1,4 +1,4 @@
-// XXH3-128 over pieces of files: a model's identity (rule G16).
+// XXH3-128 over pieces of files; identifies a model (docs/validation.md, G16).
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace palimpsest::engine {
 
-// Order matters, the cut into pieces does not.
+// The hash depends on the order of the bytes, not on how they are divided between calls.
 class ContentHash {
 public:
     ContentHash();
@@ -19,9 +19,9 @@ public:
 
     void add(std::span<const std::byte> bytes);
     void add(uint64_t number);
-    // The first and the last 2 KiB: a download that was cut and padded differs in the last.
+    // Adds the first and the last 2 KiB: a truncated download that was padded to size differs in the last.
     void add_sample(std::span<const std::byte> bytes);
-    std::string hex() const; // 32 digits
+    std::string hex() const; // 32 hex digits
 
 private:
     struct State;

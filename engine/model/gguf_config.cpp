@@ -114,7 +114,7 @@ private:
         return file_.f32(key(suffix)).value_or(static_cast<float>(*otherwise));
     }
 
-    // `other_suffix` is Ollama's name for the same number.
+    // `other_suffix` is Ollama's name for the same value.
     float rope_base(const char* suffix, const char* other_suffix, float otherwise) const
     {
         const auto base = file_.f32(key(suffix));
@@ -170,7 +170,7 @@ private:
         return rows;
     }
 
-    // A factor without a type is linear. The factors of longrope come as tensors.
+    // A factor without a type means linear scaling. The factors of longrope are stored as tensors.
     void read_rope_scaling()
     {
         auto factor = file_.f32(key("rope.scaling.factor"));
@@ -207,7 +207,7 @@ private:
             refuse_.fail(rule, "yarn scaling by " + std::to_string(factor) + " of the rope base " +
                                    std::to_string(c_.rope.base) + " is not possible");
         c_.rope.factors = yarn_rope_factors(c_.rotary_dim, static_cast<double>(c_.rope.base), scaling);
-        // Converters store the 'attention_factor' of config.json, which replaces the one computed.
+        // Converters store the 'attention_factor' of config.json, which replaces the computed one.
         c_.rope.attention_factor *= file_.f32(key("rope.scaling.yarn_attn_factor"))
                                         .value_or(static_cast<float>(yarn_attention_factor(scaling.factor)));
     }

@@ -10,12 +10,12 @@
 
 namespace palimpsest::engine {
 
-// The metadata of a GGUF file as a configuration, by the family that its architecture names. Of the tensors only
-// the embedding's shape is looked at.
+// Reads the metadata of a GGUF file as a configuration, by the family that its architecture names. The only tensor
+// consulted is the embedding, for its shape.
 ModelConfig read_gguf_config(const GgufFile& file, const std::map<std::string, FoundTensor>& found,
                              const Refusal& refuse);
 
-// Takes the divisors of rotary frequencies that come as tensors out of `found`.
+// Moves the divisors of rotary frequencies that are stored as tensors from `found` to `config`.
 void read_rope_tensors(std::map<std::string, FoundTensor>& found, ModelConfig& config, const Refusal& refuse);
 
 } // namespace palimpsest::engine

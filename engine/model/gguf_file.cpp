@@ -32,7 +32,7 @@ uint64_t element_bytes(GgufType type)
     return type_bytes[static_cast<size_t>(type)];
 }
 
-// Numbers of ggml_type.
+// Values of ggml_type.
 std::optional<DType> tensor_type(uint32_t id)
 {
     static const std::unordered_map<uint32_t, DType> types = {
@@ -44,7 +44,7 @@ std::optional<DType> tensor_type(uint32_t id)
     return found == types.end() ? std::nullopt : std::optional(found->second);
 }
 
-// Types that other programs write, so that a refusal can name what the user chose when downloading.
+// Unsupported types that other programs write, so that a refusal can name the type that the user downloaded.
 std::string foreign_type(uint32_t id)
 {
     static const std::unordered_map<uint32_t, std::string_view> names = {
@@ -68,7 +68,7 @@ std::string count(uint64_t n, std::string_view noun)
 
 } // namespace
 
-// One pass over the header, in the order of the file.
+// Parses the header in one pass, in file order.
 class GgufParser {
 public:
     GgufParser(std::span<const std::byte> bytes, const Refusal& refuse)
@@ -96,7 +96,7 @@ private:
         refuse_.fail(rule, std::move(what), std::move(remedy), cursor_.position());
     }
 
-    // The file ends, or the header is longer than we are willing to walk.
+    // Either the file ends here, or the header exceeds gguf_header_bytes.
     [[noreturn]] void fail_short(std::string_view rule, const std::string& thing, uint64_t needed)
     {
         if (file_bytes_ > limits::gguf_header_bytes && needed <= file_bytes_)
@@ -388,7 +388,7 @@ std::vector<T> GgufFile::numbers(const std::string& key, GgufType element, uint6
         refuse_.fail("11", in_quotes(key) + " has " + count(value.count, "elements") + ", expected " +
                                std::to_string(expected));
     }
-    std::vector<T> out(expected); // no more than the bytes that are there
+    std::vector<T> out(expected); // bounded by the bytes in the file
     if (expected != 0) std::memcpy(out.data(), value.bytes.data(), value.bytes.size());
     return out;
 }
@@ -416,7 +416,7 @@ std::vector<std::string> GgufFile::string_array(const std::string& key, uint64_t
     std::vector<std::string> out;
     out.reserve(value.count);
     for (uint64_t i = 0; i < value.count; ++i) {
-        const auto length = cursor.read<uint64_t>(); // both were proved by parse()
+        const auto length = cursor.read<uint64_t>(); // parse() has checked both
         out.emplace_back(text(*cursor.take(*length)));
     }
     return out;
@@ -454,7 +454,7 @@ std::optional<uint32_t> GgufFile::u32_for_all(const std::string& key) const
                                ", expected uint32 or int32");
     if (value.count == 0) refuse_.fail("11", in_quotes(key) + " is empty");
     ByteCursor cursor(value.bytes);
-    const uint32_t first = *cursor.read<uint32_t>(); // all were proved by parse()
+    const uint32_t first = *cursor.read<uint32_t>(); // parse() has checked all
     for (uint64_t i = 1; i < value.count; ++i)
         if (*cursor.read<uint32_t>() != first)
             refuse_.fail("12", in_quotes(key) + " differs between layers, which is not supported",

@@ -1,6 +1,6 @@
-// A GGUF file taken apart: metadata and tensor table, versions 2 and 3 (github.com/ggml-org/ggml, docs/gguf.md).
+// Parsed GGUF file: metadata and tensor table, versions 2 and 3 (github.com/ggml-org/ggml, docs/gguf.md).
 //
-// Everything is validated by rules G2..G10 while it is read; what the numbers mean for a model is gguf_model.h's.
+// Parsing checks docs/validation.md, G2 to G10; gguf_model.h interprets the values as a model.
 #pragma once
 
 #include <array>
@@ -18,13 +18,13 @@
 
 namespace palimpsest::engine {
 
-// Numbers as in the file.
+// The values are those of the file format.
 enum class GgufType : uint32_t { U8, I8, U16, I16, U32, I32, F32, Bool, String, Array, U64, I64, F64 };
 
 struct GgufTensor {
     std::string name;
     int rank = 0;
-    std::array<uint64_t, 4> dims = {1, 1, 1, 1}; // the contiguous one first
+    std::array<uint64_t, 4> dims = {1, 1, 1, 1}; // innermost (contiguous) first
     kernels::DType type = kernels::DType::F32;
     uint64_t offset = 0; // from the start of the file
     uint64_t bytes = 0;
@@ -34,7 +34,7 @@ struct GgufTensor {
 
 class GgufFile {
 public:
-    // Linear in the header; touches no tensor data. `bytes` is the whole file and must outlive this.
+    // Linear in the header size; reads no tensor data. `bytes` is the whole file and must outlive the result.
     static GgufFile parse(std::span<const std::byte> bytes, const Refusal& refuse);
 
     uint32_t version() const { return version_; }
@@ -42,22 +42,22 @@ public:
     const std::vector<GgufTensor>& tensors() const { return tensors_; }
     bool has(const std::string& key) const { return values_.contains(key); }
 
-    // Nothing if the key is absent; another type than the one asked for is refused (rule G11).
+    // Empty if the key is absent; a value of another type is refused (docs/validation.md, G11).
     std::optional<uint32_t> u32(const std::string& key) const;
     std::optional<float> f32(const std::string& key) const;
     std::optional<bool> boolean(const std::string& key) const;
     std::optional<std::string_view> string(const std::string& key) const; // points into the file
-    std::optional<uint64_t> whole(const std::string& key) const;          // of any integer type, 0 or more
+    std::optional<uint64_t> whole(const std::string& key) const;          // any integer type, non-negative
     bool is_array(const std::string& key) const;
-    // A number that may be given for every layer; numbers that differ are refused.
+    // A number that may be given once or per layer; per-layer values that differ are refused.
     std::optional<uint32_t> u32_for_all(const std::string& key) const;
-    // An array of numbers or truth values, of which only zero or not is told; must have `count` elements.
+    // An array of numbers or booleans, each returned as "not zero"; must have `count` elements.
     std::vector<bool> flags(const std::string& key, uint64_t count) const;
 
     // Arrays must have exactly `count` elements; an absent key is refused.
     std::vector<float> f32_array(const std::string& key, uint64_t count) const;
     std::vector<int32_t> i32_array(const std::string& key, uint64_t count) const;
-    // `largest` is the greatest count that the caller can use.
+    // `largest` is the largest count that the caller accepts.
     std::vector<std::string> string_array(const std::string& key, uint64_t largest) const;
 
 private:
@@ -66,7 +66,7 @@ private:
         GgufType type;
         GgufType element; // of an array
         uint64_t count = 1;
-        std::span<const std::byte> bytes; // the number, the characters, or the elements one after the other
+        std::span<const std::byte> bytes; // the number, the characters, or the packed elements
     };
 
     GgufFile(std::span<const std::byte> bytes, const Refusal& refuse) : bytes_(bytes), refuse_(refuse) {}

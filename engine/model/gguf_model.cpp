@@ -25,7 +25,7 @@ void find_tensors(const GgufFile& file, std::span<const std::byte> bytes, const 
     }
 }
 
-// Ollama's files have the image encoder ("v.") and the projector ("mm.") beside the language model.
+// Ollama's files store the image encoder ("v.") and the projector ("mm.") with the language model.
 void drop_image_tensors(std::map<std::string, FoundTensor>& found, std::vector<std::string>& warnings)
 {
     const auto count = std::erase_if(
@@ -33,7 +33,7 @@ void drop_image_tensors(std::map<std::string, FoundTensor>& found, std::vector<s
     if (count > 0) warnings.push_back(unused_image_tensors(count));
 }
 
-// Matrices of all experts in one tensor, outermost by expert, as one tensor each.
+// Splits tensors that hold the matrices of all experts (outermost dimension: expert) into one tensor per expert.
 void split_experts(std::map<std::string, FoundTensor>& found, const ModelConfig& config, const Refusal& refuse)
 {
     const auto experts = static_cast<uint64_t>(config.experts.count);
@@ -41,7 +41,7 @@ void split_experts(std::map<std::string, FoundTensor>& found, const ModelConfig&
         for (const char* part : {"ffn_gate", "ffn_up", "ffn_down"}) {
             const std::string name = "blk." + std::to_string(layer) + "." + part;
             const auto at = found.find(name + "_exps.weight");
-            if (at == found.end()) continue; // older files have one tensor for each
+            if (at == found.end()) continue; // older files store one tensor per expert
             const FoundTensor all = at->second;
             found.erase(at);
             if (all.shape.size() != 3 || all.shape[0] != experts)
@@ -78,7 +78,7 @@ ModelFiles open_gguf(const std::vector<std::shared_ptr<MappedFile>>& parts)
         model.file_bytes += part->bytes().size();
     }
     check_split(files, refuse);
-    const GgufFile& gguf = files.front(); // whose metadata count
+    const GgufFile& gguf = files.front(); // its metadata applies to all parts
     std::map<std::string, FoundTensor> found;
     for (size_t i = 0; i < parts.size(); ++i)
         find_tensors(files[i], parts[i]->bytes(), refuse, found);

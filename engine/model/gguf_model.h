@@ -8,10 +8,10 @@
 
 namespace palimpsest::engine {
 
-// A GGUF file of a known architecture as a model. Tensor data is looked at only for the
-// fingerprint, after everything else has passed. Throws Error as open_model.
+// Opens a GGUF file of a known architecture as a model. Tensor data is read only for the fingerprint, after all
+// checks have passed. Throws Error as open_model.
 ModelFiles open_gguf(const std::shared_ptr<MappedFile>& file);
-// The same of all parts of a file that was split, in order.
+// Like above, for all parts of a split model, in order.
 ModelFiles open_gguf(const std::vector<std::shared_ptr<MappedFile>>& parts);
 
 } // namespace palimpsest::engine

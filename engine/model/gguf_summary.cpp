@@ -13,10 +13,9 @@
 namespace palimpsest::engine {
 namespace {
 
-struct Damaged {}; // ends the walk; the caller gets nothing
+struct Damaged {}; // ends parsing; the caller gets nothing
 
-// Numbers of general.file_type (github.com/ggml-org/ggml, docs/gguf.md, and the enum llama_ftype that it refers
-// to).
+// Values of general.file_type (github.com/ggml-org/ggml, docs/gguf.md, and the enum llama_ftype that it refers to).
 std::string file_type_name(uint32_t number)
 {
     static const std::map<uint32_t, std::string_view> names = {
@@ -30,7 +29,7 @@ std::string file_type_name(uint32_t number)
     return found == names.end() ? std::string() : std::string(found->second);
 }
 
-// Numbers of the tensor table, for files without general.file_type.
+// Values in the tensor table, for files without general.file_type.
 std::string tensor_type_name(uint32_t number)
 {
     static const std::map<uint32_t, std::string_view> names = {

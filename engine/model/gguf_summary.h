@@ -1,4 +1,4 @@
-// The summary of a GGUF file that a list of models shows: read from its header, without checking the model.
+// The summary of a GGUF file for model lists: read from the header alone, without validating the model.
 #pragma once
 
 #include <cstddef>
@@ -11,17 +11,17 @@ namespace palimpsest::engine {
 
 struct GgufSummary {
     std::string architecture; // general.architecture: "llama"
-    std::string type;    // of the weights: "Q4_K_M", as general.file_type numbers them, or that of most tensors
-    std::string purpose; // general.type: "model", "mmproj", "adapter"; empty: not said
-    uint32_t parts = 1;  // split.count: of one model, in as many files
-    uint32_t part = 0;   // split.no: the index of this file, 0 for the first
+    std::string type;         // weight type, e.g. "Q4_K_M": from general.file_type, or that of most tensors
+    std::string purpose;      // general.type: "model", "mmproj", "adapter"; empty: not stated
+    uint32_t parts = 1;       // split.count: number of files of the model
+    uint32_t part = 0;        // split.no: index of this file, from 0
 
-    // A vision projector, an adapter or an importance matrix is no model by itself.
+    // False for vision projectors, adapters and importance matrices.
     bool is_language_model() const;
 };
 
-// Nothing if the bytes are no GGUF file of version 2 or 3 or if the header is damaged. Linear in the header (up to
-// gguf_header_bytes); touches no tensor data and allocates nothing that the file could choose the size of.
+// Empty unless the bytes are a GGUF file of version 2 or 3 with an intact header. Linear in the header (at most
+// gguf_header_bytes); reads no tensor data, and no allocation size is taken from the file.
 std::optional<GgufSummary> summarize_gguf(std::span<const std::byte> bytes);
 
 } // namespace palimpsest::engine

@@ -22,15 +22,15 @@ TokenId special_id(const GgufFile& file, const std::string& key, uint64_t rows, 
     return static_cast<TokenId>(*id);
 }
 
-// Ordinary text never becomes a token of these types.
+// Whether tokens of this type never result from ordinary text.
 bool is_special(int32_t type)
 {
     const auto piece = static_cast<PieceType>(type);
     return piece == PieceType::Control || piece == PieceType::UserDefined || piece == PieceType::Unused;
 }
 
-// Pieces and types, and scores where the vocabulary's kind has them. Returns the ids of the pieces. Special tokens
-// behind the last row of the embedding, such as those for images in Ollama's files of Gemma 3, are left out.
+// Reads pieces and types, and scores if the vocabulary's kind has them. Returns the ids of the pieces. Special
+// tokens beyond the last row of the embedding, such as image tokens in Ollama's files of Gemma 3, are dropped.
 std::unordered_map<std::string, TokenId> read_pieces(const GgufFile& file, uint64_t rows, const Refusal& refuse,
                                                      Vocabulary& vocabulary, std::vector<std::string>& warnings)
 {
@@ -80,9 +80,9 @@ void read_merges(const GgufFile& file, const std::unordered_map<std::string, Tok
     vocabulary.merges = merges.take();
 }
 
-// Byte-level BPE. Its pre-tokenizer must be known: with another one, text would become other tokens than those that
-// the model was trained on. A GGUF does not say whether the original tokenizer composed characters (Unicode form C,
-// as Qwen's does), so text stays as it is.
+// Byte-level BPE. The pre-tokenizer must be known: another one would split text into tokens that differ from those
+// of the model's training. GGUF has no standard key for the Unicode normalisation of the original tokenizer (Qwen's
+// uses form C), so text is normalised only if 'palimpsest.normalizer' requests it.
 void read_byte_level(const GgufFile& file, uint64_t rows, const Refusal& refuse, Vocabulary& vocabulary,
                      std::vector<std::string>& warnings)
 {
@@ -104,7 +104,7 @@ void read_byte_level(const GgufFile& file, uint64_t rows, const Refusal& refuse,
     read_merges(file, ids, refuse, vocabulary);
 }
 
-// BPE over characters with byte pieces and merges: Gemma 4.
+// Character-level BPE with byte pieces and merges: Gemma 4.
 void read_character_level(const GgufFile& file, uint64_t rows, const Refusal& refuse, Vocabulary& vocabulary,
                           std::vector<std::string>& warnings)
 {

@@ -8,8 +8,8 @@
 
 namespace palimpsest::engine {
 
-// The vocabulary of a GGUF file, whose embedding has `rows` rows. One of a kind or with a pre-tokenizer that this
-// version does not know becomes Kind::None and a warning that names it.
+// The vocabulary of a GGUF file whose embedding has `rows` rows. An unknown vocabulary kind or pre-tokenizer gives
+// Kind::None and a warning that names it.
 Vocabulary gguf_vocabulary(const GgufFile& file, uint64_t rows, const Refusal& refuse,
                            std::vector<std::string>& warnings);
 

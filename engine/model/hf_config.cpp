@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// The values of the object, and the family's defaults for those it leaves out; a null is a value that says "none".
+// The values of the object, and the family's defaults for missing keys; an explicit null means "none".
 class HfFields final : public ConfigFields {
 public:
     HfFields(const json& object, const Family& family, const Refusal& refuse)
@@ -154,7 +154,7 @@ private:
     TokenId special(const char* key) const
     {
         const json* id = fields_.find(key);
-        if (id && id->is_array()) id = id->empty() ? nullptr : &(*id)[0]; // several ends: the first
+        if (id && id->is_array()) id = id->empty() ? nullptr : &(*id)[0]; // of several end tokens, the first
         if (!id) return -1;
         if (!id->is_number_unsigned() || id->get<uint64_t>() >= static_cast<uint64_t>(c_.vocabulary))
             refuse_.fail("C3",
@@ -189,9 +189,9 @@ HfConfig parse_hf_config(std::string_view text_of_file, const Refusal& refuse)
     const json root = parse_strict_json(text_of_file, {limits::json_depth, limits::json_values}, refuse, "C1");
     const JsonFields fields(root, refuse, "C3");
     const Family& family = family_of(fields, refuse);
-    const json* text = fields.find("text_config"); // of a model that sees as well
+    const json* text = fields.find("text_config"); // multimodal models
     if (!text) return ConfigReader(root, family, refuse).read();
-    // Keys that the text part leaves out may be in the outer object.
+    // Keys that are missing here may be in the outer object.
     if (!text->is_object()) refuse.fail("C3", "'text_config' is not a JSON object");
     json merged = *text;
     for (const char* key : {"bos_token_id", "eos_token_id", "tie_word_embeddings", "quantization_config"})

@@ -1,4 +1,4 @@
-// config.json of a Hugging Face folder, for the classes that engine/model/families names.
+// config.json of a Hugging Face folder, for the classes listed in engine/model/families.
 #pragma once
 
 #include <string_view>
@@ -14,11 +14,11 @@ struct HfConfig {
     ModelConfig model; // without stored_type; qkv_bias as the architecture has it
     TokenId bos = -1, eos = -1;
     const Family* family = nullptr;
-    bool is_part = false; // the text model of one that takes images as well
+    bool is_part = false; // the text model of a multimodal model
 };
 
-// Unknown keys are ignored; a value that would change what the model computes, and that we do not compute, is
-// refused by name. Defaults are those of the transformers library.
+// Unknown keys are ignored; a value that requests an unsupported computation is refused by name. Defaults are those
+// of the transformers library.
 HfConfig parse_hf_config(std::string_view text, const Refusal& refuse);
 
 } // namespace palimpsest::engine

@@ -17,14 +17,14 @@ namespace fs = std::filesystem;
 constexpr const char* single_name = "model.safetensors";
 constexpr const char* index_name = "model.safetensors.index.json";
 
-// Files may be links within the folder, or into the blob store that the Hugging Face cache keeps beside its
-// "snapshots" folder; a link to anywhere else is refused (rule S8).
+// Files may be symbolic links within the folder, or into the blob store that the Hugging Face cache keeps next to
+// its "snapshots" folder; a link to anywhere else is refused (docs/validation.md, S8).
 bool stays_inside(const fs::path& folder, const fs::path& file)
 {
     std::error_code error;
     const fs::path home = fs::canonical(folder, error);
     const fs::path real = fs::canonical(file, error);
-    if (error) return true; // opening it will say what is wrong
+    if (error) return true; // opening the file reports the error
     const fs::path target = real.parent_path();
     if (target == home) return true;
     return home.parent_path().filename() == "snapshots" && target == home.parent_path().parent_path() / "blobs";
@@ -83,7 +83,7 @@ HfTokenizerFiles open_tokenizer(const fs::path& folder)
     return files;
 }
 
-// The name that the text model alone would have, of a tensor of a model that takes images as well.
+// Strips the prefix that tensors of the text model have in a multimodal model.
 std::string name_in_text_model(const std::string& name)
 {
     constexpr std::string_view outer = "language_model.", inner = "model.language_model.";
@@ -92,7 +92,7 @@ std::string name_in_text_model(const std::string& name)
     return name;
 }
 
-// "mlp.experts.7.up_proj" to "mlp.experts.*.up_proj" and "7".
+// "mlp.experts.7.up_proj" becomes "mlp.experts.*.up_proj" and "7".
 std::pair<std::string, std::string> without_number(const std::string& part)
 {
     constexpr std::string_view experts = "experts.";
@@ -102,7 +102,7 @@ std::pair<std::string, std::string> without_number(const std::string& part)
     return {part.substr(0, begin) + "*" + part.substr(end), part.substr(begin, end - begin)};
 }
 
-// "self_attn.q_proj" to "attn_q"; empty for others.
+// "self_attn.q_proj" becomes "attn_q"; empty for unknown names.
 std::string gguf_part(const std::string& name, const Family& family)
 {
     static const std::map<std::string_view, std::string_view> parts = {{"input_layernorm", "attn_norm"},
@@ -127,7 +127,7 @@ std::string gguf_part(const std::string& name, const Family& family)
     return found == parts.end() ? std::string() : std::string(found->second);
 }
 
-// "model.layers.3.self_attn.q_proj.weight" to "blk.3.attn_q.weight"; names of other tensors stay as they are.
+// "model.layers.3.self_attn.q_proj.weight" becomes "blk.3.attn_q.weight"; other names are unchanged.
 std::string gguf_name(const std::string& name, const Family& family)
 {
     static const std::map<std::string_view, std::string_view> whole = {
@@ -144,7 +144,7 @@ std::string gguf_name(const std::string& name, const Family& family)
     return "blk." + name.substr(prefix.size(), dot - prefix.size()) + "." + part + name.substr(last);
 }
 
-// The folder's own name; in the hub's cache, models--OWNER--NAME/snapshots/REVISION, that of the repository.
+// The folder's name; in the hub's cache, models--OWNER--NAME/snapshots/REVISION, the repository's name.
 std::string name_of(const fs::path& folder)
 {
     constexpr std::string_view prefix = "models--";
@@ -156,7 +156,7 @@ std::string name_of(const fs::path& folder)
     return name;
 }
 
-// Joins the shards' tables and checks them against the index and the configuration.
+// Merges the shards' tensor tables and checks them against the index and the configuration.
 class Assembly {
 public:
     explicit Assembly(const HfFiles& files) : files_(files), refuse_(files.folder.string()) {}
@@ -244,7 +244,7 @@ private:
 
     void check_size() const
     {
-        constexpr uint64_t smallest = 2; // bytes of a number that we can use
+        constexpr uint64_t smallest = 2; // bytes of a parameter in the smallest supported type
         const auto needed = static_cast<uint64_t>(parameter_count(model_.config)) * smallest;
         if (needed > tensor_bytes_) {
             refuse_.fail("C7",
@@ -254,7 +254,7 @@ private:
         }
     }
 
-    // Drops tensors that repeat the configuration: rotary frequencies of old files, and the output matrix of a tied
+    // Drops tensors that repeat the configuration: rotary frequencies in old files, and the output matrix of a tied
     // model.
     void drop_derived_tensors()
     {
@@ -275,7 +275,7 @@ private:
         if (count > 0) model_.warnings.push_back(unused_image_tensors(count));
     }
 
-    // A header of odd length puts every tensor at an odd address, which the format allows and the kernels do not.
+    // A header of odd length puts every tensor at an odd address. The format allows this, the kernels do not.
     void align_tensors()
     {
         for (auto& [name, tensor] : model_.tensors) {

@@ -1,4 +1,5 @@
-// A Hugging Face folder as a model: config.json, safetensors (one file or shards with an index), tokenizer files.
+// Opens a Hugging Face folder as a model: config.json, safetensors (one file or shards with an index), tokenizer
+// files.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +13,8 @@
 
 namespace palimpsest::engine {
 
-// What the folder contributes, opened. No other file is ever touched, whatever these say (rule C2).
+// The opened files of the folder. Nothing in their content makes the loader open another file (docs/validation.md,
+// C2).
 struct HfFiles {
     std::filesystem::path folder;
     std::shared_ptr<MappedFile> config;
@@ -21,10 +23,10 @@ struct HfFiles {
     HfTokenizerFiles tokenizer;
 };
 
-// Throws Error as open_model. Tensors that lie at addresses odd for their type are copied.
+// Throws Error as open_model. Tensors at addresses that are misaligned for their type are copied.
 ModelFiles open_hf_folder(const std::filesystem::path& folder);
 
-// The same from opened files: rules S1..S9, C1..C7, T1..T9.
+// Like open_hf_folder, from opened files (docs/validation.md, S1 to S9, C1 to C7, T1 to T9).
 ModelFiles assemble_hf_model(const HfFiles& files);
 
 } // namespace palimpsest::engine

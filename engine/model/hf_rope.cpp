@@ -39,7 +39,7 @@ public:
     }
 
 private:
-    // Phi-4 mini turns three quarters of every head.
+    // Some models rotate only a part of every head: Phi-4 mini three quarters.
     void read_part(const JsonFields& fields)
     {
         const double part = fields.number("partial_rotary_factor").value_or(1.0);
@@ -67,7 +67,7 @@ private:
         } else if (*type == "longrope" || *type == "su") {
             read_longrope(rope, plan);
         } else if (*type != "default" && *type != "dynamic") {
-            // Dynamic scaling changes nothing within the trained context, which is all that is used.
+            // Dynamic scaling has no effect within the trained context, and only that is supported.
             refuse_.fail("C6", "rope scaling " + in_quotes(*type) + " is not supported",
                          "use a model with none, linear, dynamic, yarn, longrope or llama3 scaling");
         }
@@ -81,7 +81,7 @@ private:
                                        number(rope, "original_max_position_embeddings", 1e9)};
         if (scaling.low_freq_factor >= scaling.high_freq_factor)
             refuse_.fail("C5", "'low_freq_factor' is not below 'high_freq_factor'");
-        if (is_rope_base(base)) // or check_config says so
+        if (is_rope_base(base)) // otherwise check_config refuses it
             plan.factors = llama3_rope_factors(c_.rotary_dim, base, scaling);
     }
 
@@ -116,7 +116,7 @@ private:
             rope.number("attention_factor").value_or(longrope_attention_factor(factor, original)));
     }
 
-    // Beside the scaling or in it; the context where neither says.
+    // From the scaling, or next to it; defaults to the context.
     double original_context(const JsonFields& rope) const
     {
         constexpr const char* key = "original_max_position_embeddings";

@@ -6,8 +6,9 @@
 
 namespace palimpsest::engine {
 
-// The rotary angles of a config.json: rope_theta and rope_scaling, or rope_parameters of transformers 5, which may
-// be given apart for global and local layers. REQUIRES: head_dim and context of `config`; sets rotary_dim as well.
+// Reads the rotary parameters of a config.json: rope_theta and rope_scaling, or rope_parameters (transformers 5),
+// which may be separate for global and local layers. REQUIRES: head_dim and context of `config`; also sets
+// rotary_dim.
 void read_hf_rope(const JsonFields& fields, const Family& family, const Refusal& refuse, ModelConfig& config);
 
 } // namespace palimpsest::engine

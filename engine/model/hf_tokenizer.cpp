@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-// tokenizer_config.json (rules T1, T7).
+// tokenizer_config.json (docs/validation.md, T1 and T7).
 class TokenizerConfig {
 public:
     TokenizerConfig(const json& root, const Refusal& refuse, uint64_t rows)
@@ -24,7 +24,7 @@ public:
 
     std::optional<bool> add_bos() const { return fields_.boolean("add_bos_token"); }
 
-    // The id of a named special token. `ids` are the pieces of the sentencepiece model.
+    // The id of a named special token, or -1. `ids` are the ids of the vocabulary's pieces.
     TokenId special(const char* key, const std::unordered_map<std::string, TokenId>& ids) const
     {
         const json* token = fields_.find(key);
@@ -104,7 +104,7 @@ TokenId first_known(std::initializer_list<TokenId> ids)
     return -1;
 }
 
-// tokenizer.json; nothing if the folder has none that we can use.
+// Reads tokenizer.json; empty if the folder has none, or an unsupported one.
 std::optional<TokenizerJson> read_json(const HfTokenizerFiles& files, uint64_t rows,
                                        std::vector<std::string>& warnings)
 {
@@ -118,7 +118,7 @@ std::optional<TokenizerJson> read_json(const HfTokenizerFiles& files, uint64_t r
     }
 }
 
-// generation_config.json: one id or a list. Ids that no token has are left out: answers end at the others.
+// Reads the end tokens of generation_config.json: one id or a list. Unknown ids are skipped with a warning.
 std::vector<TokenId> read_ends(const HfTokenizerFiles& files, uint64_t tokens, std::vector<std::string>& warnings)
 {
     std::vector<TokenId> ends;

@@ -1,4 +1,4 @@
-// Typed reading of one JSON object (rules C3 and C5): a null counts as absent, another type is refused.
+// Typed reads of one JSON object (docs/validation.md, C3 and C5): null counts as absent, a wrong type is refused.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace palimpsest::engine {
 
 class JsonFields {
 public:
-    // All must outlive this. `rule` is reported for wrong types.
+    // `object` and `refuse` must outlive this. `rule` is reported for wrong types.
     JsonFields(const nlohmann::json& object, const Refusal& refuse, const char* rule)
         : object_(object), refuse_(refuse), rule_(rule)
     {

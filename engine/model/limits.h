@@ -1,5 +1,5 @@
-// The largest numbers that a model file may claim (reliability.md 2.3, ids in the comments). Every real model is far
-// below them; they keep a hostile file from choosing our sizes.
+// Upper limits on sizes and counts claimed by a model file; the ids name the rules in docs/validation.md. All are
+// far above any real model, and stop a hostile file from choosing our allocation sizes.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +19,16 @@ inline constexpr uint64_t safetensors_name_bytes = 256;                 // S3
 inline constexpr uint64_t string_bytes = 16 * MiB;                      // L2
 inline constexpr uint64_t array_elements = uint64_t{1} << 24;           // L2
 inline constexpr uint64_t chat_template_bytes = 1 * MiB;                // L2
-inline constexpr uint64_t gguf_header_bytes = 256 * MiB;                // L8: what can be walked in time
+inline constexpr uint64_t gguf_header_bytes = 256 * MiB;                // L8: parsed in reasonable time
 inline constexpr uint64_t gguf_rank = 4, safetensors_rank = 8;          // L3
 inline constexpr uint64_t gguf_dimension = uint64_t{1} << 40;           // L3
 inline constexpr uint64_t elements = uint64_t{1} << 48;                 // L3
 inline constexpr uint64_t layers = 1024, heads = 1024, head_dim = 1024; // L4
 inline constexpr uint64_t dim = uint64_t{1} << 20;                      // L4
-inline constexpr uint64_t ffn = uint64_t{1} << 22;                      // L4: four times the widest embedding
+inline constexpr uint64_t ffn = uint64_t{1} << 22;                      // L4: four times `dim`
 inline constexpr uint64_t experts = 1024;
 inline constexpr double rope_base = 1e12;                        // published: up to 3.6e9
-inline constexpr uint64_t context = uint64_t{1} << 24;           // G12: longer claims are clamped to this
+inline constexpr uint64_t context = uint64_t{1} << 24;           // G12: larger claims are clamped
 inline constexpr uint64_t vocabulary = uint64_t{1} << 20;        // L5
 inline constexpr uint64_t piece_bytes = 4096;                    // L5
 inline constexpr uint64_t merges = uint64_t{1} << 21;            // L5
@@ -40,6 +40,6 @@ inline constexpr uint64_t tokenizer_bytes = 64 * MiB;            // L6
 inline constexpr int header_json_depth = 4, json_depth = 32;     // L7
 inline constexpr size_t header_json_values = size_t{1} << 21;    // L8: 65,536 entries of at most 16 values, twice
 inline constexpr size_t json_values = size_t{1} << 20;           // L8
-inline constexpr size_t tokenizer_json_values = size_t{1} << 22; // merges as pairs are three values each
+inline constexpr size_t tokenizer_json_values = size_t{1} << 22; // a merge stored as a pair is three values
 
 } // namespace palimpsest::engine::limits

@@ -1,4 +1,4 @@
-// The bytes of a model: a file mapped read-only, or a copy in memory.
+// The bytes of a model file: mapped read-only, or copied to memory.
 #pragma once
 
 #include <cstddef>
@@ -14,15 +14,15 @@
 
 namespace palimpsest::engine {
 
-// Immutable; any thread may read. The descriptor stays open, so a file that is replaced by another of the same name
-// does not change what is read here.
+// Immutable; readable from any thread. The descriptor stays open, so replacing the file under the same name does
+// not change the mapped content.
 class MappedFile {
 public:
-    // Opens once, refuses anything but a regular file of 1..`limit` bytes before reading (rule G1, reported as
-    // PAL-MODEL-`rule`). Throws Error (NotFound) if the path does not exist.
+    // Opens once; before reading, refuses anything but a regular file of 1..`limit` bytes (docs/validation.md, G1;
+    // reported as PAL-MODEL-`rule`). Throws Error (NotFound) if the path does not exist.
     static std::shared_ptr<MappedFile> open(const std::filesystem::path& path, uint64_t limit,
                                             const std::string& rule);
-    // An aligned copy (64 bytes), for tests and for tensors that lie at odd addresses in their file.
+    // A copy aligned to 64 bytes, for tests and for tensors that are misaligned in their file.
     static std::shared_ptr<MappedFile> copy(std::span<const std::byte> bytes, std::string name);
 
     ~MappedFile();
@@ -34,8 +34,8 @@ public:
     const std::string& name() const { return name_; }
     bool is_file() const { return descriptor_ >= 0; }
 
-    // Throws Error (PAL-MODEL-16) if the file was cut, rewritten or replaced since open. To be called after reading
-    // what matters: the zeros that stand in for a lost page are otherwise taken for weights.
+    // Throws Error (PAL-MODEL-16) if the file was truncated, rewritten or replaced since open. Call it after
+    // reading the data: a lost page reads as zeros, which would otherwise pass for weights.
     void check_unchanged() const;
 
 private:

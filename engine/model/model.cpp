@@ -7,7 +7,7 @@
 namespace palimpsest::engine {
 namespace {
 
-// open_model has proved that every required tensor exists; a missing one here is our bug.
+// open_model has checked that every required tensor exists; a missing one is a bug in this program.
 const HostTensor& required(const ModelFiles& files, const std::string& name)
 {
     const HostTensor* tensor = files.find(name);
@@ -35,7 +35,7 @@ kernels::Buffer upload(kernels::Backend& backend, const std::vector<float>& valu
     return buffer;
 }
 
-// A bias lies in the same row order as its weight: bring adjacent pairs to half-split order.
+// A bias has the row order of its weight: this reorders adjacent pairs to the half-split layout.
 std::vector<float> unpaired(std::vector<float> bias, int32_t head_dim)
 {
     std::vector<float> out(bias.size());
@@ -49,7 +49,7 @@ std::vector<float> unpaired(std::vector<float> bias, int32_t head_dim)
 
 } // namespace
 
-// How much of the weights was taken.
+// Tracks the share of the weights that is loaded, and checks for a stop.
 class Model::Loading {
 public:
     struct Stopped {};
@@ -65,7 +65,7 @@ public:
         if (options_.progress) options_.progress(std::min(1.0, taken_ / total_));
         check();
     }
-    // What else the files hold is not taken.
+    // Some tensors in the files are not loaded, so progress may not have reached 1 before.
     void finish() const
     {
         if (options_.progress && taken_ < total_) options_.progress(1);
@@ -127,7 +127,7 @@ Model::Model(ModelFiles files, std::unique_ptr<Tokenizer> tokenizer, std::shared
     loading.finish();
 }
 
-// The rows of several tensors as one weight; of queries, keys and values only the first two come in pairs.
+// Loads the rows of several tensors as one weight. Rows of values are never paired, unlike queries and keys.
 std::unique_ptr<kernels::Weight> Model::load_matrix(Loading& loading, std::initializer_list<const char*> names,
                                                     const std::string& block, int32_t paired_head_dim)
 {

@@ -1,5 +1,4 @@
-// A model, ready to compute: weights in a backend, tokenizer and template. Immutable once loaded; sessions share
-// it.
+// A loaded model: weights in a backend, tokenizer and template. Immutable after loading; shared by sessions.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +16,7 @@
 
 namespace palimpsest::engine {
 
-// Norms are f32, with ModelConfig::norm_offset added; those that the family has not are empty.
+// Norms are f32, with ModelConfig::norm_offset added; norms that the family lacks are empty.
 struct LayerWeights {
     kernels::Buffer attention_norm;           // [dim]
     std::unique_ptr<kernels::Weight> qkv;     // [(heads + 2 kv_heads) * head_dim, dim]
@@ -26,32 +25,32 @@ struct LayerWeights {
     std::unique_ptr<kernels::Weight> output;  // [dim, heads * head_dim]
     kernels::Buffer post_attention_norm;      // [dim]
     kernels::Buffer ffn_norm;                 // [dim]
-    std::unique_ptr<kernels::Weight> gate_up; // [2 ffn, dim]; null where there are experts
-    std::unique_ptr<kernels::Weight> down;    // [dim, ffn]; null where there are experts
+    std::unique_ptr<kernels::Weight> gate_up; // [2 ffn, dim]; null in layers with experts
+    std::unique_ptr<kernels::Weight> down;    // [dim, ffn]; null in layers with experts
     kernels::Buffer post_ffn_norm;            // [dim]
-    // Layers of experts only: the spans of kernels::ExpertsArgs.
+    // Only in layers with experts: the spans of kernels::ExpertsArgs.
     std::unique_ptr<kernels::Weight> router; // [experts, dim]
     std::vector<std::unique_ptr<kernels::Weight>> expert_weights;
     std::vector<const kernels::Weight*> expert_gate_up, expert_down; // [experts]
 };
 
-// Heard and asked between matrices, on the thread that loads.
+// Called and checked between matrices, on the loading thread.
 struct LoadOptions {
-    std::function<void(double share)> progress{}; // of the bytes of all matrices, ascending to 1
+    std::function<void(double share)> progress{}; // loaded share of all matrix bytes, ascending to 1
     std::stop_token stop{};
 };
 
 class Model {
 public:
-    // Null if it was stopped. Throws Error as open_model does, and Resources where the weights do not fit the
+    // Null if stopped. Throws Error as open_model does, and Error (Resources) if the weights do not fit in the
     // backend.
     static std::shared_ptr<const Model> load(const std::filesystem::path& path,
                                              std::shared_ptr<kernels::Backend> backend,
                                              const LoadOptions& options = {});
-    // The same without a tokenizer.
+    // Like load, without the tokenizer.
     static std::shared_ptr<const Model> load_weights(const std::filesystem::path& path,
                                                      std::shared_ptr<kernels::Backend> backend);
-    // The same weights in another backend, from the same open files.
+    // Loads the same weights into another backend, from the files that are already open.
     static std::shared_ptr<const Model> with_weights_of(const Model& model,
                                                         std::shared_ptr<kernels::Backend> backend);
 
@@ -64,7 +63,7 @@ public:
 
     const kernels::Weight& embedding() const { return *embedding_; }
     const kernels::Weight& output() const { return output_ ? *output_ : *embedding_; }
-    std::span<const kernels::HostMatrix> matrices() const { return matrices_; } // as in the files
+    std::span<const kernels::HostMatrix> matrices() const { return matrices_; } // as stored in the files
     const float* output_norm() const { return output_norm_.data<float>(); }
     const LayerWeights& layer(int32_t l) const { return layers_[static_cast<size_t>(l)]; }
 
@@ -79,11 +78,11 @@ private:
     void load_layer(Loading& loading, int32_t layer);
     void load_feed_forward(Loading& loading, const std::string& block, LayerWeights& weights);
 
-    ModelFiles files_; // keeps the mappings that CPU weights point into
+    ModelFiles files_; // keeps alive the mappings that CPU weights point into
     std::shared_ptr<kernels::Backend> backend_;
     std::unique_ptr<Tokenizer> tokenizer_;
     std::vector<kernels::HostMatrix> matrices_;
-    std::unique_ptr<kernels::Weight> embedding_, output_; // output_ null: tied
+    std::unique_ptr<kernels::Weight> embedding_, output_; // output_ null: tied to the embedding
     kernels::Buffer output_norm_;
     std::vector<LayerWeights> layers_;
 };

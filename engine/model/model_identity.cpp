@@ -11,7 +11,7 @@ std::string model_fingerprint(const ModelFiles& files, const std::vector<std::sp
 {
     ContentHash hash;
     for (const auto& header : headers) {
-        hash.add(uint64_t{header.size()}); // or bytes could move from one header to the next unseen
+        hash.add(uint64_t{header.size()}); // otherwise bytes could move between headers unnoticed
         hash.add(header);
     }
     hash.add(files.file_bytes);
@@ -25,7 +25,7 @@ std::string full_hash(const ModelFiles& files)
     constexpr size_t piece = size_t{1} << 24;
     ContentHash hash;
     for (const auto& file : files.mappings) {
-        if (!file->is_file()) continue; // a copy of what a file holds
+        if (!file->is_file()) continue; // a copy of part of a mapped file
         auto rest = file->bytes();
         while (!rest.empty()) {
             const auto part = rest.first(std::min(piece, rest.size()));

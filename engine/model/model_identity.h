@@ -9,8 +9,8 @@
 
 namespace palimpsest::engine {
 
-// XXH3-128 over the headers (metadata and tensor tables, whole), the size of the files and a few KiB of every
-// tensor (rule G16), as 32 hex digits. Milliseconds for any model; `full_hash` reads every byte.
+// XXH3-128 over the full headers (metadata and tensor tables), the file sizes and samples of every tensor, as 32
+// hex digits (docs/validation.md, G16). Takes milliseconds for any model; `full_hash` reads every byte.
 std::string model_fingerprint(const ModelFiles& files, const std::vector<std::span<const std::byte>>& headers);
 
 } // namespace palimpsest::engine

@@ -6,7 +6,7 @@
 namespace palimpsest::engine {
 namespace {
 
-// Suffixes of layer tensors that other architectures have and that this one would silently leave out.
+// Suffixes of tensors that change what a layer computes: a model that has one without requiring it is refused.
 constexpr std::array<std::string_view, 17> changes_a_layer = {"attn_output.bias",
                                                               "ffn_gate.bias",
                                                               "ffn_up.bias",
@@ -33,7 +33,7 @@ std::string shape_text(const std::vector<uint64_t>& shape)
     return text.empty() ? "a single number" : text;
 }
 
-// Every expert has its own matrices, named by its number.
+// Each expert has its own matrices, named by its number.
 void require_feed_forward(const ModelConfig& c, const std::string& block, std::vector<RequiredTensor>& out)
 {
     if (c.experts.count > 0) out.push_back({block + "ffn_gate_inp.weight", c.experts.count, c.dim});
@@ -96,7 +96,7 @@ std::vector<RequiredTensor> required_tensors(const ModelConfig& c)
 
 int64_t parameter_count(const ModelConfig& config)
 {
-    double sum = 0; // a configuration alone may claim more than 64 bits count
+    double sum = 0; // claimed sizes may exceed 64 bits
     for (const RequiredTensor& tensor : required_tensors(config))
         sum += static_cast<double>(tensor.rows) * static_cast<double>(tensor.cols);
     return static_cast<int64_t>(std::min(sum, 9e18));

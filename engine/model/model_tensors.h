@@ -1,4 +1,4 @@
-// Which tensors a configuration requires, and the check of what a file brought against them (rules G14 and S9).
+// The tensors that a configuration requires, and the check of a file's tensors (docs/validation.md, G14 and S9).
 #pragma once
 
 #include <cstdint>
@@ -16,15 +16,15 @@ struct RequiredTensor {
     std::string name;
     int64_t rows;
     int64_t cols;
-    bool is_vector = false; // one row, stored without that dimension
+    bool is_vector = false; // stored as one dimension
 };
 
 std::vector<RequiredTensor> required_tensors(const ModelConfig& config);
 
-// The numbers in them; what a file must at least bring.
+// The number of parameters in the required tensors.
 int64_t parameter_count(const ModelConfig& config);
 
-// The warning about tensors that only a model for images has.
+// The warning about tensors that belong to the image part of a model.
 std::string unused_image_tensors(size_t count);
 
 struct FoundTensor {
@@ -33,8 +33,8 @@ struct FoundTensor {
     HostTensor tensor;
 };
 
-// The required tensors out of `found` (keyed by GGUF name), each of exactly its shape. What is left over becomes a
-// warning, unless it is known to change what a layer computes: then the model is refused by name.
+// Takes the required tensors from `found` (keyed by GGUF name), each with exactly its shape. Extra tensors give a
+// warning, unless they are known to change what a layer computes: then the model is refused and the tensor named.
 std::map<std::string, HostTensor> take_tensors(const ModelConfig& config, std::map<std::string, FoundTensor> found,
                                                const Refusal& refuse, const char* rule,
                                                std::vector<std::string>& warnings);

@@ -1,4 +1,4 @@
-// Rules that every sentencepiece vocabulary obeys, wherever it was stored (G13, T2, T3, T8).
+// Rules for every sentencepiece vocabulary, whatever its source (docs/validation.md, G13, T2, T3 and T8).
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace palimpsest::engine {
 
-// As sentencepiece numbers them.
+// The values are those of sentencepiece.
 enum class PieceType : int32_t { Normal = 1, Unknown, Control, UserDefined, Unused, Byte };
 
-// Exactly "<0x0A>": an index computed from another spelling once pointed outside of the table of bytes.
+// Accepts exactly the form "<0x0A>". Another spelling gives an index outside of the byte table.
 bool is_byte_spelling(std::string_view piece);
 
-// Takes pieces in the order of their ids. Each rule is reported under the code that its source has for it.
+// Checks pieces in the order of their ids. Each rule is reported under its id for the source format.
 class PieceCheck {
 public:
     struct Rules {

@@ -13,7 +13,7 @@ uint64_t ProtobufFields::varint()
     for (int shift = 0;; shift += 7) {
         const auto byte = cursor_.read<uint8_t>();
         if (!byte) fail("a number is cut off");
-        // The tenth byte has room for one bit, and none for a sign that another follows.
+        // The tenth byte has room for one bit, and no continuation flag.
         if (shift == 63 && *byte > 1) fail("a number has more than 64 bits");
         value |= static_cast<uint64_t>(*byte & 0x7F) << shift;
         if ((*byte & 0x80) == 0) return value;

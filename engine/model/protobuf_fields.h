@@ -1,5 +1,5 @@
-// The fields of one protobuf message, one after the other, with bounds (rule T9). A nested message is a new
-// ProtobufFields over the bytes of its field: whoever reads decides how deep to go.
+// Iterates over the fields of one protobuf message with bounds checks (docs/validation.md, T9). A nested message is
+// read with a new ProtobufFields over its bytes, so the caller controls the depth.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ public:
     struct Field {
         uint64_t number = 0;
         Wire wire = Wire::Varint;
-        uint64_t integer = 0;   // Varint, Fixed32 and Fixed64: the bits
+        uint64_t integer = 0;   // Varint, Fixed32 and Fixed64: the raw bits
         std::string_view bytes; // Bytes
     };
 
@@ -26,7 +26,7 @@ public:
     {
     }
 
-    // Nothing at the end of the message.
+    // Empty at the end of the message.
     std::optional<Field> next();
 
 private:

@@ -1,4 +1,4 @@
-// How a model file is refused: by the first rule of reliability.md section 3 that it breaks.
+// Refuses a model file: reports the first rule of docs/validation.md that it breaks.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ public:
 
     const std::string& subject() const { return subject_; }
 
-    // `rule` is "10" for G10 (GGUF) and "S4", "C2", "T3" for the others: the code is PAL-MODEL-rule.
+    // `rule` is "10" for G10 (GGUF), and "S4", "C2", "T3" for the others: the code is PAL-MODEL-rule.
     [[noreturn]] void fail(std::string_view rule, std::string what, std::string remedy = download_again,
                            std::optional<uint64_t> offset = std::nullopt) const
     {

@@ -1,5 +1,5 @@
-// The rotary angles of a model, made as the reference implementations make them: inverse frequencies and angles in
-// f32 (angle = position * inverse frequency), then cosine and sine.
+// The rotary angles of a model, computed as in the reference implementations: inverse frequencies and angles in f32
+// (angle = position * inverse frequency), then cosine and sine.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace palimpsest::engine {
 
 class RopeAngles {
 public:
-    // Of the layers with this plan, where positions stay below `reach`.
+    // Angles of the layers that use this plan; positions stay below `reach`.
     RopeAngles(const ModelConfig& config, const RopePlan& plan, int64_t reach);
 
     int32_t rotary_dim() const { return static_cast<int32_t>(inverse_frequencies_.size()) * 2; }
@@ -22,10 +22,10 @@ private:
     std::vector<float> inverse_frequencies_; // [rotary_dim / 2]
 };
 
-// The divisors that hold where positions stay below `reach`; empty: none.
+// The divisors that apply if positions stay below `reach`; empty: none.
 const std::vector<float>& rope_factors_within(const ModelConfig& config, const RopePlan& plan, int64_t reach);
 
-// The angles of all layers of a model: of one plan, or of two.
+// The angles of all layers: one set, or two if some layers use local_rope.
 class LayerAngles {
 public:
     LayerAngles(const ModelConfig& config, int64_t reach);
@@ -38,7 +38,7 @@ public:
 
 private:
     std::vector<RopeAngles> sets_;
-    std::vector<size_t> of_layer_; // [layers], or empty: the first of all
+    std::vector<size_t> of_layer_; // [layers] index of the set, or empty: all use the first
 };
 
 } // namespace palimpsest::engine

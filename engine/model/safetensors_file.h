@@ -1,4 +1,4 @@
-// The header of a safetensors file (github.com/huggingface/safetensors, "Format"), validated by rules S1..S7.
+// The header of a safetensors file (github.com/huggingface/safetensors, "Format"; docs/validation.md, S1 to S7).
 #pragma once
 
 #include <cstddef>
@@ -15,19 +15,19 @@ namespace palimpsest::engine {
 
 struct SafetensorsTensor {
     std::string name;
-    std::string dtype;                  // as the file spells it, one that the format knows
-    std::optional<kernels::DType> type; // nothing: of no use here
+    std::string dtype;                  // as spelled in the file; a type that the format defines
+    std::optional<kernels::DType> type; // empty: a type that the engine does not use
     std::vector<uint64_t> shape;        // outermost first
     uint64_t offset = 0;                // from the start of the file
     uint64_t bytes = 0;
 };
 
 struct SafetensorsFile {
-    uint64_t header_bytes = 0;              // with the length word; the first tensor begins here
-    std::vector<SafetensorsTensor> tensors; // in the order of their bytes
+    uint64_t header_bytes = 0;              // including the length word; the first tensor begins here
+    std::vector<SafetensorsTensor> tensors; // ordered by offset
 };
 
-// Linear in the header; touches no tensor data. `bytes` is the whole file.
+// Linear in the header size; reads no tensor data. `bytes` is the whole file.
 SafetensorsFile parse_safetensors(std::span<const std::byte> bytes, const Refusal& refuse);
 
 } // namespace palimpsest::engine

@@ -1,4 +1,4 @@
-// Where attention leaves the signals a policy asks for (policies.md, 3.1): only what it needs, in backend memory.
+// Backend memory for the signals that a policy requests from attention; only what it needs is allocated.
 #pragma once
 
 #include "engine/policy/policy.h"
@@ -8,15 +8,16 @@ namespace palimpsest::engine {
 
 class SignalBuffers {
 public:
-    // `layers`: how many layers' signals are needed at a time; `ranks`: the longest list, chunk included. The
-    // backend must outlive this. Throws Error (Resources).
+    // `layers`: number of layers whose signals are kept at a time; `ranks`: longest list, chunk included. `backend`
+    // must outlive this. Throws Error (Resources).
     SignalBuffers(const SignalNeeds& needs, const kernels::HeadShape& shape, int32_t layers, int64_t ranks,
                   kernels::Backend& backend);
 
-    // For a layer whose first list has so many ranks, the chunk included; no outputs if nothing is needed.
+    // For a layer whose first list has `ranks` entries, chunk included; without outputs if nothing is needed.
     kernels::SignalRequest request(int32_t layer, int64_t ranks, int32_t rows) const;
-    // The same for lists of at most `longest` ranks, with outputs side by side from the last restart() on, so that
-    // they can be downloaded in one piece (SignalsOnHost). REQUIRES: no more layers than there are.
+    // Like request, for lists of at most `longest` ranks, with outputs packed one after the other since the last
+    // restart(), so that one download fetches them all (SignalsOnHost). REQUIRES: no more layers than were
+    // allocated.
     void restart() { next_ = memory_.data<float>(); }
     kernels::SignalRequest request_close(int64_t ranks, int32_t rows, int64_t longest)
     {
@@ -30,8 +31,8 @@ private:
     SignalNeeds needs_;
     int64_t kv_heads_, query_heads_, layers_, stride_;
     int64_t layer_floats_ = 0;
-    float* next_ = nullptr;  // where request_close goes on
-    kernels::Buffer memory_; // f32 [layers][what is needed]
+    float* next_ = nullptr;  // next output of request_close
+    kernels::Buffer memory_; // f32 [layers][requested outputs]
 };
 
 } // namespace palimpsest::engine

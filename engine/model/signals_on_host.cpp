@@ -5,7 +5,7 @@
 namespace palimpsest::engine {
 namespace {
 
-// Calls use(output, floats) for every output that is wanted.
+// Calls use(output, floats) for every requested output.
 template<class Request, class Use>
 void for_outputs(Request& seen, const kernels::HeadShape& shape, Use&& use)
 {

@@ -1,4 +1,4 @@
-// What attention showed, on the host: of all layers of a token, or of one, in one download.
+// Signals on the host: those of all layers of a token, or of one layer, fetched in one download.
 #pragma once
 
 #include <span>
@@ -10,17 +10,18 @@ namespace palimpsest::engine {
 
 class SignalsOnHost {
 public:
-    // REQUIRES: their outputs lie side by side, in this order (SignalBuffers::request_close).
+    // REQUIRES: outputs that were packed by SignalBuffers::request_close.
     void download(std::span<const kernels::SignalRequest> seen, const kernels::HeadShape& shape,
                   kernels::Backend& backend);
-    // One of them with its outputs on the host, valid until the next download.
+    // `seen` with its outputs in host memory, valid until the next download. REQUIRES: it was part of the last
+    // download.
     kernels::SignalRequest here(const kernels::SignalRequest& seen);
 
     size_t allocated_bytes() const { return floats_.capacity() * sizeof(float); }
 
 private:
     std::vector<float> floats_;
-    const float* first_ = nullptr; // of the outputs, in backend memory
+    const float* first_ = nullptr; // the first output, in backend memory
 };
 
 } // namespace palimpsest::engine

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view ending = ".gguf", between = "-of-";
 constexpr size_t digits = 5;
 
-// Five digits at the end of `text`, which are taken off with the mark before them; 0 if there are none.
+// Removes five digits and the `mark` before them from the end of `text`, and returns their value; 0 if absent.
 uint64_t take_number(std::string_view& text, std::string_view mark)
 {
     if (text.size() < digits + mark.size()) return 0;

@@ -10,14 +10,15 @@
 
 namespace palimpsest::engine {
 
-// All parts of the model that this is a part of by its name, in order; the path alone if its name says nothing.
+// All parts of the model, in order, derived from the name of one part; `path` alone if its name has no such
+// pattern.
 std::vector<std::filesystem::path> split_parts(const std::filesystem::path& path);
 
-// Maps them. Throws Error: NotFound, which names the missing part; else as MappedFile::open.
+// Maps all parts. Throws Error: NotFound, naming the missing part; otherwise as MappedFile::open.
 std::vector<std::shared_ptr<MappedFile>> open_parts(const std::filesystem::path& path);
 
-// Checks what the parts' metadata say of the split: split.no, split.count and split.tensors.count. A file that was
-// not split says nothing.
+// Checks the parts' metadata about the split: split.no, split.count and split.tensors.count. Files without these
+// keys are not split.
 void check_split(std::span<const GgufFile> parts, const Refusal& refuse);
 
 } // namespace palimpsest::engine

@@ -13,9 +13,9 @@ namespace {
 using Field = ProtobufFields::Field;
 using Wire = ProtobufFields::Wire;
 
-// A double array of Darts (the trie of rules inside precompiled_charsmap), as the library walks it: from unit p the
-// next one is p ^ offset ^ byte, and the library checks no index. So each unit that can be entered must keep
-// all 256 successors inside the array, and each value must point into the text block.
+// The double-array trie (Darts) inside precompiled_charsmap. sentencepiece walks it without checking indices: from
+// unit p the next one is p ^ offset ^ byte. So all 256 successors of every reachable unit must be inside the array,
+// and every value must point into the text block.
 class CharacterMap {
 public:
     CharacterMap(std::string_view blob, const Refusal& refuse) : refuse_(refuse)
@@ -33,10 +33,11 @@ public:
 
     void check() const
     {
-        if (text_.back() != '\0') fail("does not end with a NUL"); // the library takes lengths by strlen
+        if (text_.back() != '\0') fail("does not end with a NUL"); // sentencepiece measures texts with strlen
         for (uint32_t p = 0; p < units(); ++p) {
             const bool is_value = (unit(p) >> 31) != 0;
-            // Unit 0 is the root; others are entered when their label equals a byte, which a value's never does.
+            // Unit 0 is the root. Other units are entered if their label equals a byte; the label of a value never
+            // does.
             if (p == 0 || !is_value) check_node(p);
         }
     }

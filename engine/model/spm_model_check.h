@@ -1,4 +1,4 @@
-// A tokenizer.model before the sentencepiece library sees it (rules T2, T3, T6, T7, T8, T9).
+// Checks a tokenizer.model before the sentencepiece library parses it (docs/validation.md, T2, T3, T6 to T9).
 //
 // Field numbers are those of sentencepiece_model.proto (github.com/google/sentencepiece).
 #pragma once
@@ -14,7 +14,7 @@ namespace palimpsest::engine {
 
 struct SpmFacts {
     std::unordered_map<std::string, TokenId> ids; // of all pieces
-    TokenId bos = -1, eos = -1, unknown = -1;     // as the model itself names them
+    TokenId bos = -1, eos = -1, unknown = -1;     // as named in the model
 };
 
 // Linear time, no recursion.

@@ -8,7 +8,7 @@ namespace {
 
 using nlohmann::json;
 
-// Receives the parser's events and builds the value; answering false ends the parse.
+// Builds the value from the parser's events; returning false ends the parse.
 class Builder : public nlohmann::json_sax<json> {
 public:
     explicit Builder(JsonLimits limits) : limits_(limits) {}
@@ -81,8 +81,8 @@ private:
 
     JsonLimits limits_;
     json root_;
-    std::vector<json*> open_; // stays valid: a container grows only at its own end, while none inside it is open
-    json* member_ = nullptr;  // the value of the key just read
+    std::vector<json*> open_; // stays valid: a container grows only while none of its children is open
+    json* member_ = nullptr;  // the value of the last key
     size_t values_ = 0;
     std::string complaint_;
 };
@@ -91,7 +91,7 @@ private:
 
 json parse_strict_json(std::string_view text, JsonLimits limits, const Refusal& refuse, std::string_view rule)
 {
-    // The library would take a NUL for the end of the text and skip a byte order mark.
+    // The library would treat a NUL as the end of the text, and skip a byte order mark.
     if (const size_t nul = text.find('\0'); nul != std::string_view::npos)
         refuse.fail(rule, "not valid JSON at byte " + std::to_string(nul) + ": a NUL byte");
     if (text.starts_with("\xEF\xBB\xBF")) refuse.fail(rule, "it begins with a byte order mark instead of JSON");

@@ -1,4 +1,4 @@
-// JSON from strangers: no comments, no NaN, no duplicate keys, nothing behind the value, bounded depth and size.
+// Parses untrusted JSON: no comments, no NaN, no duplicate keys, no trailing content, bounded depth and size.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@ namespace palimpsest::engine {
 
 struct JsonLimits {
     int depth;     // of nested objects and arrays
-    size_t values; // in the whole text; bounds memory to about 150 times this many bytes
+    size_t values; // in the whole text; bounds memory to about 150 bytes each
 };
 
-// Linear time, no recursion on the text's depth. Throws through `refuse` under `rule`.
+// Linear time; no recursion on the depth of the text. Throws through `refuse` under `rule`.
 nlohmann::json parse_strict_json(std::string_view text, JsonLimits limits, const Refusal& refuse,
                                  std::string_view rule);
 

@@ -1,5 +1,5 @@
-// What changes from one generated token to the next, in one block of backend memory, so that the operations on it
-// can be recorded once: the token's id, the length of every list, and every layer's eviction plan.
+// The inputs that change from one generated token to the next, in one block of backend memory, so that the
+// operations on them can be recorded once: the token id, the length of every list, and every layer's eviction plan.
 #pragma once
 
 #include <cstdint>
@@ -15,10 +15,10 @@ class TokenInputs {
 public:
     TokenInputs(int32_t layers, int32_t kv_heads) : layers_(layers), kv_heads_(kv_heads) {}
 
-    void reserve(int64_t plan_words, kernels::Backend& backend); // of a layer; throws Error (Resources)
-    // Makes room for these plans. True: the block has moved, and what was recorded with it is of no use.
+    void reserve(int64_t plan_words, kernels::Backend& backend); // words per layer; throws Error (Resources)
+    // Makes room for these plans. True: the block has moved, and recordings that use it are invalid.
     bool fit(std::span<const EvictionPlan> plans, kernels::Backend& backend);
-    // Sends a token; `used`: [layers, kv_heads] without it. REQUIRES: fit.
+    // Uploads the inputs of a token; `used`: [layers, kv_heads], without the token. REQUIRES: fit.
     void send(int32_t id, std::span<const int32_t> used, std::span<const EvictionPlan> plans,
               kernels::Backend& backend);
 
@@ -33,7 +33,7 @@ private:
     int64_t plans_at() const { return 1 + int64_t{layers_} * kv_heads_; }
 
     int32_t layers_, kv_heads_;
-    int64_t plan_words_ = 0; // of a layer
+    int64_t plan_words_ = 0; // per layer
     kernels::Buffer block_;
     std::vector<uint32_t> words_;
 };

@@ -1,5 +1,5 @@
-// What comes of a generated token of a resident cache, in one block of backend memory: logits, the best of them,
-// and the ranks that left the lists. The host reads what it needs, once.
+// The results of one generated token, in one block of backend memory: logits, the best of them, and the ranks that
+// a device-resident cache dropped. The host downloads each part at most once, and only if needed.
 #pragma once
 
 #include <algorithm>
@@ -15,27 +15,27 @@ class TokenOutputs {
 public:
     TokenOutputs(int64_t vocabulary, int64_t lists) : vocabulary_(vocabulary), lists_(lists) {}
 
-    // Makes room for so many ranks leaving each list. True: the block has moved.
+    // Makes room for `leaving` dropped ranks per list. True: the block has moved.
     bool fit(int64_t leaving, kernels::Backend& backend);
 
     // Backend memory.
     float* logits() const { return block_.data<float>(); }
     kernels::BestLogitsArgs best_args() const;
-    uint32_t* dropped(int64_t list) const; // [lists from there on, stride()]
+    uint32_t* dropped(int64_t list) const; // [lists from `list` on, stride()]
     int64_t stride() const { return stride_; }
 
-    void queued(bool drops); // a token's operations were; `drops`: ranks leave lists
-    void queued_alone();     // only its logits: what leaves is not chosen by the backend
+    void queued(bool drops); // a token was queued; `drops`: its lists drop ranks
+    void queued_alone();     // only its logits were queued: the host chooses what to evict
     void forget() { state_ = State::None; }
     bool is_queued() const { return state_ != State::None; }
-    bool awaits_delivery() const { return !delivered_; } // of its dropped ranks
+    bool awaits_delivery() const { return !delivered_; } // dropped ranks were not read yet
 
-    // They wait for the backend. REQUIRE: is_queued. Spans are valid until the next token.
+    // These wait for the backend. REQUIRE: is_queued. Spans are valid until the next token.
     void read_logits(kernels::Backend& backend, std::vector<float>& to) const;
     std::span<const float> read_best(kernels::Backend& backend);
     std::span<const int32_t> best_ids() const { return ids_; } // REQUIRES: read_best
     int32_t first_bad() const;                                 // REQUIRES: read_best
-    // [lists, stride], or nothing if no rank left; delivered then.
+    // [lists, stride], or empty if nothing was dropped. Afterwards awaits_delivery() is false.
     std::span<const uint32_t> read_dropped(kernels::Backend& backend);
 
     size_t allocated_bytes() const
@@ -47,12 +47,12 @@ private:
     enum class State : uint8_t { None, Queued, Read };
 
     int64_t best_count() const { return std::min<int64_t>(kernels::BestLogitsArgs::most, vocabulary_); }
-    int64_t words_before_dropped() const { return 2 * best_count() + 1; } // of the tail
+    int64_t words_before_dropped() const { return 2 * best_count() + 1; } // in the tail
     void read_tail(kernels::Backend& backend);
 
     int64_t vocabulary_, lists_;
     int64_t stride_ = 0;
-    // [vocabulary] logits; then the tail: best logits, their ids, the first bad one, dropped ranks.
+    // [vocabulary] logits; then the tail: best logits, their ids, first_bad, dropped ranks.
     kernels::Buffer block_;
     std::vector<uint32_t> words_; // the tail
     std::vector<float> best_;

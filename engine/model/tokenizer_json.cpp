@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t most_steps = 16; // of a normalizer, pre-tokenizer or decoder
+constexpr size_t most_steps = 16; // per normalizer, pre-tokenizer or decoder
 constexpr int32_t type_normal = 1, type_unknown = 2, type_control = 3, type_user_defined = 4, type_unused = 5,
                   type_byte = 6;
 
@@ -29,7 +29,7 @@ constexpr int32_t type_normal = 1, type_unknown = 2, type_control = 3, type_user
     throw UnsupportedTokenizer(what);
 }
 
-// As PreTokenizerSteps spells expressions.
+// Spells an expression in ASCII, as in PreTokenizerSteps.
 std::string in_ascii(std::string_view expression)
 {
     std::string out;
@@ -87,7 +87,7 @@ private:
         return *kind;
     }
 
-    // The parts of a normalizer, pre-tokenizer or decoder, with sequences taken apart.
+    // The steps of a normalizer, pre-tokenizer or decoder, with nested sequences flattened.
     std::vector<const json*> steps(const char* key, const char* list) const
     {
         std::vector<const json*> open, flat;
@@ -206,11 +206,11 @@ private:
         const JsonFields fields(*pattern, refuse_, "T1");
         const std::string behavior = step.string("behavior").value_or("");
         const bool inverts = step.boolean("invert").value_or(false);
-        // Gemma's: its normalizer left no space to split at.
+        // Gemma's pre-tokenizer: its normalizer has replaced all spaces, so there is nothing to split at.
         if (fields.string("String") == " " && marks_spaces_) return;
         const auto expression = fields.string("Regex");
         if (!expression) unsupported("a pre-tokenizer 'Split' at a fixed text is not supported");
-        // Our expressions leave nothing between matches, so keeping only the matches is the same.
+        // Our expressions leave no text between matches, so keeping only the matches gives the same result.
         const bool isolates = (behavior == "Isolated" && !inverts) || (behavior == "Removed" && inverts);
         const std::string spelled = in_ascii(*expression);
         if (!isolates || spelled.starts_with('#'))
@@ -218,7 +218,7 @@ private:
         known.push_back(spelled);
     }
 
-    // Decoding follows from the alphabet; a decoder that does more is named.
+    // The alphabet determines how tokens are decoded; other decoder steps are refused.
     void check_decoder() const
     {
         constexpr std::string_view known[] = {"ByteLevel", "ByteFallback", "Fuse", "Strip", "Replace", "Metaspace"};
@@ -240,7 +240,7 @@ private:
         return static_cast<TokenId>(id);
     }
 
-    // Ids that no token has stay empty: embeddings may have more rows than the vocabulary has tokens.
+    // Unused ids keep an empty piece: embeddings may have more rows than the vocabulary has tokens.
     void place(const std::string& piece, TokenId id, int32_t type)
     {
         if (piece.empty() || piece.size() > limits::piece_bytes) {
@@ -338,12 +338,12 @@ private:
         vocabulary().merges = merges.take();
     }
 
-    // Which tokens come before a text. Those after it, such as an end of text, are for training.
+    // Reads the tokens that precede a text. Tokens that follow it, such as an end of text, are for training only.
     void read_post_processor()
     {
         for (const json* step : steps("post_processor", "processors")) {
             const std::string kind = kind_of(*step);
-            if (kind == "ByteLevel") continue; // concerns offsets only
+            if (kind == "ByteLevel") continue; // affects offsets only
             if (kind != "TemplateProcessing")
                 unsupported("the post-processor " + in_quotes(kind) + " is not supported");
             const json* single = JsonFields(*step, refuse_, "T1").find("single");

@@ -1,9 +1,9 @@
-// tokenizer.json, as the tokenizers library writes it (github.com/huggingface/tokenizers), for models of type BPE:
-// byte-level ones with a known pre-tokenizer, and character vocabularies with byte fallback that were converted
-// from sentencepiece.
+// Reads tokenizer.json, written by the tokenizers library (github.com/huggingface/tokenizers), for models of type
+// BPE: byte-level ones with a known pre-tokenizer, and character vocabularies with byte fallback that were
+// converted from sentencepiece.
 //
-// Strict JSON within limits, no expression of the file is run. Anything that would change ids and that we do not do
-// is named.
+// Strict JSON within limits; regular expressions from the file are never executed. Unsupported settings that would
+// change token ids are reported by name.
 #pragma once
 
 #include <stdexcept>
@@ -16,17 +16,17 @@
 
 namespace palimpsest::engine {
 
-// A well-formed file that asks for something this version does not do; what() names it.
+// A well-formed file that requires an unsupported feature; what() names it.
 class UnsupportedTokenizer : public std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
 struct TokenizerJson {
-    Vocabulary vocabulary; // Kind::Bpe. bos and add_bos as the post-processor says; eos is not in this file
+    Vocabulary vocabulary; // Kind::Bpe. bos and add_bos from the post-processor; eos is not in this file
     std::unordered_map<std::string, TokenId> ids; // by piece, added tokens included
 };
 
-// `rows`: of the embedding; ids must be below. Throws Error (PAL-MODEL-T1 to T7) for damaged files and
+// `rows`: rows of the embedding; every id must be below. Throws Error (PAL-MODEL-T1 to T7) for damaged files, and
 // UnsupportedTokenizer.
 TokenizerJson read_tokenizer_json(std::string_view text, uint64_t rows, const Refusal& refuse);
 

@@ -7,7 +7,7 @@
 namespace palimpsest::engine {
 namespace {
 
-constexpr int64_t logit_rows = 64; // rows that go through the output matrix at once
+constexpr int64_t logit_rows = 64; // rows per product with the output matrix
 
 class StopScope {
 public:
@@ -47,7 +47,7 @@ Transformer::Transformer(const Model& model, const TransformerShape& shape)
     logits_ = kernels::Buffer(
         backend, static_cast<size_t>(std::min<int64_t>(logit_rows, shape.max_rows) * c.vocabulary) * sizeof(float));
     if (shape.resident) {
-        const int64_t words_of_list = 16 + 3 * int64_t{shape.token_leaving}; // of a plan, at most
+        const int64_t words_of_list = 16 + 3 * int64_t{shape.token_leaving}; // upper bound for a plan
         inputs_.reserve(words_of_list * shape_.kv_heads, backend);
     }
     if (backend.selects()) token_.fit(shape.resident ? shape.token_leaving : 1, backend);
@@ -91,7 +91,7 @@ bool Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32
         }
     }
     if (!layers_first) return true;
-    // A stop that came before the scope's end may have cut any operation short, the last one too.
+    // A stop requested before the end of the scope may have cut any operation short, even the last one.
     const bool stopped = std::ssize(seen_) < layers || stop.stop_requested();
     const int32_t appended = chunk_rows[0] + probe_rows_;
     if (!stopped) step.shown(seen_);
@@ -105,7 +105,7 @@ bool Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32
     return !stopped;
 }
 
-// Rows of a super-chunk: every chunk's tokens, and behind them the probe's.
+// Lays out the rows of a super-chunk: each chunk's tokens, followed by the question rows.
 std::span<const TokenId> Transformer::lay_out(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows,
                                               std::span<const TokenId> probe)
 {
@@ -132,7 +132,7 @@ std::span<const TokenId> Transformer::lay_out(std::span<const TokenId> tokens, s
 
 void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerStep& step)
 {
-    constexpr int32_t displaced_rows_worth_a_sweep = 64; // performance.md, 1.2
+    constexpr int32_t displaced_rows_worth_a_sweep = 64; // docs/performance.md
     if (cache.displaced() >= displaced_rows_worth_a_sweep) cache.straighten();
     cache.reserve_token();
     rows_ = 1;
@@ -142,7 +142,7 @@ void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerSte
     prepare_angles(index, 1);
     if (cache.resident() && !step.plans().empty()) return decode_resident(token, index, cache, step);
 
-    // A device is waited for once a token.
+    // With a device, all layers are queued before the host waits for their signals, once per token.
     const bool layers_first = made_for_.couples_layers || downloads_signals();
     seen_.clear();
     signals_.restart();
@@ -217,11 +217,11 @@ void Transformer::end_layer(int32_t layer, int32_t chunk, int32_t rows, KvCache&
     bound_new_pages(layer, before, cache);
 }
 
-// Lists of different layers may share slots: all close up before anything moves in.
+// Lists of different layers may share slots, so every layer evicts before any layer's chunk moves in.
 void Transformer::end_layers(int32_t rows, KvCache& cache, LayerStep& step)
 {
     const int32_t layers = model_->config().layers;
-    std::vector<int64_t> before; // layers with a window are shorter
+    std::vector<int64_t> before; // differs by layer: lists of layers with a window are shorter
     for (int32_t l = 0; l < layers; ++l)
         before.push_back(cache.used(l, 0));
     for (int32_t l = 0; l < layers; ++l)
@@ -262,7 +262,7 @@ kernels::PageRetrieval Transformer::retrieval_of(int32_t layer) const
     return {.pages = bounds_of(layer), .tokens = how.tokens, .most_pages = how.most_pages(), .top_p = how.top_p};
 }
 
-// A generated token's page is the last one, whose bounds nobody reads, until its last rank arrives.
+// While decoding, only the last page changes, and its bounds are not read before it is full.
 void Transformer::bound_new_pages(int32_t layer, int64_t first, KvCache& cache)
 {
     if (!retrieves(layer)) return;

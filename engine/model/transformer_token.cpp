@@ -1,4 +1,4 @@
-// A generated token of a resident cache, whose operations are queued once and then repeated.
+// Decode with a device-resident cache: the operations of a token are recorded once and then replayed.
 #include <algorithm>
 #include <bit>
 
@@ -29,7 +29,7 @@ void Transformer::decode_resident(TokenId token, uint64_t index, KvCache& cache,
     }
 }
 
-// Room for lists and plans of this token, in steps, so that what was recorded lasts. True: there was none.
+// Makes room for this token's lists and plans, in large steps so that a recording stays valid. True: it is invalid.
 bool Transformer::fit_token(std::span<const EvictionPlan> plans, const KvCache& cache)
 {
     bool moved = inputs_.fit(plans, model_->backend());

@@ -17,7 +17,7 @@ std::shared_ptr<MappedFile> open_if_present(const fs::path& path, uint64_t limit
     return fs::exists(path, ignored) ? MappedFile::open(path, limit, "T1") : nullptr;
 }
 
-// The tokens' count stands for the embedding's, which is not there to compare with.
+// The file may have no tensors, so the number of tokens stands in for the rows of the embedding.
 Vocabulary of_gguf(const fs::path& path, std::vector<std::string>& warnings)
 {
     const auto file = MappedFile::open(path, limits::file_bytes, "1");

@@ -1,4 +1,4 @@
-// Only the tokenizer of a model: no tensor is needed.
+// Opens only the tokenizer of a model, without its tensors.
 #pragma once
 
 #include <filesystem>
@@ -9,8 +9,8 @@
 
 namespace palimpsest::engine {
 
-// `path` is a GGUF file, also one without tensors, a tokenizer.json, or a folder with tokenizer files. Throws Error
-// as open_model; a vocabulary that this version cannot use is Kind::None with a warning that says why.
+// `path` is a GGUF file (with or without tensors), a tokenizer.json, or a folder with tokenizer files. Throws Error
+// as open_model; an unsupported vocabulary gives Kind::None with a warning that says why.
 Vocabulary open_vocabulary(const std::filesystem::path& path, std::vector<std::string>& warnings);
 
 } // namespace palimpsest::engine

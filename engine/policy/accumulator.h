@@ -1,4 +1,4 @@
-// The accumulator with forgetting (policies.md, 3.1), for one list.
+// Accumulates the signals of one list with decay.
 #pragma once
 
 #include <cstdint>
@@ -6,20 +6,20 @@
 
 namespace palimpsest::engine {
 
-// How much of the past stays when a chunk comes (the accumulator's leak): everything without a window, nothing once
-// a chunk fills it.
+// The decay, by which past sums are multiplied before a chunk is added: 1 without a window, 0 if the chunk fills
+// the window.
 double fading(int32_t window, int32_t chunk_rows);
 
 // Adds one chunk's column sums to the list's sums and counts.
 //  window      omega for this chunk (SignalNeeds::window_of; `all` for infinity)
-//  chunk_rows  b; the last b entries are the chunk's own and arrive with sum = count = 0
+//  chunk_rows  b; the last b entries are the chunk's own, with sum = count = 0
 //  group       query heads per KV head: column sums are divided by it; 1 for low counts, which are means already
 //  columns     [n] sums over the last min(b, window) rows and the group's heads
 //  sum, count  [n]
 void accumulate(int32_t window, int32_t chunk_rows, int32_t group, std::span<const float> columns,
                 std::span<double> sum, std::span<double> count);
 
-// The same for the sum and the sum of squares of every query head apart.
+// Like accumulate, for the sum and the sum of squares of each query head.
 //  sums, squares  [group, n] over the last min(b, window) rows
 //  moments        [n, group, 2]
 void accumulate_moments(int32_t window, int32_t chunk_rows, int32_t group, std::span<const float> sums,

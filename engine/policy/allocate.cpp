@@ -9,7 +9,7 @@ namespace palimpsest::engine {
 
 namespace {
 
-// Those still sharing what is left.
+// The indices below their limits, which share the remaining slots.
 struct Sharers {
     std::vector<size_t> active;
     int64_t left = 0;
@@ -27,7 +27,7 @@ struct Sharers {
         return out;
     }
 
-    // Takes out everybody whose share reaches the limit; true if there was one.
+    // Fixes every index whose share reaches its limit; true if there was one.
     bool fix_limited(std::span<const double> weights, std::span<const int64_t> limits, std::vector<int64_t>& result)
     {
         const std::vector<double> now = shares(weights);

@@ -1,4 +1,4 @@
-// The integer split of slots by weights (policies.md, 3.4).
+// Splits slots into integer shares by weight.
 #pragma once
 
 #include <cstdint>
@@ -7,10 +7,10 @@
 
 namespace palimpsest::engine {
 
-// Shares of `total` in proportion to `weights`, none above its limit; leftovers of the division go to the largest
-// remainders, ties to the lower index. The shares sum to `total`, or are the limits if those sum to no more.
-// Weights are finite and >= 0; if those of all who are below their limits sum to 0, they share equally.
-// Cost: O(n^2) at worst.
+// Returns shares of `total` in proportion to `weights`, none above its limit; slots left by rounding go to the
+// largest remainders (ties: the lower index). The shares sum to `total`, or equal the limits if those sum to no
+// more. Weights are finite and >= 0; if the weights of all indices below their limits sum to 0, these share
+// equally. Cost: O(n^2) at worst.
 std::vector<int64_t> allocate(std::span<const double> weights, int64_t total, std::span<const int64_t> limits);
 
 } // namespace palimpsest::engine

@@ -1,5 +1,5 @@
-// TreeKV over blocks: of two neighbouring blocks the lower-scoring one leaves whole (TreeKV, section 4.2;
-// policies.md, 4.9).
+// TreeKV over blocks: of two neighbouring blocks, the lower-scoring one is evicted as a whole (TreeKV, section 4.2;
+// docs/policies-spec.md, treekv-block).
 #pragma once
 
 #include "engine/policy/cyclic_tile.h"
@@ -8,11 +8,11 @@
 
 namespace palimpsest::engine {
 
-// Cost: the scores of the blocks that meet.
+// Cost: the scores of the compared blocks.
 class BlockPairs final : public Selection {
 public:
-    // `unit` entries a block. Without `by_score` the left block always stays. REQUIRES: every list has slots for at
-    // least one block, and unit - 1 entries behind them.
+    // `unit`: entries per block. Without `by_score` the left block is always kept. REQUIRES: every list has slots
+    // for at least one block, and unit - 1 entries after them.
     BlockPairs(int32_t layers, int32_t unit, int32_t slots, bool by_score);
 
     void select(int32_t layer, std::span<const ListCut> heads,
@@ -32,11 +32,11 @@ private:
 
     uint32_t unit_;
     bool by_score_;
-    CyclicTile pairs_;             // of blocks
-    std::vector<uint32_t> tiles_;  // of the layer at hand
-    std::vector<uint32_t> blocks_; // by place
+    CyclicTile pairs_;             // schedule over blocks
+    std::vector<uint32_t> tiles_;  // of the current layer
+    std::vector<uint32_t> blocks_; // [place] block that is there now
     TileWaves waves_;              // of tiles_
-    std::vector<uint32_t> given_;  // scratch: what leaves without a score being read
+    std::vector<uint32_t> given_;  // scratch: entries evicted without comparing scores
 };
 
 } // namespace palimpsest::engine

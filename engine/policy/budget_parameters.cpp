@@ -18,7 +18,7 @@ enum class Allocation : uint8_t { Linear, Geometric, Exponential, Entropy, Gini,
 
 constexpr double beta_limit = 1e6;
 
-// One list for what is described and what is taken.
+// Used both to describe the key and to parse it.
 Choices<Spread> spreads(const BudgetAxis& axis)
 {
     Choices<Spread> all = {{"uniform", Spread::Uniform}, {"pyramid", Spread::Pyramid}};

@@ -1,4 +1,4 @@
-// The keys of axis A that scored policies share: `budget`, `allocation`, `beta`, `threshold`, `norm`, `mask_sinks`,
+// The budget keys that scored policies share: `budget`, `allocation`, `beta`, `threshold`, `norm`, `mask_sinks`,
 // `heads`, `floor`.
 #pragma once
 
@@ -13,51 +13,51 @@
 
 namespace palimpsest::engine {
 
-// For signals over all queries, whose omega no chunk reaches: as in PyramidKV.
+// Window of row statistics for signals over all queries, whose own window is infinite; PyramidKV's value.
 inline constexpr int32_t statistics_window = 8;
 
-// What of axis A a policy's scores allow.
+// Which budget keys a policy's scores allow.
 struct BudgetAxis {
-    bool by_norm = true; // budget=auto: not where scores are no attention, whose norm has a meaning
-    bool by_head = true; // heads=ada: not where heads of a layer share a mean score
+    bool by_norm = true; // budget=auto; false if scores are not attention and have no meaningful norm
+    bool by_head = true; // heads=ada; false if the heads of a layer share a mean score
 };
 
-// What slots a policy starts from.
+// The slots that a policy starts from.
 struct BudgetBasis {
     ProtectedEnds ends;
     int64_t slots = 0; // m of the uniform budget
-    // Tokens of a chunk whose attention is enough for an observed allocation: omega of the signal.
+    // Least tokens of a chunk for an observed allocation: the signal's window.
     int32_t window = statistics_window;
-    BudgetAxis axis = {}; // that of the infos: what is not described is not taken
-    bool constant = false; // fixed profiles stay as they are where the length of the text is known, too
+    BudgetAxis axis = {};  // the one passed to the infos, so that only described keys are accepted
+    bool constant = false; // fixed profiles are not fitted to the text with schedule=once
 };
 
-// Adds the infos of the keys.
+// Append the descriptions of the keys.
 void add_budget_infos(std::vector<ParameterInfo>& infos, const BudgetAxis& axis = {});
-void add_layer_infos(std::vector<ParameterInfo>& infos, const BudgetAxis& axis = {}); // all but heads and floor
+void add_layer_infos(std::vector<ParameterInfo>& infos, const BudgetAxis& axis = {}); // without heads and floor
 void add_head_infos(std::vector<ParameterInfo>& infos);
 void add_allocation_infos(std::vector<ParameterInfo>& infos);
 
-// budget=uniform (default), pyramid or auto; then heads. Throws Error (Usage).
+// Reads all keys: budget=uniform (default), pyramid or auto; then heads. Throws Error (Usage).
 std::unique_ptr<Budget> read_budget(PolicyParameters& parameters, const PolicyContext& context,
                                     const BudgetBasis& basis);
-// The first part of it.
+// Like read_budget, without heads and floor.
 std::unique_ptr<Budget> read_layers(PolicyParameters& parameters, const PolicyContext& context,
                                     const BudgetBasis& basis);
 // PyramidKV's allocation over layers by `allocation` and `beta`.
 std::unique_ptr<Budget> read_allocation(PolicyParameters& parameters, const PolicyContext& context,
                                         const BudgetBasis& basis);
-// heads=uniform (default) or ada over the slots that `layers` gives; those where heads have no scores of their own.
+// Reads heads=uniform (default) or ada over the slots of `layers`; returns `layers` if heads share a mean score.
 std::unique_ptr<Budget> read_heads(PolicyParameters& parameters, const PolicyContext& context,
                                    const BudgetBasis& basis, std::unique_ptr<Budget> layers);
-// With a floor, as read_heads with heads=ada.
+// Like read_heads with heads=ada: reads `floor`.
 std::unique_ptr<Budget> share_heads(PolicyParameters& parameters, const PolicyContext& context,
                                     const BudgetBasis& basis, std::unique_ptr<Budget> layers);
 
-// Slots between the ends, at least `least`. Throws Error (Usage).
+// Returns the slots between the protected ends. Throws Error (Usage) if there are fewer than `least`.
 int64_t require_slots(const PolicyParameters& parameters, const PolicyContext& context, const ProtectedEnds& ends,
                       int64_t least = 1);
-// That the policy is not asked to do without a budget. Throws Error (Usage).
+// Throws Error (Usage) for `--budget none`.
 void require_budget(const PolicyParameters& parameters, const PolicyContext& context);
 
 } // namespace palimpsest::engine

@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t state_version = 1;
 
-// Nothing for scores that backends do not read.
+// None for scores that backends do not support.
 std::optional<kernels::ScoreRule> score_rule(ScoreKind kind)
 {
     switch (kind) {
@@ -70,7 +70,8 @@ bool ComposedPolicy::bounded() const
 bool ComposedPolicy::couples_layers() const
 {
     if (!parts_.budget) return false;
-    // Where one list makes all go back to their budgets, they have to be looked at together, unless they are alike.
+    // With schedule=every:N one list that is too long triggers the eviction of all lists, so all layers must be
+    // examined together, unless their lists always have equal lengths.
     return parts_.budget->couples_layers() || parts_.selection->couples_layers() ||
            (schedule_.excess > 1 && !parts_.budget->is_uniform());
 }
@@ -131,7 +132,7 @@ void ComposedPolicy::view(std::span<const ListState> heads, LayerCuts& cuts) con
     }
 }
 
-// For plans: without anything to read scores from.
+// For plans: the lists have sizes only, no signals.
 void ComposedPolicy::view(std::span<const uint32_t> sizes, std::span<const uint32_t> pinned, LayerCuts& cuts) const
 {
     cuts.lists.clear();
@@ -148,7 +149,7 @@ ListCut ComposedPolicy::cut_of(const ListView& view) const
     return {.view = view, .ends = parts_.ends, .score = {.signal = parts_.signal, .view = view}};
 }
 
-// All heads get the mean of their scores, rank by rank. REQUIRES: lists hold the same tokens.
+// Replaces each head's scores by their mean over heads, rank by rank. REQUIRES: lists hold the same tokens.
 void ComposedPolicy::average(std::vector<std::vector<double>>& scores)
 {
     auto& mean = scores.front();
@@ -159,7 +160,7 @@ void ComposedPolicy::average(std::vector<std::vector<double>>& scores)
     std::fill(scores.begin() + 1, scores.end(), mean);
 }
 
-// Pooled scores end where the recent window begins; others go on to the newest entry.
+// Pooled scores end where the recent window begins; others include the newest entry.
 void ComposedPolicy::shape(LayerCuts& cuts)
 {
     const Shaping& shaping = parts_.shaping;
@@ -201,7 +202,7 @@ bool ComposedPolicy::exceeds(const LayerCuts& cuts) const
     });
 }
 
-// Slots of all layers, and whether a list has outgrown its own.
+// Computes the slots of all layers, and whether an eviction is due.
 void ComposedPolicy::give_all_slots()
 {
     due_ = false;
@@ -209,7 +210,7 @@ void ComposedPolicy::give_all_slots()
         due_ = is_due(layer, cuts_[static_cast<size_t>(layer)]) || due_;
 }
 
-// Gives the lists of one layer their slots; true if one has outgrown its own.
+// Computes the slots of one layer's lists; true if a list exceeds its budget by the schedule's excess.
 bool ComposedPolicy::is_due(int32_t layer, LayerCuts& cuts)
 {
     if (parts_.budget->reads_shaped()) shape(cuts);
@@ -217,7 +218,7 @@ bool ComposedPolicy::is_due(int32_t layer, LayerCuts& cuts)
     return exceeds(cuts);
 }
 
-// Cheap, before anything is worked out: no list is longer than it may always be.
+// Cheap early test: true if no list of the layer is long enough for an eviction under a constant budget.
 bool ComposedPolicy::may_skip(int32_t layer, size_t longest) const
 {
     if (!parts_.budget->is_constant()) return false;
@@ -277,7 +278,7 @@ bool ComposedPolicy::plans() const
 {
     if (!parts_.budget) return true;
     const bool by_sizes = parts_.budget->follows_sizes() && !couples_layers();
-    const bool by_tokens = parts_.signal.window_percent <= 0; // the window depends on no list
+    const bool by_tokens = parts_.signal.window_percent <= 0; // the window does not depend on list sizes
     return by_sizes && by_tokens && parts_.selection->plans() && score_rule(parts_.signal.kind).has_value();
 }
 

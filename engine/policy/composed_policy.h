@@ -1,4 +1,4 @@
-// A policy put together from one value of each axis (policies.md, 2).
+// A policy composed of budget, signal, score shaping, selection, protected ends and schedule.
 #pragma once
 
 #include <memory>
@@ -16,11 +16,11 @@
 namespace palimpsest::engine {
 
 struct PolicyParts {
-    std::unique_ptr<Budget> budget;                 // A; null: nothing ever leaves
-    Signal signal{};                                // B
-    Shaping shaping{};                              // C
-    std::unique_ptr<Selection> selection = nullptr; // D, of a policy with a budget
-    ProtectedEnds ends{};                           // E
+    std::unique_ptr<Budget> budget; // null: evicts nothing
+    Signal signal{};
+    Shaping shaping{};
+    std::unique_ptr<Selection> selection = nullptr; // set if there is a budget
+    ProtectedEnds ends{};
     PositionMode positions = PositionMode::Contiguous;
     std::optional<Retrieval> retrieval{};
     bool capped = true; // false: `--budget none`, lists grow until the context is full
@@ -28,7 +28,7 @@ struct PolicyParts {
 
 class ComposedPolicy final : public Policy {
 public:
-    // `parts` are those of the budget without the pinned tokens.
+    // `parts` are made for the budget without the pinned tokens.
     ComposedPolicy(PolicyParts parts, EvictionSchedule schedule, PolicySpec resolved, const PolicyContext& context);
 
     const PolicySpec& resolved() const override { return resolved_; }
@@ -59,10 +59,10 @@ public:
     std::unique_ptr<Policy> clone() const override;
 
 private:
-    // What is worked out of the lists of one layer.
+    // The lists of one layer, with their slots and scores.
     struct LayerCuts {
         std::vector<ListCut> lists;               // [kv_heads]
-        std::vector<std::vector<uint32_t>> ranks; // [kv_heads] of the entries that are not pinned, if any is
+        std::vector<std::vector<uint32_t>> ranks; // [kv_heads] ranks of unpinned entries; empty without pins
         std::vector<std::vector<double>> shaped;  // [kv_heads]
         bool has_slots = false;
     };
@@ -87,12 +87,12 @@ private:
     EvictionSchedule schedule_;
     PolicySpec resolved_;
     PolicyContext context_;
-    bool ending_ = false, ended_ = false;    // of schedule=once
-    std::vector<LayerCuts> cuts_;            // [layers], or one where layers are not coupled
+    bool ending_ = false, ended_ = false;    // schedule=once: its eviction is due; prefill has ended
+    std::vector<LayerCuts> cuts_;            // [layers], or one if layers are not coupled
     std::vector<int32_t> slots_;             // scratch [kv_heads]
     std::vector<double> raw_;                // scratch: scores of one list before they are pooled
     std::vector<std::vector<Merge>> merges_; // of the last select, in ranks
-    bool due_ = false;                       // of the step at hand, where layers are coupled
+    bool due_ = false;                       // coupled layers: the current step evicts
 };
 
 } // namespace palimpsest::engine

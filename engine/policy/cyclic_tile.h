@@ -1,5 +1,5 @@
-// A cursor walks the middle region from old to new and starts over at its end: TreeKV's pairs (policies.md, 4.8)
-// and LaCache's tiles (4.10; LaCache, section 3.2).
+// The tile schedule of TreeKV's pairs and LaCache's tiles (LaCache, section 3.2): a cursor moves over the middle
+// region from old to new and starts over at its end (docs/policies-spec.md, treekv and lacache).
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,15 @@
 namespace palimpsest::engine {
 
 struct TileShape {
-    uint32_t size = 2; // T entries meet
-    uint32_t kept = 1; // K < T survive; the cursor advances by K
+    uint32_t size = 2; // T entries per tile
+    uint32_t kept = 1; // K < T are kept; the cursor advances by K
 };
 
-// Cost of a walk: what it evicts.
+// Cost of a walk: the evicted entries.
 class CyclicTile final : public TileWalk {
 public:
-    // `most_slots`: of any list. REQUIRES: kept <= slots, and at least size - kept - 1 entries behind the region.
+    // `most_slots`: most slots of any list. REQUIRES: kept <= slots, and at least size - kept - 1 entries after the
+    // region.
     CyclicTile(size_t lists, int32_t most_slots, TileShape shape);
 
     uint32_t tile_size() const override { return shape_.size; }
@@ -28,7 +29,7 @@ public:
     void load(StateReader& in) override;
     std::unique_ptr<TileWalk> clone() const override { return std::make_unique<CyclicTile>(*this); }
 
-    // The next tile's offset in the region; the region's size if the next tile starts over.
+    // Offset of the next tile in the region; the region's size if the next tile starts over.
     uint32_t cursor(size_t list) const { return cursors_[list]; }
 
 private:

@@ -1,5 +1,5 @@
-// What a policy decides of one layer's eviction before any score is known, as the words a backend reads
-// (kernels/eviction.h).
+// The eviction plan of one layer: what a policy decides before any score is known, as the words that a backend
+// reads (kernels/eviction.h).
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace palimpsest::engine {
 
 class EvictionPlan {
 public:
-    // One list per size; nothing leaves yet.
+    // One list per size, with nothing to evict.
     void reset(std::span<const uint32_t> sizes)
     {
         lists_.assign(sizes.size(), {});
@@ -27,14 +27,15 @@ public:
     size_t lists() const { return lists_.size(); }
     kernels::ListPlan& list(size_t head) { return lists_[head]; }
     const kernels::ListPlan& list(size_t head) const { return lists_[head]; }
-    // Another list loses what this one does, or loses it by the same comparisons.
+    // Copies the plan of list `head` to list `other`, which then evicts the same entries or makes the same
+    // comparisons.
     void repeat(size_t head, size_t other)
     {
         const uint32_t size = lists_[other].size;
         lists_[other] = lists_[head];
         lists_[other].size = size;
     }
-    // Appends data that lists may point to; its offset in the plan.
+    // Appends data that lists may refer to; returns its offset in the plan.
     uint32_t add(std::span<const uint32_t> words)
     {
         const size_t at = data_.size();
@@ -42,7 +43,7 @@ public:
         return static_cast<uint32_t>(lists_.size() * words_of_list + at);
     }
 
-    // first, first + 1, and so on; as add.
+    // Like add, with the numbers first, first + 1, and so on.
     uint32_t add_range(uint32_t first, uint32_t count)
     {
         const uint32_t at = add({});
@@ -51,7 +52,7 @@ public:
         return at;
     }
 
-    int64_t most_leaving() const // of a list
+    int64_t most_leaving() const // maximum over lists
     {
         uint32_t most = 0;
         for (const kernels::ListPlan& list : lists_)

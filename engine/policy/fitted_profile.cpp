@@ -4,7 +4,7 @@
 
 namespace palimpsest::engine {
 
-// The largest layer of a profile can have all that the others lack.
+// One layer can get all slots that the others have no candidates for.
 int32_t FittedProfile::most(int32_t) const
 {
     return static_cast<int32_t>(std::min<int64_t>(shape_.mean * shape_.layers, std::numeric_limits<int32_t>::max()));

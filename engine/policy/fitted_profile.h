@@ -1,19 +1,21 @@
-// A profile over layers that fits a text whose length is known when it is cut (policies.md, 4.7).
+// A profile over layers fitted to the length of a text, which is known with schedule=once (docs/policies-spec.md,
+// pyramidkv).
 #pragma once
 
 #include "engine/policy/fixed_budget.h"
 
 namespace palimpsest::engine {
 
-// As PyramidKV's authors cut a prompt: one within the budget is untouched, one of up to twice the mean slots is cut
-// alike in all layers, and a longer one by the profile, no layer beyond its candidates and the total used up.
+// Follows PyramidKV's authors: a prompt within the budget is not cut, one of up to twice the mean slots is cut to
+// the same length in all layers, and a longer one by the profile, where no layer gets more slots than it has
+// candidates and the total is used up.
 class FittedProfile final : public Budget {
 public:
     struct Shape {
         Profile profile = Profile::Linear;
         double beta = 1;
         int32_t layers = 0, kv_heads = 0;
-        int64_t mean = 0; // slots
+        int64_t mean = 0; // slots per list
     };
     explicit FittedProfile(Shape shape) : shape_(shape) {}
 

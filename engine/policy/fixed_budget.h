@@ -1,4 +1,4 @@
-// Slots that never change: the same for every list, or a profile over layers (policies.md, 4.7).
+// Slots that never change: the same for every list, or a profile over layers (docs/policies-spec.md, pyramidkv).
 #pragma once
 
 #include <limits>
@@ -14,7 +14,7 @@ enum class Profile : uint8_t {
     Exponential, // a floor of 1/beta of the mean, and beta^-x over it
 };
 
-// Slots of every layer, none above `limit`; they sum to layers * mean, or are all the limit. REQUIRES: beta >= 1.
+// Slots of each layer, none above `limit`; they sum to layers * mean, or all equal the limit. REQUIRES: beta >= 1.
 std::vector<int64_t> profile_slots(Profile profile, double beta, int32_t layers, int64_t mean,
                                    int64_t limit = std::numeric_limits<int32_t>::max());
 
@@ -25,8 +25,8 @@ public:
 
     int32_t most(int32_t layer) const override { return slots_[static_cast<size_t>(layer)]; }
     int64_t total() const override;
-    // Not of a profile that happens to be flat: beside other pins it was not, and lists are still as they were
-    // then.
+    // False for a profile that happens to be flat: with other pins it was not flat, and the lists may still have
+    // the lengths of that time.
     bool is_uniform() const override { return is_uniform_; }
     bool is_constant() const override { return true; }
     void slots(int32_t layer, std::span<const ListCut> heads, std::span<int32_t> result) override;

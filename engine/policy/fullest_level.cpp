@@ -5,8 +5,8 @@
 namespace palimpsest::engine {
 namespace {
 
-constexpr uint32_t highest_level = 1u << 31; // no stream is long enough to reach it, or to wrap from there
-constexpr size_t most_runs = 40; // a level takes twice the stream of the one below, and a stream has 2^32 tokens
+constexpr uint32_t highest_level = 1u << 31; // beyond any stream; adding to it cannot overflow
+constexpr size_t most_runs = 40; // a level takes twice the tokens of the one below; a stream has at most 2^32
 
 } // namespace
 
@@ -15,7 +15,7 @@ FullestLevel::FullestLevel(size_t lists, int32_t most_slots)
 {
 }
 
-// Ties go to the lower level, which stands later.
+// Ties: the lower level, which comes later in `runs`.
 FullestLevel::Runs::iterator FullestLevel::fullest(Runs& runs)
 {
     auto best = runs.begin();
@@ -63,7 +63,7 @@ void FullestLevel::walk(size_t list, const Extent& extent, std::vector<uint32_t>
     Runs& runs = lists_[list];
     runs.reserve(most_runs);
     places_.reset(extent.size);
-    Runs beyond = split(runs, extent.slots); // of a region that was larger before
+    Runs beyond = split(runs, extent.slots); // left from a region that was larger
     size_t next = 0;
     uint32_t entering = extent.first;
     for (Run& run : runs) {
@@ -88,7 +88,7 @@ void FullestLevel::walk(size_t list, const Extent& extent, std::vector<uint32_t>
     for (uint32_t size = extent.size; size > extent.budget; --size) {
         take();
         auto run = fullest(runs);
-        // One entry per level everywhere: nobody has a peer, so the two oldest meet.
+        // If every level has one entry, the two oldest entries of the region merge.
         if (run->count == 1) {
             run = runs.begin();
             run->count = 2;
@@ -126,7 +126,7 @@ void FullestLevel::load(StateReader& in)
     for (Runs& runs : lists_) {
         runs.clear();
         const uint32_t size = in.word_within("number of levels", 0, most_slots_);
-        uint32_t above = highest_level + 1; // levels are below the run before
+        uint32_t above = highest_level + 1; // each level is below that of the run before
         uint32_t left = most_slots_;
         for (uint32_t i = 0; i < size; ++i) {
             if (above == 0 || left == 0) StateReader::refuse("has levels that increase or exceed the budget");

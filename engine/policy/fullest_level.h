@@ -1,4 +1,5 @@
-// Merges where the tree is fullest, so that every octave of age keeps about as many entries (policies.md, 4.17).
+// Tile schedule of treekv-log: merges entries of the level that has the most, so that every octave of age keeps
+// about equally many entries (docs/policies-spec.md, treekv-log).
 #pragma once
 
 #include <cstdint>
@@ -9,10 +10,10 @@
 
 namespace palimpsest::engine {
 
-// Every entry of the middle region has a level, 0 when it leaves the recent window, one more than before when it
-// wins a pair. Of the fullest level the two oldest meet. Levels never increase from old to new and depend on no
-// score, so the lengths of their runs are the whole state. Cost of a walk: for each eviction the
-// runs.
+// Every entry of the middle region has a level: 0 when it moves out of the recent window; the survivor of a pair
+// gets the higher of the two levels plus one. The two oldest entries of the fullest level form the next pair.
+// Levels never increase from old to new and depend on no score, so the run lengths are the whole state. Cost of a
+// walk: evicted entries times runs.
 class FullestLevel final : public TileWalk {
 public:
     FullestLevel(size_t lists, int32_t most_slots);
@@ -24,20 +25,20 @@ public:
     void load(StateReader& in) override;
     std::unique_ptr<TileWalk> clone() const override { return std::make_unique<FullestLevel>(*this); }
 
-    // By rank within the region, oldest first; beyond them entries have level 0.
+    // Levels by rank within the region, oldest first; entries beyond them have level 0.
     std::vector<uint32_t> levels(size_t list) const;
 
 private:
     struct Run {
         uint32_t level = 0;
         uint32_t count = 0;
-        uint32_t first = 0; // oldest place; has meaning within one walk
+        uint32_t first = 0; // oldest place; valid during a walk
     };
 
     using Runs = std::vector<Run>; // oldest first: levels strictly decrease
 
     static Runs::iterator fullest(Runs& runs);
-    static Runs split(Runs& runs, uint32_t entries); // takes out what lies beyond the first `entries`
+    static Runs split(Runs& runs, uint32_t entries); // removes and returns all beyond the first `entries`
     static void merge_oldest(Runs& runs, Runs::iterator run, RankList& places, std::vector<uint32_t>& tiles);
 
     uint32_t most_slots_;

@@ -1,5 +1,5 @@
-// Whole blocks stay, chosen in rounds: among all blocks, and among those of each of several stretches of the list
-// (HBW-KV, section 3; policies.md, 4.11).
+// Keeps whole blocks, chosen in rounds: the best of all blocks, and the best in each of several stretches of the
+// list (HBW-KV, section 3; docs/policies-spec.md, hbw-kv).
 #pragma once
 
 #include "engine/policy/selection.h"
@@ -8,7 +8,7 @@ namespace palimpsest::engine {
 
 class GroupedBlocks final : public StatelessSelection<GroupedBlocks> {
 public:
-    // `block` entries side by side; rounds[r] groups in round r. REQUIRES: all at least 1.
+    // `block`: entries per block; rounds[r]: groups in round r. REQUIRES: all at least 1.
     GroupedBlocks(int32_t block, std::vector<int32_t> rounds)
         : block_(static_cast<uint32_t>(block)), rounds_(std::move(rounds))
     {
@@ -26,7 +26,7 @@ private:
     };
 
     void cut_blocks(const ListCut& list);
-    void take_best(uint32_t first, uint32_t last, uint32_t quota); // of blocks [first, last)
+    void take_best(uint32_t first, uint32_t last, uint32_t quota); // among blocks [first, last)
     void take_rounds(uint32_t quota);
     uint32_t size_of(const ListCut& list, uint32_t block) const;
     void choose(const ListCut& list, std::vector<uint32_t>& dropped);

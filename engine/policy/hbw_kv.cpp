@@ -44,7 +44,7 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
         const std::string chosen = "with representative=" + parameters.resolved().parameters.at("representative");
         parameters.refuse_idle({"block", "rounds"}, chosen);
         if (*representative != Representative::Max && !budget->needs_signals())
-            parameters.refuse_idle({"renormalise"}, chosen); // which entry stays depends on its place alone
+            parameters.refuse_idle({"renormalise"}, chosen); // the kept entry depends on its place alone
         selection = read_representatives(parameters, *representative);
     } else {
         parameters.refuse_idle({"average"}, "without representative=avg");

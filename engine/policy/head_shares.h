@@ -1,4 +1,5 @@
-// Heads of one layer share its slots: focused heads give some to diffuse ones (Ada-KV; policies.md, 4.14).
+// Divides a layer's slots between its heads: focused heads give some to diffuse ones (Ada-KV;
+// docs/policies-spec.md, adakv).
 #pragma once
 
 #include "engine/policy/budget.h"
@@ -8,8 +9,8 @@ namespace palimpsest::engine {
 
 class HeadShares final : public Budget {
 public:
-    // `layers`: slots of a list before heads share. `floor`: the share of them that no head gives away, in [0, 1].
-    // `most`: slots no list exceeds, so that its positions fit.
+    // `layers`: slots of a list before sharing. `floor`: the share of them that a head always keeps, in [0, 1].
+    // `most`: most slots of a list, so that its positions fit the context.
     HeadShares(std::unique_ptr<Budget> layers, int32_t kv_heads, double floor, int64_t most);
     HeadShares(const HeadShares& other);
 

@@ -18,7 +18,7 @@ struct Settings {
     ProtectedEnds ends;
     LadderShape shape;
     bool compensate = false;
-    bool scored = false; // the best of a tile stay instead of fixed offsets
+    bool scored = false; // keeps the best entries of a tile instead of fixed offsets
 
     bool is_ladder() const { return pattern != Pattern::Recent && pattern != Pattern::Old; }
 };
@@ -101,12 +101,13 @@ LadderPattern ladder_pattern(Pattern pattern)
     }
 }
 
-// The ablations without tiles: the newest tokens, or the oldest and `recent` of the newest.
+// The ablations without tiles: keep the newest tokens, or the oldest and the `recent` newest.
 PolicyParts compose_ends(PolicyParameters& parameters, const Settings& settings, const PolicyContext& context)
 {
     const int32_t budget = context.budget;
     const bool old = settings.pattern == Pattern::Old;
-    // The newest tokens fill what the sinks leave; the oldest, what the recent ones leave.
+    // The newest tokens fill the slots beside the sinks; with pattern=old, the oldest fill those beside the recent
+    // ones.
     const std::string filled = old ? "sinks" : "recent", named = old ? "recent" : "sinks";
     parameters.refuse_idle({"span", "overlap", "compensate", "survivors", filled},
                            old ? "with pattern=old" : "with pattern=recent");
@@ -122,7 +123,7 @@ PolicyParts compose_ends(PolicyParameters& parameters, const Settings& settings,
             .ends = ends};
 }
 
-// Cyclic tiles; of each the same offsets stay, or the best.
+// Cyclic tiles, of which fixed offsets or the best entries are kept.
 PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 {
     require_budget(parameters, context);
@@ -131,7 +132,8 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 
     const LadderShape& shape = settings.shape;
     check_shape(parameters, shape);
-    // The authors' code: sizes swing between c - R and c, so this much more makes their average the nominal budget.
+    // As in the authors' code: list sizes vary between c - R and c, so adding R/2 makes their average the nominal
+    // budget.
     const int32_t budget = context.budget + (settings.compensate ? shape.removed() / 2 : 0);
     check_room(parameters, settings, budget);
 

@@ -12,7 +12,7 @@ int32_t ceil_div(int32_t a, int32_t b)
     return (a + b - 1) / b;
 }
 
-// Edge layers are moved inside the tile, so that every layer keeps K.
+// Offsets of edge layers are clamped to the tile, so that every layer keeps K.
 int32_t ladder_start(const LadderShape& shape, int32_t layer)
 {
     return std::clamp(layer / shape.step() - (shape.kept() - 1), 0, shape.removed());

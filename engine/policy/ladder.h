@@ -1,5 +1,5 @@
-// The geometry of LaCache's ladder: how large a tile is and which of its tokens each layer keeps
-// (policies.md, 4.10; LaCache, section 3.2).
+// The geometry of LaCache's ladder: the size of a tile and which of its tokens each layer keeps (LaCache, section
+// 3.2; docs/policies-spec.md, lacache).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ enum class LadderPattern : uint8_t {
     Even,    // all layers keep the same, evenly spaced tokens
 };
 
-// Counts of layers. REQUIRES: 0 <= overlap < span < layers.
+// All fields count layers. REQUIRES: 0 <= overlap < span < layers.
 struct LadderShape {
     int32_t layers = 0;
     int32_t span = 0;    // layers that hold a token

@@ -1,4 +1,5 @@
-// Layers bid for slots with a weight that is observed while reading (policies.md, 4.7 and 4.13).
+// Divides slots between layers by weights that are observed during prefill (docs/policies-spec.md, pyramidkv and
+// cake).
 #pragma once
 
 #include <cmath>
@@ -13,11 +14,12 @@ class LayerWeight {
 public:
     virtual ~LayerWeight() = default;
     virtual void add_needs(SignalNeeds& needs) const = 0;
-    // Its natural logarithm, so that no temperature overflows it; minus infinity for a weight of 0.
+    // Returns the weight's natural logarithm, so that no temperature overflows it; minus infinity for a weight of
+    // 0.
     virtual double log_weight(std::span<const ListCut> heads, const LayerObservation& seen) const = 0;
 };
 
-// PyramidKV's adaptive variants: a statistic of the attention rows, as the backend gives it.
+// PyramidKV's adaptive variants: a statistic of the attention rows, computed by the backend.
 class RowWeight final : public LayerWeight {
 public:
     explicit RowWeight(kernels::RowStatistic statistic) : statistic_(statistic) {}
@@ -31,7 +33,7 @@ private:
     kernels::RowStatistic statistic_;
 };
 
-// CAKE's preference: how spread out and how shifting attention to the entries before the recent window is.
+// CAKE's preference: entropy and variance of the attention to the entries before the recent window.
 class Preference final : public LayerWeight {
 public:
     Preference(double tau1, double tau2) : tau1_(tau1), tau2_(tau2) {}
@@ -42,8 +44,8 @@ private:
     double tau1_, tau2_;
 };
 
-// Slots of all layers shared by weight: mean * layers in total, none more than `most`, or than it has entries for.
-// Weights are those of the last chunk of at least `window` tokens, and equal before the first.
+// Divides mean * layers slots by weight; no layer gets more than `most`, or more than it has candidates. Weights
+// are those of the last chunk of at least `window` tokens, and equal before the first one.
 class LayerBids final : public Budget {
 public:
     struct Sizes {
@@ -68,8 +70,8 @@ private:
     Sizes sizes_;
     std::shared_ptr<const LayerWeight> weight_;
     std::vector<double> log_weights_; // [layers]
-    std::vector<int64_t> limits_;     // [layers], of the step at hand
-    std::vector<int64_t> shares_;     // [layers], of the step at hand; empty: not worked out yet
+    std::vector<int64_t> limits_;     // [layers], of the current step
+    std::vector<int64_t> shares_;     // [layers], of the current step; empty: not computed yet
 };
 
 } // namespace palimpsest::engine

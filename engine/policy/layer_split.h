@@ -1,4 +1,4 @@
-// One selection for the lowest layers and another above (ReFreeKV's complete layers; policies.md, 4.12).
+// One selection for the lowest layers and another for the rest (docs/policies-spec.md, refreekv, `full_layers`).
 #pragma once
 
 #include "engine/policy/selection.h"

@@ -51,7 +51,7 @@ void LimitedCycle::walk(size_t list, const Extent& extent, std::vector<uint32_t>
         open_.close(right);
         if (heights_[left] >= limit_) open_.close(left);
         const bool at_end = left == last;
-        if (!at_end) last = places_.next(last); // the region takes in one entry for the one that left
+        if (!at_end) last = places_.next(last); // the next entry enters the region for the evicted one
         places_.join(left, places_.next(right));
         cursor = at_end ? first : places_.next(left);
     }
@@ -77,7 +77,7 @@ void LimitedCycle::load(StateReader& in)
     for (HeightsOf& list : lists_) {
         const auto slots = static_cast<uint32_t>(list.heights.size());
         list.cursor = in.word_within("cursor", 0, std::max(slots, 1u) - 1);
-        constexpr uint32_t highest = 1u << 31; // a height grows by one per merge: no stream reaches it, or wraps
+        constexpr uint32_t highest = 1u << 31; // one per merge: no stream reaches it
         for (uint32_t& height : list.heights) {
             height = in.word_within("height", 0, highest);
         }

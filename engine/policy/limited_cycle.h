@@ -1,4 +1,4 @@
-// TreeKV's cycle of pairs with a limit on the height of the tree (policies.md, 4.8, `height`).
+// TreeKV's cycle of pairs with a limit on the height of the tree (docs/policies-spec.md, treekv, `height`).
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,13 @@
 
 namespace palimpsest::engine {
 
-// An entry's height is that of the tree of merges it has won or lost places in; pairs whose left entry has reached
-// the limit are passed over. Heights depend on no score. Cost of a walk: linear in the list, once per list.
+// Heights start at 0; a merge gives the surviving place the higher of the two heights plus one, whichever entry
+// survives. Pairs whose left entry has reached the limit are skipped. Heights depend on no score. Cost of a walk:
+// linear in the list.
 class LimitedCycle final : public TileWalk {
 public:
     // REQUIRES: slots >= 1, limit >= 1.
-    LimitedCycle(const std::vector<int32_t>& slots, int32_t limit); // slots of every list, which never change
+    LimitedCycle(const std::vector<int32_t>& slots, int32_t limit); // slots of each list, constant
 
     uint32_t tile_size() const override { return 2; }
     void walk(size_t list, const Extent& extent, std::vector<uint32_t>& tiles) override;
@@ -29,8 +30,8 @@ private:
         std::vector<uint32_t> heights; // [slots]
     };
 
-    // The next rank at or after another that may still be the left of a pair. Ranks only ever close, so paths can
-    // be shortened as they are walked and a whole walk stays linear.
+    // Finds the next rank that may still be the left of a pair, at or after a given one. Ranks are only ever
+    // closed, so path compression keeps a whole walk close to linear.
     class OpenRanks {
     public:
         void reset(uint32_t size); // all open
@@ -38,13 +39,13 @@ private:
         uint32_t from(uint32_t rank);
 
     private:
-        std::vector<uint32_t> link_; // one more than the list: the end is always open
+        std::vector<uint32_t> link_; // [list size + 1]: the end is always open
     };
 
     uint32_t limit_;
     std::vector<HeightsOf> lists_;
     RankList places_;
-    std::vector<uint32_t> heights_; // scratch: by rank before eviction
+    std::vector<uint32_t> heights_; // scratch, by rank before eviction
     OpenRanks open_;                // scratch
 };
 

@@ -11,9 +11,9 @@ namespace palimpsest::engine {
 
 struct ListView {
     ListState list;
-    std::span<const uint32_t> ranks{}; // of the entries seen; empty: all of the list
-    uint32_t size = 0;                 // entries seen
-    uint32_t missing_pins = 0;         // pinned tokens that the list does not hold; others stay in their slots
+    std::span<const uint32_t> ranks{}; // ranks of the unpinned entries; empty: no pins, all entries
+    uint32_t size = 0;                 // unpinned entries
+    uint32_t missing_pins = 0;         // pinned tokens not in the list; other entries may use their slots
 
     size_t rank(size_t entry) const { return ranks.empty() ? entry : ranks[entry]; }
 };

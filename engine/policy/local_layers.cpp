@@ -9,11 +9,11 @@ namespace palimpsest::engine {
 
 namespace {
 
-// Layers that keep the last tokens, beside those in which another policy acts, whose layers are numbered apart.
+// Local layers keep the last tokens; in the other layers the named policy acts, which numbers only those.
 class LocalLayers final : public Policy {
 public:
-    // `kept`: [layers] how many tokens a local layer keeps; 0: `named` acts there, and it was made for so many
-    // layers. Where there is none of these, it is there for its name alone.
+    // `kept`: [layers] tokens that a local layer keeps; 0: `named` acts there. `named` is made for the number of
+    // such layers; if there are none, it serves for its name and defaults only.
     LocalLayers(std::unique_ptr<Policy> named, std::vector<int32_t> kept, int32_t kv_heads)
         : named_(std::move(named)), kept_(std::move(kept)), kv_heads_(kv_heads)
     {
@@ -128,7 +128,7 @@ private:
     std::vector<int32_t> kept_;    // [layers]
     std::vector<int32_t> numbers_; // [layers] of a layer among those the policy acts in, or -1
     int32_t kv_heads_;
-    bool of_acting_ = false; // the last select
+    bool of_acting_ = false; // the last select or plan was by acting_
 };
 
 } // namespace
@@ -137,7 +137,7 @@ std::unique_ptr<Policy> make_policy(const PolicySpec& spec, const PolicyContext&
                                     std::span<const int32_t> windows, PositionMode positions)
 {
     if (std::ranges::all_of(windows, [](int32_t window) { return window == 0; })) return make_policy(spec, context);
-    constexpr int32_t any_budget = 1 << 20; // it does not decide this
+    constexpr int32_t any_budget = 1 << 20; // does not affect the result
     const bool reads_parts =
         make_policy({spec.name, {}}, {context.layers, context.kv_heads, any_budget})->retrieval().has_value();
     std::vector<int32_t> kept;

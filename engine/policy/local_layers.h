@@ -1,4 +1,4 @@
-// A policy of a model some of whose layers see only a window of the newest tokens.
+// Policies for models with local layers, whose attention sees only a window of the newest tokens.
 #pragma once
 
 #include <memory>
@@ -8,13 +8,13 @@
 
 namespace palimpsest::engine {
 
-// The named policy in a model whose layers have these windows, 0 for none. A layer with a window of w tokens has a
-// budget of min(w, c). Where w is at most c it keeps exactly the last w tokens, whatever the policy, and nothing is
-// lost; pins do not hold there. In the others the policy acts as if it had only those: budgets that are shared or
-// depend on the layer are spread over them alone. Of a policy that reads a part of what it keeps, layers with a
-// window keep it and read it whole. With original positions they keep the last min(w, c) tokens, since there a
-// token's distance is not the difference of ranks. Throws Error as make_policy does. REQUIRES: one window per
-// layer.
+// Makes the named policy for a model whose layers have these windows, 0 for none. A layer whose window of w tokens
+// is at most the budget c keeps exactly the last w tokens under any policy, which loses nothing; pins have no
+// effect there. The policy acts in the remaining layers as if the model had only those: budgets that are shared or
+// depend on the layer are spread over them alone. With a retrieval policy, every layer with a window keeps its
+// window and reads all of it. With original positions, every layer with a window keeps the last min(w, c) tokens,
+// because a token's distance is then not a difference of ranks. Throws Error as make_policy does. REQUIRES: one
+// window per layer.
 std::unique_ptr<Policy> make_policy(const PolicySpec& spec, const PolicyContext& context,
                                     std::span<const int32_t> windows, PositionMode positions);
 

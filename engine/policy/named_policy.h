@@ -1,4 +1,4 @@
-// What a file of one named policy provides: its description and how its parts are chosen.
+// The definition of one named policy: its description, and a function that composes its parts.
 #pragma once
 
 #include "engine/policy/composed_policy.h"
@@ -7,13 +7,13 @@
 
 namespace palimpsest::engine {
 
-// PolicyInfo::positions of the policies whose papers keep a token's place in the stream.
+// PolicyInfo::positions of the policies whose papers keep original positions.
 inline constexpr const char* original_within_context =
     "original where the whole input is known and fits the model's context (eval, compare); otherwise contiguous";
 
 struct NamedPolicy {
     PolicyInfo info; // without `schedule`, which the registry adds to every policy
-    // Reads the parameters and picks a value of each axis. Throws Error (Usage).
+    // Reads the parameters and composes the policy. Throws Error (Usage).
     PolicyParts (*compose)(PolicyParameters& parameters, const PolicyContext& context);
 };
 

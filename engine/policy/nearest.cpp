@@ -15,7 +15,7 @@ std::string lowered(std::string_view text)
     return out;
 }
 
-// Insertions, deletions, changes and swaps of neighbours that turn one word into the other.
+// Damerau-Levenshtein distance (optimal string alignment).
 size_t edit_distance(const std::string& a, const std::string& b)
 {
     std::vector<std::vector<size_t>> d(a.size() + 1, std::vector<size_t>(b.size() + 1));
@@ -38,7 +38,7 @@ size_t edit_distance(const std::string& a, const std::string& b)
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates)
 {
-    constexpr size_t longest = 64; // no name is longer; the distance costs the product of the lengths
+    constexpr size_t longest = 64; // no name is longer; the cost is the product of the lengths
     if (word.size() > longest) return {};
     const std::string wanted = lowered(word);
     // A third of the letters may be wrong; beyond that a suggestion is a guess.

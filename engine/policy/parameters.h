@@ -1,4 +1,4 @@
-// The key=value pairs of one policy being built: read with their defaults, checked, and spelled out.
+// The key=value pairs of one policy: reads them with defaults, checks them and records the resolved values.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,19 @@
 
 namespace palimpsest::engine {
 
-// A whole number from 0 to 2^31 - 1 in plain digits, or nothing.
+// Parses a whole number from 0 to 2^31 - 1 in plain digits; nullopt for anything else.
 std::optional<int32_t> parse_whole(std::string_view text);
 
-// A finite decimal number >= 0 without exponent, or nothing; and the shortest such text that reads back.
+// Parses a finite decimal number >= 0 without exponent; nullopt for anything else. number_text gives the shortest
+// text that parses back to the value.
 std::optional<double> parse_number(std::string_view text);
 std::string number_text(double value); // REQUIRES: 0 <= value < 1e15
 
-// The values of a key that takes one of several, by name.
+// The possible values of a key, by name.
 template<typename T>
 using Choices = std::vector<std::pair<std::string, T>>;
 
-// The names as ParameterInfo::range has them.
+// The names, as listed in ParameterInfo::range.
 template<typename T>
 std::string names_of(const Choices<T>& choices)
 {
@@ -34,17 +35,17 @@ std::string names_of(const Choices<T>& choices)
     return out;
 }
 
-// Every reader notes the value in resolved(). All throw Error (Usage): PAL-POLICY-03 for a bad value,
+// Every reader records the value in resolved(). All throw Error (Usage): PAL-POLICY-03 for a bad value,
 // PAL-POLICY-04 for values that do not fit together.
 class PolicyParameters {
 public:
-    // Throws PAL-POLICY-02 for a key that `info` does not list, unless the spec is a stored one.
+    // Throws PAL-POLICY-02 for a key that `info` does not list, unless the spec is from a snapshot.
     PolicyParameters(const PolicySpec& given, const PolicyInfo& info);
 
     std::string text(const std::string& key, const std::string& fallback);
     int32_t whole(const std::string& key, int32_t fallback);
     int32_t positive(const std::string& key, int32_t fallback); // at least 1
-    // "none", the default, is nothing; otherwise a number of at least 1.
+    // nullopt for "none", the default; otherwise a number of at least 1.
     std::optional<int32_t> positive_or_none(const std::string& key);
     bool flag(const std::string& key, bool fallback);
     // A decimal number in [least, most].
@@ -58,7 +59,7 @@ public:
     [[noreturn]] void refuse_value(const std::string& key, const std::string& what,
                                    const std::string& remedy) const;
     [[noreturn]] void refuse(const std::string& what, const std::string& remedy) const;
-    // Whether the spec is a stored one from before the key was there: what it stored lacks what the key asks for.
+    // True if the spec is from a snapshot made before the key existed, whose state may lack what the key needs.
     bool predates(const std::string& key) const { return given_.stored && !given_.parameters.contains(key); }
     // Refuses keys that are given and have no effect `where` ("with rule=left"). resolved() leaves them out.
     void refuse_idle(const std::vector<std::string>& keys, const std::string& where);

@@ -1,8 +1,8 @@
-// Tokens that no policy evicts, chosen by the user: with the sinks and the recent window, axis E.
+// Pins: tokens chosen by the user that no policy evicts.
 //
-// Pinned entries are invisible to a policy: it sees a list without them. P pinned tokens take P of a budget of c,
-// whether they were read yet or not: a policy's own slots are those of a budget of c - P, and a list that holds p
-// of them goes back to c - p others. So every list stays within c, and lists of a layer stay equally long.
+// A policy sees each list without its pinned entries. P pinned tokens take P of a budget of c, whether they have
+// been read yet or not: the policy is made for a budget of c - P, and a list that holds p pinned tokens is cut to c
+// - p others. So every list stays within c, and the lists of a layer keep equal lengths.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,18 @@ struct TokenRange {
 class Pins {
 public:
     Pins() = default;
-    // In any order, overlapping or not; empty ones are left out.
+    // Ranges may be in any order and overlap; empty ones are dropped.
     explicit Pins(std::vector<TokenRange> ranges);
 
-    const std::vector<TokenRange>& ranges() const { return ranges_; } // ascending, apart
+    const std::vector<TokenRange>& ranges() const { return ranges_; } // ascending, disjoint
     bool empty() const { return ranges_.empty(); }
     uint64_t tokens() const;
     bool operator==(const Pins&) const = default;
 
-    // Replaces `ranks` with those of the entries that are not pinned, ascending. `stream` ascends. Cost: the ranks.
+    // Replaces `ranks` by the ranks of the unpinned entries, ascending. REQUIRES: `stream` ascends. Cost: the
+    // ranks.
     void unpinned(std::span<const uint32_t> stream, std::vector<uint32_t>& ranks) const;
-    // The same of those that are. Cost: the pins, and a search for each range.
+    // The same for the pinned entries. Cost: the pinned entries, and a binary search per range.
     void pinned(std::span<const uint32_t> stream, std::vector<uint32_t>& ranks) const;
 
 private:

@@ -1,4 +1,4 @@
-// A policy as the user writes it: NAME or NAME:key=value,key=value (policies.md, 7).
+// A policy as the user writes it: NAME or NAME:key=value,key=value.
 #pragma once
 
 #include <map>
@@ -10,17 +10,17 @@ namespace palimpsest::engine {
 struct PolicySpec {
     std::string name;
     std::map<std::string, std::string> parameters;
-    // From a snapshot: keys that its policy no longer takes, or that have no effect, are passed over, not refused.
+    // True for a spec from a snapshot: unknown keys and keys without effect are ignored, not refused.
     bool stored = false;
 
-    // Throws Error (Usage) for a malformed text; names are checked by make_policy.
+    // Throws Error (Usage) for malformed text; make_policy checks the names.
     static PolicySpec parse(std::string_view text);
     std::string text() const; // parses back to an equal spec
     bool operator==(const PolicySpec& other) const { return name == other.name && parameters == other.parameters; }
 };
 
-// A policy as it was asked for, with what it began with where that is no default any more: `resolved` may be that of a
-// session from before norms were those of query heads.
+// The requested policy plus those resolved values whose defaults have changed between versions (norm, mask_sinks,
+// refreekv's floor), so that an old session keeps the values it started with.
 PolicySpec as_begun(PolicySpec given, const PolicySpec& resolved);
 
 } // namespace palimpsest::engine

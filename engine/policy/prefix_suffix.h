@@ -1,4 +1,4 @@
-// The first entries and the newest stay, what lies between leaves. Cost: the entries that leave.
+// Keeps the first and the newest entries and evicts those between. Cost: the evicted entries.
 #pragma once
 
 #include <numeric>

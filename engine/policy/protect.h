@@ -1,4 +1,4 @@
-// Axis E: the entries no selection touches (policies.md, 3.5).
+// Protection: the first and last entries of a list, which no selection evicts.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ struct ProtectedEnds {
     int32_t sinks = 0;  // lowest ranks
     int32_t recent = 0; // highest ranks
 
-    // Selectable slots m of a budget; negative if the ends alone exceed it.
+    // Slots m of a budget beside the ends; negative if the ends alone exceed it.
     int64_t slots(int32_t budget) const { return int64_t{budget} - sinks - recent; }
 };
 

@@ -1,5 +1,5 @@
-// The ranks of one list in a chain, so that removing an entry anywhere does not move the others. Kept from walk to
-// walk: starting over costs what was removed, not the list.
+// The ranks of one list as a linked list, so that removing an entry does not move the others. It is reused from
+// walk to walk: reset costs the number of removals, not the length of the list.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace palimpsest::engine {
 
 class RankList {
 public:
-    // All ranks of a list of this size.
+    // Restores all ranks of a list of this size.
     void reset(uint32_t size)
     {
         for (const uint32_t rank : joined_)
@@ -19,7 +19,7 @@ public:
             next_.push_back(rank + 1);
     }
 
-    // The list's size follows its last rank.
+    // The rank after `rank`; the list's size after the last one.
     uint32_t next(uint32_t rank) const { return next_[rank]; }
     // Removes all ranks between `left` and `right`, which may be the list's size.
     void join(uint32_t left, uint32_t right)
@@ -30,7 +30,7 @@ public:
 
 private:
     std::vector<uint32_t> next_;
-    std::vector<uint32_t> joined_; // whose next is not the next number
+    std::vector<uint32_t> joined_; // ranks whose next_ is not rank + 1
 };
 
 } // namespace palimpsest::engine

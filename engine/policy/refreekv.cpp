@@ -12,7 +12,7 @@ namespace palimpsest::engine {
 
 namespace {
 
-// Rows that are averaged: a number, or a percentage of the list.
+// The number of averaged rows, or a percentage of the list.
 void read_rows(PolicyParameters& parameters, Signal& signal)
 {
     const std::string given = parameters.text("rows", "1");
@@ -47,7 +47,8 @@ NormThreshold::Rule read_rule(PolicyParameters& parameters)
     return rule;
 }
 
-// Tokens that a stream within a budget keeps whatever one row shows: what was cut cannot return.
+// Tokens that a stream with a budget keeps in any case: one row may not need them, but evicted tokens cannot come
+// back.
 int64_t read_floor(PolicyParameters& parameters, const PolicyContext& context)
 {
     const int32_t budget = context.budget;
@@ -65,7 +66,7 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 {
     const ProtectedEnds ends{.sinks = parameters.whole("sinks", 4), .recent = parameters.whole("recent", 1)};
     NormThreshold::Rule rule = read_rule(parameters);
-    // Ranking by score counts what the window's rows gave, as the authors' code does, not their mean.
+    // Ranking by score uses the sum over the window's rows, as the authors' code does, not the mean.
     const bool by_total = rule.ranking == Ranking::Score && rule.norm == NormOf::Heads;
     Signal signal{.kind = by_total ? ScoreKind::Total : ScoreKind::Mean};
     read_rows(parameters, signal);

@@ -69,12 +69,12 @@ PolicyParts compose_beside_pins(const NamedPolicy& named, PolicyParameters& para
         return named.compose(parameters, rest);
     } catch (const Error& error) {
         if (error.code() != "PAL-POLICY-04") throw;
-        named.compose(parameters, context); // or it is not because of the pins
+        named.compose(parameters, context); // throws its own error if the pins are not the cause
         refuse_pins(context, ": " + error.text());
     }
 }
 
-// Budgets that follow attention need some.
+// Refuses a budget that depends on signals for a policy that reads none.
 void check_scores(const PolicyParameters& parameters, const PolicyParts& parts)
 {
     if (!parts.budget || !parts.budget->needs_signals()) return;

@@ -1,4 +1,4 @@
-// Every policy by name, with what `policies list` and `policies show` print.
+// All policies by name, with the descriptions that `policies list` and `policies show` print.
 #pragma once
 
 #include <string>
@@ -27,7 +27,7 @@ struct PolicyInfo {
 const std::vector<PolicyInfo>& policies();
 const PolicyInfo* find_policy(std::string_view name);
 
-// The candidate nearest to `word` by edit distance, or empty if none is near: "did you mean".
+// The candidate nearest to `word` by edit distance, for "did you mean"; empty if none is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 } // namespace palimpsest::engine

@@ -5,7 +5,7 @@
 
 namespace palimpsest::engine {
 
-// Of entries [first, last).
+// The entry of [first, last) to keep.
 uint32_t Representatives::kept(const ListCut& list, uint32_t first, uint32_t last) const
 {
     switch (kind_) {

@@ -1,5 +1,5 @@
-// The list is cut into as many stretches as there are slots, and one entry of each stays: HBW-KV's losing ways to
-// keep global information (its table 2; policies.md, 4.11).
+// Divides the candidates into as many stretches as there are slots and keeps one entry of each: the alternatives
+// that HBW-KV compares itself with (HBW-KV, table 2; docs/policies-spec.md, hbw-kv).
 #pragma once
 
 #include "engine/policy/policy.h"
@@ -16,7 +16,7 @@ public:
     bool reads_shaped() const override { return kind_ == Representative::Max; }
     void select(int32_t layer, std::span<const ListCut> heads,
                 std::vector<std::vector<uint32_t>>& dropped) override;
-    // Average: the middle entry becomes the mean of its stretch.
+    // For Average: the middle entry becomes the mean of its stretch.
     std::span<const std::vector<Merge>> merges() const override { return merges_; }
 
 private:

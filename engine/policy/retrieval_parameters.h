@@ -1,4 +1,4 @@
-// The parameters of policies that keep everything and read a part (policies.md, 4.15 and 4.16).
+// The parameters of retrieval policies (docs/policies-spec.md, quest and twilight).
 #pragma once
 
 #include <vector>

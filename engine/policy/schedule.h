@@ -1,4 +1,4 @@
-// Axis F: when a list goes back to its budget (policies.md, 1, "Schedule").
+// The schedule: when lists are cut back to their budgets.
 #pragma once
 
 #include <cstdint>
@@ -7,16 +7,16 @@
 
 namespace palimpsest::engine {
 
-// All lists are cut as soon as one holds `excess` entries more than its budget: 1 is after every chunk. A larger
-// excess evicts in fewer, larger steps and needs that much more storage.
+// All lists are cut as soon as one exceeds its budget by `excess` entries; 1 means after every chunk. A larger
+// excess evicts in fewer, larger steps and needs that many more slots.
 struct EvictionSchedule {
     int32_t excess = 1;
-    bool once = false; // one eviction after the last chunk of the first reading, and none before or after
+    bool once = false; // a single eviction, at the end of the first prefill
 };
 
 ParameterInfo schedule_info();
 
-// The key `schedule`, which every policy takes. Throws Error (Usage).
+// Reads the key `schedule`, which every policy accepts. Throws Error (Usage).
 EvictionSchedule read_schedule(PolicyParameters& parameters);
 
 } // namespace palimpsest::engine

@@ -10,7 +10,7 @@ namespace {
 
 constexpr BudgetAxis axis{.by_norm = false};
 
-// Falls to this many entries less than the budget when it cuts, and refills: hysteresis.
+// Evicts down to `less` entries below the budget, after which the list refills (hysteresis).
 class DropTo final : public StatelessSelection<DropTo> {
 public:
     explicit DropTo(uint32_t less) : less_(less) {}

@@ -1,4 +1,4 @@
-// Axis B: which attention a policy wants counted, and the importance it reads from it (policies.md, 3.1).
+// Signal and score: which attention a policy accumulates, and the score it computes from it.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@ namespace palimpsest::engine {
 enum class ScoreKind : uint8_t {
     None,
     Mean,         // attention per query that could see the entry
-    Total,        // attention received, which favours old entries
+    Total,        // attention received in total, which favours old entries
     FewLow,       // minus the number of queries that gave the entry less than its uniform share
     MeanVariance, // the mean plus gamma times the variance over queries, per query head (CAKE)
 };
@@ -22,20 +22,20 @@ enum class ScoreKind : uint8_t {
 struct Signal {
     ScoreKind kind = ScoreKind::None;
     int32_t window = SignalNeeds::none; // omega: the newest queries that count
-    double window_percent = 0;          // > 0: omega in percent of the list
-    double gamma = 0;                   // of MeanVariance
-    int32_t outside_newest = -1;        // >= 0: queries are normalised over all but so many of the newest entries
+    double window_percent = 0;          // > 0: omega as a percentage of the list
+    double gamma = 0;                   // for MeanVariance
+    int32_t outside_newest = -1;        // >= 0: queries are normalised over all but this many of the newest entries
 
     SignalNeeds needs() const;
 };
 
-// What is not a number is the least of all, or nothing would be in order.
+// Maps NaN to minus infinity, so that scores are totally ordered.
 inline double ordered(double score)
 {
     return std::isnan(score) ? -std::numeric_limits<double>::infinity() : score;
 }
 
-// Reads the importance of single entries, so that a selection pays only for those it compares.
+// Computes the scores of single entries, so that a selection computes only those it compares.
 struct ScoreView {
     Signal signal;
     ListView view;
@@ -55,9 +55,9 @@ struct ScoreView {
             return view.list.sum[rank];
         }
     }
-    // The first to.size() entries at once.
+    // Computes the scores of the first to.size() entries.
     void read(std::span<double> to) const;
-    // Sum over the group's heads of the unbiased variance over queries; 0 where fewer than two count.
+    // Sum over the group's query heads of the unbiased variance over queries; 0 for a head with fewer than two.
     double variances(size_t rank) const;
 
 private:

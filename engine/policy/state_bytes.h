@@ -1,4 +1,4 @@
-// The bytes of a policy's state: little-endian 32-bit words, whatever the machine.
+// The bytes of a policy's state: little-endian 32-bit words on every machine.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ private:
     std::vector<std::byte> bytes_;
 };
 
-// Every failure is an Error (Failed), PAL-POLICY-05: bytes of another policy, or damaged ones.
+// Throws Error (Failed, PAL-POLICY-05) for bytes of another policy, or damaged ones.
 class StateReader {
 public:
     explicit StateReader(std::span<const std::byte> bytes) : bytes_(bytes) {}

@@ -25,7 +25,7 @@ void BestOfTile::thin(int32_t, std::span<const uint32_t> tile, const ScoreView& 
               [](const auto& a, const auto& b) { return a.second < b.second; });
     for (size_t i = kept_; i < ranked.size(); ++i)
         dropped.push_back(entries[tile[ranked[i].second]]);
-    for (size_t i = 0; i < kept_; ++i) // ascending offsets: nothing is overwritten before it is read
+    for (size_t i = 0; i < kept_; ++i) // offsets ascend, so nothing is overwritten before it is read
         entries[tile[i]] = entries[tile[ranked[i].second]];
 }
 

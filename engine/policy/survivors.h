@@ -1,4 +1,4 @@
-// Who stays in a tile: the one with more attention, or fixed offsets.
+// Tile rules: which entries of an eviction tile are kept, by score or at fixed offsets.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@ class Survivors {
 public:
     virtual ~Survivors() = default;
 
-    // False: the same entries leave every head's list.
+    // False: every head's list evicts the same entries.
     virtual bool reads_scores() const = 0;
-    // As a backend does it (kernels/eviction.h), but for the places of a tile. Given: no score is read.
+    // The rule as a backend applies it (kernels/eviction.h), without the tile size. Given: reads no scores.
     virtual kernels::SelectionRule rule() const { return {}; }
-    // entries[place] is the rank standing at a place of `tile`. Moves the survivors to the tile's first places and
+    // entries[place] is the rank at each place of `tile`. Moves the kept entries to the tile's first places and
     // appends the others to `dropped`.
     virtual void thin(int32_t layer, std::span<const uint32_t> tile, const ScoreView& score,
                       std::span<uint32_t> entries, std::vector<uint32_t>& dropped) const = 0;
 };
 
-// Of a pair the higher score stays; ties drop the left one, as TreeKV does (policies.md, 5).
+// Keeps the higher score of a pair; ties evict the left one, as in TreeKV, Algorithm 1.
 class HigherScore final : public Survivors {
 public:
     bool reads_scores() const override { return true; }
@@ -32,7 +32,7 @@ public:
               std::vector<uint32_t>& dropped) const override;
 };
 
-// Of every tile the K entries with the highest scores stay; ties keep the lower rank.
+// Keeps the K entries of a tile with the highest scores; ties keep the lower rank.
 class BestOfTile final : public Survivors {
 public:
     explicit BestOfTile(uint32_t kept) : kept_(kept) {}
@@ -49,10 +49,10 @@ private:
     uint32_t kept_; // K
 };
 
-// The same offsets of every tile stay, which may differ between layers.
+// Keeps the same offsets of every tile, which may differ between layers.
 class FixedOffsets final : public Survivors {
 public:
-    // One set for each layer, ascending.
+    // `kept`: one set of offsets per layer, ascending.
     explicit FixedOffsets(std::vector<std::vector<uint32_t>> kept) : kept_(std::move(kept)) {}
 
     bool reads_scores() const override { return false; }

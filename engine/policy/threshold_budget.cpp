@@ -16,7 +16,7 @@ void sort_by_score(Iterator first, Iterator last, std::span<const double> scores
               [&](uint32_t a, uint32_t b) { return scores[a] != scores[b] ? scores[a] > scores[b] : a < b; });
 }
 
-// The entry's own importance.
+// The entry's score before pooling.
 double value(const ListCut& list, uint32_t entry)
 {
     return list.pooled ? list.score(entry) : list.shaped[entry];
@@ -46,8 +46,8 @@ void NormThreshold::add_needs(SignalNeeds& needs) const
     if (rule_.norm == NormOf::Heads) needs.head_moments = true;
 }
 
-// Adds the norms of one head's attention on the first entries of the order, none to all; those beyond the list are
-// the whole list's.
+// Adds to each norms_[i] the norm of one head's attention over the first i entries of the order; beyond the list's
+// length, the norm of the whole list.
 template<class Attention>
 void NormThreshold::add_norms(const Attention& attention)
 {
@@ -105,7 +105,7 @@ void NormThreshold::add_norms_of_mean(std::span<const ListCut> heads)
     });
 }
 
-// i*: the smallest count with 1 - (norms of the first i) / (norms of all) <= threshold; all where nothing has a norm.
+// i*: the smallest count with 1 - (norm of the first i) / (norm of all) <= threshold; all entries if the norm is 0.
 int64_t NormThreshold::smallest_count(std::span<const ListCut> heads)
 {
     norms_.assign(1, 0.0);

@@ -1,4 +1,5 @@
-// Slots that attention itself asks for, within a cap (policies.md, 4.12 and 4.16).
+// As many slots as attention needs to reach a threshold, up to a cap (docs/policies-spec.md, refreekv and
+// twilight-evict).
 #pragma once
 
 #include <vector>
@@ -7,31 +8,31 @@
 
 namespace palimpsest::engine {
 
-// In what order entries are counted until enough is held.
+// The order in which entries are added until the threshold is reached.
 enum class Ranking : uint8_t {
-    Position, // sinks, then from the newest back
-    Score,    // sinks and the recent window, then the others from the best on
+    Position, // sinks, then the others from newest to oldest
+    Score,    // sinks and the recent window, then the others from best to worst
 };
 
-// Whose attention a norm is taken of.
+// What the norm is computed of.
 enum class NormOf : uint8_t {
-    Heads, // of every query head apart, and the norms averaged: ReFreeKV as released
-    Scores, // of the policy's scores in all lists of the layer together
-    Mean,   // of the mean over the layer's heads
+    Heads,  // each query head's attention; the norms are averaged, as in ReFreeKV's released code
+    Scores, // the policy's scores in all lists of the layer together
+    Mean,   // the mean attention over the layer's heads
 };
 
-// ReFreeKV: the first entries of an order that hold 1 - threshold of the norm of attention, averaged over the
-// layer's query heads; each list in its own order and all lists of the layer to the same length. The first
-// `full_layers` layers keep the cap. Cost: a square root for every entry and query head.
+// ReFreeKV: keeps the first entries of a ranking that hold 1 - threshold of the attention's norm, averaged over the
+// layer's query heads. Each list has its own ranking; all lists of a layer get the same length. The first
+// `full_layers` layers keep as many as the cap. Cost: a square root per entry and query head.
 class NormThreshold final : public Budget {
 public:
     struct Rule {
         double threshold = 0.01;
         Ranking ranking = Ranking::Position;
         NormOf norm = NormOf::Heads;
-        int32_t mask_sinks = 0; // first entries of a list that count as 0 in norms
+        int32_t mask_sinks = 0; // the first entries of a list, which count as 0 in norms
         int32_t full_layers = 0;
-        int64_t least = 0; // slots that are kept in any case
+        int64_t least = 0; // slots a list gets in any case
     };
     NormThreshold(Rule rule, const PolicyContext& context, int64_t cap);
 
@@ -54,13 +55,14 @@ private:
 
     Rule rule_;
     int64_t cap_, lists_;
-    // Scratch: one list's entries as they are counted; and the sum over heads of the norm of the first i of them.
+    // Scratch: one list's entries in the order of the ranking; [i] sum over heads of the norm of the first i
+    // entries.
     std::vector<uint32_t> order_;
     std::vector<double> norms_;
 };
 
-// Twilight's top-p, evicting: per list the smallest best-first set that holds this share of all attention, as far
-// as it lies between the ends.
+// Twilight's top-p as an eviction budget: takes the smallest best-first set that holds this share of a list's
+// attention, and counts those of its entries that are between the protected ends.
 class MassThreshold final : public Budget {
 public:
     MassThreshold(double share, const PolicyContext& context, int64_t cap);

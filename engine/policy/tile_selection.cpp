@@ -100,7 +100,7 @@ void TileSelection::thin(int32_t layer, const ListCut& list, std::vector<uint32_
     for (size_t at = 0; at < tiles.size(); at += walk_->tile_size()) {
         survivors_->thin(layer, tiles.subspan(at, walk_->tile_size()), list.score, entries_, dropped);
     }
-    std::sort(dropped.begin(), dropped.end()); // a later sweep drops older entries again
+    std::sort(dropped.begin(), dropped.end()); // the schedule starts over, so entries are not in order
 }
 
 std::unique_ptr<Selection> TileSelection::clone() const

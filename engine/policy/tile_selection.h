@@ -1,4 +1,5 @@
-// Thins neighbouring entries: a walk says who meets, a rule who stays. TreeKV and LaCache are both this machine.
+// Tile eviction, for TreeKV and LaCache: a schedule picks the next tile of neighbouring entries, a rule picks which
+// of them to keep.
 #pragma once
 
 #include <memory>
@@ -11,14 +12,14 @@
 
 namespace palimpsest::engine {
 
-// Whether the lists of a layer are always of equal length and slots, so that one walk serves them.
+// PerLayer: the lists of a layer always have equal lengths and slots, so one walk serves them all.
 enum class Walks : uint8_t { PerLayer, PerList };
 
-// Cost: one walk per layer or list, then the entries that leave for each head, or for one head if one walk serves
-// all and the rule reads no scores.
+// Cost: one walk per layer or list, plus the evicted entries of each head, or of one head if one walk serves all
+// and the rule reads no scores.
 class TileSelection final : public Selection {
 public:
-    // The walk REQUIRES as many lists as `walks` makes of the layers and heads.
+    // REQUIRES: `walk` was made for [layers] or [layers, kv_heads] lists, as `walks` says.
     TileSelection(std::unique_ptr<TileWalk> walk, std::shared_ptr<const Survivors> survivors, Walks walks);
 
     void select(int32_t layer, std::span<const ListCut> heads,
@@ -35,7 +36,7 @@ private:
     enum class Leaving : uint8_t { Nobody, Oldest, OfTiles };
 
     size_t list_of(int32_t layer, std::span<const ListCut> heads, size_t head) const;
-    // True if the walk of the layer's first list was that of this one, too.
+    // True if the walk of the layer's first list also applies to this one.
     bool is_walked(std::span<const ListCut> heads, size_t head) const;
     Leaving walk(size_t list, const ListCut& cut);
     void plan_list(int32_t layer, const ListCut& cut, Leaving leaving, size_t head, EvictionPlan& plan);
@@ -44,10 +45,10 @@ private:
     std::unique_ptr<TileWalk> walk_;
     std::shared_ptr<const Survivors> survivors_;
     Walks walks_;
-    std::vector<uint32_t> tiles_;   // of the lists at hand
-    std::vector<uint32_t> entries_; // [size of the list], set at the places of tiles_ only
+    std::vector<uint32_t> tiles_;   // of the current list, or of the layer
+    std::vector<uint32_t> entries_; // [size of the list], valid at the places of tiles_ only
     TileWaves waves_;               // of tiles_
-    std::vector<uint32_t> given_;   // scratch: what leaves a list without a score being read
+    std::vector<uint32_t> given_;   // scratch: entries evicted without comparing scores
 };
 
 } // namespace palimpsest::engine

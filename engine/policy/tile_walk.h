@@ -1,8 +1,9 @@
-// The order in which neighbouring entries meet. It depends on no score, so one walk serves all lists of equal
-// length and slots.
+// Tile schedules: which eviction tiles are processed, and in which order. A schedule depends on no score, so one
+// walk serves all lists of equal length and slots.
 //
-// A tile is a few neighbouring places; some of their entries leave and the survivors take its first places. A place
-// is named by the rank, before eviction, of the entry that first stood there, whoever stands there later.
+// A tile is a few neighbouring places. Some of their entries are evicted and the kept ones move to its first
+// places. A place is identified by the rank, before eviction, of the entry that was first there; later it may hold
+// another.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +14,11 @@
 
 namespace palimpsest::engine {
 
-// What a walk knows of a list.
+// The data of a list that a walk depends on.
 struct Extent {
     uint32_t size = 0;   // entries
-    uint32_t budget = 0; // that may stay; REQUIRES: < size
-    uint32_t first = 0;  // of the region
+    uint32_t budget = 0; // entries that may be kept; REQUIRES: < size
+    uint32_t first = 0;  // first entry of the region
     uint32_t slots = 0;  // m: entries of the region once the list is within its budget; REQUIRES: >= 1
 };
 
@@ -27,10 +28,10 @@ public:
 
     // Places of a tile, T.
     virtual uint32_t tile_size() const = 0;
-    // Appends tile after tile, T places each and ascending, until the list is within its budget, and moves on.
-    // `list` counts the lists, or the layers if their lists are walked together.
+    // Appends tiles, T ascending places each, until the list is within its budget, and advances the state. `list`
+    // is the number of the list, or of the layer if one walk serves its lists.
     virtual void walk(size_t list, const Extent& extent, std::vector<uint32_t>& tiles) = 0;
-    // The oldest entries of a region without slots left, so many of them.
+    // Notes that the oldest `entries` of the region are evicted, because the list has no slots.
     virtual void leave(size_t list, uint32_t entries) = 0;
 
     virtual void save(StateWriter& out) const = 0;

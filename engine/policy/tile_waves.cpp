@@ -27,7 +27,7 @@ void TileWaves::sort(std::span<const uint32_t> places, size_t tile_size)
     number_waves(places, tile_size);
     ends_.clear();
     for (const uint32_t wave : waves_) {
-        if (wave == ends_.size()) ends_.push_back(0); // a tile stands at most one wave behind those before it
+        if (wave == ends_.size()) ends_.push_back(0); // a tile's wave is at most one above the highest so far
         ++ends_[wave];
     }
     uint32_t tiles = 0;

@@ -1,4 +1,4 @@
-// The best candidates stay (policies.md, 3.2).
+// Keeps the candidates with the highest scores.
 #pragma once
 
 #include <algorithm>
@@ -8,8 +8,8 @@
 
 namespace palimpsest::engine {
 
-// Marks the `k` best of the given entries, ties to the lower entry. Scores are indexed by entry. `entries` is
-// reordered: the best come first. Cost: linear on average.
+// Moves the `k` best of the given entries to the front, in no order; ties: the lower entry. Scores are indexed by
+// entry. Cost: linear on average.
 void best_first(std::vector<uint32_t>& entries, size_t k, std::span<const double> scores);
 
 class TopK : public StatelessSelection<TopK> {
@@ -28,8 +28,8 @@ private:
     std::vector<uint32_t> entries_; // scratch
 };
 
-// The funnel of PyramidInfer (policies.md, 4.7, "nested"): before its best are chosen, a list loses what the same
-// head of the layer below no longer holds, even if it is within its budget.
+// PyramidInfer's funnel (docs/policies-spec.md, pyramidkv, `nested`): a list first evicts the candidates that the
+// same head of the layer below no longer holds, even if it is within its budget, then keeps the best of the rest.
 class NestedTopK final : public StatelessSelection<NestedTopK> {
 public:
     bool reads_shaped() const override { return true; }

@@ -1,4 +1,4 @@
-// The parameters that treekv and treekv-log share (policies.md, 7).
+// The parameters that treekv and treekv-log share.
 #pragma once
 
 #include <memory>
@@ -21,14 +21,14 @@ struct TreeParameters {
     std::unique_ptr<Budget> budget;
 
     Walks walks() const { return budget->heads_alike() ? Walks::PerLayer : Walks::PerList; }
-    size_t lists(const PolicyContext& context) const; // that are walked apart
+    size_t lists(const PolicyContext& context) const; // number of walks
     int32_t most_slots(const PolicyContext& context) const;
 };
 
 std::vector<ParameterInfo> tree_parameter_infos();
 
-// With `constant_budget` a profile over layers never changes. Throws Error (Usage) if a value is bad or no slot is
-// left between sinks and recent.
+// `constant_budget`: a profile over layers is not fitted to the text. Throws Error (Usage) if a value is bad or no
+// slot is left between sinks and recent.
 TreeParameters read_tree_parameters(PolicyParameters& parameters, const PolicyContext& context,
                                     bool constant_budget = false);
 

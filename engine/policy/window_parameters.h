@@ -1,5 +1,4 @@
-// The parameters that policies with an observation window share: sinks, window, recent, and pooling
-// (policies.md, 4.6 and 7).
+// The parameters that policies with an observation window share: sinks, window, recent, kernel and pooling.
 #pragma once
 
 #include <vector>

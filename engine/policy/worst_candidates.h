@@ -1,4 +1,4 @@
-// The few candidates of some lists that leave first, found without sorting all of them.
+// Finds the few worst candidates of some lists without sorting all of them.
 #pragma once
 
 #include <cstddef>
@@ -24,14 +24,14 @@ struct Candidate {
 
 class WorstCandidates {
 public:
-    // The `count` last of all candidates of the lists, in no order; all, if there are fewer. REQUIRES: shaped
-    // scores are there. Cost: one pass over the scores, and little for each of the count.
+    // Returns the `count` worst candidates of all lists, in no order; all candidates if there are fewer. REQUIRES:
+    // shaped scores. Cost: one pass over the scores, plus O(log count) per candidate that enters the heap.
     std::span<const Candidate> collect(std::span<const ListCut> heads, size_t count);
 
 private:
     void offer(const Candidate& candidate, size_t count);
 
-    std::vector<Candidate> heap_; // the best of them on top
+    std::vector<Candidate> heap_; // max-heap: the best of the worst on top
 };
 
 } // namespace palimpsest::engine

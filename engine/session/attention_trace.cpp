@@ -10,7 +10,7 @@
 namespace palimpsest::engine {
 namespace {
 
-// Looks at all of attention and keeps everything.
+// A policy that accumulates all attention and keeps every token.
 class Witness final : public Policy {
 public:
     Witness(int64_t lists, int32_t room) : lists_(lists), room_(room) {}
@@ -46,7 +46,7 @@ int64_t longest_list(const SessionState& state)
     return static_cast<int64_t>(longest);
 }
 
-// Attention begins to be counted anew.
+// Resets the accumulated attention.
 SessionState without_sums(const SessionState& before)
 {
     SessionState state = before;
@@ -58,7 +58,7 @@ SessionState without_sums(const SessionState& before)
     return state;
 }
 
-// What the lists' tokens have received so far, summed over lists.
+// Attention received per stream index, summed over lists.
 using Received = std::map<uint32_t, double>;
 
 Received operator-(Received a, const Received& b)
@@ -68,7 +68,7 @@ Received operator-(Received a, const Received& b)
     return a;
 }
 
-// Of one layer, as it was after its last step.
+// Attention received so far by the tokens below `tokens` in one layer.
 Received received(const Selection& seen, uint64_t tokens)
 {
     Received sums;

@@ -1,8 +1,8 @@
-// What an answer rested on: which kept tokens its own tokens attended to.
+// Attention trace of an answer: which kept tokens its tokens attended to.
 //
-// Question and answer are read once more on a copy that evicts nothing, as one chunk each, and attention is summed
-// over the answer's rows. So it costs a copy of the cache and a prefill of the turn, whatever the policy, and the
-// session itself is not touched. Policies that read only part of the cache are traced as if they read all of it.
+// Question and answer are prefilled once more, as one chunk each, on a copy of the session that evicts nothing, and
+// attention is summed over the answer's rows. This costs a copy of the cache and a prefill of the turn for any
+// policy, and does not touch the session. Retrieval policies are traced as if they read the whole cache.
 #pragma once
 
 #include <memory>
@@ -20,9 +20,9 @@ struct AttendedToken {
     double weight = 0;  // share of the answer's attention, mean over layers, heads and rows
 };
 
-// Of the tokens that `before`, the state before the question, holds: ascending. Their weights sum to at most 1; the
-// rest went to question and answer. Nothing if it was stopped. Throws Error: Usage (PAL-BUDGET-01) where the turn
-// does not fit the model's context beside what is kept, Resources for memory.
+// Returns the tokens that `before`, the state before the question, holds, ascending. Their weights sum to at most
+// 1; the remaining attention went to question and answer. Empty if stopped. Throws Error: Usage (PAL-BUDGET-01) if
+// the turn does not fit the model's context beside the kept tokens, Resources if memory is short.
 std::vector<AttendedToken> attention_trace(std::shared_ptr<const Model> model, const SessionState& before,
                                            std::span<const TokenId> question, std::span<const TokenId> answer,
                                            std::stop_token stop = {});

@@ -1,5 +1,4 @@
-// How many bytes the keys and values of kept tokens take: the one place that knows a layer with a window holds no
-// more than its window.
+// Bytes of the keys and values of kept tokens. A layer with a window holds no more tokens than its window.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +8,17 @@
 
 namespace palimpsest::engine {
 
-// Keys and values of one token in one layer, for all of its KV heads.
+// Bytes of one token in one layer, over all of its KV heads.
 uint64_t token_bytes(const ModelConfig& model, kernels::DType type);
 
-// Keys and values of lists that hold `tokens` per KV head, in a layer with a window min(window, tokens). Staged
-// chunks are not counted. Saturates at UINT64_MAX.
+// Bytes of lists that hold `tokens` each, or min(window, tokens) in a layer with a window. The staging buffer is
+// not counted. Saturates at UINT64_MAX.
 uint64_t cache_bytes(const ModelConfig& model, kernels::DType type, uint64_t tokens);
 
-// The tokens that all layers together hold per KV head, of which cache_bytes is the size.
+// The tokens that all layers together hold per KV head; cache_bytes is their size.
 uint64_t tokens_in_layers(const ModelConfig& model, uint64_t tokens);
 
-// Layers that see every kept token: the number that grows with the budget.
+// Number of layers without a window: only their lists grow with the budget.
 int32_t layers_without_window(const ModelConfig& model);
 
 } // namespace palimpsest::engine

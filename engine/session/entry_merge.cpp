@@ -7,7 +7,7 @@ namespace {
 
 enum class Turn { There, Back };
 
-// Turns a key by the angles of a position. Pairs are (i, i + half), as in kernels::RopeTable.
+// Rotates a key to a position, or back. Pairs are (i, i + half), as in kernels::RopeTable.
 void turn(std::vector<float>& key, const RopeAngles& angles, uint32_t position, Turn direction)
 {
     const std::vector<float> row = angles.table(position, 1);
@@ -43,7 +43,7 @@ private:
     int64_t count_ = 0;
 };
 
-// `values` holds the same number of values for every rank of a list of n.
+// `values` holds the same number of values for each of n ranks.
 void average(std::vector<double>& values, size_t n, const Merge& merge)
 {
     const size_t each = values.size() / n;

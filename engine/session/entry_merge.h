@@ -1,4 +1,5 @@
-// One entry of a list takes the mean of several before these leave (policies.md, 4.11, "representative").
+// Replaces one entry of a list by the mean of several before the others are evicted (docs/policies-spec.md, hbw-kv,
+// option `representative`).
 #pragma once
 
 #include "engine/cache/kv_cache.h"
@@ -7,8 +8,8 @@
 
 namespace palimpsest::engine {
 
-// The surviving rank gets the unweighted mean of the keys, raw or rotated, of the values and of what was accumulated.
-// Comes between append and eviction of a step of this phase. Ranks are those of the list before anything leaves.
+// The surviving rank gets the unweighted mean of the keys (raw or rotated), values and statistics. Call it between
+// append and eviction of a step of this phase. Ranks are those before the eviction.
 void merge_entries(KvCache& cache, int32_t layer, int32_t head, kernels::Phase phase, const Merge& merge,
                    const RopeAngles& angles, PositionMode positions);
 

@@ -32,7 +32,7 @@ uint64_t of_machine(const std::string& root)
     return kib ? kib * 1024 : UINT64_MAX;
 }
 
-// The files of a memory controller, whose names differ between the versions of control groups.
+// File names of a memory controller, which differ between versions of control groups.
 struct Controller {
     const char *folder, *limit, *usage;
     const char *active_file, *inactive_file; // keys of memory.stat: the page cache
@@ -41,8 +41,8 @@ constexpr Controller version_1 = {"/sys/fs/cgroup/memory", "memory.limit_in_byte
                                   "total_active_file", "total_inactive_file"};
 constexpr Controller version_2 = {"/sys/fs/cgroup", "memory.max", "memory.current", "active_file", "inactive_file"};
 
-// The bytes that a group may still take. A mapped model file is page cache, most of it on the active list once it
-// is in use.
+// The bytes that a group may still allocate. A mapped model file is page cache, most of it on the active list once
+// it is in use, so active pages count as available too.
 uint64_t of_group(const std::string& folder, const Controller& controller)
 {
     const auto most = number_in(folder + "/" + controller.limit), used = number_in(folder + "/" + controller.usage);
@@ -54,7 +54,7 @@ uint64_t of_group(const std::string& folder, const Controller& controller)
     return *most - std::min(*most, taken);
 }
 
-// A limit of a group holds for all groups below it.
+// A group's limit also applies to its descendants, so this takes the minimum over all ancestors.
 uint64_t of_groups(const std::string& root, std::string group, const Controller& controller)
 {
     uint64_t least = UINT64_MAX;

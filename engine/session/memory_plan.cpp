@@ -22,7 +22,7 @@ std::string size_text(uint64_t bytes)
     return text;
 }
 
-// The driver puts kernels there when they are first used.
+// Leaves room for the kernels that the driver loads when they are first used.
 uint64_t usable(uint64_t free)
 {
     return free - free / 32;
@@ -44,8 +44,9 @@ MemoryPlanner::MemoryPlanner(const Model& model, uint64_t available)
       model_(Model::with_weights_of(model, counting_)),
       weights_(counting_->loaded_bytes() + counting_->buffer_bytes()), usable_(available)
 {
+    // Data that is not in a file is a copy in memory.
     for (const auto& file : model.files().mappings)
-        (file->is_file() ? mapped_ : weights_) += file->bytes().size(); // a copy was made of what is not in a file
+        (file->is_file() ? mapped_ : weights_) += file->bytes().size();
 }
 
 MemoryPlan MemoryPlanner::plan(const SessionOptions& options, int sessions) const
@@ -80,7 +81,7 @@ std::string MemoryPlanner::what_fits(const SessionOptions& options, int sessions
     };
     const int32_t given = set_up(options, model_->config(), backend_.at_once()).options.budget;
     int32_t good = 0, bad = std::min(given, model_->config().context);
-    for (int32_t budget = bad / 2; budget > 0 && good == 0; budget /= 2) // down to one that is not too small
+    for (int32_t budget = bad / 2; budget > 0 && good == 0; budget /= 2) // until a budget fits
         (fits_with(budget) ? good : bad) = budget;
     while (good > 0 && bad - good > std::max(1, good / 64)) {
         const int32_t middle = good + (bad - good) / 2;
@@ -114,7 +115,7 @@ void MemoryPlanner::require(const SessionOptions& options, int sessions) const
 
 namespace {
 
-// The most tokens of a list that has as many pages as one of so many tokens; a row is free for the next token.
+// The most tokens that fit the pages of a list of `tokens`, with one row left for the next token.
 int32_t full_pages(int32_t tokens)
 {
     constexpr int32_t rows = kernels::page_rows;
@@ -123,8 +124,8 @@ int32_t full_pages(int32_t tokens)
 
 } // namespace
 
-// The memory of a session grows evenly with its budget between two windows of its layers, so that two plans in each
-// of these ranges tell all others.
+// Between two attention windows of its layers, a session's memory is linear in its budget, so two plans in each of
+// these ranges determine all others.
 int32_t MemoryPlanner::largest_budget(const SessionOptions& options, int sessions) const
 {
     SessionOptions tried = options;
@@ -138,7 +139,7 @@ int32_t MemoryPlanner::largest_budget(const SessionOptions& options, int session
             return HUGE_VAL; // too small for the policy's parameters
         }
     };
-    std::set<int32_t, std::greater<>> begins = {0}; // of the ranges, the last one first
+    std::set<int32_t, std::greater<>> begins = {0}; // where the ranges begin, descending
     for (int32_t l = 0; l < model_->config().layers; ++l)
         if (const int32_t window = model_->config().plan(l).window; window < most) begins.insert(window);
     int32_t end = most;

@@ -1,8 +1,9 @@
-// What a model and its sessions will take of memory, known before anything is computed: of a device's own before
-// the model is loaded to it, of this machine's before a session is begun.
+// The memory that a model and its sessions will need, computed in advance: device memory before the model is loaded
+// to it, host memory before a session starts.
 //
-// On the CPU weights are mapped from their file: they take no memory for good, but what does not stay in memory is
-// read again for every chunk and every token, which is slow. So only what is taken for good can be too much.
+// On the CPU, weights are mapped from their file. They need not fit into memory, but pages that do not are read
+// again for every chunk and every token, which is slow. So only allocated memory can be too much; mapped memory
+// gives a warning.
 #pragma once
 
 #include <filesystem>
@@ -17,31 +18,30 @@
 namespace palimpsest::engine {
 
 struct MemoryPlan {
-    uint64_t weights = 0;  // bytes, as all
+    uint64_t weights = 0;  // bytes, like the others
     uint64_t sessions = 0; // caches and activations
-    uint64_t scratch = 0;  // working memory, beyond what there is
+    uint64_t scratch = 0;  // bound of the backend's working memory
     uint64_t total() const { return weights + sessions + scratch; }
 };
 
-// The model and its sessions are made as they will be, on a backend that only counts.
+// Builds the model and its sessions as they will be, on a backend that only counts allocations.
 class MemoryPlanner {
 public:
-    // For a device. Throws Error as open_model does. The backend must outlive this.
+    // Plans for a device. Throws Error as open_model does. The backend must outlive this.
     MemoryPlanner(const std::filesystem::path& model, const kernels::Backend& backend);
-    // For a model that computes in this machine's memory, of which so much is available. The model must outlive
-    // this.
+    // Plans for a model in host memory, of which `available` bytes are free. The model must outlive this.
     MemoryPlanner(const Model& model, uint64_t available);
 
     const ModelConfig& config() const { return model_->config(); }
-    // For so many sessions at a time. Throws Error (Usage) as Session does.
+    // The memory of that many simultaneous sessions. Throws Error (Usage) as Session does.
     MemoryPlan plan(const SessionOptions& options, int sessions) const;
 
-    // Throws Error (Resources, PAL-MEM-02), which names what would fit, if there is less.
+    // Throws Error (Resources, PAL-MEM-02), which names settings that fit, if memory is too small.
     void require(const SessionOptions& options, int sessions) const;
 
-    // The largest budget that fits, up to what the model was trained on; 0: none does.
+    // The largest budget that fits, at most the model's context; 0: none.
     int32_t largest_budget(const SessionOptions& options, int sessions) const;
-    // A sentence if what is mapped does not fit beside what is taken, or hardly.
+    // A sentence if the mapped file does not fit beside the allocated memory, or only just.
     std::optional<std::string> warning(const SessionOptions& options, int sessions) const;
     uint64_t mapped() const { return mapped_; } // bytes of weights in files
     uint64_t usable() const { return usable_; }
@@ -56,7 +56,7 @@ private:
     std::shared_ptr<const Model> model_;
     uint64_t weights_ = 0;
     uint64_t mapped_ = 0;
-    uint64_t usable_ = 0; // of the memory that is free
+    uint64_t usable_ = 0; // bytes that may be allocated
 };
 
 } // namespace palimpsest::engine

@@ -35,7 +35,7 @@ void Session::ResidentStep::evict(int32_t layer, int32_t chunk, int32_t rows, ke
     s_.cache_.send(chunk_plan_);
     s_.cache_.accumulate_resident(layer, seen.probe_rows, seen.shown);
     if (s_.observer_) {
-        s_.cache_.settle(); // of what came before, nobody is told
+        s_.cache_.settle(); // earlier steps do not go to the observer
         look_at(layer);
         observed_rows_ = rows;
         observing_ = true;

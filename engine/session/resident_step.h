@@ -1,5 +1,5 @@
-// The session's side of a forward pass over a resident cache: it plans, the backend evicts, and records come out
-// when the cache is settled.
+// The session's side of a forward pass over a device-resident cache: it plans evictions, the backend performs them,
+// and observers and sinks are called at the sync.
 #pragma once
 
 #include "engine/session/session_step.h"
@@ -15,7 +15,7 @@ public:
     void attended(int32_t layer, int32_t chunk, int32_t rows, int32_t probe_rows,
                   const kernels::SignalRequest& shown) override;
     void evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase) override;
-    // None where somebody looks on: then layers go one by one.
+    // Empty if there is an observer: each layer is then evicted and synced on its own.
     std::span<const EvictionPlan> plans() const override
     {
         return s_.observer_ ? std::span<const EvictionPlan>() : plans_;
@@ -26,21 +26,21 @@ public:
     void end_reading() override;
 
 private:
-    struct Seen { // of one layer, until its eviction
+    struct Seen { // signals of one layer, until its eviction
         kernels::SignalRequest shown;
         int32_t rows = 0, probe_rows = 0;
     };
 
     void count(const EvictionPlan& plan);
     void settled(const SettledStep& step);
-    void look_at(int32_t layer); // at lists with what was appended and accumulated
+    void look_at(int32_t layer); // fills shown_ with the lists, appended rows and statistics included
 
     Session& s_;
     std::vector<Seen> seen_;          // [layers]
-    std::vector<EvictionPlan> plans_; // [layers] of the token to come
+    std::vector<EvictionPlan> plans_; // [layers] for the next generated token
     EvictionPlan chunk_plan_;
     std::vector<uint32_t> sizes_; // scratch
-    // For an observer: lists as it is shown them, of the step at hand.
+    // The current step's lists as shown to an observer.
     std::vector<TokenList> observed_;
     std::vector<ListState> shown_;
     int32_t observed_rows_ = 0;

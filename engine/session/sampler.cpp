@@ -89,7 +89,8 @@ int32_t Sampler::best_needed() const
     if (needed == 0) return 0;
     if (options_.repeat_penalty != 1) {
         const size_t penalized = remembered().size();
-        // It lowers what is remembered: at worst that were the best. Below 1 it raises it, from wherever it was.
+        // A penalty above 1 lowers the logits of recent tokens; at worst these were the best. Below 1 it raises
+        // them, from any place in the order.
         if (options_.repeat_penalty < 1 && penalized > 0) return 0;
         needed += penalized;
     }
@@ -112,7 +113,7 @@ void Sampler::consider(TokenId id, float logit)
     candidates_.push_back({id, logit});
 }
 
-// Whether all tokens are candidates or only the best, nothing but those that top-k leaves has a say.
+// Gives the same result for all tokens as for only the best: tokens that top-k removes have no influence.
 TokenId Sampler::choose()
 {
     penalize_repeats();
@@ -130,7 +131,7 @@ TokenId Sampler::choose()
     double left = next_uniform() * sum;
     for (const Candidate& c : candidates_)
         if ((left -= c.value) < 0) return c.id;
-    return best.id; // rounding alone leads here
+    return best.id; // reached only by rounding
 }
 
 void Sampler::accept(TokenId token)
@@ -148,7 +149,7 @@ void Sampler::restart(const SamplerOptions& options)
         recent_.erase(recent_.begin(), recent_.end() - options.repeat_last);
 }
 
-// Each once, ascending.
+// The recent tokens, each once, ascending.
 std::vector<TokenId> Sampler::remembered() const
 {
     std::vector<TokenId> seen = recent_;
@@ -168,18 +169,19 @@ void Sampler::penalize_repeats()
     }
 }
 
-// Of the logits and not of probabilities: rounding makes equals of probabilities whose logits differ, and then more
+// Orders by logit, not by probability: rounding can make probabilities equal whose logits differ, and then more
 // than k logits would have to be known.
 void Sampler::keep_top_k()
 {
     const auto top_k = static_cast<size_t>(options_.top_k);
     if (top_k == 0 || top_k > candidates_.size()) return;
-    // Sorted, so that sums over them depend neither on how the library partitions nor on what was left out.
+    // Sorted, so that sums over the candidates depend neither on the library's partitioning nor on the tokens left
+    // out.
     std::partial_sort(candidates_.begin(), candidates_.begin() + options_.top_k, candidates_.end(), likelier);
     candidates_.resize(top_k);
 }
 
-// Top-p and min-p keep the head of the list in order of probability. Values are relative to the largest.
+// Applies top-p and min-p. Values are probabilities relative to the largest.
 void Sampler::keep_likely()
 {
     const auto at = [&](size_t index) { return candidates_.begin() + static_cast<std::ptrdiff_t>(index); };
@@ -188,7 +190,7 @@ void Sampler::keep_likely()
         for (const Candidate& c : candidates_)
             sum += c.value;
         size_t kept = 0;
-        // The set is mostly small, a vocabulary large: sorted no further than it reaches.
+        // The set is usually small and the vocabulary large, so this sorts only as far as the set extends.
         for (size_t head = 256; kept < candidates_.size() && reached < options_.top_p * sum; head *= 8) {
             head = std::min(head, candidates_.size());
             std::partial_sort(at(kept), at(head), candidates_.end(), likelier);

@@ -85,7 +85,7 @@ void Session::pin_lists(KvCache& cache, const Pins& pins, const Policy& policy)
     if (cache.resident()) cache.pin(pins, layers_with_pins(policy, cache.shape().layers));
 }
 
-// Reserves the backend's scratch memory up front, so that no operation fails for want of it.
+// Reserves the backend's scratch memory up front, so that no operation runs out of it.
 void Session::reserve(const CacheShape& cache, const TransformerShape& shape)
 {
     model_->backend().reserve(work_bounds(*model_, cache, shape, model_->matrices()));
@@ -98,8 +98,8 @@ void Session::settle() const
     cache_.settle();
 }
 
-// Where the backend evicts, the host learns what a super-chunk did while the device is at the next one; of the last
-// one it learns at once.
+// Syncs one super-chunk behind: the host applies a super-chunk's evictions while the device computes the next one.
+// After the last super-chunk it syncs fully.
 void Session::settle_behind(bool last)
 {
     if (last) return cache_.settle();
@@ -135,7 +135,7 @@ bool Session::feed(std::span<const TokenId> tokens, const FeedOptions& options)
     const uint64_t seen = tokens_seen_;
     pending_.insert(pending_.end(), tokens.begin(), tokens.end());
     if (run(std::ssize(pending_) / options_.chunk * options_.chunk, options)) return true;
-    if (tokens_seen_ == seen) pending_ = waiting; // they were fed before
+    if (tokens_seen_ == seen) pending_ = waiting; // an earlier call fed them
     return false;
 }
 
@@ -163,8 +163,8 @@ void Session::set_probe(std::vector<TokenId> tokens)
     probe_tokens_ = std::move(tokens);
 }
 
-// Computes the first `tokens` pending ones: whole chunks, and at the end of the input a shorter one.
-// A batch leaves pending_ before it is computed: whatever is thrown, no token is read twice.
+// Computes the first `tokens` pending tokens: whole chunks, and a shorter one at the end of the input.
+// A batch is removed from pending_ before it is computed, so that no token is read twice after an exception.
 bool Session::run(int64_t tokens, const FeedOptions& options)
 try {
     const Stopwatch watch;
@@ -188,8 +188,8 @@ try {
         const int64_t whole = rows / options_.chunk, rest = rows % options_.chunk;
         std::vector<int32_t> chunks(static_cast<size_t>(whole), options_.chunk);
         if (rest > 0) chunks.push_back(static_cast<int32_t>(rest));
-        // The last token's logits are wanted before the next rows overwrite what they are computed from: for its
-        // loss, and if the next rows are taken back.
+        // The next rows overwrite the activations that the last token's logits are computed from. The logits are
+        // needed for the next token's loss, and if a stop undoes the next rows.
         const bool may_be_taken_back = layers_first && options.stop.stop_possible();
         if ((options.loss || may_be_taken_back) && tokens_seen_ > 0) compute_logits();
         if (!transformer_.prefill(batch, chunks, tokens_seen_, probe_tokens_, cache_, *step_, options.stop)) {
@@ -197,7 +197,7 @@ try {
             cache_.settle();
             return false;
         }
-        // First of all: it is in the cache, whatever is thrown while the host learns what came of it.
+        // The batch is in the cache now: account for it before anything can throw.
         const uint64_t first = tokens_seen_;
         has_logits_ = false;
         last_token_ = batch.back();
@@ -233,7 +233,7 @@ void Session::set_pins(const Pins& pins)
     auto policy = policy_beside(pins);
     const auto probe_rows = static_cast<int32_t>(probe_tokens_.size());
     const CacheShape shape = cache_shape(*model_, options_, *policy, probe_rows);
-    // A policy with retrieval reads fewer tokens beside the pinned ones.
+    // With pins, a retrieval policy reads fewer other tokens.
     if (shape.list_budget != cache_.shape().list_budget || shape.total_slots != cache_.shape().total_slots ||
         shape.resident != cache_.shape().resident || policy->retrieval()) {
         rebuild(*policy, pins, probe_rows, list_lengths());
@@ -259,7 +259,7 @@ std::vector<int32_t> Session::list_lengths() const
 void Session::rebuild(const Policy& policy, const Pins& pins, int32_t probe_rows,
                       std::span<const int32_t> list_lengths)
 {
-    if (tokens_seen_ > 0) compute_logits(); // of rows that go with the forward pass
+    if (tokens_seen_ > 0) compute_logits(); // while the activations of the old forward pass exist
     settle();
     const CacheShape shape = with_room_for(cache_shape(*model_, options_, policy, probe_rows), list_lengths);
     KvCache cache = cache_.reshaped(shape);
@@ -448,7 +448,7 @@ void Session::decode(TokenId token)
     last_token_ = token;
     ++tokens_seen_;
     ++steps_seen_;
-    cache_.settle(); // what came before this token, while a device computes it
+    cache_.settle(); // syncs earlier steps while the device computes this token
 }
 
 Telemetry Session::telemetry() const

@@ -1,11 +1,11 @@
 // One stream of tokens through a model under a fixed cache budget: feed a document, generate, fork, save.
 //
-// Chunks of b tokens attend to what was kept and to themselves; then the policy evicts every list back to its
-// budget. Boundaries lie at multiples of b, counted from the start, from the last generated token, and from the
-// last time an incomplete chunk was asked for (generate, fork, finish).
+// Each chunk of b tokens attends to the kept tokens and, causally, to itself; then the policy evicts every list
+// back to its budget. Chunk boundaries are multiples of b, counted from the start of the stream, from the last
+// generated token, or from the last time an incomplete chunk was computed (generate, fork, finish).
 //
-// Not thread-safe; sessions that share a model's backend take turns. Cancelling takes effect between super-chunks
-// (within a chunk where one takes long) and between tokens, and leaves the session as after the last one.
+// Not thread-safe; sessions that share a model's backend must take turns. Cancelling takes effect between
+// super-chunks (within a chunk if chunks take long) and between tokens; the session is then as after the last one.
 #pragma once
 
 #include <functional>
@@ -26,21 +26,21 @@
 
 namespace palimpsest::engine {
 
-// The input and the decision of a policy for one layer of one step. `lists` include the step's own tokens.
+// Input and result of a policy for one layer of one eviction step. `lists` include the step's own tokens.
 struct Selection {
     int32_t layer = 0;
     uint64_t step = 0; // chunks and decode steps before this one
-    int32_t rows = 0;  // tokens of the step; 0 at the end of a reading
+    int32_t rows = 0;  // tokens of the step; 0 at the end of prefill
     std::span<const ListState> lists;
     const std::vector<std::vector<uint32_t>>& dropped; // ranks, per head
     const LayerObservation& seen;
-    std::span<const std::vector<Merge>> merges; // per head, or empty; `lists` are as before them
+    std::span<const std::vector<Merge>> merges; // per head, or empty; `lists` are as before the merges
 };
 
 struct FeedOptions {
     std::stop_token stop;
     std::function<void(const Telemetry&)> progress; // after every super-chunk
-    // The loss of every token but a stream's first: -log p(token | what the policy let the model see).
+    // Receives the loss of every token but a stream's first: -log p(token | tokens kept by the policy).
     std::function<void(uint64_t index, TokenId token, double nll)> loss;
 };
 
@@ -60,9 +60,9 @@ struct GenerateResult {
 
 class Session {
 public:
-    // Throws Error (Usage) for options that do not fit the model or one another, Resources for memory.
+    // Throws Error: Usage for options that do not fit the model or one another, Resources if memory is short.
     Session(std::shared_ptr<const Model> model, const SessionOptions& options);
-    // With a policy of the caller's own instead of one by name; options.policy and options.budget describe it.
+    // Uses the caller's policy instead of one made by name; options.policy and options.budget must describe it.
     Session(std::shared_ptr<const Model> model, const SessionOptions& options, std::unique_ptr<Policy> policy);
     ~Session();
     Session(const Session&) = delete;
@@ -72,79 +72,76 @@ public:
     const SessionOptions& options() const { return options_; } // budget and KV type filled in
     const Policy& policy() const { return *policy_; }
 
-    // Takes all the tokens; those of an incomplete chunk wait. Returns false if it was cancelled: then what was not
-    // yet computed of them is forgotten; what waited before was computed first, or waits on. Throws Error
-    // (Resources) when an unbounded policy is full.
+    // Computes the complete chunks of the pending and the given tokens; the rest stays pending. Returns false if
+    // cancelled: the given tokens that were not computed are discarded; tokens that were pending before the call
+    // are either computed or still pending. Throws Error (Resources) when an unbounded policy is full.
     bool feed(std::span<const TokenId> tokens, const FeedOptions& options = {});
-    // Computes the incomplete chunk, if any. With it a reading ends: a policy that waits for that (schedule "once")
-    // evicts now.
+    // Computes the incomplete chunk, if any, and ends prefill: a policy with schedule "once" evicts now.
     bool finish(const FeedOptions& options = {});
     int64_t pending() const { return std::ssize(pending_); }
 
-    // Reading with a question in mind: from now on every chunk that is read is followed by these tokens, as rows
-    // that attend to what is kept, to the chunk and to one another. Signals come from both as if they were one
-    // chunk; then the probe's entries are taken back, and everything else is as without it, bit for bit. None: off.
-    // Throws Error (Usage, PAL-BUDGET-01) if they do not fit the model's positions beside budget and chunk, Failed
-    // (PAL-TEXT-01), Resources; and then changes nothing.
+    // Sets the question rows: from now on every prefill chunk is followed by these tokens, as rows that attend to
+    // the kept tokens, to the chunk and to one another. Signals are those of both as one chunk; then the question
+    // rows are removed, and everything else is bit for bit as without them. Empty: off. Throws Error: Usage
+    // (PAL-BUDGET-01) if they do not fit the model's positions beside budget and chunk, Failed (PAL-TEXT-01),
+    // Resources; then nothing has changed.
     void set_probe(std::vector<TokenId> tokens);
     const std::vector<TokenId>& probe() const { return probe_tokens_; }
 
-    // Cancelled with no tokens: nothing was computed, and the tokens of an incomplete chunk go on waiting. Full: an
-    // unbounded policy has no room for more.
+    // Cancelled without tokens: nothing was computed, and an incomplete chunk stays pending. Full: an unbounded
+    // policy has no room for more.
     GenerateResult generate(const GenerateOptions& options);
-    // Takes in again what was generated from here before, token by token, so that the cache is what it was;
-    // `ended`: the sampler then chose an end of text. The sampler draws once a token, and goes on as it would have
-    // if it is the one that chose them. Returns how many tokens were taken in, all unless it was stopped; nothing
-    // if it was stopped before an incomplete chunk was computed, whose tokens go on waiting.
+    // Decodes tokens that were generated from here before, one at a time, so that the cache is restored exactly;
+    // `ended`: the sampler then chose an end of text. The sampler draws once per token, so that a sampler which
+    // chose these tokens continues as it would have. Returns the number of tokens decoded, fewer than given if
+    // stopped; nullopt if stopped before an incomplete chunk was computed, which stays pending.
     std::optional<int64_t> replay(std::span<const TokenId> tokens, bool ended, std::stop_token stop = {});
-    // Throws Error (Resources, PAL-BUDGET-02 or 03; Failed, PAL-TEXT-02) if so many tokens more can never be fed.
+    // Throws Error (Resources, PAL-BUDGET-02 or 03; Failed, PAL-TEXT-02) if `tokens` more can never be fed.
     void require_room(int64_t tokens) const { check_room(pending() + tokens, std::ssize(probe_tokens_)); }
     Sampler& sampler() { return sampler_; }
-    // A fresh sampler for what is generated from now on; what was generated stays known to its repeat penalty.
-    // Throws Error (Usage) for an option out of range; then nothing changed.
+    // Restarts the sampler with new options; its repeat penalty still knows the tokens generated so far. Throws
+    // Error (Usage) for an option out of range; then nothing has changed.
     void set_sampler(const SamplerOptions& options);
 
-    // Logits after the last token. REQUIRES: something was fed; finishes an incomplete chunk.
+    // Returns the logits after the last token, computing an incomplete chunk first. REQUIRES: something was fed.
     const std::vector<float>& logits();
 
-    uint64_t tokens_seen() const { return tokens_seen_; } // computed; pending ones not counted
+    uint64_t tokens_seen() const { return tokens_seen_; } // computed tokens, without pending ones
     RetentionMap retention() const;
     Telemetry telemetry() const;
 
-    std::unique_ptr<Session> fork(); // finishes an incomplete chunk; costs one copy of the cache
-    SessionState state();            // changes nothing: tokens of an incomplete chunk go on waiting
-    // The most bytes that logits and lists of a state with these settings can have. Throws as restore does.
+    std::unique_ptr<Session> fork(); // computes an incomplete chunk; costs one copy of the cache
+    SessionState state();            // changes nothing; pending tokens are part of the state
+    // The most bytes that the logits and lists of a state with these settings can take. Throws as restore does.
     static uint64_t largest_lists(const Model& model, const SessionState& state);
-    // Throws Error (Failed) if the state is of another model, target or setting, or does not fit itself.
+    // Throws Error (Failed) if the state belongs to another model, target or setting, or is inconsistent.
     static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state);
-    // With a policy of the caller's own, made as for the session that was saved.
+    // Uses the caller's policy, made as for the saved session.
     static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state,
                                             std::unique_ptr<Policy> policy);
 
-    // Goes on from what another session held, under other options: the policy begins anew with what is kept, lists
-    // that are too long for it go back to its budgets with the next chunk, and what has left stays away. KV type
-    // and positions are the state's. Throws Error: Usage (PAL-POLICY-07) where the policy wants lists of equal
-    // length or with the same tokens and they are not, or for other positions; and as the constructor and restore
-    // do.
+    // Continues from another session's state under other options: the policy starts anew on the kept tokens, and
+    // lists that are too long for it are cut to its budgets with the next chunk. KV type and positions are those of
+    // the state. Throws Error: Usage (PAL-POLICY-07) if the policy needs lists of equal length or with equal tokens
+    // and they are not; otherwise as the constructor and restore do.
     static std::unique_ptr<Session> adopt(std::shared_ptr<const Model> model, const SessionState& state,
                                           const SessionOptions& options);
-    // With a policy of the caller's own.
+    // Uses the caller's policy.
     static std::unique_ptr<Session> adopt(std::shared_ptr<const Model> model, const SessionState& state,
                                           const SessionOptions& options, std::unique_ptr<Policy> policy);
 
-    // Tokens that no policy evicts from now on, in place of those before; what has left already stays away. The
-    // policy begins anew with what is kept, its own slots made for the rest of the budget; lists that are too long
-    // for that go back to it with the next chunk. The same pins change nothing. Throws Error (Usage, PAL-PIN-01 or
-    // PAL-BUDGET-01) if they leave too little or make a list too long, Resources; and then changes nothing.
-    // REQUIRES: the policy was made by its name.
+    // Replaces the pins; tokens that are already evicted do not come back. The policy starts anew on the kept
+    // tokens, with the part of the budget that the pins leave; lists that are too long are cut with the next chunk.
+    // Setting the same pins does nothing. Throws Error: Usage (PAL-PIN-01 or PAL-BUDGET-01) if the pins leave too
+    // little or make a list too long, Resources; then nothing has changed. REQUIRES: the policy was made by name.
     void set_pins(const Pins& pins);
-    void check_pins(const Pins& pins) const { policy_beside(pins); } // Usage as set_pins does, changes nothing
+    void check_pins(const Pins& pins) const { policy_beside(pins); } // throws Usage as set_pins
     const Pins& pins() const { return options_.pins; }
-    // How many of the (layer, KV head, token) triples of a range are held, of those that were read.
+    // The share of the (layer, KV head, token) triples of a range that are kept, among the tokens read so far.
     double held(const TokenRange& range) const;
 
-    // Neither may change the session. Where the backend evicts, a sink hears of a token once the host does: with
-    // the next token, or whatever is asked of the session.
+    // Neither callback may change the session. With a device-resident cache, the sink receives events at the next
+    // sync: with the next token, or when the session is queried.
     void set_fade_sink(FadeSink sink);
     void set_observer(std::function<void(const Selection&)> observer) { observer_ = std::move(observer); }
 
@@ -154,47 +151,47 @@ private:
     class ResidentStep;
     class TakeBack;
     Session(std::shared_ptr<const Model> model, SessionSetup setup);
-    // Takes options and policy out of `setup`.
+    // Moves options and policy out of `setup`.
     Session(std::shared_ptr<const Model> model, SessionSetup& setup, const CacheShape& shape,
             std::vector<TokenId> probe_tokens);
     Session(const Session& other, KvCache cache);
 
     void reserve(const CacheShape& cache, const TransformerShape& shape);
     void make_step();
-    // So that a resident cache's lists keep them under this policy. REQUIRES: settled.
+    // Passes the pins to a device-resident cache; no effect on others. REQUIRES: synced (settle).
     static void pin_lists(KvCache& cache, const Pins& pins, const Policy& policy);
-    void settle() const; // the host's lists, where the backend evicts: what a session is stays the same
+    void settle() const; // syncs the host's lists; const: the observable state does not change
     void settle_behind(bool last);
     bool run(int64_t tokens, const FeedOptions& options);
     void decode(TokenId token);
     void end_reading();
     std::unique_ptr<Policy> policy_beside(const Pins& pins) const;
-    // Cache and forward pass for another policy with its pins, probe, or longer lists than its limits; what is held
-    // stays.
+    // Rebuilds cache and forward pass for another policy, pins, number of question rows, or lists longer than the
+    // limits; the kept tokens stay.
     void rebuild(const Policy& policy, const Pins& pins, int32_t probe_rows, std::span<const int32_t> list_lengths);
     std::vector<int32_t> list_lengths() const;
-    bool finish_or_wait(std::stop_token stop); // false: stopped, and the incomplete chunk waits
+    bool finish_or_wait(std::stop_token stop); // false: stopped, the incomplete chunk stays pending
     void check_tokens(std::span<const TokenId> tokens) const;
     bool has_room(int64_t tokens, int64_t probe_rows) const;
     void check_room(int64_t tokens, int64_t probe_rows) const;
-    int64_t slots_left() const; // of the list with the fewest, among those that nothing leaves
-    Probe restore_probe();      // leaves the session as it was
+    int64_t slots_left() const; // minimum over the lists of unbounded layers
+    Probe restore_probe();      // runs the integrity check; the session stays as it was
     static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state,
                                             SessionSetup setup);
     static std::unique_ptr<Session> adopt(std::shared_ptr<const Model> model, SessionState state,
                                           SessionSetup setup);
-    void take_over(const SessionState& state); // all but the lists
+    void take_over(const SessionState& state); // everything but the lists
     void restore_lists(const SessionState& state);
     void compute_logits();
-    TokenId choose(); // the next token; of the best logits alone where these suffice
+    TokenId choose(); // samples the next token, from the best logits alone if these suffice
     void report_losses(std::span<const TokenId> tokens, uint64_t first, const FeedOptions& options);
 
     std::shared_ptr<const Model> model_;
     SessionOptions options_;
-    PolicySpec given_; // the policy as asked for; options_ has it resolved
+    PolicySpec given_; // the policy as requested; options_ holds the resolved one
     std::unique_ptr<Policy> policy_;
-    mutable KvCache cache_;           // settle
-    mutable Transformer transformer_; // settle
+    mutable KvCache cache_;           // mutable for settle
+    mutable Transformer transformer_; // mutable for settle
     std::unique_ptr<SessionStep> step_;
     Sampler sampler_;
     std::vector<TokenId> pending_;

@@ -7,8 +7,8 @@
 
 namespace palimpsest::engine {
 
-// What a reader of results should know of how the model's own limits meet the session's options, a sentence each:
-// what local layers keep, and which rotary angles of two sets are used. Nothing for most models.
+// Remarks, one sentence each, on how the model's own limits change the session's options: how much local layers
+// keep, and which of two sets of rotary angles is used. Empty for most models.
 std::vector<std::string> session_remarks(const Session& session);
 
 } // namespace palimpsest::engine

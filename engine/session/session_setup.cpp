@@ -11,7 +11,7 @@ namespace {
 constexpr int32_t default_budget = 2048;
 constexpr int32_t longest_chunk = 1 << 20;
 
-// Operations of a token's forward pass without attention and logits.
+// Operations of one token's forward pass, without attention and logits.
 double operations(const ModelConfig& m)
 {
     const double projections = 1.0 * m.dim * m.head_dim * (2.0 * m.heads + 2.0 * m.kv_heads);
@@ -23,8 +23,8 @@ double operations(const ModelConfig& m)
     throw Error(ErrorKind::Usage, "PAL-OPTION-03", option, what, remedy);
 }
 
-// Whether the budget is a capacity does not depend on it, but its default does on that. Policies that read only a
-// part of what they keep have a budget of what they read.
+// Whether the budget limits what is kept or, for a retrieval policy, what is read. The default budget depends on
+// this; this does not depend on the budget, so any value will do.
 bool is_limited(const PolicySpec& spec, const ModelConfig& model)
 {
     constexpr int32_t any_budget = 1 << 20;
@@ -85,7 +85,7 @@ SessionOptions resolve(SessionOptions options, const ModelConfig& model, const k
     if (options.budget == 0)
         options.budget = limited ? std::min(default_budget, model.context - beside) : model.context;
     if (options.budget < 1) refuse_without_room(options, model);
-    // Few enough rows that a stop between super-chunks takes effect in time.
+    // Limits super-chunks so that a stop between them takes effect in time.
     if (options.rows_at_once == 0) options.rows_at_once = at_once.rows;
     if (!options.stops_within_chunk) {
         const auto rows = static_cast<int32_t>(std::min(at_once.operations / operations(model), 1e9));
@@ -109,7 +109,7 @@ int32_t longest_list(const Policy& policy, const ModelConfig& model)
 int64_t positions_of(const Policy& policy, const SessionOptions& options, const ModelConfig& model,
                      int64_t probe_rows)
 {
-    // For a policy that keeps everything the budget is a capacity.
+    // For an unbounded policy the budget is a capacity.
     const bool capacity = !policy.bounded() && options.budget != no_budget;
     const int64_t longest = std::max(longest_list(policy, model), capacity ? options.budget : 0);
     const int64_t rows = options.chunk + probe_rows;
@@ -127,7 +127,7 @@ bool too_long(SessionOptions options, const ModelConfig& model, int32_t budget)
     }
 }
 
-// Where some lists are longer than the budget, the largest one whose longest list fits.
+// The largest budget up to options.budget that fits the context; some lists may be longer than the budget.
 int32_t largest_fitting_budget(const SessionOptions& options, const ModelConfig& model)
 {
     if (!too_long(options, model, options.budget)) return options.budget;
@@ -252,12 +252,12 @@ CacheShape with_room_for(CacheShape shape, std::span<const int32_t> list_lengths
         held += list_lengths[i];
     }
     shape.total_slots = std::max(shape.total_slots, held);
-    if (shape.resident) shape.total_slots = slots_of_limits(shape); // its lists lend nothing
+    if (shape.resident) shape.total_slots = slots_of_limits(shape); // its lists cannot share slots
     return shape;
 }
 
-// Positions that a session asks for stay below this, as far as its options say: what lists hold beyond their
-// budgets for a time does not count, or a session that is resumed would compute something else.
+// Depends on the options only, not on lists that exceed their limits for a time: otherwise a resumed session would
+// compute something else.
 int64_t position_reach(const ModelConfig& model, const SessionOptions& options, const Policy& policy)
 {
     if (options.positions == PositionMode::Original) return model.context;
@@ -288,7 +288,7 @@ TransformerShape transformer_shape(const ModelConfig& model, const CacheShape& c
 
 namespace {
 
-// The signals that a policy asks of attention; a pointer that is not null asks for an output.
+// The signals that a policy requests from attention; a non-null pointer requests an output.
 kernels::SignalRequest outputs_of(const SignalNeeds& needs, int64_t ranks)
 {
     static float there = 0;
@@ -326,7 +326,7 @@ kernels::WorkBounds work_bounds(const Model& model, const CacheShape& cache, con
             .hidden = model.config().ffn,
             .chunk_rows = cache.staged_rows,
             .ranks = transformer.max_ranks,
-            .token_ranks = transformer.max_ranks + 1, // as far as a recorded one may have
+            .token_ranks = transformer.max_ranks + 1, // the most ranks a recorded step may have
             .signals = outputs_of(transformer.signals, transformer.max_ranks),
             .retrieval = retrieval_of(transformer.retrieval),
             .evicts = cache.resident,

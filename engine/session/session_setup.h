@@ -1,5 +1,5 @@
-// The parts that a session is built from: options that fit the model and one another, the policy they name, and the
-// shapes of its cache and its forward pass.
+// The parts that a session is built from: checked options, the policy they name, and the shapes of its cache and
+// its forward pass.
 #pragma once
 
 #include <memory>
@@ -15,45 +15,45 @@
 namespace palimpsest::engine {
 
 struct SessionSetup {
-    SessionOptions options; // budget, KV type and super-chunks filled in; the policy as it was asked for
+    SessionOptions options; // budget, KV type and super-chunks filled in; policy as requested
     std::unique_ptr<Policy> policy;
 };
 
 // Throw Error (Usage) for options that do not fit the model or one another.
 SessionSetup set_up(const SessionOptions& given, const ModelConfig& model, const kernels::AtOnce& at_once);
-// With a policy of the caller's own.
+// Uses the caller's policy.
 SessionSetup set_up(const SessionOptions& given, const ModelConfig& model, const kernels::AtOnce& at_once,
                     std::unique_ptr<Policy> policy);
 
-// The element type of the cache. Throws Error (Usage) where the model's heads do not fit it.
+// The element type of the cache. Throws Error (Usage) if the model's head size does not fit it.
 kernels::DType kv_type_of(const SessionOptions& options, const ModelConfig& model, const kernels::AtOnce& at_once);
 
-// The policy that complete options name.
+// Makes the policy that the options name. REQUIRES: defaults are filled in.
 std::unique_ptr<Policy> policy_of(const SessionOptions& options, const ModelConfig& model);
 
-// Contiguous positions never exceed the longest list, a chunk and a probe; the model must have been trained on
-// them. Throws Error (Usage, PAL-BUDGET-01).
+// Checks that the model was trained on as many positions as the session needs: with contiguous positions, the
+// longest list, a chunk and the question rows. Throws Error (Usage, PAL-BUDGET-01).
 void check_positions(const Policy& policy, const SessionOptions& options, const ModelConfig& model,
                      int64_t probe_rows);
 
-// Why lists of a policy that is not bounded grow until the context is full, and what would keep them shorter.
+// Why the lists of an unbounded policy grow until the context is full, and what would keep them shorter.
 struct Unbounded {
     std::string reason, remedy;
 };
 Unbounded why_unbounded(const Policy& policy, const SessionOptions& options);
 
-// [layers]: whether the policy keeps what is pinned in the lists of a layer.
+// [layers] whether the policy keeps pinned tokens in the lists of a layer.
 std::vector<bool> layers_with_pins(const Policy& policy, int32_t layers);
-// For lists of the policy's limits, and chunks that are followed by so many rows of a probe.
+// The cache for the policy's limits and for chunks followed by `probe_rows` question rows.
 CacheShape cache_shape(const Model& model, const SessionOptions& options, const Policy& policy, int32_t probe_rows);
-// Raises the limits of a shape to lists of these lengths, [layers * kv_heads].
+// Raises the limits of a shape to these list lengths, [layers * kv_heads].
 CacheShape with_room_for(CacheShape shape, std::span<const int32_t> list_lengths);
 TransformerShape transformer_shape(const ModelConfig& model, const CacheShape& cache, const SessionOptions& options,
                                    const Policy& policy, int32_t probe_rows);
-// Positions that a session asks for stay below this.
+// Upper bound of the positions that a session uses.
 int64_t position_reach(const ModelConfig& model, const SessionOptions& options, const Policy& policy);
 
-// The largest operations of such a session. `weights` must outlive it.
+// The largest operations of such a session. `weights` must outlive the result.
 kernels::WorkBounds work_bounds(const Model& model, const CacheShape& cache, const TransformerShape& transformer,
                                 std::span<const kernels::HostMatrix> weights);
 

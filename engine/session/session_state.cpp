@@ -35,7 +35,7 @@ bool all_scales_finite(kernels::DType type, std::span<const std::byte> rows)
     return true;
 }
 
-// Rules K3 and K7: every size is that of the live session, every index lies inside the stream.
+// docs/validation.md, K3 and K7: every size equals that of the live session, every index is inside the stream.
 void check_list(const ListAtRest& list, const KvCache& cache, int32_t layer, int32_t head, uint64_t tokens_seen)
 {
     const CacheShape& shape = cache.shape();
@@ -55,8 +55,8 @@ void check_list(const ListAtRest& list, const KvCache& cache, int32_t layer, int
                "read the document again");
 }
 
-// Where budgets differ, they differ with the pins; after a change of these a list may be longer than its own until
-// the next chunk, but never longer than positions allow.
+// If limits differ between lists, or lists share slots, the limits depend on the pins: after set_pins a list may
+// exceed its own limit until the next chunk, though never the available positions.
 bool may_exceed_limits(const CacheShape& shape)
 {
     const auto& limits = shape.list_budget;
@@ -76,8 +76,8 @@ void check_lengths(std::span<const int32_t> lengths, const Policy& policy, const
                    "read the document again");
 }
 
-// Averaging over heads rank by rank would mix different tokens, and read beyond a list that holds fewer of
-// the pinned ones.
+// Averaging scores over heads rank by rank would otherwise mix different tokens, and read beyond a list that holds
+// fewer pinned ones.
 void check_same_tokens(const SessionState& state, const Policy& policy, const CacheShape& shape)
 {
     if (!policy.heads_hold_same()) return;
@@ -88,7 +88,7 @@ void check_same_tokens(const SessionState& state, const Policy& policy, const Ca
                    "read the document again");
 }
 
-// The options of a state may be impossible with this model.
+// Turns a usage error into a refused state: the stored options may be impossible with this model.
 template<class Make>
 auto with_settings(Make&& make)
 try {
@@ -98,8 +98,7 @@ try {
     refuse("its settings are not possible here: " + error.text(), "read the document again");
 }
 
-// A state has logits and a last token if and only if tokens were fed, and no more tokens than the index type
-// counts.
+// A state has logits and a last token if and only if tokens were fed; their number fits the stream index.
 void check_stream(const SessionState& state, const ModelConfig& model)
 {
     const bool fed = state.tokens_seen > 0;
@@ -138,8 +137,8 @@ namespace {
 
 constexpr std::string_view fixed_point_mark = " fixed-point";
 
-// Names the arithmetic that decides the last bits of results: "AVX3", "sm_90", or "AVX3 fixed-point" where the CPU
-// takes some products with the model's weights in fixed point.
+// Names the arithmetic that decides the last bits of results: "AVX3", "sm_90", or "AVX3 fixed-point" if the CPU
+// computes some products with the model's weights in fixed point.
 std::string arithmetic_of(const Model& model)
 {
     const kernels::Backend& backend = model.backend();
@@ -151,7 +150,7 @@ std::string arithmetic_of(const Model& model)
     return backend.simd_target() + std::string(in_fixed_point ? fixed_point_mark : "");
 }
 
-// The same in a sentence.
+// The same, worded for an error message.
 std::string described(std::string_view target, bool in_fixed_point)
 {
     return std::string(target) + (in_fixed_point ? " and products in fixed point" : "");
@@ -171,7 +170,7 @@ uint64_t Session::largest_lists(const Model& model, const SessionState& state)
     return slots * token_bytes + static_cast<uint64_t>(c.vocabulary) * sizeof(float);
 }
 
-// Takes the token that was just fed out of every list again: the row it was written to stays the next free one.
+// Undoes the append of the token that was just fed; its row stays the next free one of each list.
 class Session::TakeBack final : public LayerStep {
 public:
     explicit TakeBack(KvCache& cache) : cache_(cache) {}
@@ -188,7 +187,7 @@ Probe Session::restore_probe()
     constexpr size_t most = 8;
     Probe result;
     if (tokens_seen_ == 0 || !has_room(1, 0)) return result;
-    compute_logits(); // the probe overwrites what they are computed from
+    compute_logits(); // the decode below overwrites the activations they are computed from
     settle();
     TakeBack take_back(cache_);
     transformer_.decode(last_token_, tokens_seen_, cache_, take_back);
@@ -199,7 +198,7 @@ Probe Session::restore_probe()
     std::iota(ids.begin(), ids.end(), 0);
     const auto at = [&](TokenId id) {
         const float logit = logits[static_cast<size_t>(id)];
-        return std::isnan(logit) ? -INFINITY : logit; // or nothing would be in order
+        return std::isnan(logit) ? -INFINITY : logit; // NaN would break the ordering
     };
     std::partial_sort_copy(ids.begin(), ids.end(), result.ids.begin(), result.ids.end(),
                            [&](TokenId a, TokenId b) { return at(a) != at(b) ? at(a) > at(b) : a < b; });
@@ -254,8 +253,8 @@ std::vector<int32_t> lengths_of(const SessionState& state)
     return lengths;
 }
 
-// The shape of the cache that a state is restored into. Known before the cache is allocated, because a second one
-// beside it may not fit into memory. Throws as restore does.
+// The shape of the cache that a state is restored into, computed before allocation because two caches may not fit
+// into memory. Throws as restore does.
 CacheShape shape_of(const SessionState& state, const Model& model, const SessionSetup& setup)
 {
     const auto probe_rows = static_cast<int32_t>(state.probe_tokens.size());
@@ -353,7 +352,7 @@ SessionOptions as_stored(const SessionState& state, const SessionOptions& option
     return with;
 }
 
-// Signals that the policies before did not accumulate begin at zero.
+// Signals that the previous policy did not accumulate start at zero.
 void fit_signals(TokenList& tokens, const CacheShape& shape)
 {
     const size_t n = tokens.size(), accumulated = shape.with_signals ? n : 0;

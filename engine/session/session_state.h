@@ -1,5 +1,5 @@
-// Everything that going on with a session depends on, at rest in memory: an exact state. Going on from it is bit
-// for bit going on without it, on the same model, backend and SIMD target (architecture.md, contract 7).
+// An exact session state in memory: everything that continuing a session depends on. On the same model, backend and
+// SIMD target, a restored session continues bit for bit as the original would.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@ struct ListAtRest {
     std::vector<std::byte> keys, values; // [tokens, head_dim] in rank order, in the KV type
 };
 
-// The likeliest tokens after the last token is fed once more. A restored session must predict the same.
+// The integrity check: the likeliest tokens after the last token is fed once more. A restored session must predict
+// the same.
 struct Probe {
     std::vector<TokenId> ids; // at most 8, likeliest first; empty if there is no room for the token
     std::vector<float> logits;
@@ -29,7 +30,7 @@ struct SessionState {
     std::string model_fingerprint;
     std::string simd_target; // "AVX3", or "AVX3 fixed-point" (see arithmetic_of in session_state.cpp)
     PolicySpec policy;       // resolved
-    PolicySpec given;        // as asked for
+    PolicySpec given;        // as requested
     std::vector<TokenRange> pins;
     std::vector<TokenId> probe_tokens; // Session::set_probe
     int32_t probe_room = 0;
@@ -42,7 +43,7 @@ struct SessionState {
     uint64_t steps_seen = 0; // chunks and decode steps
     uint64_t evicted = 0;
     TokenId last_token = -1;      // -1: nothing was fed yet
-    std::vector<TokenId> pending; // fed, and waiting for their chunk to be complete
+    std::vector<TokenId> pending; // fed, but their chunk is incomplete
     std::vector<float> logits;    // after the last token, [vocabulary]; empty if nothing was fed yet
     Probe probe;
     std::vector<std::byte> policy_state;

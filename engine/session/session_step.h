@@ -1,5 +1,5 @@
-// The session's side of a forward pass: signals in, policy, eviction, records out. Its buffers are kept from step
-// to step.
+// The session's side of a forward pass: accumulates signals, asks the policy, evicts, and calls observers and
+// sinks. Its buffers are reused from step to step.
 #pragma once
 
 #include "engine/model/rope_angles.h"
@@ -10,8 +10,8 @@ namespace palimpsest::engine {
 
 class Session::SessionStep : public LayerStep {
 public:
-    virtual void plan_token() {} // before a generated token, unless somebody looks on
-    // The end of a reading: lists are looked at and cut without a chunk. REQUIRES: row = rank.
+    virtual void plan_token() {} // before a generated token, unless there is an observer
+    // Ends prefill: runs one eviction step without a chunk. REQUIRES: row = rank.
     virtual void end_reading() = 0;
 };
 
@@ -26,12 +26,12 @@ public:
     void end_reading() override;
 
 private:
-    struct Seen { // of one layer, until its eviction
+    struct Seen { // observation of one layer, until its eviction
         LayerObservation observation;
         std::vector<std::vector<float>> entropies; // [kv_heads][n]
     };
 
-    // Of what was shown, on the host.
+    // `shown`: signals in host memory.
     void accumulate(int32_t layer, int32_t head, int32_t rows, const kernels::SignalRequest& shown);
     void observe(int32_t layer, int32_t rows, int32_t probe_rows, const kernels::SignalRequest& shown);
     double mean_row_statistic(int32_t rows, const kernels::SignalRequest& shown) const;
@@ -43,8 +43,8 @@ private:
     LayerAngles angles_;
     std::vector<Seen> seen_; // [layers]
     SignalsOnHost on_host_;
-    std::vector<float> head_sums_, head_squares_; // of one list, head by head
-    std::vector<ListState> lists_;                // of the layer at hand
+    std::vector<float> head_sums_, head_squares_; // [group, n] of one list
+    std::vector<ListState> lists_;                // of the current layer
     std::vector<const TokenList*> tokens_;
     std::vector<std::vector<uint32_t>> dropped_;
 };

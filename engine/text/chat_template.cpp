@@ -16,7 +16,7 @@ std::string piece_of(const Tokenizer& tokenizer, TokenId id)
     return id < 0 ? std::string() : tokenizer.piece(id);
 }
 
-// Without system prompt if the template has no place for it that is the same in all turns.
+// Falls back to no system prompt if the template has no place for it that is the same in all turns.
 TurnFraming framing_of(std::string_view source, FramingInputs inputs)
 {
     try {
@@ -101,7 +101,8 @@ std::string ChatTemplate::description() const
     return plain_ ? "plain: " + why_plain_ : "the model's own template";
 }
 
-// A space before the user's text is left to the dummy prefix, so that it joins the first word as in one encode.
+// Removes a space before the user's text if the tokenizer adds one as dummy prefix, so that the space joins the first
+// word as in a single encode.
 bool ChatTemplate::yield_space(std::string& text) const
 {
     if (!text.ends_with(' ') || !tokenizer_.adds_space_prefix()) return false;
@@ -109,7 +110,7 @@ bool ChatTemplate::yield_space(std::string& text) const
     return true;
 }
 
-// A longer control piece is no marker of a template.
+// Longer control pieces cannot be markers of a template.
 void ChatTemplate::read_markers()
 {
     for (const TokenId id : tokenizer_.controls()) {
@@ -128,7 +129,7 @@ bool ChatTemplate::has_text(std::string_view text) const
     return false;
 }
 
-// Text between two control pieces is encoded in one, also where a system prompt stands within it.
+// Text between two control pieces is encoded as one, even if it contains a system prompt.
 std::vector<TokenId> ChatTemplate::encode_parts(const std::vector<Part>& parts, bool first_piece) const
 {
     std::vector<TokenId> ids;

@@ -1,19 +1,19 @@
-// The framing of turns for a model.
+// The framing of turns for a model, as token ids.
 //
-// A document streams into the open user turn; the question follows it after an empty line; then the turn is closed
-// and the assistant's opened. The parts between come from the model's own template (turn_framing.h):
+// A document is fed into the open user turn, followed by an empty line and the question; then the user's turn is closed
+// and the assistant's opened. The framing comes from the model's own template (turn_framing.h):
 //
 //     open_user  DOCUMENT  next_document  DOCUMENT  question  close_user_open_assistant  ANSWER
 //     close_assistant_open_user  message  close_user_open_assistant  ANSWER  ...
 //
-// A template that cannot be used, or none, leaves plain framing: `DOCUMENT\n\nQuestion: ...\nAnswer:`; a warning
-// says why. A system prompt stands where the template puts it; where it has no place for one, before the first
-// text.
+// If the model has no template, or one that cannot be used, plain framing is used instead: `DOCUMENT\n\nQuestion:
+// ...\nAnswer:`. For an unusable template, warning() says why. A system prompt goes where the template puts it; if the
+// template has no place for it, before the first text.
 //
-// Control pieces that the template prints become their ids; the same spelling in a user's text or a system prompt
-// stays text. BOS comes once, if the model says so or the template prints it. Text after the first of a stream is
-// encoded without dummy prefix, except where the template has a space there. Models that think before they answer
-// are asked not to, if their template knows `enable_thinking`.
+// Control pieces that the template prints become their ids; the same spelling in the user's text or a system prompt
+// stays text. BOS is added once, if the model requires it or the template prints it. Text after the first of a stream
+// is encoded without the dummy prefix, unless the template has a space there. Thinking is disabled for models whose
+// template supports `enable_thinking`.
 #pragma once
 
 #include <chrono>
@@ -27,9 +27,9 @@
 namespace palimpsest::engine {
 
 struct FramingOptions {
-    std::string system{};         // the system prompt; empty: none but the template's own
-    std::chrono::sys_days date{}; // that templates print as today's
-    bool plain = false;           // without the model's template
+    std::string system{};         // the system prompt; empty: none, except the template's own
+    std::chrono::sys_days date{}; // for templates that print the current date
+    bool plain = false;           // do not use the model's template
 };
 
 class ChatTemplate {
@@ -37,32 +37,32 @@ public:
     // The tokenizer must outlive this. Renders the template a few times, within the limits of jinja/meter.h.
     ChatTemplate(const Vocabulary& vocabulary, const Tokenizer& tokenizer, const FramingOptions& options = {});
 
-    // Whether the template asks for the date.
+    // Whether the template prints the date.
     static bool prints_date(const Vocabulary& vocabulary);
 
     bool plain() const { return plain_; }
-    // "the model's own template", or "plain: " and why.
+    // "the model's own template", or "plain: " and the reason.
     std::string description() const;
-    const std::string& warning() const { return warning_; } // empty: nothing to say
+    const std::string& warning() const { return warning_; } // empty: none
 
-    // The start of a stream: BOS, the system prompt, and what comes before the user's text.
+    // The start of a stream: BOS, the system prompt, and the template's text up to the user's text.
     std::vector<TokenId> open_user() const;
     // Whether the first text after open_user() takes the dummy prefix (no text comes before it).
     bool document_is_first_text() const { return document_is_first_text_; }
-    // Between two documents of one turn: "\n\nTITLE\n\n", without title "\n\n".
+    // Between two documents of one turn: "\n\nTITLE\n\n", or "\n\n" without a title.
     std::vector<TokenId> next_document(std::string_view title) const;
-    // A question about the document before it, in the open user turn. Cleaned and normalised, as all user text.
+    // A question about the preceding document, in the open user turn. Cleaned and normalised, like all user text.
     std::vector<TokenId> question(std::string_view text) const;
-    // A whole user turn, without a document before it. `at_start`: open_user() was all that came before.
+    // A complete user turn without a document. `at_start`: only open_user() precedes it.
     std::vector<TokenId> message(std::string_view text, bool at_start) const;
-    // The end token that a model generates is not fed: the second of these begins with it.
+    // The end token that a model generates is not fed again: close_assistant_open_user() begins with it.
     std::vector<TokenId> close_user_open_assistant() const;
     std::vector<TokenId> close_assistant_open_user() const;
 
 private:
     struct Part {
         std::string text;
-        bool is_users; // no control pieces in it
+        bool is_users; // user text: control pieces in it stay text
     };
     struct Turn {
         std::vector<Part> open_user;

@@ -1,4 +1,4 @@
-// Token ids to text as they come: what it has said is complete UTF-8 and is never taken back.
+// Incremental detokenizer: every output is complete UTF-8 and final.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace palimpsest::engine {
 
-// Everything pushed out plus finish() equals the decoding of all ids at once. Control pieces say nothing. An
-// incomplete or invalid sequence of byte pieces becomes U+FFFD.
+// The concatenation of all outputs, including finish(), equals the decoding of all ids at once. Control pieces produce
+// no text. An incomplete or invalid sequence of byte pieces becomes U+FFFD.
 class IncrementalDetokenizer {
 public:
     // `stream_start`: the first text piece carries the dummy prefix, whose space is not part of the text.

@@ -23,7 +23,7 @@ void DocumentEncoder::finish(std::vector<EncodedToken>& out)
     held_.clear();
 }
 
-// Where a token ends in the source is certain only when the next one begins.
+// The source range of a token is final only when the next token begins, so the last one is held back.
 void DocumentEncoder::encode_pending(bool at_end, std::vector<EncodedToken>& out)
 {
     const size_t done = tokenizer_.encode_prefix(pending_, first_piece_, at_end, pending_begin_, held_);

@@ -1,4 +1,4 @@
-// A document of any length to tokens, in pieces as they arrive: the model's normalisation, then its tokenizer.
+// Encodes a document of any length, in pieces as they arrive: the model's normalisation, then its tokenizer.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,14 @@
 
 namespace palimpsest::engine {
 
-// Ranges are bytes of what was pushed: ascending, without gaps, from 0 to the end (of an empty result there are
-// none). Ids do not depend on how the document was cut into pushes. Memory: the push and one line, at most 64 KiB
-// of it.
+// Token ranges are bytes of the pushed text: ascending, without gaps, from 0 to the end; an empty result has none. Ids
+// do not depend on how the document is split into pushes. Memory: the push and one line, at most 64 KiB of it.
 class DocumentEncoder {
 public:
     // `first_piece` as in Tokenizer::encode. The tokenizer must outlive this.
     DocumentEncoder(const Tokenizer& tokenizer, bool first_piece);
 
-    // Appends the tokens that are certain. Text should be clean (Utf8Cleaner).
+    // Appends the tokens that are final. The text should be clean (Utf8Cleaner).
     void push(std::string_view bytes, std::vector<EncodedToken>& out);
     void finish(std::vector<EncodedToken>& out);
     // Bytes pushed so far.
@@ -32,11 +31,11 @@ private:
     Normalizer normalizer_;
     OffsetMap map_;
     bool first_piece_;
-    std::string pending_;        // normalised text not yet encoded
+    std::string pending_;        // normalised text that is not encoded yet
     uint64_t pending_begin_ = 0; // its position in the normalised text
     uint64_t source_bytes_ = 0;
     uint64_t last_end_ = 0;          // in the source
-    std::vector<EncodedToken> held_; // the last token: what follows may still belong to it
+    std::vector<EncodedToken> held_; // the last token, which later text may still extend
 };
 
 } // namespace palimpsest::engine

@@ -40,16 +40,16 @@ namespace {
 
 struct Character {
     char32_t code;
-    uint64_t begin, end; // in the source; a further character of one replacement has an empty range at its end
+    uint64_t begin, end; // in the source; further characters of one replacement have an empty range at its end
 };
 
 constexpr char32_t en_dash = 0x2013;
 constexpr char32_t ellipsis = 0x2026;
 constexpr char32_t gone = 0x110000;
 constexpr size_t longest_sequence = 32;
-constexpr size_t longest_decomposition = 4; // canonical, in all of Unicode
+constexpr size_t longest_decomposition = 4; // maximum of canonical decompositions in Unicode
 
-// Characters below U+0300 stand alone in NFC and are unchanged by it.
+// NFC neither changes nor combines characters below U+0300.
 constexpr char32_t first_combining = 0x300;
 
 bool is_dash(char32_t code)
@@ -63,7 +63,7 @@ bool is_digit(char32_t code)
     return utf8proc_category(static_cast<utf8proc_int32_t>(code)) == UTF8PROC_CATEGORY_ND;
 }
 
-// What one character becomes on its own, whatever stands around it.
+// Maps characters whose replacement does not depend on their context.
 char32_t mapped(char32_t code)
 {
     if (code < 0x80) return code == '\t' ? U' ' : code == '`' ? U'\'' : code;
@@ -117,15 +117,15 @@ char32_t mapped(char32_t code)
     }
 }
 
-// The spelling of a ligature, null for anything else.
+// The spelling of a ligature; null for other characters.
 const char* letters(char32_t code)
 {
     static constexpr std::array<const char*, 7> ligatures = {"ff", "fi", "fl", "ffi", "ffl", "st", "st"};
     return code >= 0xFB00 && code <= 0xFB06 ? ligatures[code - 0xFB00] : nullptr;
 }
 
-// Whether a character may combine with the one before it. In Unicode only marks and the vowels and finals of Hangul
-// do.
+// Whether a character may combine with the preceding one. In Unicode these are only marks and the vowels and final
+// consonants of Hangul.
 bool may_combine(char32_t code)
 {
     if (code < first_combining) return false;
@@ -141,8 +141,8 @@ bool has_decomposition(char32_t code)
 
 } // namespace
 
-// A chain of stages, each handing characters to the next; what a stage holds back is a few characters or a run's
-// range. Their order is the order of the passes of `normalize` in recipe/corpus.py.
+// A chain of stages, each of which passes characters to the next. A stage holds back at most a few characters, or the
+// range of a run. The order is that of the passes of `normalize` in recipe/corpus.py.
 class Normalizer::Stages {
 public:
     explicit Stages(bool only_composes) : only_composes_(only_composes) {}
@@ -184,7 +184,7 @@ private:
             map_lines(c);
     }
 
-    // Line ends: LF alone, also for the line and paragraph separators.
+    // Line ends become LF, and so do the line and paragraph separators (two LF for the latter).
     void map_lines(const Character& c)
     {
         const bool after_return = std::exchange(after_return_, c.code == '\r');
@@ -206,7 +206,7 @@ private:
             join_range({static_cast<char32_t>(*spelled), c.end, c.end});
     }
 
-    // An en dash between digits is a hyphen: 1914-1918.
+    // An en dash between digits becomes a hyphen: 1914-1918.
     void join_range(const Character& c)
     {
         const bool digit = is_digit(c.code);
@@ -223,7 +223,7 @@ private:
         after_digit_ = digit;
     }
 
-    // A run of dashes becomes -- and takes the spaces around it; dashes apart become one -- each.
+    // A run of dashes becomes -- and absorbs the spaces around it; dashes separated by spaces become one -- each.
     void join_dashes(const Character& c)
     {
         if (is_dash(c.code)) {
@@ -253,7 +253,7 @@ private:
         spell_ellipsis({'-', dash_.end, dash_.end});
     }
 
-    // Whatever its length, a run of two or more acts like two spaces on the stages that follow.
+    // Later stages treat any run of two or more spaces alike, so it is passed on as two.
     void flush_spaces_before_dash()
     {
         const uint64_t count = std::exchange(spaces_, 0);
@@ -269,7 +269,7 @@ private:
         join_dots({'.', c.end, c.end});
     }
 
-    // Three or more dots, each at most one space from the last, become three.
+    // Three or more dots, each separated from the previous one by at most one space, become three.
     void join_dots(const Character& c)
     {
         if (c.code == '.') {
@@ -315,7 +315,7 @@ private:
         compose(c);
     }
 
-    // NFC of one sequence at a time: a character and what may combine with it.
+    // Applies NFC to one sequence at a time: a character and those that may combine with it.
     void compose(const Character& c)
     {
         if (!may_combine(c.code) || sequence_.size() == longest_sequence) flush_sequence();
@@ -369,7 +369,7 @@ private:
         map_->add(written_, c.end);
     }
 
-    bool only_composes_; // skip every stage but the last
+    bool only_composes_; // skips every stage except the last
     std::string* out_ = nullptr;
     OffsetMap* map_ = nullptr;
     Utf8Decoder decoder_;
@@ -380,7 +380,7 @@ private:
     bool has_range_dash_ = false;
     Character range_dash_{};
 
-    uint64_t spaces_ = 0; // before a character that may be a dash
+    uint64_t spaces_ = 0; // pending, before a character that may be a dash
     uint64_t spaces_begin_ = 0, first_space_end_ = 0, spaces_end_ = 0;
     bool has_dash_ = false, dash_has_space_ = false;
     Character dash_{};
@@ -388,7 +388,7 @@ private:
     int dots_ = 0; // 3: three or more
     std::array<Character, 2> dot_{};
     uint64_t dots_end_ = 0;
-    bool has_gap_ = false, had_gap_ = false; // a space after the last dot, before the last dot
+    bool has_gap_ = false, had_gap_ = false; // a space after the last dot; a space before it
     Character gap_{}, gap_inside_{};
 
     bool has_space_ = false;

@@ -10,7 +10,7 @@ bool is_space(char c)
     return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-// Single spaces between words, none around them.
+// Collapses white space to single spaces, and removes it at both ends.
 std::string spaced(std::string_view text)
 {
     std::string out;

@@ -1,5 +1,5 @@
-// Finds a passage in a stream of tokens: which of them carry its text. White space of any kind and length is one
-// space, so that lines may be broken elsewhere; everything else must be as written.
+// Finds the tokens of a stream that contain a passage. Any white space matches as one space, so that lines may be
+// broken differently; everything else must match exactly.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@
 
 namespace palimpsest::engine {
 
-// Memory: the passage. Cost: linear in the text (Knuth, Morris, Pratt).
+// Memory: proportional to the passage. Cost: linear in the text (Knuth, Morris, Pratt).
 class PassageFinder {
 public:
-    // The passage goes through the tokenizer and back, as the text did. Throws Error (Usage, PAL-PIN-02) for one
-    // that is blank. The tokenizer must outlive this.
+    // Encodes and decodes the passage with the tokenizer, as happened to the text. Throws Error (Usage, PAL-PIN-02) if
+    // it is blank. The tokenizer must outlive this.
     PassageFinder(const Tokenizer& tokenizer, std::string_view passage);
 
     void push(TokenId id);      // the next token of the stream
-    void skip(uint64_t tokens); // of the stream: no passage reaches across them
+    void skip(uint64_t tokens); // of the stream; no match spans them
 
-    // Of the first match, as indices into what was pushed: every token that carries a character of it.
+    // The first match, as indices of pushed and skipped tokens: all tokens that contribute a character to it.
     const std::optional<TokenRange>& found() const { return found_; }
     uint64_t matches() const { return matches_; }
 
@@ -33,11 +33,11 @@ private:
 
     IncrementalDetokenizer detokenizer_;
     std::string pattern_;
-    std::vector<size_t> failure_;  // [pattern]: the longest border of each prefix
-    std::vector<uint32_t> owners_; // [pattern], a ring: the token of each of the last characters
+    std::vector<size_t> failure_;  // [pattern] the longest border of each prefix
+    std::vector<uint32_t> owners_; // [pattern] ring buffer: the token of each of the last characters
     size_t matched_ = 0;
     uint64_t characters_ = 0;
-    uint32_t tokens_ = 0, text_begin_ = 0; // pushed; the first whose text was not complete before
+    uint32_t tokens_ = 0, text_begin_ = 0; // number of tokens so far; first token of the current, incomplete text
     bool after_space_ = true;
     uint64_t matches_ = 0;
     std::optional<TokenRange> found_;

@@ -118,7 +118,7 @@ size_t run_of(std::string_view text, char c)
     return std::min(text.find_first_not_of(c), text.size());
 }
 
-// What is left of a line that is not indented as code.
+// The line without its indentation; nullopt if it is indented as code.
 std::optional<std::string_view> unindented(std::string_view text)
 {
     const size_t spaces = run_of(text, ' ');
@@ -126,7 +126,7 @@ std::optional<std::string_view> unindented(std::string_view text)
     return text.substr(spaces);
 }
 
-// The title of "## Title ##"; empty if it is none.
+// The title of "## Title ##"; empty for other lines.
 std::string_view atx_title(std::string_view text)
 {
     const size_t level = run_of(text, '#');
@@ -145,7 +145,7 @@ bool is_underline(std::string_view text)
     return !text.empty() && (text[0] == '=' || text[0] == '-') && run_of(text, text[0]) == text.size();
 }
 
-// Neither a list, a quotation, a table, a comment nor a rule.
+// Whether the text is not a list, quotation, table, comment or rule.
 bool may_be_underlined(std::string_view text)
 {
     if (text.empty() || text.find('|') != text.npos) return false;
@@ -223,7 +223,7 @@ void SectionFinder::judge_markdown()
     line_.waits = line_.after_gap && may_be_underlined(trim(*text));
 }
 
-// Whether the line is code, or begins or ends it.
+// Whether the line is in a code block, including its first and last line.
 bool SectionFinder::in_fence()
 {
     const auto text = unindented(line_.text);
@@ -234,7 +234,7 @@ bool SectionFinder::in_fence()
         return true;
     }
     if ((mark != '`' && mark != '~') || length < 3) return false;
-    if (mark == '`' && text->find('`', length) != text->npos) return false; // code within a line
+    if (mark == '`' && text->find('`', length) != text->npos) return false; // inline code
     fence_ = mark;
     fence_length_ = length;
     return true;

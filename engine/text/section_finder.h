@@ -1,9 +1,8 @@
-// Headings of a document, found while it streams by.
+// Finds the headings of a document while it streams.
 //
-// Markdown: "# Title" to "###### Title", and a paragraph of one line underlined by = or -; not inside fenced code.
-// Plain text, where a heading can only be guessed, and one that is missed costs less than one that is none:
-// "Chapter 1", "BOOK II", "Part the First: Up River" after a blank line, and short lines in capitals between blank
-// lines.
+// Markdown: "# Title" to "###### Title", and a one-line paragraph underlined by = or -; not inside fenced code.
+// Plain text: headings can only be guessed, and a false one costs more than a missed one. Recognised are "Chapter 1",
+// "BOOK II", "Part the First: Up River" after a blank line, and short lines in capitals between blank lines.
 #pragma once
 
 #include <cstdint>
@@ -22,30 +21,30 @@ enum class Markup { Plain, Markdown };
 struct Heading {
     std::string title; // at most 200 bytes, whole characters
     uint64_t first_byte = 0;
-    uint64_t first_token = 0; // the one that holds this byte
+    uint64_t first_token = 0; // the token that contains first_byte
 };
 
-// The same headings however the text is cut. Memory: two lines, of each its first 256 bytes (a longer one is no
-// heading), and headings whose tokens are still to come. After 10,000 headings no more are noted.
+// Results do not depend on how the text is split. Memory: the first 256 bytes of two lines (longer lines are no
+// headings), and headings whose tokens are still to come. Stops after 10,000 headings.
 class SectionFinder {
 public:
     explicit SectionFinder(Markup markup) : markup_(markup) {}
 
-    void push(std::string_view clean); // the text as Utf8Cleaner writes it
-    // The tokens of that text, ranges in its bytes; they may lag behind it.
+    void push(std::string_view clean); // text as written by Utf8Cleaner
+    // The tokens of that text, with their byte ranges; they may lag behind it.
     void push(std::span<const EncodedToken> tokens);
     void finish(); // after the last text and token
-    // Hands out, in order, the headings whose first token is known.
+    // Returns and removes, in order, the headings whose first token is known.
     std::vector<Heading> take();
 
 private:
     struct Line {
         uint64_t begin = 0;
-        std::optional<uint64_t> token{}; // that holds the first byte, once it was pushed
+        std::optional<uint64_t> token{}; // the token that contains the first byte, once pushed
         std::string text{};
         bool overlong = false;
-        bool after_gap = false; // a blank line, a heading or nothing before it
-        bool waits = false;     // a heading if the next line says so
+        bool after_gap = false; // follows a blank line, a heading or the start of the text
+        bool waits = false;     // is a heading if the next line confirms it
         bool is_heading = false;
 
         std::string_view trimmed() const;
@@ -61,11 +60,11 @@ private:
 
     Markup markup_;
     Line before_, line_{.after_gap = true};
-    char fence_ = 0; // of the code block the line is in
+    char fence_ = 0; // marker of the code block that the line is in; 0: none
     size_t fence_length_ = 0;
     uint64_t bytes_ = 0, tokens_ = 0;
     std::vector<Heading> found_;
-    size_t placed_ = 0; // of found_: with their token
+    size_t placed_ = 0; // number of headings in found_ whose token is known
     size_t noted_ = 0;
 };
 

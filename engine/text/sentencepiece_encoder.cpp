@@ -22,7 +22,7 @@ std::unique_ptr<SentencePieceProcessor> load(std::string_view model)
         if (!processor->LoadFromSerializedProto(model).ok()) throw refused;
     } catch (const Error&) {
         throw;
-    } catch (const std::exception&) { // the trie throws on keys it does not take
+    } catch (const std::exception&) { // the trie throws on invalid keys
         throw refused;
     }
     return processor;
@@ -41,7 +41,7 @@ public:
     const SentencePieceProcessor& at(bool first_piece) const { return first_piece && first ? *first : *later; }
 
     SentencepieceTraits traits;
-    std::unique_ptr<SentencePieceProcessor> first; // null: the same as later
+    std::unique_ptr<SentencePieceProcessor> first; // null: the same as `later`
     std::unique_ptr<SentencePieceProcessor> later;
 };
 
@@ -126,8 +126,8 @@ size_t SentencepieceEncoder::encode_prefix(std::string_view text, bool first_pie
     return done;
 }
 
-// The library reads every byte that is not UTF-8 as a U+FFFD of its own; here, as in other encoders, every maximal
-// subpart is one.
+// The library reads every invalid byte as a U+FFFD of its own. Here, as in other encoders, every maximal subpart
+// becomes one.
 void SentencepieceEncoder::encode_stretch(std::string_view text, bool first_piece, uint64_t offset,
                                           std::vector<EncodedToken>& out) const
 {
@@ -149,7 +149,7 @@ void SentencepieceEncoder::encode_valid(std::string_view text, bool first_piece,
     for (size_t i = 0; i < count; ++i) {
         const auto encoded = pieces.pieces(static_cast<int>(i));
         const auto id = static_cast<TokenId>(encoded.id());
-        // The library gives a character's range to the last of its byte pieces; here each has its own byte.
+        // The library assigns a character's range to the last of its byte pieces; here each piece has its own byte.
         size_t end = std::clamp(static_cast<size_t>(encoded.end()), at, text.size());
         if (end == at && at < text.size() && kind(id) == PieceKind::Byte && byte_value(piece(id)) == text[at])
             ++end;
@@ -161,7 +161,7 @@ void SentencepieceEncoder::encode_valid(std::string_view text, bool first_piece,
 
 void SentencepieceEncoder::append(const EncodedToken& token, std::vector<EncodedToken>& out) const
 {
-    // A run of unknown characters is one piece, also across stretches.
+    // A run of unknown characters is one piece, even across stretches.
     const bool goes_on =
         token.id == unknown_ && !out.empty() && out.back().id == unknown_ && out.back().end == token.begin;
     if (goes_on)

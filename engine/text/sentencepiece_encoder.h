@@ -11,7 +11,7 @@ namespace palimpsest::engine {
 
 class SentencepieceEncoder final : public SubwordEncoder {
 public:
-    // REQUIRES: Kind::SpmPieces or Kind::SpmModel. Throws Error (Failed, PAL-MODEL-13) if it cannot be used.
+    // REQUIRES: Kind::SpmPieces or Kind::SpmModel. Throws Error (Failed, PAL-MODEL-13) if the vocabulary is unusable.
     explicit SentencepieceEncoder(const Vocabulary& vocabulary);
     ~SentencepieceEncoder() override;
 
@@ -24,17 +24,17 @@ public:
     TokenId id(std::string_view piece) const override;
     bool adds_space_prefix() const override;
 
-    // As the model names them; -1: it does not.
+    // As the model defines them; -1 if it does not.
     TokenId bos() const;
     TokenId eos() const;
 
 private:
-    class Library; // two sentencepiece processors: with and without dummy prefix
+    class Library; // two sentencepiece processors, with and without dummy prefix
 
     void encode_stretch(std::string_view text, bool first_piece, uint64_t offset,
                         std::vector<EncodedToken>& out) const;
-    // `source` [byte of text, and its size]: where it comes from; empty: everything stands where it was. REQUIRES:
-    // valid UTF-8.
+    // `source` [byte of text, and its size]: the offset it comes from; empty: offsets are unchanged. REQUIRES: valid
+    // UTF-8.
     void encode_valid(std::string_view text, bool first_piece, uint64_t offset, std::span<const uint32_t> source,
                       std::vector<EncodedToken>& out) const;
     void append(const EncodedToken& token, std::vector<EncodedToken>& out) const;

@@ -13,9 +13,9 @@
 namespace palimpsest::engine {
 namespace {
 
-constexpr size_t most_model_bytes = size_t{64} << 20; // reliability.md, L6
-constexpr size_t most_pieces = size_t{1} << 20;       // L5
-constexpr size_t longest_piece = 4096;                // L5
+constexpr size_t most_model_bytes = size_t{64} << 20; // docs/validation.md, L6
+constexpr size_t most_pieces = size_t{1} << 20;       // docs/validation.md, L5
+constexpr size_t longest_piece = 4096;                // docs/validation.md, L5
 
 // Fields of ModelProto.
 constexpr uint32_t model_pieces = 1, model_trainer = 2, model_normalizer = 3, model_denormalizer = 5;
@@ -33,7 +33,7 @@ constexpr uint32_t normalizer_remove_spaces = 4, normalizer_escape_spaces = 5;
 constexpr uint64_t type_unigram = 1, type_bpe = 2;
 constexpr int32_t normal = 1, unknown = 2, control = 3, user_defined = 4, byte = 6;
 
-// Protobuf's wire format: a field is a key, number << 3 | wire type, and a value.
+// Protobuf wire format: a field is a key, number << 3 | wire type, and a value.
 constexpr uint32_t wire_varint = 0, wire_64 = 1, wire_bytes = 2, wire_32 = 5;
 
 void write_varint(uint64_t value, std::string& out)
@@ -64,8 +64,8 @@ void write_float(uint32_t field, float value, std::string& out)
         out += static_cast<char>(bits >> shift);
 }
 
-// Text must not become a marker that the program inserts, whatever the file's converter called it. Some converters
-// leave Gemma's turn markers as normal pieces.
+// Markers that the program inserts become control pieces, whatever their type in the file, so that text cannot produce
+// them. Some converters leave Gemma's turn markers as normal pieces.
 bool is_marker(const Vocabulary& vocabulary, size_t id)
 {
     const auto token = static_cast<TokenId>(id);
@@ -84,11 +84,11 @@ int32_t type_of(const Vocabulary& vocabulary, size_t id)
     return (type == normal || type == user_defined) && is_marker(vocabulary, id) ? control : type;
 }
 
-// GGUF converters write user-defined pieces with spaces, such as Gemma's runs of them; the library looks for them
-// in text whose spaces are marked. A piece that the vocabulary has in both spellings stays as it is.
+// GGUF converters write user-defined pieces, such as Gemma's runs of spaces, with spaces; the library looks for them in
+// text whose spaces are replaced by U+2581. A piece that the vocabulary has in both spellings is not changed.
 //
-// So Gemma's runs of 2 to 31 spaces are found as the file's types say, the longest first: 32 spaces are 31 and 1,
-// as in sentencepiece itself. The conversion in transformers forgets the types and merges them to 16 and 16.
+// Gemma's runs of 2 to 31 spaces are therefore matched by the types in the file, longest first: 32 spaces become 31 and
+// 1, as in sentencepiece itself. The conversion in transformers ignores the types and merges them to 16 and 16.
 std::string marked_piece(const Vocabulary& vocabulary, size_t id,
                          const std::unordered_set<std::string_view>& pieces)
 {
@@ -136,11 +136,11 @@ std::string normalizer_spec(const Vocabulary& vocabulary)
 
 struct Field {
     uint32_t number = 0, wire = 0;
-    uint64_t value = 0;     // of a varint
-    std::string_view bytes; // of everything else
+    uint64_t value = 0;     // if varint
+    std::string_view bytes; // otherwise
 };
 
-// The fields of one message, one after the other; never reads past its end (T9).
+// Iterates over the fields of one message; never reads past its end (docs/validation.md, T9).
 class Fields {
 public:
     explicit Fields(std::string_view message) : message_(message) {}
@@ -165,7 +165,7 @@ public:
             field.bytes = take(4);
             break;
         default:
-            damaged(); // groups are obsolete and in no sentencepiece model
+            damaged(); // groups are obsolete, and no sentencepiece model has them
         }
         return field;
     }
@@ -262,7 +262,7 @@ public:
         if (!texts_.insert(piece.text).second) refuse(name + " (" + printable(piece.text) + ") occurs twice");
         if (piece.type == byte && !is_byte_spelling(piece.text))
             refuse("byte " + name + " is spelled " + printable(piece.text));
-        // The library looks characters up among all pieces (T11).
+        // The library looks up characters among all pieces (docs/validation.md, T11).
         if (piece.type == control && is_one_character(piece.text))
             refuse("control " + name + " is the character " + printable(piece.text) +
                    ", which any text may contain");
@@ -328,7 +328,7 @@ private:
     std::unordered_set<std::string_view> texts_;
     size_t count_ = 0, unknowns_ = 0, bytes_ = 0;
     uint64_t model_type_ = type_unigram;
-    // The defaults of the proto where a file says nothing.
+    // Defaults of the proto for fields that a file omits.
     bool has_charsmap_ = false, removes_spaces_ = true, escapes_spaces_ = true, space_as_suffix_ = false;
 };
 

@@ -36,7 +36,7 @@ void StretchCutter::note_piece(std::string_view piece)
 
 size_t StretchCutter::next(std::string_view text, bool at_end) const
 {
-    if (!needs_lookahead_) { // several lines at once cost less, and the same ids come out
+    if (!needs_lookahead_) { // encoding several lines at once is cheaper, with the same ids
         const size_t end = text.substr(0, batch_bytes).rfind('\n');
         if (end != std::string_view::npos) return end + 1;
     }

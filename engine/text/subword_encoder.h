@@ -1,4 +1,4 @@
-// What Tokenizer needs of a vocabulary's algorithm. Implementations: SentencepieceEncoder, BpeEncoder.
+// The interface of a vocabulary's algorithm to Tokenizer. Implementations: SentencepieceEncoder, BpeEncoder.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace palimpsest::engine {
 
-// A token and the bytes [begin, end) of the text it stands for.
+// A token, and the range [begin, end) of the text that it represents, in bytes.
 struct EncodedToken {
     TokenId id = -1;
     uint64_t begin = 0, end = 0;
@@ -32,14 +32,14 @@ public:
     virtual const std::string& piece(TokenId id) const = 0;
     virtual PieceKind kind(TokenId id) const = 0;
     virtual std::string surface(TokenId id) const = 0;
-    virtual TokenId id(std::string_view piece) const = 0; // -1: there is none
+    virtual TokenId id(std::string_view piece) const = 0; // -1: not found
     virtual bool adds_space_prefix() const = 0;
 };
 
-// "<0x0A>" as a byte. REQUIRES: a byte piece.
+// The byte of a piece such as "<0x0A>". REQUIRES: a byte piece.
 char byte_value(std::string_view piece);
 
-// The piece with spaces for U+2581.
+// The piece with U+2581 replaced by spaces.
 std::string with_spaces(std::string_view piece);
 
 } // namespace palimpsest::engine

@@ -10,8 +10,7 @@
 namespace palimpsest::engine {
 namespace {
 
-// Control pieces after which a model has nothing more to say: the ends of turns and texts in the chat templates of
-// the families that we run.
+// Control pieces that end an answer: they end turns and texts in the chat templates of the supported model families.
 constexpr std::array<std::string_view, 14> end_spellings = {"<|im_end|>",
                                                             "<|eot_id|>",
                                                             "<|eom_id|>",

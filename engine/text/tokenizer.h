@@ -1,11 +1,12 @@
-// Text to token ids and back. Two algorithms stand behind it: the sentencepiece library, and byte-pair encoding of
-// our own (engine/text/bpe).
+// Text to token ids and back, with one of two algorithms: the sentencepiece library, or our own byte-pair encoding
+// (engine/text/bpe).
 //
-// The ids of a text equal one encode of the whole of it. sentencepiece vocabularies are cut only where no piece
-// reaches across, byte-level ones only between pre-tokens; a stretch of more than 64 KiB without such a place is
-// cut by rule (engine/text/stretch_cutter.h). So time is linear and memory bounded for any text.
+// The ids are those of one encode of the complete text: text for sentencepiece vocabularies is split only where no
+// piece can span the cut, text for byte-level ones only between pre-tokens. The exception is a stretch of more than 64
+// KiB without such a place, which is cut by rule (engine/text/stretch_cutter.h). Time is therefore linear, and memory
+// bounded, for any text.
 //
-// Control pieces never come out of text, however it spells them.
+// Text never produces control pieces, even if it spells them.
 #pragma once
 
 #include <algorithm>
@@ -26,37 +27,37 @@ class Tokenizer {
 public:
     static constexpr size_t longest_stretch = engine::longest_stretch;
 
-    // REQUIRES: vocabulary.kind is not None. Throws Error (Failed, PAL-MODEL-13) if it cannot be used. Special ids
-    // that the vocabulary leaves out (-1) are taken from a tokenizer.model where it names them.
+    // REQUIRES: vocabulary.kind is not None. Throws Error (Failed, PAL-MODEL-13) if the vocabulary is unusable. Special
+    // ids that the vocabulary does not set (-1) are taken from a tokenizer.model if it defines them.
     //
-    // An answer ends at the vocabulary's eos, eot and other_ends, and at control pieces that chat templates write
-    // after every turn or text, such as "<|im_end|>", "<|eot_id|>" or "<end_of_turn>" (tokenizer.cpp lists them):
+    // An answer ends at the vocabulary's eos, eot and other_ends, and at the control pieces with which chat templates
+    // end turns and texts, such as "<|im_end|>", "<|eot_id|>" or "<end_of_turn>" (listed in tokenizer.cpp), because
     // many files name only one of several.
     explicit Tokenizer(const Vocabulary& vocabulary);
     ~Tokenizer();
 
-    // `first_piece`: this is the first text of a stream and takes the model's dummy prefix, if it has one; later
-    // text continues it. An empty text has no ids. Bytes that are not UTF-8 are encoded as U+FFFD.
+    // `first_piece`: this is the first text of a stream and gets the model's dummy prefix, if there is one; otherwise
+    // the text continues the stream. An empty text has no ids. Invalid UTF-8 is encoded as U+FFFD.
     std::vector<TokenId> encode(std::string_view text, bool first_piece) const;
 
-    // Encodes what of `text` can be encoded for good, and all of it `at_end`. Appends tokens whose ranges, shifted
-    // by `offset`, follow one another without a gap; returns the bytes that were encoded. The rest is to be given
-    // again, with more behind it.
+    // Encodes the part of `text` whose tokens are final, or all of it `at_end`. Appends tokens with contiguous ranges,
+    // shifted by `offset`, and returns the number of bytes encoded. The caller passes the rest again, followed by more
+    // text.
     size_t encode_prefix(std::string_view text, bool first_piece, bool at_end, uint64_t offset,
                          std::vector<EncodedToken>& out) const;
 
     int32_t size() const { return encoder_->size(); }
-    // As the vocabulary spells it; empty for an id that it leaves out.
+    // As spelled in the vocabulary; empty for an id that it does not use.
     const std::string& piece(TokenId id) const { return encoder_->piece(id); }
-    // The text a token stands for: spaces for U+2581, one byte for a byte piece, nothing for a control piece. In a
-    // byte-level vocabulary any bytes, not necessarily whole characters. Empty for ids beyond the vocabulary, which
-    // the rows of a padded embedding have.
+    // The text of a token: spaces for U+2581, one byte for a byte piece, nothing for a control piece. In a byte-level
+    // vocabulary it may be any bytes, not necessarily complete characters. Empty for ids beyond the vocabulary, which
+    // exist if the embedding is padded.
     const std::string& surface(TokenId id) const
     {
         const auto at = static_cast<size_t>(id);
         return at < surfaces_.size() ? surfaces_[at] : no_surface_;
     }
-    TokenId id(std::string_view piece) const { return encoder_->id(piece); } // -1: there is none
+    TokenId id(std::string_view piece) const { return encoder_->id(piece); } // -1: not found
     bool is_control(TokenId id) const { return encoder_->kind(id) == PieceKind::Control; }
     bool is_byte(TokenId id) const { return encoder_->kind(id) == PieceKind::Byte; }
     bool is_unknown(TokenId id) const { return encoder_->kind(id) == PieceKind::Unknown; }
@@ -67,9 +68,9 @@ public:
     TokenId bos() const { return bos_; }
     TokenId eos() const { return eos_; }
     TokenId eot() const { return eot_; }
-    // Which mapping text must go through before encode (engine/text/normalizer.h).
+    // The mapping to apply to text before encode (engine/text/normalizer.h).
     const std::string& normalizer() const { return normalizer_; }
-    // The control pieces: a chat template may spell them.
+    // The control pieces, which a chat template may print.
     const std::vector<TokenId>& controls() const { return controls_; }
 
 private:

@@ -14,7 +14,7 @@ using jinja::Dict;
 using jinja::Template;
 using jinja::Value;
 
-constexpr size_t longest_framing = 65536; // bytes of all parts
+constexpr size_t longest_framing = 65536; // bytes of all parts together
 
 [[noreturn]] void refuse(const std::string& what)
 {
@@ -22,7 +22,7 @@ constexpr size_t longest_framing = 65536; // bytes of all parts
                 "the model can be used with plain framing");
 }
 
-// With characters that a template would change if it escaped the text.
+// Contains characters that a template would change if it escaped the text.
 std::string sentinel(const std::string& name)
 {
     return "Qz" + name + " \"k\" <b> & 'l' \\ \xC3\xA9\n" + name + "zQ";
@@ -43,7 +43,7 @@ Value message(const std::string& role, const std::string& text, bool in_parts)
     return result;
 }
 
-// The parts of a rendering that surround `texts`: one more than there are texts.
+// The parts of a rendering before, between and after `texts`: one more than there are texts.
 std::vector<std::string> split(std::string_view rendered, const std::vector<std::string>& texts)
 {
     std::vector<std::string> parts;
@@ -73,7 +73,7 @@ public:
     TurnFraming derive() const
     {
         const auto one = parts_of(1), two = parts_of(2), three = parts_of(3);
-        const size_t user = inputs_.with_system ? 1 : 0; // the part before the first user's text
+        const size_t user = inputs_.with_system ? 1 : 0; // index of the part before the first user text
         const std::string &generation = one[user + 1], &before_answer = two[user + 1], &next = two[user + 2];
         for (size_t i = 0; i <= user; ++i)
             if (two[i] != one[i] || three[i] != one[i]) refuse("it begins differently when more turns follow");
@@ -88,7 +88,7 @@ public:
         framing.close_assistant = next;
         if (before_answer.starts_with(generation) &&
             !is_blank(std::string_view(before_answer).substr(generation.size())))
-            framing.close_user = before_answer; // no generation prompt, or not all of it
+            framing.close_user = before_answer; // there is no generation prompt, or it is incomplete
         if (is_blank(framing.close_user)) refuse("it prints nothing between a question and its answer");
         const size_t bytes = framing.before_system.size() + framing.after_system.size() +
                              framing.close_user.size() + framing.close_assistant.size();
@@ -150,7 +150,7 @@ private:
 
 } // namespace
 
-// Some templates take the content of a message only as a list of parts.
+// Some templates accept the content of a message only as a list of parts, so that form is tried second.
 TurnFraming derive_framing(std::string_view source, const FramingInputs& inputs)
 {
     try {

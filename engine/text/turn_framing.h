@@ -1,7 +1,7 @@
-// The constant parts of a chat template: what it prints around the texts of a conversation.
+// Derives the constant parts of a chat template: its text around the messages of a conversation.
 //
-// The template renders conversations of one, two and three turns whose texts are sentinels; the rendering is split
-// there. It can be used for a stream of turns if the parts are the same in all of them.
+// Renders conversations of one, two and three turns whose texts are sentinels, and splits the rendering at these. The
+// template is usable for a stream of turns if the parts are the same in all of them.
 #pragma once
 
 #include <chrono>
@@ -11,11 +11,11 @@
 namespace palimpsest::engine {
 
 struct TurnFraming {
-    std::string before_system, after_system; // up to the first user's text; all of it in the latter without system
-    bool has_system = false;                 // the system prompt belongs between the two
-    std::string close_user;                  // after the user's text, up to the answer
-    std::string close_assistant;             // after an answer, up to the next user's text
-    bool trims_start = false, trims_end = false; // the template takes white space off the user's text
+    std::string before_system, after_system; // up to the first user text; without a system prompt, only after_system
+    bool has_system = false;                 // a system prompt goes between the two
+    std::string close_user;                  // from the user's text to the answer
+    std::string close_assistant;             // from an answer to the next user text
+    bool trims_start = false, trims_end = false; // the template trims white space of user text
 };
 
 struct FramingInputs {
@@ -24,8 +24,8 @@ struct FramingInputs {
     std::chrono::sys_days date{};
 };
 
-// `enable_thinking` is false for templates that know it, so that answers come at once. A generation prompt that
-// leaves out the assistant's header, as printed before earlier answers, is completed with it.
+// `enable_thinking` is set to false, so that answers come at once from models whose template supports it. If the
+// generation prompt omits the assistant's header that precedes earlier answers, the header is added.
 //
 // Throws Error (Failed): as jinja::Template does, and PAL-TEMPLATE-06 for a template that changes or repeats texts,
 // whose parts depend on the position of a turn, or that prints more than 64 KiB around the texts.

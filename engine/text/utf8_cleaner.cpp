@@ -8,7 +8,7 @@
 namespace palimpsest::engine {
 namespace {
 
-constexpr size_t longest_mark = 4; // of a UTF-32 byte-order mark
+constexpr size_t longest_mark = 4; // length of a UTF-32 byte-order mark
 
 bool is_high_surrogate(char16_t unit)
 {
@@ -45,7 +45,7 @@ void Utf8Cleaner::finish(std::string& out)
     first_byte_ = -1;
 }
 
-// The marks of UTF-32 begin with, or contain, those of UTF-16: they are looked for first.
+// The UTF-32 marks contain those of UTF-16, so they are checked first.
 void Utf8Cleaner::decide(std::string& out)
 {
     using namespace std::string_view_literals;

@@ -1,8 +1,8 @@
-// The first thing that happens to a text file (reliability.md, U1): whatever the bytes are, valid UTF-8 comes out.
+// Converts the bytes of a text file to valid UTF-8, before anything else reads them (docs/validation.md, U1).
 //
-// A byte-order mark at the start goes; UTF-16 announced by one is converted, UTF-32 is refused by name; invalid
-// sequences become U+FFFD, NUL goes, CR LF and CR become LF (a NUL between them counts for nothing). Nothing else
-// is changed. The output is the same however the input was cut into pieces; at most four bytes are held back.
+// Removes a byte-order mark at the start; converts UTF-16 that has one; refuses UTF-32. Invalid sequences become
+// U+FFFD, NUL is dropped, and CR LF and CR become LF (also with a NUL between CR and LF). Nothing else is changed. The
+// output does not depend on how the input is split; at most four bytes are held back.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ public:
 
     // Appends clean text to `out`. Throws Error (Failed, PAL-DOC-01) on a UTF-32 byte-order mark.
     void push(std::string_view bytes, std::string& out);
-    // The end of the file: what was held back comes out.
+    // Ends the file: writes what was held back.
     void finish(std::string& out);
     const Counts& counts() const { return counts_; }
 
@@ -35,15 +35,15 @@ private:
     void write(char32_t code, bool valid, std::string& out);
 
     Encoding encoding_ = Encoding::Undecided;
-    std::string head_; // the first bytes, until they tell the encoding
+    std::string head_; // the first bytes, until the encoding is known
     Utf8Decoder utf8_;
-    int first_byte_ = -1;         // of a UTF-16 unit
-    char16_t high_surrogate_ = 0; // waiting for its low one
-    bool after_return_ = false;   // a CR was written as LF: an LF that follows belongs to it
+    int first_byte_ = -1;         // of a UTF-16 unit; -1: none
+    char16_t high_surrogate_ = 0; // of an incomplete pair; 0: none
+    bool after_return_ = false;   // a CR was written as LF, so a following LF is skipped
     Counts counts_;
 };
 
-// A whole text at once.
+// Cleans a complete text.
 std::string clean_utf8(std::string_view bytes);
 
 } // namespace palimpsest::engine

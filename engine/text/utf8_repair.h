@@ -1,4 +1,4 @@
-// Bytes that are not UTF-8, read as U+FFFD.
+// Replaces invalid UTF-8 by U+FFFD.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,19 @@
 namespace palimpsest::engine {
 
 struct Utf8Scan {
-    size_t valid = 0;       // bytes of whole characters from the start
-    bool is_broken = false; // what follows is not merely an incomplete character
+    size_t valid = 0;       // bytes of complete characters from the start
+    bool is_broken = false; // the text after `valid` is more than an incomplete character
 };
 Utf8Scan scan_utf8(std::string_view text);
 
-// A text in which U+FFFD stands for every maximal subpart that is not UTF-8 (engine/text/utf8.h).
+// Text in which U+FFFD replaces every maximal invalid subpart (engine/text/utf8.h).
 struct RepairedText {
     std::string text;
-    // [byte of text, and its size]: the byte that it comes from. A U+FFFD begins where the broken bytes begin, and
-    // its other bytes come from their end.
+    // [byte of text, and its size]: the source offset it comes from. The first byte of a U+FFFD maps to the start of
+    // the invalid bytes, its other bytes to their end.
     std::vector<uint32_t> source;
 };
-// An incomplete character at the end is left out, unless this is the end of the text. REQUIRES: less than 4 GiB.
+// Omits an incomplete character at the end unless `at_end`. REQUIRES: less than 4 GiB.
 RepairedText repair_utf8(std::string_view bytes, bool at_end);
 
 } // namespace palimpsest::engine

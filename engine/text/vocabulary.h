@@ -1,5 +1,4 @@
-// The parts of a model file from which a tokenizer and a chat template are made, as read and validated by
-// engine/model.
+// The parts of a model file that define its tokenizer and chat template, as read and validated by engine/model.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +9,22 @@ namespace palimpsest::engine {
 
 using TokenId = int32_t;
 
-// Two neighbouring pieces that become one.
+// Two adjacent pieces that merge into one.
 struct PieceMerge {
     TokenId left = -1, right = -1, result = -1;
 };
 
 struct Vocabulary {
     enum class Kind {
-        None,      // a model folder without a tokenizer: token ids only
+        None,      // a model folder without a tokenizer: only token ids
         SpmPieces, // pieces, scores and types of a GGUF's sentencepiece vocabulary
         SpmModel,  // the bytes of a tokenizer.model
         Bpe,       // pieces, types and merges (engine/text/bpe)
     };
     Kind kind = Kind::None;
 
-    // SpmPieces and Bpe. `types` as sentencepiece numbers them: 1 normal, 2 unknown, 3 control, 4 user defined
-    // (found in text as a whole), 5 unused, 6 byte; and 7, as 4 but with the white space after it (Bpe).
+    // SpmPieces and Bpe. `types` as in sentencepiece: 1 normal, 2 unknown, 3 control, 4 user defined (matched in text
+    // as a whole), 5 unused, 6 byte. Bpe only: 7, as 4, but including the white space after it.
     std::vector<std::string> pieces;
     std::vector<int32_t> types;
     bool add_space_prefix = true;
@@ -34,14 +33,14 @@ struct Vocabulary {
     // Bpe.
     enum class Alphabet {
         Bytes,      // pieces spell bytes with the 256 characters of GPT-2 (engine/text/bpe/byte_alphabet.h)
-        Characters, // pieces spell characters, and spaces as U+2581; byte pieces stand for all others
+        Characters, // pieces spell characters, with U+2581 for spaces; byte pieces encode all others
     };
     Alphabet alphabet = Alphabet::Bytes;
-    std::vector<PieceMerge> merges;    // the first is the most preferred
-    std::string pre_tokenizer;         // a name of engine/text/bpe/pre_tokenizer.h; Characters may have none
-    bool ignore_merges = false;        // a pre-token that is a piece becomes that piece, whatever the merges say
-    bool fuse_unknown = false;         // a run of unknown characters is one unknown token
-    bool prefix_spares_spaces = false; // no space prefix before text that begins with a space
+    std::vector<PieceMerge> merges;    // by descending priority
+    std::string pre_tokenizer;         // a name from engine/text/bpe/pre_tokenizer.h; may be empty for Characters
+    bool ignore_merges = false;        // a pre-token that is a piece becomes that piece, regardless of merges
+    bool fuse_unknown = false;         // a run of unknown characters becomes one unknown token
+    bool prefix_spares_spaces = false; // no space prefix for text that begins with a space
     // SpmModel.
     std::string model;
 
@@ -49,8 +48,8 @@ struct Vocabulary {
     TokenId bos = -1, eos = -1, eot = -1, unknown = -1;
     std::vector<TokenId> other_ends; // further tokens that end an answer
     bool add_bos = false;
-    std::string chat_template; // Jinja source, empty: none
-    std::string normalizer;    // the mapping that text goes through first (engine/text/normalizer.h); empty: none
+    std::string chat_template; // Jinja source; empty: none
+    std::string normalizer;    // mapping applied to text first (engine/text/normalizer.h); empty: none
 };
 
 } // namespace palimpsest::engine

@@ -1,4 +1,4 @@
-// Arithmetic on numbers that came from a file: a wrap is an answer, not an accident.
+// Checked arithmetic for numbers that come from a file: overflow yields nullopt.
 #pragma once
 
 #include <cstdint>

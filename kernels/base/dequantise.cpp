@@ -6,8 +6,8 @@
 namespace palimpsest::kernels {
 namespace {
 
-// Bits of a block's bytes as numbers, signed so that offsets can be taken off.
-int nibble(const uint8_t* q, int i) // of 32 elements in 16 bytes
+// Unpack the element with index i from the bytes of a block. Signed, so that offsets can be subtracted.
+int nibble(const uint8_t* q, int i) // 32 elements in 16 bytes
 {
     return i < 16 ? q[i] & 15 : q[i - 16] >> 4;
 }
@@ -17,12 +17,12 @@ int bit(const uint8_t* bits, int i)
     return bits[i / 8] >> (i % 8) & 1;
 }
 
-int pair(const uint8_t* q, int i) // of 256 elements in 64 bytes
+int pair(const uint8_t* q, int i) // 256 elements in 64 bytes
 {
     return q[i / 128 * 32 + i % 32] >> (i / 32 % 4 * 2) & 3;
 }
 
-// Factor and offset of a group of elements.
+// Scale and minimum of a group of elements.
 struct Group {
     float scale, minimum;
 };
@@ -33,7 +33,7 @@ Group group_of(const BlockQ2_K& b, int g)
             f16_to_f32(b.m) * static_cast<float>(b.scales[g] >> 4)};
 }
 
-// Of Q4_K and Q5_K, which pack their scales alike.
+// For Q4_K and Q5_K, which pack their scales in the same way.
 template<class Block>
 Group six_bit_group_of(const Block& b, int g)
 {

@@ -1,5 +1,5 @@
-// Quantised blocks to f32, one element at a time: the definition that the kernels of every backend agree with bit
-// for bit. It is that of the `gguf` Python package.
+// Converts quantised blocks to f32, one element at a time. This is the definition that the kernels of every backend
+// match bit for bit; it agrees with the `gguf` Python package.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 
 namespace palimpsest::kernels {
 
-// The factor of an MXFP4 block: 2^(exponent - 128), subnormal below 2.
+// The scale of an MXFP4 block: 2^(exponent - 128), a subnormal number for exponents below 2.
 float mxfp4_scale(uint8_t exponent);
 
-// Elements [0, count) from the start of a block on. REQUIRES: info(type).block > 1.
+// Converts elements [0, count), starting at a block boundary. REQUIRES: info(type).block > 1.
 void dequantise(DType type, const void* from, float* to, int64_t count);
 
 } // namespace palimpsest::kernels

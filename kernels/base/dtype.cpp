@@ -84,7 +84,7 @@ namespace {
 BlockQ8_0 quantised(const float* x)
 {
     BlockQ8_0 block{};
-    uint32_t largest = 0; // magnitudes are in the order of their bits, NaN above all
+    uint32_t largest = 0; // as integers, magnitudes have the same order, with NaN above all others
     for (size_t j = 0; j < std::size(block.q); ++j)
         largest = std::max(largest, std::bit_cast<uint32_t>(x[j]) & 0x7FFFFFFFu);
     block.scale = q8_scale(largest);

@@ -1,4 +1,4 @@
-// Element types of tensors, and how many bytes they take.
+// Element types of tensors and their sizes in bytes.
 #pragma once
 
 #include <bit>
@@ -11,8 +11,8 @@
 
 namespace palimpsest::kernels {
 
-// Weights have any of these; activations and the KV cache F32, F16, BF16 or Q8_0. The first four keep their
-// numbers, which snapshots store.
+// Weights may have any of these types; activations and the KV cache are F32, F16, BF16 or Q8_0. Snapshots store the
+// numbers of the first four, which therefore never change.
 enum class DType : uint8_t {
     F32,
     F16,
@@ -47,7 +47,7 @@ inline int64_t row_bytes(DType type, int64_t elements)
     return elements / info(type).block * info(type).bytes;
 }
 
-// Scalar conversions; the kernels use their SIMD forms, which agree bit for bit.
+// Scalar conversions. The kernels use SIMD versions, which agree bit for bit.
 float f16_to_f32(uint16_t h);
 uint16_t f32_to_f16(float f); // nearest, ties to even
 inline float bf16_to_f32(uint16_t b)
@@ -55,15 +55,15 @@ inline float bf16_to_f32(uint16_t b)
     return std::bit_cast<float>(static_cast<uint32_t>(b) << 16);
 }
 uint16_t f32_to_bf16(float f); // nearest, ties to even; NaN stays NaN
-// The scale of a Q8_0 block, f16, from the bits of its largest magnitude; see from_f32.
+// The f16 scale of a Q8_0 block, from the bits of the block's largest magnitude; see from_f32.
 uint16_t q8_scale(uint32_t largest);
 
-// Widens `count` elements starting at a block boundary.
+// Converts `count` elements to f32, starting at a block boundary.
 void to_f32(DType type, const void* from, float* to, int64_t count);
-// Narrows to F32, F16, BF16 or Q8_0. Q8_0: a block's scale is max |x| / 127 as f16, a byte x / scale to the
-// nearest, ties to even, and within 127. A block that is not finite, or for whose scale f16 does not reach (8.3
-// million and more), gets the scale NaN: it reads as not a number, and never as something smaller. REQUIRES: `type`
-// is one of these four, and count a whole number of blocks.
+// Converts to F32, F16, BF16 or Q8_0. In Q8_0, the scale of a block is max |x| / 127 as f16, and each byte is
+// x / scale, rounded to nearest (ties to even) and clamped to [-127, 127]. If a block contains a non-finite value, or
+// if its scale overflows f16 (magnitudes from about 8.3 million), the scale is NaN, so that the block reads as NaN and
+// never as smaller values. REQUIRES: `type` is one of these four, and count is a whole number of blocks.
 void from_f32(DType type, const float* from, void* to, int64_t count);
 
 } // namespace palimpsest::kernels

@@ -18,7 +18,7 @@ namespace {
 
 struct Character {
     uint32_t code = 0;
-    size_t bytes = 0; // 0: not UTF-8
+    size_t bytes = 0; // 0: invalid UTF-8
 };
 
 Character first_character(std::string_view text)
@@ -39,7 +39,7 @@ Character first_character(std::string_view text)
     return {code, bytes};
 }
 
-// Control characters, and those that turn the direction of text or cannot be seen.
+// Control characters, and characters that change the text direction or are invisible.
 bool is_hidden(uint32_t code)
 {
     return code < 0x20 || (code >= 0x7F && code < 0xA0) || (code >= 0x200B && code <= 0x200F) ||

@@ -1,7 +1,7 @@
-// The one error type of the project: what the world did wrong, said once, in words a user can act on.
+// The project's only exception type: a problem in the outside world, with a sentence that the user can act on.
 //
-// Thrown for damaged files, missing things, short memory and wrong options; never for our own bugs (those stop at
-// a check near the cause) and never for expected outcomes (those are values).
+// Thrown for damaged files, missing files or sessions, insufficient memory and wrong options. Bugs stop at an assertion
+// near their cause, and expected outcomes are return values.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace palimpsest {
 
-// Decides the exit code of the command (cli.md).
+// Determines the exit code of the command.
 enum class ErrorKind {
     Failed = 1,    // a document, model, snapshot or database cannot be used
-    Usage = 2,     // the command line is wrong
-    NotFound = 3,  // a session, model or document is not there
+    Usage = 2,     // the command line is invalid
+    NotFound = 3,  // a session, model or document does not exist
     Resources = 4, // not enough memory, disk space or GPU memory
     Busy = 5,      // another process owns the database
     Internal = 70, // always a bug
@@ -24,8 +24,8 @@ enum class ErrorKind {
 
 class Error : public std::exception {
 public:
-    // `code` is stable ("PAL-MODEL-10"); `subject` names the thing (a file, an option); `what` says what is wrong;
-    // `remedy` what to do. Text that comes from a file must have gone through printable().
+    // `code` is stable ("PAL-MODEL-10"); `subject` names the file, option or other thing concerned; `what` states the
+    // problem and `remedy` what to do about it. Text that comes from a file must have passed through printable().
     Error(ErrorKind kind, std::string code, std::string subject, std::string what, std::string remedy,
           std::optional<uint64_t> offset = std::nullopt);
 
@@ -36,7 +36,7 @@ public:
     const std::string& remedy() const { return remedy_; }
     std::optional<uint64_t> offset() const { return offset_; }
 
-    // "SUBJECT: what: remedy [CODE]"
+    // "SUBJECT: what; remedy [CODE]"
     const char* what() const noexcept override { return sentence_.c_str(); }
 
 private:
@@ -45,7 +45,8 @@ private:
     std::optional<uint64_t> offset_;
 };
 
-// Foreign text made fit for a message: control and hidden characters and what is no UTF-8 escaped, cut to 80 bytes.
+// Makes untrusted text safe to show in a message: escapes control characters, invisible characters and invalid UTF-8,
+// and truncates to 80 bytes.
 std::string printable(std::string_view foreign);
 
 } // namespace palimpsest

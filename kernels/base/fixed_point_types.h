@@ -1,12 +1,12 @@
-// Types of weights that a processor with VNNI multiplies with activations in fixed point, unless
-// BackendChoice::exact_products says otherwise.
+// The quantised weight types that a processor with VNNI multiplies with activations in fixed point, unless
+// BackendChoice::exact_products is set.
 #pragma once
 
 #include "kernels/base/dtype.h"
 
 namespace palimpsest::kernels {
 
-// Decoded rows, with activations of 24 bits (cpu/fixed_point.h).
+// In decode, with activations of 24 bits (cpu/fixed_point.h).
 constexpr bool decodes_in_fixed_point(DType type)
 {
     switch (type) {
@@ -19,7 +19,7 @@ constexpr bool decodes_in_fixed_point(DType type)
     }
 }
 
-// Rows of a prompt, with activations of 16 bits (cpu/fixed_point_gemm.h): every type of blocks but Q8_0, whose f32
+// In prefill, with activations of 16 bits (cpu/fixed_point_gemm.h): every type with blocks except Q8_0, whose f32
 // product is fast.
 inline bool prefills_in_fixed_point(DType type)
 {

@@ -1,4 +1,4 @@
-// Rows of quantised blocks: widened to f32, and multiplied with activations. Q8_0 has kernels of its own.
+// Rows of quantised blocks: conversion to f32, and products with activations. Q8_0 has kernels of its own.
 //
 // Included once per SIMD target; see hwy/foreach_target.h for the guard.
 #if defined(PALIMPSEST_KERNELS_CPU_BLOCK_ROWS_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -23,7 +23,7 @@ using cpu::SummedRow;
 
 #if HWY_TARGET != HWY_SCALAR
 
-// Takes apart `count` <= 256 elements, a whole number of blocks.
+// Unpacks `count` <= 256 elements, a whole number of blocks.
 template<DType type>
 HWY_INLINE void UnpackBlocks(const std::byte* HWY_RESTRICT from, int64_t count, UnpackedWeights& to)
 {
@@ -38,7 +38,7 @@ HWY_INLINE void UnpackBlocks(const std::byte* HWY_RESTRICT from, int64_t count, 
     }
 }
 
-// Bit for bit what dequantise.h computes. REQUIRES: count is a whole number of blocks.
+// Converts to f32, bit for bit as dequantise.h does. REQUIRES: count is a whole number of blocks.
 template<DType type>
 void WidenBlocks(const std::byte* HWY_RESTRICT from, float* HWY_RESTRICT to, int64_t count)
 {
@@ -59,10 +59,10 @@ void WidenBlocks(const std::byte* HWY_RESTRICT from, float* HWY_RESTRICT to, int
     }
 }
 
-// Four chains of sums hide the latency of the multiply-adds.
+// Four independent chains of sums hide the latency of the multiply-adds.
 constexpr int dot_chains = 4;
 
-// totals += the products of so many groups, without their offsets.
+// totals += the products of `groups` groups, without their offsets.
 template<DType type, class D, class V>
 HWY_INLINE void AddGroups(D d, const UnpackedWeights& weights, const float* HWY_RESTRICT x, int groups,
                           V (&totals)[dot_chains])
@@ -80,8 +80,8 @@ HWY_INLINE void AddGroups(D d, const UnpackedWeights& weights, const float* HWY_
     }
 }
 
-// The dot product of a row: a scale is multiplied with the sum of its group, an offset with the sum of the group's
-// activations. The lines a little ahead are asked for, since the hardware stops at the end of every page.
+// The dot product of a row: each scale multiplies the sum of its group, each offset the sum of the group's activations.
+// Prefetches in software, because the hardware prefetcher stops at page boundaries.
 template<DType type>
 float DotBlocks(const std::byte* HWY_RESTRICT w, const SummedRow& row, int64_t cols)
 {
@@ -119,7 +119,7 @@ float DotBlocks(const std::byte* HWY_RESTRICT w, const SummedRow& row, int64_t c
     return hn::GetLane(hn::SumOfLanes(d, total)) + offset;
 }
 
-// Calls use.operator()<type>(). REQUIRES: a type of blocks, and not Q8_0.
+// Calls use.operator()<type>(). REQUIRES: a type with blocks other than Q8_0.
 template<class Use>
 HWY_INLINE auto WithBlocks(DType type, const Use& use)
 {
@@ -153,7 +153,8 @@ HWY_INLINE auto WithBlocks(DType type, const Use& use)
 
 #endif
 
-// Elements of a row of weights of any type. REQUIRES: `from` begins a block, and count is a whole number of blocks.
+// Converts elements of a row of weights of any type to f32. REQUIRES: `from` is at a block boundary, and count is a
+// whole number of blocks.
 inline void WidenWeights(DType type, const std::byte* from, float* to, int64_t count)
 {
     if (info(type).block == 1) return WidenRow(type, from, to, count);

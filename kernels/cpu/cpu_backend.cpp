@@ -45,7 +45,7 @@ void CpuBackend::download(void* to_host, const void* from, size_t bytes)
 }
 void CpuBackend::copy(void* to, const void* from, size_t bytes)
 {
-    if (bytes > 0) std::memmove(to, from, bytes); // empty ranges may come with null pointers
+    if (bytes > 0) std::memmove(to, from, bytes); // empty ranges may have null pointers
 }
 
 std::unique_ptr<Weight> CpuBackend::load(std::span<const HostMatrix> parts)
@@ -106,7 +106,7 @@ void CpuBackend::gather(const GatherArgs& args)
     cpu::gather(args);
 }
 
-// Fresh pages from the system are zero and take memory only when touched.
+// Fresh pages from the system are zero-filled and use memory only once they are touched.
 void* CpuBackend::allocate(size_t bytes)
 {
     void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,4 +1,4 @@
-// Backend on the CPU: backend memory is ordinary memory, weights stay where the file is mapped.
+// The CPU backend: backend memory is ordinary memory, and weights stay in the mapped file.
 #pragma once
 
 #include "kernels/backend.h"
@@ -9,9 +9,8 @@ namespace palimpsest::kernels::cpu {
 
 class CpuBackend final : public Backend {
 public:
-    // `threads` >= 1, the caller among them. `simd`: a target's name, or empty. `exact_products`: as in
-    // BackendChoice; without it, bits differ between processors with and without AVX-512 VNNI. Throws Error
-    // (Usage).
+    // `threads` >= 1, including the calling thread. `simd`: the name of a target, or empty. `exact_products`: as in
+    // BackendChoice; if false, bits differ between processors with and without AVX-512 VNNI. Throws Error (Usage).
     CpuBackend(int threads, std::string_view simd, bool exact_products = false);
 
     std::string name() const override;

@@ -1,5 +1,5 @@
-// The context of every CPU kernel: the threads, and scratch memory that is kept between calls, so that nothing is
-// allocated once a stream is warm.
+// The context of every CPU kernel: the thread pool, and scratch memory that is kept between calls, so that steady-state
+// calls allocate nothing.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace palimpsest::kernels {
 
-// A 64-byte aligned block that only grows. Contents do not survive growth.
+// A 64-byte aligned block that only grows. Growth discards its contents.
 class Scratch {
 public:
     template<class T>
@@ -38,7 +38,7 @@ private:
     size_t bytes_ = 0;
 };
 
-// Scratch blocks by use, so that kernels that call one another do not share a block by accident.
+// Scratch blocks by purpose, so that a kernel and the kernels it calls do not share one by accident.
 enum class ScratchUse {
     NormedRows,
     PackedRows,
@@ -63,9 +63,9 @@ struct CpuContext {
     }
 
     Scratch& shared_scratch(ScratchUse use) { return shared[use]; }
-    // Belongs to one worker of the pool; only that worker touches it during a run.
+    // Belongs to one worker of the pool; only that worker may access it during a run.
     Scratch& worker_scratch(int w, ScratchUse use) { return worker[static_cast<size_t>(w)][use]; }
-    // Makes room for every worker, before a run: a task must not throw when memory is short.
+    // Allocates for every worker ahead of a run, because tasks must not throw.
     template<class T>
     void reserve(ScratchUse use, size_t count)
     {

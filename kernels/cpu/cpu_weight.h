@@ -1,4 +1,4 @@
-// A weight as the CPU keeps it: pointers to the rows where the file has them.
+// The CPU representation of a weight: pointers to the rows in the mapped file.
 #pragma once
 
 #include <span>
@@ -10,14 +10,14 @@ namespace palimpsest::kernels::cpu {
 
 class CpuWeight final : public Weight {
 public:
-    // Rows of one type, as stored; `first_row` is where they begin in the concatenation.
+    // Rows of one type, as stored; `first_row` is the number of the first one in the concatenation.
     struct Part {
         HostMatrix matrix;
         int64_t first_row = 0;
-        int64_t stride = 0; // bytes from row to row
+        int64_t stride = 0; // bytes between rows
 
         const std::byte* stored(int64_t row) const { return matrix.data + row * stride; }
-        // Between half-split row numbers and rows stored as adjacent rotary pairs, within the part.
+        // Convert between half-split row numbers and rows stored as adjacent rotary pairs, within the part.
         int64_t stored_of(int64_t row) const;
         int64_t row_of(int64_t stored_row) const;
     };
@@ -26,7 +26,7 @@ public:
         const std::byte* data;
     };
 
-    explicit CpuWeight(std::span<const HostMatrix> parts); // throws Error (Internal) if they do not fit together
+    explicit CpuWeight(std::span<const HostMatrix> parts); // throws Error (Internal) for incompatible parts
 
     std::span<const Part> parts() const { return parts_; }
     Row row(int64_t r) const;

@@ -1,9 +1,9 @@
-// Attention of one token over lists that are read where they lie (performance.md, 5.1).
+// Attention of one token over lists that are read in place.
 //
-// Work is cut by KV head and into segments of 512 ranks, whatever the number of threads; the parts of a head are
-// put together in order. Contiguous keys get their rotation in two levels, R(p) = R(16u) R(v): per block of 16
-// ranks the query is turned to its distance from 16u, and a key only by v, so that the key side of the table stays
-// in L1.
+// The work is split by KV head and into segments of 512 ranks, whatever the number of threads; the segments of a head
+// are combined in order. Contiguous positions are rotated in two levels, R(p) = R(16u) R(v): for each block of 16
+// ranks, the query is rotated by its distance from rank 16u, and each key only by v, so that the part of the table that
+// keys use stays in L1.
 #include "kernels/cpu/kernels.h"
 
 #include <algorithm>
@@ -33,18 +33,18 @@ namespace palimpsest::kernels {
 inline constexpr int64_t segment_ranks = 512;
 inline constexpr int64_t block_ranks = 16;
 
-// Where every head reads another part of the ranks, weights are settled between a pass over keys and one over
-// values.
+// Both: keys and values of a segment in one pass. With top-p retrieval, every query head attends to different ranks,
+// and the weights are determined between a pass over keys and one over values.
 enum class DecodePass : uint8_t { Both, Keys, Values };
 
-// What a segment hands to the combination, per head of the group: weights exp(logit - top) are left in `weights`,
-// `total` is their sum and `out` the values so weighted.
+// A segment's contribution to the combination, per head of the query group: `weights` holds exp(logit - row maximum),
+// `totals` their sums and `out` the sum of values with these weights.
 struct DecodeSegment {
     int64_t head = 0;
     ReadList read;
-    int64_t first = 0, last = 0; // of what is read
-    int64_t padded_dim = 0;      // stride of `out`: whole vectors
-    float* weights = nullptr;    // [group, weight_stride], at `first`
+    int64_t first = 0, last = 0; // range in the ranks that are read
+    int64_t padded_dim = 0;      // stride of `out`: head_dim rounded up to whole vectors
+    float* weights = nullptr;    // [group, weight_stride], starting at `first`
     int64_t weight_stride = 0;
     float* tops = nullptr;    // [group]
     float* totals = nullptr;  // [group]
@@ -82,7 +82,7 @@ HWY_INLINE auto FoldBlocks(D d, V v)
     }
 }
 
-// Four sums over lanes at a cost near that of one.
+// Four sums over lanes, at little more than the cost of one.
 template<class V>
 HWY_INLINE void StoreFourSums(F32 d, V a, V b, V c, V e, float* to)
 {
@@ -105,7 +105,7 @@ HWY_INLINE void StoreFourSums(F32 d, V a, V b, V c, V e, float* to)
 }
 #endif
 
-// Sixteen rows at most, as they lie in a pool, and the rotary rows that turn them (for keys not turned yet).
+// Up to sixteen rows of a pool, and the rows of the rotary table for those that are not rotated yet.
 struct BlockRows {
     int64_t count = 0;
     KvRow at[block_ranks];
@@ -127,9 +127,8 @@ HWY_INLINE void AddProducts(const float* HWY_RESTRICT queries, int64_t stride, c
     }
 }
 
-// logits[g * stride + j] = query g . key j, for `heads` queries and four keys from `first` on; beyond the last key
-// the last is repeated. Pairs (i, i + half) of the keys are turned on the way. REQUIRES: half and dim are whole
-// vectors.
+// logits[g * stride + j] = query g . key first + j, for `heads` queries and four keys; past the end, the last key is
+// repeated. Rotates pairs (i, i + half) of the keys on the fly. REQUIRES: half and dim are whole vectors.
 template<DType type, int heads>
 HWY_INLINE void DotFour(const float* HWY_RESTRICT queries, const BlockRows& keys, int64_t first, int64_t half,
                         int64_t dim, float* HWY_RESTRICT logits, int64_t stride)
@@ -164,8 +163,8 @@ HWY_INLINE void DotFour(const float* HWY_RESTRICT queries, const BlockRows& keys
         StoreFourSums(d, sums[g][0], sums[g][1], sums[g][2], sums[g][3], logits + g * stride);
 }
 
-// out[g] += sum over rows of weights[g * stride + j] * row j, for `heads` heads and `vectors` vectors from column
-// `column` on.
+// out[g] += sum over rows of weights[g * stride + j] * row j, for `heads` heads and `vectors` vectors starting at
+// `column`.
 template<DType type, int heads, int vectors>
 HWY_INLINE void AddWeighted(const float* HWY_RESTRICT weights, int64_t stride, const BlockRows& rows,
                             int64_t column, int64_t dim, float* HWY_RESTRICT out)
@@ -208,8 +207,8 @@ HWY_INLINE void AddWeightedRows(const float* weights, int64_t stride, const Bloc
         AddWeighted<type, heads, 1>(weights, stride, rows, i, dim, out);
 }
 
-// Calls tile(first, number of heads known to the compiler) until the group is covered. Four heads take 16 sums,
-// which only targets with 32 registers can hold. A head's sums are the same in every tile.
+// Calls tile(first, compile-time number of heads) until the query group is covered. Four heads need 16 sums, which fit
+// only on targets with 32 registers. The sums of a head do not depend on the tile size.
 template<class Tile>
 HWY_INLINE void ForHeads(int64_t group, Tile&& tile)
 {
@@ -230,7 +229,7 @@ HWY_INLINE void PrefetchRow(const KvRow& row, const KvPage& page)
     if (page.scale_bytes > 0) hwy::Prefetch(row.scales);
 }
 
-// Rows that do not come in whole vectors are widened first, so that everything else works on whole ones.
+// Converts rows that are not whole vectors to f32 with padding, so that all other code works on whole vectors.
 template<DType type>
 HWY_INLINE void WidenBlock(const DecodeSegment& segment, int64_t head_dim, BlockRows& rows)
 {
@@ -241,8 +240,8 @@ HWY_INLINE void WidenBlock(const DecodeSegment& segment, int64_t head_dim, Block
     }
 }
 
-// The group's queries as keys see them that are turned by their distance from rank `first`, times the scale of the
-// logits.
+// Prepares the group's queries for keys that are rotated by their distance from rank `first`; multiplies them by the
+// scale of the logits.
 HWY_INLINE void TurnQueries(const DecodeAttendArgs& args, const DecodeSegment& segment, int64_t first)
 {
     const int64_t dim = args.shape.head_dim, group = args.shape.group();
@@ -305,7 +304,7 @@ HWY_INLINE void LogitsOfSegment(const DecodeAttendArgs& args, const DecodeSegmen
     }
 }
 
-// x = cap tanh(x / cap), in place. Padded to whole vectors, with anything.
+// x = cap tanh(x / cap), in place. x is padded to whole vectors with arbitrary values.
 HWY_INLINE void CapSoftly(float soft_cap, float* HWY_RESTRICT x, int64_t count)
 {
     const F32 d;
@@ -314,7 +313,7 @@ HWY_INLINE void CapSoftly(float soft_cap, float* HWY_RESTRICT x, int64_t count)
         hn::StoreU(hn::Mul(cap, Tanh(d, hn::Div(hn::LoadU(d, x + i), cap))), d, x + i);
 }
 
-// Logits to exp(logit - top), in place. Rows of weights are padded to whole vectors, beyond `count` with anything.
+// Replaces logits by exp(logit - row maximum), in place. Rows are padded to whole vectors; the padding is arbitrary.
 HWY_INLINE void Exponentials(float* HWY_RESTRICT weights, int64_t count, float& top, float& total)
 {
     const F32 d;
@@ -347,7 +346,7 @@ HWY_INLINE void ValuesOfBlock(const DecodeSegment& segment, const BlockRows& row
     });
 }
 
-// Whether no head of the group reads any of the block's rows.
+// Whether no head of the query group attends to any row of the block.
 HWY_INLINE bool NobodyReads(const DecodeSegment& segment, const float* weights, int64_t count, int64_t group)
 {
     for (int64_t g = 0; g < group; ++g)
@@ -381,7 +380,7 @@ HWY_INLINE void ValuesOfSegment(const DecodeAttendArgs& args, const DecodeSegmen
     }
 }
 
-// The token's own key and value, to the first free row of the list.
+// Stores the token's own key and value in the first free row of the list.
 HWY_INLINE void WriteToken(const DecodeAttendArgs& args, const DecodeSegment& segment, const KvList& list,
                            int64_t row)
 {
@@ -403,7 +402,7 @@ HWY_INLINE void AttendSegment(const DecodeAttendArgs& args, const DecodeSegment&
 {
     const int64_t used = args.lists.used[segment.head], group = args.shape.group();
     const KvList list(args.pool, args.lists, segment.head, args.shape.head_dim);
-    // The padding columns must be zero, and rows that are never written finite.
+    // The padding columns must be zero, and rows that are never written must be finite.
     std::fill_n(segment.queries, group * segment.padded_dim, 0.0f);
     std::fill_n(segment.rows, block_ranks * segment.padded_dim, 0.0f);
     std::fill_n(segment.out, group * segment.padded_dim, 0.0f);
@@ -429,14 +428,14 @@ void AttendDecodeSegment(const DecodeAttendArgs& args, const DecodeSegment& segm
     AttendSegment<DType::BF16>(args, segment, pass);
 }
 
-// The logits of one query to weights exp(logit - top). Padded as Exponentials has it.
+// Replaces the logits of one query by exp(logit - row maximum). Padded as in Exponentials.
 void SettleWeights(float* weights, int64_t count)
 {
     float top = 0, total = 0;
     Exponentials(weights, count, top, total);
 }
 
-// Padded in the same way.
+// Padded as in Exponentials.
 float SumOfWeights(const float* weights, int64_t count)
 {
     const F32 d;
@@ -448,7 +447,7 @@ float SumOfWeights(const float* weights, int64_t count)
     return hn::GetLane(hn::SumOfLanes(d, sum));
 }
 
-// y[0, count) = a x, or += with `add`. x may be y.
+// y[0, count) = a x; with `add`, y += a x. x may be y.
 void ScaleInto(const float* x, float a, int64_t count, bool add, float* y)
 {
     const F32 d;
@@ -479,7 +478,7 @@ HWY_EXPORT(DecodeSignals);
 namespace cpu {
 namespace {
 
-// Memory of all segments of all heads, cut up the same way for every number of threads.
+// Memory layout of all segments of all heads; does not depend on the number of threads.
 class SegmentPlan {
 public:
     SegmentPlan(const DecodeAttendArgs& args, const PageRetrieving& retrieving, CpuContext& context)
@@ -505,7 +504,7 @@ public:
     // [group, weight_stride]: all segments of a head side by side.
     float* weights(int64_t head) const { return weights_ + head * args_.shape.group() * weight_stride(); }
 
-    // REQUIRES: index < segments_of(head). Only the worker's own memory is shared between segments.
+    // REQUIRES: index < segments_of(head). Segments of the same worker share its scratch memory.
     DecodeSegment segment(int64_t head, int64_t index, int worker)
     {
         const int64_t group = args_.shape.group(), part = (head * segments_ + index) * group;
@@ -530,11 +529,11 @@ private:
     const PageRetrieving& retrieving_;
     CpuContext& context_;
     int64_t padded_dim_ = 0, segments_ = 0;
-    size_t row_floats_ = 0; // queries and widened rows of one worker
+    size_t row_floats_ = 0; // queries and f32 rows of one worker
     float *weights_ = nullptr, *outs_ = nullptr, *tops_ = nullptr, *totals_ = nullptr;
 };
 
-// Every query head keeps what holds most of the mass: its logits become weights, zero for what is left out.
+// Top-p for one query head: turns its logits into weights and sets those outside of the top-p set to zero.
 void settle_by_mass(const DecodeAttendArgs& args, SegmentPlan& plan, const PageRetrieving& retrieving,
                     int64_t query_head, uint32_t* order)
 {
@@ -550,7 +549,7 @@ void settle_by_mass(const DecodeAttendArgs& args, SegmentPlan& plan, const PageR
     }
 }
 
-// Sums without more are added up as segments are put together.
+// Whether the request is for sums only; combine_head then accumulates them directly.
 bool only_sums(const DecodeAttendArgs& args)
 {
     SignalRequest more = args.signals;
@@ -558,8 +557,8 @@ bool only_sums(const DecodeAttendArgs& args)
     return args.signals.outside_newest < 0 && !args.retrieval.pages.bounds && !wants_anything(more);
 }
 
-// Puts the segments of one head together, in order: softmax parts are rescaled to the common top. Weights become
-// probabilities if signals are made of them later.
+// Combines the segments of one head, in order: rescales softmax parts to the common row maximum. If signals are
+// computed afterwards, also turns the weights into probabilities.
 void combine_head(const DecodeAttendArgs& args, SegmentPlan& plan, int64_t head, int worker)
 {
     const auto scale_into = HWY_DYNAMIC_DISPATCH(ScaleInto);
@@ -587,7 +586,7 @@ void combine_head(const DecodeAttendArgs& args, SegmentPlan& plan, int64_t head,
     }
 }
 
-// Signals of the ranks before `first`, which the token does not see.
+// Zeroes the signals of the ranks before `first`, which the token does not attend to.
 void clear_unseen(const SignalRequest& wanted, int64_t group, int64_t head, int64_t first)
 {
     for (float* of_head : {wanted.sums, wanted.low_counts, wanted.entropies})
@@ -597,7 +596,7 @@ void clear_unseen(const SignalRequest& wanted, int64_t group, int64_t head, int6
             std::fill_n(of_heads + g * wanted.stride, first, 0.0f);
 }
 
-// The same request, with outputs that begin at rank `first`.
+// The same request, with outputs starting at rank `first`.
 SignalRequest beginning_at(int64_t first, SignalRequest wanted)
 {
     for (float** out :
@@ -606,7 +605,7 @@ SignalRequest beginning_at(int64_t first, SignalRequest wanted)
     return wanted;
 }
 
-// Signals other than mere sums, from the probabilities of what was read.
+// Computes signals other than plain sums from the probabilities of the ranks that were read.
 class SignalRows {
 public:
     SignalRows(const DecodeAttendArgs& args, const SegmentPlan& plan, const PageRetrieving& retrieving,

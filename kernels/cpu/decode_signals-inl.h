@@ -1,4 +1,4 @@
-// What the probabilities of one token's attention tell a policy (policies.md, 3.1).
+// Computes a policy's signals from the attention probabilities of one token.
 //
 // Included once per SIMD target; see hwy/foreach_target.h for the guard.
 #if defined(PALIMPSEST_KERNELS_CPU_DECODE_SIGNALS_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -45,7 +45,7 @@ inline double SumOf(const float* x, int64_t count)
     return sum;
 }
 
-// `sorted` holds [ranks].
+// `sorted` is scratch for [ranks].
 inline float RowStatisticOf(RowStatistic kind, const float* a, int64_t ranks, float* sorted)
 {
     if (kind == RowStatistic::Gini) {
@@ -65,7 +65,7 @@ inline float RowStatisticOf(RowStatistic kind, const float* a, int64_t ranks, fl
     return static_cast<float>(-SumOf(sorted, ranks) / std::log(static_cast<double>(ranks)));
 }
 
-// Divides each head's probabilities by what it gives to all but the `newest` ranks, unless that is 0.
+// Divides each head's probabilities by their sum outside the `newest` ranks, unless that is 0.
 inline void DivideByOutside(const DecodedRow& row, int64_t newest)
 {
     if (newest == 0) return;
@@ -80,7 +80,7 @@ inline void DivideByOutside(const DecodedRow& row, int64_t newest)
     }
 }
 
-// The signals that are sums over the group; outputs of this head, null if not wanted.
+// The signals that are sums over the query group. Outputs are those of this head; null if not requested.
 inline void GroupSignals(const DecodedRow& row, float* sums, float* low_counts, float* entropies)
 {
     const float uniform = static_cast<float>(row.group) / static_cast<float>(row.ranks);
@@ -103,7 +103,7 @@ inline void GroupSignals(const DecodedRow& row, float* sums, float* low_counts, 
     });
 }
 
-// `sorted` holds [ranks]. Changes the row.
+// `sorted` is scratch for [ranks]. Modifies the row.
 void DecodeSignals(const SignalRequest& wanted, int64_t head, const DecodedRow& row, float* sorted)
 {
     for (int64_t g = 0; g < row.group && wanted.row_statistic != RowStatistic::None; ++g)

@@ -7,7 +7,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
-namespace { // each file has its own
+namespace { // compiled once per target and file
 
 void widen_row(DType type, const std::byte* from, float* to, int64_t count)
 {

@@ -1,9 +1,9 @@
-// Feed-forward layers of experts ("Outrageously Large Neural Networks", Shazeer et al. 2017, section 2; routing as
-// in "Mixtral of Experts", Jiang et al. 2024, section 2.1).
+// Mixture-of-experts feed-forward layers ("Outrageously Large Neural Networks", Shazeer et al. 2017, section 2; routing
+// as in "Mixtral of Experts", Jiang et al. 2024, section 2.1).
 //
-// Rows are grouped by expert, and an expert's rows are one product each of gate_up and down. A row gets its
-// experts' results in ascending order of their numbers, so that its bits depend neither on the other rows nor on
-// the number of threads.
+// Rows are grouped by expert, and the rows of an expert are computed as one product with gate_up and one with down. The
+// results of the experts are added to a row in ascending order of expert numbers, so that its bits depend neither on
+// the other rows nor on the number of threads.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -23,7 +23,7 @@ void add_scaled(const float* x, float a, int64_t count, float* y)
         y[i] += a * x[i];
 }
 
-// Which rows every expert gets, and with which weights.
+// Assigns rows to experts, with weights.
 class Routing {
 public:
     Routing(const ExpertsArgs& args, CpuContext& context)
@@ -41,7 +41,7 @@ public:
 
     void route(CpuContext& context)
     {
-        std::fill_n(chosen_, args_.rows * args_.used, 0); // a stopped run leaves rows out
+        std::fill_n(chosen_, args_.rows * args_.used, 0); // a stopped run leaves rows unassigned
         context.threads.run(args_.rows, [&](int64_t row, int) { choose(row); });
         group();
     }
@@ -55,7 +55,7 @@ public:
             most = std::max(most, end(e) - begin(e));
         return most;
     }
-    // Of place `i` in [begin(expert), end(expert)): the row, ascending, and the weight of this expert there.
+    // For place `i` in [begin(expert), end(expert)): the row (ascending), and the weight of this expert for it.
     int64_t row(int64_t i) const { return grouped_[i] / args_.used; }
     float weight(int64_t i) const { return weights_[grouped_[i]]; }
 
@@ -65,7 +65,7 @@ private:
         return static_cast<size_t>(args_.rows * (experts_ + 3 * args_.used) + experts_ + 1);
     }
 
-    // The experts with the largest logits, the lower number first among equal ones, and their weights.
+    // Chooses the experts with the largest logits (ties: the lower number first) and computes their weights.
     void choose(int64_t row)
     {
         const float* logits = logits_ + row * experts_;
@@ -91,7 +91,7 @@ private:
             weights[u] = static_cast<float>(mass(chosen[u]) / total);
     }
 
-    // A counting sort by expert that keeps rows in order.
+    // Stable counting sort of the choices by expert.
     void group()
     {
         std::fill_n(begins_, experts_ + 1, 0);
@@ -114,7 +114,7 @@ private:
     int32_t* grouped_ = nullptr; // [rows * used]: indices of choices, by expert
 };
 
-// The layer's input, normed: [rows, dim].
+// The layer's input after the norm: [rows, dim].
 const float* normed_rows(const ExpertsArgs& args, int64_t dim, CpuContext& context)
 {
     float* normed = context.shared_scratch(ScratchUse::ExpertRows).get<float>(static_cast<size_t>(args.rows * dim));
@@ -128,13 +128,13 @@ const float* normed_rows(const ExpertsArgs& args, int64_t dim, CpuContext& conte
     return normed;
 }
 
-// The memory that all experts use in turn, of the one with the most rows.
+// Memory that all experts use in turn, sized for the one with the most rows.
 struct ExpertMemory {
-    float* rows = nullptr;   // [rows, dim]: the expert's input, and then its output
+    float* rows = nullptr;   // [rows, dim]: the expert's input, then its output
     float* hidden = nullptr; // [rows, 2 * ffn]
 };
 
-// Adds what expert `e` makes of its rows to x.
+// Adds the weighted output of expert `e` to the rows of x that chose it.
 void run_expert(const ExpertsArgs& args, const Routing& routing, int64_t e, const float* normed,
                 const ExpertMemory& memory, CpuContext& context)
 {

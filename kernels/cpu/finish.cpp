@@ -13,7 +13,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
-namespace { // each file has its own
+namespace { // compiled once per target and file
 namespace hn = hwy::HWY_NAMESPACE;
 
 template<class D>
@@ -27,7 +27,7 @@ HWY_INLINE void finish_at(D d, const RowFinish& finish, const float* x, bool add
     hn::StoreU(add ? hn::Add(hn::LoadU(d, y), value) : value, d, y);
 }
 
-// Factor and soft cap of `count` elements; y is x, or another array if it adds.
+// Applies factor and soft cap to `count` elements. y is x, or a different array with `add`.
 void finish_elements(const RowFinish& finish, const float* x, int64_t count, bool add, float* y)
 {
     const hn::ScalableTag<float> d;
@@ -50,7 +50,7 @@ namespace palimpsest::kernels::cpu {
 HWY_EXPORT(finish_elements);
 
 namespace {
-constexpr int64_t part_cols = 8192; // of a row without a norm, that one task takes
+constexpr int64_t part_cols = 8192; // columns per task, for rows without a norm
 }
 
 void finish_rows(const RowFinish& finish, float* product, int64_t rows, int64_t cols, float* sum,

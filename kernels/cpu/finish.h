@@ -1,4 +1,4 @@
-// The end of a product's rows (RowFinish in backend.h).
+// Applies RowFinish (backend.h) to the rows of a product.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,8 @@
 
 namespace palimpsest::kernels::cpu {
 
-// Finishes `product` [rows, cols] in place, or adds what comes out to `sum` [rows, cols] unless that is null, and
-// leaves the product undefined. Bits of a row depend neither on the other rows nor on the number of threads.
+// Finishes `product` [rows, cols] in place if `sum` is null. Otherwise adds the finished rows to `sum` [rows, cols] and
+// leaves the product undefined. The bits of a row depend neither on the other rows nor on the number of threads.
 void finish_rows(const RowFinish& finish, float* product, int64_t rows, int64_t cols, float* sum,
                  CpuContext& context);
 

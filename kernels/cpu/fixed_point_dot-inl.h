@@ -1,7 +1,7 @@
 // Dot products of quantised rows with activations in fixed point (fixed_point.h), on processors with AVX-512 VNNI.
 //
-// Included once per SIMD target; see hwy/foreach_target.h for the guard. It is empty below the target AVX3. The
-// instruction is written as assembly, since AVX3 does not include it: callers ask the processor first.
+// Included once per SIMD target; see hwy/foreach_target.h for the guard. It is empty below the target AVX3. VNNI is not
+// part of AVX3, so the instruction is written as inline assembly, and callers check the processor first.
 #if defined(PALIMPSEST_KERNELS_CPU_FIXED_POINT_DOT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PALIMPSEST_KERNELS_CPU_FIXED_POINT_DOT_INL_H
 #undef PALIMPSEST_KERNELS_CPU_FIXED_POINT_DOT_INL_H
@@ -19,12 +19,12 @@
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
-#if HWY_TARGET <= HWY_AVX3 // and what newer versions of Highway add to it
+#if HWY_TARGET <= HWY_AVX3 // AVX3, and the better targets of newer versions of Highway
 
 using cpu::CodeOrder;
 using cpu::FixedPoint128;
 
-// How a type's codes are multiplied: the order of its elements, and what is taken off every code.
+// Parameters of a type's codes: the order of its elements, and the number subtracted from every code.
 struct FixedPointCodes {
     CodeOrder order;
     int offset;
@@ -41,7 +41,7 @@ HWY_INLINE __m512i LoadBytes(const void* from)
     return _mm512_loadu_si512(from);
 }
 
-// The exact sums of one vector's products with 24-bit numbers, per lane.
+// The exact per-lane sums of products of one vector of codes with 24-bit numbers.
 HWY_INLINE __m512i LaneSums(__m512i codes, const FixedPoint128& x, int part)
 {
     __m512i sum = _mm512_setzero_si512();
@@ -53,7 +53,7 @@ HWY_INLINE __m512i LaneSums(__m512i codes, const FixedPoint128& x, int part)
     return sum;
 }
 
-// The same of two vectors whose lanes belong to the same blocks.
+// The same for two vectors whose lanes belong to the same blocks.
 HWY_INLINE __m512i LaneSums(__m512i low, __m512i high, const FixedPoint128& x)
 {
     __m512i sum = _mm512_setzero_si512();
@@ -76,8 +76,8 @@ HWY_INLINE __m512i Corrected(__m512i sums, const int32_t (&correction)[16])
     return _mm512_add_epi32(sums, _mm512_load_si512(correction));
 }
 
-// Up to four blocks of 32: their nibbles in one vector, and their scales in lanes 0 to 3. Where there are less than
-// four, the lanes beyond have the nibbles of the last one, and scales of 0.
+// Up to four blocks of 32: their nibbles in one vector. If there are fewer than four, the lanes beyond repeat the
+// nibbles of the last block, and HalvesOfFour gives them scales of 0.
 template<class Block, int count>
 HWY_INLINE __m512i NibblesOfFour(const std::byte* w)
 {
@@ -104,7 +104,7 @@ HWY_INLINE __m128 HalvesOfFour(const std::byte* w, size_t at)
     return _mm_cvtph_ps(_mm_cvtsi64_si128(static_cast<long long>(halves)));
 }
 
-// Sums over a row, which are added in the end.
+// Partial sums of a row, added up at its end.
 struct FixedPointSums {
     __m512 products, more_products;
     __m256 offsets;
@@ -115,7 +115,7 @@ HWY_INLINE void AddScaled(__m512& products, __m512i lanes, __m512 scales)
     products = _mm512_fmadd_ps(_mm512_cvtepi32_ps(lanes), scales, products);
 }
 
-// The products of 256 elements from `w` on, with x[0] and x[1]; sums32 are the sums of the same activations.
+// Adds the products of 256 elements starting at `w` with x[0] and x[1]; sums32 are sums of the same activations.
 template<DType type>
 struct FixedPointStep;
 
@@ -132,7 +132,7 @@ struct SmallStep {
         }
     }
 
-    // The last blocks of a row, less than eight.
+    // The last blocks of a row, fewer than eight.
     static HWY_INLINE void AddRest(const std::byte* w, int64_t blocks, const FixedPoint128* x, const float* sums32,
                                    FixedPointSums& to)
     {
@@ -177,7 +177,8 @@ template<>
 struct FixedPointStep<DType::Q4_1> : SmallStep<BlockQ4_1, true> {
 };
 
-// Q4_K and Q5_K. `codes(half, high)` gives the low or high nibbles of half of a block, with all their bits.
+// For Q4_K and Q5_K. `codes(half, high)` returns the codes of half of a block: its low or high nibbles with any fifth
+// bits.
 template<class Block, class Codes>
 HWY_INLINE void AddSixBitGroups(const std::byte* w, const FixedPoint128* x, const float* sums32, const Codes& codes,
                                 FixedPointSums& to)
@@ -216,7 +217,7 @@ struct FixedPointStep<DType::Q5_K> {
         const auto* fifth = reinterpret_cast<const __m256i*>(w + offsetof(BlockQ5_K, fifth));
         const __m512i bits = _mm512_broadcast_i64x4(_mm256_loadu_si256(fifth));
         const auto codes = [&](int half, bool high) HWY_ATTR {
-            const int group = 4 * half + (high ? 1 : 0); // and two later in the upper half of the vector
+            const int group = 4 * half + (high ? 1 : 0); // two more in the upper half of the vector
             const __m512i bit = _mm512_mask_set1_epi8(_mm512_set1_epi8(static_cast<char>(1 << group)),
                                                       0xFFFFFFFF00000000u, static_cast<char>(4 << group));
             const __m512i nibbles = Nibbles(LoadBytes(w + offsetof(BlockQ5_K, q) + 64 * half), high);
@@ -286,7 +287,7 @@ float DotFixedPoint(const std::byte* HWY_RESTRICT w, const FixedPoint128* x, con
            hn::GetLane(hn::SumOfLanes(d8, hn::Vec<decltype(d8)>{sums.offsets}));
 }
 
-// Where 16 elements from 16 * run on go: which vector, and the first byte of it.
+// The position of the elements [16 * run, 16 * run + 16): which vector, and the first byte in it.
 HWY_INLINE void PlaceOfRun(CodeOrder order, int run, int& part, int& at)
 {
     switch (order) {
@@ -313,14 +314,14 @@ HWY_INLINE FixedPointCodes CodesOf(DType type)
     return {CodeOrder::Groups32, 0};
 }
 
-// The power of two that 128 elements are multiplied with, and the one that undoes it.
+// The power of two that multiplies 128 elements, and its inverse.
 struct FixedPointScale {
     float to, back;
 };
 
 HWY_INLINE FixedPointScale ScaleOf(const float* x)
 {
-    __m512i largest = _mm512_setzero_si512(); // magnitudes are in the order of their bits
+    __m512i largest = _mm512_setzero_si512(); // as integers, magnitudes have the same order
     for (int i = 0; i < 128; i += 16)
         largest = _mm512_max_epi32(largest, _mm512_and_si512(LoadBytes(x + i), _mm512_set1_epi32(0x7FFFFFFF)));
     const int bits = _mm512_reduce_max_epi32(largest);
@@ -330,7 +331,7 @@ HWY_INLINE FixedPointScale ScaleOf(const float* x)
     return {std::bit_cast<float>((150 - exponent) << 23), std::bit_cast<float>((exponent + 104) << 23)};
 }
 
-// Elements [i, i + 128) of a row, which may end before them: then those that are there, and zeros.
+// Elements [i, i + 128) of a row; past the end of the row, a copy padded with zeros.
 HWY_INLINE const float* Next128(const float* x, int64_t i, int64_t cols, float* HWY_RESTRICT padded)
 {
     if (i + 128 <= cols) return x + i;
@@ -339,7 +340,7 @@ HWY_INLINE const float* Next128(const float* x, int64_t i, int64_t cols, float* 
     return padded;
 }
 
-// Whether one of some 128 elements outweighs the others together, which would leave few bits to them.
+// Whether in some run of 128 elements one exceeds the sum of the others, which would leave those few bits.
 HWY_INLINE bool HasOutlier(const float* HWY_RESTRICT x, int64_t cols)
 {
     HWY_ALIGN float padded[128];
@@ -356,7 +357,7 @@ HWY_INLINE bool HasOutlier(const float* HWY_RESTRICT x, int64_t cols)
     return false;
 }
 
-// 128 elements in the order of a type's codes.
+// Converts 128 elements, in the order of a type's codes.
 HWY_INLINE void ToFixedPoint128(const float* HWY_RESTRICT x, const FixedPointCodes& codes, FixedPoint128& to)
 {
     const FixedPointScale scale = ScaleOf(x);

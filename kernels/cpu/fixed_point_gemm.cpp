@@ -17,7 +17,7 @@
 #define PALIMPSEST_KERNELS_CPU_FIXED_POINT_GEMM_PART
 namespace palimpsest::kernels::cpu {
 
-// Columns [n, n + columns) of the product, all of one part of the weight.
+// Columns [n, n + columns) of the product, all in one part of the weight.
 struct PartColumns {
     const CpuWeight::Part* part;
     int64_t n, columns;
@@ -29,7 +29,7 @@ struct PartColumns {
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
-namespace { // each file has its own
+namespace { // compiled once per target and file
 using cpu::CpuWeight;
 using cpu::KC;
 using cpu::PartColumns;
@@ -50,7 +50,7 @@ int64_t fixed_scratch_bytes(int64_t columns)
     return columns * (KC + 2 * KC / 16 * static_cast<int64_t>(sizeof(float)));
 }
 
-// A panel of rows, [group of 32 along k][...]; `made` is scratch for a row.
+// Packs a panel of rows, [group of 32 along k][...]; `made` is scratch for a row.
 void pack_fixed_panel(const cpu::RowSource& x, const cpu::RowPanels& panels, int64_t panel, float* made,
                       int32_t* packed)
 {
@@ -65,7 +65,7 @@ void pack_fixed_panel(const cpu::RowSource& x, const cpu::RowPanels& panels, int
         PutSums(packed + g * packed_words * rows, rows);
 }
 
-// The number that makes the signed codes of a type without offsets unsigned bytes when it is added to them.
+// The number added to the codes of a type without offsets to make them unsigned bytes.
 constexpr int code_shift(DType type)
 {
     switch (type) {
@@ -87,7 +87,7 @@ constexpr int code_shift(DType type)
     }
 }
 
-// A thread's memory for the unpacked columns of a block: panels of NR columns, one after the other.
+// Per-thread memory for the unpacked columns of a block: panels of NR columns, one after the other.
 struct BlockScratch {
     struct Panel {
         uint8_t* codes;
@@ -104,7 +104,7 @@ struct BlockScratch {
     float *scale, *offset;
 };
 
-// The codes of a row's elements as unsigned bytes, KC of them however many the row has.
+// The codes of a row's elements as unsigned bytes; always KC, even if the row has fewer.
 template<DType type>
 HWY_INLINE void put_codes(const UnpackedWeights& weights, uint8_t* HWY_RESTRICT bytes)
 {
@@ -113,7 +113,7 @@ HWY_INLINE void put_codes(const UnpackedWeights& weights, uint8_t* HWY_RESTRICT 
                             _mm512_add_epi8(_mm512_load_si512(weights.q + i), _mm512_set1_epi8(code_shift(type))));
 }
 
-// Scales and offsets of the groups of one column of a panel.
+// Scales and offsets of the groups in one column of a panel.
 template<DType type>
 HWY_INLINE void put_scales(const UnpackedWeights& weights, int64_t groups, float* HWY_RESTRICT scale,
                            float* HWY_RESTRICT offset)
@@ -125,14 +125,14 @@ HWY_INLINE void put_scales(const UnpackedWeights& weights, int64_t groups, float
     }
 }
 
-// NR rows of a part from `row` on, those beyond `columns` zero, as a panel over [k, k + kc).
+// Unpacks NR rows of a part, starting at `row`, as a panel over [k, k + kc); rows beyond `columns` become zero.
 template<DType type>
 void unpack_panel(const CpuWeight::Part& part, int64_t row, int64_t columns, int64_t k, int64_t kc,
                   const BlockScratch::Panel& to)
 {
     using Blocks = BlocksOf<type>;
     static_assert((code_shift(type) == 0) == Blocks::has_offset);
-    constexpr int64_t stride = KC + 64; // no power of two: see gemm.cpp
+    constexpr int64_t stride = KC + 64; // not a power of two: see gemm.cpp
     HWY_ALIGN uint8_t rows[NR * stride];
     UnpackedWeights weights{};
     for (int64_t r = 0; r < NR; ++r) {
@@ -181,7 +181,7 @@ void multiply_fixed_columns(const cpu::Product& product, const cpu::RowPanels& r
     });
 }
 #else
-// Never called: see takes_fixed_point_gemm.
+// Never called: takes_fixed_point_gemm is false.
 int64_t fixed_panel_height()
 {
     return 1;
@@ -221,7 +221,7 @@ int64_t blocks_of(const CpuWeight::Part& part, int64_t width)
     return (part.matrix.rows + width - 1) / width;
 }
 
-// Blocks of columns are numbered through the parts.
+// Blocks of columns are numbered consecutively across the parts.
 PartColumns columns_of(const CpuWeight& weight, int64_t block, int64_t width)
 {
     const CpuWeight::Part* part = weight.parts().data();

@@ -1,13 +1,13 @@
-// The tile that fixed_point_gemm is made of: C[rows, NR] (+)= A[rows, k] B[k, NR], A in 16-bit fixed point.
+// The tile of fixed_point_gemm: C[rows, NR] (+)= A[rows, k] B[k, NR], with A in 16-bit fixed point.
 //
 // An activation is x = scale * (256 high + low) with signed bytes. A weight is w = scale * code + offset with an
 // unsigned byte, and its scale and offset belong to a group of 16 or 32 along k, so that
 //     sum w x = scale_w scale_x (256 sum code high + sum code low) + offset_w scale_x sum (256 high + low)
-// whose integer sums are those of vpdpbusd. See "Anatomy of High-Performance Matrix Multiplication" (Goto, van de
-// Geijn 2008) for the panels.
+// whose integer sums are computed with vpdpbusd. For the panels see "Anatomy of High-Performance Matrix Multiplication"
+// (Goto, van de Geijn 2008).
 //
-// Included once per SIMD target; see hwy/foreach_target.h for the guard. It is empty below the target AVX3. The
-// instruction is written as assembly, since AVX3 does not include it: callers ask the processor first.
+// Included once per SIMD target; see hwy/foreach_target.h for the guard. It is empty below the target AVX3. VNNI is not
+// part of AVX3, so the instruction is written as inline assembly, and callers check the processor first.
 #if defined(PALIMPSEST_KERNELS_CPU_FIXED_POINT_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PALIMPSEST_KERNELS_CPU_FIXED_POINT_TILE_INL_H
 #undef PALIMPSEST_KERNELS_CPU_FIXED_POINT_TILE_INL_H
@@ -26,18 +26,18 @@
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
-#if HWY_TARGET <= HWY_AVX3 // and what newer versions of Highway add to it
+#if HWY_TARGET <= HWY_AVX3 // AVX3, and the better targets of newer versions of Highway
 
-// Rows of a tile: 24 vectors of sums, two of codes, and a broadcast value leave a few for scales.
+// Rows of a tile: 24 vectors of sums, two of codes and a broadcast value leave a few registers for scales.
 inline constexpr int fixed_point_rows = 6;
 
-// Activations that share a scale, and four at a time of which one lane of a vector multiplies.
+// Activations that share a scale; a quad is the four of them that one vector lane multiplies.
 inline constexpr int64_t fixed_group = 32, quad = 4, quads = fixed_group / quad;
 
-// The packed activations of a panel, for every 32 of them: [quad][row] of four high bytes, the same of low bytes,
-// then [row] of the scale, and of scale times the sum of the first 16, the last 16, and all.
+// The packed activations of a panel, per group of 32: [quad][row] of four high bytes, the same of four low bytes, then
+// [row] each of the scale, and of the scale times the sum of the first 16, the last 16 and all activations.
 enum class RowSums { First16, Last16, All };
-inline constexpr int64_t packed_words = 2 * quads + 4; // of four bytes, for a row
+inline constexpr int64_t packed_words = 2 * quads + 4; // 32-bit words per row
 
 struct PackedGroup {
     const int32_t* words;
@@ -64,7 +64,7 @@ HWY_INLINE void AddByteProducts(__m512i& sum, __m512i codes, __m512i activations
     asm("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(codes), "v"(activations));
 }
 
-// sums += codes times one byte of each activation, for so many quads.
+// sums += codes times one byte of each activation, for `count` quads.
 template<int rows, int count>
 HWY_INLINE void AddQuads(const uint8_t* HWY_RESTRICT codes, const int32_t* HWY_RESTRICT activations,
                          __m512i (&left)[rows], __m512i (&right)[rows])
@@ -81,7 +81,7 @@ HWY_INLINE void AddQuads(const uint8_t* HWY_RESTRICT codes, const int32_t* HWY_R
     }
 }
 
-// The columns of a tile that are in C: the first of NR.
+// Masks for the columns of a tile that exist in C: the first `columns` of NR.
 struct TileColumns {
     explicit TileColumns(int64_t columns)
         : left(static_cast<__mmask16>((1u << std::min<int64_t>(columns, 16)) - 1)),
@@ -91,7 +91,7 @@ struct TileColumns {
     __mmask16 left, right;
 };
 
-// The tile with its number of rows known to the compiler, so that the sums stay in registers.
+// The tile with a compile-time number of rows, so that the sums stay in registers.
 template<int rows, int group>
 HWY_INLINE void FixedPointTile(const int32_t* HWY_RESTRICT packed, const CodePanel& panel, int64_t k,
                                float* HWY_RESTRICT c, int64_t ldc, bool first, TileColumns columns)
@@ -148,7 +148,7 @@ HWY_INLINE void FixedPointTile(const int32_t* HWY_RESTRICT packed, const CodePan
 }
 
 // C[rows, columns] = A B if `first`, else C += A B. REQUIRES: 1 <= rows <= fixed_point_rows; k is a whole number of
-// groups of 32; columns <= NR, and those of the panel beyond them are readable.
+// groups of 32; columns <= NR, and the panel's columns beyond them are readable.
 template<int group>
 void FixedPointTile(int rows, const int32_t* packed, const CodePanel& panel, int64_t k, float* c, int64_t ldc,
                     bool first, TileColumns columns)
@@ -169,17 +169,17 @@ void FixedPointTile(int rows, const int32_t* packed, const CodePanel& panel, int
     }
 }
 
-// The scale of 32 activations, and what they are multiplied with to be integers of 16 bits.
+// The scale of 32 activations, and the factor that converts them to 16-bit integers.
 struct GroupScale {
     float scale, factor;
 };
 
-// The largest integer whose high byte is a signed one when its low byte is.
+// The largest integer that splits into a signed high and a signed low byte.
 inline constexpr float largest_fixed = 127 * 256 + 127;
 
 HWY_INLINE GroupScale ScaleOfGroup(__m512 x0, __m512 x1)
 {
-    const __m512i magnitude = _mm512_set1_epi32(0x7FFFFFFF); // magnitudes are in the order of their bits
+    const __m512i magnitude = _mm512_set1_epi32(0x7FFFFFFF); // as integers, magnitudes have the same order
     const __m512i largest = _mm512_max_epi32(_mm512_and_si512(_mm512_castps_si512(x0), magnitude),
                                              _mm512_and_si512(_mm512_castps_si512(x1), magnitude));
     const float size = std::bit_cast<float>(_mm512_reduce_max_epi32(largest));
@@ -188,7 +188,7 @@ HWY_INLINE GroupScale ScaleOfGroup(__m512 x0, __m512 x1)
     return {size / largest_fixed, largest_fixed / size};
 }
 
-// 16 of them: four high and four low bytes to every `rows`-th word.
+// Packs 16 activations: writes four high and four low words, `rows` words apart.
 HWY_INLINE void PackSixteen(__m512 x, float factor, int rows, int32_t* HWY_RESTRICT high, int32_t* HWY_RESTRICT low)
 {
     const __m512i whole = _mm512_cvtps_epi32(_mm512_mul_ps(x, _mm512_set1_ps(factor)));
@@ -213,7 +213,7 @@ HWY_INLINE __m512i SumQuads(const int32_t* words, int rows, __mmask16 lanes)
     return sum;
 }
 
-// After all rows of a group: their sums times their scales.
+// Call when all rows of a group are packed: stores their sums times their scales.
 HWY_INLINE void PutSums(int32_t* words, int rows)
 {
     const auto lanes = static_cast<__mmask16>((1u << rows) - 1);
@@ -231,7 +231,7 @@ HWY_INLINE void PutSums(int32_t* words, int rows)
     _mm512_mask_storeu_ps(floats + 3 * rows, lanes, all);
 }
 
-// One row of a panel of so many; `packed` is where the panel begins.
+// Packs one row of a panel of `rows` rows; `packed` is the beginning of the panel.
 HWY_INLINE void PackFixedPointRow(const float* HWY_RESTRICT x, int64_t groups, int row, int rows, int32_t* packed)
 {
     for (int64_t g = 0; g < groups; ++g, x += fixed_group, packed += packed_words * rows) {

@@ -9,7 +9,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
-namespace { // each file has its own
+namespace { // compiled once per target and file
 namespace hn = hwy::HWY_NAMESPACE;
 
 struct Silu {
@@ -35,7 +35,7 @@ template<class Function, class D>
 HWY_INLINE void gate_at(D d, const float* HWY_RESTRICT gate, const float* HWY_RESTRICT up, float* HWY_RESTRICT y)
 {
     const auto g = hn::LoadU(d, gate);
-    // Exp wants x <= 88; there the result is below 1e-36 already. Min keeps a NaN only as its second operand.
+    // Exp requires x <= 88; the result is below 1e-36 there already. Min propagates a NaN only in its second operand.
     const auto e = Exp(d, hn::Min(hn::Set(d, 88.0f), Function::Exponent(d, g)));
     hn::StoreU(hn::Mul(hn::Div(g, hn::Add(hn::Set(d, 1.0f), e)), hn::LoadU(d, up)), d, y);
 }

@@ -15,7 +15,7 @@
 #define PALIMPSEST_KERNELS_CPU_GEMM_BLOCKS
 namespace palimpsest::kernels::cpu {
 
-// Packed rows: for every KC columns, panel after panel, each [kc][height].
+// Offset in the packed rows: for every KC columns, panel after panel, each [kc][height].
 inline int64_t packed_offset(const RowPanels& panels, int64_t k, int64_t kc, int64_t panel)
 {
     return k * panels.rows + panels.begin(panel) * kc;
@@ -27,7 +27,7 @@ inline int64_t packed_offset(const RowPanels& panels, int64_t k, int64_t kc, int
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
-namespace { // each file has its own
+namespace { // compiled once per target and file
 namespace hn = hwy::HWY_NAMESPACE;
 using cpu::CpuWeight;
 using cpu::KC;
@@ -46,10 +46,10 @@ void pack_panel(const float* x, int64_t ldx, const cpu::RowPanels& panels, int64
     }
 }
 
-// Rows [n, n + columns) of W, from k on, as a panel [kc][NR]; the columns beyond are zero.
+// Rows [n, n + columns) of W, starting at column k, as a panel [kc][NR]; its columns beyond `columns` are zero.
 void unpack_panel(const CpuWeight& weight, int64_t n, int64_t columns, int64_t k, int64_t kc, float* panel)
 {
-    // A stride that is no power of two: rows of 1 kB would compete for a few sets of the first-level cache.
+    // The stride is not a power of two: rows 1 kB apart would compete for a few sets of the L1 cache.
     constexpr int64_t stride = KC + 16;
     HWY_ALIGN float rows[NR * stride];
     for (int64_t r = 0; r < columns; ++r) {
@@ -61,7 +61,7 @@ void unpack_panel(const CpuWeight& weight, int64_t n, int64_t columns, int64_t k
     TransposePanel(rows, stride, kc, panel);
 }
 
-// Columns [n, n + most) of y, as far as there are any. `block` is scratch for most * KC floats.
+// Computes columns [n, n + most) of y, or up to the last. `block` is scratch for most * KC floats.
 void multiply_columns(const cpu::Product& product, const cpu::RowPanels& row_panels, const float* packed, int64_t n,
                       int64_t most, float* block)
 {

@@ -1,16 +1,15 @@
-// How the matrix products of many rows, gemm and fixed_point_gemm, cut their work.
+// How the matrix products of many rows, gemm and fixed_point_gemm, split their work into blocks.
 #pragma once
 
 #include <cstdint>
 
 namespace palimpsest::kernels::cpu {
 
-// Depth of a block of W. Fixed, whatever the thread count: it decides how a sum is rounded.
+// Depth of a block of W. Does not depend on the thread count, because it determines how a sum is rounded.
 inline constexpr int64_t KC = 256;
 
-// Columns of a block of W, which stays in L2 (as f32, 128 or 256 kB) while all rows pass by. The packed rows are
-// read from L3 once for every block where they do not fit in L2, so that blocks are wide unless threads would be
-// idle.
+// Columns of a block of W. A block stays in L2 (as f32, 128 or 256 kB) while it is multiplied with all rows. Packed
+// rows that do not fit in L2 are read from L3 once per block, so blocks are wide unless that would leave threads idle.
 inline constexpr int64_t narrow_block = 128, wide_block = 256;
 
 inline int64_t block_columns(int64_t columns, int threads)
@@ -18,7 +17,7 @@ inline int64_t block_columns(int64_t columns, int threads)
     return columns >= 4 * wide_block * threads ? wide_block : narrow_block;
 }
 
-// Rows cut into panels of nearly equal height, none above `most`.
+// Splits rows into panels of nearly equal height, at most `most`.
 struct RowPanels {
     RowPanels(int64_t total, int64_t most) : rows(total), count((total + most - 1) / most) {}
     int64_t begin(int64_t panel) const { return rows * panel / count; }

@@ -17,7 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
-namespace { // each file has its own
+namespace { // compiled once per target and file
 namespace hn = hwy::HWY_NAMESPACE;
 
 template<DType type>
@@ -44,8 +44,8 @@ HWY_INLINE float dot(const std::byte* HWY_RESTRICT w, const float* HWY_RESTRICT 
     return sum;
 }
 
-// The scale multiplies the sum of its block, not every weight. Four chains of sums hide the latency of the
-// multiply-adds; the lines a little ahead are asked for, since the hardware stops at the end of every page.
+// The scale multiplies the sum of its block, not every weight. Four independent chains of sums hide the latency of the
+// multiply-adds. Prefetches in software, because the hardware prefetcher stops at page boundaries.
 template<>
 HWY_INLINE float dot<DType::Q8_0>(const std::byte* HWY_RESTRICT w, const float* HWY_RESTRICT x, int64_t cols)
 {
@@ -73,12 +73,11 @@ HWY_INLINE float dot<DType::Q8_0>(const std::byte* HWY_RESTRICT w, const float* 
     return hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(sums[0], sums[1]), hn::Add(sums[2], sums[3]))));
 }
 
-// Activations wider than this do not stay in a first-level cache of 32 kB beside the weights that stream through
-// it.
+// Wider rows of activations do not stay in an L1 cache of 32 kB beside the weights that stream through it.
 constexpr int64_t narrow_cols = 4096;
 constexpr int rows_abreast = 8;
 
-// row_bytes, without a call.
+// row_bytes, inlined.
 template<DType type>
 HWY_INLINE int64_t bytes_before(int64_t elements)
 {
@@ -88,7 +87,7 @@ HWY_INLINE int64_t bytes_before(int64_t elements)
         return elements * (type == DType::F32 ? 4 : 2);
 }
 
-// sums[r] += row r of W times x, for one block of columns that starts at byte `w` of row 0.
+// sums[r] += row r of W times x, for one vector of columns that starts at byte `w` of row 0.
 template<DType type, class D, class V>
 HWY_INLINE void add_products(D d, const std::byte* HWY_RESTRICT w, int64_t stride, const float* HWY_RESTRICT x,
                              V (&sums)[rows_abreast])
@@ -107,7 +106,7 @@ HWY_INLINE void add_q8_0_products(D d, const std::byte* HWY_RESTRICT w, int64_t 
 #pragma GCC unroll 8
     for (int r = 0; r < rows_abreast; ++r) {
         const std::byte* block = w + r * stride;
-        __builtin_prefetch(block + 1024, 0, 2); // to the second level: eight streams are too many for the hardware
+        __builtin_prefetch(block + 1024, 0, 2); // into L2: eight streams are too many for the hardware prefetcher
         auto partial = hn::Mul(Q8Bytes(d, block, 0), hn::LoadU(d, x));
         for (int64_t j = lanes; j < q8_0_weights; j += lanes)
             partial = hn::MulAdd(Q8Bytes(d, block, j), hn::LoadU(d, x + j), partial);
@@ -115,8 +114,8 @@ HWY_INLINE void add_q8_0_products(D d, const std::byte* HWY_RESTRICT w, int64_t 
     }
 }
 
-// Rows abreast use every load of x for all of them. Each row has one chain of sums, which is cut every 1024
-// columns: rounding errors grow with its length.
+// Multiplies several rows of weights at once, so that each load of x serves all of them. Each row has one chain of
+// sums, which is split every 1024 columns, because rounding errors grow with its length.
 template<DType type>
 HWY_INLINE void dot_abreast(const std::byte* HWY_RESTRICT w, int64_t stride, const float* HWY_RESTRICT x,
                             int64_t cols, float* HWY_RESTRICT dots)
@@ -148,9 +147,8 @@ HWY_INLINE void dot_abreast(const std::byte* HWY_RESTRICT w, int64_t stride, con
     }
 }
 
-// One weight row after the other is the fastest way through memory (half the speed with two rows abreast), unless x
-// comes from the second-level cache for every row: then that traffic halves the speed, and eight rows abreast win
-// most of it back.
+// Multiplying one row of weights at a time gives the best memory throughput (two at once halve the speed) unless x has
+// to come from L2 for every row. That traffic also halves the speed, and eight rows at once recover most of the loss.
 template<DType type>
 void dot_rows_of(const std::byte* w, int64_t stride, int64_t rows, const float* x, int64_t cols, float* dots)
 {
@@ -162,7 +160,7 @@ void dot_rows_of(const std::byte* w, int64_t stride, int64_t rows, const float* 
         dots[r] = dot<type>(w + r * stride, x, cols);
 }
 
-// For a target without vectors.
+// For the scalar target.
 float dot_widened(DType type, const std::byte* w, const float* x, int64_t cols)
 {
     float sum = 0, wide[super_block];
@@ -196,7 +194,7 @@ bool has_fixed_point()
 #endif
 }
 
-// Prepares x for weights of this type, if this processor multiplies them in fixed point.
+// Converts x for weights of this type. Returns false if this processor does not multiply them in fixed point.
 bool to_fixed_point(const float* x, int64_t cols, DType type, cpu::FixedPoint128* to)
 {
 #if HWY_TARGET <= HWY_AVX3
@@ -276,7 +274,7 @@ int64_t groups_of(const CpuWeight::Part& part)
     return (part.matrix.rows + group_rows - 1) / group_rows;
 }
 
-// One group of rows of a part, in the order they are stored.
+// Multiplies one group of rows of a part, in stored order.
 void multiply_group(const Product& p, const CpuWeight::Part& part, int64_t group, const SummedRow& x, float* y)
 {
     float dots[group_rows];
@@ -290,7 +288,7 @@ void multiply_group(const Product& p, const CpuWeight::Part& part, int64_t group
     }
 }
 
-// The groups of all parts are numbered through; a thread takes one run of them, so that it reads memory in one
+// Groups are numbered consecutively across the parts. A thread takes one run of groups, so that it reads memory as one
 // stream.
 void multiply_groups(const Product& p, const SummedRow& x, float* y, int64_t begin, int64_t end)
 {
@@ -303,7 +301,7 @@ void multiply_groups(const Product& p, const SummedRow& x, float* y, int64_t beg
     }
 }
 
-// Elements of a group that share an offset, whose activations are summed beforehand; 0 for types without offsets.
+// Number of elements that share an offset, whose activations are summed in advance; 0 for types without offsets.
 int64_t offset_group(DType type)
 {
     if (type == DType::Q2_K) return 16;
@@ -312,7 +310,7 @@ int64_t offset_group(DType type)
     return has_offset ? 32 : 0;
 }
 
-// Rows of activations, each made and prepared in turn.
+// Computes and converts the rows of activations, one at a time.
 class RowMaker {
 public:
     RowMaker(const Product& product, CpuContext& context) : x_(product.x)
@@ -344,7 +342,7 @@ public:
     }
 
 private:
-    // Types that may be multiplied in fixed point, each once, and the sums that a type needs.
+    // Collects the types that may be multiplied in fixed point, each once, and the group sums they need.
     void note(DType type)
     {
         if (info(type).block == 1 || type == DType::Q8_0) return;
@@ -355,7 +353,7 @@ private:
         if (!is_known) types_[type_count_++] = type;
     }
 
-    size_t fixed_count() const { return static_cast<size_t>(x_.cols + 127) / 128; } // of one type
+    size_t fixed_count() const { return static_cast<size_t>(x_.cols + 127) / 128; } // for one type
 
     const float* summed(const float* x, int64_t group, float* to) const
     {
@@ -365,7 +363,7 @@ private:
 
     const RowSource& x_;
     float* made_ = nullptr;
-    float* sums_ = nullptr; // of groups of 16, then of 32
+    float* sums_ = nullptr; // for groups of 16, then of 32
     size_t sums16_count_ = 0, sums32_count_ = 0;
     FixedPoint128* fixed_ = nullptr;
     DType types_[dtype_count] = {};

@@ -1,6 +1,6 @@
-// Matrix product of one row, or very few (decode): reads every weight once, as it lies in the file, at the speed of
-// the memory. Activations stay f32 or become fixed-point numbers of 24 bits, so the only error is rounding. Bits do
-// not depend on the number of threads, but differ from those of prefill.
+// Matrix product of one row, or very few (decode): reads every weight once, in place, at memory bandwidth. Activations
+// stay f32 or become 24-bit fixed-point numbers, so that the only error is rounding. Bits do not depend on the number
+// of threads, but differ from those of prefill.
 #pragma once
 
 #include "kernels/cpu/cpu_context.h"
@@ -10,7 +10,7 @@ namespace palimpsest::kernels::cpu {
 
 void gemv(const Product& product, CpuContext& context);
 
-// Whether this processor, on the SIMD target in use, has products in fixed point (base/fixed_point_types.h).
+// Whether this processor, on the SIMD target in use, supports products in fixed point (base/fixed_point_types.h).
 bool multiplies_in_fixed_point();
 
 } // namespace palimpsest::kernels::cpu

@@ -1,4 +1,4 @@
-// RowStatistic::Gini of one row of attention.
+// RowStatistic::Gini of one attention row.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,7 @@
 
 namespace palimpsest::kernels::cpu {
 
-std::unique_ptr<Weight> load(std::span<const HostMatrix> parts); // linear.cpp; keeps pointing at the host memory
+std::unique_ptr<Weight> load(std::span<const HostMatrix> parts); // linear.cpp; keeps pointers to the host memory
 void embed(const EmbedArgs& args, CpuContext& context);          // embed.cpp
 void linear(const LinearArgs& args, CpuContext& context);        // linear.cpp: rms_norm, then a product
 void feed_forward(const FeedForwardArgs& args, CpuContext& context);   // linear.cpp
@@ -17,7 +17,7 @@ void attend(const AttendArgs& args, CpuContext& context);              // prefil
 void decode_attend(const DecodeAttendArgs& args, CpuContext& context); // decode_attention.cpp
 void bound_pages(const BoundPagesArgs& args, CpuContext& context);     // page_bounds.cpp
 
-void stage(const StageArgs& args, CpuContext& context); // kv_rows.cpp, as all below
+void stage(const StageArgs& args, CpuContext& context); // kv_rows.cpp, as are all below
 void compact(const CompactArgs& args, CpuContext& context);
 void drop(const DropArgs& args);
 void straighten(const StraightenArgs& args, CpuContext& context);

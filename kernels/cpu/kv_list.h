@@ -1,4 +1,4 @@
-// Where the rows of one KV head's list lie in the pool.
+// Addresses of the rows of one KV head's list in the pool.
 #pragma once
 
 #include <algorithm>
@@ -7,16 +7,16 @@
 
 namespace palimpsest::kernels {
 
-// The first rank that the newest of `ranks` sees; with a window > 0, it sees no more than that many.
+// The first rank that is visible to the newest of `ranks`; a window > 0 limits it to that many ranks.
 inline int64_t first_visible(int32_t window, int64_t ranks)
 {
     return window > 0 ? std::max<int64_t>(0, ranks - window) : 0;
 }
 
-// A row of keys or values, or the first of rows that lie side by side.
+// A row of keys or values, or the first of several contiguous rows.
 struct KvRow {
     std::byte* elements = nullptr;
-    std::byte* scales = nullptr; // of Q8_0 only
+    std::byte* scales = nullptr; // Q8_0 only
 };
 
 class KvList {
@@ -29,7 +29,7 @@ public:
     KvRow key(int64_t row) const { return at(pool_.keys, row); }
     KvRow value(int64_t row) const { return at(pool_.values, row); }
     const KvPage& page() const { return page_; }
-    // The number of the `wanted` rows from `row` on that lie in one piece.
+    // How many of the `wanted` rows starting at `row` are contiguous, that is, on the same page.
     static int64_t piece(int64_t row, int64_t wanted) { return std::min(wanted, page_rows - row % page_rows); }
 
 private:

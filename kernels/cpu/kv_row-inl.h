@@ -1,4 +1,5 @@
-// Rows of a pool, read in vectors of f32 and written from f32; bit for bit the scalar forms of base/dtype.h.
+// Reads rows of a pool as vectors of f32, and writes them from f32. Bit for bit equal to the scalar conversions of
+// base/dtype.h.
 //
 // Included once per SIMD target; see hwy/foreach_target.h for the guard.
 #if defined(PALIMPSEST_KERNELS_CPU_KV_ROW_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -20,7 +21,7 @@ namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Lanes(d) elements from the given one on. REQUIRES: of Q8_0, that they have one scale.
+// Loads Lanes(d) elements starting at `element`. REQUIRES for Q8_0: they share one scale.
 template<DType type, class D>
 HWY_INLINE hn::Vec<D> LoadWide(D d, const KvRow& row, int64_t element)
 {
@@ -51,7 +52,7 @@ inline void WidenRow(DType type, const KvRow& row, float* to, int64_t count)
     WidenRow(type, row.elements, to, count);
 }
 
-// One block: 32 numbers to their bytes and scale.
+// Quantises one block of 32 elements to bytes and a scale.
 HWY_INLINE void Quantise(const float* HWY_RESTRICT from, std::byte* HWY_RESTRICT to, std::byte* HWY_RESTRICT scale)
 {
     const hn::CappedTag<float, q8_0_weights> d;
@@ -68,7 +69,7 @@ HWY_INLINE void Quantise(const float* HWY_RESTRICT from, std::byte* HWY_RESTRICT
         std::memset(to, 0, q8_0_weights);
         return;
     }
-    // Adding 1.5 2^23 lets the float unit round to the nearest integer, which is then the lower bits.
+    // Adding 1.5 * 2^23 makes the float unit round to the nearest integer, which then is in the low bits.
     constexpr float rounder = 0x1.8p23f;
     auto* bytes = static_cast<int8_t*>(static_cast<void*>(to));
     for (int64_t i = 0; i < q8_0_weights; i += lanes) {

@@ -1,4 +1,4 @@
-// Everything that moves rows of keys and values: into staging, from staging into lists, and within lists.
+// All operations that move rows of keys and values: into the staging buffer, from there into lists, and within lists.
 #include "kernels/cpu/kernels.h"
 
 #include <cstring>
@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
 
-// Chunk rows [first, last) of one KV head. `scratch` holds one row.
+// Stages chunk rows [first, last) of one KV head. `scratch` holds one row.
 void StageRows(const StageArgs& args, int64_t head, int64_t first, int64_t last, float* scratch)
 {
     const HeadShape& shape = args.shape;
@@ -37,7 +37,7 @@ void StageRows(const StageArgs& args, int64_t head, int64_t first, int64_t last,
     }
 }
 
-// Staged rows from `from` on become `count` rows of a Q8_0 pool, side by side. `scratch` holds one row.
+// Quantises `count` staged rows into contiguous rows of a Q8_0 pool. `scratch` holds one row.
 void QuantiseRows(DType type, const std::byte* from, int64_t count, int64_t dim, KvRow to, float* scratch)
 {
     const KvPage page = kv_page(DType::Q8_0, dim);
@@ -68,7 +68,7 @@ void move_rows(const KvPage& page, const KvRow& from, const KvRow& to, int64_t c
     std::memmove(to.scales, from.scales, static_cast<size_t>(count * page.scale_bytes));
 }
 
-// Rows [from, from + count) of one list to [to, to + count). REQUIRES: to <= from.
+// Moves rows [from, from + count) of one list to [to, to + count). REQUIRES: to <= from.
 void move_rows(const KvList& list, int64_t from, int64_t to, int64_t count)
 {
     while (count > 0) {
@@ -79,7 +79,7 @@ void move_rows(const KvList& list, int64_t from, int64_t to, int64_t count)
     }
 }
 
-// Staged rows [from, from + count) of one head to rows [to, to + count) of its list. `scratch` holds one row.
+// Copies staged rows [from, from + count) of one head to rows [to, to + count) of its list. `scratch` holds one row.
 void take_in_rows(const CompactArgs& args, const KvList& list, int64_t head, int64_t from, int64_t to,
                   int64_t count, float* scratch)
 {
@@ -99,7 +99,7 @@ void take_in_rows(const CompactArgs& args, const KvList& list, int64_t head, int
     }
 }
 
-// Rows in one piece of memory: keys and values of so many, as planes.
+// A contiguous copy of `count` rows of keys and values outside of the pool, as planes.
 struct RowsAside {
     RowsAside(const KvPage& page, std::byte* memory, int64_t count)
         : keys{memory, memory + count * page.element_bytes}, values{memory + count * (page.element_bytes +
@@ -116,7 +116,7 @@ KvRow row_of(const KvPage& page, const KvRow& first, int64_t row)
     return {first.elements + row * page.element_bytes, first.scales + row * page.scale_bytes};
 }
 
-// Ranks [first, last) of a list, in rank order.
+// Copies ranks [first, last) of a list out of the pool, in rank order.
 void take_ranks(const KvList& list, const uint32_t* order, int64_t first, int64_t last, const RowsAside& to)
 {
     for (int64_t rank = first; rank < last; ++rank) {
@@ -125,7 +125,7 @@ void take_ranks(const KvList& list, const uint32_t* order, int64_t first, int64_
     }
 }
 
-// Those rows to [to, to + count) of a list.
+// Copies those rows to rows [to, to + count) of a list.
 void put_rows(const KvList& list, const RowsAside& from, int64_t to, int64_t count)
 {
     for (int64_t i = 0, n = 0; i < count; i += n) {
@@ -135,7 +135,7 @@ void put_rows(const KvList& list, const RowsAside& from, int64_t to, int64_t cou
     }
 }
 
-// Length of the run of consecutive numbers that starts at kept[i] and stays on one side of `limit`.
+// Length of the run of consecutive numbers that starts at kept[i] and does not cross `limit`.
 int64_t run_length(const uint32_t* kept, int64_t i, int64_t count, int64_t limit)
 {
     int64_t n = 1;
@@ -168,14 +168,14 @@ void drop_head(const DropArgs& args, int64_t head)
     const int64_t used = args.lists.used[head], count = args.dropped_count[head];
     if (count == 0) return;
     if (count == 1) {
-        // One token leaves per decoded token: the common case is one memmove.
+        // Usually one token is evicted per decoded token; this case needs one memmove.
         const uint32_t row = order[dropped[0]];
         const int64_t behind = used - dropped[0] - 1;
         std::memmove(order + dropped[0], order + dropped[0] + 1, static_cast<size_t>(behind) * sizeof(uint32_t));
         order[used - 1] = row;
         return;
     }
-    // Between `to` and `rank` lie rows of dropped ranks only, so swapping keeps both the order and the permutation.
+    // order[to, rank) holds only rows of dropped ranks, so swapping preserves both the rank order and the permutation.
     int64_t to = dropped[0], next = 0;
     for (int64_t rank = to; rank < used; ++rank) {
         if (next < count && dropped[next] == rank)

@@ -55,7 +55,7 @@ void multiply(const Product& product, Phase phase, CpuContext& context)
 
 namespace {
 
-// A norm and a soft cap need the product before it is added, and so scratch memory of its own.
+// RowFinish applies to the product before it is accumulated, so an accumulating product needs scratch memory first.
 void multiply_and_finish(Product product, const RowFinish& finish, Phase phase, CpuContext& context)
 {
     if (finish.is_plain()) return multiply(product, phase, context);

@@ -16,10 +16,10 @@ HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
 
-// ln x for normal x > 0, within 2 units in the last place or 1e-7 near 1. NaN and infinity have no meaning here.
+// ln x for normal x > 0, within 2 units in the last place, or 1e-7 near 1. Undefined for NaN and infinity.
 //
-// x = 2^n (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2); ln(1 + f) = f - f^2/2 + f^3 p(f), p from Cephes (logf); ln 2
-// in two parts, of which n times the first is exact.
+// x = 2^n (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2); ln(1 + f) = f - f^2/2 + f^3 p(f), p from Cephes (logf). ln 2 is
+// split into two parts, so that n times the first is exact.
 template<class D, class V>
 HWY_INLINE V Log(D d, V x)
 {

@@ -1,9 +1,8 @@
-// The f32 tile every matrix product on the CPU is made of: C[rows, NR] (+)= A[rows, k] B[k, NR].
+// The f32 tile of the matrix products on the CPU: C[rows, NR] (+)= A[rows, k] B[k, NR].
 //
-// Both operands come packed, k outermost: A as [k][rows], B as [k][NR]. An element of C is one chain of fused (or
-// on targets without FMA: separate) multiply-adds over ascending k, whatever `rows` is, so a row's bits never
-// depend on the rows that come with it. See "Anatomy of High-Performance Matrix Multiplication" (Goto, van de Geijn
-// 2008).
+// Both operands are packed, k outermost: A as [k][rows], B as [k][NR]. Each element of C is one chain of multiply-adds
+// (fused, or separate on targets without FMA) over ascending k, whatever `rows` is, so the bits of a row never depend
+// on the rows computed with it. See "Anatomy of High-Performance Matrix Multiplication" (Goto, van de Geijn 2008).
 //
 // Included once per SIMD target; see hwy/foreach_target.h for the guard.
 #if defined(PALIMPSEST_KERNELS_CPU_MICRO_KERNEL_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -25,7 +24,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 // Columns of a tile: two vectors.
 inline constexpr int64_t NR = 2 * static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<float>()));
 
-// Rows of a tile: as many as leave registers for two vectors of B and a broadcast value of A.
+// Rows of a tile: as many as the registers allow beside two vectors of B and a broadcast value of A.
 #if HWY_TARGET <= HWY_AVX3
 inline constexpr int MR = 14;
 #elif HWY_TARGET == HWY_NEON
@@ -42,7 +41,7 @@ HWY_INLINE void PackRowsA(const float* HWY_RESTRICT x, int64_t ldx, int rows, in
             packed[r] = x[r * ldx + p];
 }
 
-// The tile with its number of rows known to the compiler, so that C stays in registers.
+// The tile with a compile-time number of rows, so that C stays in registers.
 template<int rows>
 HWY_INLINE void MicroTile(const float* HWY_RESTRICT packed_a, const float* HWY_RESTRICT packed_b, int64_t k,
                           float* HWY_RESTRICT c, int64_t ldc, bool first)
@@ -76,7 +75,7 @@ HWY_INLINE void MicroTile(const float* HWY_RESTRICT packed_a, const float* HWY_R
 }
 
 // C[rows, NR] = A B if `first`, else C += A B. REQUIRES: 1 <= rows <= MR; packed_b aligned to a vector.
-// The sum over this k is formed before it is added to C, so long sums are added in blocks of k.
+// The sum over this k is computed before it is added to C, so long sums accumulate block by block.
 inline void MicroTile(int rows, const float* packed_a, const float* packed_b, int64_t k, float* c, int64_t ldc,
                       bool first)
 {
@@ -103,8 +102,8 @@ inline void MicroTile(int rows, const float* packed_a, const float* packed_b, in
 #undef PALIMPSEST_TILE
 }
 
-// The same for a tile at the right edge, of which only the first `columns` <= NR exist in C. Columns of the panel
-// beyond them must be readable, and finite, but count for nothing.
+// The same for a tile at the right edge, of which only the first `columns` <= NR columns exist in C. The panel's
+// columns beyond them must be readable and finite; they are ignored.
 inline void MicroTileEdge(int rows, const float* packed_a, const float* packed_b, int64_t k, float* c, int64_t ldc,
                           bool first, int64_t columns)
 {

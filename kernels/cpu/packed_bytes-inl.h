@@ -1,4 +1,4 @@
-// The steps that quantised blocks share while they are unpacked: bytes to their bits, scales to f32.
+// Building blocks for unpacking quantised blocks: bit fields of bytes, and scales as f32.
 //
 // Included once per SIMD target; see hwy/foreach_target.h for the guard.
 #if defined(PALIMPSEST_KERNELS_CPU_PACKED_BYTES_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -20,7 +20,7 @@ namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Up to 256 weights taken apart: an element of group g is scale[g] * q + offset[g].
+// Up to 256 unpacked weights: the value of an element of group g is scale[g] * q + offset[g].
 struct UnpackedWeights {
     HWY_ALIGN int8_t q[super_block];
     HWY_ALIGN float scale[16], offset[16];
@@ -30,7 +30,7 @@ struct UnpackedWeights {
 using Bytes16 = hn::CappedTag<uint8_t, 16>; // one vector: a block of 32 nibbles
 using Bytes32 = hn::CappedTag<uint8_t, 32>; // one or two vectors: 32 elements of a group
 
-// The bits `mask` of every byte after a shift to the right by `right`, or to the left by -right.
+// Shifts every byte right by `right`, or left by -right, and masks it with `mask`.
 template<int right, class D>
 HWY_INLINE hn::Vec<D> BitsOf(D d, hn::Vec<D> bytes, int mask)
 {
@@ -41,7 +41,7 @@ HWY_INLINE hn::Vec<D> BitsOf(D d, hn::Vec<D> bytes, int mask)
     return hn::And(shifted, hn::Set(d, static_cast<uint8_t>(mask)));
 }
 
-// `value` where `bytes` have the bit `bit`, else 0.
+// `value` for bytes in which `bit` is set, else 0.
 template<class D>
 HWY_INLINE hn::Vec<D> WhereBit(D d, hn::Vec<D> bytes, hn::Vec<D> bit, int value)
 {
@@ -55,7 +55,7 @@ HWY_INLINE void StoreQ(D d, hn::Vec<D> bytes, int8_t* HWY_RESTRICT to)
     (void)d;
 }
 
-// 32 nibbles: the low ones of 16 bytes, then the high ones, each through `finish`.
+// Unpacks 32 nibbles: the low ones of 16 bytes, then the high ones, and applies `finish` to each vector.
 template<class Finish>
 HWY_INLINE void UnpackNibbles(const uint8_t* HWY_RESTRICT from, int8_t* HWY_RESTRICT to, const Finish& finish)
 {
@@ -65,7 +65,7 @@ HWY_INLINE void UnpackNibbles(const uint8_t* HWY_RESTRICT from, int8_t* HWY_REST
     StoreQ(d, finish(BitsOf<4>(d, bytes, 15), 1), to + 16);
 }
 
-// The same as an index into 16 signed values.
+// The same, with each nibble as an index into 16 signed values.
 HWY_INLINE void LookUpNibbles(const uint8_t* HWY_RESTRICT from, const int8_t* HWY_RESTRICT values,
                               int8_t* HWY_RESTRICT to)
 {

@@ -1,5 +1,5 @@
-// Elementwise bounds of the keys of a page, from which a query tells what logits the page may hold ("Quest", Tang
-// et al. 2024, section 3.2).
+// Elementwise bounds of the keys in a page, from which an upper bound of a query's logits is computed ("Quest", Tang et
+// al. 2024, section 3.2).
 #include "kernels/cpu/kernels.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ HWY_INLINE void WidenBounds(const float* HWY_RESTRICT key, int64_t dim, float* H
     }
 }
 
-// `key` holds one widened row.
+// `key` is scratch for one row as f32.
 void BoundPage(const BoundPagesArgs& args, int64_t head, int64_t page, float* key)
 {
     const int64_t dim = args.shape.head_dim;

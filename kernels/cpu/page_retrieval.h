@@ -1,5 +1,5 @@
-// The part of a list that a token attends to: pages by the bounds of their keys ("Quest", Tang et al. 2024), then
-// ranks by the mass of attention they hold ("Twilight", Lin et al. 2025).
+// Selects the part of a list that a token attends to: pages by the bounds of their keys ("Quest", Tang et al. 2024),
+// then ranks by their share of the softmax mass ("Twilight", Lin et al. 2025).
 #pragma once
 
 #include <algorithm>
@@ -11,26 +11,26 @@
 
 namespace palimpsest::kernels {
 
-// Ranks that are read, ascending, and the rows they lie in.
+// The ranks to read, ascending, and their rows.
 struct ReadList {
     const uint32_t* ranks = nullptr; // [count]; null: first, first + 1, ...
     const uint32_t* rows = nullptr;  // [count]
     int64_t count = 0;
-    int64_t first = 0; // with a window: ranks before it are not seen
+    int64_t first = 0; // with a window: the first visible rank
 
     int64_t rank(int64_t i) const { return ranks ? static_cast<int64_t>(ranks[i]) : first + i; }
 };
 
 namespace cpu {
 
-// The lists of one decode call. Its memory is the context's: one at a time.
+// The retrieval of one decode call. Uses the context's memory, so only one may exist at a time.
 class PageRetrieving {
 public:
     PageRetrieving(const DecodeAttendArgs& args, CpuContext& context);
 
-    // Scores pages and picks the best, where a list is not read whole.
+    // Scores pages and picks the best, for lists that are not read completely.
     void choose();
-    ReadList list(int64_t head) const; // after choose(); its count holds before, too
+    ReadList list(int64_t head) const; // after choose(); its `count` is valid before, too
     bool by_mass() const { return retrieves_ && args_.retrieval.top_p > 0; }
 
 private:
@@ -51,9 +51,9 @@ private:
     bool retrieves_ = false, all_whole_ = true;
     int64_t most_pages_ = 0, most_ranks_ = 0; // strides
     float* scores_ = nullptr;                 // [kv_heads, most_pages]
-    uint32_t* pages_ = nullptr;               // the same
+    uint32_t* pages_ = nullptr;               // same shape
     uint32_t* ranks_ = nullptr;               // [kv_heads, most_ranks]
-    uint32_t* rows_ = nullptr;                // the same
+    uint32_t* rows_ = nullptr;                // same shape
 };
 
 } // namespace cpu

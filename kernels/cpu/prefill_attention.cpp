@@ -1,12 +1,11 @@
-// Attention of a chunk: exact softmax over scores that are written out, one block of query rows at a time
-// (performance.md, 4.1).
+// Attention of a chunk: exact softmax over scores that are stored in memory, one block of query rows at a time.
 //
-// Scores are kept transposed, S^T[rank][query row], with query rows in the lanes of vectors: then the maximum, the
-// sum and the exponentials of a row need no sum across lanes, the two products are the micro kernel on operands as
-// they lie (S^T = K Q^T, O^T = V^T S^T), and column sums cost one vector addition per rank and two vectors of rows.
+// Scores are stored transposed, S^T[rank][query row], with query rows in vector lanes. The maximum, the sum and the
+// exponentials of a row then need no reduction across lanes, both products use the micro kernel without further packing
+// of S^T (S^T = K Q^T, O^T = V^T S^T), and column sums cost one vector addition per rank and two vectors of rows.
 //
-// A lane never sees another lane, and ranks are summed in blocks at multiples of 256: the bits of a query row
-// depend on the ranks it attends to, and not on the chunk's other rows.
+// Lanes never mix, and ranks are summed in blocks at multiples of 256, so the bits of a query row depend only on the
+// ranks it attends to, not on the other rows of the chunk.
 #include "kernels/cpu/kernels.h"
 
 #include <algorithm>
@@ -32,19 +31,19 @@
 #define PALIMPSEST_KERNELS_CPU_PREFILL_ATTENTION_ONCE
 namespace palimpsest::kernels {
 
-// Query rows of one KV head are numbered row * group + head in the group, and cut into this many segments.
+// The query rows of one KV head are numbered row * group size + head in the group, and split into this many segments.
 inline constexpr int64_t row_segments = 4;
 inline constexpr int64_t rank_block = 256;
-inline constexpr int64_t pack_tiles = 32; // tiles of keys that one packing task takes
+inline constexpr int64_t pack_tiles = 32; // tiles of keys per packing task
 
-// Sizes that follow from the SIMD target and the call.
+// Sizes that depend on the SIMD target and on the call.
 struct AttendSizes {
     int64_t dim = 0;
-    int64_t tile_ranks = 0;   // of a packed tile of keys
-    int64_t panel_rows = 0;   // query rows side by side in vectors
-    int64_t panel_fill = 0;   // query rows that a panel takes where the heads of a row must be in one
-    int64_t panels = 0;       // that one block of query rows takes
-    int64_t padded_ranks = 0; // of the longest list and the chunk, in whole tiles
+    int64_t tile_ranks = 0;   // ranks in a packed tile of keys
+    int64_t panel_rows = 0;   // query rows that share the vectors of a panel
+    int64_t panel_fill = 0;   // query rows used per panel; fewer if all heads of a row must be in the same panel
+    int64_t panels = 0;       // panels in one block of query rows
+    int64_t padded_ranks = 0; // ranks of the longest list and the chunk, rounded up to whole tiles
 
     int64_t lanes() const { return panels * panel_rows; }
     size_t packed_floats() const { return static_cast<size_t>(padded_ranks * dim); }
@@ -53,21 +52,21 @@ struct AttendSizes {
     size_t row_floats() const { return static_cast<size_t>(std::max(tile_ranks, panel_rows) * dim); }
 };
 
-// One KV head of the call: its keys as tiles [ranks / tile][dim][tile], rotated, and its values as tiles of
-// dimensions [dim tiles][ranks][tile].
+// One KV head of the call: its rotated keys as tiles [ranks / tile][dim][tile], and its values as tiles of dimensions
+// [dim tiles][ranks][tile].
 struct PackedHead {
     int64_t head = 0;
-    int64_t ranks = 0; // kept and chunk
-    int64_t begin = 0; // ranks before it are seen by no row, and not packed
+    int64_t ranks = 0; // in the list and the chunk
+    int64_t begin = 0; // ranks before it are visible to no row, and are not packed
     float* keys = nullptr;
     float* values = nullptr;
 };
 
 struct AttendScratch {
     float* scores =
-        nullptr; // [panels, padded_ranks, panel_rows], and a row that may be read and counts for nothing
+        nullptr; // [panels, padded_ranks, panel_rows], and a row that may be read but is ignored
     float* queries = nullptr; // [panels, dim, panel_rows]
-    float* outs = nullptr;    // the same
+    float* outs = nullptr;    // same shape
     float* rows = nullptr;    // [max(tile_ranks, panel_rows), dim]
     SignalLanes lanes;
 };
@@ -90,7 +89,7 @@ AttendSizes SizesOf(const AttendArgs& args)
     sizes.panel_rows = NR;
     const int64_t group = args.shape.group();
     sizes.panel_fill = wants_whole_rows(args.signals) && group <= NR ? NR / group * group : NR;
-    // Fewer rows for very long lists, or the scores leave the caches.
+    // Fewer rows for very long lists, so that the scores stay in the caches.
     sizes.panels = std::max<int64_t>(1, (ranks > 16384 ? 16 : 32) / NR);
     sizes.padded_ranks = (ranks + MR - 1) / MR * MR;
     return sizes;
@@ -106,7 +105,7 @@ HWY_INLINE void Transpose(const float* HWY_RESTRICT x, int64_t ldx, int64_t rows
         const hn::FixedTag<uint64_t, 2> pairs;
         for (int64_t p = 0; p < columns; p += 4) {
             for (int64_t next = 0; next < rows; next += 4) {
-                const int64_t r = std::min(next, rows - 4); // the last four rows may overlap those before
+                const int64_t r = std::min(next, rows - 4); // the last four rows may overlap the previous ones
                 const float* from = x + r * ldx + p;
                 const auto a = hn::LoadU(d, from), b = hn::LoadU(d, from + ldx);
                 const auto c = hn::LoadU(d, from + 2 * ldx), e = hn::LoadU(d, from + 3 * ldx);
@@ -140,13 +139,13 @@ HWY_INLINE void ForDimTiles(int64_t dim, Tile&& tile)
     }
 }
 
-// Tiles [first, last) of keys, and the values of the same ranks. `rows` holds tile_ranks rows.
+// Packs tiles [first, last) of keys, and the values of the same ranks. `rows` is scratch for tile_ranks rows.
 void PackTiles(const AttendArgs& args, const PackedHead& packed, int64_t first_tile, int64_t last_tile, float* rows)
 {
     const KvList list(args.pool, args.lists, packed.head, args.shape.head_dim);
     const int64_t dim = args.shape.head_dim, used = args.lists.used[packed.head];
     const KvPage staged = kv_page(args.staging.type, dim);
-    const int64_t chunk = packed.head * args.staging.capacity - used; // staged row of a rank, less the rank
+    const int64_t chunk = packed.head * args.staging.capacity - used; // staged row of a rank, minus the rank
     const auto widen = [&](int64_t rank, bool of_keys, float* to) {
         const std::byte* rows_at = of_keys ? args.staging.keys : args.staging.values;
         if (rank >= used) return WidenRow(args.staging.type, rows_at + staged.elements_at(chunk + rank), to, dim);
@@ -189,7 +188,7 @@ HWY_INLINE void LoadQueries(const AttendArgs& args, int64_t head, Panel& panel, 
     Transpose(rows, dim, NR, dim, panel.queries);
 }
 
-// Raises the lanes' maxima by the scores of ranks [first, last).
+// Updates the lanes' row maxima with the scores of ranks [first, last).
 HWY_INLINE void RaiseTops(Panel& panel, int64_t first, int64_t last)
 {
     const F32 d;
@@ -217,7 +216,7 @@ HWY_INLINE void CapSoftly(float soft_cap, int64_t ranks, float* HWY_RESTRICT sco
         hn::Store(hn::Mul(cap, Tanh(d, hn::Div(hn::Load(d, scores + i), cap))), d, scores + i);
 }
 
-// S^T = K Q^T for all panels of a block, and the maximum of every row.
+// Computes S^T = K Q^T for all panels of a block, and the maximum of every row.
 HWY_INLINE void Scores(const PackedHead& packed, const HeadShape& shape, Panel* panels, int64_t count)
 {
     const int64_t dim = shape.head_dim;
@@ -238,7 +237,8 @@ HWY_INLINE void Scores(const PackedHead& packed, const HeadShape& shape, Panel* 
     }
 }
 
-// Scores of ranks [first, last) become exp(score - top), zero where a row does not attend; adds them to the totals.
+// Replaces the scores of ranks [first, last) by exp(score - row maximum), or zero where a row does not attend, and adds
+// them to the totals.
 HWY_INLINE void Exponentials(Panel& panel, int64_t first, int64_t last)
 {
     const F32 d;
@@ -261,8 +261,9 @@ HWY_INLINE void Exponentials(Panel& panel, int64_t first, int64_t last)
     hn::Store(hn::Add(hn::Load(d, panel.totals + half_panel), sum_right), d, panel.totals + half_panel);
 }
 
-// Softmax weights, not yet divided by their totals, and O^T = V^T S^T with them. With a window, in which block a
-// panel begins depends on all its rows: there every block is added to zeros, also the first.
+// Computes softmax weights, not yet divided by their totals, and O^T = V^T S^T with them. With a window, the block in
+// which a panel begins depends on all of its rows; its first block is then added to zeros like every other block,
+// instead of being stored, so that the bits of a row do not depend on the other rows.
 HWY_INLINE void WeighValues(const PackedHead& packed, int64_t dim, bool window, Panel* panels, int64_t count)
 {
     for (int64_t p = 0; p < count; ++p) {
@@ -304,7 +305,7 @@ HWY_INLINE void StoreOut(const AttendArgs& args, int64_t head, const Panel& pane
     }
 }
 
-// Query rows [first, last) of one KV head, `fill` to a panel, of which one call takes no more than a block.
+// Attention of query rows [first, last) of one KV head, at most one block of panels with `fill` rows each.
 HWY_NOINLINE void AttendBlock(const AttendArgs& args, const AttendSizes& sizes, const PackedHead& packed,
                               int64_t first, int64_t last, int64_t fill, const AttendScratch& scratch,
                               const SignalContext* signals)
@@ -329,7 +330,7 @@ HWY_NOINLINE void AttendBlock(const AttendArgs& args, const AttendSizes& sizes, 
     }
 }
 
-// Query rows [first, last) of one KV head; what they show goes to `part`, unless null.
+// Attention of query rows [first, last) of one KV head; their signals go to `part` unless that is null.
 void AttendRows(const AttendArgs& args, const AttendSizes& sizes, const PackedHead& packed, int64_t first,
                 int64_t last, const AttendScratch& scratch, const SignalPart* part)
 {
@@ -342,7 +343,7 @@ void AttendRows(const AttendArgs& args, const AttendSizes& sizes, const PackedHe
     const int64_t group = args.shape.group(), wanted_rows = std::min(args.signals.rows, args.rows);
     const SignalContext signals{args.signals,  group, packed.ranks, (args.rows - wanted_rows) * group,
                                 scratch.lanes, *part};
-    // Panels that are not full only where they must be.
+    // Rows without signals use full panels.
     const int64_t begin = sizes.panel_fill == NR ? first : std::clamp(signals.first_row, first, last);
     attend(first, begin, NR, nullptr);
     BeginSignals(signals);
@@ -375,7 +376,7 @@ AttendScratch scratch_of(CpuContext& context, int worker, const AttendSizes& siz
     return scratch;
 }
 
-// The same with room for signals.
+// The same, with memory for signals.
 AttendScratch signal_scratch_of(const AttendArgs& args, CpuContext& context, int worker, const AttendSizes& sizes)
 {
     AttendScratch scratch = scratch_of(context, worker, sizes);
@@ -387,8 +388,8 @@ AttendScratch signal_scratch_of(const AttendArgs& args, CpuContext& context, int
     return scratch;
 }
 
-// Packed panels take 8 bytes per rank and dimension, so only a few heads are packed at a time: enough to keep every
-// thread busy.
+// The KV heads that are packed at the same time. Packed tiles need 8 bytes per rank and dimension, so there are only as
+// many heads as keep every thread busy.
 class HeadWave {
 public:
     HeadWave(const AttendArgs& args, CpuContext& context, const AttendSizes& sizes)
@@ -433,7 +434,7 @@ void pack_wave(const AttendArgs& args, CpuContext& context, const AttendSizes& s
     });
 }
 
-// The query rows of a KV head in segments, and what each contributes to its signals.
+// Splits the query rows of a KV head into segments, each with its contribution to the signals.
 class Segments {
 public:
     Segments(const AttendArgs& args, const AttendSizes& sizes) : args_(args), sizes_(sizes)
@@ -454,7 +455,7 @@ public:
 
     int64_t begin(int64_t segment) const { return ends_[segment]; }
     int64_t end(int64_t segment) const { return ends_[segment + 1]; }
-    int64_t parts() const { return parts_; } // the last segments have one; 0: nothing is wanted
+    int64_t parts() const { return parts_; } // the last segments have one each; 0: no signals
     int64_t first_part() const { return row_segments - parts_; }
     size_t floats() const { return static_cast<size_t>(args_.shape.kv_heads * parts_ * part_floats_); }
     void set_memory(float* memory) { memory_ = memory; }
@@ -478,7 +479,7 @@ void attend_wave(const AttendArgs& args, CpuContext& context, const AttendSizes&
     const auto attend_rows = HWY_DYNAMIC_DISPATCH(AttendRows);
     const int64_t heads = wave.heads(first);
     context.threads.run(heads * row_segments, [&](int64_t task, int worker) {
-        // Later rows attend to more ranks: the longest tasks first.
+        // Later rows attend to more ranks, so the longest tasks start first.
         const int64_t segment = row_segments - 1 - task / heads;
         const PackedHead packed = wave.at(first, task % heads);
         const int64_t begin = segments.begin(segment), end = segments.end(segment);
@@ -533,7 +534,7 @@ void attend(const AttendArgs& args, CpuContext& context)
     const AttendSizes sizes = HWY_DYNAMIC_DISPATCH(SizesOf)(args);
     const HeadWave wave(args, context, sizes);
     Segments segments(args, sizes);
-    // Here and not first in a task: a task must not throw when memory is short.
+    // Allocates scratch memory here, because tasks must not throw.
     for (int worker = 0; worker < context.threads.threads(); ++worker) {
         if (segments.parts() > 0)
             signal_scratch_of(args, context, worker, sizes);

@@ -1,8 +1,8 @@
-// What the softmax weights of a panel tell a policy (policies.md, 3.1), taken while they are in the caches.
+// Computes a policy's signals from the softmax weights of a panel while they are in the caches.
 //
-// Sums over rows stay in lanes, [rank][lane], until all rows of a part are through. Signals that look at a row's
-// heads together need them in one panel: lane l then belongs to head l modulo the group. Groups larger than a panel
-// take a plain loop.
+// Sums over rows are kept per lane, [rank][lane], until all rows of a part are processed. Signals that combine the
+// heads of a row need them in the same panel; lane l then belongs to head l modulo the group size. Groups larger than a
+// panel use a plain loop.
 //
 // Included once per SIMD target; see hwy/foreach_target.h for the guard.
 #if defined(PALIMPSEST_KERNELS_CPU_PREFILL_SIGNALS_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -26,17 +26,17 @@
 #define PALIMPSEST_KERNELS_CPU_PREFILL_SIGNALS_ONCE
 namespace palimpsest::kernels {
 
-inline constexpr int64_t signal_rank_block = 256; // sums over ranks are formed in blocks of this many
+inline constexpr int64_t signal_rank_block = 256; // sums over ranks are computed in blocks of this size
 
-// A worker's running sums over rows. Null: not wanted.
+// A worker's running sums over rows. Null: not requested.
 struct SignalLanes {
     float* sums = nullptr;         // [ranks, lanes of a vector]
-    float* low_counts = nullptr;   // the same
-    float* entropies = nullptr;    // the same
+    float* low_counts = nullptr;   // same shape
+    float* entropies = nullptr;    // same shape
     float* head_sums = nullptr;    // [ranks, lanes of a panel]
-    float* head_squares = nullptr; // the same
-    float* row = nullptr;          // [ranks]: what the heads of a row give that spans panels
-    float* sorted = nullptr;       // [ranks]: one query row's weights
+    float* head_squares = nullptr; // same shape
+    float* row = nullptr;          // [ranks]: sum over the heads of a row that spans panels
+    float* sorted = nullptr;       // [ranks]: weights of one query row
 };
 
 inline SignalLanes lay_out_lanes(const SignalRequest& wanted, int64_t vector_lanes, int64_t ranks,
@@ -61,19 +61,19 @@ namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Of the KV head that panels are of.
+// The signals of the KV head to which the panels belong.
 struct SignalContext {
     const SignalRequest& wanted;
     int64_t group = 1;
-    int64_t ranks = 0;     // kept and chunk
-    int64_t first_row = 0; // query row from which on rows count
+    int64_t ranks = 0;     // in the list and the chunk
+    int64_t first_row = 0; // first query row that counts
     SignalLanes lanes;
     SignalPart part;
 
     bool wide() const { return group > NR; }
 };
 
-// One value per lane, with room to be read from any lane on.
+// One value per lane, padded so that a vector can be loaded from any lane.
 struct LaneValues {
     HWY_ALIGN float at[2 * NR] = {};
 };
@@ -83,13 +83,13 @@ HWY_INLINE bool Counts(const SignalContext& context, const Panel& panel, int64_t
     return lane < panel.rows && panel.first + lane >= context.first_row;
 }
 
-// Ranks that a lane's row sees.
+// Number of ranks visible to a lane's row.
 HWY_INLINE int32_t SeenRanks(const Panel& panel, int64_t lane)
 {
     return panel.limits[lane] - panel.starts[lane];
 }
 
-// Sums over the panel's ranks before `last` of each lane's terms, in blocks; terms(rank, lane) is a vector.
+// Sums each lane's terms over the panel's ranks before `last`, in blocks; terms(rank, lane) is a vector.
 template<class Terms>
 HWY_INLINE void SumOverRanks(const Panel& panel, int64_t last, Terms&& terms, float* HWY_RESTRICT totals)
 {
@@ -108,8 +108,8 @@ HWY_INLINE void SumOverRanks(const Panel& panel, int64_t last, Terms&& terms, fl
     }
 }
 
-// What weights are divided by, inverted: a row's total or, with outside_newest, what it gives to the older ranks if
-// that is not 0. 0 in lanes that do not count.
+// The reciprocals of the numbers by which weights are divided: a row's total or, with outside_newest, its sum over the
+// older ranks if that is not 0. 0 for lanes that do not count.
 HWY_INLINE void Shares(const SignalContext& context, const Panel& panel, LaneValues& shares)
 {
     const F32 d;
@@ -128,7 +128,7 @@ HWY_INLINE void Shares(const SignalContext& context, const Panel& panel, LaneVal
     }
 }
 
-// sums[rank][lane] += weight * share, the two vectors of a panel together.
+// sums[rank][lane] += weight * share, with both vectors of a panel added together.
 HWY_INLINE void AddColumnSums(const Panel& panel, const LaneValues& shares, float* HWY_RESTRICT sums)
 {
     const F32 d;
@@ -178,8 +178,9 @@ HWY_INLINE void AddHeadSquares(const Panel& panel, const LaneValues& shares, flo
     }
 }
 
-// Lane l is the sum of what query rows l ... l + group - 1 give to `rank`: of use where l begins a row of the
-// chunk. Reads up to group - 1 floats beyond the panel's weights, times 0. `known` is the group, or 0.
+// Lane l is the sum of weight * share over query rows l ... l + group - 1 at one rank; meaningful where l begins a row
+// of the chunk. Reads up to group - 1 floats beyond the panel's weights and multiplies them by 0. `known` is the group
+// size, or 0.
 template<int known>
 HWY_INLINE hn::Vec<F32> GroupSum(const float* HWY_RESTRICT weights, const LaneValues& shares, int64_t group,
                                  int64_t lane)
@@ -192,7 +193,7 @@ HWY_INLINE hn::Vec<F32> GroupSum(const float* HWY_RESTRICT weights, const LaneVa
     return sum;
 }
 
-// counts[rank][lane] += 1 where the sum of a row's heads lies below the lane's threshold.
+// counts[rank][lane] += 1 where the sum over a row's heads is below the lane's threshold.
 template<int known>
 HWY_INLINE void AddLowCounts(const Panel& panel, const LaneValues& shares, const LaneValues& thresholds,
                              int64_t group, float* HWY_RESTRICT counts)
@@ -249,7 +250,7 @@ HWY_INLINE void AddLowCounts(const SignalContext& context, const Panel& panel, c
     }
 }
 
-// The same and head moments, of a group that no panel holds: query row by query row, straight to the part.
+// Low counts and head moments of a query group larger than a panel: row by row, directly into the part.
 HWY_INLINE void AddWideGroup(const SignalContext& context, const Panel& panel, const LaneValues& shares)
 {
     const SignalPart& part = context.part;
@@ -269,7 +270,7 @@ HWY_INLINE void AddWideGroup(const SignalContext& context, const Panel& panel, c
     }
 }
 
-// `sorted` holds [v].
+// `sorted` is scratch for the visible ranks.
 inline float Gini(const Panel& panel, int64_t lane, float* sorted)
 {
     const int64_t seen = SeenRanks(panel, lane);
@@ -278,7 +279,7 @@ inline float Gini(const Panel& panel, int64_t lane, float* sorted)
     return gini_of(sorted, seen);
 }
 
-// -sum a ln a / ln v per lane; 0 where v = 1.
+// -sum a ln a / ln v per lane, v visible ranks; 0 for v = 1.
 HWY_INLINE void RowEntropies(const Panel& panel, const float* HWY_RESTRICT inverse_totals,
                              float* HWY_RESTRICT statistics)
 {
@@ -356,7 +357,8 @@ HWY_INLINE void BeginSignals(const SignalContext& context)
     }
 }
 
-// REQUIRES: if rows must be whole (wants_whole_rows) and the group is not wide, that the panel begins one.
+// REQUIRES: if all heads of a row must be in one panel (wants_whole_rows) and the group is not wide, that the panel
+// begins with a complete row.
 HWY_INLINE void AddSignals(const SignalContext& context, const Panel& panel)
 {
     if (panel.first + panel.rows <= context.first_row) return;
@@ -382,7 +384,7 @@ HWY_INLINE void FoldLanes(const float* HWY_RESTRICT lanes, int64_t ranks, float*
         to[rank] = hn::GetLane(hn::SumOfLanes(d, hn::Load(d, lanes + rank * half_panel)));
 }
 
-// Lanes of one head are `group` apart. Here for groups that halve the lanes down to themselves.
+// Lanes of one head are `group` apart. This version is for powers of two, where lanes can be added pairwise.
 template<int64_t group>
 HWY_INLINE void FoldHeads(const float* HWY_RESTRICT lanes, int64_t ranks, int64_t stride, float* HWY_RESTRICT to)
 {
@@ -419,7 +421,7 @@ HWY_INLINE void FoldHeads(const float* HWY_RESTRICT lanes, int64_t ranks, int64_
         }
 }
 
-// Sums over lanes, into the part.
+// Sums over lanes, and stores the results in the part.
 HWY_INLINE void EndSignals(const SignalContext& context)
 {
     const SignalLanes& lanes = context.lanes;

@@ -1,4 +1,4 @@
-// What every form of a matrix product (gemv, gemm, fixed_point_gemm) is asked to do.
+// The arguments of a matrix product, common to gemv, gemm and fixed_point_gemm.
 #pragma once
 
 #include "kernels/backend.h"
@@ -7,12 +7,12 @@
 
 namespace palimpsest::kernels::cpu {
 
-// The rows of the left operand, made one at a time from activations in memory.
+// The rows of the left operand, computed one at a time from activations in memory.
 struct RowSource {
     const float* x = nullptr; // [rows, cols], or [rows, 2 * cols] if gated
     int64_t rows = 0;
     int64_t cols = 0;
-    RmsNorm norm{};     // of the row; not together with `gated`
+    RmsNorm norm{};     // of the row; not combined with `gated`
     bool gated = false; // the row is activation(first half of x) * second half
     Activation activation = Activation::Silu;
 
@@ -21,7 +21,7 @@ struct RowSource {
     void make(int64_t r, float* to) const;                           // to [cols]
 };
 
-// y = rows W^T + bias, or y += with `accumulate`.
+// y = rows W^T + bias; y += that with `accumulate`.
 struct Product {
     RowSource x;
     const CpuWeight* weight = nullptr;
@@ -30,10 +30,10 @@ struct Product {
     bool accumulate = false;
 };
 
-// y = bias, or y += bias, for columns [n, n + columns).
+// y = bias, or y += bias with `accumulate`, for columns [n, n + columns).
 void put_bias(const Product& product, int64_t n, int64_t columns); // linear.cpp
 
-// gemv where a token is decoded, else fixed_point_gemm where it takes the product, else gemm.
+// Decode: gemv. Prefill: fixed_point_gemm if it supports the product, else gemm.
 void multiply(const Product& product, Phase phase, CpuContext& context); // linear.cpp
 
 } // namespace palimpsest::kernels::cpu

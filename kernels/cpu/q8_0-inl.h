@@ -1,4 +1,4 @@
-// Rows of Q8_0 blocks (f16 scale, 32 signed bytes; see base/dtype.h), read in vectors of f32.
+// Reads rows of Q8_0 blocks (f16 scale, 32 signed bytes; see base/dtype.h) as vectors of f32.
 //
 // Included once per SIMD target; see hwy/foreach_target.h for the guard.
 #if defined(PALIMPSEST_KERNELS_CPU_Q8_0_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -34,7 +34,7 @@ HWY_INLINE hn::Vec<D> Q8Scale(D d, const std::byte* block)
 #endif
 }
 
-// Lanes(d) signed bytes.
+// Lanes(d) signed bytes as f32.
 template<class D>
 HWY_INLINE hn::Vec<D> SignedBytes(D d, const std::byte* bytes)
 {
@@ -44,7 +44,7 @@ HWY_INLINE hn::Vec<D> SignedBytes(D d, const std::byte* bytes)
     return hn::ConvertTo(d, hn::PromoteTo(i32, hn::LoadU(i8, q)));
 }
 
-// Lanes(d) of the block's bytes, from the given one on.
+// Lanes(d) bytes of the block as f32, starting at byte `from`.
 template<class D>
 HWY_INLINE hn::Vec<D> Q8Bytes(D d, const std::byte* block, int64_t from)
 {

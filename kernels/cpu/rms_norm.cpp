@@ -10,10 +10,10 @@
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
-namespace { // each file has its own
+namespace { // compiled once per target and file
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Four sums side by side: short chains for speed, and a smaller rounding error than one long sum.
+// Four parallel sums: shorter dependency chains, and a smaller rounding error than one long sum.
 float sum_of_squares(const float* HWY_RESTRICT x, int64_t count)
 {
     const hn::ScalableTag<float> d;

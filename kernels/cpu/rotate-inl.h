@@ -1,4 +1,4 @@
-// Rotary embedding of one row ("RoFormer", Su et al. 2021, eq. 34), pairs half-split.
+// Rotary embedding of one row ("RoFormer", Su et al. 2021, eq. 34), with half-split pairs.
 //
 // Included once per SIMD target; see hwy/foreach_target.h for the guard.
 #if defined(PALIMPSEST_KERNELS_CPU_ROTATE_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -29,7 +29,7 @@ HWY_INLINE void RotatePairs(D d, const float* HWY_RESTRICT cosines, const float*
     hn::StoreU(hn::MulAdd(a, s, hn::Mul(b, c)), d, right + i);
 }
 
-// x[0, rotary_dim) turned in place by row `position` of the table. REQUIRES: rotary_dim is even.
+// Rotates x[0, rotary_dim) in place by row `position` of the table. REQUIRES: rotary_dim is even.
 HWY_INLINE void RotateRow(const RopeTable& table, int64_t position, float* HWY_RESTRICT x)
 {
     assert(position >= 0 && position < table.positions);

@@ -1,4 +1,4 @@
-// What a part of a chunk's rows contributes to the signals of one KV head; parts are added in their order.
+// The contribution of a part of a chunk's rows to the signals of one KV head. Parts are added in order.
 #pragma once
 
 #include <cstdint>
@@ -7,20 +7,20 @@
 
 namespace palimpsest::kernels {
 
-inline constexpr float entropy_floor = 1e-10f; // of the logarithm in SignalRequest::entropies
+inline constexpr float entropy_floor = 1e-10f; // added inside the logarithm of SignalRequest::entropies
 
-// Null: not wanted.
+// Signals that are not requested are null.
 struct SignalPart {
-    float* sums = nullptr;           // [ranks], as all below unless they say otherwise
-    float* low_counts = nullptr;     //
-    float* entropies = nullptr;      //
+    float* sums = nullptr;           // [ranks]
+    float* low_counts = nullptr;     // [ranks]
+    float* entropies = nullptr;      // [ranks]
     float* head_sums = nullptr;      // [group, ranks]
     float* head_squares = nullptr;   // [group, ranks]
     float* row_statistics = nullptr; // [group]
     int64_t ranks = 0;               // stride of a plane
 };
 
-// Hands out memory from `next` on, or only counts it where that is null.
+// Hands out consecutive pieces of `memory`, or only counts their size if that is null.
 class PartMemory {
 public:
     explicit PartMemory(float* memory = nullptr) : memory_(memory) {}
@@ -50,7 +50,7 @@ inline SignalPart lay_out(const SignalRequest& wanted, int64_t group, int64_t ra
     return part;
 }
 
-// Probabilities of one KV head's group: [group, stride], of which `ranks` count.
+// Attention probabilities of one KV head's query group: [group, stride], of which the first `ranks` are used.
 struct DecodedRow {
     float* a = nullptr;
     int64_t group = 1, stride = 0, ranks = 0;
@@ -64,7 +64,7 @@ inline bool wants_anything(const SignalRequest& wanted)
                                wanted.head_squares || wanted.row_statistic != RowStatistic::None);
 }
 
-// Whether the heads of a row must be seen side by side.
+// Whether all heads of a row must be processed in the same panel.
 inline bool wants_whole_rows(const SignalRequest& wanted)
 {
     return wanted.rows > 0 && (wanted.low_counts || wanted.head_sums || wanted.head_squares);

@@ -14,7 +14,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
-namespace { // each file has its own
+namespace { // compiled once per target and file
 
 int64_t running_target()
 {
@@ -38,12 +38,12 @@ bool same_name(std::string_view a, std::string_view b)
                       [](unsigned char x, unsigned char y) { return std::toupper(x) == std::toupper(y); });
 }
 
-// What this CPU has, whatever is pinned now.
+// The targets this CPU supports, whichever is pinned.
 std::vector<int64_t> supported()
 {
     static const std::vector<int64_t> targets = [] {
         hwy::SetSupportedTargetsForTest(0);
-        return hwy::SupportedAndGeneratedTargets(); // better targets have lower bits, and come first
+        return hwy::SupportedAndGeneratedTargets(); // better targets have lower bits, and are listed first
     }();
     return targets;
 }

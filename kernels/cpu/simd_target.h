@@ -1,7 +1,6 @@
-// The SIMD instruction sets this program can run its kernels with, by Highway's names ("AVX3", "AVX2", "SSE4",
-// ...).
+// The SIMD targets (instruction sets) with which the kernels can run, by Highway's names ("AVX3", "AVX2", "SSE4", ...).
 //
-// Highway keeps the choice in one table per process, so all that compute at a time agree on it.
+// Highway keeps the choice in one table per process, so all concurrent computations use the same target.
 #pragma once
 
 #include <string>
@@ -10,16 +9,17 @@
 
 namespace palimpsest::kernels {
 
-std::vector<std::string> simd_targets(); // built in and supported by this CPU, best first
+std::vector<std::string> simd_targets(); // compiled in and supported by this CPU, best first
 std::string simd_target();               // the one in use
-// Uses `name`, in any case; empty: the best. Throws Error (Usage) that lists what there is. Not thread-safe, and
-// not to be called beside a running backend (tests, benchmarks).
+// Switches to the target `name` (case-insensitive); empty: the best. Throws Error (Usage) that lists the valid names.
+// For tests and benchmarks: not thread-safe, and must not be called while a backend is running.
 void pin_simd_target(std::string_view name);
 
-// Held by a backend. The first one chooses the target; while it is held, others get the same one.
+// Held by a backend. The first instance chooses the target; later ones share it as long as any instance exists.
 class SimdUse {
 public:
-    // `name` empty: the one in use, or the best. Throws Error (Usage) for an unknown target, or one in conflict.
+    // `name` empty: the target in use, or the best. Throws Error (Usage) if the target is unknown or not the one in
+    // use.
     explicit SimdUse(std::string_view name);
     ~SimdUse();
     SimdUse(const SimdUse&) = delete;

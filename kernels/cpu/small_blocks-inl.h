@@ -1,4 +1,4 @@
-// Blocks of 32 weights with one scale, taken apart; Q8_0, which has kernels of its own, is in q8_0-inl.h.
+// Unpacks blocks of 32 weights with one scale. Q8_0, which has kernels of its own, is in q8_0-inl.h.
 //
 // Included once per SIMD target; see hwy/foreach_target.h for the guard.
 #if defined(PALIMPSEST_KERNELS_CPU_SMALL_BLOCKS_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -16,12 +16,12 @@ namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
 #if HWY_TARGET != HWY_SCALAR
 
-// How the elements of a type's blocks share scales, and Unpack, which takes a block apart. Without `has_offset`,
-// Unpack leaves the offsets as they are.
+// Traits of a type's blocks (how elements share scales), and Unpack, which unpacks a block. Without `has_offset`,
+// Unpack does not write offsets.
 template<DType type>
 struct BlocksOf;
 
-// Where the parts of a block go: its elements, and the scale and offset of each of its groups.
+// Destination of an unpacked block: its elements, and the scale and offset of each group.
 struct UnpackedTo {
     int8_t* HWY_RESTRICT q;
     float* HWY_RESTRICT scale;
@@ -39,7 +39,7 @@ struct SmallBlocks {
     }
 };
 
-// The fifth bits of 32 elements: 16 where bit i of the block's 32 is set, for the half of the elements asked for.
+// The fifth bits of 32 elements: 16 where bit i of the block's 32 bits is set, for one half of the elements.
 struct FifthBits {
     explicit HWY_INLINE FifthBits(const std::byte* from)
     {

@@ -1,4 +1,4 @@
-// A row of activations with what products with quantised weights need besides.
+// A row of activations, with the derived values that products with quantised weights need.
 #pragma once
 
 #include "kernels/base/dtype.h"
@@ -8,9 +8,9 @@ namespace palimpsest::kernels::cpu {
 
 struct SummedRow {
     const float* x = nullptr;      // [cols]
-    const float* sums16 = nullptr; // [cols / 16], of 16 elements each; null where no weight has such offsets
-    const float* sums32 = nullptr; // [cols / 32], of 32 elements each; likewise
-    // [cols / 128, rounded up], by the type of the weights; null where they are multiplied as f32.
+    const float* sums16 = nullptr; // [cols / 16], sums of 16 elements; null if no weight has such offsets
+    const float* sums32 = nullptr; // [cols / 32], sums of 32 elements; likewise
+    // [cols / 128, rounded up], indexed by the type of the weights; null if they are multiplied in f32.
     const FixedPoint128* fixed_point[dtype_count] = {};
 };
 

@@ -1,4 +1,4 @@
-// Blocks of 256 weights with scales of groups, taken apart (layouts: base/quantised_blocks.h).
+// Unpacks blocks of 256 weights with scales per group (layouts: base/quantised_blocks.h).
 //
 // Included once per SIMD target; see hwy/foreach_target.h for the guard.
 #if defined(PALIMPSEST_KERNELS_CPU_SUPER_BLOCKS_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -21,7 +21,7 @@ struct SuperBlocks {
     static constexpr bool has_offset = offset;
 };
 
-// Bytes of four two-bit elements: to[32 j + i] = the bits 2 j and 2 j + 1 of from[i], through finish(bits, j, i).
+// Unpacks bytes of four two-bit elements: to[32 j + i] = finish(bits 2 j and 2 j + 1 of from[i], j, i).
 template<class Finish>
 HWY_INLINE void UnpackPairs(const uint8_t* HWY_RESTRICT from, int8_t* HWY_RESTRICT to, const Finish& finish)
 {
@@ -87,7 +87,7 @@ private:
     }
 };
 
-// Scales and minima of six bits, as Q4_K and Q5_K pack them.
+// Six-bit scales and minima, as packed in Q4_K and Q5_K.
 HWY_INLINE void SixBitScales(const uint8_t* HWY_RESTRICT packed, float factor, float minimum, const UnpackedTo& to)
 {
     uint32_t s[3];
@@ -98,7 +98,7 @@ HWY_INLINE void SixBitScales(const uint8_t* HWY_RESTRICT packed, float factor, f
     ScaledBytes(reinterpret_cast<const uint8_t*>(minima), 8, -minimum, to.offset);
 }
 
-// Groups 2 j and 2 j + 1 are the nibbles of the 32 bytes from 32 j on; finish(nibbles, group, i).
+// Groups 2 j and 2 j + 1 are the low and high nibbles of the 32 bytes from 32 j; applies finish(nibbles, group, i).
 template<class Finish>
 HWY_INLINE void UnpackNibblePairs(const uint8_t* HWY_RESTRICT from, int8_t* HWY_RESTRICT to, const Finish& finish)
 {

@@ -15,9 +15,10 @@ HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
 
-// tanh x for any x, within 4 units in the last place. NaN stays NaN, -0 stays -0.
+// tanh x for any x, within 4 units in the last place. NaN yields NaN, -0 yields -0.
 //
-// Below 0.625 x + x^3 p(x^2), with p fitted to the least largest relative error, 5e-9; above, 1 - 2 / (e^2x + 1).
+// For |x| < 0.625: x + x^3 p(x^2), where the minimax polynomial p has a relative error of at most 5e-9. Otherwise 1 - 2
+// / (e^2|x| + 1), with the sign of x.
 template<class D, class V>
 HWY_INLINE V Tanh(D d, V x)
 {
@@ -30,7 +31,7 @@ HWY_INLINE V Tanh(D d, V x)
     p = hn::MulAdd(p, square, hn::Set(d, 0x1.110726p-3f));
     p = hn::MulAdd(p, square, hn::Set(d, -0x1.555532p-2f));
     const auto near_zero = hn::MulAdd(hn::Mul(x, square), p, x);
-    // From 9.1 on the result is 1.
+    // The result is 1 from 9.1 on; the bound keeps Exp in its range.
     const auto bounded = hn::IfThenElse(hn::Gt(magnitude, hn::Set(d, 10.0f)), hn::Set(d, 10.0f), magnitude);
     const auto e = Exp(d, hn::Add(bounded, bounded));
     const auto one = hn::Set(d, 1.0f);

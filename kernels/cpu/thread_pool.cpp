@@ -26,7 +26,7 @@ void pause()
 #endif
 }
 
-// Spins until ready() or until the time is up; says which.
+// Spins until ready() or until spin_time has passed; returns the last result of ready().
 template<class Ready>
 bool spin_until(Ready&& ready)
 {
@@ -84,7 +84,7 @@ void ThreadPool::run_erased(int64_t tasks, Call call, void* body)
     body_ = body;
     next_.store(0, std::memory_order_relaxed);
     {
-        // Under the lock, so that a worker about to sleep either sees the new epoch or is woken.
+        // Under the lock, so that a worker about to sleep either sees the new epoch or is woken up.
         const std::lock_guard lock(mutex_);
         state_.store((epoch_of(state_.load(std::memory_order_relaxed)) + 1) << 16 | open_bit,
                      std::memory_order_release);
@@ -132,7 +132,7 @@ bool ThreadPool::enter(uint64_t epoch)
 
 void ThreadPool::leave()
 {
-    // The caller may be asleep only once the run is closed, and then waits for the last one inside.
+    // The caller sleeps only after it has closed the run, and then waits for the last worker inside.
     if ((state_.fetch_sub(1, std::memory_order_acq_rel) & (open_bit | inside_mask)) == 1) state_.notify_one();
 }
 

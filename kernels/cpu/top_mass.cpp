@@ -16,7 +16,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using F32 = hn::ScalableTag<float>;
 
-// The sum of the weights above the threshold.
+// The sum of the weights above `threshold`.
 double MassAbove(const float* weights, int64_t count, float threshold)
 {
     const F32 d;
@@ -40,7 +40,7 @@ double MassAbove(const float* weights, int64_t count, float threshold)
     return mass;
 }
 
-// Zeroes what is not above `least`, and lists in `order` what is above it and not above `most`.
+// Zeroes weights that are not above `least`, and lists in `order` those in (least, most].
 int64_t ListBetween(float* weights, int64_t count, float least, float most, uint32_t* order)
 {
     const F32 d;
@@ -49,12 +49,12 @@ int64_t ListBetween(float* weights, int64_t count, float least, float most, uint
     for (; i + lanes <= count; i += lanes) {
         const auto x = hn::LoadU(d, weights + i);
         const auto below = hn::Le(x, hn::Set(d, least));
-        hn::StoreU(hn::IfThenZeroElse(below, x), d, weights + i); // NaN stays, and is seen in the result
+        hn::StoreU(hn::IfThenZeroElse(below, x), d, weights + i); // NaN is kept, so that it shows in the result
         static_assert(hn::MaxLanes(F32()) <= 64);
         uint64_t between = 0;
         const auto edge = hn::AndNot(below, hn::Le(x, hn::Set(d, most)));
         hn::StoreMaskBits(d, edge, reinterpret_cast<uint8_t*>(&between));
-        for (; between != 0; between &= between - 1) // few
+        for (; between != 0; between &= between - 1) // only a few bits are set
             order[listed++] = static_cast<uint32_t>(i + std::countr_zero(between));
     }
     for (; i < count; ++i) {
@@ -78,14 +78,15 @@ namespace cpu {
 
 namespace {
 
-// Of the `count` weights in `order`, by halving: the better half either holds the mass, and is looked at alone, or
-// is kept whole. Returns how many, the best of them first in `order`.
+// The smallest number of the best weights in `order` that reach `mass`, by repeated halving: if the better half reaches
+// the mass, only it is searched further, otherwise it is kept completely. Puts the best ones first in `order` and
+// returns their number.
 int64_t fewest(const float* weights, uint32_t* order, int64_t count, double mass)
 {
     const auto better = [&](uint32_t a, uint32_t b) {
         return weights[a] > weights[b] || (weights[a] == weights[b] && a < b);
     };
-    int64_t first = 0, last = count; // the best `first` are not enough, the best `last` are
+    int64_t first = 0, last = count; // the best `first` do not reach the mass, the best `last` do
     while (last - first > 1) {
         const int64_t middle = first + (last - first) / 2;
         std::nth_element(order + first, order + middle, order + last, better);
@@ -104,10 +105,11 @@ int64_t fewest(const float* weights, uint32_t* order, int64_t count, double mass
 
 } // namespace
 
-// The edge is first enclosed between two thresholds, whose order is that of their bits; few weights lie there.
+// First brackets the cut-off between two thresholds, by bisection on their bits (floats of one sign are ordered as
+// their bits), so that only a few weights remain to be sorted.
 void keep_top_mass(float* weights, int64_t count, double share, uint32_t* order)
 {
-    constexpr int32_t bits_of_one = 0x3f800000, narrow = 1 << 18; // a thirty-second of what halves a weight
+    constexpr int32_t bits_of_one = 0x3f800000, narrow = 1 << 18;  // 1/32 of the bits in a factor of 2
     const auto mass_above = HWY_DYNAMIC_DISPATCH(MassAbove);
     double wanted = (share - 1e-12) * mass_above(weights, count, 0.0f), beyond = 0;
     int32_t least = 0, most = bits_of_one;

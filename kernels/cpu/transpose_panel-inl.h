@@ -1,4 +1,4 @@
-// NR rows of W as the panel that a tile's columns are read from.
+// Transposes NR rows of W into a panel, from which a tile reads its columns.
 //
 // Included once per SIMD target; see hwy/foreach_target.h for the guard.
 #if defined(PALIMPSEST_KERNELS_CPU_TRANSPOSE_PANEL_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -48,7 +48,7 @@ HWY_INLINE void TransposeFour(D d, const float* HWY_RESTRICT from, int64_t strid
 }
 #endif
 
-// panel[p * NR + r] = rows[r * stride + p] for p < kc and r < NR: bits are moved, whatever they mean.
+// panel[p * NR + r] = rows[r * stride + p] for p < kc and r < NR. Copies bits unchanged, so any 4-byte type works.
 // REQUIRES: panel is aligned to a vector.
 inline void TransposePanel(const float* HWY_RESTRICT rows, int64_t stride, int64_t kc, float* HWY_RESTRICT panel)
 {

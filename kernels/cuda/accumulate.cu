@@ -1,5 +1,5 @@
-// What every list accumulates about its tokens, in double precision: each operation is rounded once, so that the
-// bits are those of the CPU (engine/policy/accumulator.h).
+// Accumulates signals into the statistics of every list, in double precision: each operation is rounded once, so
+// that the bits match those of the CPU (engine/policy/accumulator.h).
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/list_plan.h"
@@ -9,13 +9,13 @@ namespace {
 
 constexpr int block_threads = 256;
 
-// A thread per rank; blockIdx.y is the list.
+// One thread per rank; blockIdx.y is the list.
 __global__ void __launch_bounds__(block_threads) accumulate_kernel(AccumulateArgs args)
 {
     const int64_t head = blockIdx.y, rank = static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x;
     const int64_t size = list_plan(args.plan, head).size;
     if (rank >= size) return;
-    const int64_t newer = rank - (size + args.probe_rows - args.rows); // < 0: it was there before
+    const int64_t newer = rank - (size + args.probe_rows - args.rows); // < 0: an older rank, not of this step
     const int64_t seeing = newer < 0 || args.rows - newer > args.counted ? args.counted : args.rows - newer;
     double* sum = args.statistics.sum + head * args.statistics.stride + rank;
     double* count = args.statistics.count + head * args.statistics.stride + rank;

@@ -1,5 +1,5 @@
-// Copies from device memory to a block's shared memory that go on while the block computes (cp.async, sm_80 and
-// later). Elsewhere they are plain copies, done when copy16 returns.
+// Asynchronous copies from device memory to a block's shared memory, which overlap with computation (cp.async,
+// sm_80 and later). On older devices they are plain copies, complete when copy16 returns.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,7 +12,7 @@ struct alignas(16) Bytes16 {
     uint32_t words[4];
 };
 
-// 16 bytes. REQUIRES: both addresses are multiples of 16.
+// Copies 16 bytes. REQUIRES: both addresses are multiples of 16.
 __device__ inline void copy16(void* shared, const void* global)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -23,7 +23,7 @@ __device__ inline void copy16(void* shared, const void* global)
 #endif
 }
 
-// The same, or 16 zero bytes; `global` must be readable even then.
+// Like copy16, but writes 16 zero bytes unless `copies`. `global` must be readable in both cases.
 __device__ inline void copy16_or_zero(void* shared, const void* global, bool copies)
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -35,7 +35,7 @@ __device__ inline void copy16_or_zero(void* shared, const void* global, bool cop
 #endif
 }
 
-// Ends the thread's present group of copies.
+// Closes the thread's current group of copies.
 __device__ inline void commit()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
@@ -43,7 +43,7 @@ __device__ inline void commit()
 #endif
 }
 
-// Waits until at most `pending` of the thread's newest groups are under way. Other threads see what was copied
+// Waits until at most `pending` of the thread's newest groups are incomplete. Other threads see the copied bytes
 // after a __syncthreads() that follows.
 template<int pending>
 __device__ inline void wait()

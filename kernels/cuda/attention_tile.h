@@ -1,5 +1,5 @@
-// Scores of a tile of stacked query rows against 64 keys on plain cores, for any head_dim: what the passes of
-// prefill attention and its signals stand on where there are no tensor cores for a type or a size.
+// Logits of a tile of stacked query rows against 64 keys on CUDA cores, for any head_dim. Prefill attention and
+// its signals use this where there are no tensor cores for a type or a head size.
 #pragma once
 
 #include "kernels/cuda/device.h"
@@ -10,14 +10,14 @@ namespace palimpsest::kernels::cuda {
 
 inline constexpr int tile_rows = 32, tile_ranks = 64, tile_dims = 32, tile_threads = 128;
 
-// Shared memory; odd strides keep lanes in different banks.
+// Shared memory; odd strides put the lanes in different banks.
 struct AttentionTile {
     float queries[tile_rows][tile_dims + 1];
-    float keys[tile_ranks][tile_dims + 1]; // values, later
+    float keys[tile_ranks][tile_dims + 1]; // later the values
     float scores[tile_rows][tile_ranks + 1];
 };
 
-// The rank behind the last that stacked row x attends to.
+// The rank after the last one that stacked row x attends to.
 __device__ inline int32_t visible_ranks(const TurnedRows& turned, int64_t head, int64_t x)
 {
     return turned.used[head] + static_cast<int32_t>(x / turned.group) + 1;
@@ -29,13 +29,14 @@ __device__ inline int32_t first_visible(const TurnedRows& turned, int64_t head, 
     return turned.first_rank(visible_ranks(turned, head, x));
 }
 
-// The same, rounded down to a whole tile.
+// The same rank, rounded down to a whole tile.
 __device__ inline int32_t first_tile(const TurnedRows& turned, int64_t head, int64_t x)
 {
     return first_visible(turned, head, x) / tile_ranks * tile_ranks;
 }
 
-// Dimensions [first, first + tile_dims) of `count` rows from `row` on, zero beyond head_dim.
+// Loads dimensions [first, first + tile_dims) of `count` rows from `row` on, zero beyond head_dim. For the whole
+// block.
 template<DType type, int count>
 __device__ inline void load_tile(const void* rows, int64_t row, int32_t dim, int32_t first,
                                  float (*to)[tile_dims + 1])
@@ -46,13 +47,13 @@ __device__ inline void load_tile(const void* rows, int64_t row, int32_t dim, int
     }
 }
 
-// tile.scores = queries [first_row, + tile_rows) x keys [first_rank, + tile_ranks) of a head. Every row's sums run
-// over the dimensions in order. In sync when it returns.
+// tile.scores = queries [first_row, + tile_rows) x keys [first_rank, + tile_ranks) of a head. Every sum runs over
+// the dimensions in order. The block synchronises before it returns.
 template<DType type>
 __device__ inline void tile_scores(const TurnedRows& turned, int64_t head, int64_t first_row, int64_t first_rank,
                                    AttentionTile& tile)
 {
-    constexpr int each = 4; // rows, and ranks, of a thread
+    constexpr int each = 4; // rows per thread, and ranks per thread
     const int lane = static_cast<int>(threadIdx.x) % 16, own_row = static_cast<int>(threadIdx.x) / 16 * each;
     float sums[each][each] = {};
     for (int32_t first = 0; first < turned.dim; first += tile_dims) {

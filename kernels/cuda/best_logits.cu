@@ -1,7 +1,8 @@
 // The largest logits, by bitonic top-k (Shanbhag, Pirk, Madden, "Efficient Top-K Query Processing on Massively
-// Parallel Hardware", SIGMOD 2018): runs of as many keys as are wanted are sorted, then two of them give the better
-// half of both until one is left. A block does that for a tile of logits, then one block for what the tiles left.
-// One logit is a run of one: nothing is sorted, and what remains is a tree of maxima.
+// Parallel Hardware", SIGMOD 2018): runs of as many keys as are wanted are sorted, then two runs are replaced by
+// the better half of both until one is left. One block does that for each tile of logits, then a single block for
+// the runs of all tiles. If one logit is wanted, a run is one key: nothing is sorted, and the merge is a tree of
+// maxima.
 #include <algorithm>
 #include <bit>
 
@@ -13,17 +14,17 @@
 namespace palimpsest::kernels::cuda {
 namespace {
 
-// Larger is better: the logit, then the lower id.
+// Larger is better: orders by logit, then the lower id first.
 using Key = uint64_t;
-constexpr Key nothing = 0; // below every logit's
+constexpr Key nothing = 0; // below the key of every logit
 
 constexpr int threads = 512;
-constexpr int tile = 2048;   // logits of a block
-constexpr int merged = 4096; // keys at a time where tiles meet: 32 KiB
+constexpr int tile = 2048;   // logits per block
+constexpr int merged = 4096; // keys that merge_tiles merges at a time: 32 KiB
 
 struct BestLogits {
     BestLogitsArgs args;
-    int run_bits = 0; // a run is the power of two that holds `wanted`
+    int run_bits = 0; // log2 of the keys in a run: the power of two that holds `wanted`
     int tiles = 0;
     Key* runs = nullptr;          // [tiles, run], descending
     int32_t* first_bad = nullptr; // [tiles]
@@ -52,7 +53,7 @@ struct Runs {
     int spacing = 0;
 };
 
-// The larger of two keys that are `stride` apart goes first; last in blocks of `size` that shall ascend.
+// Orders pairs of keys that are `stride` apart: the larger first, or last in blocks of `size` that are to ascend.
 __device__ inline void order_pairs(const Runs& runs, int size, int stride)
 {
     const int pairs_bits = runs.run_bits - 1;
@@ -68,7 +69,8 @@ __device__ inline void order_pairs(const Runs& runs, int size, int stride)
     }
 }
 
-// Pairs up to a warp's width apart are 2 * 32 keys that the same warp has again in the next such step.
+// Synchronises two steps. If both strides are at most a warp's width, each warp uses the same 2 * 32 keys in both
+// steps, and __syncwarp suffices.
 __device__ inline void meet(int stride, int next)
 {
     if (stride <= warp_lanes && next <= warp_lanes)
@@ -77,7 +79,8 @@ __device__ inline void meet(int stride, int next)
         __syncthreads();
 }
 
-// Makes blocks of `size` keys descend or ascend in turn, whole runs descend. REQUIRES: each is bitonic.
+// Sorts blocks of `size` keys, alternately descending and ascending; whole runs descend. REQUIRES: each block is
+// bitonic.
 __device__ inline void order_blocks(const Runs& runs, int size)
 {
     for (int stride = size / 2; stride > 0; stride /= 2) {
@@ -86,8 +89,8 @@ __device__ inline void order_blocks(const Runs& runs, int size)
     }
 }
 
-// Thread by thread the first runs' keys meet those of the runs half a spacing behind, from their ends: what wins is
-// the better half of both, and bitonic.
+// Compares each key of a run with the mirrored key of the run half a spacing behind, and keeps the larger. The
+// result is the better half of both runs, and bitonic.
 __device__ inline void keep_better_half(const Runs& runs, int all)
 {
     const int run = 1 << runs.run_bits;
@@ -101,7 +104,7 @@ __device__ inline void keep_better_half(const Runs& runs, int all)
     __syncthreads();
 }
 
-// Of `count` descending runs side by side, the best become the first run, descending.
+// Reduces `count` adjacent descending runs to the best keys, which become the first run, descending.
 __device__ inline void reduce_runs(Key* keys, int run_bits, int count)
 {
     for (int reach = 1; reach < count; reach *= 2) {
@@ -117,14 +120,14 @@ __device__ inline int32_t block_min(int32_t x)
     return block_reduce<threads>(x, [](int32_t a, int32_t b) { return a < b ? a : b; });
 }
 
-// use(own, i) for every place i of a tile that is this thread's.
+// Calls use(own, i) for every place i of a tile that this thread handles.
 template<class Use>
 __device__ inline void for_each_own(Use&& use)
 {
     unrolled<tile / threads>([&](int own) { use(own, own * threads + static_cast<int>(threadIdx.x)); });
 }
 
-// A block per tile.
+// One block per tile.
 __global__ void sort_tiles(BestLogits best)
 {
     __shared__ Key keys[tile];
@@ -132,7 +135,7 @@ __global__ void sort_tiles(BestLogits best)
     const int count = left < tile ? static_cast<int>(left) : tile;
     const int run = 1 << best.run_bits, runs = (count + run - 1) >> best.run_bits;
     auto bad = static_cast<int32_t>(best.args.count);
-    float logits[tile / threads]; // all are on their way before the first is needed
+    float logits[tile / threads]; // all loads are in flight before the first value is used
     for_each_own([&](int own, int i) { logits[own] = i < count ? best.args.logits[first + i] : 0.0f; });
     for_each_own([&](int own, int i) {
         const auto id = static_cast<int32_t>(first + i);
@@ -149,7 +152,7 @@ __global__ void sort_tiles(BestLogits best)
     if (threadIdx.x == 0) best.first_bad[blockIdx.x] = bad;
 }
 
-// One block. The best so far is the first of the runs that meet next.
+// One block. The best run so far is the first run of the next merge.
 __global__ void merge_tiles(BestLogits best)
 {
     __shared__ Key keys[merged];
@@ -176,7 +179,7 @@ __global__ void merge_tiles(BestLogits best)
     if (threadIdx.x == 0) *best.args.first_bad = bad;
 }
 
-// As many as any `wanted` takes, so that another one moves nothing that was recorded.
+// Room for any `wanted`, so that a different one never reallocates scratch that a recording uses.
 size_t most_keys(int tiles)
 {
     return static_cast<size_t>(tiles) * std::bit_ceil(static_cast<unsigned>(BestLogitsArgs::most));

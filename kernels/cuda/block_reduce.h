@@ -1,12 +1,12 @@
-// Sums and maxima of floats over a block of whole warps of any size, by shuffles, in a fixed order; block_select.h
-// reduces anything else. Every thread calls and gets the result.
+// Sums and maxima of floats over a block, by shuffles, in a fixed order. The block may have any number of whole
+// warps; block_select.h has the general reductions. Every thread must call, and receives the result.
 #pragma once
 
 #include "kernels/cuda/device.h"
 
 namespace palimpsest::kernels::cuda {
 
-// The warps' results in order, combined; `combine` also has to be what made `of_warp` of the lanes.
+// Combines the warps' results in order. REQUIRES: `combine` also made `of_warp` from the lanes.
 template<class Combine>
 __device__ inline float combine_warps(float of_warp, Combine combine)
 {

@@ -1,12 +1,12 @@
-// Reductions by a whole block, in a fixed order. Every thread of the block must take part, and gets
-// the result.
+// Reductions and prefix sums over a whole block, in a fixed order. Every thread of the block must take part, and
+// receives the result.
 #pragma once
 
 #include "kernels/cuda/device.h"
 
 namespace palimpsest::kernels::cuda {
 
-// combine(a, b) of all threads' values. REQUIRES: a block of `threads`, a power of two.
+// Combines the values of all threads. REQUIRES: a block of `threads`, a power of two.
 template<int threads, class T, class Combine>
 __device__ inline T block_reduce(T x, Combine&& combine)
 {
@@ -19,7 +19,7 @@ __device__ inline T block_reduce(T x, Combine&& combine)
         __syncthreads();
     }
     const T all = parts[0];
-    __syncthreads(); // before another call writes
+    __syncthreads(); // the next call writes the same memory
     return all;
 }
 
@@ -35,8 +35,8 @@ __device__ inline float block_max(float x)
     return block_reduce<threads>(x, [](float a, float b) { return fmaxf(a, b); });
 }
 
-// What the threads before this one brought, summed; and what all of them did. REQUIRES: a block of `threads`, whole
-// warps.
+// Exclusive prefix sum over the threads of the block; *all receives the total. REQUIRES: a block of `threads`,
+// whole warps.
 template<int threads>
 __device__ inline uint32_t block_sum_before(uint32_t x, uint32_t* all = nullptr)
 {
@@ -55,7 +55,7 @@ __device__ inline uint32_t block_sum_before(uint32_t x, uint32_t* all = nullptr)
         if (warp == self / warp_lanes) before_warp = sum;
         sum += of_warps[warp];
     }
-    __syncthreads(); // before another call writes
+    __syncthreads(); // the next call writes the same memory
     if (all) *all = sum;
     return before_warp + upto - x;
 }

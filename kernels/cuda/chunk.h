@@ -1,4 +1,4 @@
-// How device code reads the planes of coding.h.
+// Device-side reads from the planes of coding.h.
 #pragma once
 
 #include "kernels/cuda/coding.h"
@@ -7,7 +7,7 @@
 
 namespace palimpsest::kernels::cuda {
 
-// A row of the planes of any type; null for planes that the type does not have.
+// One row of a weight's planes; null for planes that the type does not have.
 struct PlaneRow {
     const unsigned char* values = nullptr;
     const unsigned char* high = nullptr;
@@ -30,7 +30,8 @@ __device__ inline PlaneRow plane_row(const WeightPlanes& planes, int64_t row)
     return start;
 }
 
-// 1, 2 or 4 bytes as a number; not through the read-only path, as stream16 (gemv_load.h) is not.
+// Reads 1, 2 or 4 bytes as a number; not through the read-only path, for the reason that stream16 (gemv_load.h)
+// gives.
 template<int bytes>
 __device__ inline uint32_t read_bytes(const unsigned char* at)
 {
@@ -40,14 +41,13 @@ __device__ inline uint32_t read_bytes(const unsigned char* at)
     return *reinterpret_cast<const uint32_t*>(at);
 }
 
-// 2^(exponent - 128), subnormal below 2.
+// 2^(exponent - 128); subnormal for exponents below 2.
 __device__ inline float power_of(uint32_t exponent)
 {
     return __uint_as_float(exponent < 2 ? 0x00200000u << exponent : (exponent - 1) << 23);
 }
 
-// Scales and offsets of one chunk, as they are stored until they are asked for. Products of a factor and a byte are
-// exact in f32.
+// Scales and offsets of one chunk, decoded on demand. The product of a factor and a byte is exact in f32.
 template<DType type>
 struct ChunkScales {
     static constexpr Coding coding = coding_of(type);
@@ -90,7 +90,7 @@ private:
     }
 };
 
-// Four bytes of a table, each plus 128.
+// Four entries of a table as bytes, each plus 128.
 constexpr uint32_t table_word(CodeTable table, int word)
 {
     const auto& values = table == CodeTable::Iq4 ? iq4_values : mxfp4_values;
@@ -100,8 +100,8 @@ constexpr uint32_t table_word(CodeTable table, int word)
     return bytes;
 }
 
-// Of each byte, a number below 16, its entry in the table. A permutation of bytes looks four of them up among
-// eight.
+// Replaces each byte, a code below 16, by its entry in the table. One byte permutation looks up four codes among
+// eight entries; the bit of value 8 selects between two such results.
 template<CodeTable table>
 __device__ inline uint32_t looked_up(uint32_t codes)
 {
@@ -112,7 +112,7 @@ __device__ inline uint32_t looked_up(uint32_t codes)
     return __byte_perm(low, high, (selector & 0x8888) >> 1 | 0x3210);
 }
 
-// The bytes j of a plane of `bits` bits: see coding.h.
+// The `bits` bits of the codes of columns 4 j to 4 j + 3, one code per byte: see coding.h.
 template<int bits>
 __device__ inline uint32_t plane_word(const uint32_t* words, int j)
 {
@@ -120,7 +120,7 @@ __device__ inline uint32_t plane_word(const uint32_t* words, int j)
     return words[j % bits] >> (bits * (j / bits)) & mask;
 }
 
-// The codes of columns 4 j to 4 j + 3 of a chunk, a byte each; entries of the table, where the type has one.
+// The codes of columns 4 j to 4 j + 3 of a chunk, one per byte; table entries, if the type has a table.
 template<DType type>
 __device__ inline uint32_t code_word(const uint32_t* values, [[maybe_unused]] const uint32_t* high, int j)
 {
@@ -131,8 +131,8 @@ __device__ inline uint32_t code_word(const uint32_t* values, [[maybe_unused]] co
     return codes;
 }
 
-// Byte i of such a word as a number, without its bias. The byte becomes the last of 2^23's mantissa: exact, and
-// faster than a conversion.
+// Byte i of such a word as a number, without its bias. The byte becomes the low byte of the mantissa of 2^23,
+// which is exact and faster than a conversion.
 template<DType type>
 __device__ inline float code_of(uint32_t codes, int i)
 {
@@ -141,7 +141,7 @@ __device__ inline float code_of(uint32_t codes, int i)
            (8388608.0f + static_cast<float>(coding_of(type).bias));
 }
 
-// Columns 4 j to 4 j + 3 of a chunk, bit for bit as dequantise() of kernels/base has them.
+// Columns 4 j to 4 j + 3 of a chunk, bit for bit like dequantise() of kernels/base.
 template<DType type>
 __device__ inline float4 four_weights(const PlaneRow& row, int64_t chunk, int j)
 {

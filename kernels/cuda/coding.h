@@ -1,14 +1,14 @@
-// How the planes of a quantised weight code its elements (kernels/base/quantised_blocks.h has the formulas).
+// Encoding of quantised weights in planes (formulas: kernels/base/quantised_blocks.h).
 //
-// Every element is scale * (code - bias) - offset, or scale * table[code] - offset; scale and offset belong to a
-// group of 16 or 32 columns. The unit of all planes is a chunk, 32 columns of a row:
+// Every element is scale * (code - bias) - offset, or scale * table[code] - offset; a group of 16 or 32 columns
+// shares scale and offset. The unit of all planes is a chunk, 32 columns of a row:
 //   values   the low 2 or 4 bits of each code: 2 or 4 words
 //   high     the 1 or 2 bits above them: 1 or 2 words
-//   scales   what each chunk has of its own: 1, 2 or 4 bytes
-//   factors  what 8 chunks have in common: 2 or 4 bytes
-// A plane of b bits puts column 4 j + i of a chunk into word j % b, at bit 8 i + b (j / b): so one shift and one
-// mask give the codes of four columns that follow one another, as the four bytes of a word. Q8_0 has planes of its
-// own (cuda_weight.h).
+//   scales   data of each chunk: 1, 2 or 4 bytes
+//   factors  data shared by 8 chunks: 2 or 4 bytes
+// A plane of b bits stores column 4 j + i of a chunk in word j % b, at bit 8 i + b (j / b). One shift and one mask
+// then extract the codes of four consecutive columns, as the four bytes of a word. Q8_0 has its own planes
+// (cuda_weight.h).
 #pragma once
 
 #include <cstdint>
@@ -21,43 +21,43 @@ namespace palimpsest::kernels::cuda {
 inline constexpr int chunk_columns = 32, chunk_words = chunk_columns / 4,
                      factor_chunks = super_block / chunk_columns;
 
-// What scales and offsets are made of.
+// How scales and offsets are stored.
 enum class Scaling : uint8_t {
-    Half,       // of a chunk: an f16 scale
-    HalfPair,   // of a chunk: an f16 scale and an f16 that is added
-    Exponent,   // of a chunk: a byte e for 2^(e - 128)
-    SignedByte, // of 8 chunks: an f16 factor; of a group: a signed byte, scale = factor * byte
-    BytePair,   // of 8 chunks: f16 factors of scale and offset; of a group: a byte for each
-    NibblePair, // the same, with the byte's low and high nibble
+    Half,       // per chunk: an f16 scale
+    HalfPair,   // per chunk: an f16 scale and an f16 that is added
+    Exponent,   // per chunk: a byte e for 2^(e - 128)
+    SignedByte, // per 8 chunks: an f16 factor; per group: a signed byte, scale = factor * byte
+    BytePair,   // per 8 chunks: f16 factors of scale and offset; per group: a byte for each
+    NibblePair, // as BytePair, but the low and high nibble of one byte
 };
 
 enum class CodeTable : uint8_t { None, Iq4, Mxfp4 };
 
 struct Coding {
-    int low_bits = 0, high_bits = 0; // of a code; 0 low bits: the type is not coded in chunks
+    int low_bits = 0, high_bits = 0; // per code; 0 low bits: the type is not encoded in chunks
     int group = chunk_columns;
     Scaling scaling = Scaling::Half;
-    int bias = 0; // with a table, what makes its entries bytes without a sign
+    int bias = 0; // with a table: what is added to its entries to make them unsigned bytes
     CodeTable table = CodeTable::None;
 
-    constexpr int groups() const { return chunk_columns / group; } // of a chunk
+    constexpr int groups() const { return chunk_columns / group; } // per chunk
     constexpr bool has_offset() const
     {
         return scaling == Scaling::HalfPair || scaling == Scaling::BytePair || scaling == Scaling::NibblePair;
     }
-    constexpr int scale_bytes() const // of a chunk
+    constexpr int scale_bytes() const // per chunk
     {
         if (scaling == Scaling::HalfPair) return 4;
         if (scaling == Scaling::Exponent) return 1;
         if (scaling == Scaling::Half || scaling == Scaling::BytePair) return 2;
         return groups();
     }
-    constexpr int factor_bytes() const // of 8 chunks
+    constexpr int factor_bytes() const // per 8 chunks
     {
         if (scaling == Scaling::SignedByte) return 2;
         return scaling == Scaling::BytePair || scaling == Scaling::NibblePair ? 4 : 0;
     }
-    // The largest |code - bias|, or the largest magnitude of the table.
+    // The largest |code - bias|, or the largest magnitude in the table.
     constexpr int largest_code() const
     {
         if (table != CodeTable::None) return table == CodeTable::Iq4 ? 127 : 12;

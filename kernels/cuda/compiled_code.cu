@@ -14,7 +14,7 @@ __global__ void write_compiled_for(int* to)
     *to = compiled_for();
 }
 
-// By running it. There is no context to launch() on yet.
+// Runs a kernel that reports it. Not with launch(): there is no CudaContext yet.
 int compiled_for_by_its_own_account()
 {
     const std::unique_ptr<void, void (*)(void*)> memory(take_device_memory(sizeof(int)), give_device_memory);
@@ -40,7 +40,7 @@ int compiled_capability()
     }
     check(status);
     if (of.ptxVersion > 0) return of.ptxVersion;
-    // Some drivers do not say it, and what they compiled the code into (binaryVersion) may be newer.
+    // Some drivers do not report it, and binaryVersion, for which the driver compiled the code, may be newer.
     return compiled_for_by_its_own_account();
 }
 

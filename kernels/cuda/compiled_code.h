@@ -1,11 +1,11 @@
-// What the kernels were compiled for, which is not always what the card could do.
+// The architecture that the kernels were compiled for, which may be older than the card.
 #pragma once
 
 namespace palimpsest::kernels::cuda {
 
-// The compute capability (90: 9.0) of the code that runs on the current device: that of the source it was compiled
-// from, not of the card where the driver has compiled older code for it. Throws Error (Resources) if none of it
-// runs there.
+// The compute capability (90: 9.0) of the code that runs on the current device. If the driver compiled PTX of an
+// older architecture for the card, this is the architecture of the PTX, not of the card. Throws Error (Resources)
+// if no compiled code runs on the device.
 int compiled_capability();
 
 } // namespace palimpsest::kernels::cuda

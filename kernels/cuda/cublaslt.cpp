@@ -18,7 +18,7 @@ namespace {
 
 constexpr size_t workspace_bytes = size_t{32} << 20;
 
-// The functions of the library by their own types.
+// The functions of the library, with their types.
 struct Functions {
     decltype(&cublasLtMatmulDescCreate) desc_create;
     decltype(&cublasLtMatmulDescDestroy) desc_destroy;
@@ -66,15 +66,15 @@ void require(cublasStatus_t status)
                     "use --device cpu, and report this as a bug");
 }
 
-// One of the library's descriptions, destroyed with it.
+// A descriptor of the library, destroyed by the library's function.
 template<class Handle>
 using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, cublasStatus_t (*)(Handle)>;
 
-// What is multiplied. The library's matrices have columns one after the other, so it sees every matrix of ours
-// transposed: y^T = W x^T, of W.rows by x.rows.
+// Shape of a product. cuBLASLt's matrices are column-major, so it sees each of our matrices transposed: y^T = W
+// x^T, [W.rows, x.rows].
 struct Shape {
     cudaDataType_t type;
-    int64_t outputs, width; // rows of W, and elements of a row that are multiplied
+    int64_t outputs, width; // rows of W; elements of a row, padding included
     int64_t w_stride, x_stride, y_stride;
     auto operator<=>(const Shape&) const = default;
 };
@@ -122,8 +122,8 @@ Owned<cublasLtMatmulPreference_t> preference(const Functions& f)
     return owned;
 }
 
-// The library on one device, and what it was asked. Its handle lives as long as the process: where programs end,
-// the driver may be gone already.
+// The library on one device, and the algorithms chosen so far. Its handle is never destroyed: at process exit, the
+// driver may already be unloaded.
 class Library {
 public:
     explicit Library(const CublasLtLibrary& opened)
@@ -131,7 +131,7 @@ public:
     {
     }
 
-    // Null if no algorithm does for every number of rows.
+    // Returns null if no algorithm supports every number of rows.
     const cublasLtMatmulAlgo_t* algorithm(const Shape& shape)
     {
         auto found = pinned_.find(shape);
@@ -197,7 +197,7 @@ private:
     std::map<Shape, std::optional<cublasLtMatmulAlgo_t>> pinned_;
 };
 
-// Of this device; null if none works there. REQUIRES: the lock is held.
+// Returns the library of this device; null if there is none. REQUIRES: the lock is held.
 Library* library_on(int device)
 {
     static std::map<int, Library> libraries;

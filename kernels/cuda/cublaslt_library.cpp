@@ -28,7 +28,7 @@ std::string file_of(void* library)
     return dlinfo(library, RTLD_DI_LINKMAP, &loaded) == 0 && loaded != nullptr ? loaded->l_name : "";
 }
 
-// Why an opened library cannot be used; empty: it can.
+// Returns why an opened library cannot be used; empty if it can.
 std::string refusal(CublasLtLibrary& of, CublasLtTrial trial)
 {
     using Create = int(void** handle);
@@ -46,7 +46,7 @@ std::string refusal(CublasLtLibrary& of, CublasLtTrial trial)
 CublasLtLibrary open_cublaslt(std::span<const char* const> places, CublasLtTrial trial)
 {
     CublasLtLibrary found;
-    std::string refused; // the file looked at last, which the next name may lead to as well
+    std::string refused; // the last refused file; the next name may resolve to it, too
     for (const char* place : places) {
         found.library = dlopen(place, RTLD_LAZY | RTLD_LOCAL);
         if (found.library == nullptr) continue;

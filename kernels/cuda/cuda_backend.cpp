@@ -12,7 +12,7 @@
 namespace palimpsest::kernels::cuda {
 namespace {
 
-constexpr size_t most_moved = size_t{4} << 20; // bytes at once where ranges overlap
+constexpr size_t most_moved = size_t{4} << 20; // bytes per copy if the ranges overlap
 
 bool overlap(const std::byte* a, const std::byte* b, size_t bytes)
 {
@@ -25,7 +25,7 @@ void copy_apart(std::byte* to, const std::byte* from, size_t bytes, CudaContext&
     context.copied();
 }
 
-// Piece by piece through scratch memory, from the end that no later piece reads.
+// Copies in pieces through scratch, starting at the end that no later piece reads.
 void copy_overlapping(std::byte* to, const std::byte* from, size_t bytes, CudaContext& context)
 {
     const size_t most = std::min(bytes, most_moved), pieces = (bytes + most - 1) / most;
@@ -84,12 +84,12 @@ void CudaBackend::reserve(const WorkBounds& work)
     const ScratchSizes sizes = cuda::scratch_bound(work, on);
     for (size_t use = 0; use < sizes.size(); ++use)
         on.scratch<std::byte>(static_cast<ScratchUse>(use), sizes[use]);
-    const size_t tickets = sizes[static_cast<size_t>(ScratchUse::Tickets)]; // which are zero between calls
+    const size_t tickets = sizes[static_cast<size_t>(ScratchUse::Tickets)]; // must be zero between calls
     check(cudaMemsetAsync(on.scratch<std::byte>(ScratchUse::Tickets, tickets), 0, tickets, on.stream()));
     pinned_.reserve();
 }
 
-// A quarter of a second at half of what an H200 multiplies with 16-bit operands (performance.md, 2).
+// A quarter of a second at half of an H200's peak rate of 16-bit products.
 AtOnce CudaBackend::at_once() const
 {
     constexpr int first_with_bf16 = 80;
@@ -101,7 +101,8 @@ void CudaBackend::upload(void* to, const void* from_host, size_t bytes)
 {
     CudaContext& on = context();
     on.refuse_while_recording("sends host memory");
-    // Through pinned memory: nobody waits, and the device is at the first pieces while the last are copied there.
+    // Through pinned memory: the host does not wait, and copies to the device overlap with filling the pinned
+    // memory.
     for (size_t sent = 0; sent < bytes; sent += SendRing::most_kept) {
         const size_t piece = std::min(bytes - sent, SendRing::most_kept);
         on.send_to(static_cast<std::byte*>(to) + sent, static_cast<const std::byte*>(from_host) + sent, piece);

@@ -1,4 +1,4 @@
-// Backend on one NVIDIA GPU: backend memory is device memory, operations are queued on one stream.
+// The backend for one NVIDIA GPU: backend memory is device memory, operations are queued on one stream.
 #pragma once
 
 #include "kernels/backend.h"
@@ -10,7 +10,7 @@ namespace palimpsest::kernels::cuda {
 
 class CudaBackend final : public Backend {
 public:
-    // REQUIRES: the device is there and can be used (cuda_survey.h). Throws Error (Resources).
+    // REQUIRES: the device exists and can be used (cuda_survey.h). Throws Error (Resources).
     explicit CudaBackend(int device);
 
     std::string name() const override;
@@ -55,14 +55,14 @@ public:
     bool replay(const Recording& recording) override;
 
 private:
-    // The context, with its device current on the caller's thread; the caller's name is that of the operation.
-    // Throws Error once the device has failed.
+    // Returns the context after making its device current on the caller's thread. The default `operation` is the
+    // name of the calling function. Throws Error once the device has failed.
     CudaContext& context(const char* operation = __builtin_FUNCTION());
     void* allocate(size_t bytes) override;
     void release(void* data, size_t bytes) noexcept override;
 
     CudaContext context_;
-    PinnedPair pinned_; // for what is downloaded at once
+    PinnedPair pinned_; // for synchronous downloads
     PinnedBlocks blocks_;
 };
 

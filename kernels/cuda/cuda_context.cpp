@@ -26,7 +26,7 @@ int attribute(cudaDeviceAttr which, int device)
     return value;
 }
 
-// Of a card and a driver that know programmatic dependent launches, in graphs too.
+// True if card and driver support programmatic dependent launches, in graphs too.
 bool knows_overlaps(int capability)
 {
     constexpr int since_capability = 90, since_driver = 12030;

@@ -1,5 +1,5 @@
-// What every CUDA kernel is handed: the device and its limits, one stream, and scratch memory that is kept between
-// calls, so that nothing is allocated once a stream is warm.
+// State shared by all CUDA kernels: the device and its limits, one stream, and scratch memory that is kept between
+// calls, so that nothing is allocated after the first calls.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -24,7 +24,7 @@ public:
     ~Scratch();
 
     bool holds(size_t bytes) const { return bytes <= bytes_; }
-    void grow(size_t bytes); // 256-byte aligned. REQUIRES: no work uses it. Throws Error (Resources).
+    void grow(size_t bytes); // 256-byte aligned. REQUIRES: no queued work uses it. Throws Error (Resources).
     void* data() const { return data_; }
     size_t bytes() const { return bytes_; }
 
@@ -33,27 +33,27 @@ private:
     size_t bytes_ = 0;
 };
 
-// Scratch by use, so that kernels that call one another do not share a block by accident.
+// One scratch block per use, so that kernels that call one another do not share a block by accident.
 enum class ScratchUse {
     NormedRows,
     Hidden,
-    Unfinished, // products before their norm
+    Unfinished, // products before their RowFinish
     DequantisedWeight,
     NarrowedRows,
     RotatedKeys,
-    Scores,     // weights of decode attention, log-sum-exp of prefill
+    Scores,     // logits and weights of decode attention; log-sum-exps of prefill
     Watched,    // softmax parts and weights of decode attention, for signals
-    WatchedToo, // the same of the layer after
+    WatchedToo, // the same: a second buffer, for every other layer
     Partials,   // of splits
-    Tickets,    // of splits that are done; zero between calls
-    PageScores, // of retrieval
+    Tickets,    // count finished splits; zero between calls
+    PageScores, // bounds of pages, in retrieval
     ReadRanks,
     RowStatistics,
     MovedRows, // straighten, gather
     EvictionScores,
-    EvictionRanks, // and bits of ranks
-    BestLogits,    // of tiles
-    Workspace,     // of the matrix library
+    EvictionRanks, // and their bit masks
+    BestLogits,    // per tile
+    Workspace,     // of cuBLASLt
     Count
 };
 inline constexpr auto scratch_uses = static_cast<size_t>(ScratchUse::Count);
@@ -66,28 +66,28 @@ public:
     CudaContext& operator=(const CudaContext&) = delete;
 
     int device() const { return device_; }
-    // 90: sm_90. Of the card or, if that is less, of the code that runs on it.
+    // 90: sm_90. The lesser of the card's and that of the code that runs on it.
     int compute_capability() const { return capability_; }
     int multiprocessors() const { return multiprocessors_; }
-    size_t most_shared() const { return most_shared_; } // bytes a block may have, opted in
+    size_t most_shared() const { return most_shared_; } // most shared memory of a block, in bytes, with opt-in
     cudaStream_t stream() const { return streams_.current(); }
 
-    // 256-byte aligned. Waits for the stream if it has to grow. Throws Error (Resources).
+    // 256-byte aligned. Waits for the stream if it must grow. Throws Error (Resources).
     template<class T>
     T* scratch(ScratchUse use, size_t count)
     {
         return static_cast<T*>(scratch_memory(use, count * sizeof(T)));
     }
-    // Device memory with these elements, once the stream gets there; good until 1 MiB more was sent. For small
-    // arrays; others have a Buffer.
+    // Device memory with these elements, once the stream gets there; valid until 1 MiB more was sent. For small
+    // arrays; use a Buffer for others.
     template<class T>
     const T* send(std::span<const T> host)
     {
         refuse_while_recording("sends host memory");
         return static_cast<const T*>(ring_.send(host.data(), host.size_bytes(), stream()));
     }
-    // The same of what is often sent again: nothing is sent while it still lies there. Good for what is queued
-    // before the next call.
+    // Like send, for arrays that are often sent again: sends nothing while the device still has a copy. Valid for
+    // work that is queued before the next call.
     template<class T>
     const T* send_once(std::span<const T> host)
     {
@@ -97,7 +97,7 @@ public:
         if (!there) there = send_anew(host.data(), host.size_bytes());
         return static_cast<const T*>(there);
     }
-    // The same into device memory of the caller's; `host` may go at once.
+    // Like send, into the caller's device memory; `host` may be freed at once.
     void send_to(void* to, const void* host, size_t bytes)
     {
         refuse_while_recording("sends host memory");
@@ -108,18 +108,19 @@ public:
 
     // ---- recording (cuda_graph.h)
 
-    // What is called now, for the sentences of refusals.
+    // Sets the name of the current operation, for error messages.
     void enter(const char* operation) { operation_ = operation; }
-    // Throws Error (Internal) with this predicate: a recording keeps neither host memory nor waiting nor growth.
+    // Throws Error (Internal) with this predicate: a recording can neither read host memory, nor wait, nor grow
+    // scratch.
     void refuse_while_recording(const char* what) const;
 
-    // Whether a kernel that is launched now may begin before the one ahead of it ends: of a recording only, where
-    // that one is a kernel and nothing else is waited for.
+    // True if a kernel that is launched now may begin before the previous one ends: only in a recording, and only
+    // if its one dependency is a kernel.
     bool may_overlap() const { return overlaps_ && streams_.follows_kernel(); }
     void launched() { streams_.queued(true); }
     void copied() { streams_.queued(false); }
 
-    // Where the scratch lies that was asked for, by use; null: it was not.
+    // The address of each scratch block that a recording uses; null: not used.
     using Places = std::array<const void*, scratch_uses>;
     struct Recorded {
         Owned<cudaGraph_t> graph;
@@ -130,10 +131,11 @@ public:
     void drop_recording() noexcept;
     bool is_still_there(const Places& scratch) const;
 
-    // While one lives, what is recorded goes to a branch: behind all before it, but beside what follows, up to the
-    // next wait_for_aside() or the end of the recording. Outside of a recording it changes nothing. REQUIRES: what
-    // follows neither writes what work aside reads or writes (signals of the layer, statistics, order lists,
-    // ranks of pinned tokens, the plan, scratch of the same use), nor reads what it writes.
+    // While an Aside lives, work is recorded on a branch: it runs after everything before it, but concurrently
+    // with later work, up to the next wait_for_aside() or the end of the recording. Without a recording it has no
+    // effect. REQUIRES: later work does not write what the branch reads or writes (signals of the layer,
+    // statistics, order lists, ranks of pinned tokens, the plan, scratch of the same use), nor read what the
+    // branch writes.
     class Aside {
     public:
         explicit Aside(CudaStreams& streams) : streams_(streams) { streams_.turn_aside(); }
@@ -146,8 +148,9 @@ public:
     };
     [[nodiscard]] Aside aside() { return Aside(streams_); } // throws Error
     void wait_for_aside() { streams_.join(); }              // throws Error
-    // Work aside reads what one layer's attention left, and the next layer's needs a place of its own: there are
-    // two, taken in turn. The place waits for what was aside when leave_turn was called with it two turns ago.
+    // Work on the branch reads results of one layer's attention while the next layer's attention already writes
+    // its own: there are two buffers, used alternately. take_turn waits for the branch's work up to the previous
+    // leave_turn of that buffer.
     size_t take_turn() // throws Error
     {
         turn_ = 1 - turn_;
@@ -160,16 +163,16 @@ private:
     void* scratch_memory(ScratchUse use, size_t bytes);
     const void* send_anew(const void* host, size_t bytes);
 
-    int device_ = 0; // first: what follows is made on it
+    int device_ = 0; // first: the other members are created on this device
     int capability_ = 0, multiprocessors_ = 0;
     size_t most_shared_ = 0;
-    bool overlaps_ = false; // what may_overlap says where it is of use
+    bool overlaps_ = false; // what may_overlap returns if the recording allows it
     SendRing ring_;
     SentBefore sent_;
     CudaStreams streams_;
     const char* operation_ = "";
     std::array<Scratch, scratch_uses> scratch_;
-    Places recorded_{}; // so far
+    Places recorded_{}; // in the current recording
     size_t turn_ = 0;
 };
 

@@ -12,8 +12,8 @@ namespace {
 
 std::atomic<bool> failed = false;
 
-// By number, as the runtime documents them: after one of these every call of the process returns an error. 214:
-// uncorrectable ECC, 220: NVLink, 226: contained, 700: illegal address, 702: launch timeout, 709: context
+// By number, as the runtime documents them: after one of these, every CUDA call of the process returns an error.
+// 214: uncorrectable ECC, 220: NVLink, 226: contained, 700: illegal address, 702: launch timeout, 709: context
 // destroyed, 710: assert, 714-719: faults of a kernel, 721: tensor memory, 999: unknown.
 constexpr std::array sticky_codes{214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 999};
 
@@ -32,7 +32,7 @@ bool is_sticky(cudaError_t status)
 void check(cudaError_t status)
 {
     if (status == cudaSuccess) return;
-    cudaGetLastError(); // what is not sticky is forgotten, or the next launch would report it once more
+    cudaGetLastError(); // clears errors that are not sticky, or the next launch would report them again
     const std::string name = std::string(" (") + cudaGetErrorName(status) + ")";
     if (status == cudaErrorMemoryAllocation)
         report("PAL-GPU-02", "its memory is full" + name,

@@ -1,4 +1,4 @@
-// Recorded operations as a CUDA graph: one launch for a decoded token (performance.md, 5.3).
+// Recorded operations as a CUDA graph: a decoded token is one graph launch.
 #pragma once
 
 #include <functional>
@@ -20,10 +20,10 @@ public:
 private:
     CudaContext::Places scratch_;
     size_t nodes_ = 0;
-    Owned<cudaGraphExec_t> exec_; // may go while it runs
+    Owned<cudaGraphExec_t> exec_; // may be destroyed while it runs
 };
 
-// As in backend.h. Whatever record throws, the stream does work at once again afterwards.
+// As in backend.h. If `operations` throws, the recording ends and the stream executes work again.
 std::unique_ptr<GraphRecording> record(const std::function<void()>& operations, CudaContext& context);
 bool replay(const Recording& recording, CudaContext& context);
 

@@ -43,7 +43,7 @@ CudaStreams::CudaStreams()
 {
 }
 
-// Thread-local: what other threads do with other backends neither spoils the capture nor is refused.
+// Thread-local mode: calls of other threads, for other backends, neither invalidate the capture nor are refused.
 void CudaStreams::begin_recording()
 {
     check(cudaStreamBeginCapture(main_.get(), cudaStreamCaptureModeThreadLocal));
@@ -58,7 +58,7 @@ Owned<cudaGraph_t> CudaStreams::end_recording()
     const cudaError_t ended = cudaStreamEndCapture(main_.get(), &captured);
     Owned<cudaGraph_t> graph(captured);
     leave_recording();
-    check(joined); // first: a capture that is not joined does not end well either
+    check(joined); // reported first: an unjoined capture also fails to end
     check(ended);
     return graph;
 }
@@ -113,7 +113,7 @@ void CudaStreams::wait_for_mark(size_t which)
 {
     if (!marked_[which]) return;
     marked_[which] = false;
-    follows_kernel_ = false; // of one dependency alone
+    follows_kernel_ = false; // the next launch has another dependency besides that kernel
     check(cudaStreamWaitEvent(main_.get(), marks_[which].get(), 0));
 }
 

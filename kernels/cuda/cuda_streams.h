@@ -1,4 +1,4 @@
-// The stream that operations are queued on and, while they are recorded, a branch beside it.
+// The main stream that operations are queued on and, during a recording, a side branch.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,7 +9,7 @@
 
 namespace palimpsest::kernels::cuda {
 
-// Handles of the current device. None is given back once the device has failed.
+// Handles of the current device. Not released once the device has failed.
 struct GiveBack {
     void operator()(cudaStream_t stream) const noexcept;
     void operator()(cudaEvent_t event) const noexcept;
@@ -19,34 +19,36 @@ struct GiveBack {
 template<class Handle>
 using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, GiveBack>;
 
-// Not thread-safe: a recording ends on the thread that began it.
+// Not thread-safe: the thread that began a recording must end it.
 class CudaStreams {
 public:
     CudaStreams(); // throws Error
     cudaStream_t main() const { return main_.get(); }
     cudaStream_t current() const { return aside_ ? side_.get() : main_.get(); }
 
-    // From here on work is kept instead of done. What a capture cannot keep (waiting, taking device memory, copies
-    // of pageable memory) fails and spoils it. Throws Error.
+    // From here on, work is recorded instead of executed. Operations that a capture does not support (waiting,
+    // allocating device memory, copies of pageable memory) fail and invalidate it. Throws Error.
     void begin_recording();
     bool is_recording() const { return recording_; }
-    // The branch joined in. Work is done again, also if it throws Error.
+    // Joins the branch and ends the recording, even if it throws Error; later work is executed again.
     Owned<cudaGraph_t> end_recording();
     void drop_recording() noexcept;
 
-    // Whether the newest of what is recorded on the main stream is a kernel, and nothing was joined since.
+    // True if the newest recorded node of the main stream is a kernel, and nothing was joined since.
     bool follows_kernel() const { return recording_ && follows_kernel_ && !aside_; }
     void queued(bool kernel)
     {
         if (!aside_) follows_kernel_ = kernel;
     }
 
-    // Only of a recording: work goes to the branch, behind all that is there so far, and back again.
+    // turn_aside: work goes to the branch, after everything queued so far; turn_back: to the main stream. Without
+    // a recording, turn_aside does nothing.
     void turn_aside(); // throws Error
     void turn_back() { aside_ = false; }
-    // What follows on the stream comes behind the branch. Throws Error.
+    // Later work on the main stream waits for the branch. Throws Error.
     void join();
-    // The same, but only behind what the branch held when mark(which) was called, if it was. Throws Error.
+    // mark: marks the end of the branch's work so far. wait_for_mark: like join, but waits only for the work
+    // before the mark, if one was set. Both throw Error.
     static constexpr size_t marks = 2;
     void mark(size_t which);
     void wait_for_mark(size_t which);
@@ -56,7 +58,7 @@ private:
     void leave_recording();
 
     Owned<cudaStream_t> main_, side_;
-    Owned<cudaEvent_t> reached_; // by one of the two
+    Owned<cudaEvent_t> reached_; // used by turn_aside and join
     std::array<Owned<cudaEvent_t>, marks> marks_;
     std::array<bool, marks> marked_{};
     bool recording_ = false, aside_ = false, branched_ = false, follows_kernel_ = false;

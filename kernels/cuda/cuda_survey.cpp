@@ -6,7 +6,7 @@
 namespace palimpsest::kernels::cuda {
 namespace {
 
-// 13020 as "13.2", and 75 as "7.5".
+// 13020 becomes "13.2", 75 becomes "7.5".
 std::string version_text(int version)
 {
     return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
@@ -21,7 +21,7 @@ std::string list_of(int devices)
     return devices == 1 ? "the only one is cuda:0" : "there are cuda:0 to cuda:" + std::to_string(devices - 1);
 }
 
-// An answer that is no success leaves an error behind, which the next launch would report.
+// Clears the error of a failed call, which the next launch would otherwise report.
 bool succeeded(cudaError_t status)
 {
     if (status != cudaSuccess) cudaGetLastError();

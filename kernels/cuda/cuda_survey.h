@@ -1,4 +1,4 @@
-// What of CUDA this machine has, and why it cannot be used where it cannot.
+// The CUDA driver and devices of this machine, and why they cannot be used if so.
 #pragma once
 
 #include <optional>
@@ -15,16 +15,16 @@ struct Refusal {
 };
 
 struct Driver {
-    std::string release; // 580.65.06, where the system says it
-    int version = 0;     // newest CUDA it can run, 13000: 13.0; 0: there is none
+    std::string release; // 580.65.06; empty if the system does not report it
+    int version = 0;     // newest CUDA version it supports, 13000: 13.0; 0: no driver
     int runtime_version = 0;
     int devices = 0;
-    std::optional<Refusal> refusal; // why none can be used
+    std::optional<Refusal> refusal; // set if no device can be used, with the reason
 };
-// Also the first touch of the driver, which may take a second. Throws nothing.
+// Finds the driver. The first call initialises it, which may take a second. Does not throw.
 Driver find_driver();
 
-// Why this device cannot be used, if so. REQUIRES: the driver was not refused.
+// Returns why this device cannot be used; nullopt if it can. REQUIRES: the driver was not refused.
 std::optional<Refusal> refusal_of(int device, const Driver& driver);
 
 struct DeviceFacts {
@@ -32,6 +32,6 @@ struct DeviceFacts {
     int capability = 0, multiprocessors = 0;
     size_t memory_bytes = 0, free_bytes = 0;
 };
-DeviceFacts facts_of(int device); // zeros for what cannot be asked
+DeviceFacts facts_of(int device); // zero or empty for values that the driver does not report
 
 } // namespace palimpsest::kernels::cuda

@@ -1,5 +1,5 @@
-// Uploads weights and lays them out in planes. Rows go through the context's pinned ring in pieces, so the next
-// piece is copied from the file while the last one is on its way; the device puts them in their places.
+// Uploads weights and converts them to planes. Rows go through the context's pinned ring in pieces, so that one
+// piece is read from the file while the previous one is transferred; the device then writes it to the planes.
 
 #include "kernels/cuda/cuda_weight.h"
 
@@ -21,10 +21,10 @@ constexpr int64_t plane_alignment = 256; // bytes
 constexpr int q8_0_block = 32;
 constexpr int q8_0_units = sizeof(BlockQ8_0) / sizeof(uint16_t);
 
-// Rows as a file has them, on the device.
+// Rows in the file's layout, on the device.
 struct StoredRows {
     const void* data;
-    int64_t first; // number of the first one within the part
+    int64_t first; // index of the first row within the part
     int32_t paired_head_dim;
 };
 
@@ -35,7 +35,7 @@ __device__ inline int64_t half_split(int64_t stored_row, int64_t head_dim)
     return head + i / 2 + (i % 2) * (head_dim / 2);
 }
 
-// Where they go.
+// The planes that rows are written to.
 struct Planes {
     unsigned char* values = nullptr;
     unsigned char* high = nullptr;
@@ -43,7 +43,7 @@ struct Planes {
     unsigned char* factors = nullptr;
 };
 
-// A block places a row of unquantised elements, and zeros up to the stride.
+// A block copies a row of unquantised elements, and fills it with zeros up to the stride.
 template<class Element>
 __global__ void place_rows(StoredRows from, Planes to, int64_t cols, int64_t stride)
 {
@@ -54,7 +54,7 @@ __global__ void place_rows(StoredRows from, Planes to, int64_t cols, int64_t str
         values[c] = c < cols ? stored[c] : Element(0);
 }
 
-// A block places a row of Q8_0 blocks: of each 17 units of two bytes, the first is the scale. cols = stride.
+// A block copies a row of Q8_0 blocks: the first of every 17 two-byte units is the scale. REQUIRES: cols = stride.
 __global__ void place_q8_0_rows(StoredRows from, Planes to, int64_t cols)
 {
     const int64_t row = half_split(from.first + blockIdx.x, from.paired_head_dim), blocks = cols / q8_0_block;
@@ -71,7 +71,7 @@ __global__ void place_q8_0_rows(StoredRows from, Planes to, int64_t cols)
     }
 }
 
-// The words of a plane of `bits` bits for one chunk: of each code those from bit `first` on.
+// Writes the words of a plane of `bits` bits for one chunk: `bits` bits of each code, from bit `first` on.
 template<int bits, class Code>
 __device__ void write_plane(unsigned char* plane, const Code& code, int first)
 {
@@ -94,7 +94,7 @@ __device__ void write_bytes(unsigned char* to, uint32_t number)
     if constexpr (bytes == 4) *reinterpret_cast<uint32_t*>(to) = number;
 }
 
-// A block places a row of a type that coding.h codes, a thread a chunk at a time.
+// A block converts a row of a type of coding.h; each thread converts one chunk at a time.
 template<DType type>
 __global__ void place_chunks(StoredRows from, Planes to, int64_t cols)
 {
@@ -126,7 +126,7 @@ int64_t stride_of(const HostMatrix& m)
     return (m.cols + chunk_columns - 1) / chunk_columns * chunk_columns;
 }
 
-// Of the planes of a part, each up to where the next may begin.
+// Bytes of a part's planes, each rounded up to the alignment of the next.
 PlaneBytes bytes_of(const HostMatrix& m)
 {
     const PlaneBytes bytes = plane_bytes(m.type);
@@ -145,7 +145,7 @@ int64_t sum_of(const PlaneBytes& bytes)
     return bytes.values + bytes.high + bytes.scales + bytes.factors;
 }
 
-// Planes of one part in a block of device memory of their own.
+// The planes of one part, in one allocation.
 class Part {
 public:
     explicit Part(const HostMatrix& m)

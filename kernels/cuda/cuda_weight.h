@@ -1,4 +1,4 @@
-// Weights in device memory, in planes that load in whole vectors (performance.md, 3).
+// Weights in device memory, in planes that can be read with vector loads.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace palimpsest::kernels::cuda {
 
-// Bytes that 32 columns of a row take in each plane; of `factors` 256 columns.
+// Bytes that 32 columns of a row take in each plane; for `factors`, that 256 columns take.
 struct PlaneBytes {
     int64_t values = 0, high = 0, scales = 0, factors = 0;
 };
@@ -26,8 +26,8 @@ constexpr PlaneBytes plane_bytes(DType type)
 }
 
 // F32, F16, BF16: `values` is [rows, stride] of that type. Q8_0: `values` is int8 [rows, stride], `scales` f16
-// [rows, stride / 32]. The other types: coding.h, without the planes that a type does not have. Rotary pairs are
-// half-split already. Every row of `values` starts at a multiple of 16 bytes (Q2_K, Q3_K: 64).
+// [rows, stride / 32]. All other types: see coding.h; planes that a type does not have are null. Rotary pairs are
+// already half-split. Every row of `values` starts at a multiple of 16 bytes (Q2_K, Q3_K: 64 bytes).
 struct WeightPlanes {
     DType type = DType::F32;
     const void* values = nullptr;
@@ -35,10 +35,10 @@ struct WeightPlanes {
     const void* scales = nullptr;
     const void* factors = nullptr;
     int64_t rows = 0, cols = 0;
-    int64_t stride = 0; // elements from row to row, a multiple of 32; cols, of a quantised type
+    int64_t stride = 0; // elements from row to row, a multiple of 32; quantised types: cols
 };
 
-// Rows from `first` on.
+// The rows from `first` on.
 inline WeightPlanes rows_from(const WeightPlanes& planes, int64_t first)
 {
     const PlaneBytes bytes = plane_bytes(planes.type);
@@ -55,7 +55,7 @@ inline WeightPlanes rows_from(const WeightPlanes& planes, int64_t first)
     return rest;
 }
 
-// One stretch of rows for each part; parts of a Weight may have different types.
+// One WeightPlanes per part of the Weight; parts may have different types.
 class CudaWeight : public Weight {
 public:
     virtual std::span<const WeightPlanes> parts() const = 0;

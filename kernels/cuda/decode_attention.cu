@@ -1,10 +1,11 @@
-// Attention of one token over lists that are read where they lie (performance.md, 5.2).
+// Attention of one token over lists that are read in place.
 //
-// A block takes 64 of the ranks that one KV head reads, for its whole group of query heads, so that all their keys
-// and values are under way at once. The last block of a bundle of splits to finish puts them together, in their
-// order, and the last of a head its bundles. Logits are in units of log 2. Contiguous keys get their rotation in
-// two levels, R(p) = R(16u) R(v): every 16 ranks the queries are turned to their distance from the first of them,
-// and a key only by what it lies behind that one, so that the key side of the table stays in L1.
+// A block handles a split: 64 of the ranks that one KV head reads, for its whole query group, so that the loads of
+// all their keys and values are in flight at once. The last block of a bundle to finish combines the bundle's
+// splits, in their order, and the last block of a head combines the bundles. Logits are in units of log 2. Keys
+// stored un-rotated are rotated in two steps, R(p) = R(16u) R(v): for every 16 ranks the queries are rotated to
+// their distance from the first of them, and each key only by its own distance from that one, so that the table
+// rows for keys stay in L1.
 #include <algorithm>
 
 #include "kernels/cuda/decode_signals.h"
@@ -22,18 +23,18 @@ constexpr int threads = 128;
 constexpr int warps = threads / warp_lanes;
 constexpr int turn_ranks = 16;
 static_assert(split_ranks == warps * turn_ranks);
-constexpr int32_t table_pages = 2 * threads; // of a list, that a block copies to shared memory if there are no more
+constexpr int32_t table_pages = 2 * threads; // page tables up to this length are copied to shared memory
 constexpr float log2_e = 1.44269504f;
 
-// Where every head reads another part of the ranks, weights are settled between a pass over keys and one over
-// values.
+// With top_p, every query head attends to other ranks: the weights are computed between a pass over keys and a
+// pass over values.
 enum class DecodePass : uint8_t { Both, Keys, Values };
 
-// Parts of a softmax to be put together: of splits, or of bundles of them.
+// Partial softmax results to be combined: of splits, or of bundles of them.
 struct Parts {
-    float* outs = nullptr;   // [kv_heads, parts, group, head_dim]
-    float* tops = nullptr;   // [kv_heads, parts, group]
-    float* totals = nullptr; // the same; in the end what the part is multiplied with
+    float* outs = nullptr;   // [kv_heads, parts, group, head_dim] sums of values
+    float* tops = nullptr;   // [kv_heads, parts, group] row maxima
+    float* totals = nullptr; // likewise, softmax denominators; in the end the factor of each part
 
     __host__ __device__ Parts from(int64_t part, int64_t group, int64_t dim) const
     {
@@ -44,24 +45,24 @@ struct Parts {
 struct DecodeWork {
     DecodeAttendArgs args; // lists.used: device memory
     int32_t group = 1;
-    float scale = 1;    // of the logits, in units of log 2
+    float scale = 1;    // of the logits, over log 2
     float soft_cap = 0; // likewise; 0: none
     ReadPlan plan;
     ReadRanks read{};
-    float* weights = nullptr; // [query_heads, weight_stride], by what is read; null: not wanted
+    float* weights = nullptr; // [query_heads, weight_stride], by index among the ranks read; null: not stored
     int64_t weight_stride = 0;
-    int32_t splits = 0, bundles = 0; // of the longest list, at most
-    Parts of_splits{}, of_bundles{}; // of the latter none where a list has one
-    uint32_t* tickets = nullptr;     // [kv_heads, bundles + 1]: splits of a bundle, then bundles; 0 between calls
+    int32_t splits = 0, bundles = 0; // upper bounds over all lists
+    Parts of_splits{}, of_bundles{}; // of_bundles is not used for lists of one bundle
+    uint32_t* tickets = nullptr;     // [kv_heads, bundles + 1] per bundle, then per head; 0 between calls
 };
 
 // A block's share of the work.
 struct Split {
     int32_t head = 0, index = 0, used = 0;
-    int32_t first = 0, count = 0; // of what is read
-    int32_t first_seen = 0;       // rank, of a list that is read whole
-    int32_t of = 0;               // splits of the list
-    int64_t part = 0;             // index of its first head in tops and totals
+    int32_t first = 0, count = 0; // among the ranks read
+    int32_t first_seen = 0;       // first visible rank of a list that is read whole
+    int32_t of = 0;               // number of splits of the list
+    int64_t part = 0;             // index of its first query head in tops and totals
 
     __device__ bool last() const { return index == of - 1; }
 };
@@ -69,7 +70,7 @@ struct Split {
 template<int heads>
 struct SplitMemory {
     float weights[heads][split_ranks]; // logits first
-    int64_t places[split_ranks];       // of rows in the pool
+    int64_t places[split_ranks];       // pool rows of the keys and values
     int32_t ranks[split_ranks];
     uint32_t pages[table_pages];
 };
@@ -89,9 +90,9 @@ __device__ inline Split split_of(const DecodeWork& work)
     return split;
 }
 
-// What is fetched beside the list's length instead of after it.
+// Values that are loaded in parallel with the list's length instead of after it.
 struct Ahead {
-    uint32_t row = 0; // of the thread's rank, where ranks do not depend on the length
+    uint32_t row = 0; // of the thread's rank, if the ranks do not depend on the length
     uint32_t pages[table_pages / threads] = {};
 };
 
@@ -119,7 +120,7 @@ __device__ inline Ahead fetch_ahead(const DecodeWork& work, const KvList& list)
     return ahead;
 }
 
-// A thread per rank.
+// Looks up the ranks and pool rows of the split. One thread per rank.
 template<int heads>
 __device__ inline void locate_rows(const DecodeWork& work, const Split& split, const KvList& list,
                                    const Ahead& ahead, SplitMemory<heads>& memory)
@@ -147,7 +148,7 @@ __device__ inline void locate_rows(const DecodeWork& work, const Split& split, c
     __syncthreads();
 }
 
-// The new token's key and value, which the split of the newest ranks is the only one to read.
+// Stores the new token's key and value. Only the split of the newest ranks reads them, so it stores them itself.
 template<DType type, int heads>
 __device__ inline void store_token(const DecodeWork& work, const Split& split, const SplitMemory<heads>& memory)
 {
@@ -167,8 +168,8 @@ __device__ inline void store_token(const DecodeWork& work, const Split& split, c
     __syncthreads();
 }
 
-// Queries [first, first + heads) of the group turned to `position` and scaled, to [heads, head_dim]; zero beyond
-// the group. By `workers` threads, of which this is `self`.
+// Rotates queries [first, first + heads) of the group to `position` and scales them, to [heads, head_dim]; zero
+// beyond the group. For `workers` threads, of which this is number `self`.
 template<int heads>
 __device__ inline void turn_queries(const DecodeWork& work, const Split& split, int32_t first, int64_t position,
                                     int self, int workers, float* to)
@@ -193,7 +194,7 @@ __device__ inline void turn_queries(const DecodeWork& work, const Split& split, 
     }
 }
 
-// The keys of a warp's 16 ranks of the split: a lane takes one vector of either half of a key, so that it holds
+// The keys of a warp's 16 ranks of the split: a lane loads one vector of either half of a key, so that it holds
 // whole rotary pairs.
 template<DType type, int dim>
 struct KeyTurn {
@@ -229,7 +230,7 @@ struct ValueRows {
     __device__ static int column() { return static_cast<int>(threadIdx.x) % lanes * each; }
     __device__ static int32_t rank(int i) { return static_cast<int32_t>(threadIdx.x) / lanes + i * stripes; }
 
-    // Those from number `first` on that `reads` tells to.
+    // Loads the rows from number `first` on for which reads(rank) is true.
     template<int heads, class Reads>
     __device__ void load(const DecodeWork& work, const Split& split, int first, const SplitMemory<heads>& memory,
                          const Reads& reads)
@@ -242,7 +243,7 @@ struct ValueRows {
     }
 };
 
-// A warp's logits of its 16 ranks of the split.
+// Computes a warp's logits of its 16 ranks of the split.
 template<DType type, int dim, int heads>
 __device__ inline void logits_of_turn(const DecodeWork& work, const Split& split, const KeyTurn<type, dim>& keys,
                                       const float* queries, SplitMemory<heads>& memory)
@@ -290,7 +291,7 @@ __device__ inline void logits_of_turn(const DecodeWork& work, const Split& split
     }
 }
 
-// `queries`: [warps, heads, dim].
+// For heads of 64 or 128 whose rotary pairs span the whole head. `queries`: [warps, heads, dim].
 template<DType type, int dim, int heads>
 __device__ inline void fast_logits(const DecodeWork& work, const Split& split, int32_t first_head,
                                    const KeyTurn<type, dim>& keys, float* queries, SplitMemory<heads>& memory)
@@ -305,7 +306,7 @@ __device__ inline void fast_logits(const DecodeWork& work, const Split& split, i
     logits_of_turn<type, dim, heads>(work, split, keys, own, memory);
 }
 
-// Any head_dim and part that is turned: a warp per rank. `queries`: [heads, head_dim].
+// For any head_dim and rotary_dim: one warp per rank. `queries`: [heads, head_dim].
 template<DType type, int heads>
 __device__ inline void plain_logits(const DecodeWork& work, const Split& split, int32_t first_head, float* queries,
                                     SplitMemory<heads>& memory)
@@ -346,7 +347,7 @@ __device__ inline void cap_logits(const DecodeWork& work, const Split& split, Sp
     __syncthreads();
 }
 
-// Logits to exp2(logit - top), a warp per head.
+// Replaces logits by exp2(logit - row maximum). One warp per query head.
 template<int heads>
 __device__ inline void exponentials(const DecodeWork& work, const Split& split, int32_t first_head,
                                     SplitMemory<heads>& memory)
@@ -384,7 +385,7 @@ __device__ inline void save_weights(const DecodeWork& work, const Split& split, 
         if (i < split.count) weights_of(work, split, first_head + g)[i] = memory.weights[g][i];
 }
 
-// Weights that were settled between the passes: a warp per head.
+// Loads the weights that were computed between the passes. One warp per query head.
 template<int heads>
 __device__ inline void load_weights(const DecodeWork& work, const Split& split, int32_t first_head,
                                     SplitMemory<heads>& memory)
@@ -405,7 +406,7 @@ __device__ inline void load_weights(const DecodeWork& work, const Split& split, 
     }
 }
 
-// Whether a head of the tile reads the row, which need not be numbers otherwise.
+// True if a query head of the tile attends to the row; otherwise the row need not contain finite numbers.
 template<int heads>
 __device__ inline bool anybody_reads(const SplitMemory<heads>& memory, int32_t i)
 {
@@ -416,8 +417,8 @@ __device__ inline bool anybody_reads(const SplitMemory<heads>& memory, int32_t i
     return reads;
 }
 
-// sums[g] of the values, of which the first are loaded, or with `sparse` none, since it depends on the weights
-// which are read; `parts`: [warps, heads, dim].
+// Sums the values of the split, times their weights. The first values are loaded already, except with `sparse`,
+// where the weights decide which are read. `parts`: [warps, heads, dim].
 template<DType type, int dim, int heads, bool sparse>
 __device__ inline void fast_values(const DecodeWork& work, const Split& split, int32_t first_head,
                                    ValueRows<type, dim>& values, float* parts, const SplitMemory<heads>& memory)
@@ -487,7 +488,7 @@ __device__ inline void plain_values(const DecodeWork& work, const Split& split, 
     }
 }
 
-// Whether this block is the last of `count` to get here; all that the others wrote before is seen then.
+// True for the last of `count` blocks to get here, which then sees everything that the others wrote before.
 __device__ inline bool is_last_to_finish(uint32_t* ticket, int32_t count)
 {
     __shared__ bool last;
@@ -502,8 +503,8 @@ __device__ inline bool is_last_to_finish(uint32_t* ticket, int32_t count)
     return last;
 }
 
-// Parts are rescaled to their common top, a warp per head: totals become what each is multiplied with. Of a bundle,
-// top and total go to `whole`.
+// Rescales the parts to their common row maximum, one warp per query head: totals become the factor of each part.
+// For a bundle, its row maximum and softmax denominator are written to `whole`.
 __device__ inline void settle_shares(const Parts& parts, int32_t count, int32_t group, const Parts* whole)
 {
     const int warp = static_cast<int>(threadIdx.x) / warp_lanes, lane = static_cast<int>(threadIdx.x) % warp_lanes;
@@ -526,7 +527,7 @@ __device__ inline void settle_shares(const Parts& parts, int32_t count, int32_t 
     __syncthreads();
 }
 
-// The sum of `count` parts, in order: a vector of `columns` for each thread.
+// Adds up `count` parts, in order, each times its factor. Each thread adds vectors of `columns`.
 template<int columns>
 __device__ inline void add_parts(const Parts& parts, int32_t count, int32_t group, int32_t dim, float* to)
 {
@@ -552,7 +553,7 @@ __device__ inline void add_parts(const Parts& parts, int32_t count, int32_t grou
     }
 }
 
-// What signals multiply the weights of a split with: its share in the bundle times the bundle's.
+// Makes the factors of splits final for the signals: a split's factor in its bundle times the bundle's factor.
 __device__ inline void settle_split_shares(const Parts& splits, int32_t count, int32_t group, const Parts& bundles)
 {
     for (auto x = static_cast<int32_t>(threadIdx.x); x < count * group; x += threads)
@@ -583,7 +584,8 @@ __device__ inline void combine_splits(const DecodeWork& work, const Split& split
     if (work.weights) settle_split_shares(of_splits, split.of, group, of_bundles);
 }
 
-// Weights of one tile of heads, and with `pass` Both or Values the sums of values. `dim`: 0 for any.
+// Attends one tile of query heads: computes weights and, with `pass` Both or Values, sums of values. `dim`: 0 for
+// any.
 template<DType type, int dim, int heads, DecodePass pass>
 __device__ inline void attend_heads(const DecodeWork& work, const Split& split, int32_t first_head, float* rows,
                                     SplitMemory<heads>& memory)
@@ -667,7 +669,7 @@ void attend_splits(const DecodeWork& work, CudaContext& context)
     });
 }
 
-// Zero between calls.
+// Scratch that is zero between calls.
 uint32_t* tickets(int32_t kv_heads, int32_t splits, CudaContext& context)
 {
     const uint64_t before = context.scratch_bytes();
@@ -678,7 +680,7 @@ uint32_t* tickets(int32_t kv_heads, int32_t splits, CudaContext& context)
     return memory;
 }
 
-// Sums of values come first: they are read in vectors.
+// Sums of values come first in memory: they are read as vectors, which must be aligned.
 void plan_parts(DecodeWork& work, const HeadShape& shape, CudaContext& context)
 {
     const auto splits = int64_t{shape.query_heads} * work.splits,
@@ -731,8 +733,8 @@ void attend_by_mass(DecodeWork& work, CudaContext& context)
     attend_splits<DecodePass::Values>(work, context);
 }
 
-// What signals are computed of beside the layer that follows. Both places are taken, so that a recording finds
-// them.
+// Gives weights and factors of splits one of two buffers, since signals read them while the next layer runs.
+// Allocates both buffers, so that a recording finds them.
 void put_apart(DecodeWork& work, size_t turn, CudaContext& context)
 {
     const size_t parts = static_cast<size_t>(work.args.shape.query_heads) * static_cast<size_t>(work.splits);
@@ -750,7 +752,7 @@ void decode_attend(const DecodeAttendArgs& args, CudaContext& context)
     DecodeWork work = plan_work(args, context);
     const bool beside = watched && !work.plan.retrieves;
     const size_t turn = beside ? context.take_turn() : 0;
-    if (watched && !beside) context.wait_for_aside(); // a layer before may still read what put_apart gives
+    if (watched && !beside) context.wait_for_aside(); // signals of an earlier layer may still read this buffer
     if (watched) put_apart(work, turn, context);
     work.read = choose_ranks(args, work.args.lists.used, context);
     if (work.plan.retrieves && args.retrieval.top_p > 0)

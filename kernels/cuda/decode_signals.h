@@ -1,12 +1,12 @@
-// What the weights of one token's attention tell a policy (policies.md, 3.1).
+// Signals that a policy gets from the attention weights of one decoded token (docs/policies-spec.md).
 #pragma once
 
 #include "kernels/cuda/page_retrieval.h"
 
 namespace palimpsest::kernels::cuda {
 
-// Ranks, of those read, that one block of decode attention takes; and splits that are put together first where
-// there are more of them.
+// Ranks, of those read, per split; and splits per bundle: with more splits than that, each bundle is combined
+// first.
 inline constexpr int32_t split_ranks = 64, bundle_splits = 16;
 
 inline int64_t bundles_of(int64_t splits)
@@ -14,20 +14,21 @@ inline int64_t bundles_of(int64_t splits)
     return (splits + bundle_splits - 1) / bundle_splits;
 }
 
-// Floats of what splits and bundles leave: a sum of values, a top and a total for each query head.
+// Floats of the partial results of splits and bundles: a sum of values, a row maximum and a softmax denominator
+// per query head.
 inline int64_t partial_floats(int64_t query_heads, int64_t splits, int64_t head_dim)
 {
     return query_heads * (splits + bundles_of(splits)) * (head_dim + 2);
 }
 
-// Of each KV head, a ticket for every bundle and one for the head.
+// Per KV head, a ticket for every bundle and one for the whole head.
 inline int64_t ticket_count(int64_t kv_heads, int64_t splits)
 {
     constexpr int64_t step = 1024;
     return (kv_heads * (bundles_of(splits) + 1) + step - 1) / step * step;
 }
 
-// Softmax weights as decode attention leaves them: what rank i (of those read) of a head has is
+// Softmax weights as decode attention stores them. The weight of a head for the i-th rank that is read is
 // weights[head][i] * shares[head / group][i / split_ranks][head % group].
 struct DecodedWeights {
     const float* weights = nullptr; // [query_heads, stride]
@@ -49,7 +50,7 @@ inline bool wants_anything(const SignalRequest& wanted)
                                wanted.head_squares || wanted.row_statistic != RowStatistic::None);
 }
 
-// `used`: on the device what args.lists.used is on the host, or less.
+// `used`, on the device: args.lists.used or less.
 void decode_signals(const DecodeAttendArgs& args, const int32_t* used, const ReadRanks& read,
                     const DecodedWeights& weights, CudaContext& context);
 

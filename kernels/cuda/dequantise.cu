@@ -10,7 +10,7 @@ namespace palimpsest::kernels::cuda {
 namespace {
 
 constexpr int warps = 8, threads = warps * warp_lanes;
-constexpr int at_once = 8; // elements
+constexpr int at_once = 8; // elements per lane and step
 
 struct Dequantise {
     WeightPlanes from;
@@ -18,7 +18,7 @@ struct Dequantise {
     float* scales = nullptr;
 };
 
-// Every element of the row is at most this.
+// Returns an upper bound of the row's magnitudes. For one warp.
 template<DType type>
 __device__ float bound_of_row(const WeightPlanes& from, int64_t row)
 {

@@ -1,4 +1,4 @@
-// Rows of a weight as an operand of the tensor cores.
+// Rows of a weight as an operand for the tensor cores.
 #pragma once
 
 #include "kernels/cuda/cuda_context.h"
@@ -7,16 +7,16 @@
 
 namespace palimpsest::kernels::cuda {
 
-// The type in which a weight meets activations in prefill. What f16 holds exactly, or nearly, stays in it: its
-// rounding is an eighth of bf16's. F32 weights stay F32.
+// The operand type of a weight in prefill. Types that f16 represents exactly, or nearly so, use f16: its rounding
+// error is an eighth of bf16's. F32 weights stay F32.
 DType operand_type(DType weight, const CudaContext& context);
 
-// Rows of a part that are converted at a time, so that they are still in the second-level cache when they are
-// multiplied; all where nothing has to be converted.
+// The number of rows of a part to convert at a time, so that they are still in the L2 cache when they are
+// multiplied; all rows if no conversion is needed.
 int64_t rows_at_once(const WeightPlanes& part, const CudaContext& context);
 
-// Rows of a weight in operand_type(part.type): their own plane where that is it already, else scratch, until the
-// next call.
+// Rows of a weight in operand_type(part.type): the part's own plane if it already has that type, else scratch that
+// is valid until the next call.
 Operand weight_operand(const WeightPlanes& part, CudaContext& context);
 
 } // namespace palimpsest::kernels::cuda

@@ -1,5 +1,5 @@
-// What device code of every kernel may use. Kernels are plain CUDA C++ and are launched with launch() only, so that
-// the tests can run the same sources on the CPU (tests/support/simt).
+// Device helpers for all kernels. Kernels are plain CUDA C++ and are launched only with launch(), so that the
+// tests can run the same sources on the CPU (tests/support/simt).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -111,8 +111,8 @@ __device__ inline int compiled_for()
 #endif
 }
 
-// Programmatic dependent launch (PTX ISA, griddepcontrol; sm_90 and later, elsewhere nothing is done). A kernel
-// that is launched to overlap those before it reads and writes nothing of theirs until it has awaited them.
+// Programmatic dependent launch (PTX ISA, griddepcontrol; sm_90 and later, no effect elsewhere). A kernel that
+// overlaps earlier kernels must call this before it reads or writes anything of theirs.
 __device__ inline void await_earlier_kernels()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -120,7 +120,7 @@ __device__ inline void await_earlier_kernels()
 #endif
 }
 
-// Once all blocks of this kernel are there, blocks of the next one may come, if it overlaps.
+// Once all blocks of this kernel have called this or exited, blocks of the next kernel may start, if it overlaps.
 __device__ inline void let_next_kernel_begin()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
@@ -146,14 +146,14 @@ struct Launch {
     dim3 grid;
     dim3 block;
     size_t shared = 0;     // bytes of dynamic shared memory
-    bool overlaps = false; // its kernel begins with await_earlier_kernels, but for what no kernel of a token writes
+    bool overlaps = false; // its kernel awaits the earlier kernels before it touches anything they write
 };
 
 // Asynchronous on the context's stream. Throws Error.
 template<class... Parameters, class... Arguments>
 void launch(CudaContext& context, const Launch& shape, void (*kernel)(Parameters...), Arguments&&... arguments)
 {
-    constexpr size_t usual_shared = 16 * 1024; // of 48 KiB, that is surely left beside static memory
+    constexpr size_t usual_shared = 16 * 1024; // of the default 48 KiB: surely free beside static shared memory
     if (shape.shared > usual_shared)
         check(cudaFuncSetAttribute(reinterpret_cast<const void*>(kernel),
                                    cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shape.shared)));

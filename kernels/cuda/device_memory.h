@@ -1,15 +1,15 @@
-// Taking device memory, with a refusal that says what is short.
+// Device memory allocation, with an error that says how much memory is missing.
 #pragma once
 
 #include <cstddef>
 
 namespace palimpsest::kernels::cuda {
 
-// Uninitialised memory of the current device, 256-byte aligned. Throws Error (Resources, PAL-GPU-02) that names
-// what is needed, what is free and what would fit.
+// Allocates uninitialised memory on the current device, 256-byte aligned. Throws Error (Resources, PAL-GPU-02)
+// that states the memory needed, the memory free, and what to choose instead.
 void* take_device_memory(size_t bytes);
 
-// Waits for kernels that may still use it. Null is allowed; after a sticky error nothing is given back.
+// Waits for kernels that may still use the memory. Null is allowed; after a sticky error nothing is freed.
 void give_device_memory(void* data) noexcept;
 
 } // namespace palimpsest::kernels::cuda

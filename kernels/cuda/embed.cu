@@ -10,7 +10,7 @@ namespace {
 
 constexpr unsigned threads = 256;
 
-// Element c of a row of the planes, widened as to_f32 does.
+// Element c of a row of the planes, with the same bits as to_f32.
 template<DType type>
 __device__ inline float element(const WeightPlanes& planes, int64_t row, int64_t c)
 {
@@ -27,7 +27,7 @@ __device__ inline float element(const WeightPlanes& planes, int64_t row, int64_t
     }
 }
 
-// A block widens the row of one id, if the part has it. first_row: where the part begins.
+// A block widens the row of one id, if this part contains it. first_row: the part's first row in the table.
 template<DType type>
 __global__ void embed_rows(WeightPlanes planes, int64_t first_row, const int32_t* ids, float factor, float* y)
 {
@@ -46,7 +46,7 @@ void embed(const EmbedArgs& args, CudaContext& context)
     if (count == 0) return;
     for ([[maybe_unused]] const int32_t id : args.ids)
         assert(args.resident_id != nullptr || (id >= 0 && id < args.table->rows()));
-    context.wait_for_aside(); // a token begins here, and may attend to what was evicted
+    context.wait_for_aside(); // a new token begins, and its attention may read lists that the branch evicts from
     const int32_t* ids = args.resident_id != nullptr ? args.resident_id : context.send(args.ids);
     const Launch shape{.grid = dim3(static_cast<unsigned>(count)), .block = dim3(threads)};
     int64_t first_row = 0;

@@ -1,5 +1,5 @@
-// Selects what leaves the lists of a layer and takes it out of all that is kept per rank: one block per list, and
-// nothing that the host would have to wait for. Plan, sizes and counts are read where they are.
+// Selects the ranks to evict from a layer's lists, and removes them from all per-rank arrays: one block per list.
+// Plan, sizes and counts are read on the device, so the host never waits.
 #include <algorithm>
 
 #include "kernels/cuda/eviction_scores.h"
@@ -13,21 +13,21 @@
 namespace palimpsest::kernels::cuda {
 namespace {
 
-// A large block waits until it finds room on a multiprocessor: after a token it would wait for the products beside
-// it.
+// A block starts only when a multiprocessor has room for all of its threads. After a decoded token it runs beside
+// matrix products, and a large block would wait for them.
 constexpr int chunk_threads = 1024, token_threads = 256;
 constexpr int tile_moves = 4; // moves that one thread has in flight
 
-// Room for the blocks, each list's behind the other.
+// Scratch of the blocks, one list after the other.
 struct EvictionRoom {
-    uint64_t* keys;  // [kv_heads, most_size] of ranks or places; null: none are needed
+    uint64_t* keys;  // [kv_heads, most_size] by rank or place; null: not needed
     uint32_t* words; // [kv_heads, list_words]
     int64_t most_size, bit_words, list_words;
 
     __device__ uint64_t* list_keys(int64_t head) const { return keys + head * most_size; }
     __device__ uint32_t* leaving(int64_t head) const { return words + head * list_words; }
     __device__ uint32_t* before(int64_t head) const { return leaving(head) + bit_words; }
-    // Ties of lowest scores, entries of tiles; then the rows of ranks that leave an order list.
+    // The ties of LowestRanks or the entries of TileWaves; then the rows of the ranks dropped from an order list.
     __device__ uint32_t* ranks(int64_t head) const { return before(head) + bit_words; }
 };
 
@@ -52,7 +52,7 @@ __device__ void mark_lowest(const EvictArgs& args, int64_t head, const ListPlan&
         lowest.mark_one([&](uint32_t rank) { return score_key(raw_score(args, head, rank)); }, leaving);
 }
 
-// What was marked as entries becomes marked as ranks, in `dropped` too.
+// Converts marked entries to marked ranks, in `dropped` too.
 template<int threads>
 __device__ void skip_pinned(const PinnedRanks& pinned, int64_t head, uint32_t* dropped,
                             const LeavingRanks<threads>& leaving)
@@ -63,7 +63,7 @@ __device__ void skip_pinned(const PinnedRanks& pinned, int64_t head, uint32_t* d
     __syncthreads();
     mark_all(dropped, leaving);
     __syncthreads();
-    leaving.put(dropped); // as they are, and how many stand before each word
+    leaving.put(dropped); // unchanged; this updates leaving.before
     __syncthreads();
 }
 
@@ -74,13 +74,13 @@ __device__ void move_pinned(uint32_t* ranks, uint32_t held, const LeavingRanks<t
         ranks[i] -= leaving.leaving_before(ranks[i]);
 }
 
-// The lists' rows of what is kept per rank; null: there is none.
+// A list's rows of the per-rank arrays; null: not present.
 struct RankRows {
     double *sum, *count;
     uint32_t* order;
 };
 
-// Ranks that stay move down, in ascending tiles; the block has read all of a tile before it writes any of it.
+// Moves the kept ranks down, in ascending tiles; the block reads a whole tile before it writes any of it.
 template<int threads>
 __device__ void close_up(const RankRows& rows, const LeavingRanks<threads>& leaving, uint32_t first)
 {
@@ -122,7 +122,7 @@ __device__ void put_all(uint32_t* kept, uint32_t size)
         kept[rank] = rank;
 }
 
-// What leaves is known: `dropped`, ascending.
+// Removes the evicted ranks, `dropped`, ascending, from the per-rank arrays.
 template<int threads>
 __device__ void take_out(const EvictArgs& args, int64_t head, const LeavingRanks<threads>& leaving,
                          const uint32_t* dropped, uint32_t* dropped_rows)
@@ -135,7 +135,7 @@ __device__ void take_out(const EvictArgs& args, int64_t head, const LeavingRanks
     if (rows.order)
         for (int32_t i = static_cast<int32_t>(threadIdx.x); i < count; i += threads)
             dropped_rows[i] = rows.order[dropped[i]];
-    close_up(rows, leaving, dropped[0]); // the block meets after all rows were read
+    close_up(rows, leaving, dropped[0]); // synchronises the block after dropped_rows was read
     if (rows.order)
         for (int32_t i = static_cast<int32_t>(threadIdx.x); i < count; i += threads)
             rows.order[place_behind(dropped, count, size, i)] = dropped_rows[i];
@@ -174,7 +174,7 @@ __global__ void __launch_bounds__(threads) evict_kernel(EvictArgs args, Eviction
     if (held > 0) move_pinned(args.pinned.ranks + head * args.pinned.stride, held, leaving);
 }
 
-// Whether keys of ranks or places are compared more than once.
+// True if keys of ranks or places are compared more than once.
 bool needs_keys(const EvictArgs& args)
 {
     if (args.rule.select == SelectRule::Lowest) return args.most_leaving > 1 || is_shaped(args.rule);

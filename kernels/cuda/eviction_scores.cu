@@ -5,7 +5,7 @@
 namespace palimpsest::kernels::cuda {
 namespace {
 
-constexpr int block_threads = 256; // a rank each
+constexpr int block_threads = 256; // one rank each
 constexpr int most_staged_kernel = 1025;
 
 int32_t pooled_ranks(const SelectionRule& rule)
@@ -13,7 +13,7 @@ int32_t pooled_ranks(const SelectionRule& rule)
     return rule.pooling == PoolRule::None ? 1 : rule.kernel;
 }
 
-// The raw scores of a list; those of a block's neighbourhoods lie in shared memory if `staged`.
+// The raw scores of a list. If `staged`, those that a block needs for pooling are kept in shared memory.
 template<bool staged>
 class RawScores {
 public:
@@ -21,7 +21,7 @@ public:
         : args_(args), head_(head), begin_(begin), staged_(dynamic_shared<double>())
     {
     }
-    // Ranks [begin, end), by the whole block.
+    // Stages ranks [begin, end). For the whole block.
     __device__ void stage(int64_t end) const
     {
         if constexpr (staged)
@@ -40,7 +40,8 @@ private:
     double* staged_;
 };
 
-// Of ranks [first, end), from the oldest. Outside counts as 0 for Average, and not at all for Max.
+// Pools ranks [first, end), from the oldest. Ranks outside the list count as 0 for Average, and not at all for
+// Max.
 template<class Scores>
 __device__ double pooled(const SelectionRule& rule, const Scores& scores, int64_t first, int64_t end)
 {
@@ -55,7 +56,7 @@ __device__ double pooled(const SelectionRule& rule, const Scores& scores, int64_
     return rule.pooling == PoolRule::Average ? __ddiv_rn(x, static_cast<double>(rule.kernel)) : x;
 }
 
-// blockIdx.y is the list; with a layer's mean there is one for all.
+// One thread per rank. blockIdx.y is the list; with layer_mean, one list of keys serves all.
 template<bool staged>
 __global__ void __launch_bounds__(block_threads)
     score_kernel(EvictArgs args, int32_t reach, uint64_t* keys, int64_t stride)

@@ -1,12 +1,12 @@
-// Scores of entries, and scores as numbers that compare as whole numbers do. Double precision, each operation
-// rounded once: the bits are those of the policies (engine/policy/score.h, shaping.h).
+// Scores of entries, and keys that compare as unsigned integers in the order of the scores. Double precision, each
+// operation rounded once: the bits match those of the CPU (engine/policy/score.h, shaping.h).
 #pragma once
 
 #include "kernels/cuda/pinned_ranks.h"
 
 namespace palimpsest::kernels::cuda {
 
-// Before it is pooled; 0 without a rule.
+// The score before pooling; 0 without a score rule.
 __device__ inline double raw_score(const EvictArgs& args, int64_t head, int64_t entry)
 {
     if (args.rule.score == ScoreRule::None) return 0;
@@ -23,7 +23,7 @@ __device__ inline double raw_score(const EvictArgs& args, int64_t head, int64_t 
     }
 }
 
-// Ascends with the score: zeros of both signs are equal, what is not a number is minus infinity.
+// Ascends with the score: both zeros are equal, NaN counts as minus infinity.
 __device__ inline uint64_t score_key(double score)
 {
     constexpr uint64_t sign = uint64_t{1} << 63, minus_infinity = uint64_t{0xfff} << 52;
@@ -33,19 +33,20 @@ __device__ inline uint64_t score_key(double score)
     return bits & sign ? ~bits : bits | sign;
 }
 
-// Whether scores of single ranks are not what is compared.
+// True if scores are pooled or averaged over the layer before they are compared.
 inline __host__ __device__ bool is_shaped(const SelectionRule& rule)
 {
     return rule.layer_mean || rule.pooling != PoolRule::None;
 }
 
-// Which list's keys a list is compared by.
+// The list whose keys a list uses: with layer_mean, all use those of list 0.
 inline __host__ __device__ int64_t list_of_keys(const SelectionRule& rule, int64_t head)
 {
     return rule.layer_mean ? 0 : head;
 }
 
-// keys [kv_heads, stride]: of the shaped scores of entries [0, end) of every list that SelectRule::Lowest looks at.
+// Computes keys [kv_heads, stride] from the shaped scores of entries [0, end), for every list that uses
+// SelectRule::Lowest.
 void score_ranks(const EvictArgs& args, uint64_t* keys, int64_t stride, CudaContext& context);
 
 } // namespace palimpsest::kernels::cuda

@@ -1,4 +1,4 @@
-// The powers of two that bring rows into the range of f16 (operand.h).
+// The powers of two that scale rows into the range of f16 (operand.h).
 #pragma once
 
 #include "kernels/cuda/device.h"
@@ -9,7 +9,7 @@ struct PowerOfTwo {
     float factor, inverse;
 };
 
-// The one that brings `largest` into [2^14, 2^15), as far as float reaches.
+// The power of two that scales `largest` into [2^14, 2^15), as far as the range of float allows.
 __device__ inline PowerOfTwo f16_scale(float largest)
 {
     const int exponent = static_cast<int>(__float_as_uint(largest) >> 23 & 0xff) - 127;

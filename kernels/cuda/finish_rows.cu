@@ -11,17 +11,17 @@ namespace palimpsest::kernels::cuda {
 namespace {
 
 constexpr int threads = 256;
-constexpr int64_t part_cols = 8 * threads; // of a row without a norm, that one block takes
+constexpr int64_t part_cols = 8 * threads; // columns that one block handles if there is no norm
 
 struct FinishRows {
     RowFinish finish;
     const float* product = nullptr; // [rows, cols]
-    float* y = nullptr;             // the same; may be the product
+    float* y = nullptr;             // [rows, cols]; may be the product
     int64_t rows = 0, cols = 0;
     bool add = false;
 };
 
-// A block takes a row or, of rows without a norm, a part of one.
+// A block handles a row; without a norm, a part of a row.
 __global__ void __launch_bounds__(threads) finish_rows_kernel(FinishRows args)
 {
     const RowFinish& finish = args.finish;

@@ -1,12 +1,12 @@
-// The end of a product's rows (RowFinish in backend.h).
+// Applies a RowFinish (backend.h) to the rows of a product.
 #pragma once
 
 #include "kernels/cuda/product.h"
 
 namespace palimpsest::kernels::cuda {
 
-// The product by gemv where a token is decoded, else by gemm, and what `finish` makes of its rows. A product that
-// is added and not plain goes through ScratchUse::Unfinished.
+// Computes the product, by gemv in decode and by gemm in prefill, and applies `finish` to its rows. If the product
+// is accumulated and `finish` is not plain, it is computed in ScratchUse::Unfinished first.
 void multiply_and_finish(Product product, const RowFinish& finish, Phase phase, CudaContext& context);
 
 } // namespace palimpsest::kernels::cuda

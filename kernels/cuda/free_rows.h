@@ -1,13 +1,13 @@
-// Where the rows of ranks that leave an order list go.
+// The order-list index at which a dropped row ends up among the free rows.
 #pragma once
 
 #include "kernels/cuda/device.h"
 
 namespace palimpsest::kernels::cuda {
 
-// Where dropping one rank after the other would leave the row of dropped[i]. Survivors go before the rows dropped
-// so far by changing places with the first of these: while j + 1 are dropped, a row that survivor p takes the place
-// of goes to p + j + 1.
+// Returns the index that the row of dropped[i] would have if the ranks were dropped one after the other. The
+// dropped rows form a block, and every kept row behind the block swaps with the first row of the block. While the
+// block has j + 1 rows, the dropped row at index p that is swapped moves to p + j + 1.
 __device__ inline int64_t place_behind(const uint32_t* dropped, int32_t count, int32_t used, int32_t i)
 {
     int64_t place = dropped[i];

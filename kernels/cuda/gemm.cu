@@ -21,7 +21,7 @@ void multiply_by_best(const Operand& a, const Operand& b, const ProductRows& to,
     multiply(a, b, to, context);
 }
 
-// `first`: the number of the part's first row in the weight.
+// `first`: index of the part's first row in the weight.
 void multiply_part(const Operand& x, const WeightPlanes& part, const Product& product, int64_t first,
                    CudaContext& context)
 {

@@ -9,18 +9,19 @@ namespace palimpsest::kernels::cuda {
 namespace {
 
 constexpr int warps = 8, threads = warps * warp_lanes;
-// Columns of x that lie in shared memory at a time; the rows of a wide weight come past in several tiles.
+// Columns of x in shared memory at a time; a wider weight is processed in several tiles.
 constexpr int tile_cols = 4096;
-// Fewer where a load is a chunk with its scales: registers for more would leave room for fewer warps.
+// Loads of a lane in flight. Fewer if a load is a chunk with its scales: registers for more would leave room for
+// fewer warps.
 template<DType type>
 constexpr int loads_in_flight = is_chunked(type) ? 4 : 8;
 constexpr int most_parts = 4;
 
-// Parts of one type whose rows follow one another, side by side in one launch.
+// Consecutive parts of one type, multiplied in one launch.
 struct PartRows {
     struct Part {
         WeightPlanes planes;
-        int64_t end_row; // of the row behind the part's last
+        int64_t end_row; // the row after the part's last
     };
     Part parts[most_parts];
     int count = 0;
@@ -30,12 +31,12 @@ struct PartRows {
 struct GemvArgs {
     PartRows weight;
     RowSource x;
-    bool aligned = false; // float4 loads of x and of the norm's weight are
+    bool aligned = false; // float4 loads of x and of the norm's weight are aligned
     const float* bias = nullptr;
     float* y = nullptr;
     int64_t y_stride = 0;
     bool accumulate = false;
-    Activation activation = Activation::Silu; // of gated_gemv
+    Activation activation = Activation::Silu; // for gated_gemv
 };
 
 template<DType type>
@@ -48,13 +49,14 @@ __device__ PlaneRow weight_row(const PartRows& weight, int64_t row)
     return plane_row<type>(weight.parts[p].planes, row - first);
 }
 
-// A tile of x in shared memory: a plane of float4 for every four elements of a load, then the sums of groups. With
-// chunks a plane is one float4 longer, so that threads that store to eight planes at once use different banks.
+// A tile of x in shared memory: one plane of float4 per four elements of a load, then the sums of the groups. For
+// chunked types a plane is one float4 longer, so that threads that store to eight planes at once use different
+// banks.
 template<DType type>
 struct Tile {
     static constexpr int elements = elements_of_load<type>, quarters = elements / 4;
     static constexpr int plane = tile_cols / elements + (is_chunked(type) ? 1 : 0);
-    static constexpr int groups = coding_of(type).has_offset() ? coding_of(type).groups() : 0; // of a load
+    static constexpr int groups = coding_of(type).has_offset() ? coding_of(type).groups() : 0; // per load
     static constexpr size_t bytes =
         quarters * plane * sizeof(float4) + groups * (tile_cols / elements) * sizeof(float);
 
@@ -62,8 +64,8 @@ struct Tile {
     __device__ static StagedLoad load(float4* staged, int at) { return {staged + at, sums(staged) + at * groups}; }
 };
 
-// x times the norm's weight, for the columns from `begin` on, as one plane of float4 for each quarter of a load:
-// lanes that read their own load then read side by side. Returns the thread's part of the sum of squares of x.
+// Stages x times the norm's weight, columns from `begin` on, in the planes of Tile: lanes that each read their own
+// load then read adjacent float4. Returns the thread's part of the sum of squares of x.
 template<DType type>
 __device__ float stage(float4* staged, const RowSource& source, const float* x, int64_t begin, bool aligned)
 {
@@ -81,7 +83,7 @@ __device__ float stage(float4* staged, const RowSource& source, const float* x, 
     return squares;
 }
 
-// The sum of x over each group of a tile, by which a type's offsets are multiplied.
+// Sums x over each group of a tile; a type's offsets are multiplied by these sums.
 template<DType type>
 __device__ void sum_groups(float4* staged, int64_t cols)
 {
@@ -98,15 +100,16 @@ __device__ void sum_groups(float4* staged, int64_t cols)
     }
 }
 
-// Loads of each of `lines` rows that are under way at once. Those behind a tile's last repeat it and are not added.
+// The loads of `lines` rows that a lane has in flight. Loads beyond the end of a tile repeat its last one and are
+// not added.
 template<DType type, int lines>
 struct Batch {
-    static constexpr int depth = loads_in_flight<type> / lines, chunks = depth * warp_lanes; // of the warp
+    static constexpr int depth = loads_in_flight<type> / lines, chunks = depth * warp_lanes; // per warp
     static_assert(depth % 4 == 0 || (is_chunked(type) && lines == 2),
                   "where a load is summed must not depend on the depth");
     Load<type> loads[depth][lines];
 
-    // From chunk `chunk` on of a tile that has `of`.
+    // Loads from chunk `chunk` on; the tile has `of` chunks.
     __device__ void load(const PlaneRow (&rows)[lines], int64_t first_chunk, int chunk, int of)
     {
         chunk += static_cast<int>(threadIdx.x) % warp_lanes;
@@ -133,8 +136,8 @@ struct Batch {
     }
 };
 
-// The products of one tile: `lines` rows of the weight, of which `batch` has the first loads, by the staged
-// columns.
+// Adds the products of one tile: `lines` rows of the weight by the staged columns. `batch` already holds the first
+// loads.
 template<DType type, int lines>
 __device__ void add_tile(float (&sums)[lines][4], const PlaneRow (&rows)[lines], Batch<type, lines>& batch,
                          float4* staged, int64_t first_chunk, int chunks)
@@ -150,9 +153,9 @@ __device__ void add_tile(float (&sums)[lines][4], const PlaneRow (&rows)[lines],
     batch.template add<false>(sums, staged, chunk, chunks);
 }
 
-// The sums of `lines` rows of the weight and row `r` of the source, without the norm's factor; `factor` gets it.
-// The first loads of each tile are under way while x is staged; of the first tile even while kernels before this
-// one end.
+// Computes the dot products of `lines` rows of the weight with row `r` of the source, without the norm's factor,
+// which is returned in `factor`. The first loads of each tile are in flight while x is staged; those of the first
+// tile even while earlier kernels end.
 template<DType type, int lines>
 __device__ void dot_rows(const GemvArgs& args, int64_t r, const PlaneRow (&rows)[lines], float (&dots)[lines],
                          float& factor)
@@ -183,7 +186,7 @@ __device__ void dot_rows(const GemvArgs& args, int64_t r, const PlaneRow (&rows)
         dots[line] = warp_sum((sums[line][0] + sums[line][1]) + (sums[line][2] + sums[line][3]));
 }
 
-// One warp per `abreast` rows of y, one row of blocks per row of x.
+// One warp per `abreast` rows of y; blockIdx.y is the row of x.
 template<DType type, int abreast>
 __global__ void __launch_bounds__(threads) gemv_kernel(GemvArgs args)
 {
@@ -206,7 +209,7 @@ __global__ void __launch_bounds__(threads) gemv_kernel(GemvArgs args)
     }
 }
 
-// One warp per element of the hidden row: gate row and up row side by side.
+// One warp per element of the hidden row: it multiplies the gate row and the up row together.
 template<DType type>
 __global__ void __launch_bounds__(threads) gated_gemv_kernel(GemvArgs args)
 {
@@ -223,7 +226,7 @@ __global__ void __launch_bounds__(threads) gated_gemv_kernel(GemvArgs args)
     }
 }
 
-// As many parts from `first` on as one launch takes.
+// Returns as many parts from `first` on as one launch can process.
 PartRows parts_from(std::span<const WeightPlanes> parts, size_t first)
 {
     PartRows rows;
@@ -254,8 +257,8 @@ void with_weight_type(DType type, Use&& use)
     with_type(type, use);
 }
 
-// Two rows abreast read x half as often; few rows need every warp to keep the memory busy. Chunks are unpacked at a
-// price, and are always read two abreast.
+// With two rows per warp, x is read half as often; if there are few rows, more warps are needed to saturate memory
+// bandwidth. Chunked types always use two rows, because unpacking limits them as well.
 template<DType type>
 void launch_gemv(const GemvArgs& args, CudaContext& context)
 {

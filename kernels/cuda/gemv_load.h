@@ -1,4 +1,4 @@
-// The loads of gemv: 16 bytes of a plane per lane, or a chunk of the types that coding.h codes, and their products
+// The loads of gemv: per lane, 16 bytes of a plane or, for the types of coding.h, one chunk; and their products
 // with activations in shared memory.
 #pragma once
 
@@ -13,8 +13,8 @@ inline constexpr int elements_of_load = is_chunked(type)      ? chunk_columns
                                         : type == DType::Q8_0 ? 16
                                                               : 8;
 
-// 16 bytes that are read once and need no place in the first-level cache. Not through the read-only path (nc), since
-// such loads may be moved behind a barrier, and those of weights have to be under way before it.
+// Loads 16 bytes that are read only once, without allocating in L1. Not through the read-only path (nc): the
+// compiler may move such loads behind a barrier, and loads of weights must be in flight before it.
 __device__ inline uint4 stream16(const void* at)
 {
 #ifdef __CUDACC__
@@ -28,7 +28,7 @@ __device__ inline uint4 stream16(const void* at)
 #endif
 }
 
-// The same for 8 bytes.
+// Like stream16, for 8 bytes.
 __device__ inline uint2 stream8(const void* at)
 {
 #ifdef __CUDACC__
@@ -40,8 +40,8 @@ __device__ inline uint2 stream8(const void* at)
 #endif
 }
 
-// The activations of one load: float4 number j lies j * plane behind the first. `sums`: their sums in each group of
-// a chunk, for types with an offset.
+// The activations of one load: float4 number j is x[j * plane]. `sums`: the sum of each group of a chunk, for
+// types with an offset.
 struct StagedLoad {
     const float4* x;
     const float* sums;
@@ -102,8 +102,8 @@ __device__ inline float half_of(uint32_t word, int i)
     return type == DType::F16 ? widen_f16(bits) : widen_bf16(bits);
 }
 
-// Adds the products of a chunk of each of `lines` rows to one of the four sums that a lane has for the row. Scale
-// and offset meet the sums of their group, not every weight.
+// Adds the products of a chunk of each of `lines` rows to one of the lane's four sums per row. Scale and offset
+// are applied to the sum of each group, not to every weight.
 template<DType type, int lines>
 __device__ inline void add_chunks(float (&sums)[lines][4], const Load<type> (&w)[lines], const StagedLoad& staged,
                                   int plane, int step)
@@ -131,7 +131,7 @@ __device__ inline void add_chunks(float (&sums)[lines][4], const Load<type> (&w)
     unrolled<lines>([&](int line) { sums[line][step % 4] += products[line]; });
 }
 
-// Adds the products of 16 bytes of a row to the four sums of a lane; their first float4 of activations is x[0].
+// Adds the products of 16 bytes of a row to a lane's four sums; x[0] is the first float4 of the activations.
 template<DType type>
 __device__ inline void add_products(float (&sums)[4], const Load<type>& w, const float4* x, int plane, int step)
 {

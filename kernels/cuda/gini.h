@@ -1,4 +1,4 @@
-// The Gini coefficient of a row (RowStatistic::Gini), by a block that sorts it.
+// The Gini coefficient of a row (RowStatistic::Gini), by one block that sorts the row.
 #pragma once
 
 #include <bit>
@@ -7,13 +7,14 @@
 
 namespace palimpsest::kernels::cuda {
 
-// Floats that gini_of needs for a row of this many.
+// The size of the buffer that gini_of needs for a row of `ranks` floats.
 inline int64_t gini_floats(int64_t ranks)
 {
     return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(ranks)));
 }
 
-// Ascending, by Batcher's bitonic network. REQUIRES: `count` is a power of two; what threads wrote is in sync.
+// Sorts ascending, by Batcher's bitonic network. REQUIRES: `count` is a power of two; a __syncthreads() since `a`
+// was written.
 template<int threads>
 __device__ inline void sort_row(float* a, int64_t count)
 {
@@ -32,7 +33,8 @@ __device__ inline void sort_row(float* a, int64_t count)
     }
 }
 
-// Of a[0, ranks), which is sorted. `a` has gini_floats(ranks) of room; every thread gets the result.
+// Returns the coefficient of a[0, ranks), and sorts it. `a` has room for gini_floats(ranks); every thread gets the
+// result.
 template<int threads>
 __device__ inline float gini_of(float* a, int64_t ranks)
 {

@@ -1,4 +1,4 @@
-// Where the rows of one KV head's list lie in the pool (kv_page.h), and rows in whole vectors, for device code.
+// The rows of one KV head's list in the pool (kv_page.h), and vector loads of rows, in device code.
 #pragma once
 
 #include "kernels/backend.h"
@@ -7,7 +7,7 @@
 
 namespace palimpsest::kernels::cuda {
 
-inline constexpr int scaled_elements = 32; // of Q8_0, that share a scale
+inline constexpr int scaled_elements = 32; // Q8_0 elements that share a scale
 inline constexpr int64_t bytes_of_scale = 2;
 
 template<DType type>
@@ -15,14 +15,15 @@ inline constexpr int element_bytes = type == DType::F32    ? 4
                                      : type == DType::Q8_0 ? 1
                                                            : 2;
 
-// What a thread loads at once: 16 bytes, of Q8_0 eight, which fill as many registers as 16 of 16-bit elements.
+// Elements a thread loads at once: 16 bytes or, of Q8_0, 8 bytes, which need as many registers as 16 bytes of
+// 16-bit elements.
 template<DType type>
 inline constexpr int vector_elements = type == DType::F32 ? 4 : 8;
 
-// A row of keys or values, in a pool or staged.
+// A row of keys or values, in a pool or in the staging buffer.
 struct KvRow {
     std::byte* elements = nullptr;
-    std::byte* scales = nullptr; // of Q8_0 only
+    std::byte* scales = nullptr; // Q8_0 only
 };
 
 template<DType type>
@@ -31,7 +32,7 @@ __device__ inline KvRow staged_row(std::byte* rows, int64_t row, int32_t dim)
     return {rows + row * dim * element_bytes<type>, nullptr};
 }
 
-// Row `place` of a pool's keys or values, counted through its pages.
+// Row `place` of a pool's keys or values, counted over all pages.
 template<DType type>
 __device__ inline KvRow pool_row(std::byte* pool, int64_t place, int32_t dim)
 {
@@ -45,7 +46,7 @@ __device__ inline KvRow pool_row(std::byte* pool, int64_t place, int32_t dim)
     }
 }
 
-// Rank j of a list lies in row order[j]; in row j where prefill requires it.
+// Maps ranks and rows of a list to rows of the pool. Rank j is in row order[j]; prefill requires row j.
 struct KvList {
     KvPool pool;
     const uint32_t* pages = nullptr;
@@ -84,8 +85,8 @@ __device__ inline float load(const KvRow& row, int64_t i)
     }
 }
 
-// Elements [i, i + vector_elements) of a row. REQUIRES: i is a multiple of vector_elements, and they begin at a
-// multiple of 16 bytes, of Q8_0 of eight.
+// Elements [i, i + vector_elements) of a row. REQUIRES: i is a multiple of vector_elements; their address is a
+// multiple of 16 bytes (Q8_0: 8 bytes).
 template<DType type>
 __device__ inline void load_vector(const void* row, int64_t i, float* to)
 {
@@ -106,7 +107,7 @@ __device__ inline void load_vector(const void* row, int64_t i, float* to)
     }
 }
 
-// The same of a row, loaded first and widened later, so that many can be under way.
+// A vector of a row, loaded first and widened later, so that many loads can be in flight.
 template<DType type>
 struct KvVector {
     Bytes16 bytes;
@@ -158,7 +159,7 @@ void with_pool_type(DType pool, Use&& use)
     with_type(pool, use);
 }
 
-// Calls use(OfType<pool>(), OfType<staged>()), where `staged` is the type that such a pool stages in.
+// Calls use(OfType<pool>(), OfType<staged>()), where `staged` is the staging type of such a pool.
 template<class Use>
 void with_types(DType pool, DType staged, Use&& use)
 {

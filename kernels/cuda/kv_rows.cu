@@ -1,8 +1,8 @@
-// Everything that moves rows of keys and values within lists and out of them, and takes ranks out of order lists.
+// All kernels that move rows of keys and values within lists and out of them, and drop ranks from order lists.
 //
-// Rows are cut into columns of 32 bytes, and where a kernel moves rows in place one block moves one column of one
-// list's keys or values: no block reads what another writes. Rows then move down in ascending tiles, and a block
-// loads all of a tile before it stores any of it.
+// Rows are divided into columns of 32 bytes. If a kernel moves rows in place, one block moves one column of one
+// list's keys or values, so that no block reads what another writes. Rows then move down in ascending tiles, and a
+// block loads a whole tile before it stores any of it.
 #include "kernels/cuda/kernels.h"
 
 #include <algorithm>
@@ -18,11 +18,11 @@ namespace palimpsest::kernels::cuda {
 namespace {
 
 constexpr int block_threads = 256;
-constexpr int column_bytes = 32; // what memory is read in
+constexpr int column_bytes = 32; // the unit of memory reads
 constexpr int tile_moves = 4;    // moves that one thread has in flight
 constexpr size_t most_scratch = size_t{32} << 20;
 
-// The vectors of 16 bytes, or less where rows do not divide by that.
+// Calls use with a vector type of 16 bytes, or fewer if the row size is not a multiple of that.
 template<class Use>
 void with_vector(int64_t bytes, Use&& use)
 {
@@ -32,7 +32,7 @@ void with_vector(int64_t bytes, Use&& use)
     use(uint16_t());
 }
 
-// Keys and values of the lists of one layer, in vectors: one plane of their pages (kv_page.h).
+// Keys and values of the lists of one layer, as vectors: one plane of their pages (kv_page.h).
 template<class Vector>
 struct PagedRows {
     Vector *keys, *values;
@@ -50,7 +50,7 @@ struct PagedRows {
 
 enum class Plane : uint8_t { Elements, Scales };
 
-int64_t plane_bytes(const KvPage& page, Plane plane) // of one row
+int64_t plane_bytes(const KvPage& page, Plane plane) // per row
 {
     return plane == Plane::Elements ? page.element_bytes : page.scale_bytes;
 }
@@ -85,8 +85,7 @@ constexpr int column_vectors()
     return column_bytes / static_cast<int>(sizeof(Vector));
 }
 
-// A block's vectors of a tile: thread t moves vector t % column of rows t / column, t / column + block / column,
-// ...
+// A block's vectors of a tile: thread t moves vector t % column of rows t / column, t / column + rows_at_once, ...
 template<class Vector>
 struct ColumnPart {
     static constexpr int column = column_vectors<Vector>();
@@ -98,7 +97,7 @@ struct ColumnPart {
     __device__ static int row(int move) { return static_cast<int>(threadIdx.x / column) + move * rows_at_once; }
 };
 
-// What is done with one list: ranks[begin + i], i < count, and what the kernel says of `first` and `used`.
+// Work on one list: ranks[begin + i], i < count; the kernels define `first` and `used`.
 struct ListRanks {
     int32_t begin, first, count, used;
 };
@@ -108,7 +107,8 @@ struct SentRanks {
     const uint32_t* ranks = nullptr;
 };
 
-// Ranks of all lists of a layer, sent in one piece. Kept between calls, so that a decoded token allocates nothing.
+// Ranks of all lists of a layer, sent in one piece. Reused between calls, so that a decoded token allocates
+// nothing.
 class RankPacker {
 public:
     void start(int64_t heads)
@@ -124,7 +124,7 @@ public:
     }
     size_t count() const { return words_.size() - static_cast<size_t>(lists_) * header_words; }
 
-    // Small blocks go through the context's ring, others through scratch.
+    // Small arrays go through the context's ring, larger ones through scratch.
     SentRanks send(CudaContext& context, ScratchUse use) const
     {
         constexpr size_t most_in_ring = size_t{256} << 10;
@@ -156,7 +156,7 @@ struct Staged {
     int64_t capacity;
 };
 
-// How many of the kept ranks are in place: they ascend, so those are a prefix.
+// Returns how many kept ranks need not move: kept ranks ascend, so those are a prefix.
 __host__ __device__ int32_t in_place(const uint32_t* kept, int32_t count)
 {
     int32_t low = 0, high = count;
@@ -170,21 +170,21 @@ __host__ __device__ int32_t in_place(const uint32_t* kept, int32_t count)
     return low;
 }
 
-// Ranks that the host has not seen come with their first one, in place or not.
+// For ranks that the host does not know: `first` is found on the device.
 constexpr int32_t not_known = -1;
 
 __device__ ListRanks without_prefix(const SentRanks& kept, int64_t head)
 {
     ListRanks list = kept.lists[head];
     if (list.first != not_known) return list;
-    const int32_t staying = list.count < list.used ? list.count : list.used; // staged rows never are in place
+    const int32_t staying = list.count < list.used ? list.count : list.used; // staged rows always move
     list.first = in_place(kept.ranks + list.begin, staying);
     list.begin += list.first;
     list.count -= list.first;
     return list;
 }
 
-// Ranks[begin + i] of `kept` ++ chunk become rank first + i. A block per column, keys or values, list.
+// Ranks[begin + i] of `kept` ++ chunk become rank first + i. One block per column, keys or values, and list.
 template<class Vector>
 __global__ void __launch_bounds__(block_threads)
     compact_kernel(PagedRows<Vector> rows, Staged<Vector> staged, SentRanks kept)
@@ -218,7 +218,7 @@ __global__ void __launch_bounds__(block_threads)
 
 // ---- drop
 
-// The rank of the survivor that has `survivor` others below it.
+// Returns the rank that becomes rank `survivor` once `dropped` are removed.
 __device__ int64_t survivor_rank(const uint32_t* dropped, int32_t count, int64_t survivor)
 {
     int32_t low = 0, high = count; // dropped ranks below it
@@ -232,7 +232,7 @@ __device__ int64_t survivor_rank(const uint32_t* dropped, int32_t count, int64_t
     return survivor + low;
 }
 
-// One block takes ranks out of one list. `rows` holds the rows of the dropped ranks meanwhile.
+// One block drops ranks from one list. `rows` temporarily holds the rows of the dropped ranks.
 __global__ void __launch_bounds__(block_threads)
     drop_kernel(uint32_t* orders, int64_t order_stride, SentRanks sent, uint32_t* all_rows)
 {
@@ -265,9 +265,9 @@ __global__ void __launch_bounds__(block_threads)
         order[place_behind(dropped, drop.count, drop.used, i)] = rows[i];
 }
 
-// ---- straighten and gather
+// ---- defragment and gather
 
-// The first rank of each list that is not in the row of its number; `used` if there is none. One block per list.
+// Finds the first rank of each list with order[rank] != rank; `used` if there is none. One block per list.
 __global__ void __launch_bounds__(block_threads)
     first_displaced_kernel(const uint32_t* orders, int64_t order_stride, const int32_t* used, int32_t* first)
 {
@@ -288,7 +288,7 @@ __global__ void __launch_bounds__(block_threads)
 
 constexpr int gathered_rows_per_block = 64;
 
-// A block's part of ranks [first, used) of a list; end <= first: none.
+// A block's part of ranks [first, used) of a list; empty if end <= first.
 struct RankTile {
     int32_t first, end;
 };
@@ -300,8 +300,8 @@ __device__ RankTile rank_tile(int32_t used, int32_t first_displaced)
     return {first > first_displaced ? first : first_displaced, end < used ? end : used};
 }
 
-// gathered [heads, 2, stride] rows: those of the ranks of lists head_from + blockIdx.z, in rank order; `first`
-// null: of all ranks.
+// Copies rows of lists head_from + blockIdx.z to gathered [lists, 2, stride] in rank order, from rank first[head]
+// on; `first` null: all ranks.
 template<class Vector>
 __global__ void __launch_bounds__(block_threads)
     gather_kernel(PagedRows<Vector> rows, const uint32_t* orders, int64_t order_stride, const int32_t* used,
@@ -317,7 +317,7 @@ __global__ void __launch_bounds__(block_threads)
         to[i] = rows.row(of_values, head, order[i / rows.vectors])[i % rows.vectors];
 }
 
-// Rows as gather_kernel left them become rows [first, used).
+// Writes rows that gather_kernel gathered to rows [first, used).
 template<class Vector>
 __global__ void __launch_bounds__(block_threads)
     put_kernel(PagedRows<Vector> rows, const int32_t* used, const int32_t* first, int64_t head_from,
@@ -348,7 +348,8 @@ unsigned blocks_of(int64_t count, int64_t per_block)
 
 // ---- compact of quantised lists
 
-// Two threads move one block of a row, 32 bytes and their scale; what comes from staging is quantised on the way.
+// Two threads move one Q8_0 block of a row, 32 bytes and a scale; rows from the staging buffer are quantised on
+// the way.
 constexpr int threads_per_block = 2, elements_each = scaled_elements / threads_per_block;
 constexpr int blocks_at_once = block_threads / threads_per_block;
 
@@ -369,7 +370,7 @@ __device__ inline void store_half(const HalfBlock& held, const KvRow& row, int b
     if (half == 0) reinterpret_cast<uint16_t*>(row.scales)[block] = held.scale;
 }
 
-// Every lane of the warp takes part, `numbers` or not.
+// Returns zeros unless `numbers`. All lanes of the warp must call together.
 template<DType staged>
 __device__ inline HalfBlock quantise_half(const KvRow& row, bool numbers, int block, int half)
 {
@@ -392,7 +393,7 @@ __device__ inline HalfBlock quantise_half(const KvRow& row, bool numbers, int bl
     return held;
 }
 
-// As compact_kernel, but a block of threads moves one block of every row.
+// Like compact_kernel, but a thread block moves one Q8_0 block of every row.
 template<DType staged>
 __global__ void __launch_bounds__(block_threads) compact_quantised(CompactArgs args, SentRanks kept)
 {
@@ -438,7 +439,7 @@ void compact_quantised_lists(const CompactArgs& args, const SentRanks& kept, Cud
         launch(context, {grid, dim3(block_threads)}, compact_quantised<DType::BF16>, args, kept);
 }
 
-// Elements of `count` keys and values, and behind them their scales, to rows of blocks on the host.
+// Converts the elements of `count` keys and values, followed by their scales, to rows of Q8_0 blocks on the host.
 void download_planes(const GatherArgs& args, int64_t count, const std::byte* gathered, CudaContext& context)
 {
     const KvPage page = kv_page(args.pool.type, args.shape.head_dim);
@@ -451,7 +452,7 @@ void download_planes(const GatherArgs& args, int64_t count, const std::byte* gat
     join_rows(page, elements + count * page.element_bytes, scales + count * page.scale_bytes, count, args.values);
 }
 
-// Lists [from, from + count) of a layer that is straightened.
+// Defragments lists [from, from + count) of a layer.
 template<class Vector>
 void straighten_lists(const StraightenArgs& args, CudaContext& context, const int32_t* used, const int32_t* first,
                       std::byte* scratch, int64_t most_used, int64_t from, int64_t count, Plane plane)
@@ -465,7 +466,7 @@ void straighten_lists(const StraightenArgs& args, CudaContext& context, const in
     launch(context, shape, put_kernel<Vector>, rows, used, first, from, gathered, most_used);
 }
 
-// The ranks that do not stay in place; nothing if all do.
+// Sends the ranks that have to move; no ranks if none has to.
 SentRanks sent_ranks(const CompactArgs& args, CudaContext& context)
 {
     static thread_local RankPacker packer;
@@ -474,7 +475,7 @@ SentRanks sent_ranks(const CompactArgs& args, CudaContext& context)
     for (int64_t head = 0; head < heads; ++head) {
         const uint32_t* kept = args.kept + head * args.kept_stride;
         const int32_t count = args.kept_count[head], used = args.lists.used[head];
-        const int32_t first = in_place(kept, std::min(count, used)); // staged rows never are
+        const int32_t first = in_place(kept, std::min(count, used)); // staged rows always move
         packer.add(head, first, used, {kept + first, kept + count});
     }
     return packer.count() == 0 ? SentRanks{} : packer.send(context, ScratchUse::MovedRows);
@@ -554,7 +555,7 @@ void straighten(const StraightenArgs& args, CudaContext& context)
 
 namespace {
 
-// Keys, then values of a list in rank order, in scratch. REQUIRES: the list is not empty.
+// Gathers the keys, then the values of a list in rank order, in scratch. REQUIRES: the list is not empty.
 const std::byte* gather_rows(const GatherArgs& args, CudaContext& context)
 {
     const int64_t count = args.lists.used[args.head];
@@ -576,7 +577,7 @@ const std::byte* gather_rows(const GatherArgs& args, CudaContext& context)
     return gathered;
 }
 
-size_t gathered_bytes(const GatherArgs& args) // of keys, and of values
+size_t gathered_bytes(const GatherArgs& args) // of the keys, and as many of the values
 {
     return static_cast<size_t>(args.lists.used[args.head] * row_bytes(args.pool.type, args.shape.head_dim));
 }
@@ -589,21 +590,20 @@ void gather(const GatherArgs& args, CudaContext& context)
     if (bytes == 0) return;
     const std::byte* gathered = gather_rows(args, context);
     if (args.pool.type == DType::Q8_0) return download_planes(args, args.lists.used[args.head], gathered, context);
-    // Straight into the caller's memory where it is pinned; the driver goes through pinned blocks of its own
-    // otherwise.
+    // Copies straight into the caller's memory if it is pinned; otherwise the driver uses its own pinned buffers.
     check(cudaMemcpyAsync(args.keys, gathered, bytes, cudaMemcpyDeviceToHost, context.stream()));
     check(cudaMemcpyAsync(args.values, gathered + bytes, bytes, cudaMemcpyDeviceToHost, context.stream()));
     context.finish();
 }
 
-// The stream's order keeps a list from being gathered over one that is still copied.
+// The copies are queued on one stream, so scratch is not overwritten before it is copied.
 void gather_all(std::span<const GatherArgs> lists, PinnedPair& through, CudaContext& context)
 {
     through.begin();
     for (const GatherArgs& args : lists) {
         const size_t bytes = gathered_bytes(args);
         if (bytes == 0) continue;
-        if (args.pool.type == DType::Q8_0) { // its planes are put together on the host
+        if (args.pool.type == DType::Q8_0) { // the host joins its planes
             gather(args, context);
             continue;
         }

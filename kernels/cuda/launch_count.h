@@ -1,4 +1,4 @@
-// How many kernels this process has launched: what a token costs beside its bytes (performance.md, 5.3).
+// The number of kernels that this process has launched, to measure launches per generated token.
 #pragma once
 
 #include <atomic>
@@ -8,7 +8,7 @@ namespace palimpsest::kernels::cuda {
 
 inline std::atomic<uint64_t> launches_so_far{0};
 
-// `nodes` of a recording that runs as a whole count like as many launches.
+// A replayed recording of `nodes` nodes counts as that many launches.
 inline void count_launches(uint64_t nodes)
 {
     launches_so_far.fetch_add(nodes, std::memory_order_relaxed);

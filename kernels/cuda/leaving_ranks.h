@@ -1,12 +1,12 @@
-// The ranks that leave a list, as the block that selects them notes them down: in any order, found in ascending
-// order afterwards. Every function but mark and those of a rank is for the whole block.
+// The ranks that an eviction step drops from a list. The block that selects them marks them in any order; `put`
+// lists them ascending. All threads of the block must call each function, except mark, leaves and leaving_before.
 #pragma once
 
 #include "kernels/cuda/block_select.h"
 
 namespace palimpsest::kernels::cuda {
 
-// before[w]: how many bits are set in the words below `w`.
+// before[w]: the number of bits set in the words below w.
 template<int threads>
 __device__ inline void count_bits_before(const uint32_t* words, uint32_t count, uint32_t* before)
 {
@@ -25,9 +25,9 @@ template<int threads>
 struct LeavingRanks {
     static constexpr uint32_t word_bits = 32;
 
-    uint32_t* words;  // a bit per rank; not used where a single rank leaves
-    uint32_t* before; // of each word
-    uint32_t* single; // the one rank, in shared memory
+    uint32_t* words;  // one bit per rank; not used if a single rank is evicted
+    uint32_t* before; // [words] from count_bits_before
+    uint32_t* single; // in shared memory: the rank, if only one is evicted
     uint32_t count, size;
 
     __device__ uint32_t word_count() const { return (size + word_bits - 1) / word_bits; }
@@ -44,7 +44,7 @@ struct LeavingRanks {
         else
             atomicOr(words + rank / word_bits, 1u << rank % word_bits);
     }
-    // Once all are marked and the block has met: writes them ascending.
+    // Writes the marked ranks ascending. REQUIRES: a __syncthreads() since the last mark.
     __device__ void put(uint32_t* ranks) const
     {
         if (count == 1) {
@@ -59,7 +59,7 @@ struct LeavingRanks {
         }
     }
 
-    // After put, and once the block has met.
+    // REQUIRES, for both: a __syncthreads() since put.
     __device__ bool leaves(uint32_t rank) const
     {
         return count == 1 ? rank == *single : words[rank / word_bits] >> rank % word_bits & 1;

@@ -1,4 +1,4 @@
-// A list's part of a plan (kernels/eviction.h), where the plan lies.
+// A list's part of an eviction plan (kernels/eviction.h), read on the device.
 #pragma once
 
 #include "kernels/cuda/device.h"

@@ -1,5 +1,5 @@
-// The candidates of a list with the lowest scores, found by one block: digit by digit of the scores' keys (radix
-// select), or in one pass where a single one leaves. Of equal scores the newer leave first.
+// Selects the candidates of a list with the lowest scores, with one block: by a radix select over the scores' keys
+// or, if a single one is evicted, in one pass. Ties keep the older token.
 #pragma once
 
 #include "kernels/cuda/eviction_scores.h"
@@ -11,18 +11,18 @@ namespace palimpsest::kernels::cuda {
 template<int threads>
 class LowestRanks {
 public:
-    // Candidates [first, end), of which `leaving` leave.
+    // Evicts `leaving` of the candidates [first, end).
     __device__ LowestRanks(uint32_t first, uint32_t end, uint32_t leaving)
         : first_(first), end_(end), leaving_(leaving)
     {
     }
 
-    // key_of(rank): of its score.
+    // Marks the lowest candidate. key_of(rank): the key of its score.
     template<class KeyOf>
     __device__ void mark_one(const KeyOf& key_of, const LeavingRanks<threads>& to) const
     {
         Candidate lowest{~uint64_t{0}, 0};
-        for (uint32_t rank = first_ + threadIdx.x; rank < end_; rank += threads) // later ones are newer
+        for (uint32_t rank = first_ + threadIdx.x; rank < end_; rank += threads) // later ranks are newer
             if (const uint64_t key = key_of(rank); key <= lowest.key) lowest = {key, rank};
         lowest = block_reduce<threads>(lowest, [](const Candidate& a, const Candidate& b) {
             return a.key != b.key ? (a.key < b.key ? a : b) : (a.rank > b.rank ? a : b);
@@ -30,7 +30,8 @@ public:
         if (threadIdx.x == 0) to.mark(lowest.rank);
     }
 
-    // keys [end]. `ties` [words of the list] is room for the block. REQUIRES: more than one leaves, cleared words.
+    // Marks the `leaving` lowest. keys [end]; `ties` [words of the list]: memory for the block. REQUIRES: more
+    // than one is evicted, `to` is cleared.
     __device__ void mark(const uint64_t* keys, const LeavingRanks<threads>& to, uint32_t* ties) const
     {
         const Bound bound = find_bound(keys);
@@ -50,7 +51,8 @@ private:
         uint64_t key;
         uint32_t rank;
     };
-    // Whose key's leading digits are below `key` leave; of the `ties` that have the same, the newest `leaving`.
+    // A candidate is evicted if the leading digits of its key are below `key`; of the `ties` that are equal to it,
+    // the newest `leaving` are.
     struct Bound {
         uint64_t key = 0, mask = 0; // of the leading digits
         uint32_t leaving = 0, ties = 0;
@@ -83,7 +85,7 @@ private:
         return bound;
     }
 
-    // How often each digit comes among the candidates that have the bound's leading digits.
+    // Counts how often each digit occurs among the candidates that have the bound's leading digits.
     __device__ void count_digits(const uint64_t* keys, const Bound& bound, int shift, uint32_t* counts) const
     {
         for (uint32_t tile = first_; tile < end_; tile += threads) {
@@ -94,7 +96,8 @@ private:
         }
     }
 
-    // Words of all that leave but for the ties, and of these; of all that leave if the ties do.
+    // Writes the words of all evicted candidates without the ties, and the words of the ties; if all ties are
+    // evicted, the former include them.
     __device__ void put_words(const uint64_t* keys, const Bound& bound, const LeavingRanks<threads>& to,
                               uint32_t* ties) const
     {
@@ -114,7 +117,8 @@ private:
         }
     }
 
-    // The bits of a word without those among the lowest `count` of all, `before` of which lie below.
+    // Returns `bits` without those among the lowest `count` of the list; `before` bits of the list are below this
+    // word.
     __device__ static uint32_t without_lowest(uint32_t bits, uint32_t count, uint32_t before)
     {
         for (; before < count && bits != 0; ++before)

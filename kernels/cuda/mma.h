@@ -5,12 +5,12 @@
 //   A, 16 x 16:  a[0] (group, pair), a[1] (group + 8, pair), a[2] (group, pair + 8), a[3] (group + 8, pair + 8)
 //   B, 16 x 8:   b[0] (pair, group), b[1] (pair + 8, group)
 //   C, 16 x 8:   c[0], c[1] (group, pair), c[2], c[3] (group + 8, pair)
-// as (row, column); a register of A has two elements side by side in a row, one of B two in a column, the first in
-// the low half. So C of one product, packed, is half of A of the next: a = {pack(c0, c1), pack(c2, c3), and the
-// same of the 8 columns to the right}.
+// as (row, column). A register of A has two elements of one row side by side, a register of B two of one column,
+// the first in the low half. C of one product, packed, is therefore half of A of the next: a = {pack(c0, c1),
+// pack(c2, c3), and the same of the 8 columns to the right}.
 //
-// All lanes of a warp call together. Outside nvcc the same is done with plain arithmetic, in ascending order of the
-// summed index.
+// All lanes of a warp must call together. Without nvcc, plain arithmetic computes the same, in ascending order of
+// the summed index.
 #pragma once
 
 #include "kernels/cuda/device.h"
@@ -37,8 +37,9 @@ __device__ inline uint32_t pack(float low, float high)
     return both;
 }
 
-// Four 8 x 8 matrices of 16-bit elements from shared memory. Lane l gives the address of row l % 8 of matrix l / 8
-// (16 bytes, aligned); matrix[i] becomes elements (lane / 4, 2 * (lane % 4)) and the one to its right of matrix i.
+// Loads four 8 x 8 matrices of 16-bit elements from shared memory. Lane l passes the address of row l % 8 of
+// matrix l / 8 (16 bytes, aligned); matrix[i] receives element (lane / 4, 2 * (lane % 4)) of matrix i and the one
+// to its right.
 __device__ inline void load_matrices(uint32_t (&matrix)[4], const void* row)
 {
     const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
@@ -48,7 +49,7 @@ __device__ inline void load_matrices(uint32_t (&matrix)[4], const void* row)
                  : "memory");
 }
 
-// The same, each matrix transposed.
+// Like load_matrices, each matrix transposed.
 __device__ inline void load_transposed_matrices(uint32_t (&matrix)[4], const void* row)
 {
     const auto address = static_cast<uint32_t>(__cvta_generic_to_shared(row));
@@ -58,7 +59,7 @@ __device__ inline void load_transposed_matrices(uint32_t (&matrix)[4], const voi
                  : "memory");
 }
 
-// c += the left 8 columns of A by the upper 8 rows of B: what sm_75 has.
+// c += the left 8 columns of A by the upper 8 rows of B; sm_75 has only this.
 __device__ inline void add_half_product_f16(float (&c)[4], uint32_t a0, uint32_t a1, uint32_t b0)
 {
     asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, "
@@ -67,7 +68,7 @@ __device__ inline void add_half_product_f16(float (&c)[4], uint32_t a0, uint32_t
         : "r"(a0), "r"(a1), "r"(b0));
 }
 
-// c += A B, operands of F16 or BF16. BF16 needs compute capability 8.0; below, the kernel stops.
+// c += A B, operands of F16 or BF16. BF16 requires compute capability 8.0; below, the kernel traps.
 template<DType type>
 __device__ inline void add_product(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&b)[2])
 {
@@ -107,7 +108,7 @@ inline uint32_t pack(float low, float high)
 
 namespace portable {
 
-// What the lanes of each warp of a block show one another.
+// The words that the lanes of each warp of a block exchange.
 struct Exchange {
     static constexpr int most_warps = 32;
     uint64_t words[warp_lanes][4];
@@ -118,7 +119,7 @@ inline int thread_of_block()
     return static_cast<int>((threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x);
 }
 
-// Calls use(words of all lanes) once every lane has written its own with fill(words).
+// Calls use(words of all lanes) after every lane has written its own with fill(words).
 template<class Fill, class Use>
 void exchange(Fill&& fill, Use&& use)
 {
@@ -175,7 +176,7 @@ inline void add_product(float (&c)[4], const uint32_t (&a)[4], const uint32_t (&
         words[1] = a[1] | static_cast<uint64_t>(a[3]) << 32;
         words[2] = b[0] | static_cast<uint64_t>(b[1]) << 32;
     };
-    // Words 0 and 1 have rows `group` and `group + 8` of A: columns pair, pair + 1, pair + 8, pair + 9.
+    // Words 0 and 1 hold rows `group` and `group + 8` of A: columns pair, pair + 1, pair + 8, pair + 9.
     portable::exchange(fill, [&](const uint64_t(*words)[4]) {
         for (int i = 0; i < 4; ++i) {
             const int row_lane = lane / 4 * 4, column_lane = (2 * (lane % 4) + i % 2) * 4;

@@ -21,8 +21,8 @@ __device__ void finish_element(const Multiply& args, int64_t r, int64_t n, float
     y = args.to.accumulate ? y + product : product;
 }
 
-// A block's tile of the product, `m` by `n`, by warps of (m / warps_m) by (n / warps_n). Every element is summed in
-// the same order whatever the tile, so the choice does not show in the bits.
+// A block's tile of the product, `m` by `n`, divided into warp tiles of (m / warps_m) by (n / warps_n). Every
+// element is summed in the same order for every tile size, so the choice does not change the bits.
 template<int m_, int n_, int warps_m_, int warps_n_>
 struct Tile {
     static constexpr int m = m_, n = n_, warps_m = warps_m_, warps_n = warps_n_;
@@ -30,19 +30,20 @@ struct Tile {
     static constexpr int warp_m = m / warps_m, warp_n = n / warps_n;
     static constexpr int m_fragments = warp_m / mma_m, n_fragments = warp_n / mma_n;
     static constexpr int stages = 3;
-    static constexpr int chunks = 4; // of 16 bytes: operand_step elements
+    static constexpr int chunks = 4; // 16 bytes each: operand_step elements
     static constexpr int stage_bytes = (m + n) * chunks * 16;
 };
 using Large = Tile<128, 128, 2, 4>;
 using Small = Tile<64, 64, 2, 2>;
 
-// Where a chunk of a tile's row lies: eight rows of one chunk column fill all banks of shared memory once.
+// Index of a chunk in a tile. Swizzled: eight rows of one chunk column cover all banks of shared memory once.
 __device__ int swizzled(int row, int chunk)
 {
     return row * 4 + (chunk ^ (row >> 1 & 3));
 }
 
-// One step's columns of `rows` rows from `first` on. Rows past the end are the last one; nothing of them is stored.
+// Copies one step's columns of `rows` rows from `first` on. Rows past the end read the last row; their results are
+// not stored.
 template<class Shape>
 __device__ void fetch(Bytes16* tile, int rows, const Operand& from, int64_t first, int64_t step)
 {
@@ -66,7 +67,7 @@ struct WarpTile {
         first_n = warp % Shape::warps_n * Shape::warp_n;
     }
 
-    // The products of one step, which lies in shared memory.
+    // Adds the products of one step, whose operands are in shared memory.
     __device__ void add(const Bytes16* a, const Bytes16* b)
     {
         for (int k = 0; k < operand_step / mma_k; ++k)
@@ -104,7 +105,8 @@ struct WarpTile {
     }
 };
 
-// One block per tile; tiles of one stretch of the weight follow one another, so that it is read from memory once.
+// One block per tile. Consecutive blocks multiply the same rows of the weight, so that they are read from memory
+// once.
 template<DType type, class Shape>
 __global__ void __launch_bounds__(Shape::threads) multiply_kernel(Multiply args)
 {
@@ -120,27 +122,27 @@ __global__ void __launch_bounds__(Shape::threads) multiply_kernel(Multiply args)
             fetch<Shape>(tile_of(step), Shape::m, args.a, block_m, step);
             fetch<Shape>(tile_of(step) + Shape::m * Shape::chunks, Shape::n, args.b, block_n, step);
         }
-        commit(); // an empty group, too: wait() counts them
+        commit(); // commits empty groups, too: wait() counts groups
     };
     for (int step = 0; step < Shape::stages - 1; ++step)
         fetch_step(step);
     WarpTile<type, Shape> products;
     for (int64_t step = 0; step < steps; ++step) {
         wait<Shape::stages - 2>();
-        __syncthreads(); // all have this step, and are done with the one whose place is filled next
+        __syncthreads(); // this step has arrived, and the stage that is filled next is no longer read
         fetch_step(step + Shape::stages - 1);
         products.add(tile_of(step), tile_of(step) + Shape::m * Shape::chunks);
     }
     products.store(args, block_m, block_n);
 }
 
-// F32: 64 x 64 per block, 4 x 4 per thread, in ascending k. Sums are cut every 256 columns: rounding errors grow
-// with their length.
+// F32: a block computes 64 x 64 elements, a thread 4 x 4, in ascending k. Partial sums are added to the totals
+// every 256 columns, because rounding errors grow with the length of a sum.
 struct Exact {
     static constexpr int side = 64, depth = 16, per_thread = 4;
     static constexpr int threads = (side / per_thread) * (side / per_thread);
     static constexpr int sum_columns = 256;
-    static constexpr int row = side + 4; // floats of one k, with room against bank conflicts
+    static constexpr int row = side + 4; // floats per k, padded against bank conflicts
 };
 
 __device__ void fetch_exact(float (*tile)[Exact::row], const Operand& from, int64_t first, int64_t k)
@@ -206,7 +208,7 @@ void launch_tiles(const Multiply& args, CudaContext& context)
            multiply_kernel<type, Shape>, args);
 }
 
-// Large tiles read least, but only if there is one for every multiprocessor.
+// Large tiles read the least memory, but only pay off if there is at least one per multiprocessor.
 template<DType type>
 void multiply_narrow(const Multiply& args, CudaContext& context)
 {

@@ -1,5 +1,5 @@
-// Elementwise bounds of the keys of a page, from which a query tells what logits the page may hold ("Quest", Tang
-// et al. 2024, section 3.2): a block per page and KV head, a thread per dimension.
+// Elementwise bounds of the keys of a page, which bound a query's logits on the page ("Quest", Tang et al. 2024,
+// section 3.2). One block per page and KV head, one thread per dimension.
 #include <algorithm>
 
 #include "kernels/cuda/kernels.h"

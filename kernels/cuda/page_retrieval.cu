@@ -20,14 +20,15 @@ struct PageChoice {
     ReadPlan plan;
     int32_t group = 1;
     float* scores = nullptr;   // [kv_heads, page_stride]
-    uint32_t* pages = nullptr; // the same: those chosen, ascending
+    uint32_t* pages = nullptr; // [kv_heads, page_stride] those selected, ascending
     int64_t page_stride = 0;
     uint32_t* ranks = nullptr; // [kv_heads, rank_stride]
     int64_t rank_stride = 0;
 };
 
-// max(q l, q g) for l <= g is q l where q < 0 and q g elsewhere, so the mean of a page's bounds over the group is
-// one product of [least, greatest] with the means of the queries' negative and positive parts: parts [2, head_dim].
+// For l <= g, max(q l, q g) is q l if q < 0, and q g otherwise. The mean of a page's bounds over the group is
+// therefore one dot product of [least, greatest] with the means of the queries' negative and positive parts: parts
+// [2, head_dim].
 __device__ inline void mean_parts(const PageChoice& choice, int64_t head, float* parts)
 {
     const DecodeAttendArgs& args = choice.args;
@@ -67,7 +68,7 @@ __global__ void score_pages(PageChoice choice)
     }
 }
 
-// Writes the pages with keys above the edge and the first `ties` of those that have its own, ascending.
+// Writes, ascending, the pages with keys above the edge and the first `ties` of those with the edge's own key.
 template<class KeyOf>
 __device__ inline void list_pages(int32_t pages, uint32_t edge, uint32_t ties, const KeyOf& key_of, uint32_t* to)
 {
@@ -101,7 +102,7 @@ __device__ inline void list_ranks(const PageChoice& choice, int64_t head, int32_
     }
 }
 
-// A block per KV head finds the score of the last page that gets in, then the first pages that have it.
+// One block per KV head: finds the score of the last selected page, then the first pages that have it.
 __global__ void __launch_bounds__(threads) pick_pages(PageChoice choice)
 {
     const int64_t head = blockIdx.x;
@@ -120,9 +121,9 @@ __global__ void __launch_bounds__(threads) pick_pages(PageChoice choice)
     list_ranks(choice, head, used, chosen);
 }
 
-// What weights of each digit amount to. Weights with the same leading digit have one of two exponents: in units of
-// the last place of the smaller one they are whole numbers below 2^25, whose sums do not depend on their order.
-// Three counters take nine bits each, enough for 2^23 weights.
+// Sums the weights per digit. Weights with the same leading digit have one of two exponents: in units of the last
+// place of the smaller one they are integers below 2^25, whose sums do not depend on the order. Three counters
+// take nine bits of each weight, which suffices for 2^23 weights.
 struct MassDigits {
     static constexpr int parts = 3, part_bits = 9, mantissa_bits = 23;
     uint32_t counts[parts][digits];
@@ -157,8 +158,8 @@ struct MassDigits {
     }
 };
 
-// The bits of the largest weight that, with all above it, makes up `share` of the mass; and how many that have the
-// same are needed.
+// The bits of the largest weight w for which all weights >= w hold `share` of the mass; and how many weights equal
+// to w are needed.
 struct MassEdge {
     uint32_t key = 0;
     double ties = 0;
@@ -187,7 +188,7 @@ __device__ inline MassEdge find_mass(int32_t count, double share, const BitsOf& 
     return {edge.key, at_edge > 0 ? ceil((wanted - edge.above) / at_edge) : 0};
 }
 
-// A block per query head.
+// One block per query head.
 __global__ void __launch_bounds__(threads) settle_top_mass(TopMass args)
 {
     const int64_t query_head = blockIdx.x;
@@ -200,7 +201,7 @@ __global__ void __launch_bounds__(threads) settle_top_mass(TopMass args)
     for (auto i = static_cast<int32_t>(threadIdx.x); i < count; i += threads)
         weights[i] = exp2f(weights[i] - top);
 
-    // Bits of what is not negative are ordered as it is.
+    // Non-negative floats are ordered like their bits.
     const auto bits_of = [&](int32_t i) { return __float_as_uint(weights[i]) & 0x7fffffffu; };
     const MassEdge edge = find_mass(count, args.share - 1e-12, bits_of);
     uint32_t before = 0;

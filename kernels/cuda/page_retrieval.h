@@ -1,5 +1,5 @@
-// The part of a list that a token attends to: pages by the bounds of their keys ("Quest", Tang et al. 2024), then
-// ranks by the mass of attention they hold ("Twilight", Lin et al. 2025).
+// Selects the part of a list that a token attends to: pages by the bounds of their keys ("Quest", Tang et al.
+// 2024), then ranks by attention mass ("Twilight", Lin et al. 2025).
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace palimpsest::kernels::cuda {
 
-// How much of a list of `used` ranks and a new one is read.
+// The ranks that are read of a list of `used` ranks and the new one.
 struct ReadPlan {
     bool retrieves = false;
     int32_t tokens = 0, page = 1;
-    int32_t others = 0; // pages beside the last
-    int32_t window = 0; // > 0: only this many of the newest ranks are seen; REQUIRES: not together with retrieval
+    int32_t others = 0; // pages besides the last
+    int32_t window = 0; // > 0: sees only this many newest ranks; REQUIRES: no retrieval
 
-    // Of a list that is read whole: the first rank that is seen, and how many are.
+    // For a list that is read whole: the first visible rank; `seen` is the number of visible ranks.
     __host__ __device__ int32_t first(int32_t used) const
     {
         return window > 0 && used >= window ? used + 1 - window : 0;
@@ -32,7 +32,8 @@ struct ReadPlan {
     {
         return whole(used) ? seen(used) : used + 1 - (last_page(used) - others) * page;
     }
-    // The most that is read of any list of up to `used`: a longer one may be read in part where this one is whole.
+    // The largest count() of all lists of up to `used` ranks; a shorter list that is read whole may exceed
+    // count(used).
     int32_t most_count(int32_t used) const
     {
         if (whole(used)) return seen(used);
@@ -42,19 +43,19 @@ struct ReadPlan {
 
 ReadPlan read_plan(const DecodeAttendArgs& args);
 
-// Ranks that are read of the lists that are not read whole, ascending. Device memory, good until the next call.
+// Ranks read from the lists that are not read whole, ascending. Device memory, valid until the next call.
 struct ReadRanks {
     const uint32_t* ranks = nullptr; // [kv_heads, stride]; null: all lists are read whole
     int64_t stride = 0;
 };
 
-// `args.lists.used` is host memory as in backend.h; `used`, on the device, the same or less.
+// `args.lists.used` is host memory as in backend.h; `used`, on the device, has the same values or smaller ones.
 ReadRanks choose_ranks(const DecodeAttendArgs& args, const int32_t* used, CudaContext& context);
 
-// Of every query head, from logits over log 2 to softmax weights with the largest 1, zero for ranks beyond the
-// smallest best-first set that holds `share` of their sum (ties: the lower rank; >= share - 1e-12).
+// For every query head: turns logits over log 2 into softmax weights, scaled so that the largest is 1, and zero
+// outside the smallest best-first set that holds `share` of their sum (ties: the lower rank; >= share - 1e-12).
 struct TopMass {
-    float* weights = nullptr; // [query_heads, stride], in the order of what is read
+    float* weights = nullptr; // [query_heads, stride], by number of the rank among those read
     int64_t stride = 0;
     const int32_t* used = nullptr; // device [kv_heads]
     ReadPlan plan;

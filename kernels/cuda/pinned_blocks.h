@@ -1,4 +1,4 @@
-// Downloads that go on while other work is queued: each into a pinned block of its own.
+// Downloads that overlap with later queued work: each copies into a pinned block of its own.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -12,12 +12,12 @@
 
 namespace palimpsest::kernels::cuda {
 
-// Blocks are used again. The first downloads of a size take their memory. Downloads begin one at a time, and end on
-// any thread.
+// Blocks are reused; the first downloads of a size allocate. Downloads begin on one thread at a time, and may end
+// on any thread.
 class PinnedBlocks {
 public:
     PinnedBlocks() = default;
-    ~PinnedBlocks(); // REQUIRES: no download lives
+    ~PinnedBlocks(); // REQUIRES: no download is alive
     PinnedBlocks(const PinnedBlocks&) = delete;
     PinnedBlocks& operator=(const PinnedBlocks&) = delete;
 
@@ -36,8 +36,8 @@ private:
     void give_back(const Block& block);
     static void free(const Block& block) noexcept;
 
-    std::mutex lock_;           // of unused_
-    std::vector<Block> unused_; // though a download that nobody read may still come in
+    std::mutex lock_;           // guards unused_
+    std::vector<Block> unused_; // the copy of an abandoned download may still write to one
 };
 
 } // namespace palimpsest::kernels::cuda

@@ -1,5 +1,5 @@
-// Copies from the device to ordinary memory through two pinned blocks: while one is filled by the device, the host
-// empties the other.
+// Copies from the device to ordinary memory through two pinned blocks: the device fills one while the host empties
+// the other.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,7 +9,7 @@
 
 namespace palimpsest::kernels::cuda {
 
-// Takes no memory before the first copy. Not thread-safe.
+// Allocates nothing before the first copy or reserve. Not thread-safe.
 class PinnedPair {
 public:
     PinnedPair() = default;
@@ -17,9 +17,9 @@ public:
     PinnedPair(const PinnedPair&) = delete;
     PinnedPair& operator=(const PinnedPair&) = delete;
 
-    void reserve(); // takes the memory now; throws Error
-    void begin();   // forgets what an error left unfinished
-    // `host` is written by a later copy or by finish. Throws Error.
+    void reserve(); // allocates now; throws Error
+    void begin();   // discards copies that an error left unfinished
+    // A later copy, or finish, writes `host`. Throws Error.
     void copy(std::byte* host, const std::byte* device, size_t bytes, cudaStream_t stream);
     void finish();
 
@@ -27,8 +27,8 @@ private:
     struct Block {
         std::byte* pinned = nullptr;
         cudaEvent_t filled = nullptr;
-        std::byte* host = nullptr; // where its content goes
-        size_t bytes = 0;          // of it; 0: empty
+        std::byte* host = nullptr; // destination of its content
+        size_t bytes = 0;          // of its content; 0: empty
     };
 
     void make(Block& block);

@@ -1,4 +1,4 @@
-// The plugin's two functions. Nothing is thrown out of them.
+// The two functions that the plugin exports. They do not throw.
 
 #include <algorithm>
 #include <cstring>
@@ -48,7 +48,7 @@ void describe(int device, const cuda::Driver& driver, CudaDevice& to)
     if (const auto refusal = cuda::refusal_of(device, driver)) write(to.problem, refusal->problem);
 }
 
-// That of the first device, where it has to work.
+// The library used on the first device, which must create a handle there; without a usable device, one that loads.
 cuda::CublasLtLibrary matrix_library(const cuda::Driver& driver)
 {
     if (driver.refusal || cuda::refusal_of(0, driver)) return cuda::loadable_cublaslt();

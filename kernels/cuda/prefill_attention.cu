@@ -1,5 +1,5 @@
-// Attention of a chunk (performance.md, 4.2): queries and keys are turned once, then tiles of stacked query rows
-// walk all keys with a running softmax and leave their log-sum-exps, from which signals are a second pass.
+// Attention of a chunk. Queries and keys are rotated once; then each block computes a tile of stacked query rows
+// over all keys with an online softmax, and stores log-sum-exps, from which a second pass computes the signals.
 #include <algorithm>
 
 #include "kernels/cuda/attention_tile.h"
@@ -12,10 +12,10 @@
 namespace palimpsest::kernels::cuda {
 namespace {
 
-// Output rows are summed up in shared memory if they fit, else where they go.
+// Output rows are accumulated in shared memory up to this head_dim, beyond it in the output itself.
 constexpr int32_t most_shared_dim = 256;
 
-// Four lanes share a row; both of its numbers are in each of them.
+// Row maximum and softmax denominator of a row. Four lanes share a row; each of them holds both.
 struct RunningSoftmax {
     float top = __builtin_huge_valf() * -1, total = 0;
 };
@@ -32,8 +32,8 @@ __device__ inline float quad_sum(float x)
     return x + __shfl_xor_sync(all_lanes, x, 2);
 }
 
-// Scores of the quad's row become exp2(score - top), zero for ranks outside of [hidden, attended). Returns what
-// earlier sums are multiplied with.
+// Replaces the logits of the quad's row by exp2(logit - row maximum), zero for ranks outside of [hidden,
+// attended). Returns the factor by which earlier sums must be multiplied.
 __device__ inline float take_in(AttentionTile& tile, int row, int lane, int32_t hidden, int32_t attended,
                                 RunningSoftmax& softmax)
 {
@@ -54,8 +54,8 @@ __device__ inline float take_in(AttentionTile& tile, int row, int lane, int32_t 
     return share;
 }
 
-// Values of 64 ranks, dimensions [first, first + tile_dims), to tile.keys; zero before the first rank that is seen,
-// and beyond the last rank or dimension.
+// Loads dimensions [first, first + tile_dims) of the values of 64 ranks to tile.keys; zero for ranks before
+// first_seen, and beyond the last rank or dimension.
 template<DType pool, DType staged>
 __device__ inline void load_values(const Forward& forward, const KvList& list, int64_t head, int64_t first_seen,
                                    int64_t first_rank, int32_t first, AttentionTile& tile)
@@ -75,7 +75,7 @@ __device__ inline void load_values(const Forward& forward, const KvList& list, i
     }
 }
 
-// sums[row] = sums[row] * shares[row] + weights x values. A warp takes eight rows, a lane one dimension.
+// sums[row] = sums[row] * shares[row] + weights x values. A warp handles eight rows, a lane one dimension.
 template<DType pool, DType staged>
 __device__ inline void weigh_values(const Forward& forward, const KvList& list, int64_t head, int64_t first_seen,
                                     int64_t first_rank, AttentionTile& tile, const float* shares,
@@ -113,7 +113,7 @@ __device__ inline float* out_row(const Forward& forward, int64_t head, int64_t x
     return forward.args.out + (x / group * shape.query_heads + head * group + x % group) * shape.head_dim;
 }
 
-// A block takes 32 stacked rows of one KV head.
+// A block handles 32 stacked rows of one KV head.
 template<DType pool, DType staged>
 __global__ void __launch_bounds__(tile_threads) attend_tile(Forward forward)
 {

@@ -1,4 +1,4 @@
-// The forward pass of prefill attention (performance.md, 4.2, pass 1).
+// The forward pass of prefill attention: outputs and log-sum-exps, without signals.
 #pragma once
 
 #include "kernels/cuda/prefill_rows.h"
@@ -8,14 +8,14 @@ namespace palimpsest::kernels::cuda {
 struct Forward {
     AttendArgs args; // lists.used: device memory
     TurnedRows turned;
-    float* lse = nullptr; // [kv_heads, query_stride] of the stacked rows: log-sum-exps, in log 2
+    float* lse = nullptr; // [kv_heads, query_stride] log-sum-exps of the stacked rows, base 2
 };
 
-// Whether there are tensor cores for the type of the staging, and a kernel for the size of a head.
+// True if the device has tensor cores for the staging type, and a kernel exists for this head size.
 bool suits_tensor_cores(const AttendArgs& args, const CudaContext& context);
 
-// Queries, keys, values and softmax weights in the type of the staging, sums in f32. REQUIRES: suits_tensor_cores,
-// and rows turned in that type.
+// Queries, keys, values and softmax weights are in the staging type, sums in f32. REQUIRES: suits_tensor_cores,
+// and rows rotated in that type.
 void attend_on_tensor_cores(const Forward& forward, CudaContext& context);
 
 } // namespace palimpsest::kernels::cuda

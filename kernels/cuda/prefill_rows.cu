@@ -8,7 +8,7 @@
 namespace palimpsest::kernels::cuda {
 namespace {
 
-constexpr int rows_per_block = 8; // a warp each
+constexpr int rows_per_block = 8; // one warp each
 constexpr float log2_e = 1.44269504f;
 
 struct Turning {

@@ -1,6 +1,6 @@
-// Signals of a chunk (performance.md, 4.2, pass 2): scores are computed once more, block by block of 64 ranks with
-// the ranks held and the query rows streamed, so that sums over rows stay with one thread. Rows are cut into fixed
-// splits, whose sums are put together in order.
+// Signals of a chunk: logits are computed a second time, per block of 64 ranks with the query rows streamed past
+// them, so that one thread sums a rank over all rows. The rows are divided into fixed splits, whose sums are added
+// in order.
 #include "kernels/cuda/prefill_signals.h"
 
 #include <algorithm>
@@ -13,32 +13,32 @@
 namespace palimpsest::kernels::cuda {
 namespace {
 
-constexpr float entropy_floor = 1e-10f; // of the logarithm in SignalRequest::entropies
+constexpr float entropy_floor = 1e-10f; // in the logarithm of SignalRequest::entropies
 constexpr float ln_2 = 0.693147181f;
 constexpr float nothing = -__builtin_huge_valf();
 constexpr int finish_threads = 256;
 
-// Null: not wanted. Every plane is [splits, heads, ranks].
+// Partial sums; null: not wanted. Every plane is [splits, heads, ranks].
 struct SignalPlanes {
     float* sums = nullptr;         // heads: KV heads
-    float* low_counts = nullptr;   // the same
-    float* entropies = nullptr;    // the same
+    float* low_counts = nullptr;   // heads: KV heads
+    float* entropies = nullptr;    // heads: KV heads
     float* head_sums = nullptr;    // heads: query heads
-    float* head_squares = nullptr; // the same
+    float* head_squares = nullptr; // heads: query heads
 };
 
 struct SignalWork {
     TurnedRows turned;
     SignalRequest wanted;
-    const float* lse = nullptr; // [kv_heads, query_stride]; with outside_newest, of the older ranks only
+    const float* lse = nullptr; // [kv_heads, query_stride]; with outside_newest: over older ranks only
     int32_t kv_heads = 0;
-    int32_t first_row = 0;  // of the chunk, from which on rows count
-    int32_t split_rows = 1; // of the chunk
+    int32_t first_row = 0;  // first row of the chunk that is counted
+    int32_t split_rows = 1; // rows of the chunk in each split
     int32_t splits = 1;
     SignalPlanes planes{};
 };
 
-// tile.scores become A, zero where a row does not attend and in rows from `last` on.
+// Replaces tile.scores by A, zero where a row does not attend and in rows from `last` on.
 __device__ inline void probabilities(const SignalWork& work, int64_t head, int64_t first, int64_t last,
                                      int32_t first_rank, AttentionTile& tile)
 {
@@ -53,10 +53,10 @@ __device__ inline void probabilities(const SignalWork& work, int64_t head, int64
     __syncthreads();
 }
 
-// What one thread sums up of one rank, row by row.
+// One thread's sums for one rank, row by row.
 struct GroupSums {
     float sum = 0, low = 0, entropy = 0;
-    float row = 0; // of the chunk row at hand, over its heads
+    float row = 0; // of the current chunk row, over the group's heads
 
     __device__ void add(const SignalWork& work, int64_t head, int64_t x, int32_t rank, float a)
     {
@@ -78,7 +78,7 @@ __device__ inline void add_tile(const SignalWork& work, int64_t head, int64_t fi
         sums.add(work, head, x, rank, tile.scores[x - first][rank % tile_ranks]);
 }
 
-// `heads`: [2, group, tile_ranks], sums and sums of squares.
+// `heads`: [2, group, tile_ranks] sums and sums of squares.
 __device__ inline void add_tile_heads(const SignalWork& work, int64_t first, int64_t last, int rank,
                                       const AttentionTile& tile, float* heads)
 {
@@ -111,8 +111,8 @@ __device__ inline void save_heads(const SignalWork& work, int64_t head, int32_t 
     }
 }
 
-// A block sums over the rows of split z what they give to 64 ranks of KV head y. Half of its threads look at the
-// group together, the others at every head.
+// Computes for 64 ranks of KV head blockIdx.y the sums over the rows of split blockIdx.z. Half of the block's
+// threads sum over the group, the other half per query head.
 template<DType type>
 __global__ void __launch_bounds__(tile_threads) sum_columns(SignalWork work)
 {
@@ -133,10 +133,10 @@ __global__ void __launch_bounds__(tile_threads) sum_columns(SignalWork work)
     for (int64_t i = self; by_head && i < 2 * group * tile_ranks + tile_ranks; i += tile_ranks)
         if (i >= tile_ranks) heads[i - tile_ranks] = 0;
     GroupSums sums;
-    // Rows before the first that attends to a rank of the block give nothing.
+    // Skips rows before the first one that attends to a rank of the block.
     const int32_t skipped = first_rank - turned.used[head] - first_chunk_row;
     const int32_t begin = skipped > 0 ? first_chunk_row + skipped : first_chunk_row;
-    // Chunk rows from here on have left all ranks of the block behind.
+    // Chunk rows from here on have all ranks of the block outside of their window.
     const int32_t not_seeing = turned.window > 0
                                    ? max(first_rank - turned.used[head] + tile_ranks - 1 + turned.window, 0)
                                    : last_chunk_row;
@@ -174,7 +174,7 @@ __global__ void add_splits(Finish finish)
     finish.to[head * finish.stride + rank] = sum;
 }
 
-// What a pass along rows finds out about each.
+// Results of pass_rows: the log-sum-exp over older ranks, or a row statistic.
 enum class RowPass : uint8_t { Outside, Entropy, Density };
 
 struct RowWork {
@@ -184,7 +184,7 @@ struct RowWork {
     int32_t outside_newest = 0;
     float* found = nullptr; // Outside: [kv_heads, query_stride]; else [kv_heads, wanted rows * group]
     int64_t found_stride = 0;
-    int64_t found_first = 0; // stacked row that found begins with
+    int64_t found_first = 0; // first stacked row in `found`
 };
 
 __device__ inline float log_sum(float a, float b)
@@ -193,7 +193,7 @@ __device__ inline float log_sum(float a, float b)
     return top == nothing ? top : top + log2f(exp2f(a - top) + exp2f(b - top));
 }
 
-// A quarter of a row, [first, last) of its scores, for one thread.
+// One thread's part of a row: every fourth logit of each tile.
 template<RowPass pass>
 struct RowPart {
     float top = nothing, sum = 0;
@@ -212,7 +212,7 @@ struct RowPart {
                 sum += a >= uniform ? 1.0f : 0.0f;
         }
     }
-    // Of the quad that shares the row.
+    // Combines the parts of the quad that shares the row.
     __device__ float all(float lse, int32_t seen) const
     {
         float x = pass == RowPass::Outside && top != nothing ? top + log2f(sum) : top;
@@ -227,7 +227,7 @@ struct RowPart {
     }
 };
 
-// A block takes 32 stacked rows of one KV head along all ranks they attend to.
+// A block handles 32 stacked rows of one KV head, over all ranks they attend to.
 template<DType type, RowPass pass>
 __global__ void __launch_bounds__(tile_threads) pass_rows(RowWork work)
 {
@@ -261,14 +261,14 @@ struct GiniWork {
     TurnedRows turned;
     const float* lse = nullptr;
     int32_t first_row = 0;
-    int64_t rows = 0; // stacked, of a KV head
+    int64_t rows = 0; // stacked rows per KV head
     int64_t tasks = 0;
     float* sorted = nullptr; // [blocks, sorted_stride]
     int64_t sorted_stride = 0;
     float* found = nullptr; // [kv_heads, rows]
 };
 
-// A block computes a row of A and sorts it, row after row.
+// A block computes one row of A after the other, and sorts it.
 template<DType type>
 __global__ void gini_rows(GiniWork work)
 {
@@ -293,7 +293,7 @@ __global__ void gini_rows(GiniWork work)
     }
 }
 
-// Row statistics, summed over rows in order: a thread per query head.
+// Sums row statistics over rows, in order. One thread per query head.
 __global__ void sum_statistics(const float* found, int32_t rows, int32_t group, int32_t query_heads, float* to)
 {
     const auto query_head = static_cast<int32_t>(blockIdx.x * finish_threads + threadIdx.x);
@@ -357,7 +357,7 @@ void row_statistics(const AttendArgs& args, const TurnedRows& turned, const floa
            args.shape.query_heads, args.signals.row_statistics);
 }
 
-// Log-sum-exps over the older ranks, where a row gives anything to them.
+// Returns the log-sum-exps over the older ranks, for rows that attend to any; the full ones for other rows.
 const float* outside_lse(const AttendArgs& args, const TurnedRows& turned, const float* lse, int32_t first_row,
                          CudaContext& context)
 {
@@ -392,7 +392,7 @@ private:
     int64_t of_one_, used_ = 0;
 };
 
-// Where the planes lie in `memory`; with null only how many floats they take.
+// Assigns the planes their places in `memory`, and returns the floats they need; null only counts them.
 int64_t lay_out(SignalWork& work, float* memory)
 {
     Planes planes(work, work.kv_heads);

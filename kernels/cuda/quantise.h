@@ -1,31 +1,31 @@
-// Numbers to the bytes and scales of Q8_0, bit for bit as from_f32 of base/dtype.h has it.
+// Quantisation to the bytes and scales of Q8_0, bit for bit like from_f32 of base/dtype.h.
 #pragma once
 
 #include "kernels/cuda/kv_list.h"
 
 namespace palimpsest::kernels::cuda {
 
-// Magnitudes are in the order of their bits, NaN above all.
+// Bits of |x|, which compare in the order of the magnitudes; NaN is the greatest.
 __device__ inline uint32_t magnitude(float x)
 {
     return __float_as_uint(x) & 0x7fffffffu;
 }
 
-// Of a block whose largest magnitude has these bits.
+// f16 bits of a block's scale, from the bits of its largest magnitude.
 __device__ inline uint16_t block_scale(uint32_t largest)
 {
     const uint16_t scale = narrow_f16(__fdiv_rn(__uint_as_float(largest), 127.0f));
     return scale < 0x7c00u ? scale : uint16_t{0x7e00};
 }
 
-// `step`: the block's scale, widened.
+// `step`: the block's scale in f32.
 __device__ inline int8_t block_byte(float x, float step)
 {
     if (!(step > 0)) return 0;
     return static_cast<int8_t>(__float2int_rn(fminf(fmaxf(__fdiv_rn(x, step), -127.0f), 127.0f)));
 }
 
-// Element `i` of a row. Of Q8_0 a whole warp does this at once, for a block.
+// Stores element `i` of a row. For Q8_0, all lanes of a warp must call together, with the elements of one block.
 template<DType type>
 __device__ inline void store_element(const KvRow& row, int32_t i, float x)
 {

@@ -1,5 +1,5 @@
-// Selection by a whole block, eight bits of a 32-bit key at a time (radix select): four passes over the items,
-// where bit by bit it would take 32.
+// Selection by a whole block with a radix select: 8 bits of a 32-bit key per pass, so four passes over the items
+// instead of 32.
 #pragma once
 
 #include "kernels/cuda/block_select.h"
@@ -8,8 +8,8 @@ namespace palimpsest::kernels::cuda {
 
 inline constexpr int digit_bits = 8, digits = 1 << digit_bits;
 
-// Adds a digit to counts; all lanes of the warp call together. Leading digits are almost all the same: lanes that
-// agree with the first one are counted at once.
+// Adds a digit to counts; all lanes of the warp call together. Leading digits are almost all the same, so lanes
+// that agree with the first counted lane are counted with a single atomic.
 __device__ inline void count_digit(bool counted, uint32_t digit, uint32_t* counts)
 {
     const unsigned among = __ballot_sync(all_lanes, counted);
@@ -23,7 +23,8 @@ __device__ inline void count_digit(bool counted, uint32_t digit, uint32_t* count
         atomicAdd(counts + digit, 1u);
 }
 
-// What the threads behind this one brought, and it itself, summed: a fixed order. REQUIRES: a block of `threads`.
+// Inclusive suffix sum: this thread's value and those of all threads after it, in a fixed order. REQUIRES: a block
+// of `threads`.
 template<int threads, class T>
 __device__ inline T block_sum_from(T x)
 {
@@ -37,19 +38,20 @@ __device__ inline T block_sum_from(T x)
         __syncthreads();
     }
     const T sum = sums[at][self];
-    __syncthreads(); // before another call writes
+    __syncthreads(); // the next call writes the same memory
     return sum;
 }
 
-// The leading digits of the key that is looked for, and what all items with greater ones amount to.
+// The leading digits of the key that is searched for, and the sum of all items with greater leading digits.
 template<class T>
 struct Edge {
     uint32_t key = 0, mask = 0;
     T above{};
 };
 
-// Appends to the edge the largest digit that, with all greater ones, reaches `needed`, or 0; `amount` is the
-// thread's digit's own. REQUIRES: a block of 256 threads.
+// Appends to the edge the largest digit d for which the items with digits >= d, and those above the edge, sum up
+// to at least `needed`; 0 if there is none. `amount` is the sum of the items whose digit is threadIdx.x. REQUIRES:
+// a block of 256 threads.
 template<class T>
 __device__ inline void append_digit(Edge<T>& edge, int shift, T amount, T needed)
 {
@@ -59,7 +61,7 @@ __device__ inline void append_digit(Edge<T>& edge, int shift, T amount, T needed
     const T from = block_sum_from<digits>(amount);
     if (self == 0) digit = 0;
     __syncthreads();
-    // Sums that are rounded may fall as digits do: several of them may begin to reach it.
+    // Rounded sums need not be monotonic, so several digits may satisfy this: the largest wins.
     if (edge.above + from >= needed) atomicMax(&digit, self);
     __syncthreads();
     if (digit == self) above = from - amount;
@@ -67,11 +69,11 @@ __device__ inline void append_digit(Edge<T>& edge, int shift, T amount, T needed
     edge.key |= digit << shift;
     edge.mask |= static_cast<uint32_t>(digits - 1) << shift;
     edge.above += above;
-    __syncthreads(); // before another call writes
+    __syncthreads(); // the next call writes the same memory
 }
 
-// The key of the `wanted`-th largest of `count` items, and how many are above it. REQUIRES: a block of 256 threads,
-// wanted > 0.
+// Returns the key of the `wanted`-th largest of `count` items, and the number of items above it. REQUIRES: a block
+// of 256 threads, wanted > 0.
 template<class KeyOf>
 __device__ inline Edge<uint32_t> find_largest(int32_t count, uint32_t wanted, const KeyOf& key_of)
 {

@@ -11,13 +11,13 @@ constexpr int threads = 256;
 
 struct MakeRows {
     RowSource source;
-    bool aligned = false; // float4 loads are
+    bool aligned = false; // float4 loads are aligned
     void* values = nullptr;
     float* scales = nullptr;
     int64_t stride = 0;
 };
 
-// Elements k to k + 3 of a finished row of the source.
+// Elements k to k + 3 of a row of the source after norm or gate.
 __device__ float4 made(const RowSource& source, const float* x, float factor, int64_t k, bool aligned)
 {
     const float4 first = four_of(x, k, source.cols, aligned);

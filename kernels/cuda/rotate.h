@@ -1,4 +1,4 @@
-// Rotary positions in device code. Pairs are half-split: (i, i + rotary_dim / 2).
+// RoPE in device code. Pairs are half-split: (i, i + rotary_dim / 2).
 #pragma once
 
 #include "kernels/backend.h"
@@ -6,7 +6,7 @@
 
 namespace palimpsest::kernels::cuda {
 
-// Element i of a row turned to `position`; x(i) is element i before.
+// Element i of a row rotated to `position`; x(i) is element i before the rotation.
 template<class Elements>
 __device__ inline float turned(const RopeTable& table, int64_t position, int32_t i, Elements&& x)
 {

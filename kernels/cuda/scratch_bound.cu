@@ -51,7 +51,7 @@ private:
 
     bool has_signals() const { return work_.signals.rows > 0; }
 
-    // make_rows, weight_operand, the library's product
+    // bounds make_rows, weight_operand and the product by cuBLASLt
     void product(const HostMatrix& weight)
     {
         const WeightPlanes part{
@@ -72,7 +72,7 @@ private:
 
     int64_t attended_width() const { return queries_ * work_.heads.head_dim; }
 
-    void attention() // turn_rows, attend
+    void attention() // bounds turn_rows and attend
     {
         AttendArgs args;
         args.shape = work_.heads;
@@ -83,7 +83,7 @@ private:
         need(ScratchUse::Scores, lists_ * query_stride_ * 4);
     }
 
-    void signals() // prefill_signals
+    void signals() // bounds prefill_signals
     {
         const SignalRequest& wanted = work_.signals;
         const int64_t group = work_.heads.group();
@@ -101,7 +101,7 @@ private:
         need(ScratchUse::RowStatistics, (tasks + (gini ? blocks * gini_floats(key_stride_) : 0)) * 4);
     }
 
-    void decode() // decode_attend, decode_signals, page retrieval
+    void decode() // bounds decode_attend, decode_signals and page retrieval
     {
         const int64_t splits = (work_.token_ranks + split_ranks - 1) / split_ranks;
         const bool retrieves = work_.retrieval.pages.bounds != nullptr;
@@ -125,18 +125,17 @@ private:
         need(ScratchUse::ReadRanks, (pages + lists_ * read) * 4);
     }
 
-    void moves() // compact, drop, straighten, gather
+    void moves() // bounds compact, drop, straighten and gather
     {
         constexpr int64_t most_at_once = int64_t{32} << 20, most_ranks_in_ring = int64_t{256} << 10;
         const int64_t lists = std::clamp<int64_t>(most_at_once / std::max<int64_t>(list_bytes_, 1), 1, lists_);
         need(ScratchUse::MovedRows, lists * list_bytes_);
-        const int64_t sent =
-            lists_ * (work_.ranks + 4) * 4; // ranks that stay, where they are too many for the ring
+        const int64_t sent = lists_ * (work_.ranks + 4) * 4; // the kept ranks, if they do not fit the send ring
         if (sent > most_ranks_in_ring) need(ScratchUse::MovedRows, sent);
         need(ScratchUse::ReadRanks, lists_ * 4);
     }
 
-    void eviction() // evict
+    void eviction() // bounds evict
     {
         constexpr int64_t key_bytes = 8, word_bits = 32;
         const int64_t bit_words = (work_.ranks + word_bits - 1) / word_bits;

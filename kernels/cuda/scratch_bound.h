@@ -1,4 +1,5 @@
-// How much scratch the kernels claim for the largest operations of a session: their own sums, made beforehand.
+// Upper bounds of the scratch that the largest operations of a session need, computed with the kernels' own size
+// functions.
 #pragma once
 
 #include <array>

@@ -14,7 +14,7 @@ constexpr size_t alignment = 256;
 
 } // namespace
 
-// A half takes pieces of up to half its size, so one that was filled holds at least as much as is promised.
+// A half takes pieces of up to half its size, so a full half holds at least most_kept bytes.
 SendRing::SendRing() : SendRing(nullptr)
 {
     add_halves(2 * most_kept);
@@ -49,7 +49,7 @@ size_t SendRing::take(size_t bytes, cudaStream_t stream)
     if (used_ + bytes > half_bytes_) {
         check(cudaEventRecord(halves_[current_].left, stream));
         current_ ^= 1;
-        check(cudaEventSynchronize(halves_[current_].left)); // at once if it was never recorded
+        check(cudaEventSynchronize(halves_[current_].left)); // returns at once if it was never recorded
         used_ = 0;
     }
     const size_t offset = used_;

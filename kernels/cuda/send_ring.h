@@ -1,5 +1,4 @@
-// Host memory on its way to the device, in pieces: pinned memory that is written round and round, and its copy
-// there.
+// Uploads of small host arrays: a ring of pinned memory, and its copy on the device.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -10,20 +9,21 @@
 
 namespace palimpsest::kernels::cuda {
 
-// Two halves: while one is filled, copies out of the other one end. Nothing waits unless more is sent than the
-// stream can take. Not thread-safe.
+// Two halves: one is filled while the copies from the other complete. The host waits only if it sends faster than
+// the stream copies. Not thread-safe.
 class SendRing {
 public:
-    static constexpr size_t most_kept = size_t{1} << 20; // bytes sent after which a copy may be overwritten
+    static constexpr size_t most_kept = size_t{1} << 20; // a copy stays valid until this many more bytes were sent
 
     SendRing(); // throws Error
     ~SendRing();
     SendRing(const SendRing&) = delete;
     SendRing& operator=(const SendRing&) = delete;
 
-    // 256-byte aligned device memory that holds the bytes once the stream gets there; `host` may go at once.
+    // Returns 256-byte aligned device memory that holds the bytes once the stream gets there. `host` may be freed
+    // at once.
     const void* send(const void* host, size_t bytes, cudaStream_t stream);
-    // The same into memory of the caller's.
+    // Like send, into the caller's device memory.
     void send_to(void* device, const void* host, size_t bytes, cudaStream_t stream);
 
     size_t device_bytes() const { return device_bytes_; }
@@ -32,14 +32,14 @@ private:
     struct Half {
         std::byte* pinned = nullptr;
         std::byte* device = nullptr;
-        cudaEvent_t left = nullptr; // what was sent out of it has arrived
+        cudaEvent_t left = nullptr; // completes after the last copy from this half
     };
 
-    explicit SendRing(std::nullptr_t) {}            // owns what a failed construction had taken
-    size_t take(size_t bytes, cudaStream_t stream); // offset in the current half
+    explicit SendRing(std::nullptr_t) {}            // owns what a failed constructor had allocated
+    size_t take(size_t bytes, cudaStream_t stream); // returns an offset in the current half
     void add_halves(size_t bytes);
 
-    std::vector<Half> halves_; // the last two are in use; those before keep what was sent from being lost
+    std::vector<Half> halves_; // the last two are in use; older ones hold copies that are still read
     size_t half_bytes_ = 0;
     size_t current_ = 0;
     size_t used_ = 0;

@@ -1,5 +1,5 @@
-// Small host arrays that are often sent again with the same content, such as the lengths of lists: they stay on the
-// device, and are found there.
+// Device copies of small host arrays that are sent repeatedly with the same content, such as list lengths: a cache
+// of the last 64 arrays.
 #pragma once
 
 #include <array>
@@ -18,11 +18,11 @@ public:
     SentBefore(const SentBefore&) = delete;
     SentBefore& operator=(const SentBefore&) = delete;
 
-    const void* find(const void* host, size_t bytes) const; // null: it is not there
-    // Device memory for these bytes, which must be sent there next; what was sent so many times ago is forgotten.
-    // REQUIRES: bytes <= place_bytes.
+    const void* find(const void* host, size_t bytes) const; // returns null if there is no copy
+    // Returns device memory for these bytes, in place of the oldest copy; the caller must send the bytes there
+    // next. REQUIRES: bytes <= place_bytes.
     void* take(const void* host, size_t bytes);
-    void forget(const void* place); // it was not sent after all
+    void forget(const void* place); // the bytes were not sent after all
 
     size_t device_bytes() const { return places * place_bytes; }
 

@@ -5,7 +5,7 @@
 
 namespace palimpsest::kernels::cuda {
 
-// cap tanh(x / cap), or x where there is no cap.
+// Returns cap tanh(x / cap); x if cap is 0.
 __device__ inline float softly_capped(float cap, float x)
 {
     return cap > 0 ? cap * tanhf(x / cap) : x;

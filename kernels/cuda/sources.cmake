@@ -1,4 +1,5 @@
 # Everything of the CUDA backend but the plugin's edge: the plugin and the tests that run kernels on the CPU share it.
+# The plugin's edge is what CMakeLists.txt adds: plugin.cpp, cuda_survey.cpp, cublaslt.cpp.
 set(CUDA_BACKEND_SOURCES
     accumulate.cu
     best_logits.cu

@@ -1,4 +1,5 @@
-// A chunk's keys and values on their way to the cache: a block per row and KV head.
+// Splits a chunk's qkv rows into keys and values in the staging buffer. One block per row and KV head; each thread
+// converts every stage_threads-th element.
 #include "kernels/cuda/device.h"
 #include "kernels/cuda/kernels.h"
 #include "kernels/cuda/rotate.h"

@@ -1,5 +1,5 @@
-// Blocks of quantised weights as files hold them (kernels/base/quantised_blocks.h), read as what the planes of
-// coding.h are made of: the code of an element, and the bytes that go into `scales` and `factors`.
+// Blocks of quantised weights as files store them (kernels/base/quantised_blocks.h), decoded for the planes of
+// coding.h: the code of an element, and the bytes of `scales` and `factors`.
 #pragma once
 
 #include "kernels/cuda/coding.h"
@@ -13,7 +13,7 @@ __device__ inline uint32_t nibble_of(const uint8_t* q, int i)
     return q[i % 16] >> (i / 16 * 4) & 15u;
 }
 
-// Code i of pairs of bits, 128 in 32 bytes.
+// Code i of 128 two-bit codes in 32 bytes.
 __device__ inline uint32_t bits_of(const uint8_t* q, int i)
 {
     return q[i / 128 * 32 + i % 32] >> (i / 32 % 4 * 2) & 3u;
@@ -24,7 +24,7 @@ __device__ inline uint32_t two_halves(uint32_t low, uint32_t high)
     return low | high << 16;
 }
 
-// The signed byte of a six-bit scale that 32 is taken off.
+// The signed byte of a six-bit scale, which is stored plus 32.
 __device__ inline uint32_t signed_scale(uint32_t scale)
 {
     return static_cast<uint8_t>(static_cast<int>(scale) - 32);
@@ -33,7 +33,7 @@ __device__ inline uint32_t signed_scale(uint32_t scale)
 template<DType type>
 struct Stored;
 
-// The types whose blocks have 32 elements and one scale, without factors.
+// Base of the types whose blocks have 32 elements and one scale, without factors.
 template<class OfType>
 struct SmallBlock {
     using Block = OfType;
@@ -116,7 +116,7 @@ private:
     }
 };
 
-// Q4_K, and Q5_K without its fifth bits.
+// Q4_K, and Q5_K without its fifth bit.
 template<class OfType>
 struct SixBitPairs {
     using Block = OfType;

@@ -20,7 +20,7 @@ struct Layer {
     RowFinish finish;
 };
 
-// The hidden rows that `down` reads, in f32.
+// Computes the hidden rows that `down` reads, in f32.
 RowSource gated_rows(const Layer& layer, CudaContext& context)
 {
     const int64_t ffn = layer.down.cols();

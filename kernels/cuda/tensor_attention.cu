@@ -1,9 +1,9 @@
-// The forward pass of prefill attention on tensor cores: a block takes 128 stacked rows of a KV head, a warp 32 of
-// them in two bands of 16, and walks the keys in tiles of 64 with a running softmax, while the next tile is copied.
-// A fragment of keys or values is read from shared memory once for both bands, since one band could keep tensor
-// cores half busy only. Where that makes too few blocks for the card they have one band: a row's bits are the same.
-// Scores and output sums stay in registers, as do queries where there is room; the fragments of a score tile are
-// those of the weights that the values are multiplied with.
+// The forward pass of prefill attention on tensor cores. A block handles 128 stacked rows of a KV head, a warp 32
+// of them in two bands of 16. It iterates over the keys in tiles of 64 with an online softmax, while the next tile
+// is copied. A fragment of keys or values is read from shared memory once for both bands, since one band could
+// keep the tensor cores only half busy. If that gives too few blocks for the card, blocks have one band; the bits
+// of a row are the same. Logits and output sums stay in registers, and so do queries if there is room. The
+// fragments of a logit tile become those of the weights that the values are multiplied with.
 #include "kernels/cuda/kv_list.h"
 #include "kernels/cuda/mma.h"
 #include "kernels/cuda/prefill_forward.h"
@@ -29,26 +29,27 @@ struct Stage {
     uint16_t values[block_ranks * dim];
 };
 
-// Where the vector at `column` of a row lies: eight rows below one another are in different banks.
+// Index of the vector at `column` of a row. Swizzled: the same column of eight consecutive rows is in different
+// banks.
 template<int dim>
 __device__ inline int place(int row, int column)
 {
     return row * dim + (column / vector ^ (row & 7)) * vector;
 }
 
-// Of one band, lane l has rows l / 4 and l / 4 + 8, and of those two columns in every eight.
+// One band: lane l holds rows l / 4 and l / 4 + 8, and of these two in every eight columns.
 template<int dim>
 struct Band {
-    float scores[block_ranks / mma_n][4]; // then weights
+    float scores[block_ranks / mma_n][4]; // logits, then weights
     float sums[dim / mma_n][4];
     float tops[2] = {nothing, nothing}, totals[2] = {};
     int32_t hidden[2], visible[2]; // ranks [hidden, visible) are attended to
 };
 
 template<int dim>
-using Queries = uint32_t[dim / mma_k][4]; // of a band
+using Queries = uint32_t[dim / mma_k][4]; // of one band
 
-// Beside sums and scores there is room in the registers for no more queries.
+// True if the queries fit in registers, besides sums and logits.
 template<int dim, int bands>
 constexpr bool holds_queries = dim <= 128 / bands;
 
@@ -61,18 +62,18 @@ __device__ inline void widen_vector(const KvRow& row, int column, uint16_t* wide
         {pack<to>(x[0], x[1]), pack<to>(x[2], x[3]), pack<to>(x[4], x[5]), pack<to>(x[6], x[7])}};
 }
 
-// Values of a quantised pool are widened on the way.
+// Copies a tile of keys and values to shared memory. Values of a quantised pool are widened on the way.
 template<DType pool, DType type, int dim>
 __device__ inline void copy_tile(const Forward& forward, const KvList& list, int64_t head, int64_t used,
                                  int64_t first_seen, int64_t first_rank, Stage<dim>& stage)
 {
     constexpr int vectors = dim / vector;
     [[maybe_unused]] constexpr int at_once =
-        pool == DType::Q8_0 ? block_ranks * vectors / threads : 1; // widening waits for loads
+        pool == DType::Q8_0 ? block_ranks * vectors / threads : 1; // unrolled, since widening waits for its loads
     const AttendArgs& args = forward.args;
     const auto* keys =
         static_cast<const uint16_t*>(forward.turned.keys) + (head * forward.turned.key_stride + first_rank) * dim;
-    const int64_t first_place = first_rank < used ? list.place(first_rank) : 0; // a tile is a page
+    const int64_t first_place = first_rank < used ? list.place(first_rank) : 0; // a tile is exactly one page
 #pragma unroll at_once
     for (int x = static_cast<int>(threadIdx.x); x < block_ranks * vectors; x += threads) {
         const int row = x / vectors, column = x % vectors * vector, to = place<dim>(row, column);
@@ -92,8 +93,8 @@ __device__ inline void copy_tile(const Forward& forward, const KvList& list, int
     commit();
 }
 
-// (row, column), (row + 8, column), (row, column + 8), (row + 8, column + 8). Behind the padded rows the last of
-// them stands for those that are not saved.
+// Loads the fragments of a band: (row, column), (row + 8, column), (row, column + 8), (row + 8, column + 8). Rows
+// beyond the stride read the last row; their results are not saved.
 template<int dim>
 __device__ inline void load_queries(const Forward& forward, int64_t head, int64_t first_row, Queries<dim>& band)
 {
@@ -111,7 +112,7 @@ __device__ inline void load_queries(const Forward& forward, int64_t head, int64_
     }
 }
 
-// The block's queries to shared memory, with the copies of the first tile.
+// Copies the block's queries to shared memory, in one commit group with the first tile.
 template<int dim, int bands>
 __device__ inline void copy_queries(const Forward& forward, int64_t head, int64_t first_row, uint16_t* to)
 {
@@ -124,7 +125,7 @@ __device__ inline void copy_queries(const Forward& forward, int64_t head, int64_
     }
 }
 
-// The fragment at `column` of the band that begins at `row`.
+// Reads the fragment at `column` of the band that begins at `row`.
 template<int dim>
 __device__ inline void read_queries(const uint16_t* queries, int row, int column, uint32_t (&fragment)[4])
 {
@@ -132,7 +133,7 @@ __device__ inline void read_queries(const uint16_t* queries, int row, int column
     load_matrices(fragment, queries + place<dim>(row + lane % 16, column + lane / 16 * 8));
 }
 
-// `held`: queries in registers; else they are in shared memory.
+// Computes the logits of a tile. `held`: queries in registers, if holds_queries; else they are in `shared`.
 template<DType type, int dim, int bands>
 __device__ inline void multiply_keys(const uint16_t* keys, const Queries<dim>* held, const uint16_t* shared,
                                      Band<dim> (&rows)[bands])
@@ -186,8 +187,8 @@ __device__ inline float quad_sum(float x)
     return x + __shfl_xor_sync(all_lanes, x, 2);
 }
 
-// Scores of one of the lane's two rows become exp2(score - top), zero for ranks it does not attend to; what was
-// summed up before is rescaled.
+// Replaces the logits of one of the lane's two rows by exp2(logit - row maximum), zero for ranks that it does not
+// attend to, and rescales the sums of earlier tiles.
 template<bool masks_or_caps, int dim>
 __device__ inline void take_in(int32_t first_rank, int half, float soft_cap, Band<dim>& rows)
 {
@@ -205,7 +206,7 @@ __device__ inline void take_in(int32_t first_rank, int half, float soft_cap, Ban
             top = fmaxf(top, score);
         }
     top = fmaxf(rows.tops[half], quad_max(top));
-    const float shift = masks_or_caps && top == nothing ? 0.0f : top; // no rank of the window yet
+    const float shift = masks_or_caps && top == nothing ? 0.0f : top; // the row has not reached its window yet
     const float share = rows.tops[half] == nothing ? 0.0f : exp2f(rows.tops[half] - top);
     float total = 0;
 #pragma unroll
@@ -254,7 +255,7 @@ __device__ inline void multiply_values(const uint16_t* values, Band<dim> (&rows)
     }
 }
 
-// One of the lane's two rows, stacked row `x`.
+// Saves one of the lane's two rows, stacked row `x`.
 template<int dim>
 __device__ inline void save_row(const Forward& forward, int64_t head, int64_t x, int half, const Band<dim>& rows)
 {
@@ -272,7 +273,7 @@ __device__ inline void save_row(const Forward& forward, int64_t head, int64_t x,
     if (lane == 0) forward.lse[head * forward.turned.query_stride + x] = rows.tops[half] + log2f(rows.totals[half]);
 }
 
-// What a band of rows from `first` on begins with.
+// Initialises a band whose row of this lane is `first`.
 template<int dim>
 __device__ inline void clear_band(const TurnedRows& turned, int32_t used, int64_t first, Band<dim>& rows)
 {
@@ -362,7 +363,7 @@ void launch_bands(const Forward& forward, CudaContext& context)
         launch(context, shape, attend_rows<pool, type, dim, false, bands>, forward);
 }
 
-// Two bands where they leave three of four multiprocessors a block, and there is shared memory for it.
+// Uses two bands if that still gives three quarters of the multiprocessors a block, and shared memory suffices.
 template<DType pool, DType type, int dim>
 void launch_rows(const Forward& forward, CudaContext& context)
 {

@@ -1,5 +1,6 @@
-// A block takes 64 ranks of a KV head, a warp 16 of them, whose keys stay in registers as the left operand; tiles
-// of 64 query rows stream by. So a rank's sum over rows stays with the four lanes that hold it, until the end.
+// A block handles 64 ranks of a KV head, a warp 16 of them. The keys stay in registers as the left operand, and
+// tiles of 64 query rows are streamed past them, so that the four lanes that share a rank keep its sum over all
+// rows.
 #include "kernels/cuda/tensor_signals.h"
 
 #include "kernels/cuda/async_copy.h"
@@ -14,7 +15,7 @@ constexpr int threads = 128;
 constexpr int block_ranks = 64, tile_queries = 64;
 constexpr int vector = 8; // elements in 16 bytes
 constexpr int most_group = mma_n;
-constexpr float entropy_floor = 1e-10f; // of the logarithm in SignalRequest::entropies
+constexpr float entropy_floor = 1e-10f; // in the logarithm of SignalRequest::entropies
 static_assert(block_ranks == threads / warp_lanes * mma_m && row_padding % block_ranks == 0);
 
 template<int dim>
@@ -22,22 +23,22 @@ struct QueryTile {
     uint16_t queries[tile_queries * dim];
     float lse[tile_queries];                             // infinite for rows that do not count
     int32_t hidden[tile_queries], visible[tile_queries]; // ranks [hidden, visible) are attended to
-    float uniform[tile_queries]; // what the group's heads give to each if they tell none apart
+    float uniform[tile_queries]; // sum over the group's heads of uniform attention to the visible ranks
 };
 
-// What a lane sums up of ranks `rank` and `rank` + 8.
+// A lane's sums for ranks `rank` and `rank` + 8.
 struct LaneSums {
     float sums[2] = {}, low_counts[2] = {}, entropies[2] = {};
 };
 
-// Eight rows below one another are in different banks.
+// Swizzled: the same column of eight consecutive rows is in different banks.
 template<int dim>
 __device__ inline int place(int row, int column)
 {
     return row * dim + (column / vector ^ (row & 7)) * vector;
 }
 
-// Stacked rows [first, first + tile_queries), as far as they lie before `last`.
+// Copies the stacked rows [first, first + tile_queries) that are below `last`; the others become zero.
 template<int dim>
 __device__ inline void copy_queries(const RankSums& work, int64_t head, int64_t first, int64_t last,
                                     QueryTile<dim>& tile)
@@ -67,8 +68,9 @@ __device__ inline float low_count(const QueryTile<dim>& tile, int query, int32_t
     return rank >= tile.hidden[query] && rank < tile.visible[query] && sum < tile.uniform[query] ? 1.0f : 0.0f;
 }
 
-// How many of the chunk rows that lanes have two queries of, from `query` on, give a rank less than their share.
-// The heads of a group follow one another, and a group begins at a multiple of its size.
+// The number of chunk rows that give a rank less than uniform attention. Each lane holds the weights of two
+// queries, `query` and `query` + 1. The heads of a group are consecutive and begin at a multiple of the group
+// size, so lanes add up a group by shuffles, and the lane with its first head counts the row.
 template<int dim>
 __device__ inline float low_counts(const QueryTile<dim>& tile, int query, int32_t rank, int32_t group, float first,
                                    float second)
@@ -80,7 +82,7 @@ __device__ inline float low_counts(const QueryTile<dim>& tile, int query, int32_
     return query % group == 0 ? low_count(tile, query, rank, sum) : 0.0f;
 }
 
-// Of the 16 queries from `first` on, whose weights a lane has eight of.
+// Adds the counts of the 16 queries from `first` on; a lane holds eight of their weights.
 template<int dim>
 __device__ inline void add_low_counts(const QueryTile<dim>& tile, int first, int32_t rank, int32_t group,
                                       const float (&weights)[2][4], LaneSums& lane_sums)
@@ -95,7 +97,7 @@ __device__ inline void add_low_counts(const QueryTile<dim>& tile, int first, int
     }
 }
 
-// Adds what the tile's rows give to ranks `rank` and `rank` + 8.
+// Adds the weights that the tile's rows give to ranks `rank` and `rank` + 8.
 template<DType type, int dim, bool masks_or_caps, bool beyond_sums>
 __device__ inline void add_tile(const RankSums& work, const uint32_t (&keys)[dim / mma_k][4], int32_t rank,
                                 const QueryTile<dim>& tile, LaneSums& lane_sums)
@@ -160,7 +162,7 @@ __global__ void __launch_bounds__(threads) sum_ranks(RankSums work)
     const int32_t begin = work.first_row + static_cast<int32_t>(blockIdx.z) * work.split_rows;
     const int32_t end = begin + work.split_rows < turned.rows ? begin + work.split_rows : turned.rows;
     const int32_t first_seeing = first_rank - used; // chunk row
-    // Chunk rows from here on have left all ranks of the block behind.
+    // Chunk rows from here on have all ranks of the block outside of their window.
     const int32_t not_seeing =
         masks_or_caps && turned.window > 0 ? max(first_seeing + block_ranks - 1 + turned.window, 0) : end;
     const int64_t last = int64_t{end < not_seeing ? end : not_seeing} * turned.group;

@@ -1,4 +1,4 @@
-// Signals by rank on tensor cores (performance.md, 4.2, pass 2): all but those of single query heads.
+// Signals per rank on tensor cores, from the log-sum-exps of prefill: all signals except those per query head.
 #pragma once
 
 #include "kernels/cuda/prefill_rows.h"
@@ -6,19 +6,20 @@
 namespace palimpsest::kernels::cuda {
 
 struct RankSums {
-    TurnedRows turned;          // of F16 or BF16, heads of 64 or 128
-    const float* lse = nullptr; // [kv_heads, turned.query_stride], in log 2
+    TurnedRows turned;          // F16 or BF16; head_dim 64 or 128
+    const float* lse = nullptr; // [kv_heads, turned.query_stride], base 2
     int32_t kv_heads = 0;
-    int32_t first_row = 0;  // of the chunk, from which on rows count
-    int32_t split_rows = 1; // of the chunk
+    int32_t first_row = 0;  // first row of the chunk that is counted
+    int32_t split_rows = 1; // rows of the chunk in each split
     int32_t splits = 1;
-    // [splits, kv_heads, turned.key_stride] each; null: not wanted
+    // [splits, kv_heads, turned.key_stride] each; null: not computed
     float* sums = nullptr;
     float* low_counts = nullptr; // REQUIRES: counts_low_on_tensor_cores
     float* entropies = nullptr;
 };
 
-// Whether the query heads of a group lie within the four lanes that have a rank, so that they add up.
+// True if all query heads of a group are held by the four lanes that share a rank, so that shuffles can add them
+// up.
 bool counts_low_on_tensor_cores(int32_t group);
 
 void sum_ranks_on_tensor_cores(const RankSums& work, CudaContext& context);

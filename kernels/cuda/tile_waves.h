@@ -1,4 +1,4 @@
-// Neighbours meet tile by tile, and of every tile some leave (SelectRule::Tiles): one block, wave after wave.
+// SelectRule::Tiles: evicts some entries of every eviction tile. One block handles a list, wave after wave.
 #pragma once
 
 #include "kernels/cuda/eviction_scores.h"
@@ -9,7 +9,7 @@ namespace palimpsest::kernels::cuda {
 template<int threads>
 class TileWaves {
 public:
-    // entries and keys: room for the block, [places] each.
+    // entries and keys: memory for the block, [places] each.
     __device__ TileWaves(const EvictArgs& args, int64_t head, const ListPlan& list, uint32_t* entries,
                          uint64_t* keys)
         : args_(args), head_(head), list_(list), tile_(static_cast<uint32_t>(args.rule.tile)),
@@ -23,7 +23,7 @@ public:
         const uint32_t* wave_ends = args_.plan + list_.wave_ends;
         const uint32_t tiles = list_.waves == 0 ? 0 : wave_ends[list_.waves - 1];
         for (uint32_t i = threadIdx.x; i < tiles * tile_; i += threads)
-            entries_[places_[i]] = places_[i]; // where places come again, all write the same
+            entries_[places_[i]] = places_[i]; // a place in several tiles gets the same value from each
         __syncthreads();
         uint32_t first = 0;
         for (uint32_t wave = 0; wave < list_.waves; ++wave) {
@@ -53,7 +53,7 @@ private:
             to.mark(list_.first + entry * unit_ + i);
     }
 
-    // Pairs [first, end): the left entry stays if it is higher.
+    // Pairs [first, end): keeps the left entry if its score is higher, else the right one.
     __device__ void keep_higher(uint32_t first, uint32_t end, const LeavingRanks<threads>& to) const
     {
         for (uint32_t pair = first + threadIdx.x; pair < end; pair += threads) {
@@ -66,7 +66,7 @@ private:
         __syncthreads();
     }
 
-    // Tiles [first, end): the best entries stay, of equal ones the older.
+    // Tiles [first, end): keeps the entries with the highest scores; ties keep the older entry.
     __device__ void keep_best(uint32_t first, uint32_t end, const LeavingRanks<threads>& to) const
     {
         for (uint32_t i = first * tile_ + threadIdx.x; i < end * tile_; i += threads)
@@ -83,7 +83,8 @@ private:
         __syncthreads();
     }
 
-    // How many of its tile go before the i-th of all places.
+    // The number of entries in its tile that precede the entry at place i: a higher score, or an equal one and
+    // older.
     __device__ uint32_t better_ones(uint32_t i) const
     {
         const uint32_t begin = i / tile_ * tile_;
@@ -107,9 +108,9 @@ private:
     int64_t head_;
     const ListPlan& list_;
     uint32_t tile_, unit_;
-    const uint32_t* places_; // tile after tile
-    uint32_t* entries_;      // by place
-    uint64_t* keys_;         // by place
+    const uint32_t* places_; // [tiles, tile_]
+    uint32_t* entries_;      // [places]
+    uint64_t* keys_;         // [places]
 };
 
 } // namespace palimpsest::kernels::cuda

@@ -1,4 +1,4 @@
-// Loops that have to be unrolled, so that arrays they index stay in registers.
+// Loops that must be unrolled, so that the arrays they index stay in registers.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -7,7 +7,7 @@
 
 namespace palimpsest::kernels::cuda {
 
-// body(0), body(1), ... body(count - 1).
+// Calls body(0), body(1), ... body(count - 1).
 template<int count, class Body>
 __device__ inline void unrolled(const Body& body)
 {

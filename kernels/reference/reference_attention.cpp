@@ -29,7 +29,7 @@ std::vector<double> rotated_keys(const ReferenceAttentionArgs& args, size_t kv_h
 
 using Ranks = std::vector<size_t>; // ascending
 
-// The first rank that a row which could see `count` ranks does see.
+// The first rank that a row attends to when `count` ranks precede or equal its own.
 size_t first_seen(int32_t window, size_t count)
 {
     return window > 0 && count > static_cast<size_t>(window) ? count - static_cast<size_t>(window) : 0;
@@ -42,7 +42,7 @@ Ranks seen_ranks(int32_t window, size_t count)
     return ranks;
 }
 
-// Probabilities over the ranks that are read, of `count`; zero elsewhere.
+// Softmax probabilities over the ranks in `read`, as a vector of `count`; zero elsewhere.
 std::vector<double> softmax_of_logits(const std::vector<double>& q, const std::vector<double>& keys,
                                       const HeadShape& shape, const Ranks& read, size_t count)
 {
@@ -63,7 +63,7 @@ std::vector<double> softmax_of_logits(const std::vector<double>& q, const std::v
     return p;
 }
 
-// What a query may gain from a page of keys [ranks, dim] at most (Quest, equation of section 3.2).
+// Upper bound of the logit of any key in a page [ranks, dim] (Quest, equation of section 3.2).
 double page_bound(const std::vector<double>& q, const double* keys, size_t ranks)
 {
     double bound = 0;
@@ -78,7 +78,7 @@ double page_bound(const std::vector<double>& q, const double* keys, size_t ranks
     return bound;
 }
 
-// The pages that one KV head's query heads read, ascending; all of a list that is not longer than `tokens`.
+// The pages that the query heads of one KV head attend to, ascending. All pages if the list has at most `tokens` ranks.
 std::vector<uint32_t> pages_read(const ReferenceAttentionArgs& args, size_t kv_head,
                                  const std::vector<double>& keys, double& margin)
 {
@@ -117,7 +117,7 @@ Ranks ranks_of(const std::vector<uint32_t>& pages, size_t page, size_t count)
     return ranks;
 }
 
-// The smallest best-first set of ranks that holds `mass` of p (policies.md, 4.16), ascending.
+// The smallest set of ranks, taken best first, that holds `mass` of p (docs/policies-spec.md, twilight). Ascending.
 Ranks best_of(const std::vector<double>& p, Ranks ranks, double mass, double& margin)
 {
     std::stable_sort(ranks.begin(), ranks.end(), [&](size_t a, size_t b) { return p[a] > p[b]; });
@@ -134,7 +134,7 @@ Ranks best_of(const std::vector<double>& p, Ranks ranks, double mass, double& ma
     return ranks;
 }
 
-// How much a count of comparisons may be off: what lies as near to the threshold as rounding.
+// Whether rounding may decide a comparison with the threshold either way. `of_threshold` is the value divided by it.
 bool is_tie(double of_threshold)
 {
     return std::abs(of_threshold - 1) < 1e-5;

@@ -70,7 +70,7 @@ std::vector<double> finished(const std::vector<double>& row, const RowFinish& fi
     return y;
 }
 
-// The experts of a row, the one with the largest logit first; of equal ones the lower number.
+// The experts of a row by descending logit; ties: the lower number first.
 std::vector<size_t> best_experts(const std::vector<double>& logits, size_t used)
 {
     std::vector<size_t> numbers(logits.size());

@@ -26,8 +26,8 @@ using nlohmann::json;
                 "nothing was changed; check the folder, its permissions and the free space");
 }
 
-// Empty if there is no such file; without a byte order mark. Throws Error (Failed) if it is there and cannot be
-// read: writing it back would lose its other settings.
+// Empty if the file does not exist; without a byte order mark. Throws Error (Failed) if it exists but cannot be
+// read: overwriting it would lose the other settings.
 std::string read_text(const fs::path& file)
 {
     std::error_code unknown;
@@ -51,15 +51,15 @@ json parse(const std::string& text)
     return document;
 }
 
-// Where the top-level keys and values of an object are in its text.
+// Position of a top-level key and its value in the text of an object.
 struct Member {
     std::string key;
-    size_t begin = 0, value = 0, end = 0; // of the key's quote, of its value, and behind the value
+    size_t begin = 0, value = 0, end = 0; // offsets: opening quote of the key, start of the value, end of the value
 };
 
 class ObjectText {
 public:
-    // REQUIRES: `text` is a JSON object, with comments or not.
+    // REQUIRES: `text` is a JSON object; comments are allowed.
     explicit ObjectText(const std::string& text) : text_(text)
     {
         skip_space();
@@ -114,7 +114,7 @@ private:
                 --depth, ++at_;
             } else if (c == ',' || c == ':') {
                 ++at_;
-            } else { // a number or a word
+            } else { // a number, true, false or null
                 at_ = text_.find_first_of(" \t\r\n,]}/", at_);
             }
         } while (depth > 0);
@@ -143,13 +143,13 @@ private:
 std::string without(const std::string& text, const std::vector<Member>& members, size_t index)
 {
     const Member& member = members[index];
-    // With the comma behind it, or that before it if it is the last.
+    // Removes the comma after it, or for the last member the comma before.
     if (index + 1 < members.size()) return text.substr(0, member.begin) + text.substr(members[index + 1].begin);
     const size_t begin = index > 0 ? members[index - 1].end : member.begin;
     return text.substr(0, begin) + text.substr(member.end);
 }
 
-// All of it or nothing: a new file beside the old one takes its name when it is on the disk.
+// Replaces the file atomically: writes and syncs a temporary file, then renames it.
 void replace_file(const fs::path& file, const std::string& text)
 {
     std::error_code failed;
@@ -206,14 +206,14 @@ void write_config(const std::string& key, const std::optional<std::string>& valu
 {
     fs::path file = config_path();
     std::error_code unknown;
-    if (fs::exists(file, unknown)) file = fs::canonical(file, unknown); // a link stays one
+    if (fs::exists(file, unknown)) file = fs::canonical(file, unknown); // keep a symbolic link
     const std::string before = read_text(file);
     json wanted = parse(before);
     if (!value && !wanted.contains(key)) return;
     wanted.erase(key);
     if (value) wanted[key] = *value;
     const std::string after = with_key(before.empty() ? "{}\n" : before, key, value);
-    if (parse(after) != wanted) // such as a key that comes twice
+    if (parse(after) != wanted) // for example, because the key occurs twice
         refuse(file, ErrorKind::Failed, "PAL-DISK-03", "its '" + printable(key) + "' could not be changed");
     replace_file(file, after);
 }

@@ -21,7 +21,7 @@ bool is_path(const std::string& set)
     return fs::path(set).is_absolute() || set.starts_with("./") || set.starts_with("../");
 }
 
-// Why it cannot be run; nothing if it can.
+// Returns why the model cannot be run; nullopt if it can.
 std::optional<std::string> refusal_of(const fs::path& path)
 try {
     const engine::ModelFiles files = engine::open_model(path);

@@ -1,4 +1,4 @@
-// Which model is used where none is named: the one that was set, else one of our models folder, else the shipped.
+// Chooses the default model: the configured one, else one from our models folder, else the shipped one.
 #pragma once
 
 #include <filesystem>
@@ -9,24 +9,24 @@
 
 namespace palimpsest::storage {
 
-// The "model" of config.json; empty: none is set. Throws Error as read_config does, and Usage (PAL-OPTION-04) where
-// it is no text.
+// The "model" in config.json; empty: not set. Throws Error like read_config, and Usage (PAL-OPTION-04) if it is not
+// a string.
 std::string set_default();
-// Throws Error as write_config does. Nothing: back to the rule below.
+// nullopt removes the setting. Throws Error like write_config.
 void set_default(const std::optional<std::string>& model);
 
 struct InstalledModel {
     std::optional<FoundModel> model;
-    std::vector<std::string> skipped{}; // a sentence for each model that comes before it and cannot be run
+    std::vector<std::string> skipped{}; // one sentence per preferred model that cannot run
 };
-// From the models folder: SmolLM2-135M-Instruct as packaging/get-model installs it, or else the first by name that
-// can be run. Other programs' models are never taken unasked. Opens models until one is good, which reads their
-// headers; `good` is known to be.
+// Chooses from the models folder: SmolLM2-135M-Instruct as packaging/get-model installs it, else the first model by
+// name that can run. Never uses other programs' models. Opens models until one can run, which reads their headers;
+// `good` is a model that is known to run.
 InstalledModel installed_model(const ModelFolders& folders, const std::filesystem::path& good = {});
 
-// The model that was set is a path if it is absolute or begins with "./" or "../", and else a name of 'models
-// list', whatever files the current folder has. Throws Error: NotFound where it is gone, or where there is no model
-// at all.
+// The configured value is a path if it is absolute or begins with "./" or "../"; otherwise it is a name from
+// 'models list', whatever files the current folder has. Throws Error (NotFound) if the configured model, or every
+// model, is missing.
 std::filesystem::path default_model();
 
 } // namespace palimpsest::storage

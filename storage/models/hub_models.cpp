@@ -1,5 +1,5 @@
-// The Hugging Face hub's cache: models--OWNER--NAME/snapshots/REVISION/ holds links into blobs/, and refs/main
-// names the newest revision that was downloaded.
+// The cache of the Hugging Face hub: models--OWNER--NAME/snapshots/REVISION/ has links into blobs/, and refs/main
+// holds the newest downloaded revision.
 #include <algorithm>
 #include <fstream>
 
@@ -12,7 +12,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view prefix = "models--";
 
-// "models--OWNER--NAME": the first "--" of the rest separates, and a name may hold more of them.
+// "models--OWNER--NAME" -> "OWNER/NAME"; the first "--" separates, the name may contain more.
 std::string repository_name(const std::string& folder)
 {
     std::string name = folder.substr(prefix.size());
@@ -20,7 +20,7 @@ std::string repository_name(const std::string& folder)
     return name;
 }
 
-// The snapshot that refs/main names, or if that is missing the one that was made last.
+// The snapshot that refs/main names, else the most recent one.
 std::optional<fs::path> snapshot_of(const fs::path& repository)
 {
     std::error_code unknown;
@@ -47,7 +47,7 @@ std::optional<fs::path> snapshot_of(const fs::path& repository)
 std::optional<std::string> hub_name(const fs::path& path)
 {
     std::string repository, below;
-    int level = 0; // 1: behind the repository, 2: behind "snapshots", 3: behind the revision
+    int level = 0; // 1: after the repository, 2: after "snapshots", 3: after the revision
     for (const fs::path& part : path) {
         const std::string name = part.string();
         if (name.starts_with(prefix) && name.size() > prefix.size()) {
@@ -66,7 +66,7 @@ std::optional<std::string> hub_name(const fs::path& path)
 
 void list_hub_models(const fs::path& folder, ModelListing& listing)
 {
-    constexpr int deepest = 3; // files may lie in folders of their own
+    constexpr int deepest = 3; // a repository may have subfolders
     for (const FolderEntry& repository : listing.entries_below(folder, 1)) {
         if (!repository.is_folder || !repository.path.filename().string().starts_with(prefix)) continue;
         const auto snapshot = snapshot_of(repository.path);

@@ -1,4 +1,4 @@
-// Folders of .gguf files: our own and LM Studio's.
+// Folders of .gguf files: ours and LM Studio's.
 #include "storage/models/model_listing.h"
 
 namespace palimpsest::storage {
@@ -6,7 +6,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int deepest = 5; // PUBLISHER/REPOSITORY/FILE.gguf, and two levels that users add
+constexpr int deepest = 5; // PUBLISHER/REPOSITORY/FILE.gguf, and two more levels
 
 std::string name_below(const fs::path& folder, const fs::path& path)
 {

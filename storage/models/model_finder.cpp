@@ -27,7 +27,7 @@ std::string last_part(const std::string& name)
     return name.substr(name.rfind('/') + 1);
 }
 
-// How well a name fits, the best first.
+// How well a name matches, best first.
 enum class Match { Whole, Part, Beginning, None };
 
 Match match(const FoundModel& model, const std::string& wanted)
@@ -40,7 +40,7 @@ Match match(const FoundModel& model, const std::string& wanted)
     return whole.starts_with(wanted) || part.starts_with(wanted) ? Match::Beginning : Match::None;
 }
 
-// Two names of one file are one model.
+// Links to the same file are one model.
 bool same_file(const FoundModel& a, const FoundModel& b)
 {
     std::error_code unknown;
@@ -126,7 +126,7 @@ std::string model_name(const fs::path& path)
 {
     if (const auto name = hub_name(path)) return *name;
     if (is_ollama_blob(path)) {
-        constexpr size_t prefix = 7, digits = 12; // as many as Ollama shows
+        constexpr size_t prefix = 7, digits = 12; // as many digits as Ollama shows
         return ollama_name(path).value_or("Ollama model " + path.filename().string().substr(prefix, digits));
     }
     return path.extension() == ".gguf" ? whole_stem(path) : path.filename().string();

@@ -46,7 +46,7 @@ ModelFolders model_folders()
         folders.ollama = {set};
     } else {
         if (!home.empty()) folders.ollama.push_back(home / ".ollama/models");
-        // The installer of Ollama runs it as a user of its own, whose home this is.
+        // Ollama's installer creates a system user with this home folder.
         folders.ollama.push_back("/usr/share/ollama/.ollama/models");
     }
     const fs::path hub =

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace limits = engine::limits;
 
-// "-00002-of-00003" before ".gguf".
+// Parses a suffix such as "-00002-of-00003" before ".gguf".
 struct Part {
     std::string stem;
     unsigned number = 1, count = 1;
@@ -51,7 +51,7 @@ fs::path part_path(const fs::path& file, const Part& part, unsigned number)
     return file.parent_path() / (part.stem + suffix);
 }
 
-// As much of a long path as a sentence has room for: its end, which tells more than its beginning.
+// Shortens a long path to its last part, which says more than its start.
 std::string end_of(const fs::path& path)
 {
     constexpr size_t room = 72;
@@ -90,14 +90,14 @@ std::string text_at(const nlohmann::json& object, const char* key)
     return at != object.end() && at->is_string() ? printable(at->get<std::string>()) : std::string();
 }
 
-std::string upper_type(std::string type) // "bfloat16" as the others are named
+std::string upper_type(std::string type) // e.g. "bfloat16" -> "BF16"
 {
     if (type == "bfloat16") return "BF16";
     if (type == "float16") return "F16";
     return type == "float32" ? "F32" : type;
 }
 
-// Returns false if there are more entries than `most`.
+// Returns false if there are more than `most` entries.
 bool walk(const fs::path& folder, int depth, size_t most, std::vector<FolderEntry>& entries)
 {
     std::error_code failed;

@@ -1,4 +1,4 @@
-// How find_models gathers what each program keeps: one function per layout of folders.
+// Builds the list for find_models; one function per folder layout.
 #pragma once
 
 #include <filesystem>
@@ -10,8 +10,7 @@
 
 namespace palimpsest::storage {
 
-// Files and folders below `folder`, ascending, links followed; bounded in depth and number. Unreadable folders are
-// passed over.
+// Files and folders below `folder`, sorted, following links; limited in depth and number. Skips unreadable folders.
 struct FolderEntry {
     std::filesystem::path path;
     bool is_folder = false;
@@ -22,14 +21,14 @@ class ModelListing {
 public:
     explicit ModelListing(size_t most_entries = most_folder_entries) : most_entries_(most_entries) {}
 
-    // As the function above; a folder with more entries than are looked at is noted.
+    // Like the free function, but adds a note if a folder has more entries than the limit.
     std::vector<FolderEntry> entries_below(const std::filesystem::path& folder, int depth);
-    // Measures the file, or the weights of the folder. A file in parts is added by its first part: all are
-    // measured, and a missing one is noted.
+    // Adds a model with its size: the file, or the weights of the folder. For a file in parts, the first part adds
+    // the model with the size of all parts; a missing part gives a note instead.
     void add(FoundModel model);
-    void note(const std::filesystem::path& path, const std::string& what); // why it is left out
+    void note(const std::filesystem::path& path, const std::string& what); // `what`: why it is left out
 
-    void read_headers(); // leaves out what is no language model
+    void read_headers(); // also removes files that are not language models
     FoundModels take();  // sorted
 
 private:
@@ -44,16 +43,16 @@ void list_lm_studio_models(const std::filesystem::path& folder, ModelListing& li
 void list_ollama_models(const std::filesystem::path& folder, ModelListing& listing);
 void list_hub_models(const std::filesystem::path& folder, ModelListing& listing);
 
-// A Hugging Face folder with weights.
+// Whether it is a Hugging Face folder with weights.
 bool is_model_folder(const std::filesystem::path& folder);
-bool is_gguf_model(const std::filesystem::path& file); // by its name: no projector
-// "model" of model.gguf and of model-00001-of-00003.gguf.
+bool is_gguf_model(const std::filesystem::path& file); // by name; excludes projectors
+// "model" for model.gguf and for model-00001-of-00003.gguf.
 std::string whole_stem(const std::filesystem::path& gguf);
-// "OWNER/NAME" or "OWNER/NAME/FILE" of a path within the hub's cache.
+// "OWNER/NAME" or "OWNER/NAME/FILE" for a path in the hub's cache.
 std::optional<std::string> hub_name(const std::filesystem::path& path);
-// Whether it is named as Ollama names its files: blobs/sha256-DIGEST.
+// Whether the path has the form of Ollama's files: blobs/sha256-DIGEST.
 bool is_ollama_blob(const std::filesystem::path& path);
-// "NAME:TAG" of such a file, by the first manifest that names it; nothing if none does. Reads the manifests.
+// "NAME:TAG" of such a file, from the first manifest that references it; nullopt if none does. Reads all manifests.
 std::optional<std::string> ollama_name(const std::filesystem::path& path);
 
 } // namespace palimpsest::storage

@@ -1,5 +1,5 @@
-// Ollama: manifests/HOST/OWNER/NAME/TAG is a JSON document in the manner of the OCI image format, whose layers name
-// files below blobs/ by their digests; one layer is the GGUF file.
+// Ollama: manifests/HOST/OWNER/NAME/TAG is a JSON document similar to an OCI image manifest. Its layers reference
+// files in blobs/ by digest; one layer is the GGUF file.
 #include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
@@ -19,7 +19,7 @@ namespace limits = engine::limits;
 constexpr const char* model_layer = "application/vnd.ollama.image.model";
 constexpr const char* adapter_layer = "application/vnd.ollama.image.adapter";
 
-// As Ollama shows it: its own registry and the owner "library" are left out.
+// The name as Ollama shows it: without its own registry and the owner "library".
 std::string name_of(const fs::path& manifest, const fs::path& manifests)
 {
     std::vector<std::string> parts;
@@ -48,7 +48,7 @@ std::optional<std::string> digest_in(const std::string& text, char separator)
     return good ? std::optional(hex) : std::nullopt;
 }
 
-// A layer's digest becomes part of a path, so nothing else is accepted as one.
+// Accepts only SHA-256 digests, because the digest becomes part of a path.
 std::optional<std::string> digest_of(const nlohmann::json& layer)
 {
     const auto at = layer.find("digest");
@@ -56,7 +56,7 @@ std::optional<std::string> digest_of(const nlohmann::json& layer)
     return digest_in(at->get<std::string>(), ':');
 }
 
-// The newer layout first.
+// Prefers the newer layout.
 fs::path blob(const fs::path& folder, const std::string& hex)
 {
     const fs::path path = folder / "blobs" / ("sha256-" + hex);

@@ -1,11 +1,11 @@
-// The model that is part of this program: tiny, and always there.
+// The model that comes with this program; it is very small.
 #pragma once
 
 #include <filesystem>
 
 namespace palimpsest::storage {
 
-// Where it lies; it may be missing.
+// Its path; the file may be missing.
 std::filesystem::path shipped_model();
 
 } // namespace palimpsest::storage

@@ -1,4 +1,4 @@
-// An answer as text while it is generated.
+// The text of an answer while it is generated.
 #pragma once
 
 #include <algorithm>
@@ -10,9 +10,9 @@
 
 namespace palimpsest::storage {
 
-const char* end_name(engine::GenerateEnd end); // as the JSON documents have it
+const char* end_name(engine::GenerateEnd end); // as the JSON documents name it
 
-// Text as it is generated, up to the first stop text; holds back what may be the beginning of one.
+// Accumulates generated text up to the first stop text; holds back a suffix that may be the start of a stop text.
 class AnswerText {
 public:
     AnswerText(const engine::Tokenizer& tokenizer, std::vector<std::string> stops)
@@ -27,7 +27,7 @@ public:
         take(detokenizer_.finish());
         if (!stopped_) said_ = text_.size();
     }
-    // What may be shown since the last call.
+    // Returns the text that became visible since the last call.
     std::string fresh()
     {
         std::string part = text_.substr(shown_, said_ - shown_);
@@ -62,8 +62,8 @@ private:
     engine::IncrementalDetokenizer detokenizer_;
     std::vector<std::string> stops_;
     std::string text_;
-    size_t said_ = 0;  // of text_: certain to come before any stop text
-    size_t shown_ = 0; // of text_: handed out
+    size_t said_ = 0;  // length of text_ that cannot be part of a stop text
+    size_t shown_ = 0; // length of text_ that fresh() has returned
     bool stopped_ = false;
 };
 

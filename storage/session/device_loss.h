@@ -1,5 +1,4 @@
-// A graphics card that failed for good: it is not used again in this process, and work goes on on the CPU
-// (reliability.md, P13).
+// Permanent failure of a GPU: this process does not use it again, and continues on the CPU.
 #pragma once
 
 #include "kernels/base/error.h"

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr size_t block_bytes = 64 * 1024;
 
-// Files with other endings are read as plain text.
+// Files with other extensions are read as plain text.
 enum class Reading { Text, Markdown, Refused };
 struct Format {
     std::string_view name, ending, magic;
@@ -138,8 +138,8 @@ void Document::count_words(const std::string& block)
     }
 }
 
-// Signals interrupt no read here (they have a thread of their own), so a silent standard input is waited for in
-// turns.
+// Signals do not interrupt a read here, because a separate thread handles them. So this polls a silent standard
+// input and checks for a stop.
 void Document::wait_for_input() const
 {
     if (source_ != &std::cin) return;

@@ -1,5 +1,5 @@
-// A text or Markdown file, standard input, or a text in memory, as bytes in order. Other formats are refused by
-// name.
+// Reads a text or Markdown file, standard input, or text in memory as a sequence of bytes. Rejects other formats
+// with an error that names them.
 #pragma once
 
 #include <cstdint>
@@ -15,30 +15,30 @@
 
 namespace palimpsest::storage {
 
-// Of files that are text or Markdown, with the dot: what a dialog offers.
+// Readable extensions with the dot, for a file dialog.
 std::vector<std::string> document_endings();
 
 class Document {
 public:
-    // `name` "-" reads `in`. Throws Error: NotFound, or Failed for a folder or a format that is not text.
-    // Once `stop` is requested, next throws Interrupted.
+    // `name` "-" reads `in`. Throws Error: NotFound, or Failed for a folder or an unsupported format. Once `stop`
+    // is requested, next throws Interrupted.
     Document(const std::string& name, std::istream& in, std::stop_token stop = {});
-    // What `in` has, which is no file's: plain text of this title.
+    // Reads `in` as plain text with this title; there is no file.
     static Document of_text(const std::string& title, std::istream& in, std::stop_token stop = {});
     Document(const Document&) = delete;
     Document& operator=(const Document&) = delete;
 
-    // The same file from its beginning. REQUIRES: total_bytes().
+    // The same file from its start. REQUIRES: total_bytes().
     Document again() const { return Document(name_, *source_, stop_); }
 
     const std::string& name() const { return name_; }
-    bool is_stream() const { return source_ != &file_; }           // no file: there once, and known by no place
-    std::string title() const;                                     // a file's name without folder and ending
-    std::optional<uint64_t> total_bytes() const { return total_; } // of a regular file
-    bool is_markdown() const;                                      // by the name's ending
-    uint64_t words() const { return words_; }                      // read so far, by white space
+    bool is_stream() const { return source_ != &file_; }                 // not a file: can be read only once
+    std::string title() const;                                           // file name without folder and extension
+    std::optional<uint64_t> total_bytes() const { return total_; }       // of a regular file
+    bool is_markdown() const;                                            // by file extension
+    uint64_t words() const { return words_; }                            // so far, split at white space
     int64_t source_bytes() const { return static_cast<int64_t>(read_); } // read so far
-    int64_t source_hash() const { return hash_.value(); }                // XXH3-64 of them
+    int64_t source_hash() const { return hash_.value(); }                // XXH3-64 of these bytes
 
     // Replaces `block` with the next bytes; false at the end. Throws Error (Failed) if the file cannot be read.
     bool next(std::string& block);
@@ -62,11 +62,11 @@ private:
     Hasher64 hash_;
 };
 
-// All of them, before any is read: a name that is wrong is noticed at once.
+// Opens all documents before any is read, so that a wrong name is reported at once.
 using Documents = std::vector<std::unique_ptr<Document>>;
 Documents open_documents(const std::vector<std::string>& names, std::istream& in, std::stop_token stop);
 
-// Whitespace-separated token ids of a file. Throws Error (Failed) naming the first word that is not an id.
+// Whitespace-separated token ids of a file. Throws Error (Failed) that names the first word that is not a token id.
 std::vector<int32_t> read_token_ids(const std::string& name, std::istream& in, std::stop_token stop);
 
 } // namespace palimpsest::storage

@@ -69,7 +69,7 @@ nlohmann::ordered_json lengths_json(const engine::Session& session)
                                       {"layers", ListLengths::of(session.retention()).layers}};
     const engine::ModelConfig& model = session.model().config();
     for (int32_t l = 0; model.has_windows() && l < model.layers; ++l)
-        lengths["limits"].push_back(session.policy().list_budget(l, 0)); // of every layer, where they differ
+        lengths["limits"].push_back(session.policy().list_budget(l, 0)); // per layer, if layers differ
     return lengths;
 }
 

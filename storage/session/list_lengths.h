@@ -1,5 +1,4 @@
-// How many tokens the lists of a session hold at present: where a policy chooses or spreads its budget, that is
-// what it chose.
+// Current lengths of a session's lists; for policies that choose or distribute the budget, these are their choice.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -11,8 +10,8 @@
 namespace palimpsest::storage {
 
 struct ListLengths {
-    std::vector<double> layers; // tokens per KV head, on average over the heads of the layer
-    uint64_t least = 0;         // of all lists
+    std::vector<double> layers; // per layer: average tokens per KV head
+    uint64_t least = 0;         // shortest of all lists
     uint64_t greatest = 0;
 
     static ListLengths of(const engine::RetentionMap& map);
@@ -20,16 +19,17 @@ struct ListLengths {
     double mean() const;
 };
 
-// What the session was begun with, --budget none being as much as the model's positions allow.
+// Budget that the session was created with; for --budget none, the policy's capacity.
 int32_t budget_of(const engine::Session& session);
-// The most a list holds, on average: the budget, unless it says only how much is read of what is kept.
+// Maximum average list length. Equals the budget, except for retrieval policies, whose budget limits only
+// attention.
 int32_t capacity_of(const engine::Session& session);
-// As --budget takes it: "2048", or "none".
+// Formatted as --budget accepts it: "2048", or "none".
 std::string budget_text(int32_t budget);
 // {"mode": "given", "auto" or "none", "cap": capacity_of, "layers": [...]}
 nlohmann::ordered_json lengths_json(const engine::Session& session);
-// "12 to 64 tokens per layer and head, 31.4 on average; as many as attention needs, at most 64"; empty where all
-// lists are of one length that the budget gives.
+// "12 to 64 tokens per layer and head, 31.4 on average; as many as attention needs, at most 64"; empty if all lists
+// have the length that the budget gives.
 std::string lengths_sentence(const engine::Session& session);
 
 } // namespace palimpsest::storage

@@ -56,20 +56,20 @@ std::vector<std::string> notes_of_default(const SessionChoice& options, const en
 
 namespace {
 
-// Where the length of the input is not known yet, its share is taken for the default.
+// If the budget is a share and the input's length is unknown, plans with the default budget.
 engine::SessionOptions options_to_plan(SessionChoice options, const engine::ModelConfig& config)
 {
     if (options.budget_is_share()) options.budget.clear();
     return options.session(config);
 }
 
-// Options that do not fit the model or one another are refused where the session is begun.
+// Ignores options that do not fit the model or each other; creating the session reports those.
 void require_host_memory(const engine::Model& model, const SessionChoice& options, int sessions)
 {
     std::optional<engine::SessionOptions> planned;
     try {
         planned = options_to_plan(options, model.config());
-        if (planned->budget == engine::no_budget) return; // grows with what is read
+        if (planned->budget == engine::no_budget) return; // grows while reading
         engine::MemoryPlanner(model, engine::available_memory()).require(*planned, sessions);
     } catch (const Error& error) {
         if (error.kind() == ErrorKind::Resources) throw;
@@ -85,7 +85,7 @@ try {
     if (planned.budget == engine::no_budget) return std::nullopt;
     return engine::MemoryPlanner(model, engine::available_memory()).warning(planned, sessions);
 } catch (const Error&) {
-    return std::nullopt; // is said where the session is begun
+    return std::nullopt; // reported when the session is created
 }
 
 std::shared_ptr<const engine::Model> load_model(const SessionChoice& options, const SessionChoice& own,

@@ -1,4 +1,4 @@
-// From --model to a loaded model: a path, the name of a model on this machine, or the default.
+// Resolves --model to a loaded model: a path, the name of an installed model, or the default.
 #pragma once
 
 #include <filesystem>
@@ -15,23 +15,23 @@
 
 namespace palimpsest::storage {
 
-// A path, or a name as choose_model takes it; empty: the default model. Throws Error as choose_model and
-// default_model do.
+// `name`: a path, or a name as in choose_model; empty: the default model. Throws Error like choose_model and
+// default_model.
 std::filesystem::path find_model(const std::string& name);
-// For `sessions` at a time that begin with these options. Throws Error as Model::load does, before anything is
-// computed also Resources (PAL-MEM-02) where there is not enough memory; Interrupted once `loading` is stopped.
+// Loads the model for `sessions` concurrent sessions with these options. Throws Error like Model::load, and
+// Resources (PAL-MEM-02) before any computation if memory does not suffice; Interrupted once `loading` is stopped.
 std::shared_ptr<const engine::Model> load_model(const SessionChoice& options, int sessions = 1,
                                                 const engine::LoadOptions& loading = {});
-// The same for a session with other options of its own.
+// The same for a session that has options `own`.
 std::shared_ptr<const engine::Model> load_model(const SessionChoice& options, const SessionChoice& own,
                                                 int sessions = 1, const engine::LoadOptions& loading = {});
 
-// The name of the model's file in lists and results, as model_name gives it.
+// The model file's name in lists and results, as in model_name.
 std::string display_name(const engine::Model& model);
-// The name that the model gives itself, or where it has none or is Ollama's, that of its file.
+// The name stored in the model; if there is none, or the file belongs to Ollama, the file's name.
 std::string model_title(const engine::ModelFiles& files);
 
-// The error that `work` throws names a file of Ollama, which is called after its digest, by the model's name.
+// Runs `work`. In its errors, replaces the file name of an Ollama model, which is a digest, by the model's name.
 Error with_model_name(const Error& error, const std::filesystem::path& path);
 template<class Work>
 auto with_names(const std::filesystem::path& path, Work&& work)
@@ -41,10 +41,10 @@ try {
     throw with_model_name(error, path);
 }
 
-// Sentences for those who named no model: installed models that cannot be run, and that the shipped one, which is
-// too small to answer well, was taken.
+// Notes for users who named no model: installed models that cannot run, and that the shipped model was used, which
+// is too small to answer well.
 std::vector<std::string> notes_of_default(const SessionChoice& options, const engine::Model& model);
-// A sentence if the model and `sessions` of these options take most of the memory, or more than is there.
+// A warning if the model and `sessions` sessions take most of the memory, or more than is available.
 std::optional<std::string> note_of_memory(const engine::Model& model, const SessionChoice& options,
                                           int sessions = 1);
 

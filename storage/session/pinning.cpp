@@ -46,7 +46,7 @@ std::vector<TokenRange> parse_ranges(const std::string& text)
     return ranges;
 }
 
-// Layers that keep the last tokens of their window, whatever is pinned, hold no pins.
+// Layers whose whole window is kept ignore pins.
 int32_t layers_with_pins(const engine::Session& session)
 {
     int32_t layers = 0;
@@ -69,7 +69,7 @@ std::string place_of_pins(const engine::Session& session)
     return "in every head of " + std::to_string(layers) + " of " + std::to_string(all) + " layers";
 }
 
-// The share of the pinned tokens that were read and are held; 1 if none was read.
+// Fraction of the already read pinned tokens that are kept; 1 if none was read.
 double held(const engine::Session& session)
 {
     double tokens = 0, held = 0;

@@ -1,4 +1,4 @@
-// What the user pins: token numbers, or a passage that is looked for in what was read (cli.md, --pin).
+// Parses and resolves the values of --pin: token numbers, or a passage that is searched for in the stream.
 #pragma once
 
 #include <functional>
@@ -14,46 +14,47 @@
 
 namespace palimpsest::storage {
 
-// "0-99,150", both ends included, or a passage; "text:1984" is a passage whatever it looks like.
+// "0-99,150", both ends inclusive, or a passage; the prefix "text:" forces a passage, as in "text:1984".
 struct PinWish {
-    std::string label; // as given
+    std::string label; // as given by the user
     std::optional<std::vector<engine::TokenRange>> ranges;
-    std::string passage; // without ranges
+    std::string passage; // if there are no ranges
 };
 // Throws Error (Usage, PAL-PIN-02).
 PinWish parse_pin(const std::string& text);
 
 struct FoundPin {
     std::string label;
-    std::vector<engine::TokenRange> ranges; // of the stream
+    std::vector<engine::TokenRange> ranges; // in the stream
     uint64_t matches = 1;                   // only the first is pinned
 };
 
-// Looks for several pins in one pass over a stream of tokens.
+// Searches for several pins in one pass over a token stream.
 class PinSearch {
 public:
-    // Throws Error (Usage, PAL-PIN-02). A passage needs the model's tokenizer. The model must outlive this.
+    // Throws Error (Usage, PAL-PIN-02). Passages need the model's tokenizer. The model must outlive this object.
     PinSearch(const std::vector<std::string>& wishes, const engine::Model& model);
 
     bool needs_text() const;
     void push(std::span<const engine::TokenId> ids);
-    void skip(uint64_t tokens); // of the stream, which are not text
+    void skip(uint64_t tokens); // stream tokens that are not text
     std::vector<FoundPin> found() const;
-    std::vector<std::string> missing() const; // the wishes whose passage did not come by
+    std::vector<std::string> missing() const; // labels of the passages that were not found
 
 private:
     std::vector<PinWish> wishes_;
-    std::vector<std::optional<engine::PassageFinder>> finders_; // of the passages
+    std::vector<std::optional<engine::PassageFinder>> finders_; // set for passages
 };
 
-// Throws Error (NotFound, PAL-PIN-03) naming the first of `missing`, if there is one.
+// Throws Error (NotFound, PAL-PIN-03) that names the first of `missing`, if any.
 void refuse_missing(const std::vector<std::string>& missing, const std::string& where);
 engine::Pins joined(const std::vector<FoundPin>& pins);
-// For a stream that lies in memory.
+// For a stream in memory.
 engine::Pins pins_in(std::span<const engine::TokenId> stream, const std::vector<std::string>& wishes,
                      const engine::Model& model, const std::string& where);
 
-// What the pins take: "12 pinned tokens take 0.6 % of the budget (36 kB); 100 % of them are held".
+// Cost of the pins: "12 tokens take 0.6 % of the budget in every layer and head (36 kB); 100 % of what was read of
+// them is held".
 std::string pins_sentence(const engine::Session& session);
 nlohmann::ordered_json pins_json(const engine::Session& session);
 

@@ -1,4 +1,4 @@
-// Whether a document is read with what will be asked of it in mind (policies.md, 1, "Question awareness").
+// Whether the question is known while its document is read.
 #pragma once
 
 #include <string>
@@ -10,27 +10,27 @@
 namespace palimpsest::storage {
 
 enum class Protocol {
-    Blind,       // the document is read, and asked about later
-    Steered,     // the question's rows look at every chunk as it is read; they are not stored
+    Blind,       // the question comes after reading
+    Steered,     // the question's rows attend to every chunk during reading and are then removed
     QuestionLast // document and question are one input
 };
 
 const char* name_of(Protocol protocol); // "blind", "steered", "question-last", as the JSON documents have it
 
-Protocol protocol_of_session(const std::string& question); // that its documents are read with in mind; empty: none
+Protocol protocol_of_session(const std::string& question); // empty question: Blind
 
-// What is fed for a question about the document before it, up to where the answer begins.
+// The tokens to feed for a question about the preceding document, up to the start of the answer.
 std::vector<engine::TokenId> question_turn(const engine::ChatTemplate& chat_template, const std::string& question);
 
-// Throws Error (Usage, PAL-OPTION-06, of `option`) if there is nothing in the question.
+// Throws Error (Usage, PAL-OPTION-06, naming `option`) if the question is blank.
 void require_question(const std::string& option, const std::string& question);
 
-// Of a session that is made to read with such rows in mind (Session::set_probe). Throws Error (Usage,
-// PAL-OPTION-06, of `option`) if the question leaves no room beside a chunk.
+// Reserves room for question rows in the options of a new session (Session::set_probe). Throws Error (Usage,
+// PAL-OPTION-06, naming `option`) if the question and a chunk exceed the model's context.
 void make_room_for(const std::vector<engine::TokenId>& question_rows, const engine::ModelConfig& model,
                    const std::string& option, engine::SessionOptions& options);
-// From now on it does. Throws Error: Usage (PAL-OPTION-06) for a policy that would keep the same without a
-// question, and as set_probe does.
+// Starts feeding the question rows behind every chunk. Throws Error: Usage (PAL-OPTION-06) if the policy uses no
+// attention, so that a question would change nothing; and like set_probe.
 void steer(engine::Session& session, const std::vector<engine::TokenId>& question_rows, const std::string& option);
 
 } // namespace palimpsest::storage

@@ -12,7 +12,7 @@
 namespace palimpsest::storage {
 namespace {
 
-// Bytes in, tokens out: cleaner and encoder in a row.
+// Converts bytes to tokens: UTF-8 cleaner, then encoder.
 class TokenStream {
 public:
     TokenStream(Document& document, const engine::Tokenizer& tokenizer, bool first_text)
@@ -37,7 +37,7 @@ public:
         encoder_.finish(tokens);
         return true;
     }
-    const std::string& clean() const { return clean_; } // the text that the last call took in
+    const std::string& clean() const { return clean_; } // the text consumed by the last call
     void count(Coverage& coverage) const
     {
         coverage.invalid_sequences = cleaner_.counts().invalid_sequences;
@@ -93,7 +93,7 @@ Coverage read_document(Document& document, const engine::Tokenizer& tokenizer, e
     std::vector<engine::EncodedToken> tokens;
     std::vector<engine::TokenId> ids;
     engine::FeedOptions feed = options.feed;
-    uint64_t seen_before = 0; // of the stream, when this block's first token was computed
+    uint64_t seen_before = 0; // of the stream, before this block's first token
     feed.progress = [&](const engine::Telemetry& telemetry) {
         if (!options.progress || tokens.empty()) return;
         const uint64_t of_block = telemetry.tokens_seen - seen_before;

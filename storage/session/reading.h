@@ -1,4 +1,4 @@
-// Streams a document into a session: bytes, clean text, tokens, chunks; and says how much of it was read.
+// Streams a document into a session (bytes, clean text, tokens, chunks) and reports the coverage.
 #pragma once
 
 #include <functional>
@@ -13,42 +13,42 @@
 
 namespace palimpsest::storage {
 
-// What was in the input and what was read of it (architecture.md, contract 8).
+// Reports how much of the input was read; nothing is truncated silently.
 struct Coverage {
     uint64_t tokens_in_input = 0;
     uint64_t tokens_read = 0;
-    uint64_t invalid_sequences = 0; // bytes that were not UTF-8, each shown to the model as U+FFFD
+    uint64_t invalid_sequences = 0; // invalid UTF-8, each replaced by U+FFFD
     uint64_t nul_characters = 0;    // dropped
     bool complete() const { return tokens_read == tokens_in_input; }
     nlohmann::ordered_json json() const;
     std::string sentence() const;
 };
 
-// Where the pins lie in a stream of documents: `framing` tokens before each; `first_text` as in ReadOptions. Reads
-// the documents once more if a passage is to be found. Throws Error: Usage (PAL-PIN-02; 04 for what can be read
-// only once), NotFound (PAL-PIN-03).
+// Resolves pins to ranges in a stream of documents: `framing` tokens before each; `first_text` as in ReadOptions.
+// Reads the documents an extra time if a passage must be found. Throws Error: Usage (PAL-PIN-02; 04 for an input
+// that can be read only once), NotFound (PAL-PIN-03).
 engine::Pins pins_of(const std::vector<std::string>& wishes, const Documents& documents, bool first_text,
                      const std::vector<uint64_t>& framing, const engine::Model& model);
 
-// Throws Error (Failed, PAL-DOC-04) if `required` and not all was read.
+// Throws Error (Failed, PAL-DOC-04) if `required` and the coverage is incomplete.
 void check_complete(const Coverage& coverage, bool required, const std::string& subject);
 
 struct ReadOptions {
-    bool first_text = true;            // nothing was fed that is text
-    uint64_t most_tokens = UINT64_MAX; // of the document; the rest is counted, not read
-    uint64_t bytes_before = 0;         // of the documents before this one, for the progress
+    bool first_text = true;            // no text was fed before
+    uint64_t most_tokens = UINT64_MAX; // of the document; the rest is only counted
+    uint64_t bytes_before = 0;         // of preceding documents, for the progress
     engine::FeedOptions feed;
     ReadingMeter* progress = nullptr;
 };
 
-// Streams; holds one block of text and one super-chunk of tokens. Throws Interrupted when stopped.
+// Holds only one block of text and one super-chunk of tokens. Throws Interrupted when stopped.
 Coverage read_document(Document& document, const engine::Tokenizer& tokenizer, engine::Session& session,
                        const ReadOptions& options);
 
-// The whole document's ids (for a policy comparison, and to count).
+// All token ids of the document (for a policy comparison, and to count).
 std::vector<engine::TokenId> encode_document(Document& document, const engine::Tokenizer& tokenizer,
                                              bool first_text, Coverage& coverage);
-// The same block by block: clean text, and the tokens that are certain by then.
+// The same block by block: clean text, and the tokens that are final by then.
 using EncodedSink = std::function<void(std::string_view clean, std::span<const engine::EncodedToken> tokens)>;
 void encode_document(Document& document, const engine::Tokenizer& tokenizer, bool first_text, Coverage& coverage,
                      const EncodedSink& sink);

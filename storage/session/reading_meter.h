@@ -1,4 +1,4 @@
-// How far a reading is: share, speed and the time that is left, told to a listener until the reading ends.
+// Computes reading progress (share, speed, remaining time) and reports it to a listener.
 #pragma once
 
 #include <chrono>
@@ -12,19 +12,19 @@ namespace palimpsest::storage {
 
 class ReadingMeter {
 public:
-    // `what` names the input, its file name is told; `total_bytes` is unknown for standard input. The listener must
-    // outlive this.
+    // `what` names the input; only its file name is reported. `total_bytes` is unknown for standard input. The
+    // listener must outlive this object.
     ReadingMeter(Listener& listener, const std::string& what, std::optional<uint64_t> total_bytes = std::nullopt);
-    ~ReadingMeter(); // the reading has ended
+    ~ReadingMeter(); // reports reading_ended
     ReadingMeter(const ReadingMeter&) = delete;
     ReadingMeter& operator=(const ReadingMeter&) = delete;
 
-    // The document's tokens begin at `begin` in the stream and are read from `from` on: the share is that of the
-    // document, the rate that of this run. Both are 0 otherwise.
+    // The document begins at `begin` in the stream; this run starts at `from`. The share refers to the document,
+    // the rate to this run. Both default to 0.
     void start_at(uint64_t begin, uint64_t from);
     void written(uint64_t bytes) { progress_.bytes_written = bytes; } // to the database so far
 
-    // `tokens_total`: of the stream up to the document's end. 0: unknown, the share then comes from bytes.
+    // `tokens_total`: of the stream, up to the document's end. 0: unknown; the share is then computed from bytes.
     void update(const engine::Session& session, const engine::Telemetry& telemetry, uint64_t bytes_read,
                 uint64_t tokens_total);
 
@@ -34,7 +34,7 @@ private:
 
     Listener& listener_;
     ReadingProgress progress_;
-    uint64_t begin_ = 0, from_ = 0; // in the stream
+    uint64_t begin_ = 0, from_ = 0; // stream indices
     Clock::time_point start_ = Clock::now();
 };
 

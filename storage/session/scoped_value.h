@@ -1,4 +1,4 @@
-// Another value in a place for as long as this lives; then what was there before, whatever was thrown.
+// Sets a variable for the lifetime of this object and restores it at the end, also on exceptions.
 #pragma once
 
 #include <utility>

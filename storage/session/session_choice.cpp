@@ -39,15 +39,15 @@ std::optional<T> parse_number(std::string_view text)
     return number;
 }
 
-// The largest budget c for which the lists of every layer, min(window, c) tokens where it has a window, and a chunk
-// of b tokens beside each take at most so many bytes; no more than the model's context where all layers have one.
+// Returns the largest budget whose cache fits into `bytes`: in every layer min(window, budget) tokens plus one
+// chunk. If all layers have a window, the budget is at most the model's context.
 int32_t budget_for_memory(uint64_t bytes, const engine::ModelConfig& m, const engine::SessionOptions& options)
 {
     if (options.chunk < 1)
         throw Error(ErrorKind::Usage, "PAL-OPTION-03", "--chunk",
                     "'" + std::to_string(options.chunk) + "' is not possible",
                     "give a number of tokens, at least 1");
-    const kernels::DType type = engine::kv_type_of(options, m, {}); // both types of 16 bits take as much
+    const kernels::DType type = engine::kv_type_of(options, m, {}); // f16 and bf16 have the same size
     const uint64_t in_all_layers = static_cast<uint64_t>(m.layers) * engine::token_bytes(m, type);
     const uint64_t chunk = static_cast<uint64_t>(options.chunk) * in_all_layers;
     const auto fits = [&](int32_t budget) {
@@ -70,7 +70,7 @@ int32_t budget_for_memory(uint64_t bytes, const engine::ModelConfig& m, const en
     return good;
 }
 
-// `text`: `given`, or what of it stands behind "auto:".
+// `text`: `given`, or the part after "auto:".
 int32_t parse_budget(const std::string& given, const std::string& text, const engine::ModelConfig& model,
                      const engine::SessionOptions& options, const KnownLength& length)
 {
@@ -92,12 +92,13 @@ int32_t parse_budget(const std::string& given, const std::string& text, const en
 constexpr const char *auto_value = "auto", *exact = "f32";
 constexpr std::string_view budget_key = "budget", auto_prefix = "auto:";
 
-// A policy's own mode where nothing can go beyond what the model was trained on.
+// Uses original positions if the policy prefers them and the stream fits into the context that the model was
+// trained on; contiguous ones otherwise.
 engine::PositionMode positions_that_fit(const engine::PolicySpec& policy, const engine::ModelConfig& model,
                                         const KnownLength& length)
 {
     const bool fits = length.stream && *length.stream <= static_cast<uint64_t>(model.context);
-    const engine::PolicyInfo* info = engine::find_policy(policy.name); // none: refused where it is made
+    const engine::PolicyInfo* info = engine::find_policy(policy.name); // null: refused when the policy is created
     return fits && info && info->positions.starts_with("original") ? engine::PositionMode::Original
                                                                    : engine::PositionMode::Contiguous;
 }
@@ -137,7 +138,7 @@ engine::PolicySpec SessionChoice::policy_spec() const
 {
     engine::PolicySpec spec = engine::PolicySpec::parse(policy);
     if (!budget_is_auto()) return spec;
-    const engine::PolicyInfo* info = engine::find_policy(spec.name); // none: refused where it is made
+    const engine::PolicyInfo* info = engine::find_policy(spec.name); // null: refused when the policy is created
     if (info && !chooses_budget(*info))
         throw Error(ErrorKind::Usage, "PAL-OPTION-03", "--budget",
                     "a budget of '" + printable(budget) + "' needs a policy that chooses by attention, and " +

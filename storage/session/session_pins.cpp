@@ -10,7 +10,7 @@ namespace {
 
 using engine::TokenRange;
 
-// The parts of a range that no pin has yet.
+// The parts of a range that no pin covers.
 std::vector<TokenRange> uncovered(const TokenRange& range, const std::vector<Pin>& pins)
 {
     std::vector<TokenRange> taken;

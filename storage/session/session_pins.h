@@ -1,5 +1,5 @@
-// The pins of a stored session. They are set at a place of its stream, and are set there again when it is read
-// again.
+// The pins of a stored session. Each has the stream position at which it was set, and is set there again when the
+// stream is read again.
 #pragma once
 
 #include <cstdint>
@@ -16,33 +16,33 @@ class SessionPins {
 public:
     SessionPins(Store& store, int64_t session);
 
-    // Pins what was set when no more of the stream was computed than is now.
+    // Sets the pins whose position the session has reached.
     void apply(engine::Session& session) const;
-    // The next position after this one where something was pinned; UINT64_MAX without one.
+    // The next position after this one at which a pin is set; UINT64_MAX if there is none.
     uint64_t next(uint64_t position) const;
 
-    const std::vector<Pin>& all() const { return pins_; } // by `first`, apart
+    const std::vector<Pin>& all() const { return pins_; } // ordered by `first`, disjoint
 
-    // All pins as they are to be; of wishes those that were not found, and what there is to say.
+    // All pins after a change, labels that were not found, and notes for the user.
     struct Change {
         std::vector<Pin> pins;
         std::vector<std::string> missing, notes;
     };
-    // Changes nothing. Throws Error: NotFound (PAL-PIN-03) if all must be there and one is not, Usage (PAL-PIN-01)
-    // if they do not fit.
+    // Computes the change without applying it. Throws Error: NotFound (PAL-PIN-03) if all must be found and one is
+    // not, Usage (PAL-PIN-01) if the pins do not fit the budget.
     Change look_for(const std::vector<std::string>& wishes, bool all_must_be_there,
                     const std::vector<StreamPart>& stream, const engine::Session& session) const;
-    void store(const Change& change);                   // within a transaction of the caller's
-    void take(Change change, engine::Session& session); // once that is on stable storage
-    // What is free of the range is pinned too. Changes nothing; throws Error (Usage, PAL-PIN-01) if it does not
-    // fit.
+    void store(const Change& change);                   // within the caller's transaction
+    void take(Change change, engine::Session& session); // after store() is committed
+    // Pins the parts of the range that are not pinned yet. Does not apply the change; throws Error (Usage,
+    // PAL-PIN-01) if it does not fit.
     Change with(const engine::TokenRange& range, const std::string& label, const engine::Session& session) const;
-    // Changes nothing. When the stream is read again, it is as if the range had never been pinned.
+    // Does not apply the change. A reread of the stream behaves as if the range had never been pinned.
     Change without(const engine::TokenRange& range) const;
-    // All as they are for a session that went back to here and takes `taken_back` back: what was pinned later is
-    // pinned now. Changes nothing stored.
+    // For a session that went back to `tokens` and removes `taken_back`: pins set later count as set now. Changes
+    // nothing stored.
     void go_back(uint64_t tokens, const engine::TokenRange& taken_back);
-    void drop_after(uint64_t tokens); // of a stream that was cut; within a transaction
+    void drop_after(uint64_t tokens); // for a truncated stream; within a transaction
 
 private:
     void push(PinSearch& search, const StreamPart& part) const;

@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr int64_t last_day = 2932896; // 31 December 9999, as days since 1970
+constexpr int64_t last_day = 2932896; // 31 December 9999, in days since 1970
 
 [[noreturn]] void unreadable(const std::string& session)
 {

@@ -1,4 +1,4 @@
-// The choices that a session was begun with, as they are stored with it.
+// The options that a session was created with, as stored in the database.
 #pragma once
 
 #include <chrono>
@@ -14,26 +14,26 @@ namespace palimpsest::storage {
 
 struct SessionSettings {
     std::string model;                // path
-    std::string policy, policy_given; // resolved, and as it was asked for: pins change what it resolves to
+    std::string policy, policy_given; // resolved, and as requested: pins change the resolved one
     std::string positions, kv_type;
-    std::string compute; // "auto", or "f32": a state goes on with the products it was computed with
+    std::string compute; // "auto" or "f32": a restored session keeps its product type
     int32_t budget = 0, chunk = 0;
-    std::string system;         // the system prompt; empty: none
-    std::chrono::sys_days date; // that the model's chat template prints as today's: when the session was begun
-    std::string question;       // that its documents are read with in mind; empty: none
+    std::string system;         // system prompt; empty: none
+    std::chrono::sys_days date; // day of creation, which the chat template prints as today's date
+    std::string question;       // known while documents are read; empty: none
 
-    // Throws Error (Failed, PAL-DB-03) if they cannot be read.
+    // Throws Error (Failed, PAL-DB-03) if the options cannot be parsed.
     explicit SessionSettings(const SessionInfo& info);
-    // The stored choices that the engine's options do not hold.
+    // The stored options that SessionOptions does not contain.
     struct Begun {
         const engine::PolicySpec& policy_given;
         const std::string& question;
         const engine::FramingOptions& framing;
-        bool with_sampling; // of a session that is a chat
+        bool with_sampling; // for a chat
     };
     static std::string json(const engine::Session& session, const Begun& begun);
 
-    // The sampling options of the chat that began the session, or `own`.
+    // The sampling options that the session was created with, or `own`.
     engine::SamplerOptions sampling(const engine::SamplerOptions& own) const;
 
 private:
@@ -42,7 +42,7 @@ private:
 
 const char* name_of(engine::PositionMode positions);
 
-// Calls visit with the name and both values of every sampling option.
+// Calls `visit` with the name and both values of every sampling option.
 template<class A, class B, class Visit>
 void each_sampling_option(A& a, B& b, Visit&& visit)
 {

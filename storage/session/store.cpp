@@ -9,7 +9,7 @@
 namespace palimpsest::storage {
 namespace {
 
-// Work is not kept waiting for want of a backup.
+// A failed backup is only a notice; it does not block work.
 void back_up_today(Store& store)
 try {
     store.database.guarded([&] { back_up_daily(store.database.sql(), store.database.file(), today()); });

@@ -1,4 +1,4 @@
-// The user's database, open: its library, conversations, states and settings.
+// The user's open database: documents, conversations, checkpoints and settings.
 #pragma once
 
 #include <filesystem>
@@ -27,12 +27,12 @@ struct Store {
     Conversations conversations;
     Snapshots snapshots;
     Settings settings;
-    std::vector<std::string> notices; // for whoever opened it
+    std::vector<std::string> notices; // to be shown to the user
 };
 
-std::string database_file(const std::string& given); // empty: the user's own
-// `file` as above. Writing checks what an unclean stop left, sweeps it away, and makes the backup of the day.
-// Throws Interrupted once `stop` is requested during the check.
+std::string database_file(const std::string& given); // empty: the default path
+// `file` as above. For Write: checks the database after an unclean shutdown, removes incomplete rows, and makes the
+// daily backup. Throws Interrupted if `stop` is requested during the check.
 std::unique_ptr<Store> open_store(const std::string& file, Database::Access access, std::stop_token stop = {});
 
 } // namespace palimpsest::storage

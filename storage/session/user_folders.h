@@ -1,11 +1,11 @@
-// Where a user's own files lie: the XDG base directories, as the environment sets them.
+// The user's folders: the XDG base directories from the environment.
 #pragma once
 
 #include <string>
 
 namespace palimpsest::storage {
 
-std::string data_folder(); // of the sessions and models
-std::string config_path(); // of config.json, which may be missing
+std::string data_folder(); // of sessions and models
+std::string config_path(); // of config.json, which may not exist
 
 } // namespace palimpsest::storage

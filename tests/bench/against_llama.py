@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Prefill and decode of the first tokens of a session beside llama.cpp on the same GGUF files, in turns.
+"""Compares prefill and decode at the start of a session with llama.cpp on the same GGUF files, alternating.
 
 Usage: against_llama.py LLAMA_BENCH SPEED_BENCH MODEL.gguf... [--threads N] [--tokens N] [--decode N] [--rounds N]
                         [--repeats N]
 
-In every round each program runs once per model: llama-bench with flash attention off and on, speed-bench's task
-`start`. A ratio is our tokens per second over llama.cpp's, of the better of its two settings, and the median and the
-range over the rounds are printed, with the ratio of the best rounds: other load on the machine only ever slows a program
-down. Exits with 1 if the median of a model's decode is below 1.0 or of its prefill below 0.8.
+In every round each program runs once per model: llama-bench with flash attention off and on, and speed-bench with task
+`start`. A ratio is our tokens per second divided by llama.cpp's with the better of its two settings. Prints median and
+range over the rounds, and the ratio of the best rounds, because other load on the machine can only slow a program down.
+Exits with 1 if a model's median is below 1.0 for decode or below 0.8 for prefill.
 """
 import argparse
 import json
@@ -25,7 +25,7 @@ def lines_of(command):
 
 
 def theirs(o, model, flash):
-    """Tokens per second of prefill and decode."""
+    """llama.cpp's tokens per second in prefill and decode."""
     found = json.loads(lines_of([o.llama_bench, "-m", model, "-t", str(o.threads), "-fa", str(flash), "-p", str(o.tokens),
                                  "-n", str(o.decode), "-r", str(o.repeats), "-o", "json"]))
     return (next(max(run["samples_ts"]) for run in found if run["n_prompt"] > 0),
@@ -40,7 +40,7 @@ def ours(o, model):
 
 
 def measure(o, model):
-    """Whether both bars are met."""
+    """Measures a model; returns whether it meets both bars."""
     met = True
     rounds = []
     for _ in range(o.rounds):

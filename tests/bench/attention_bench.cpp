@@ -1,6 +1,6 @@
-// Speed of attention: prefill as a fraction of the f32 peak measured in the same run, what signals add to it,
-// decode as a fraction of read bandwidth, with rows in rank order and in any order, and reading a part of a list as
-// a fraction of reading all of it.
+// Speed of attention: prefill as a fraction of the f32 peak measured in the same run, the cost of signals, decode
+// as a fraction of read bandwidth, with rows in rank order and shuffled, and retrieval of a part of a list relative
+// to attending to all of it.
 //
 //   attention-bench [--threads N] [--simd NAME] [--repeats N] [--only prefill|signals|decode|retrieval]
 //                   [--clock wall|cpu]
@@ -28,7 +28,7 @@ struct Options {
     int threads = 0;
     int repeats = 7;
     std::string simd, only;
-    bool cpu_time = false; // for machines that are busy with something else
+    bool cpu_time = false; // for machines with other load
 };
 
 template<class Body>
@@ -49,7 +49,7 @@ std::vector<float> random_floats(size_t count)
     return x;
 }
 
-// One layer's lists, filled with random values; groups of four query heads.
+// The lists of one layer with random values; four query heads per KV head.
 class Layer {
 public:
     Layer(Backend& backend, int32_t kv_heads, int32_t head_dim, int32_t used_ranks, int32_t rows, bool shuffled)
@@ -198,7 +198,7 @@ void measure_decode(const Options& options, Backend& backend, ThreadPool& pool, 
     }
 }
 
-// Outputs of every signal, as long as a layer's lists.
+// Buffers for every signal, sized for a layer's lists.
 class SignalOutputs {
 public:
     SignalOutputs(Backend& backend, const Layer& layer) : layer_(layer)
@@ -278,7 +278,7 @@ void measure_signals(const Options& options, Backend& backend, const bench::Cloc
     }
 }
 
-// A budget of 1,024 of 16,384 ranks, by pages of 16, over layers that do not fit the caches.
+// Budget of 1,024 of 16,384 ranks, in pages of 16, over layers that exceed the caches.
 void measure_retrieval(const Options& options, Backend& backend, const bench::Clock& clock,
                        const bench::ReadBandwidth& bandwidth)
 {

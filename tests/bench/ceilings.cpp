@@ -15,9 +15,9 @@ namespace HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int chains = 12; // more than latency times units, and fits sixteen registers
+constexpr int chains = 12; // exceeds latency times FMA units; fits in sixteen registers
 
-// Returns the operations done; `keep` receives a value that depends on all of them.
+// Returns the number of operations; `keep` receives a value that depends on all of them.
 double multiply_adds(int64_t rounds, float* keep)
 {
     const hn::ScalableTag<float> d;
@@ -63,7 +63,7 @@ namespace {
 HWY_EXPORT(multiply_adds);
 HWY_EXPORT(sum_of);
 
-// Results go here, so that the work cannot be left out.
+// Receives results, so that the compiler cannot remove the work.
 volatile float sink;
 
 } // namespace
@@ -79,7 +79,7 @@ double Clock::now() const
 double fma_peak(kernels::ThreadPool& pool, const Clock& clock)
 {
     constexpr int64_t rounds = 200'000;
-    constexpr int64_t shares = 8; // per thread, so that a thread which starts late does less
+    constexpr int64_t shares = 8; // per thread, so that a thread that starts late does less
     const int64_t tasks = shares * pool.threads();
     std::vector<double> done(static_cast<size_t>(tasks));
     const double start = clock.now();

@@ -1,4 +1,4 @@
-// What the machine can do at most, measured: every speed is stated as a fraction of one of these from the same run.
+// Measures the machine's limits; every speed is reported as a fraction of one of them from the same run.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace palimpsest::bench {
 
-// Seconds since some start: of the wall clock, or of the processor time this process used, divided by the threads
-// in use. The latter is what a busy machine would show if it were idle: shares other processes took do not count.
+// Seconds since an arbitrary start: wall clock, or this process's processor time divided by its threads. Processor
+// time ignores the load of other processes, so it approximates the wall clock of an idle machine.
 class Clock {
 public:
     explicit Clock(int threads, bool processor_time) : threads_(threads), processor_time_(processor_time) {}
@@ -20,10 +20,10 @@ private:
     bool processor_time_;
 };
 
-// f32 multiply-adds on registers, by all threads of the pool: FLOP/s. Takes about 10 ms.
+// FLOP/s of f32 multiply-adds in registers on all threads of the pool. Takes about 10 ms.
 double fma_peak(kernels::ThreadPool& pool, const Clock& clock);
 
-// Sums a block that no cache holds, each thread its own part in one stream: bytes/s. Takes about 10 ms.
+// Bytes/s of summing a block larger than the caches, one sequential part per thread. Takes about 10 ms.
 class ReadBandwidth {
 public:
     ReadBandwidth(); // allocates and fills the block

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What a turn costs in a chat of more than ten times the model's context: processor time per token, and memory.
+"""Measures processor time per token and memory of turns in a chat longer than ten times the model's context.
 
     chat_flat.py PALIMPSEST MODEL CONTEXT [OPTIONS OF CHAT...]
 
-Time is that of the process's own processor use, so that other load on the machine does not count (one thread, unless
---threads is given). Every turn saves the session; so a turn costs a part of its own and a part for each token (question's and
-answer's), which are told apart by a line through the turns. Both grow until the cache is full, and a chat about a document
-has a full cache from the first turn on: that is the second run."""
+Time is the process's processor time, so that other load on the machine does not count (one thread unless --threads is
+given). Every turn saves the session, so its cost has a fixed part and a part per token of question and answer; a linear
+regression over the turns separates them. Both grow until the cache is full. The second run is a chat about a document,
+whose cache is full from the first turn."""
 import json
 import os
 import statistics
@@ -43,7 +43,7 @@ def next_checkpoint(chat):
 
 
 def turns(chat, tokens):
-    """One entry a turn: tokens so far, tokens of the turn, processor seconds of the turn, memory."""
+    """Yields per turn: tokens so far, tokens of the turn, processor seconds of the turn, memory."""
     number, begin, before = 0, tokens, processor_seconds(chat.pid)
     while tokens - begin <= 10 * CONTEXT or number < 4 * BLOCK:
         number += 1

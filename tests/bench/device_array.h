@@ -1,4 +1,4 @@
-// Elements in device memory, for measurements; copies share them.
+// An array in device memory, for benchmarks; copies share the memory.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Memory and kernels of this process, counted by those who give and run them.
+// Memory use and kernel launches of this process.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 namespace palimpsest::bench {
 
 struct DeviceState {
-    uint64_t used_bytes = 0; // of the card, as its driver says: other processes count
-    uint64_t launches = 0;   // of kernels of the plugin's own so far
+    uint64_t used_bytes = 0; // device-wide, from the driver: includes other processes
+    uint64_t launches = 0;   // kernel launches of the plugin so far
 };
 
-// None for the CPU.
+// nullopt for the CPU.
 std::optional<DeviceState> device_state(const std::string& device);
 
-// Memory of this process that no file backs; 0 where the system does not say.
+// Anonymous memory of this process; 0 if the system does not report it.
 uint64_t host_bytes();
 
 } // namespace palimpsest::bench

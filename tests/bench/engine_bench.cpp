@@ -1,11 +1,11 @@
-// The engine on one model, each figure as a ratio inside this run:
+// Benchmarks the engine with one model; each figure is a ratio within one run:
 //
 //   engine-bench MODEL [--device NAME] [--threads N] [--budget N] [--chunk N] [--tokens N] [--pairs N] [--clock
 //   wall|cpu]
 //
-//   signals   prefill with TreeKV's column sums beside the same structure without (rule=left), interleaved
-//   decode    bytes of weights and cache read per second, beside the read bandwidth measured before and after
-//   flatness  time per token at the end of a stream beside its beginning
+//   signals   prefill with TreeKV's column sums relative to the same structure without (rule=left), interleaved
+//   decode    bytes of weights and cache read per second, relative to the read bandwidth measured before and after
+//   flatness  time per token at the end of a stream relative to its start
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -88,7 +88,7 @@ private:
 
     void signals() const
     {
-        prefill_seconds("treekv"); // warms caches and scratch
+        prefill_seconds("treekv"); // warms up caches and scratch memory
         std::vector<double> ratios, seconds;
         for (int i = 0; i < o_.pairs; ++i) {
             seconds.push_back(prefill_seconds("treekv"));
@@ -127,7 +127,7 @@ private:
                     *std::max_element(fractions.begin(), fractions.end()));
     }
 
-    // Where read bandwidth is not this machine's main memory's: gpu-bench measures the other one.
+    // For devices whose bandwidth is not the host's; gpu-bench measures it.
     void decode_alone(Session& s, const GenerateOptions& some) const
     {
         std::vector<double> speeds;

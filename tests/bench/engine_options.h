@@ -1,4 +1,4 @@
-// The command line of the programs that measure sessions with a model.
+// Command line of the benchmarks that run sessions with a model.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct EngineOptions {
     int64_t tokens = 0;
     int pairs = 5;
 
-    // --device, --threads, --budget, --chunk, --tokens, --pairs. False for any other.
+    // Handles --device, --threads, --budget, --chunk, --tokens, --pairs. Returns false for other options.
     bool read(const std::string& option, const char* value)
     {
         if (option == "--device")
@@ -37,8 +37,8 @@ struct EngineOptions {
     }
 };
 
-// MODEL and options, each with its value; `read_own(option, value)` says whether it took one that is not read
-// above. False if the line is wrong.
+// Parses MODEL and options with one value each; `read_own(option, value)` returns whether it handles an option that
+// is not listed above. Returns false if the line is invalid.
 template<class ReadOwn>
 bool parse_line(int argc, char** argv, EngineOptions& options, const ReadOwn& read_own)
 {

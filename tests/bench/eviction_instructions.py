@@ -3,9 +3,9 @@
 
     eviction_instructions.py PALIMPSEST MODEL FILE [--policies SPEC SPEC ...] [-- COMMON OPTIONS...]
 
-Reads FILE once per policy. `select + compact` is what leaves, and closing the lists up; `signals` is what is added up
-after attention has shown it. A policy without signals whose share is s costs 1 / (1 - s) of the same attention
-without eviction; `streaming` is beside each."""
+Reads FILE once per policy. `select + compact` selects and evicts entries and compacts the lists; `signals` accumulates
+the signals of attention. A policy without signals whose share is s costs 1 / (1 - s) of the same attention without
+eviction; `streaming` is the baseline."""
 import argparse
 import os
 import re
@@ -36,7 +36,7 @@ def arguments():
 
 
 def counts(text):
-    """Instructions of every part, callees included."""
+    """Instructions of every part, including callees."""
     found = dict.fromkeys(PARTS, 0)
     for line in map(LINE.match, text.splitlines()):
         for name, function in PARTS.items():

@@ -1,9 +1,8 @@
-// Speeds of the CUDA kernels as fractions of the card's ceilings, measured in the same run; JSON lines.
+// Speeds of the CUDA kernels as fractions of the device's ceilings, measured in the same run; prints JSON lines.
 //
-//   gpu-bench [--seconds N] [--only WORD] [--samples N]    what is left out after N seconds is said
-//   gpu-bench --once                                       every operation once on small data, for
-//   compute-sanitizer gpu-bench --probe                                      says what the device is, if it can be
-//   used
+//   gpu-bench [--seconds N] [--only WORD] [--samples N]    reports the number of cases skipped after N seconds
+//   gpu-bench --once      every operation once on small data, for compute-sanitizer
+//   gpu-bench --probe     describes the device if it is usable
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -35,10 +34,10 @@ struct Options {
 
 struct Case {
     std::string kernel, shape;
-    std::string of; // the ceiling
+    std::string of; // name of the ceiling
     std::function<GpuWork()> prepare;
     bool as_graph = false;
-    std::string base; // shape of the case of the same kernel whose time this one's is told beside
+    std::string base; // shape of a case of the same kernel, for a ratio of times
 };
 
 std::string type_name(DType type)
@@ -75,7 +74,7 @@ void print_device(int device)
     std::fflush(stdout);
 }
 
-// ---- what is measured
+// ---- benchmark cases
 
 struct ModelShape {
     const char* name;
@@ -88,7 +87,7 @@ class Cases {
 public:
     Cases(CudaContext& context, size_t cache_bytes) : context_(context), cache_(cache_bytes) {}
 
-    // The most telling first, since time may end.
+    // Most informative first, because time may run out.
     std::vector<Case> all()
     {
         for (const DType type : {DType::BF16, DType::Q8_0, DType::Q4_K, DType::Q4_0, DType::Q6_K, DType::F16})
@@ -112,7 +111,7 @@ public:
     }
 
 private:
-    // A token and a chunk of models in bf16 at a budget of 2048, and one product of each type.
+    // Selects a token and a chunk of bf16 models at a budget of 2048, and one product of each type.
     static bool is_telling(const Case& c)
     {
         const auto has = [&](const char* part) { return c.shape.find(part) != std::string::npos; };
@@ -206,7 +205,7 @@ private:
             }
         }
     }
-    // A layer of a decoded token, beside which its list may give up a token.
+    // One layer of a decoded token, with or without eviction of one token per list.
     void layer(const ModelShape& m)
     {
         for (const DType type : {DType::BF16, DType::Q8_0}) {
@@ -243,7 +242,7 @@ private:
             [=, this] { return retrieval_work(context_, attention(m, 16384, 1), 0); });
     }
 
-    // Of one layer with 8 KV heads, as both models have them.
+    // One layer with 8 KV heads, as in both models.
     void eviction()
     {
         const auto add = [&](const std::string& shape, const EvictionCase& layer) {
@@ -289,7 +288,7 @@ public:
     {
     }
 
-    // Returns false if something could not be measured.
+    // Returns false if a case failed.
     bool run()
     {
         measure_ceilings();
@@ -401,7 +400,7 @@ private:
     void products(DType type)
     {
         const std::string name = type_name(type);
-        const bool super = kernels::info(type).block == kernels::super_block; // widths are whole blocks
+        const bool super = kernels::info(type).block == kernels::super_block; // widths must be whole blocks
         for (const int64_t inputs : {1, 3, 70}) {
             const Phase phase = inputs == 1 ? Phase::Decode : Phase::Prefill;
             const LinearCase shape{type, 200, super ? 256 : 192, inputs, phase, true};

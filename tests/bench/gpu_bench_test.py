@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""gpu-bench on the emulator: every operation that it measures on a card, once. Usage: gpu_bench_test.py GPU_BENCH"""
+"""Runs every operation of gpu-bench once on the emulator. Usage: gpu_bench_test.py GPU_BENCH"""
 import json
 import subprocess
 import sys
@@ -22,7 +22,7 @@ class GpuBenchTest(unittest.TestCase):
         self.assertLessEqual(OPERATIONS, {line["once"].split()[0] for line in once})
         for line in once:
             self.assertNotIn("error", line)
-            # What straightens or drops nothing need not launch anything.
+            # straighten and drop may have nothing to launch.
             if line["once"].split()[0] in ("linear", "feed_forward", "embed", "stage", "attend", "decode_attend", "accumulate",
                                                  "evict"):
                 self.assertGreater(line["launches"], 0, line)

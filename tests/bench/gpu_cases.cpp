@@ -40,7 +40,7 @@ std::vector<std::byte> random_elements(DType type, size_t count)
 
 // ---- weights
 
-// A weight of random rows, some of which are repeated.
+// A weight with random rows, some repeated.
 std::unique_ptr<Weight> random_weight(CudaContext& context, DType type, int64_t rows, int64_t cols)
 {
     const int64_t distinct = std::min<int64_t>(rows, 67), bytes = row_bytes(type, cols);
@@ -58,13 +58,13 @@ std::unique_ptr<Weight> random_weight(CudaContext& context, DType type, int64_t 
         std::memcpy(all.data() + at, some.data(), std::min(some.size(), all.size() - at));
     const HostMatrix matrix{type, all.data(), rows, cols, 0};
     auto weight = cuda::load({&matrix, 1}, context);
-    context.finish(); // the host's rows go away
+    context.finish(); // the host's rows are freed on return
     return weight;
 }
 
 using Weights = std::vector<std::shared_ptr<Weight>>;
 
-// As many as hold more than so many bytes together.
+// Enough weights to exceed `bytes` in total.
 Weights random_weights(CudaContext& context, DType type, int64_t rows, int64_t cols, size_t bytes)
 {
     Weights weights;
@@ -141,7 +141,7 @@ GpuWork embed_work(CudaContext& context, DType type, int64_t rows, int64_t cols,
 
 namespace {
 
-// Lists of several layers in one pool, with a chunk in staging.
+// Lists of several layers in one pool, with a chunk in the staging buffer.
 class Lists {
 public:
     Lists(CudaContext& context, const AttentionCase& wanted, int layers)
@@ -280,7 +280,7 @@ GpuWork prefill_work(CudaContext& context, const AttentionCase& shape)
                       .signals = lists->signals(shape.signals)},
                      context);
     };
-    double ranks = 0; // that all rows of all query heads see
+    double ranks = 0; // visible ranks, summed over rows and query heads
     for (const int32_t used : lists->used)
         ranks += shape.group * (static_cast<double>(used) + (shape.rows + 1) / 2.0) * shape.rows;
     return {body, 1, 4.0 * ranks * shape.head_dim};
@@ -302,7 +302,7 @@ GpuWork decode_work(CudaContext& context, const AttentionCase& shape, size_t cac
 
 namespace {
 
-// Layers that a token goes through one after the other, each with lists of its own.
+// Layers that a token passes in order, each with its own lists.
 class DecodeLayers {
 public:
     DecodeLayers(CudaContext& context, const LayerCase& wanted, size_t cache_bytes)
@@ -352,7 +352,7 @@ public:
                            context_);
     }
     int count() const { return count_; }
-    double bytes() const // of one
+    double bytes() const // of one layer
     {
         double all = list_bytes(lists_);
         for (const Weights* weights : {&qkv_, &out_, &gate_up_, &down_})
@@ -371,7 +371,7 @@ private:
         const AttentionCase& a = wanted.attention;
         const int64_t heads = int64_t{a.kv_heads} * (2 + 2 * a.group) * a.head_dim;
         const auto bytes = static_cast<double>((heads + 3 * wanted.ffn) * row_bytes(wanted.weights, wanted.dim));
-        constexpr int fewest = 8; // so that a layer's eviction, which runs aside, is over when its turn comes again
+        constexpr int fewest = 8; // minimum, so that a layer's concurrent eviction ends before its next turn
         return std::max(fewest, 1 + static_cast<int>(static_cast<double>(cache_bytes) / bytes));
     }
     int64_t first_rank(int layer) const { return int64_t{layer} * lists_.shape.kv_heads * lists_.stride; }

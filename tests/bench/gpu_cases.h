@@ -1,4 +1,4 @@
-// CUDA operations on random data, ready to be called again and again.
+// CUDA operations on random data, ready to be called repeatedly.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@ namespace palimpsest::bench {
 
 using kernels::DType;
 
-// What is called, and the data that it is called with.
+// A callable operation with its data.
 struct GpuWork {
     GpuBody body;
-    int set = 1;     // calls that together read more than a cache holds
-    double work = 0; // bytes or operations of one call
+    int set = 1;     // number of calls that together exceed the cache
+    double work = 0; // bytes or operations per call
 };
 
 struct LinearCase {
@@ -27,7 +27,7 @@ struct LinearCase {
     bool norm = false;
 };
 
-// Work: bytes of the weight for one input, else operations. Weights of more than `cache_bytes` in all.
+// Work: bytes of the weight for one input, otherwise operations. Total size of the weights exceeds `cache_bytes`.
 GpuWork linear_work(kernels::cuda::CudaContext& context, const LinearCase& shape, size_t cache_bytes);
 // The same for gate and up ([2 rows, cols]) and down ([cols, rows]).
 GpuWork feed_forward_work(kernels::cuda::CudaContext& context, const LinearCase& shape, size_t cache_bytes);
@@ -36,7 +36,7 @@ enum class Signals { None, LastRows, AllRows, Every };
 
 struct AttentionCase {
     int32_t kv_heads = 8, group = 4, head_dim = 128;
-    int32_t used = 2048; // ranks of each list
+    int32_t used = 2048; // rows of each list
     int32_t rows = 512;  // of the chunk
     DType type = DType::BF16;
     Signals signals = Signals::None;
@@ -45,37 +45,37 @@ struct AttentionCase {
     bool ragged = false;       // lists of different lengths
 };
 
-// Work: operations, of the causal half only.
+// Work: operations of the causal half only.
 GpuWork prefill_work(kernels::cuda::CudaContext& context, const AttentionCase& shape);
 // Work: bytes of keys and values.
 GpuWork decode_work(kernels::cuda::CudaContext& context, const AttentionCase& shape, size_t cache_bytes);
 
 struct LayerCase {
-    AttentionCase attention; // with signals: lists accumulate them and give up a token
+    AttentionCase attention; // with signals: lists accumulate them and evict a token
     DType weights = DType::BF16;
     int64_t dim = 0, ffn = 0;
 };
 
-// A decoded token's way through one layer. Work: bytes of weights, keys and values.
+// Decodes a token in one layer. Work: bytes of weights, keys and values.
 GpuWork layer_work(kernels::cuda::CudaContext& context, const LayerCase& shape, size_t cache_bytes);
-// Work: bytes read and written. As many ranks leave as came: every fifth of five times as many.
+// Work: bytes read and written. Evicts as many ranks as the chunk added, every fifth until there are enough.
 GpuWork compact_work(kernels::cuda::CudaContext& context, const AttentionCase& shape);
-// Work: bytes of order lists read and written. `count` ranks leave each list.
+// Work: bytes of order lists read and written. Evicts `count` ranks per list.
 GpuWork drop_work(kernels::cuda::CudaContext& context, const AttentionCase& shape, int32_t count);
 GpuWork straighten_work(kernels::cuda::CudaContext& context, const AttentionCase& shape);
 GpuWork stage_work(kernels::cuda::CudaContext& context, const AttentionCase& shape);
-// Bounds of all pages, then decode attention to a part of the list: a call of each.
+// One call each: bounds of all pages, then decode attention to a part of the list.
 GpuWork retrieval_work(kernels::cuda::CudaContext& context, const AttentionCase& shape, double top_p);
-// Every list's rows to the host.
+// Downloads the rows of every list.
 GpuWork gather_work(kernels::cuda::CudaContext& context, const AttentionCase& shape);
 GpuWork embed_work(kernels::cuda::CudaContext& context, DType type, int64_t rows, int64_t cols, int64_t ids);
 
 struct EvictionCase {
     int32_t kv_heads = 8;
-    int32_t size = 2560;   // of each list, the step's own rows included
-    int32_t rows = 512;    // that came; 1: a decoded token, order lists follow
-    int32_t leaving = 512; // of each list
-    bool tiles = false;    // two neighbours meet; otherwise the lowest leave
+    int32_t size = 2560;   // per list, including the step's own rows
+    int32_t rows = 512;    // new rows; 1: a decoded token, also updates order lists
+    int32_t leaving = 512; // evicted per list
+    bool tiles = false;    // eviction tiles of two neighbors; otherwise the lowest scores
 };
 
 // Work: bytes of statistics and columns read and written.

@@ -31,12 +31,12 @@ private:
     void* data_;
 };
 
-// Normal values in bf16, in a pool that is repeated.
+// Fills memory with normal bf16 values from a repeated pool.
 void fill_random(std::byte* device, size_t bytes, cudaStream_t stream)
 {
     std::mt19937 random(1);
     std::normal_distribution<float> normal;
-    std::vector<uint16_t> pool((size_t{4} << 20) - 2); // not in step with rows
+    std::vector<uint16_t> pool((size_t{4} << 20) - 2); // no multiple of common row lengths
     for (uint16_t& x : pool)
         x = kernels::f32_to_bf16(normal(random));
     const size_t pool_bytes = pool.size() * sizeof(uint16_t);
@@ -62,7 +62,7 @@ double copy_bandwidth(kernels::cuda::CudaContext& context, GpuTimer& timer)
 #if defined(CUDART_VERSION) && __has_include(<cublasLt.h>)
 namespace {
 
-// The library's functions, by name.
+// Functions of the library, looked up by name.
 struct CublasLt {
     explicit CublasLt(void* library)
         : create(find<decltype(&cublasLtCreate)>(library, "cublasLtCreate")),
@@ -111,13 +111,13 @@ struct CublasLt {
 constexpr int64_t side = 8192;
 constexpr size_t workspace_bytes = size_t{32} << 20;
 
-// One product, ready to be made again and again. What it takes from the library lives until the program ends.
+// A repeatable product. Its library objects are never destroyed.
 class Product {
 public:
     Product(const CublasLt& blas, std::string& why)
         : blas_(blas), a_(side * side * 2), b_(side * side * 2), c_(side * side * 2), workspace_(workspace_bytes)
     {
-        const cublasOperation_t transposed = CUBLAS_OP_T; // weights as rows, as a model has them
+        const cublasOperation_t transposed = CUBLAS_OP_T; // weights are stored as rows, as in a model
         size_t workspace = workspace_bytes;
         int found = 0;
         works_ = good(blas.create(&handle_)) && good(blas.make_matmul(&matmul_, CUBLAS_COMPUTE_32F, CUDA_R_32F)) &&

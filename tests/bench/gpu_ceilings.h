@@ -1,4 +1,4 @@
-// What a CUDA device can do at most, measured: copies in its memory and cuBLASLt's bf16 product.
+// Measures the limits of a CUDA device: copies in its memory, and cuBLASLt's bf16 product.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 
 namespace palimpsest::bench {
 
-// Bytes read and written per second by a copy of random data that no cache holds.
+// Bytes read and written per second when copying random data larger than the caches.
 double copy_bandwidth(kernels::cuda::CudaContext& context, GpuTimer& timer);
 
-// FLOP/s of an 8192 x 8192 x 8192 product of random bf16, summed in f32, by what the library's heuristic takes
-// first. None, and why, if there is no library or it refuses.
+// FLOP/s of an 8192 x 8192 x 8192 product of random bf16 with f32 accumulation, using the first choice of the
+// library's heuristic. Returns nullopt and sets `why` if the library is missing or fails.
 std::optional<double> bf16_product_rate(kernels::cuda::CudaContext& context, GpuTimer& timer, std::string& why);
 
 } // namespace palimpsest::bench

@@ -1,4 +1,4 @@
-// Eviction of one layer on the device: what a chunk or a token costs beside its attention.
+// Eviction of one layer on the device, for a chunk or a token.
 #include <numeric>
 #include <random>
 
@@ -23,7 +23,7 @@ std::vector<T> random_numbers(size_t count)
     return numbers;
 }
 
-// As many neighbours meet as leave, two by two from the first rank on.
+// One wave of eviction tiles of two neighbors, from the first rank on, as many as there are tokens to evict.
 void add_tiles(std::vector<uint32_t>& words, ListPlan& list)
 {
     list.data = static_cast<uint32_t>(words.size());
@@ -110,7 +110,7 @@ GpuWork evict_work(CudaContext& context, const EvictionCase& shape)
                      .kept_stride = layer->stride},
                     context);
     };
-    // Scores are read, and what stays is closed up.
+    // Reads the scores, and compacts the kept ones.
     return {body, 1, static_cast<double>(layer->entries) * 4 * sizeof(double)};
 }
 

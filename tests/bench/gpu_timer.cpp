@@ -16,7 +16,7 @@ using kernels::cuda::check;
 
 namespace {
 
-// Null if a call does what cannot be recorded: calls are then made one by one.
+// Returns null if the calls cannot be recorded; they are then made one by one.
 std::unique_ptr<kernels::cuda::GraphRecording> recorded(const std::function<void()>& round,
                                                         kernels::cuda::CudaContext& context)
 {
@@ -56,7 +56,7 @@ double GpuTimer::seconds_of(int rounds, const std::function<void()>& round)
 GpuSample GpuTimer::measure(const GpuBody& body, int set, bool as_graph)
 {
     constexpr double least_seconds = 0.2;
-    constexpr int least_calls = 16; // of a graph: its own start is spread over them
+    constexpr int least_calls = 16; // per graph, to amortize its launch
     const int calls = as_graph ? (least_calls + set - 1) / set * set : set;
     const std::function<void()> each = [&] {
         for (int i = 0; i < calls; ++i)

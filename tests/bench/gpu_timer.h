@@ -1,4 +1,4 @@
-// Time on a CUDA device, between events of the context's stream.
+// Measures time on a CUDA device between events of the context's stream.
 #pragma once
 
 #include <functional>
@@ -7,14 +7,14 @@
 
 namespace palimpsest::bench {
 
-// Call i of what is measured; it may only queue work on the context's stream.
+// The i-th call of the measured operation; may only queue work on the context's stream.
 using GpuBody = std::function<void(int i)>;
 
 struct GpuSample {
-    double seconds = 0; // of one call: the median of the samples
+    double seconds = 0; // per call: median of the samples
     double least = 0, most = 0;
-    bool graph = false;  // replayed as a graph, so that no time of the host is in it
-    double launches = 0; // of one call, kernels and copies; only of a graph
+    bool graph = false;  // replayed as a graph, so that host time does not count
+    double launches = 0; // kernels and copies per call; only for a graph
 };
 
 class GpuTimer {
@@ -24,8 +24,8 @@ public:
     GpuTimer(const GpuTimer&) = delete;
     GpuTimer& operator=(const GpuTimer&) = delete;
 
-    // Calls 0 ... set - 1 again and again, in samples of more than 0.2 s, after a warm-up. `as_graph`: recorded
-    // once and replayed, if they let themselves be recorded.
+    // Cycles through calls 0 ... set - 1 in samples of more than 0.2 s, after a warm-up. `as_graph`: records them
+    // once and replays the graph, if they can be recorded.
     GpuSample measure(const GpuBody& body, int set, bool as_graph);
 
 private:

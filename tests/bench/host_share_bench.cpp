@@ -1,6 +1,5 @@
-// What a generated token and a chunk cost the host where the backend evicts: a device that computes nothing, so
-// that all time is the host's. Beside it, of a token: what comes before the device can start, the rest runs beside
-// it.
+// Host time of a generated token with a device-resident cache, on a device that computes nothing, so that all time
+// is the host's. Also reports the part before the device can start; the rest runs concurrently with the device.
 //
 //   host-share-bench [--layers N] [--kv-heads N] [--budget N] [--tokens N]
 #include <algorithm>
@@ -27,7 +26,7 @@ using Clock = std::chrono::steady_clock;
 
 class NothingRecorded final : public kernels::Recording {};
 
-// Drops the oldest that may leave, whatever the rule says.
+// Evicts the oldest candidates, whatever the rule.
 class IdleBackend final : public kernels::Backend {
 public:
     std::string name() const override { return "idle"; }
@@ -88,7 +87,7 @@ public:
         drop_oldest();
         return true;
     }
-    // The device's part, which a measurement leaves out.
+    // Work of the device, which the measurement excludes.
     void drop_oldest()
     {
         const auto from = Clock::now();

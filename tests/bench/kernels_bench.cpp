@@ -1,11 +1,10 @@
-// Speeds of the matrix kernels as fractions of the machine's ceilings, which are measured in the same run: every
-// sample of a kernel stands between two samples of its ceiling, the fraction is taken pairwise, and the median is
-// reported.
+// Speeds of the matrix kernels as fractions of the machine's ceilings: every sample of a kernel is between two
+// samples of its ceiling in the same run; reports the median of the pairwise fractions.
 //
 //   kernels-bench [--threads N] [--simd NAME] [--repeats N] [--only gemm|gemv] [--types f32,f16,bf16,q8_0]
 //   [--shapes ROWSxCOLS,...] [--exact] [--cpu-time] [--json]
 //
-// --types takes every type that weights can have; --exact leaves out products in fixed point.
+// --types accepts every weight type; --exact disables fixed-point products.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -32,22 +31,22 @@ struct Options {
     int repeats = 7;
     std::string simd, only;
     std::string types = "f32,f16,bf16,q8_0";
-    bool cpu_time = false; // count processor time, for a machine that others use too
+    bool cpu_time = false; // uses processor time, for machines with other load
     bool json = false;
     bool exact = false;
-    std::vector<std::pair<int64_t, int64_t>> shapes; // rows and columns of weights; empty: those of a 1.1B model
+    std::vector<std::pair<int64_t, int64_t>> shapes; // rows and columns of weights; empty: shapes of a 1.1B model
 };
 
 struct Result {
     std::string kernel, type, shape;
     int threads = 0;
     double speed = 0;   // operations or bytes per second
-    double ceiling = 0; // the same
+    double ceiling = 0; // in the same unit
     double fraction = 0;
     double bar = 0; // 0: none
 };
 
-// `work` operations or bytes are done by one call of `body`.
+// `work`: operations or bytes per call of `body`.
 Result against_ceiling(const Options& options, const bench::Clock& clock, double work,
                        const std::function<void()>& body, const std::function<double()>& ceiling)
 {
@@ -96,7 +95,7 @@ void print(const Options& options, const Result& r, const char* unit)
     std::fflush(stdout);
 }
 
-// Weights with random contents: zeros would be faster than any model. A few rows, repeated.
+// Weights with random content, because zeros would be unrealistically fast. Repeats a few distinct rows.
 struct RandomWeight {
     RandomWeight(Backend& backend, DType type, int64_t rows, int64_t cols)
         : bytes(static_cast<size_t>(rows * row_bytes(type, cols)))
@@ -130,7 +129,7 @@ struct RandomWeight {
     std::unique_ptr<Weight> weight;
 };
 
-// Backend memory, as the engine has it, filled.
+// Backend memory with constant content.
 struct Activations {
     Activations(Backend& backend, int64_t count) : buffer(backend, static_cast<size_t>(count) * sizeof(float))
     {

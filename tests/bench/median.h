@@ -1,4 +1,4 @@
-// The middle of several samples.
+// Median of samples.
 #pragma once
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 
 namespace palimpsest::bench {
 
-// REQUIRES: there are some. Of an even number the upper one of the two in the middle.
+// REQUIRES: not empty. Returns the upper median for an even number of values.
 inline double median(std::vector<double> values)
 {
     std::sort(values.begin(), values.end());

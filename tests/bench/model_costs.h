@@ -1,11 +1,11 @@
-// What a token costs at least: bytes of a decoded one, operations of a prefilled one (performance.md, 2).
+// Minimum cost of a token: bytes read per decoded token, operations per prefilled token (docs/performance.md).
 #pragma once
 
 #include "engine/model/model.h"
 
 namespace palimpsest::bench {
 
-// Weights, read once, and keys and values of `tokens` ranks per list in 16 bit.
+// Weights, read once, and keys and values of `tokens` rows per list in 16 bits.
 inline double decode_bytes(const engine::Model& model, int64_t tokens)
 {
     const engine::ModelConfig& c = model.config();
@@ -18,8 +18,8 @@ inline double decode_bytes(const engine::Model& model, int64_t tokens)
     return static_cast<double>(bytes + int64_t{c.layers} * c.kv_heads * tokens * 2 * row);
 }
 
-// Two for each weight of the layers, four for each element of a query and rank; the output matrix is left out,
-// since it takes one row of a chunk. A token of a chunk sees `tokens` ranks and half of its chunk.
+// Two operations per weight of the layers, four per element of a query and visible rank. Excludes the output
+// matrix, which is used for one row of a chunk. On average, a token sees `tokens` ranks and half of its chunk.
 inline double prefill_operations(const engine::Model& model, int64_t tokens, int64_t chunk)
 {
     const engine::ModelConfig& c = model.config();

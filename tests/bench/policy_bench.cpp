@@ -1,10 +1,10 @@
-// What every policy costs beside `streaming`, which asks nothing of attention: prefill and decode, interleaved.
+// Prefill and decode time of every policy relative to `streaming`, which uses no signals; runs are interleaved.
 //
 //   policy-bench MODEL [--device NAME] [--threads N] [--budget N] [--chunk N] [--tokens N] [--pairs N] [--policy
 //   SPEC]
 //
-// Processor time of all threads on the CPU, time of the clock on other devices; ratios are medians over pairs of
-// this run, each with nine stretches of 16 generated tokens in turn.
+// Uses processor time of all threads on the CPU, and wall clock on other devices. Ratios are medians over the pairs
+// of this run; each pair alternates nine times between stretches of 16 generated tokens.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -24,7 +24,7 @@ using namespace palimpsest::engine;
 
 namespace {
 
-struct Options : bench::EngineOptions { // tokens 0: 3072, or what the model takes beside what is generated
+struct Options : bench::EngineOptions { // tokens 0: 3072, or fewer if the model's context requires
     std::vector<std::string> policies;
 };
 
@@ -102,8 +102,8 @@ private:
         return clock_.now() - start;
     }
 
-    // The cost of `other` over that of `plain`; which comes first changes from pair to pair, so that what drifts
-    // with time favours neither.
+    // Returns the time of `other` divided by that of `plain`. Callers alternate the order, so that drift over time
+    // favors neither.
     template<class Measure>
     static double ratio(Session& plain, Session& other, bool plain_first, const Measure& measure)
     {
@@ -118,7 +118,7 @@ private:
         for (int i = 0; i < o_.pairs; ++i) {
             const auto streaming = session("streaming"), other = session(policy);
             prefills.push_back(ratio(*streaming, *other, i % 2 == 0, [&](Session& s) { return prefill(s); }));
-            decode(*streaming), decode(*other); // warm
+            decode(*streaming), decode(*other); // warm-up
             for (int j = 0; j < stretches; ++j)
                 decodes.push_back(
                     ratio(*streaming, *other, (i + j) % 2 == 0, [&](Session& s) { return decode(s); }));

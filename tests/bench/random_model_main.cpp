@@ -1,4 +1,4 @@
-// Writes a random model of a known shape, for what is measured with models too large to keep:
+// Writes a random model with the shape of a known model, for benchmarks with models too large to store:
 //
 //   random-model OUT --shape llama3.2-1b|llama3-8b|tiny [--type f32|f16|bf16|q8_0]
 #include <cstdio>
@@ -19,7 +19,7 @@ tests::RandomModelShape shape(int32_t layers, int32_t dim, int32_t heads, int32_
     tests::RandomModelShape s;
     s.layers = layers, s.dim = dim, s.heads = heads, s.kv_heads = heads / 4, s.head_dim = head_dim;
     s.ffn = ffn, s.vocabulary = vocabulary, s.tied = tied;
-    s.context = 136 * 1024; // 128k, and what is generated there
+    s.context = 136 * 1024; // 128k tokens, and room for generated ones
     return s;
 }
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The structure of CUDA kernels in machine code (sass_loads.py). Usage: sass_loads_test.py [CUOBJDUMP PLUGIN...]
+"""Checks loads in the machine code of CUDA kernels (sass_loads.py). Usage: sass_loads_test.py [CUOBJDUMP PLUGIN...]
 
-Reads the first plugin that is there. Without cuobjdump, or where no plugin is built, only the counting itself is tested,
-and a test that passes ends with 77.
+Reads the first plugin that exists. Without cuobjdump or a plugin, tests only the counting itself and exits with 77 if
+that passes.
 """
 import os
 import subprocess
@@ -40,9 +40,9 @@ class SassLoadsTest(unittest.TestCase):
         kernels = kernels_of(sass.stdout.splitlines())
         of_weights = [k for k in kernels if "gemv_kernel" in k.name]
         self.assertGreater(len(of_weights), 30)
-        for kernel in of_weights:  # the least: 2 chunks each of 2 rows of 2-bit codes
+        for kernel in of_weights:  # minimum: 2 chunks of each of 2 rows of 2-bit codes
             self.assertGreaterEqual(kernel.first, 64, kernel.name)
-        # Both passes over heads of 128 in 16 bits: 8 vectors of keys and 8 of values.
+        # 16-bit caches with heads of 128: 8 vectors of keys and 8 of values in flight.
         attention = [k for k in kernels if "attend_split" in k.name and "Li128E" in k.name and "PassE0" in k.name]
         of_halves = [k for k in attention if "DTypeE1E" in k.name or "DTypeE2E" in k.name]
         self.assertGreaterEqual(len(of_halves), 6)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What a saved session saves and costs: the first token of a new process on a resumed session beside reading the document
-again, the size of the saved state, and the bytes written per million tokens, by length of the document.
+"""Measures benefit and cost of saved sessions by document length: time to the first token of a new process that
+resumes a session or reads the document again, size of the checkpoint, and bytes written per million tokens.
 
     session_costs.py PALIMPSEST MODEL TOKENS[,TOKENS...] [COMMON OPTIONS...]
 
-Times are wall clock (and the process's own processor time), the best of three for a resumed session, to be compared with one
-another within a run only. "Kernel" is what the kernel counted as written to the disk for the process."""
+Times are wall clock and processor time, the best of three for a resumed session; compare them only within a run.
+"Kernel" is the number of bytes that the operating system counted as written to disk by the process."""
 import json
 import os
 import random
@@ -24,7 +24,7 @@ QUESTION = "Who wrote?"
 
 
 class Run:
-    """A command with its result, its times, and what the kernel wrote for it."""
+    """A finished command with its result, its times, and the bytes that the operating system wrote for it."""
 
     def __init__(self, environment, *arguments):
         begin = time.monotonic()
@@ -41,7 +41,7 @@ class Run:
 
 
 def write_document(path, tokens, environment):
-    """Random words, as many as take about so many tokens."""
+    """Writes random words that amount to about `tokens` tokens."""
     source = random.Random(1)
     line = lambda: " ".join(source.choice(WORDS) for _ in range(14)).capitalize() + ".\n"
     sample = "".join(line() for _ in range(200))
@@ -56,7 +56,7 @@ def write_document(path, tokens, environment):
 
 
 def stored(database):
-    """Of the newest state: stored and raw bytes of its blocks; of the session: its text and ids, and its fading record."""
+    """Returns stored and raw bytes of the newest checkpoint, and bytes of documents and of the fade record."""
     connection = sqlite3.connect(database)
     one = lambda sql: connection.execute(sql).fetchone()
     state, raw = one("SELECT sum(length(data)), sum(raw) FROM snapshot_blocks JOIN blocks ON blocks.id = block WHERE snapshot = "

@@ -1,17 +1,17 @@
-// Tokens per second of sessions on any device, in JSON lines, with what a token costs at least, so that the reader
-// can divide by ceilings measured in the same run.
+// Tokens per second of sessions on any device, as JSON lines, with the minimum cost of a token, so that readers can
+// divide by ceilings measured in the same run.
 //
 //   speed-bench MODEL [--device NAME] [--tasks speeds,stream,depths] ...       (speed_options.h)
 //
-// speeds: prefill and decode for every budget and policy. The reading comes twice, the first time to warm up and to
-//   fill the lists. `ids` identifies what was generated: equal on one device from run to run.
-// stream: one long reading per policy; a line per window, with memory, and one that sums up.
-// depths: decode after so many tokens, for every budget and for the full cache.
-// start: prefill of the first tokens of a session, and decode behind a single token, as llama-bench measures them
-//   (against_llama.py). Once to warm up, then `--repeats` times; every repeat is printed. Seconds of processor time
-//   are given too, for a machine that others use.
+// speeds: prefill and decode for every budget and policy. Reads the tokens twice, first to warm up and to fill the
+//   lists. `ids` is a hash of the generated tokens: equal from run to run on one device.
+// stream: one long stream per policy; prints a line per window, with memory, and a summary.
+// depths: decode at several depths, for every budget and for the full cache.
+// start: prefill of the first tokens of a session, and decode after a single token, as llama-bench measures them
+//   (against_llama.py). Runs once to warm up, then `--repeats` times; prints every repeat. Also prints processor
+//   time, for machines with other load.
 //
-// device_bytes are what of the card's memory is in use, all processes together.
+// device_bytes: memory in use on the device, by all processes.
 #include <chrono>
 #include <cstdio>
 #include <ctime>
@@ -38,13 +38,13 @@ double now()
     return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Processor seconds of all threads of this process.
+// Processor time of all threads of this process, in seconds.
 double processor_now()
 {
     return static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
 }
 
-// FNV-1a.
+// One step of the FNV-1a hash.
 uint64_t mixed(uint64_t hash, TokenId id)
 {
     return (hash ^ static_cast<uint64_t>(id)) * 1099511628211u;
@@ -58,7 +58,7 @@ std::string escaped(const std::string& text)
     return out;
 }
 
-// One JSON object on a line of its own, out at once.
+// Builds one JSON object and prints it as a line at once.
 class Line {
 public:
     explicit Line(const std::string& bench) { add("bench", bench); }
@@ -98,8 +98,8 @@ private:
 };
 
 struct Decoded {
-    double seconds = 0;   // a token
-    double launches = -1; // of kernels; -1: not counted
+    double seconds = 0;   // per token
+    double launches = -1; // kernel launches per token; -1: not counted
 };
 
 class Bench {
@@ -111,7 +111,7 @@ public:
     {
     }
 
-    // Returns false if something could not be measured.
+    // Returns false if a measurement failed.
     bool run()
     {
         for (const auto& [name, seconds] : o_.tasks) {
@@ -126,9 +126,9 @@ public:
     }
 
 private:
-    static constexpr int32_t warm_up = 8; // tokens generated before those that are timed
+    static constexpr int32_t warm_up = 8; // tokens generated before the timed ones
 
-    // ---- what every task does
+    // ---- used by all tasks
 
     Line line(const std::string& bench, const std::string& policy, int32_t budget) const
     {
@@ -161,7 +161,7 @@ private:
         return Session(model_, options);
     }
 
-    // Seconds for `tokens` more, to the last result.
+    // Feeds `tokens` more tokens; returns the seconds until the logits are available.
     double read(Session& session, int64_t tokens)
     {
         std::vector<TokenId> ids(static_cast<size_t>(tokens));
@@ -205,7 +205,7 @@ private:
         if (decoded.launches >= 0) to.add("launches_per_token", decoded.launches);
     }
 
-    // Memory of the card in use; 0 where there is none.
+    // Device memory in use; 0 for the CPU.
     uint64_t device_bytes() const
     {
         const auto state = device_state(o_.device);
@@ -274,7 +274,7 @@ private:
 
     // ---- stream
 
-    // Each has the same share of the time.
+    // Gives each policy the same share of the time.
     void streams()
     {
         const double share = (end_ - begin_) / static_cast<double>(o_.stream_policies.size());
@@ -285,7 +285,7 @@ private:
         }
     }
 
-    // Windows of a stream, as they were read.
+    // Measurements per window of a stream.
     struct Windows {
         std::vector<double> speeds;
         std::vector<uint64_t> device_bytes, host_bytes;
@@ -313,7 +313,7 @@ private:
         sum_up(policy, windows, reader.telemetry().tokens_seen, decoded);
     }
 
-    // The first window warms up: it is no part of the medians, and memory is compared from its end on.
+    // The first window is the warm-up: excludes it from the medians, and compares memory with its end.
     void sum_up(const std::string& policy, const Windows& windows, uint64_t seen, const Decoded& decoded) const
     {
         Line to = line("stream", policy, o_.stream_budget);
@@ -345,7 +345,7 @@ private:
 
     void depths_of(const std::string& policy, int32_t budget)
     {
-        constexpr int32_t generated = 16; // beyond what is measured
+        constexpr int32_t generated = 16; // reserve beyond the measured tokens
         const auto room = static_cast<int32_t>(o_.depths.back()) + o_.chunk +
                           static_cast<int32_t>(o_.depths.size()) * (o_.decode + generated);
         Session reader = session(policy, budget == 0 ? room : budget);

@@ -14,7 +14,7 @@ struct SpeedOptions {
 
     // speeds
     std::vector<int32_t> budgets = {2048, 1024, 8192};
-    // Nothing asked of attention; the last rows of a chunk; all rows.
+    // These use no signals; the last rows of a chunk; all rows.
     std::vector<std::string> policies = {"streaming", "snapkv", "treekv"};
     int64_t tokens = 16384;
 
@@ -33,11 +33,11 @@ struct SpeedOptions {
 
     struct Task {
         std::string name;
-        double seconds = 1e9; // what it has not begun by then is left out
+        double seconds = 1e9; // work that has not begun by then is skipped
     };
     std::vector<Task> tasks = {{"speeds"}};
 
-    // Ends the program with 2 and the usage if the line is wrong.
+    // Prints the usage and exits with 2 if the line is invalid.
     static SpeedOptions parse(int argc, char** argv);
 };
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""speed-bench on the CPU with a tiny random model: every task says what it must.
+"""Tests the output of every task of speed-bench on the CPU with a tiny random model.
 Usage: speed_test.py SPEED_BENCH RANDOM_MODEL"""
 import json
 import os

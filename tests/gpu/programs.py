@@ -1,4 +1,4 @@
-"""Programs that are run and cut off in time, and how they end."""
+"""Runs programs with a time limit and reports how they ended."""
 import json
 import os
 import re
@@ -14,18 +14,18 @@ NO_DEVICE = 77
 
 
 class Skip(Exception):
-    """A step that cannot be done here, with the reason."""
+    """A step that cannot run here, with the reason."""
 
 
 class Failure(Exception):
-    """A step that went wrong, in one line."""
+    """A step that failed, in one line."""
 
 
 class Command:
-    """A finished program. `code` is None if it ran out of time; it and its children are gone then."""
+    """A finished program. `code` is None if it exceeded its time limit; it and its children were then killed."""
 
     running = set()
-    no_more = False  # nothing is begun
+    no_more = False  # starts no more programs
 
     def __init__(self, words, limit, environment=None, folder=ROOT):
         begin = time.monotonic()
@@ -60,7 +60,7 @@ class Command:
     @staticmethod
     def kill_all():
         Command.no_more = True
-        for _ in range(2):  # what was just being begun comes with the second round
+        for _ in range(2):  # the second round ends programs that were just being started
             for process in list(Command.running):
                 Command.kill(process)
             time.sleep(0.2)
@@ -83,7 +83,7 @@ class Command:
 
 
 class Clocks:
-    """Clock and power of the card while something is measured."""
+    """Samples the GPU's clocks and power during a measurement."""
 
     FIELDS = "clocks.sm,clocks.mem,power.draw,temperature.gpu,utilization.gpu"
 

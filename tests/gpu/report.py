@@ -1,4 +1,4 @@
-"""What was found so far, as JSON and as a table, on disk after every step."""
+"""Collects results as JSON and as a table; writes both after every step."""
 import json
 import os
 import threading
@@ -8,14 +8,14 @@ from programs import PASSED
 
 
 class Report:
-    """What was found so far, on disk after every step."""
+    """The results so far, written to disk after every step."""
 
     def __init__(self, folder):
         self.folder = folder
         os.makedirs(folder, exist_ok=True)
         self.found = {"steps": []}
         self.begin = time.monotonic()
-        self.lock = threading.RLock()  # a signal may come while it is held
+        self.lock = threading.RLock()  # a signal handler may run while it is held
         self.log = open(os.path.join(folder, "gpu.log"), "w", errors="replace")
 
     def say(self, text):
@@ -23,7 +23,7 @@ class Report:
             print("[%5.1f s] %s" % (time.monotonic() - self.begin, text), flush=True)
 
     def note(self, title, text, most=20000):
-        """Into the log only; of long texts the beginning and the end."""
+        """Writes to the log only; of long texts the beginning and the end."""
         if len(text) > most:
             text = text[:most // 2] + "\n...\n" + text[-most // 2:]
         with self.lock:
@@ -43,8 +43,8 @@ class Report:
             os.replace(part, os.path.join(self.folder, name))
 
 
-# Release bars of performance.md, 2: of the floor at the ceilings measured in the same run; the statistics pass of the
-# attention beside it.
+# Minimum fractions of the limit set by the ceilings measured in the same run (docs/performance.md), and the maximum
+# share of the statistics pass in the time of attention.
 BARS = {("decode", "8b-bf16"): ("G1", 0.80), ("decode", "1b-bf16"): ("G1", 0.60), ("prefill", "8b-bf16"): ("G3", 0.55),
         ("prefill", "1b-bf16"): ("G3", 0.40)}
 STATISTICS_BAR = 0.7
@@ -90,21 +90,21 @@ def clocks_line(key, clocks):
 
 
 def decode_fraction(line, ceilings):
-    """Of the floor: bytes over copy bandwidth."""
+    """Speed of decode relative to the limit of the copy bandwidth."""
     if "copy" not in ceilings or "decode_tokens_per_second" not in line:
         return None
     return line["decode_tokens_per_second"] * line["decode_bytes_per_token"] / ceilings["copy"]
 
 
 def prefill_fraction(line, ceilings):
-    """Of the floor: operations over the rate of a large product."""
+    """Speed of prefill relative to the rate of a large matrix product."""
     if "bf16 gemm" not in ceilings or "prefill_tokens_per_second" not in line:
         return None
     return line["prefill_tokens_per_second"] * line["prefill_flops_per_token"] / ceilings["bf16 gemm"]
 
 
 def bar_table(bench, kernels, ceilings):
-    """The least of all budgets and policies beside the bar."""
+    """Compares the minimum over all budgets and policies with the bar."""
     lines = []
     for (what, model), (name, bar) in BARS.items():
         fraction = decode_fraction if what == "decode" else prefill_fraction
@@ -124,7 +124,7 @@ def bar_table(bench, kernels, ceilings):
 
 
 def token_table(kernels):
-    """Where a decoded token's time goes, by the kernels alone: what is left of a measured token is between them."""
+    """Time of a decoded token by kernel; the rest of a measured token is time between kernels."""
     lines = []
     of = {(l["kernel"], l["shape"]): l["seconds"] for l in kernels if "kernel" in l and "seconds" in l}
     find = lambda kernel, start: next((s for (k, shape), s in of.items() if k == kernel and shape.startswith(start)), None)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/gpu/run where there is no GPU: which programs it finds, what its table says, how it ends."""
+"""Tests tests/gpu/run without a GPU: the programs that it finds, its table, and its exit codes."""
 import importlib.machinery
 import importlib.util
 import json
@@ -20,7 +20,7 @@ import report
 import toolchain
 
 
-# What a machine with a compiler has.
+# Available on every machine with a compiler.
 SYSTEM_HEADERS = {"dlfcn.h", "fcntl.h", "link.h", "math.h", "sched.h", "sys/mman.h", "sys/stat.h", "unistd.h"}
 
 
@@ -84,7 +84,7 @@ class ProgramsTest(unittest.TestCase):
 
 
 class CasesTest(unittest.TestCase):
-    """Programs in the place of test programs: what they list, and what comes of one that lists nothing."""
+    """Uses scripts in place of test programs, one of which lists no cases."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="palimpsest-test-")
@@ -100,7 +100,7 @@ class CasesTest(unittest.TestCase):
             --list*) echo "a case, named"; exit 1;;
             "a case\\\\, named") echo '<?xml version="1.0"?><testsuites><testcase/></testsuites>';;
             *) exit 3;; esac""")
-        # As Catch2 2 says it: nothing where names are asked for, and two lines otherwise.
+        # Like Catch2 version 2: prints nothing if names are requested, otherwise two lines.
         self.script("silent-test", """case "$1" in --list-tests) echo "All available test cases:"; echo "0 test cases";; esac""")
 
     def script(self, name, body):
@@ -218,7 +218,7 @@ class RunTest(unittest.TestCase):
             with open(compiler, "w") as text:
                 text.write("#!/bin/sh\necho $$ >> %s/asked; exec sleep 600\n" % folder)
             os.chmod(compiler, 0o755)
-            # Device code ends at once, for want of such instructions.
+            # Compiling device code fails at once, because the architecture does not exist.
             words = [sys.executable, RUN, "--out", folder, "--jobs", "2", "--only", "build", "--arch", "none"]
             process = subprocess.Popen(words, env={**os.environ, "CXX": compiler}, stdout=subprocess.DEVNULL)
             while not os.path.exists(os.path.join(folder, "asked")):

@@ -1,4 +1,4 @@
-"""Compiles and links what tests/gpu/run needs, without CMake: with g++, nvcc and the carried headers."""
+"""Compiles and links the programs of tests/gpu/run without CMake: with g++, nvcc and the carried headers."""
 import concurrent.futures
 import functools
 import glob
@@ -11,7 +11,7 @@ import time
 from programs import Command, Failure, ROOT
 
 
-OLDEST = "75"  # what any kernel runs on
+OLDEST = "75"  # every kernel runs on it
 
 
 class Toolchain:
@@ -53,13 +53,13 @@ class Toolchain:
 
 
 def launcher():
-    """ccache, if there is one, so that checkouts share what they compiled."""
+    """The command prefix for ccache, if installed; its cache is shared between checkouts."""
     ccache = shutil.which("ccache")
     return ["env", "CCACHE_BASEDIR=" + ROOT, "CCACHE_NOHASHDIR=1", ccache] if ccache else []
 
 
 def built_libraries(folder):
-    """The static libraries of a CMake build, which has compiled the same sources; none without a folder."""
+    """The static libraries of a CMake build of the same sources; none without a folder."""
     return [os.path.join(folder, name, "libpalimpsest-%s.a" % name) for name in ("engine", "kernels")] if folder else []
 
 
@@ -72,14 +72,14 @@ def find_tool(name, folder="bin"):
 
 
 def sources(*patterns):
-    """Of patterns; those that begin with "!" take out again."""
+    """Files that match the patterns; patterns that begin with "!" exclude files."""
     find = lambda pattern: {os.path.relpath(p, ROOT) for p in glob.glob(os.path.join(ROOT, pattern), recursive=True)}
     found = set().union(*(find(p) for p in patterns if not p.startswith("!")))
     return sorted(found.difference(*(find(p[1:]) for p in patterns if p.startswith("!"))))
 
 
 class Object:
-    """One source and how it is compiled; skipped where source, headers and flags are those of the last time."""
+    """One source and its compiler command; skipped if source, headers and flags are unchanged."""
 
     def __init__(self, tools, source, for_plugin=False):
         self.source = source
@@ -92,7 +92,7 @@ class Object:
         else:
             cuda = ["-isystem", tools.cuda_include()] if "kernels/cuda/" in source or "bench/gpu_" in source else []
             hidden = ["-fvisibility=hidden"] if for_plugin else []
-            # Catch2 and the tests' own loops are not what is measured.
+            # Optimizes Catch2 and test code less, because only kernels and engine are measured.
             quick = ["-O1"] if not tools.dry and source.startswith(("tests/unit/", "tests/support/")) else []
             self.words = [*tools.launcher, tools.cxx, *tools.cxx_flags(), *quick, *cuda, *hidden, "-MD", "-MF", self.depends, "-c", source, "-o",
                           self.path]
@@ -139,7 +139,7 @@ DEVICE_FOLDER = "kernels/cuda"
 DEVICE = (DEVICE_FOLDER + "/*.cu", DEVICE_FOLDER + "/*.cpp")
 ENGINE = ("engine/**/*.cpp",)
 LIBRARIES = {"palimpsest-kernels": "kernels", "palimpsest-engine": "engine"}
-BENCHES = {  # name: sources beside the libraries, libraries
+BENCHES = {  # name: (sources besides the libraries, library)
     "gpu-bench": (("tests/bench/gpu_*.cpp",), "cuda"),
     "random-model": (("tests/bench/random_model_main.cpp", "tests/support/random_model.cpp"), "kernels"),
     "speed-bench": (("tests/bench/speed_*.cpp", "tests/bench/device_state.cpp"), "engine"),
@@ -149,7 +149,7 @@ BENCHES = {  # name: sources beside the libraries, libraries
 
 
 def calls(function, under="tests"):
-    """Words of every call of a function in a folder's lists of sources, comments left out, each with its folder."""
+    """Yields (folder, arguments) of every call of a CMake function in a folder's CMakeLists.txt files."""
     for path in sorted(glob.glob(os.path.join(ROOT, under, "**", "CMakeLists.txt"), recursive=True)):
         with open(path) as text:
             plain = re.sub(r"#.*", "", text.read())
@@ -162,7 +162,7 @@ def in_tree(folder, source):
 
 
 def plugin_sources():
-    """Of the backend, and what the plugin has of the folders above it."""
+    """Sources of the CUDA backend, and sources of other folders that the plugin contains."""
     words = next(words for _, words in calls("add_library", DEVICE_FOLDER) if words[0] == "palimpsest-cuda")
     named = [in_tree(DEVICE_FOLDER, word) for word in words[2:] if "$" not in word]
     return sorted({*sources(*DEVICE), *named})
@@ -170,7 +170,7 @@ def plugin_sources():
 
 @functools.cache
 def follows_device(source):
-    """Whether a test, or what it includes of the tests, runs on the device that PALIMPSEST_TEST_DEVICE names."""
+    """Whether a test, or a test header that it includes, uses the device that PALIMPSEST_TEST_DEVICE names."""
     with open(os.path.join(ROOT, source)) as text:
         found = text.read()
     headers = re.findall(r'#include "(tests/[^"]+)"', found)
@@ -178,9 +178,9 @@ def follows_device(source):
 
 
 def device_tests():
-    """Test programs with cases that run on any device, as the build's own lists of sources have them: a new one joins by
-    including tests/unit/kernels/backends.h."""
-    # A card needs no emulator.
+    """Test programs with cases that run on any device, from the CMakeLists.txt files: a test joins by including
+    tests/unit/kernels/backends.h."""
+    # GPU tests need no emulator.
     helpers = {words[0]: [in_tree(folder, w) for w in words[2:]] for folder, words in calls("add_library")
                if not folder.endswith("simt")}
     found = {}
@@ -195,7 +195,7 @@ def device_tests():
 
 
 class Build:
-    """Compiles everything that can be compiled, then links every program whose parts are there."""
+    """Compiles all objects, then links every program whose objects exist."""
 
     def __init__(self, run):
         self.run, self.tools = run, run.tools
@@ -250,7 +250,7 @@ class Build:
     def link(self, name, end):
         parts, words = self.programs[name]
         broken = [o for o in parts if o.why]
-        # A test file that does not compile takes only its own cases along.
+        # A test file that does not compile only removes its own cases.
         optional = [o for o in broken if name in self.tests and o.source.endswith("_test.cpp")]
         if len(broken) > len(optional):
             return "not linked: " + broken[0].why

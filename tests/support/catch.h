@@ -1,4 +1,4 @@
-// Catch2, version 2 (Debian 12) or 3 (Ubuntu 24.04), under version 2's names.
+// Lets tests use Catch2 version 2 (Debian 12) or 3 (Ubuntu 24.04) under version 2's names.
 #pragma once
 
 #if __has_include(<catch2/catch_all.hpp>)

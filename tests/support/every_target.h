@@ -1,4 +1,4 @@
-// A function of the kernels, tried on every SIMD target of this machine.
+// Runs a test on every SIMD target of this machine.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace palimpsest::tests {
 
-// Calls `body` with each target pinned and its name in the message of whatever fails.
+// Calls `body` with each target pinned; adds the target's name to messages of failures.
 template<class Body>
 void on_every_target(const Body& body)
 {
@@ -22,8 +22,8 @@ void on_every_target(const Body& body)
     kernels::pin_simd_target("");
 }
 
-// The largest error(x, y) where of_all(values, count) made y of x in place. Its count is a multiple of 16: x is
-// filled up with `filler`.
+// Applies of_all(values, count) in place and returns the largest error(x, y) over inputs x and results y. Pads x
+// with `filler`, because the count must be a multiple of 16.
 template<class OfAll, class ErrorOf>
 double worst_error(std::vector<float> x, float filler, const OfAll& of_all, const ErrorOf& error)
 {

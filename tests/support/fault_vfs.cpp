@@ -5,12 +5,12 @@
 namespace palimpsest::tests {
 namespace {
 
-struct File { // the system's own lies behind it
+struct File { // the system's file object follows in memory
     sqlite3_file base;
     FaultVfs* vfs;
 };
 
-FaultVfs* current = nullptr; // for what is called without one
+FaultVfs* current = nullptr; // for callbacks without a user pointer
 
 sqlite3_file* system_file(sqlite3_file* file)
 {
@@ -128,7 +128,7 @@ struct FaultVfs::Methods {
 namespace {
 
 using M = FaultVfs::Methods;
-const sqlite3_io_methods methods{.iVersion = 2, // nothing is mapped
+const sqlite3_io_methods methods{.iVersion = 2, // no memory mapping
                                  .xClose = M::close,
                                  .xRead = M::read,
                                  .xWrite = M::write,
@@ -192,7 +192,7 @@ FaultVfs::~FaultVfs()
     sqlite3_vfs_register(system_, 1);
 }
 
-// Whichever of them this SQLite was built with.
+// SQLite is built with either pread or pread64.
 void FaultVfs::take_reads(bool take)
 {
     current = take ? this : nullptr;

@@ -1,4 +1,4 @@
-// A disk that fails on purpose: SQLite's file system with the n-th call of a kind failing, once or from then on.
+// SQLite VFS with injected faults: the n-th call of a kind fails, once or from then on.
 #pragma once
 
 #include <cstdint>
@@ -9,23 +9,23 @@ namespace palimpsest::tests {
 
 enum class Fault {
     None,
-    Full,      // half of what is written arrives: SQLITE_FULL
-    Write,     // half of what is written arrives: SQLITE_IOERR_WRITE
+    Full,      // half of the data is written: SQLITE_FULL
+    Write,     // half of the data is written: SQLITE_IOERR_WRITE
     Sync,      // SQLITE_IOERR_FSYNC
     Read,      // SQLITE_IOERR_READ
-    ShortRead, // the system call gives half of what was asked for
+    ShortRead, // the system call returns half of the requested bytes
     Truncate,  // SQLITE_IOERR_TRUNCATE
     Open,      // SQLITE_CANTOPEN
-    Shm,       // mapping or locking of the shared index
-    Other,     // deleting, looking for, measuring and locking a file
-    Lost,      // what is written does not arrive, and nobody says so: no error that could be answered
+    Shm,       // mapping or locking of the WAL index
+    Other,     // delete, access, file size and file lock
+    Lost,      // the write reports success but is dropped; no code can handle this
 };
 inline constexpr Fault every_fault[] = {Fault::Full, Fault::Write,    Fault::Sync, Fault::Read, Fault::ShortRead,
                                         Fault::Open, Fault::Truncate, Fault::Shm,  Fault::Other};
 const char* name_of(Fault fault);
 
-// SQLite's default file system while it lives; everything that is opened must be closed before it goes. Flushes are
-// counted and not passed on: no process and no machine dies here.
+// Is SQLite's default VFS during its lifetime; all files must be closed before its end. Syncs are counted but not
+// executed, since neither process nor machine crashes in these tests.
 class FaultVfs {
 public:
     FaultVfs();
@@ -33,16 +33,16 @@ public:
     FaultVfs(const FaultVfs&) = delete;
     FaultVfs& operator=(const FaultVfs&) = delete;
 
-    // The `nth` call (from 1) that `fault` concerns fails; 0 fails none and only counts.
+    // Makes the `nth` matching call (from 1) fail; 0 only counts.
     void arm(Fault fault, uint64_t nth, bool persistent);
     void heal() { arm(Fault::None, 0, false); }
-    uint64_t calls() const { return calls_; }       // that the fault concerned, since it was armed
-    uint64_t failures() const { return failures_; } // of them
-    uint64_t changes() const { return changes_; } // writes, flushes, truncations and deletions that were asked for
+    uint64_t calls() const { return calls_; }       // calls that matched the fault, since arm()
+    uint64_t failures() const { return failures_; } // how many of these failed
+    uint64_t changes() const { return changes_; }   // requested writes, syncs, truncations and deletions
 
-    struct Methods; // what SQLite calls
+    struct Methods; // the callbacks of SQLite
 private:
-    bool fails(Fault fault); // counts a call that `fault` concerns
+    bool fails(Fault fault); // counts matching calls
     void take_reads(bool take);
 
     sqlite3_vfs vfs_{};

@@ -1,5 +1,5 @@
-// Runs Catch2 and answers 1 for any failure: Catch2's own exit status is a count of failures, which can equal the
-// status that CTest reads as "skipped".
+// Runs Catch2 and returns 1 for any failure. Catch2's own exit status is the number of failures, which can equal
+// the status that CTest reads as "skipped".
 #define CATCH_CONFIG_RUNNER
 #include "tests/support/catch.h"
 #include "tests/support/own_folders.h"

@@ -1,4 +1,4 @@
-// A vector function on a whole array. Included once per SIMD target; see hwy/foreach_target.h for the guard.
+// Applies a vector function to an array. Included once per SIMD target; see hwy/foreach_target.h for the guard.
 #if defined(PALIMPSEST_TESTS_SUPPORT_OF_ALL_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PALIMPSEST_TESTS_SUPPORT_OF_ALL_INL_H
 #undef PALIMPSEST_TESTS_SUPPORT_OF_ALL_INL_H

@@ -1,4 +1,4 @@
-// For test programs whose main function is not ours: takes effect before it.
+// For test programs with a foreign main function: runs before it.
 #include "tests/support/own_folders.h"
 
 namespace {

@@ -1,4 +1,4 @@
-// Keeps tests independent of the configuration and the models of the user who runs them.
+// Isolates tests from the configuration and the models of the user who runs them.
 #pragma once
 
 #include <cstdlib>
@@ -6,8 +6,8 @@
 
 namespace palimpsest::test {
 
-// Names folders that do not exist for config.json, sessions and models, our own and those of other programs, so
-// that the shipped model is the only one there is. To be called before threads begin.
+// Points config.json, sessions and models, ours and those of other programs, to nonexistent folders, so that only
+// the shipped model is found. REQUIRES: no other threads yet.
 inline void use_own_folders()
 {
     constexpr const char* folder = PALIMPSEST_BINARY_DIR "/tests/own-folders";

@@ -1,4 +1,4 @@
-// Random weights of the quantised types, as a file holds them: every code and every inner scale occurs.
+// Random quantized weights in file format; covers every code and every inner scale.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace palimpsest::tests {
 
-// Where a block has numbers in f16: scale and, for some types, offset.
+// Byte offsets of the f16 values of a block: scale and, for some types, offset.
 inline std::vector<size_t> half_offsets(kernels::DType type)
 {
     using kernels::DType;
@@ -42,7 +42,7 @@ inline std::vector<size_t> half_offsets(kernels::DType type)
     return {};
 }
 
-// `elements`: a whole number of blocks. REQUIRES: info(type).block > 1.
+// REQUIRES: info(type).block > 1, and `elements` is a whole number of blocks.
 inline std::vector<std::byte> random_blocks(std::mt19937& random, kernels::DType type, int64_t elements)
 {
     const auto block = static_cast<size_t>(kernels::info(type).bytes);

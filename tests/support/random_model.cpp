@@ -50,7 +50,7 @@ public:
         string(value);
         ++keys;
     }
-    // `type` as GGUF numbers that of the elements, each of which `write` appends.
+    // `type`: GGUF's number of the element type. Calls `write` once per element to append it.
     template<class Write>
     void key_array(const std::string& key, uint32_t type, int32_t count, Write&& write)
     {
@@ -71,12 +71,12 @@ private:
 
 struct Tensor {
     std::string name;
-    uint64_t cols, rows; // rows 0: a vector
+    uint64_t cols, rows; // rows 0: vector
 };
 
 constexpr const char *short_factors = "rope_factors_short.weight", *long_factors = "rope_factors_long.weight";
 
-// As GGUF numbers them.
+// GGUF's number of the type.
 uint32_t gguf_type(DType type)
 {
     if (type == DType::F16) return 1;
@@ -134,7 +134,7 @@ uint64_t bytes_of(const Tensor& t, const RandomModelShape& s)
     return static_cast<uint64_t>(row) * std::max<uint64_t>(t.rows, 1);
 }
 
-// <unk>, <s>, </s>, every byte, and pieces that fill the vocabulary.
+// <unk>, <s>, </s>, every byte, and filler pieces up to the vocabulary size.
 void add_tokenizer(Bytes& meta, int32_t vocabulary)
 {
     constexpr int32_t bytes_begin = 3, bytes_end = bytes_begin + 256;
@@ -218,7 +218,7 @@ float deviation(const Tensor& t, const RandomModelShape& s)
     return s.weight_scale * 2.0f / std::sqrt(static_cast<float>(t.cols));
 }
 
-// Every value drawn on its own.
+// Draws every value separately.
 class DrawnValues {
 public:
     explicit DrawnValues(const RandomModelShape& shape) : shape_(shape), random_(shape.seed) {}
@@ -238,14 +238,14 @@ private:
     std::normal_distribution<float> normal_;
 };
 
-// Rows of a matrix lie one after the other in a pool of a few megabytes, from a random element of it on.
+// Takes the rows of a matrix from a pool of a few megabytes, in order, starting at a random position.
 class PooledValues {
 public:
     explicit PooledValues(const RandomModelShape& shape) : shape_(shape), random_(shape.seed) {}
     void write(std::ofstream& file, const Tensor& t)
     {
         const std::string& pool = pool_of(t);
-        const uint64_t block = static_cast<uint64_t>(row_bytes(shape_.type, 32)); // of 32 elements, in every type
+        const uint64_t block = static_cast<uint64_t>(row_bytes(shape_.type, 32)); // 32 elements in every type
         uint64_t at = random_() % (pool.size() / block) * block;
         for (uint64_t left = bytes_of(t, shape_); left > 0; at = 0) {
             const uint64_t count = std::min<uint64_t>(left, pool.size() - at);
@@ -255,20 +255,21 @@ public:
     }
 
 private:
-    // One pool for each width, since the width decides the size of the values.
+    // One pool per width, because the standard deviation depends on the width.
     const std::string& pool_of(const Tensor& t)
     {
         std::string& pool = pools_[t.cols];
         if (!pool.empty()) return pool;
-        constexpr int64_t blocks = 65521; // a prime: rows do not repeat in step with it
+        constexpr int64_t blocks = 65521; // prime, so that no row length divides the pool
         constexpr int64_t count = 32 * blocks;
         pool.resize(static_cast<size_t>(row_bytes(shape_.type, count)));
         if (shape_.type == DType::Q8_0)
             fill_blocks(pool, deviation(t, shape_));
         else if (shape_.type == DType::Q4_0)
-            fill_small_blocks(pool, deviation(t, shape_) / 4.61f); // of numbers that are uniform in [0, 15]
+            // divides by the deviation of a uniform number in [0, 15]
+            fill_small_blocks(pool, deviation(t, shape_) / 4.61f);
         else if (shape_.type == DType::Q5_0)
-            fill_small_blocks(pool, deviation(t, shape_) / 9.23f); // in [0, 31]
+            fill_small_blocks(pool, deviation(t, shape_) / 9.23f); // the same for [0, 31]
         else
             fill_values(pool, count, deviation(t, shape_));
         return pool;
@@ -294,7 +295,7 @@ private:
         }
     }
 
-    // A scale and 32 numbers of a few bits.
+    // Blocks of an f16 scale and 32 numbers of a few bits.
     void fill_small_blocks(std::string& pool, float scale)
     {
         for (char& byte : pool)
@@ -319,7 +320,7 @@ std::vector<RandomModelShape> shapes_of_families(int32_t context)
     std::vector<RandomModelShape> shapes = {shape};
     shape.architecture = "gemma2";
     shape.window = 40;
-    shape.layers = 6; // of which three are global
+    shape.layers = 6; // three of them global
     shapes.push_back(shape);
     shape.architecture = "gemma3";
     shape.window = 100;

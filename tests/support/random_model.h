@@ -1,4 +1,4 @@
-// A GGUF file of random weights, for tests and measurements that need a shape and not a meaning.
+// Writes GGUF files with random weights, for tests and benchmarks that need only a model's shape.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +21,24 @@ struct RandomModelShape {
     int32_t context = 4096;
     float weight_scale = 0.5f; // large enough that attention is far from uniform
     uint64_t seed = 1;
-    // Other types than f32: of the matrices, which are then filled from one pool of random rows, so that a file of
+    // Type of the matrices. Types other than f32 are filled from one pool of random rows, so that a file of
     // gigabytes takes seconds.
     kernels::DType type = kernels::DType::F32;
-    bool tied = false;                  // no output matrix of its own
+    bool tied = false;                  // no separate output matrix
     std::string architecture = "llama"; // or qwen3, gemma2, gemma3
-    int32_t window = 0;                 // of Gemma: every other layer sees only so many tokens
-    bool has_tokenizer = false;         // sentencepiece by bytes; REQUIRES: a vocabulary of 259 or more
-    int32_t original_context = 0;       // > 0: LongRoPE with factors of 1, and of 4 beyond so many positions
+    int32_t window = 0;                 // Gemma: sliding window of every other layer
+    bool has_tokenizer = false;         // SentencePiece with byte tokens; REQUIRES: vocabulary >= 259
+    int32_t original_context = 0;       // > 0: LongRoPE with factors 1, and 4 above this many positions
 };
 
-// One shape of every kind that contracts are held over: Llama's; Gemma's with local layers, whose window is below
-// and above a budget of 72; Qwen3's; and Llama's in blocks of four bits.
+// One shape per model family: Llama; Gemma with local layers, with a window below and above a budget of 72; Qwen3;
+// Llama with 4-bit blocks.
 std::vector<RandomModelShape> shapes_of_families(int32_t context);
 
 // Throws std::runtime_error if the file cannot be written.
 void write_random_model(const RandomModelShape& shape, const std::filesystem::path& path);
 
-// Writes the file into the temporary folder (one name per shape) and returns its path.
+// Writes the file to the temporary folder, with a name per shape, and returns its path.
 std::filesystem::path random_model(const RandomModelShape& shape);
 
 } // namespace palimpsest::tests

@@ -16,7 +16,7 @@ int candidates_in(const ReferenceSettings& settings, int n)
     return std::max(0, n - settings.s - settings.w);
 }
 
-// Mean over KV heads by rank; ranks that a head does not have count as 0.
+// Mean over KV heads by rank; ranks beyond a head's list count as 0.
 std::vector<double> mean_over_heads(const std::vector<std::vector<double>>& scores)
 {
     std::vector<double> mean;
@@ -39,8 +39,8 @@ std::vector<double> pooled_prefix(const ReferenceSettings& settings, const std::
     return out;
 }
 
-// budget=auto: as few entries as hold 1 - threshold of the norm of the heads' attention, every list in the order in
-// which its own entries would be chosen.
+// budget=auto: the smallest number of entries with 1 - threshold of the norm of the heads' attention. Each list is
+// ordered by its own scores.
 int slots_by_norm(const ReferenceSettings& settings, const ReferenceLayer& layer)
 {
     std::vector<std::vector<int>> orders;
@@ -61,7 +61,7 @@ int slots_by_norm(const ReferenceSettings& settings, const ReferenceLayer& layer
     return std::min(std::max(count, least), settings.c) - settings.s - settings.w;
 }
 
-// A fixed profile; one that fits the text where its length is known, unless heights of trees need places that stay.
+// Uses a fixed profile. If the length is known, fits it to the text, unless tree heights need fixed positions.
 std::vector<int> slots_by_profile(const ReferenceSettings& settings, const std::vector<ReferenceLayer>& layers)
 {
     const int count = static_cast<int>(layers.size()), m = settings.selectable();
@@ -93,7 +93,7 @@ std::vector<int> slots_of_layers(const ReferenceSettings& settings, const std::v
     return slots_by_profile(settings, layers);
 }
 
-// How many of the best `total` candidates of a layer are of each head (4.14).
+// Counts, per head, its candidates among the layer's best `total` (docs/policies-spec.md, adakv).
 std::vector<int> best_of_heads(const ReferenceSettings& settings, const ReferenceLayer& layer, int total)
 {
     std::vector<double> scores;
@@ -170,7 +170,7 @@ long double cake_preference(const ReferenceSettings& settings, const std::vector
                 variance += variance_over_rows(moments, entry.count);
         }
     }
-    entropy = std::max(0.0L, entropy); // an entry that holds everything has -ln(1 + 1e-10)
+    entropy = std::max(0.0L, entropy); // an entry with all the attention gives -ln(1 + 1e-10)
     return std::pow(entropy, 1 / static_cast<long double>(settings.tau1)) *
            std::pow(variance, 1 / static_cast<long double>(settings.tau2));
 }

@@ -29,7 +29,7 @@ std::vector<Block> cut_into_blocks(const std::vector<double>& score, int size)
     return blocks;
 }
 
-// Up to `quota` blocks of [first, last), the best that nobody took.
+// Takes up to `quota` blocks of [first, last): the best ones that are not taken yet.
 void take_best(std::vector<Block>& blocks, int first, int last, int quota)
 {
     for (; quota > 0; --quota) {
@@ -43,12 +43,12 @@ void take_best(std::vector<Block>& blocks, int first, int last, int quota)
     }
 }
 
-int part_of(int whole, int parts, int index) // floor, and one more for the first whole mod parts
+int part_of(int whole, int parts, int index) // whole / parts; the first whole % parts parts get one more
 {
     return whole / parts + (index < whole % parts ? 1 : 0);
 }
 
-// Best remaining blocks that still fit, in score order.
+// Takes the best remaining blocks that still fit, in score order.
 void fill_with_blocks(std::vector<Block>& blocks, int slots)
 {
     for (const Block& block : blocks)
@@ -64,7 +64,7 @@ void fill_with_blocks(std::vector<Block>& blocks, int slots)
     }
 }
 
-// The recent window and the sinks, in the order of their ranks.
+// Sinks and recent tokens, ascending.
 std::vector<int> protected_ranks(const ReferenceSettings& settings, int n)
 {
     std::vector<int> ranks;

@@ -1,4 +1,4 @@
-// Which ranks of one list stay, for policies that look at the whole list at once (policies.md, 4.3 to 4.16).
+// Selects the ranks that one list keeps, for policies that rank the whole list (docs/policies-spec.md).
 #pragma once
 
 #include <vector>
@@ -7,24 +7,24 @@
 
 namespace palimpsest::tests {
 
-// Candidates are what lies between sinks and recent window; `score` has one value for each of them, and the
-// answers are ascending indices into it.
+// Candidates are the entries between sinks and recent tokens; `score` has one value per candidate. Results are
+// ascending indices into `score`.
 
-// hbw-kv's blocks in groups (4.11): exactly min(slots, candidates).
+// hbw-kv, blocks in groups: exactly min(slots, candidates).
 std::vector<int> choose_blocks(const ReferenceSettings& settings, const std::vector<double>& score, int slots);
 
-// hbw-kv's other ways of keeping one of every block; `blocks` are [first, last) beside what stays of each.
+// hbw-kv, one representative per block [first, last): `stays` is kept.
 struct Representative {
     int first = 0, last = 0, stays = 0;
 };
 std::vector<Representative> choose_representatives(const ReferenceSettings& settings,
                                                    const std::vector<double>& score, int slots);
 
-// refreekv (4.12): the ranks of a list that stay, ascending: as many of the order as the norms ask for, with the
-// ends and the floor at least and the cap at most, and `more`.
+// refreekv: the ranks to keep, ascending. Takes the first `count` of the order, at least sinks, recent tokens and
+// the floor, at most the budget; then `more`.
 std::vector<int> choose_by_norm(const ReferenceSettings& settings, std::vector<int> order, int count, int more = 0);
 
-// twilight-evict (4.16): ranks of a list that stay, c at most, and the best `more` of the others.
+// twilight-evict: the ranks to keep, at most c, and the best `more` of the others.
 std::vector<int> choose_by_mass(const ReferenceSettings& settings, const std::vector<double>& score, int more = 0);
 
 } // namespace palimpsest::tests

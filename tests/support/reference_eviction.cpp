@@ -22,7 +22,7 @@ uint32_t held(const PinnedRanks& pinned, int64_t head)
     return pinned.ranks ? pinned.held[head] : 0;
 }
 
-// One pinned token after the other, as they stand in the list.
+// Rank in the full list of an entry counted without pinned tokens.
 uint32_t rank_of(const PinnedRanks& pinned, int64_t head, uint32_t entry)
 {
     uint32_t rank = entry;
@@ -75,7 +75,7 @@ std::vector<double> pooled(const SelectionRule& rule, const std::vector<double>&
     return result;
 }
 
-// Of ranks [0, end).
+// Pooled scores of ranks [0, end).
 std::vector<double> shaped(const EvictArgs& args, int64_t head, uint32_t end)
 {
     std::vector<double> raw;
@@ -122,7 +122,7 @@ double entry_score(const EvictArgs& args, int64_t head, const ListPlan& list, ui
     return total / static_cast<double>(args.rule.unit);
 }
 
-// Which places of a tile have an entry that stays, by the scores of these.
+// Marks the offsets of a tile whose entries are kept, by their scores.
 std::vector<bool> who_stays(const SelectionRule& rule, const std::vector<double>& scores)
 {
     if (!rule.ties_keep_older) {
@@ -166,7 +166,7 @@ Ranks thinned(const EvictArgs& args, int64_t head, const ListPlan& list)
     return leaving;
 }
 
-// ---- what leaves is taken out
+// ---- removing the evicted entries
 
 Ranks entries_leaving(const EvictArgs& args, int64_t head, const ListPlan& list)
 {
@@ -205,7 +205,7 @@ void close_up(double* row, const Ranks& kept)
         row[i] = row[kept[i]];
 }
 
-// Survivors move to the front by changing places with what lies there.
+// Moves kept rows to the front by swapping.
 void take_out(uint32_t* order, const Ranks& kept)
 {
     for (size_t i = 0; order && i < kept.size(); ++i)
@@ -236,7 +236,8 @@ void reference_accumulate(const AccumulateArgs& args)
 void reference_evict(const EvictArgs& args)
 {
     std::vector<Ranks> leaving;
-    for (int64_t head = 0; head < args.kv_heads; ++head) // before any statistics move: a layer's mean reads all
+    // Selects for all heads before any statistics move, because a layer mean reads all of them.
+    for (int64_t head = 0; head < args.kv_heads; ++head)
         leaving.push_back(selected(args, head, list_plan(args.plan, head)));
     for (int64_t head = 0; head < args.kv_heads; ++head) {
         const Ranks& ranks = leaving[static_cast<size_t>(head)];

@@ -1,5 +1,4 @@
-// Eviction as kernels/eviction.h says it, word for word: plain loops over host memory, slow and obvious. It shares
-// no code with the policies or with a backend.
+// Reference for kernels/eviction.h: plain loops over host memory. Shares no code with the policies or the backends.
 #pragma once
 
 #include "kernels/eviction.h"

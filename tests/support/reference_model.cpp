@@ -19,7 +19,7 @@ Vector widen(const engine::ModelFiles& files, const std::string& name)
     return {values.begin(), values.end()};
 }
 
-// Rows of adjacent pairs (2i, 2i+1) per head to half-split (i, i + d/2).
+// Converts rows from adjacent pairs (2i, 2i+1) per head to half-split (i, i + d/2).
 Vector unpair(const Vector& rows, size_t width, size_t head_dim)
 {
     Vector out(rows.size());
@@ -67,7 +67,7 @@ Vector rows_of(const Vector& matrix, size_t width, size_t first, size_t count)
     return {at, at + static_cast<std::ptrdiff_t>(count * width)};
 }
 
-// In parts of so many numbers, each by itself.
+// Normalizes each part of `part` numbers separately.
 void norm_parts(Vector& x, size_t part, const Vector& weight, double epsilon)
 {
     for (size_t at = 0; at < x.size(); at += part) {
@@ -139,7 +139,7 @@ ReferenceModel::ReferenceModel(const engine::ModelFiles& files) : config_(files.
             Layer::FeedForward part = {widen(files, b + "ffn_gate" + number + ".weight"),
                                        widen(files, b + "ffn_up" + number + ".weight"),
                                        widen(files, b + "ffn_down" + number + ".weight")};
-            if (part.gate.empty()) { // fused
+            if (part.gate.empty()) { // gate and up are fused
                 const auto ffn = static_cast<size_t>(config_.ffn);
                 part.gate = rows_of(part.up, dim, 0, ffn);
                 part.up = rows_of(part.up, dim, ffn, ffn);
@@ -160,7 +160,7 @@ ReferenceStream::ReferenceStream(const ReferenceModel& model, bool contiguous, i
         const std::vector<float>& factors = is_long ? rope.long_factors : rope.factors;
         std::vector<float> frequencies;
         for (int32_t i = 0; i < c.rotary_dim / 2; ++i) {
-            // Frequencies and angles are f32 by definition, as models are trained with them; all else here is f64.
+            // Frequencies and angles are f32, as in the training of the models; everything else here is f64.
             float frequency =
                 1.0f / std::pow(rope.base, static_cast<float>(2 * i) / static_cast<float>(c.rotary_dim));
             if (!factors.empty()) frequency /= factors[static_cast<size_t>(i)];
@@ -185,7 +185,7 @@ void ReferenceStream::drop(int layer, int head, std::span<const uint32_t> ranks)
     entries = std::move(left);
 }
 
-// As the reference implementations do it: cosine and sine times the attention factor.
+// RoPE as in the models' reference implementations: cosine and sine times the attention factor.
 Vector ReferenceStream::rotate(int layer, const Vector& x, uint64_t position) const
 {
     Vector y = x;
@@ -212,7 +212,7 @@ void ReferenceStream::prepare(const ReferenceModel::Layer& w, Vector& queries, V
     norm_parts(keys, across ? keys.size() : d, w.k_norm, epsilon);
 }
 
-// The rotation's inverse is its mirror image: (a, b) turns backwards as (a, -b) turns forwards.
+// Inverse rotation: negates the second half, rotates forward, and negates it again.
 Vector ReferenceStream::rotate_back(int layer, Vector x, uint64_t position) const
 {
     const size_t half = inverse_frequencies_[static_cast<size_t>(layer)].size();

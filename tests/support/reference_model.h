@@ -1,5 +1,5 @@
-// A transformer, as ModelConfig describes it, over per-head kept lists, in float64 and plain loops: slow, obvious,
-// sharing no code with the engine's forward pass, which is held against it.
+// Reference transformer as described by ModelConfig, with one kept list per KV head: float64 and plain loops.
+// Shares no code with the engine's forward pass, which is compared with it.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ public:
         struct FeedForward {
             std::vector<double> gate, up, down;
         };
-        std::vector<FeedForward> experts; // one where there are none
+        std::vector<FeedForward> experts; // one if the model has no experts
     };
     std::vector<double> embedding, output_norm, output;
     std::vector<Layer> layers;
@@ -32,33 +32,34 @@ private:
     engine::ModelConfig config_;
 };
 
-// One stream through the model. The caller decides what stays.
+// One stream through the model. The caller decides what is evicted.
 class ReferenceStream {
 public:
-    // `reach`: positions stay below it (LongRoPE); 0: within the original context.
+    // `reach`: upper bound of positions (LongRoPE); 0: within the original context.
     ReferenceStream(const ReferenceModel& model, bool contiguous, int64_t reach = 0);
 
     struct Entry {
         uint32_t stream = 0;
-        std::vector<double> key, value; // [head_dim], key un-rotated
-        std::vector<double> turned{};   // the key at position `turned_at`
+        std::vector<double> key, value; // [head_dim]; key before RoPE
+        std::vector<double> turned{};   // rotated key, at position `turned_at`
         uint64_t turned_at = 0;
     };
-    // What one row of the chunk gave the entries of a list: [group][n], entries it does not see are 0. A row at a
-    // time, because all of a long chunk would not fit.
+    // Receives the attention of one row of the chunk on the entries of a list: [group][n]; entries that the row
+    // does not see are 0. One row at a time, because a long chunk's matrix would not fit in memory.
     using RowSink =
         std::function<void(int layer, int head, int row, const std::vector<std::vector<double>>& attention)>;
-    // The ranks each query head of a group attends to, ascending; queries [group][d] and keys [n][d] are rotated.
+    // Returns, per query head, the ranks to attend to, ascending; queries [group][d] and keys [n][d] are rotated.
     using Retriever = std::function<std::vector<std::vector<int>>(
         int layer, const std::vector<std::vector<double>>& queries, const std::vector<std::vector<double>>& keys)>;
 
-    // One chunk: attends to what is kept and to itself, causally; its entries then stand at the end of every list.
-    // Returns the logits after its last token.
+    // Computes one chunk with causal attention to the kept entries and itself, and appends its entries to every
+    // list. Returns the logits after its last token.
     std::vector<double> feed(std::span<const int32_t> tokens, const RowSink& sink = {},
                              const Retriever& retriever = {});
     std::vector<Entry>& list(int layer, int head);
     void drop(int layer, int head, std::span<const uint32_t> ranks); // ascending
-    // Key and value of one become the mean of those of all; keys un-rotated, or rotated to their positions.
+    // Sets key and value of rank `into` to the mean over `of`; means of unrotated keys, or of keys rotated to their
+    // positions.
     void merge(int layer, int head, uint32_t into, std::span<const uint32_t> of, bool rotated = false);
 
 private:
@@ -71,7 +72,7 @@ private:
     void turn_keys(int layer);
     Vector attend(int layer, size_t row, size_t rows, const Vector& queries, const RowSink& sink,
                   const Retriever& retriever);
-    // Adds the head's output, and returns what every entry got.
+    // Adds the head's output to `out` and returns the attention weight of every entry.
     Vector attend_head(int layer, const std::vector<Entry>& entries, size_t visible, const Vector& query,
                        const std::vector<int>* ranks, double* out) const;
     Vector gated(const ReferenceModel::Layer::FeedForward& w, const Vector& x) const;

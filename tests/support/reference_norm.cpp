@@ -19,7 +19,7 @@ Row mean_row(const std::vector<const ReferenceList*>& lists)
     return mean;
 }
 
-// Each query head's mean attention on the entries of its list, by rank.
+// Mean attention of each query head on the entries of its list, by rank.
 std::vector<Row> rows_of(const ReferenceList& list)
 {
     std::vector<Row> rows(list.empty() ? 0 : list.front().moments.size());
@@ -29,7 +29,7 @@ std::vector<Row> rows_of(const ReferenceList& list)
     return rows;
 }
 
-// The norm of the first i entries of an order, for i = 0 to all.
+// Norm of the first i entries of an order, for i = 0 ... n.
 Row norms_of_first(const ReferenceSettings& settings, const Row& row, const std::vector<int>& order)
 {
     Row norms = {0};
@@ -54,7 +54,7 @@ std::vector<int> refreekv_order(const ReferenceSettings& settings, const std::ve
     for (int j = n - 1; j >= settings.s; --j)
         order.push_back(j);
     if (by_position) return order;
-    const int first = std::min(n, settings.s + settings.w); // sinks and the newest stand before the rest
+    const int first = std::min(n, settings.s + settings.w); // sinks and recent tokens come first
     std::sort(order.begin() + first, order.end(), [&](int a, int b) {
         const double x = score[static_cast<size_t>(a)], y = score[static_cast<size_t>(b)];
         return x != y ? x > y : a < b;
@@ -88,7 +88,7 @@ int norm_count(const ReferenceSettings& settings, const std::vector<const Refere
 int norm_count_of_scores(const ReferenceSettings& settings, const std::vector<std::vector<double>>& scores,
                          const std::vector<std::vector<int>>& orders)
 {
-    Row squares; // of all lists, by place in the order
+    Row squares; // summed over lists, by index in the order
     for (size_t h = 0; h < scores.size(); ++h) {
         squares.resize(std::max(squares.size(), orders[h].size()), 0.0);
         for (size_t i = 0; i < orders[h].size(); ++i)

@@ -229,7 +229,7 @@ std::vector<int> ReferencePolicy::stay_by_choice(const std::vector<double>& shap
 
     std::vector<int> ranks; // of the candidates
     std::vector<double> scores;
-    std::set<uint32_t> below; // what the same head of the layer below holds
+    std::set<uint32_t> below; // kept by the same head of the layer below
     const bool funnel = settings_.nested && layer > 0;
     if (funnel)
         for (const ReferenceEntry& entry : views_[at(layer - 1, head)].entries)

@@ -1,18 +1,18 @@
-// Cache policies as policies.md words them, one entry at a time on plain vectors: slow, obvious, and sharing no
-// code with the engine, which is held against it.
+// Reference implementation of the cache policies in docs/policies-spec.md, one entry at a time on plain vectors.
+// Shares no code with the engine, which is compared with it.
 //
-// Where the text is silent, this reference reads it so:
-//  - Pinned entries are left out of everything but attention. What a list may hold beside them is its own budget
-//    plus the pinned tokens it does not hold.
-//  - n_l of an observed allocation is that of the layer's longest list.
-//  - A layer mean goes by rank; ranks that a head does not have count as 0.
+// Where the specification is silent, this reference assumes:
+//  - Pinned entries take part only in attention. Beside them a list may hold its own budget plus the pinned tokens
+//    that it does not hold.
+//  - n_l of an observed allocation is the length of the layer's longest list.
+//  - A layer mean is by rank; ranks beyond a head's list count as 0.
 //  - budget=auto orders every list by its own pooled scores, and gives all lists of the layer the same length.
-//  - heads=ada compares hbw-kv's entries, not its blocks.
-//  - A tree without slots (m = 0) drops what leaves the recent window. A cursor at the end of its region starts
-//    over when it is next needed, unless the region has grown by then.
-//  - With omega = infinity an observed allocation is refreshed by chunks of at least 8 tokens, over all their rows.
-//  - scissorhands drops floor(drop * c) entries more.
-//  - What heads lend one another keeps a list, its pinned tokens included, below context - chunk.
+//  - heads=ada compares entries of hbw-kv, not blocks.
+//  - A tree without slots (m = 0) evicts the tokens that are no longer recent. A cursor at the end of its region
+//    restarts when it is next needed, unless the region has grown by then.
+//  - With omega = infinity, chunks of at least 8 tokens refresh an observed allocation, using all their rows.
+//  - scissorhands evicts floor(drop * c) additional entries.
+//  - Lending between heads keeps a list, including its pinned tokens, below context - chunk.
 #pragma once
 
 #include <cstdint>
@@ -31,13 +31,13 @@ namespace palimpsest::tests {
 
 struct ReferenceShape {
     int layers = 1, heads = 1;
-    int budget = 1;              // pinned tokens included
-    std::set<uint32_t> pinned{}; // stream indices that never leave
+    int budget = 1;              // includes pinned tokens
+    std::set<uint32_t> pinned{}; // stream indices, never evicted
     int context = std::numeric_limits<int>::max();
     int chunk = 0;
 };
 
-// Stream indices of entries whose mean one of them took.
+// Stream indices `of` entries whose mean replaced the entry `into`.
 struct ReferenceMerge {
     uint32_t into = 0;
     std::vector<uint32_t> of;
@@ -48,35 +48,35 @@ class ReferencePolicy {
 public:
     // REQUIRES: settings that make_policy accepts.
     ReferencePolicy(const engine::PolicySpec& spec, const ReferenceShape& shape);
-    // Another policy over the same lists: levels, cursors and weights start over.
+    // Another policy on the same lists, with fresh levels, cursors and weights.
     ReferencePolicy restarted(const engine::PolicySpec& spec, std::set<uint32_t> pinned) const;
 
     const ReferenceSettings& settings() const { return settings_; }
     ReferenceList& list(int layer, int head);
 
-    // One chunk: append, then every list's statistics (accumulate, or written by the caller), then observe for
+    // One chunk: append, then the statistics of every list (accumulate, or written by the caller), then observe for
     // every layer, then evict.
     void append(int tokens);
     void accumulate(int layer, int head, const Attention& attention);
     void observe(int layer, const ReferenceObservation& seen);
     void evict();
-    // schedule=once: what was read ends here; the next evict is the only one.
+    // schedule=once: reading ends here; only the next evict evicts.
     void end_reading() { ended_ = true; }
 
-    // The blocks of the last evict that became their mean, of more than one entry.
+    // Blocks with more than one entry that the last evict replaced by their mean.
     const std::vector<ReferenceMerge>& merges(int layer, int head) const;
-    // m of every list as it would be now, [layer][head].
+    // Slots m of every list at present, [layer][head].
     std::vector<std::vector<int>> slots() const;
 
 private:
     struct View { // a list without its pinned entries
         ReferenceList entries, pinned;
-        int unused = 0; // pinned tokens that the list does not hold: others stay in their slots
+        int unused = 0; // pinned tokens not in the list; their slots are free for others
         int n() const { return static_cast<int>(entries.size()); }
     };
 
     size_t at(int layer, int head) const { return static_cast<size_t>(layer * shape_.heads + head); }
-    bool decides_by_rule() const; // how much stays is the selection's own choice
+    bool decides_by_rule() const; // the selection itself determines the count
     bool needs_shapes() const;
     void split();
     void join();
@@ -94,9 +94,9 @@ private:
     uint32_t tokens_ = 0;
     bool ended_ = false, done_ = false;
     std::vector<ReferenceList> lists_;                // [layers * heads]
-    std::vector<int> cursors_;                        // one for each list
-    std::vector<long double> weights_;                // of the layers, for observed allocations
-    std::vector<std::vector<ReferenceMerge>> merges_; // [layers * heads], of the last evict
+    std::vector<int> cursors_;                        // one per list
+    std::vector<long double> weights_;                // per layer, for observed allocations
+    std::vector<std::vector<ReferenceMerge>> merges_; // [layers * heads], from the last evict
     std::vector<View> views_;                         // [layers * heads], during evict
     std::vector<std::vector<int>> slots_;             // [layer][head], during evict
 };

@@ -15,7 +15,7 @@ double dot(const std::vector<double>& a, const std::vector<double>& b)
     return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-// No key of the page can have a larger product with the query.
+// Upper bound of the product of the query with any key of the page.
 double page_bound(const std::vector<double>& query, const ReferenceVectors& keys, size_t first, size_t last)
 {
     double bound = 0;
@@ -35,7 +35,7 @@ std::vector<int> ranks_of_best_pages(const ReferenceSettings& settings, const Re
 {
     const auto page = static_cast<size_t>(settings.page);
     const size_t pages = (keys.size() + page - 1) / page;
-    std::vector<double> bounds; // of all but the last page, which is read anyway
+    std::vector<double> bounds; // of all but the last page, which is always read
     for (size_t p = 0; p + 1 < pages; ++p) {
         double mean = 0;
         for (const auto& query : queries)

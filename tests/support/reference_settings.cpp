@@ -41,7 +41,7 @@ void read_schedule(ReferenceSettings& to, const std::string& text)
     if (text.rfind("every:", 0) == 0) to.excess = std::stoi(text.substr(6));
 }
 
-// A window, pooling, and recent tokens that are by default as many as the window.
+// Window, pooling, and recent tokens, which default to the window's length.
 void read_window(ReferenceSettings& to, const Keys& keys, int window, int kernel, const std::string& pooling)
 {
     to.s = keys.whole("sinks", 0);
@@ -62,7 +62,7 @@ void read_tree(ReferenceSettings& to, const Keys& keys)
     to.height = keys.text("height", "none") == "none" ? 0 : keys.whole("height", 0);
 }
 
-// c - s - w goes down to whole units; what is left joins the recent window.
+// Rounds c - s - w down to whole units; the remainder is added to the recent tokens.
 void read_blocks(ReferenceSettings& to, const Keys& keys)
 {
     to.unit = keys.whole("unit", 16);
@@ -141,7 +141,7 @@ void read_named(ReferenceSettings& to, const Keys& keys, int layers)
         to.s = keys.whole("sinks", 0);
         to.w = keys.whole("recent", 0);
         to.window = 1;
-        to.score = "sum"; // of the one row
+        to.score = "sum"; // of the single row
         to.layer_mean = true;
     } else if (to.name == "snapkv") {
         read_window(to, keys, 32, 5, "avg");

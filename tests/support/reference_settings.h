@@ -1,4 +1,4 @@
-// Every key of policies.md, section 7, and of the crossings, with its default.
+// Every policy parameter of docs/policies-spec.md, with its default.
 #pragma once
 
 #include <limits>
@@ -23,11 +23,11 @@ struct ReferenceSettings {
     bool once = false; // schedule=once
 
     int window = 0;          // omega; 0: no signal
-    double rows_percent = 0; // > 0: omega is so much of the list
+    double rows_percent = 0; // > 0: omega is this share of the list
     int omega(int list) const;
     bool low_counts = false;
     bool moments = false;
-    bool renormalise = false;  // by what is outside the newest w
+    bool renormalise = false;  // by the attention outside the newest w
     std::string row_statistic; // entropy, gini, sparsity, or empty
 
     std::string budgets = "uniform"; // uniform, linear, geometric, exponential, observed, cake, auto
@@ -53,10 +53,10 @@ struct ReferenceSettings {
     std::string representative = "none";
     int full_layers = 2; // refreekv
     bool ranked_by_score = false;
-    bool norm_of_mean = false;   // over the layer's heads
-    bool norm_of_scores = false; // in all lists of a layer
-    int mask_sinks = 4; // refreekv and budget=auto
-    int least = 0;      // entries that stay whatever the norms say
+    bool norm_of_mean = false;      // over the layer's heads
+    bool norm_of_scores = false;    // in all lists of a layer
+    int mask_sinks = 4;             // refreekv and budget=auto
+    int least = 0;                  // minimum number of entries, whatever the norms are
     double p = 0.85;                // twilight, twilight-evict
     int page = 16, skip_layers = 2; // quest, twilight
 

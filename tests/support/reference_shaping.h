@@ -1,4 +1,4 @@
-// The building blocks of policies.md, section 3, word for word: slow and obvious.
+// Building blocks that several policies of docs/policies-spec.md share: selection, pooling, splitting of slots.
 #pragma once
 
 #include <string>
@@ -6,19 +6,20 @@
 
 namespace palimpsest::tests {
 
-// The ranks of the k largest (3.2): ties keep the lower rank; ascending. All of them if there are fewer.
+// Ranks of the k largest, ascending; ties keep the lower rank. All of them if there are fewer.
 std::vector<int> top_k(const std::vector<double>& score, int k);
 
-// Ranks by score descending, ties: the lower rank first.
+// Ranks by descending score; ties: lower rank first.
 std::vector<int> best_first(const std::vector<double>& score);
 
-// Centred pooling over all of `score` (3.3): kind is avg, max or none. REQUIRES: an odd kernel.
+// Centered pooling over all of `score`: kind is avg, max or none. REQUIRES: an odd kernel.
 std::vector<double> pool(const std::vector<double>& score, int kernel, const std::string& kind);
 
-// Integer split of `total` slots (3.4).
+// Splits `total` slots into integers in proportion to `weights`, within `limits`.
 std::vector<int> allocate(const std::vector<double>& weights, int total, const std::vector<int>& limits);
 
-// Relative slots of the layers of a static pyramid (4.7): linear, geometric or exponential.
+// Relative slots per layer of a static pyramid (docs/policies-spec.md, pyramidkv): linear, geometric or
+// exponential.
 std::vector<double> pyramid_profile(const std::string& allocation, int layers, double beta);
 
 } // namespace palimpsest::tests

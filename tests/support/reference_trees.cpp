@@ -19,7 +19,7 @@ bool is_longer(const ReferenceList& list, int target)
     return static_cast<int>(list.size()) > target;
 }
 
-// Of ranks (i, i+1) one leaves; the other stands one above the higher of the two.
+// Keeps one of the ranks (i, i+1); its level becomes the higher of both plus one.
 void merge_pair(const ReferenceSettings& settings, ReferenceList& list, int i)
 {
     const auto at = static_cast<size_t>(i);
@@ -29,7 +29,7 @@ void merge_pair(const ReferenceSettings& settings, ReferenceList& list, int i)
     list[at].level = level;
 }
 
-// A region without slots keeps nothing: what leaves the recent window is gone.
+// Without slots in the tree, evicts the tokens that are no longer recent.
 void drop_behind_sinks(const ReferenceSettings& settings, ReferenceList& list, int target)
 {
     while (is_longer(list, target))

@@ -1,5 +1,5 @@
-// The CPU backend with what a GPU does beside it: it evicts by itself and records operations, by the plain
-// reference. Backend memory is host memory.
+// CPU backend with GPU features added: evicts by itself, using the plain reference, and records operations. Backend
+// memory is host memory.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,12 @@
 namespace palimpsest::tests {
 
 struct SelectingBackendUse {
-    int64_t recorded = 0, replayed = 0, refused = 0; // replays refused
-    int64_t evictions = 0;                           // evict as called, replays included
+    int64_t recorded = 0, replayed = 0, refused = 0; // refused: replays
+    int64_t evictions = 0;                           // calls of evict, including replays
     int64_t host_evictions = 0;                      // compact with a host's list, or drop
     int64_t downloads = 0;
-    int64_t held_bytes = 0, peak_bytes = 0; // of Buffers
-    bool refuse_replays = false;            // as if working memory had moved
+    int64_t held_bytes = 0, peak_bytes = 0; // in Buffers
+    bool refuse_replays = false;            // as if scratch memory had moved
 };
 
 // `use` must outlive the backend.

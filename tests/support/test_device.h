@@ -1,5 +1,5 @@
-// The device that tests of sessions run on: the emulated one, or what PALIMPSEST_TEST_DEVICE names, cpu or cuda,
-// which must then be there. Without the emulator it has to name one.
+// The device for session tests: the emulated one, or the one that PALIMPSEST_TEST_DEVICE names (cpu or cuda), which
+// must exist. Builds without the emulator require the variable.
 #pragma once
 
 #include <cstdlib>
@@ -24,7 +24,7 @@ inline std::unique_ptr<kernels::Backend> open_test_device()
 }
 
 #ifndef PALIMPSEST_EMULATED_CUDA
-class HostKeptOut { // of a card's memory the host is kept out anyway
+class HostKeptOut { // the host cannot access a GPU's memory anyway
 public:
     HostKeptOut() {}
     ~HostKeptOut() {}

@@ -26,7 +26,7 @@
 namespace palimpsest::ui {
 namespace {
 
-constexpr double line_contrast = 3.0; // WCAG 2.1, graphics
+constexpr double line_contrast = 3.0; // WCAG 2.1, section 1.4.11: non-text contrast
 
 class ChartAccessible final : public QAccessibleWidget {
 public:
@@ -78,7 +78,7 @@ std::vector<double> decades(double least, double most, int count)
     return ticks;
 }
 
-// The newest sample at or before x.
+// Returns the last sample with p.x() <= x, or null.
 const QPointF* sample_at(const ChartLine& line, double x)
 {
     const auto after = std::upper_bound(line.points.begin(), line.points.end(), x,
@@ -216,7 +216,7 @@ std::vector<QRect> Chart::legend_places() const
 int Chart::legend_height() const
 {
     const auto places = legend_places();
-    const int line = fontMetrics().height() * 4 / 3; // the title of the vertical axis stands above
+    const int line = fontMetrics().height() * 4 / 3; // the first line holds the title of the vertical axis
     return places.empty() ? line : places.back().bottom() + 1;
 }
 
@@ -316,7 +316,7 @@ void Chart::paint_lines(QPainter& painter, const Frame& f) const
         painter.setPen(pen_of(line, wide));
         painter.drawPath(path);
         if (line.points.size() != 1 || !down) continue;
-        painter.setBrush(painter.pen().color()); // a single sample is a dot
+        painter.setBrush(painter.pen().color()); // draw a single sample as a dot
         painter.drawEllipse(f.at(line.points[0]), wide, wide);
         painter.setBrush(Qt::NoBrush);
     }

@@ -1,8 +1,9 @@
-// Curves over one axis: lines told apart by colour and by dashes, ticks in the reader's language, a legend, and a
-// crosshair that says the values, by mouse or by keys: Left and Right go from sample to sample (with Shift, ten),
-// Home and End to the first and the last, Escape takes it away, T shows everything as a table.
+// Line chart with a shared x axis. Lines differ in colour and dash pattern; tick labels follow the locale. The
+// chart has a legend and a crosshair that shows the values at one x. The mouse or the keys move the crosshair: Left
+// and Right go to the next sample (with Shift, ten samples), Home and End to the first and last, Escape hides it, T
+// shows all values as a table.
 //
-// A painting costs what the samples given cost: callers keep them bounded (thinned.h).
+// Cost of painting: linear in the number of samples, so callers must keep it bounded (thinned.h).
 #pragma once
 
 #include <QColor>
@@ -21,26 +22,27 @@ namespace palimpsest::ui {
 struct ChartLine {
     QString name;
     std::vector<QPointF> points{}; // x strictly ascending
-    int style = 0;                 // of the colour and the dashes
+    int style = 0;                 // selects the colour and the dash pattern
 };
 
 struct ChartAxis {
     QString title;
-    std::function<QString(double)> text;   // of a tick and of a value
-    bool logarithmic = false;              // then values of 0 and less are not drawn
-    std::optional<double> least{}, most{}; // none: from the lines
+    std::function<QString(double)> text;   // formats ticks and values
+    bool logarithmic = false;              // if set, values <= 0 are not drawn
+    std::optional<double> least{}, most{}; // unset: from the data
 };
 
-// Told apart by colour-blind readers, and readable on `background`.
+// Distinguishable with colour-blindness, and readable on `background`.
 QColor chart_color(int style, const QPalette& palette, QPalette::ColorRole background);
-// Round numbers (1, 2, 5 times a power of ten) from `least` to `most`, about `count` of them and at least two; of a
-// logarithmic axis powers of ten, closer ones where there would be fewer than three.
+// Returns round numbers (1, 2 or 5 times a power of ten) from `least` to `most`: about `count` of them, and usually
+// at least two. A logarithmic axis has powers of ten, and also 2 and 5 times them if the range spans fewer than
+// three decades.
 std::vector<double> chart_ticks(double least, double most, int count, bool logarithmic);
 
 class Chart final : public QWidget {
     Q_OBJECT
 public:
-    // `name`: what assistive tools call it.
+    // `name` is the accessible name.
     explicit Chart(const QString& name, QWidget* parent = nullptr);
 
     void set_axes(ChartAxis x, ChartAxis y);
@@ -48,18 +50,18 @@ public:
     const std::vector<ChartLine>& lines() const { return lines_; }
     const ChartAxis& y_axis() const { return y_; }
 
-    // Where the crosshair stands: an x that some line has, or none.
+    // x of the crosshair, always the x of a sample; none if hidden.
     std::optional<double> crosshair() const { return crosshair_; }
     void set_crosshair(std::optional<double> x);
-    QString crosshair_text() const; // all values there, a line each; empty for none
-    // The values as a table, in a window of its own. As they are now.
+    QString crosshair_text() const; // one line per value; empty if hidden
+    // Opens a dialog with the current values as a table. The table does not follow later changes.
     QDialog* show_table();
 
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
 
 Q_SIGNALS:
-    void crosshair_moved(); // also by set_crosshair
+    void crosshair_moved(); // also emitted by set_crosshair
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -71,7 +73,7 @@ protected:
     void contextMenuEvent(QContextMenuEvent* event) override;
 
 private:
-    struct Frame; // the area of the curves and what its edges mean
+    struct Frame; // the plot area and the ranges of its axes
     Frame frame() const;
     std::pair<double, double> range_of(const ChartAxis& axis, bool vertical) const;
     int legend_height() const;
@@ -81,7 +83,7 @@ private:
     void paint_lines(QPainter& painter, const Frame& frame) const;
     void paint_legend(QPainter& painter) const;
     void paint_crosshair(QPainter& painter, const Frame& frame) const;
-    std::vector<double> places() const; // every x of a line, ascending
+    std::vector<double> places() const; // the x of all samples, ascending and distinct
     void step(int by);
 
     ChartAxis x_, y_;

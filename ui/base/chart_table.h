@@ -1,4 +1,4 @@
-// The values of a chart as a table: a row per place, a column per line.
+// The values of a chart as a table: one row per x, one column per line.
 #pragma once
 
 #include <QAbstractTableModel>

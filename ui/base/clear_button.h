@@ -1,4 +1,4 @@
-// The button in a field that empties it, with a name: Qt's own has none.
+// Adds a clear button with an accessible name to a line edit; Qt's own button has none.
 #pragma once
 
 class QLineEdit;

@@ -71,12 +71,12 @@ void write_file(const QString& file, const FileContent& content, const std::stop
         fail(ErrorKind::Failed, "PAL-DISK-03", "check the folder and its permissions");
     DeviceBuffer buffer(out, stop);
     std::ostream stream(&buffer);
-    stream.exceptions(std::ios::badbit); // nothing goes on formatting what nobody will read
+    stream.exceptions(std::ios::badbit); // throw on a failed write, so that `content` stops formatting
     try {
         content(stream);
         stream.flush();
     } catch (const std::ios::failure&) {
-        // Stopped, or there is no room.
+        // Stopped, or the disk is full; both are handled below.
     }
     if (stop.stop_requested()) return;
     if (!stream || !out.commit())

@@ -1,4 +1,4 @@
-// Files that the window writes: in one go, and on a thread of their own where they take long.
+// Writes files atomically, for long files on a worker thread.
 #pragma once
 
 #include <QObject>
@@ -10,25 +10,25 @@
 
 namespace palimpsest::ui {
 
-using FileContent = std::function<void(std::ostream& out)>; // writes all of it; may throw
+using FileContent = std::function<void(std::ostream& out)>; // writes the whole content; may throw
 
-// What was there stays until all is written, and if `stop` is requested meanwhile. Throws Error (Failed,
-// PAL-DISK-03) where nothing can be written, (Resources, PAL-DISK-01) where not all could be, and what `content`
-// throws.
+// Replaces the file only after all of its content is written; an existing file stays as it is if `stop` is
+// requested or an error occurs. Throws Error (Failed, PAL-DISK-03) if the file cannot be opened, (Resources,
+// PAL-DISK-01) if not all of it can be written, and rethrows what `content` throws.
 void write_file(const QString& file, const FileContent& content, const std::stop_token& stop = {});
 
-// One file after the other, while the window goes on.
+// Writes files one after the other on a worker thread, without blocking the event loop.
 class FileWriter final : public QObject {
     Q_OBJECT
 public:
     explicit FileWriter(QObject* parent = nullptr);
-    ~FileWriter() override; // stops what is not written yet, which is as if it had not been begun
+    ~FileWriter() override; // cancels unfinished files; existing files stay as they are
 
-    // `content` runs on another thread, and must own what it needs.
+    // `content` runs on the worker thread and must own what it captures.
     void write(const QString& file, FileContent content);
 
 Q_SIGNALS:
-    void ended(const QString& file, const QString& trouble); // a sentence if it could not be written, else empty
+    void ended(const QString& file, const QString& trouble); // `trouble`: error sentence, empty on success
 
 private:
     QThreadPool pool_;

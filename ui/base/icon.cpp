@@ -16,7 +16,7 @@ static void load_icons()
 namespace palimpsest::ui {
 namespace {
 
-// Draws an SVG whose lines and areas are in `currentColor`.
+// Draws an SVG, with `currentColor` replaced by the palette's text colour.
 class SymbolEngine final : public QIconEngine {
 public:
     explicit SymbolEngine(const QString& file) : file_(file) {}
@@ -79,7 +79,7 @@ QIcon icon(const char* name)
     return QIcon(new SymbolEngine(QStringLiteral(":/icons/%1.svg").arg(QLatin1String(name))));
 }
 
-// Rendered here: Qt reads an SVG as an icon only with plugins that some distributions package separately.
+// Rendered here because Qt loads SVG icons only with plugins that some distributions package separately.
 QIcon program_icon()
 {
     load_icons();

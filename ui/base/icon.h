@@ -1,13 +1,13 @@
-// The program's own symbols: drawn in the text's colour, so that they are right on light and dark.
+// The program's symbolic icons, drawn in the text colour so that they fit light and dark themes.
 #pragma once
 
 #include <QIcon>
 
 namespace palimpsest::ui {
 
-// `name` as in resources/icons, without its ending. Follows the palette whenever it is painted.
+// `name`: file name in resources/icons, without extension. The icon follows the palette at each paint.
 QIcon icon(const char* name);
-// The program's own, in its colours.
+// The application icon, in its own colours.
 QIcon program_icon();
 
 } // namespace palimpsest::ui

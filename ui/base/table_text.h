@@ -1,4 +1,4 @@
-// A table as text to take elsewhere, and the keys that copy it.
+// Exports a table model as CSV, and sets up table views that can copy it.
 #pragma once
 
 #include <QString>
@@ -8,11 +8,13 @@ class QTableView;
 
 namespace palimpsest::ui {
 
-// RFC 4180, with the columns' names first. Cells are those of RawRole where a model has it, else what is shown.
+// CSV as in RFC 4180, with the column names first. A cell is its RawRole value if the model has one, else the
+// displayed text.
 inline constexpr int RawRole = 0x0100; // Qt::UserRole: the number itself, in its own unit
 QString csv_of(const QAbstractItemModel& model);
 
-// Quiet and read-only, whole rows selected; the keys of "copy" put csv_of its model on the clipboard.
+// Makes the view read-only with row selection and no grid; the copy shortcut puts csv_of() its model on the
+// clipboard.
 void make_plain_table(QTableView& view);
 
 } // namespace palimpsest::ui

@@ -1,4 +1,5 @@
-// Light or dark, and the few colours of our own. All else is the palette's.
+// Detects light or dark themes and derives a few colours from the palette; everything else uses the palette
+// directly.
 #pragma once
 
 #include <QColor>
@@ -6,20 +7,21 @@
 
 namespace palimpsest::ui {
 
-// Qt 6.4 does not say what the desktop wants: the window's colours do.
+// Compares the window's colours, because Qt 6.4 does not report the desktop's colour scheme.
 bool is_dark(const QPalette& palette);
 
-// WCAG 2.1: 1 to 21. Text wants 4.5.
+// WCAG 2.1 contrast ratio, 1 to 21. Text needs at least 4.5.
 double contrast(const QColor& a, const QColor& b);
 
-// Of text or lines beside `background`, moved towards the palette's text until the contrast is `least`.
+// Returns `wanted`, mixed with the text colour (black or white) until its contrast with `background` is at least
+// `least`.
 QColor readable(const QColor& wanted, const QPalette& palette, QPalette::ColorRole background, double least = 4.5);
 
-// Quiet text: captions, axes, counts.
+// For captions, axes and counts.
 QColor secondary_text(const QPalette& palette);
-// What is chosen, running, or the model's.
+// For what is selected, running, or written by the model.
 QColor accent(const QPalette& palette);
-// Hairlines between areas.
+// For hairlines between areas.
 QColor separator(const QPalette& palette);
 
 } // namespace palimpsest::ui

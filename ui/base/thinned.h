@@ -1,6 +1,6 @@
-// Samples over a growing number of tokens, never more than `capacity`: when that many are there, every second one
-// is given up, and from then on they lie twice as far apart. The first and the newest are always among them, and
-// each is exactly what was added. O(1) amortised.
+// Samples over a growing number of tokens, at most `capacity` of them. When the capacity is exceeded, about every
+// second sample is dropped and the minimum spacing doubles. The first and the newest sample are always kept, and
+// kept samples are unchanged. O(1) amortised per added sample.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ public:
     // REQUIRES: capacity >= 4.
     explicit Thinned(size_t capacity) : capacity_(capacity) {}
 
-    // One at the same place is replaced. Where the stream became shorter, what lies beyond is forgotten.
+    // Replaces a sample with the same `tokens`. If the stream became shorter, drops the samples beyond its new end.
     void add(uint64_t tokens, const Sample& sample)
     {
         while (!entries_.empty() && entries_.back().tokens >= tokens)

@@ -44,7 +44,7 @@ Lines lines(const QStyleOptionViewItem& option)
     return result;
 }
 
-// With the marked part bold and underlined, so that it is not told by colour.
+// The marked part is bold and underlined, so that it does not depend on colour alone.
 void draw_marked(QPainter& painter, const QRect& rect, const QString& text, int first, int count, const QFont& font)
 {
     QTextLayout layout(QFontMetrics(font).elidedText(text, Qt::ElideRight, rect.width()), font);

@@ -1,14 +1,14 @@
-// Rows of a title and a quiet line below it; a part of the title can be marked.
+// Item delegate with a title and a smaller line of detail below it; a part of the title can be marked.
 #pragma once
 
 #include <QStyledItemDelegate>
 
 namespace palimpsest::ui {
 
-// Roles of the model; 0: it has none.
+// Model roles; 0 if the model does not have the role.
 struct TwoLineRoles {
     int detail = 0;
-    int first = 0, count = 0; // of the marked part, in characters of the title
+    int first = 0, count = 0; // the marked part, in characters of the title
 };
 
 class TwoLineDelegate final : public QStyledItemDelegate {

@@ -1,4 +1,4 @@
-// How one block of a message is laid out.
+// Layout of one block of a message.
 #include <QFontMetricsF>
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@ double heading_scale(int level)
     return scales[std::clamp(level, 1, 6) - 1];
 }
 
-// Columns that ask for less than their share keep it; the others divide what is left.
+// Columns narrower than an equal share keep their width; the others divide the rest.
 void fit_columns(std::vector<double>& widths, double width)
 {
     std::vector<double> ascending = widths;

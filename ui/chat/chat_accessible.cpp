@@ -64,7 +64,7 @@ public:
         return type == QAccessible::ActionInterface ? static_cast<QAccessibleActionInterface*>(this) : nullptr;
     }
 
-    // ---- actions, by the labels that the menu has
+    // ---- actions, named by their menu labels
     QStringList actionNames() const override
     {
         QStringList names{setFocusAction()};
@@ -101,7 +101,7 @@ public:
             QAccessible::deleteAccessibleInterface(id);
     }
 
-    // The turns first, then the widgets that lie in the view.
+    // The turns come first, then the view's child widgets.
     int childCount() const override { return view_->turn_count() + QAccessibleWidget::childCount(); }
 
     QAccessibleInterface* child(int index) const override
@@ -110,7 +110,7 @@ public:
         if (index >= view_->turn_count()) return QAccessibleWidget::child(index - view_->turn_count());
         const auto known = ids_.find(index);
         if (known != ids_.end()) return QAccessible::accessibleInterface(known->second);
-        auto* turn = new TurnInterface(view_, index); // Qt owns it until deleteAccessibleInterface
+        auto* turn = new TurnInterface(view_, index); // owned by Qt until deleteAccessibleInterface
         ids_[index] = QAccessible::registerAccessibleInterface(turn);
         return turn;
     }
@@ -131,13 +131,13 @@ public:
 
 private:
     ChatView* view_;
-    mutable std::unordered_map<int, QAccessible::Id> ids_; // of the turns that were asked for
+    mutable std::unordered_map<int, QAccessible::Id> ids_; // of turns that were requested
 };
 
 QAccessibleInterface* make_interface(const QString& class_name, QObject* object)
 {
     if (class_name != QLatin1String(ChatView::staticMetaObject.className())) return nullptr;
-    return new ChatInterface(static_cast<ChatView*>(object)); // Qt's cache owns it
+    return new ChatInterface(static_cast<ChatView*>(object)); // owned by Qt's cache
 }
 
 } // namespace

@@ -1,9 +1,9 @@
-// The chat for screen readers: a list whose items are the turns, each with its text, its notes and its actions.
+// Accessibility of the chat view: a list whose items are the turns, each with its text, notes and actions.
 #pragma once
 
 namespace palimpsest::ui {
 
-// Once for the process; further calls do nothing.
+// Installs the factory; further calls do nothing.
 void install_chat_accessibility();
 
 } // namespace palimpsest::ui

@@ -1,4 +1,4 @@
-// A turn of the chat view, and what of it can be pressed: private to the view's files.
+// A turn of the chat view and its clickable areas; private to the view's source files.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace palimpsest::ui {
 
-inline constexpr size_t sources_shown = 9; // by number, each with a key
+inline constexpr size_t sources_shown = 9; // each has a number and a key
 
 inline bool is_answer(const Turn& turn)
 {
@@ -17,20 +17,20 @@ inline bool is_answer(const Turn& turn)
 
 struct ChatView::Entry {
     Turn turn;
-    size_t version = 0; // of earlier; their number: the turn's own text
+    size_t version = 0; // index in turn.earlier; its size: the current text
     bool growing = false, measured = false;
-    std::unique_ptr<MessageLayout> layout; // null: it was not seen
-    int body = 0, footer = 0;              // heights; estimated until measured
+    std::unique_ptr<MessageLayout> layout; // null: not laid out
+    int body = 0, footer = 0;              // heights; estimates until measured
 
     const QString& text() const { return version < turn.earlier.size() ? turn.earlier[version] : turn.text; }
     Message::Format format() const { return is_answer(turn) ? Message::Format::Markdown : Message::Format::Plain; }
 };
 
 struct ChatView::HotArea {
-    QRect rect; // of the viewport
+    QRect rect; // in the viewport
     QString label;
     std::optional<TurnAction> action;
-    int source = -1; // a citation
+    int source = -1; // index of a citation; -1: none
 };
 
 } // namespace palimpsest::ui

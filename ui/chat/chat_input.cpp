@@ -1,4 +1,4 @@
-// Keys, mouse and menu of the chat view.
+// Keyboard and mouse input and the context menu of the chat view.
 #include <QApplication>
 #include <QClipboard>
 #include <QContextMenuEvent>
@@ -109,7 +109,7 @@ std::unique_ptr<QMenu> ChatView::menu_of(int turn)
                         [this, text = layout.code_at(codes[i])] { copy(text); });
     if (const std::vector<TextPlace> more = layout.collapsed_places(); !more.empty())
         menu->addAction(tr("Show all lines"), this, [this, turn] {
-            if (turn >= turn_count()) return; // it went while the menu was open
+            if (turn >= turn_count()) return; // it was removed while the menu was open
             Entry& shown = *entries_[static_cast<size_t>(turn)];
             for (const TextPlace& place : layout_of(shown).collapsed_places())
                 shown.layout->press({place, {}, MessageLayout::Button::ShowAll, false});
@@ -241,7 +241,7 @@ bool ChatView::viewportEvent(QEvent* event)
         if (area && area->source >= 0)
             text = source_note(entries_[static_cast<size_t>(found.cursor.entry)]
                                    ->turn.provenance->sources[static_cast<size_t>(area->source)]);
-        // Addresses and titles are foreign: never rich text.
+        // Addresses and titles are untrusted, so escape them as HTML.
         QToolTip::showText(
             help->globalPos(),
             text.isEmpty() ? QString()

@@ -1,8 +1,7 @@
-// The chat as one page: the instructions, the start or the turns, and the composer, told by the engine's facts and
-// frames.
+// The chat page: instructions, start page or turns, and composer; updated from session facts and frames.
 //
-// The signals of its parts are the window's to connect, but for what stays within: editing a question, the chips of
-// what waits, and a sample question that is asked.
+// The window connects the signals of the parts, except those handled here: editing a question, showing queued
+// questions, and asking a sample question.
 #pragma once
 
 #include <QWidget>
@@ -30,10 +29,10 @@ public:
     EmptyChat* start() const { return start_; }
     Instructions* instructions() const { return instructions_; }
 
-    void show_session(const std::shared_ptr<const SessionFacts>& facts); // null: none is open
-    void show_frame(const Frame& frame);                                 // an answer grows
+    void show_session(const std::shared_ptr<const SessionFacts>& facts); // null: no session is open
+    void show_frame(const Frame& frame);                                 // updates the growing answer
     void queue_question(quint64 id, const QString& question);
-    void begin_question(quint64 id, const QString& question); // empty: the last answer is given anew
+    void begin_question(quint64 id, const QString& question); // empty: generates the last answer again
     void end_question(quint64 id, const Turn& answer);
     void drop_question(quint64 id); // cancelled or failed
 
@@ -47,9 +46,9 @@ private:
     Instructions* instructions_;
     void end_running();
 
-    quint64 running_ = 0; // the question that is being answered
+    quint64 running_ = 0; // id of the question being answered
     int64_t session_ = 0;
-    std::shared_ptr<const SessionFacts> facts_later_; // came while an answer grew
+    std::shared_ptr<const SessionFacts> facts_later_; // arrived while an answer was growing
 };
 
 } // namespace palimpsest::ui

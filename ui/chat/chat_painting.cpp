@@ -1,4 +1,4 @@
-// What the chat view paints, and which parts of that can be pressed.
+// Painting of the chat view, and its clickable areas.
 #include <QLocale>
 #include <QPainter>
 #include <QScrollBar>

@@ -1,4 +1,4 @@
-// What is selected in the chat view, and what lies under a point of it.
+// Selection and hit testing in the chat view.
 #include <QScrollBar>
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// The turns of the chat view by number: what each says of itself, what can be done with it, and moving among them.
+// The turns of the chat view by number: their texts, their actions, and navigation.
 #include <QAccessible>
 #include <QClipboard>
 #include <QGuiApplication>
@@ -134,7 +134,7 @@ QString ChatView::action_label(int turn, TurnAction action) const
 
 void ChatView::perform(int turn, TurnAction action)
 {
-    if (turn < 0 || turn >= turn_count()) return; // it went while a menu was open
+    if (turn < 0 || turn >= turn_count()) return; // it was removed while a menu was open
     const std::vector<TurnAction> possible = actions(turn);
     if (std::find(possible.begin(), possible.end(), action) == possible.end()) return;
     const Entry& entry = *entries_[static_cast<size_t>(turn)];
@@ -211,7 +211,7 @@ void ChatView::scroll_to(int entry)
         bar->setValue(tops_[i + 1] - height);
 }
 
-// Down reads on: a turn that goes on below the view is scrolled before the next one is taken.
+// Down scrolls through a turn that extends below the view before it selects the next one; Up likewise.
 void ChatView::move_current(int by)
 {
     if (entries_.empty()) return;

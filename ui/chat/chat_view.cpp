@@ -12,9 +12,9 @@
 namespace palimpsest::ui {
 namespace {
 
-constexpr int slice_ms = 15; // of layout at a time
+constexpr int slice_ms = 15; // of layout work per slice
 constexpr int blink_ms = 530;
-constexpr int screens_kept = 3; // above and below, with their layout
+constexpr int screens_kept = 3; // above and below the view, with their layout
 constexpr int column_characters = 84;
 
 } // namespace
@@ -50,13 +50,13 @@ ChatView::ChatView(QWidget* parent) : QAbstractScrollArea(parent)
     });
     restyle();
     setViewportMargins(0, fontMetrics().height() / 2, 0, 0);
-    setBackgroundRole(QPalette::Base); // of the margin
+    setBackgroundRole(QPalette::Base); // for the viewport margin
     setAutoFillBackground(true);
 }
 
 ChatView::~ChatView() = default;
 
-// ---- what is shown
+// ---- contents
 
 void ChatView::set_turns(const std::vector<Turn>& turns)
 {
@@ -182,7 +182,7 @@ void ChatView::set_reduced_motion(bool reduced)
 
 void ChatView::announce(int entry)
 {
-    // Qt 6.4 knows no announcements: an alert about the turn is what screen readers speak.
+    // Qt 6.4 has no announcement events; screen readers speak an alert on the turn instead.
     QAccessibleEvent event(this, QAccessible::Alert);
     event.setChild(entry);
     QAccessible::updateAccessibility(&event);
@@ -280,8 +280,8 @@ int ChatView::entry_at(int y) const
     return next == tops_.begin() ? 0 : static_cast<int>(next - tops_.begin()) - 1;
 }
 
-// The last one in view that was there before, and is to stay where it is; -1: there is none. Not the first: of that
-// one only the foot may have been seen, and what is above it is estimated.
+// Returns the last entry in view that is already measured and is to keep its place on the screen; -1 if there is
+// none. The first one would not do: perhaps only its end was visible, and heights above it are estimates.
 int ChatView::seen_entry_at(int top, int bottom) const
 {
     int seen = -1;
@@ -296,7 +296,7 @@ bool ChatView::lay_out_entries(int top, int bottom, const QDeadlineTimer& until,
     *moved = 0;
     for (auto i = static_cast<size_t>(entry_at(top)); i < entries_.size() && tops_[i] < bottom; ++i) {
         Entry& entry = *entries_[i];
-        // What begins above the reader's eye grows upwards.
+        // An entry that starts above the view grows upwards.
         const bool above = tops_[i] < top;
         const int before = entry.body + entry.footer;
         int inner = 0;
@@ -319,7 +319,7 @@ bool ChatView::lay_out_entries(int top, int bottom, const QDeadlineTimer& until,
     return true;
 }
 
-// Lays out what is in view, at most a slice; the rest follows when the event loop has had its turn.
+// Lays out what is in view, for one slice of time at most; continues from the event loop.
 void ChatView::lay_out()
 {
     if (laying_out_) return;
@@ -391,7 +391,7 @@ void ChatView::resizeEvent(QResizeEvent* event)
         lay_out();
         return;
     }
-    // The turn at the top stays there, and as far into it.
+    // Keep the first visible turn in place, at the same relative offset.
     const int first = entries_.empty() ? -1 : entry_at(verticalScrollBar()->value());
     const double into =
         first < 0 ? 0

@@ -1,8 +1,9 @@
-// Questions and answers, one below the other, read like a page.
+// Questions and answers, one below the other.
 //
-// Ten thousand turns open at once: a turn is parsed and laid out when it comes into view, in slices of some
-// milliseconds, and forgets its layout when it is far. It follows the end only while the reader is there. Nothing
-// is ever loaded, and no address is opened: link_activated tells the window, which asks first.
+// The view supports ten thousand turns: a turn is parsed and laid out when it comes into view, in slices of a few
+// milliseconds, and its layout is dropped when it is far away. The view follows the end of a growing answer only
+// while it is scrolled there. It loads nothing and opens no address: link_activated tells the window, which asks
+// the user first.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -28,27 +29,27 @@ public:
     explicit ChatView(QWidget* parent = nullptr);
     ~ChatView() override;
 
-    // All turns, the oldest first. What is as it was keeps its layout, and the reader his place.
+    // Sets all turns, oldest first. Unchanged turns keep their layout, and the scroll position stays.
     void set_turns(const std::vector<Turn>& turns);
-    // A question, and an answer that grows below it; without a question the last answer is given anew.
+    // Adds a question with a growing answer below it; with an empty question, the last answer is generated again.
     void begin_answer(const QString& question);
-    void grow_answer(const QString& answer); // all of it so far, at any pace
-    void end_answer(const Turn& answer);     // announced to screen readers
-    void abandon_answer();                   // nothing came of it: what set_turns said stands again
+    void grow_answer(const QString& answer); // the whole answer so far
+    void end_answer(const Turn& answer);     // announces it to screen readers
+    void abandon_answer();                   // restores the turns before begin_answer
     bool is_answering() const { return growing_; }
 
-    // Names a stretch of the stream ("page 12, The Lighthouse"); without it, token numbers do.
+    // Names a range of the stream ("page 12, The Lighthouse"); without it, token numbers are shown.
     void set_place_name(std::function<QString(StreamRange)> name);
     void set_reduced_motion(bool reduced); // the cursor of a growing answer does not blink
 
     // ---- turns by number
     int turn_count() const;
     int current_turn() const { return current_; } // -1: none
-    void set_current_turn(int turn);              // and scrolls there
-    QString turn_name(int turn) const;            // who speaks, and its state
-    QString turn_text(int turn) const;            // the answer that is shown, as text
-    QString turn_notes(int turn) const;           // coverage, state, sources
-    QRect turn_rect(int turn) const;              // of the viewport
+    void set_current_turn(int turn);              // also scrolls there
+    QString turn_name(int turn) const;            // the speaker and the state
+    QString turn_text(int turn) const;            // the displayed answer as plain text
+    QString turn_notes(int turn) const;           // coverage and state
+    QRect turn_rect(int turn) const;              // in the viewport
     std::vector<TurnAction> actions(int turn) const;
     QString action_label(int turn, TurnAction action) const;
     void perform(int turn, TurnAction action);
@@ -58,10 +59,10 @@ public:
     bool is_at_end() const { return at_end_; }
     void jump_to_end();
     QString selected_text() const;
-    QString selected_markdown() const; // whole lines
+    QString selected_markdown() const; // whole source lines
     void select_turn(int turn);
-    uint64_t layouts_made() const;                          // blocks that were laid out so far
-    bool is_laid_out() const { return !later_.isActive(); } // all that is in view
+    uint64_t layouts_made() const;                          // blocks laid out so far
+    bool is_laid_out() const { return !later_.isActive(); } // whether everything in view is laid out
 
 Q_SIGNALS:
     void link_activated(const QString& address);
@@ -70,7 +71,7 @@ Q_SIGNALS:
     void regenerate_wanted();
     void branch_wanted(qint64 message, const QString& question);
     void turns_changed();
-    void announced(int turn); // what a screen reader speaks of
+    void announced(int turn); // to screen readers
 
 protected:
     void paintEvent(QPaintEvent* event) override;
@@ -100,7 +101,7 @@ private:
         MessageLayout::Spot spot;
     };
 
-    // ---- what is shown, and layout (chat_view.cpp)
+    // ---- contents and layout (chat_view.cpp)
     void announce(int entry);
     void restyle();
     void lay_out();
@@ -143,12 +144,12 @@ private:
     void paint_footer(QPainter& painter, int entry, int top);
     void paint_growing(QPainter& painter, const Entry& entry, int top);
 
-    // ---- keys and mouse (chat_input.cpp)
+    // ---- keyboard and mouse (chat_input.cpp)
     void press_area(int entry, const HotArea& area);
     void set_hovered(int entry);
 
     std::vector<std::unique_ptr<Entry>> entries_;
-    std::vector<int> tops_{0}; // of the entries, and the end
+    std::vector<int> tops_{0}; // of the entries, then the end
     MessageStyle style_;
     QFont small_font_;
     std::function<QString(StreamRange)> place_name_;
@@ -159,7 +160,7 @@ private:
     int current_ = -1, hovered_ = -1;
     bool at_end_ = true, growing_ = false, lit_ = true, reduced_motion_ = false;
     bool laying_out_ = false, selecting_ = false;
-    uint64_t layouts_forgotten_ = 0; // made by layouts that are gone
+    uint64_t layouts_forgotten_ = 0; // made by layouts that were dropped
 };
 
 } // namespace palimpsest::ui

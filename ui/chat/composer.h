@@ -1,4 +1,4 @@
-// The field for a question, with what waits above it and Send or Stop beside it.
+// The question field, with queued questions above it and a Send or Stop button beside it.
 #pragma once
 
 #include <QFrame>
@@ -16,7 +16,7 @@ namespace palimpsest::ui {
 
 class QuestionField;
 
-// One line about a question that waits, or that is being edited, with a cross to take it back.
+// One line for a queued or edited question, with a button to cancel it.
 class Chip : public QFrame {
     Q_OBJECT
 public:
@@ -42,14 +42,14 @@ public:
 
     QuestionField* field() const { return field_; }
     void set_enter_sends(bool sends);
-    // What runs can be stopped: Stop stands where Send is. A question that is sent meanwhile waits.
+    // While something runs, the button is Stop instead of Send, and questions are queued.
     void set_running(bool running);
     void add_waiting(quint64 id, const QString& question);
-    void remove_waiting(quint64 id);   // it began, or was taken back; unknown ones are ignored
-    QString waiting(quint64 id) const; // empty: it does not wait
-    // The next question replaces that one, in a branch of the session.
+    void remove_waiting(quint64 id);   // it started or was cancelled; unknown ids are ignored
+    QString waiting(quint64 id) const; // the queued question; empty if there is none
+    // Puts a message into the field; the next question sent replaces it in a branch of the session.
     void edit_question(qint64 message, const QString& question);
-    void set_question(const QString& question); // into the field, to be looked at before it is sent
+    void set_question(const QString& question); // into the field, without sending it
 
 Q_SIGNALS:
     void asked(const QString& question);

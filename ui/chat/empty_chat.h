@@ -1,4 +1,4 @@
-// What the chat shows before anything was asked: what this is, and what to do first.
+// The start page, shown before the first question: an introduction and the first steps.
 #pragma once
 
 #include <QScrollArea>
@@ -15,9 +15,9 @@ class EmptyChat : public QScrollArea {
 public:
     explicit EmptyChat(QWidget* parent = nullptr);
 
-    // The open document, or empty: there is none, and opening one comes first.
+    // Title of the open document; empty: none is open, and the page offers to open one.
     void set_document(const QString& title);
-    void set_questions(const QStringList& questions); // offered as buttons; each a sentence
+    void set_questions(const QStringList& questions); // sample questions, shown as buttons
 
 Q_SIGNALS:
     void open_wanted();

@@ -116,7 +116,7 @@ void Instructions::commit()
     Q_EMIT wanted(shown_);
 }
 
-// Setting the same text would cost the field its undo history and its cursor.
+// Does not set an unchanged text again, because that clears the field's undo history and moves its cursor.
 void Instructions::show_text(const QString& text)
 {
     shown_ = text;

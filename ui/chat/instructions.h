@@ -1,7 +1,7 @@
-// The system prompt of a session, above its chat: one line that unfolds into a field.
+// The system prompt of a session, above its chat: a single line that unfolds into a field.
 //
-// It can be written until the session's first text is computed, and is only read from then on: the model has it in
-// its cache. Without an open session it is what the next one begins with.
+// It can be edited until the session's first tokens are computed; after that it is read-only, because it is in the
+// cache. Without an open session, the field holds the system prompt of the next one.
 #pragma once
 
 #include <QString>
@@ -22,18 +22,18 @@ public:
     explicit Instructions(QWidget* parent = nullptr);
 
     QPlainTextEdit* field() const { return field_; }
-    QString text() const; // without white space around it
+    QString text() const; // without surrounding white space
     bool is_unfolded() const;
     void set_unfolded(bool unfolded);
 
-    void set_usual(const QString& system); // that a session begins with unless other ones were written for it
-    void set_has_place(bool has_place);    // whether the loaded model's template has a place for a system prompt
-    void show_session(const SessionFacts* facts); // null: none is open
-    void commit();                                // wants what was written, if it is not what the session has
+    void set_usual(const QString& system);        // the default system prompt of new sessions
+    void set_has_place(bool has_place);           // whether the model's template supports a system prompt
+    void show_session(const SessionFacts* facts); // null: no session is open
+    void commit();                                // emits wanted() if the text differs from the session's
 
 Q_SIGNALS:
-    void drafted(const QString& system); // for the next session, while none is open; at every change
-    void wanted(const QString& system);  // for the open session, once the field is left
+    void drafted(const QString& system); // for the next session, while none is open; at each change
+    void wanted(const QString& system);  // for the open session, when editing ends
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -55,8 +55,8 @@ private:
     QPlainTextEdit* field_;
     State state_ = State::NoSession;
     int64_t session_ = 0;
-    QString usual_, shown_;         // shown_: as the session has it, or as it was last wanted
-    std::optional<QString> wanted_; // the session does not have it yet
+    QString usual_, shown_;         // shown_: the session's text, or the last one requested
+    std::optional<QString> wanted_; // requested, but not in the session yet
     bool has_place_ = true, is_shown_ = false;
 };
 

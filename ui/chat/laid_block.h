@@ -1,4 +1,4 @@
-// A block of a message that is laid out, and the part of the message it is in: private to the layout's files.
+// A laid-out block of a message, and the part that contains it; private to the layout's source files.
 #pragma once
 
 #include "ui/chat/message_layout.h"
@@ -7,27 +7,27 @@ namespace palimpsest::ui {
 
 inline constexpr int deepest_indent = 8;
 
-// One text of a block: a paragraph, or a cell.
+// One laid-out text of a block: a paragraph or a cell.
 struct MessageLayout::Box {
     std::unique_ptr<QTextLayout> layout;
-    QPointF at;    // from the block's top left
-    int start = 0; // of the block's text
+    QPointF at;    // relative to the block's top left
+    int start = 0; // offset in the block's text
     const InlineText* text = nullptr;
 };
 
 struct MessageLayout::LaidBlock {
     Block block;
-    size_t ordinal = 0, first_piece = 0; // among the pieces of one text; which block that begins with
-    int y = 0, height = 0;               // from the part's top; the gap before is not in it
+    size_t ordinal = 0, first_piece = 0; // index among the pieces of one text; block of the first piece
+    int y = 0, height = 0;               // y from the part's top, without the gap before
     bool laid = false;
     std::vector<Box> boxes;
     QRectF frame;
-    std::vector<double> columns, rows; // lines of a table, with both ends
+    std::vector<double> columns, rows; // grid lines of a table, including both edges
 };
 
 struct MessageLayout::Part {
     bool parsed = false;
-    int height = 0; // with the gap after
+    int height = 0; // including the gap after it
     std::vector<LaidBlock> blocks;
 };
 

@@ -13,7 +13,7 @@
 namespace palimpsest::ui {
 namespace {
 
-constexpr int address_shown = 200; // UTF-16 units, where an address is part of the text
+constexpr int address_shown = 200; // UTF-16 units of an address shown in the text
 
 struct Words {
     Q_DECLARE_TR_FUNCTIONS(palimpsest::ui::Markdown)
@@ -33,8 +33,8 @@ bool may_be_opened(const QString& address)
     });
 }
 
-// The character that "&NAME;" or "&#N;" stands for, if it is one that shows as itself: an entity must not bring in
-// what visible_text() took out.
+// Returns the character of "&NAME;" or "&#N;", if it is plainly visible: an entity must not bring back a character
+// that visible_text() has escaped.
 std::optional<char32_t> character_of(std::string_view entity)
 {
     struct Named {
@@ -81,7 +81,7 @@ QString decoded(const MD_ATTRIBUTE& attribute)
     return out;
 }
 
-// Takes md4c's events and builds blocks; stops the parser at a limit.
+// Builds blocks from md4c's events; stops the parser when a limit is exceeded.
 class BlockBuilder {
 public:
     BlockBuilder(const QByteArray& source, const MarkdownLimits& limits) : source_(source), limits_(limits)
@@ -97,7 +97,7 @@ public:
     int leave(MD_SPANTYPE type);
     int text(MD_TEXTTYPE type, const char* text, MD_SIZE size);
 
-    // Empty, and nothing is to be used, where a limit was met.
+    // Why the text was refused; empty if it was not. After a refusal, take() must not be used.
     const QString& refused() const { return refused_; }
     std::vector<Block> take() { return std::move(blocks_); }
 
@@ -113,7 +113,7 @@ private:
         refused_ = Words::tr(why);
         return 1;
     }
-    // md4c goes on a little after it was told to stop.
+    // md4c may call back a few more times after it was told to stop.
     bool is_refused() const { return !refused_.isEmpty(); }
     bool is_open() const { return open_; }
     void open(Block::Kind kind);
@@ -129,15 +129,15 @@ private:
 
     const QByteArray& source_;
     const MarkdownLimits& limits_;
-    std::vector<qsizetype> line_starts_; // of `source_`
+    std::vector<qsizetype> line_starts_; // offsets in source_
     std::vector<Block> blocks_;
     std::vector<Around> around_;
     std::vector<List> lists_;
     Block block_; // being built, if open_
     bool open_ = false, in_table_ = false;
-    std::array<int, 4> style_depth_{}; // of each TextStyle
+    std::array<int, 4> style_depth_{}; // nesting depth of each TextStyle
     int link_ = -1;
-    std::vector<QString> after_link_; // what follows a link or an image when it ends
+    std::vector<QString> after_link_; // text appended at the end of each open link or image
     int cells_ = 0, links_ = 0, line_ = 0;
     QString refused_;
 };
@@ -165,7 +165,7 @@ int BlockBuilder::close()
     return finish_long();
 }
 
-// A block that is longer than a piece becomes several, so that each is laid out in a moment.
+// Splits a block that is longer than one piece, so that laying out a piece takes little time.
 int BlockBuilder::finish_long()
 {
     const bool code = block_.kind == Block::Kind::Code;
@@ -225,7 +225,7 @@ void BlockBuilder::add_table_piece(size_t first_row, size_t rows, bool heads)
     blocks_.push_back(std::move(piece));
 }
 
-// Wide scripts take two places.
+// Returns the width in characters, at most 60; wide scripts count twice.
 int places_of(const QString& text)
 {
     constexpr int most = 60;
@@ -338,7 +338,7 @@ int BlockBuilder::leave(MD_BLOCKTYPE type)
     case MD_BLOCK_QUOTE:
     case MD_BLOCK_LI:
         if (const int stop = close()) return stop;
-        // An item without a word still shows that it is there.
+        // Show the marker of an empty item.
         if (!around_.empty() && !around_.back().marker.isEmpty()) {
             open(Block::Kind::Paragraph);
             if (const int stop = close()) return stop;
@@ -605,7 +605,7 @@ std::vector<Block> parse_markdown(QStringView source, const MarkdownLimits& limi
     const int stopped = md_parse(utf8.constData(), static_cast<MD_SIZE>(utf8.size()), &parser, &builder);
     if (!builder.refused().isEmpty()) return refused_blocks(source, builder.refused(), limits);
     std::vector<Block> blocks = builder.take();
-    // Link definitions alone leave nothing: what is there is shown.
+    // A text of link definitions only yields no blocks; show its source.
     if (stopped != 0 || blocks.empty()) return plain_blocks(source, Block::Kind::Paragraph, limits);
     return blocks;
 }

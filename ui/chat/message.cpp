@@ -8,9 +8,9 @@
 namespace palimpsest::ui {
 namespace {
 
-constexpr qsizetype whole_limit = qsizetype{2} << 20;     // units of a message; longer ones are plain text
-constexpr qsizetype markdown_limit = qsizetype{32} << 10; // units of a segment
-constexpr qsizetype markdown_least = 512;                 // a shorter one goes on after a blank line
+constexpr qsizetype whole_limit = qsizetype{2} << 20;     // UTF-16 units; a longer message is shown as plain text
+constexpr qsizetype markdown_limit = qsizetype{32} << 10; // UTF-16 units of a segment
+constexpr qsizetype markdown_least = 512;                 // a shorter segment continues after a blank line
 constexpr MarkdownLimits limits;
 
 bool is_blank(QStringView line)
@@ -28,7 +28,7 @@ int indent_of(QStringView line)
 
 struct Fence {
     QChar mark;
-    int length = 0; // 0: there is none
+    int length = 0; // 0: not a fence
     QStringView info;
 };
 
@@ -78,7 +78,7 @@ void Message::set_text(const QString& text, Format format)
         solid_ = {};
         solid_count_ = 0;
     }
-    // The last segment of all learns that another follows it.
+    // The last complete segment counts as changed, because its layout depends on whether another follows.
     first_changed_ = solid_count_ > 0 ? solid_count_ - 1 : 0;
     segments_.resize(solid_count_);
     Scan scan = solid_;
@@ -166,7 +166,7 @@ void Message::scan_code_line(Scan& scan, qsizetype begin, qsizetype end, qsizety
     end_segment(scan, next);
 }
 
-// Pieces of so many lines and units; a line that is longer than a piece is cut.
+// Cuts the text into pieces of limited lines and units; a line longer than a piece is cut, too.
 void Message::scan_piece_line(Scan& scan, qsizetype begin, qsizetype next)
 {
     const Segment piece = scan.segment;

@@ -1,8 +1,8 @@
-// A message as segments that are parsed one by one, so that a growing answer costs what is new in it.
+// Splits a message into segments that are parsed one by one, so that a growing answer costs only its new text.
 //
-// A segment ends where a blank line stands before a line that begins something new, and around fenced code. Each is
-// parsed alone: what a segment is depends on the text up to its end, so a text that grows gives at every moment the
-// blocks that it gives at once. Link definitions reach as far as their segment.
+// A segment ends at a blank line before a line that starts something new, and around fenced code. Segments are
+// parsed separately and depend only on the text up to their end, so that a growing text yields the same blocks as
+// the same text set at once. Link definitions apply only within their segment.
 #pragma once
 
 #include <QString>
@@ -15,10 +15,10 @@ namespace palimpsest::ui {
 struct Segment {
     enum class Kind { Markdown, Code, Plain };
     Kind kind = Kind::Markdown;
-    qsizetype begin = 0, end = 0; // of the text, in UTF-16 units; whole lines, but for pieces of very long ones
+    qsizetype begin = 0, end = 0; // in the text, UTF-16 units; whole lines, except pieces of very long ones
     int lines = 0;
-    int group = -1;                    // of pieces of one code or plain text: the first one's number
-    bool opens = false, shuts = false; // code: its first or last line is a fence
+    int group = -1;                    // first piece of the same code or plain text; -1: Markdown
+    bool opens = false, shuts = false; // code: the first or last line is a fence
     bool operator==(const Segment&) const = default;
 };
 
@@ -26,29 +26,29 @@ class Message {
 public:
     enum class Format { Markdown, Plain };
 
-    // Linear in what is new where `text` begins as the former one did.
+    // Linear in the new text if `text` starts with the previous one.
     void set_text(const QString& text, Format format);
     const QString& text() const { return text_; }
     const std::vector<Segment>& segments() const { return segments_; }
-    // Segments before this one are as they were before the last set_text.
+    // Segments before this one did not change in the last set_text.
     size_t first_changed() const { return first_changed_; }
 
-    std::vector<Block> blocks(size_t segment) const; // parses it
-    // The lines of the source that a block of that segment comes from.
+    std::vector<Block> blocks(size_t segment) const; // parses the segment
+    // Returns source lines of a segment, as numbered in its blocks.
     QString source_of(size_t segment, int first_line, int last_line) const;
-    // What a code or plain text holds, all its pieces and no fence.
+    // Returns the content of all pieces of a code block or plain text, without fences.
     QString text_of_group(int group) const;
 
 private:
-    // Where the scan stands after a whole line.
+    // State of the scan at the end of a line.
     struct Scan {
-        qsizetype next = 0; // the first unit that was not looked at
-        bool open = false;  // a segment is
+        qsizetype next = 0; // first unit not scanned yet
+        bool open = false;  // whether `segment` is open
         Segment segment;
         bool blank_before = false;
-        QChar fence; // of the code that is open
+        QChar fence; // of the open code segment
         int fence_length = 0;
-        QChar inner_fence; // of code within a list, which no segment ends in
+        QChar inner_fence; // of an indented fence, as in a list; no segment ends inside
         int inner_length = 0;
     };
 
@@ -64,8 +64,8 @@ private:
     QString text_;
     Format format_ = Format::Markdown;
     std::vector<Segment> segments_;
-    Scan solid_;             // after the last whole line
-    size_t solid_count_ = 0; // of segments that it ended
+    Scan solid_;             // state after the last complete line
+    size_t solid_count_ = 0; // segments that were complete then
     size_t first_changed_ = 0;
 };
 

@@ -7,7 +7,7 @@
 namespace palimpsest::ui {
 namespace {
 
-constexpr size_t pieces_shown = 4; // of long code, text and tables before "show all"
+constexpr size_t pieces_shown = 4; // pieces of long code, text or a table that are shown before "show all"
 
 bool is_collapsible(const Block& block, const Segment& segment)
 {
@@ -42,8 +42,8 @@ void MessageLayout::set_geometry(const MessageStyle& style, int width)
     refresh(0);
 }
 
-// Parts before `first` stay; parts after it that were parsed are parsed again at once, and blocks that are as they
-// were keep their layout.
+// Keeps the parts before `first`. Later parts that were parsed are parsed again at once, and unchanged blocks keep
+// their layout.
 void MessageLayout::refresh(size_t first)
 {
     const std::vector<Segment>& segments = message_.segments();
@@ -90,7 +90,7 @@ void MessageLayout::parse(size_t p)
         laid.first_piece = first_piece;
         if (segment.group < 0) ++ordinal;
         if (!laid.laid) laid.height = estimated_height(laid.block);
-        // The texts moved: boxes look at them.
+        // The texts moved, and boxes point to them.
         for (size_t i = 0; i < laid.boxes.size(); ++i)
             laid.boxes[i].text = &laid.block.texts[i];
         part.blocks.push_back(std::move(laid));
@@ -212,7 +212,7 @@ bool MessageLayout::lay_out(int top, int bottom, const QDeadlineTimer& until, in
     bool worked = false;
     for (size_t p = parts_.empty() ? 0 : part_at(top); p < parts_.size() && tops_[p] < bottom; ++p) {
         if (is_hidden_part(p)) continue;
-        // What begins above grows upwards: what is being read stays where it is.
+        // A part that starts above `top` grows upwards, so that the visible text stays in place.
         const auto apply = [&](int before) {
             update_tops(p);
             const int by = parts_[p].height - before;

@@ -1,8 +1,8 @@
-// A message on pixels: the blocks of its segments, each laid out when it is first to be seen.
+// Layout of one message: the blocks of its segments, each laid out when it first comes into view.
 //
-// Heights of what was not seen yet are estimated, so opening a message costs its number of segments and no more.
-// While a message grows, blocks that are as they were keep their layout. Not a widget; coordinates are pixels from
-// the message's top left.
+// Heights of blocks not laid out yet are estimates, so opening a message takes time linear in its segments. While a
+// message grows, unchanged blocks keep their layout. Not a widget; coordinates are pixels from the message's top
+// left.
 #pragma once
 
 #include <QDeadlineTimer>
@@ -22,7 +22,7 @@ namespace palimpsest::ui {
 
 struct TextPlace {
     size_t segment = 0, block = 0;
-    int offset = 0; // UTF-16 units of the block's text_of()
+    int offset = 0; // UTF-16 units in text_of() the block
     auto operator<=>(const TextPlace&) const = default;
 };
 
@@ -38,18 +38,18 @@ public:
     MessageLayout& operator=(MessageLayout&&) noexcept;
 
     void set_text(const QString& text, Message::Format format);
-    // `style` outlives this. Everything is laid out anew.
+    // `style` must outlive this object. Discards all layouts.
     void set_geometry(const MessageStyle& style, int width);
 
     const Message& message() const { return message_; }
     int height() const { return tops_.back(); }
-    // Lays out what is between `top` and `bottom`, one block at least. Returns whether all of that is done; `moved`
-    // is by how much what begins at `top` or below went down.
+    // Lays out the blocks between `top` and `bottom`, at least one, until the deadline. Returns whether all of them
+    // are done; `moved` is the distance by which content at or below `top` moved down.
     bool lay_out(int top, int bottom, const QDeadlineTimer& until, int* moved);
-    // Blocks farther from there than `reach` forget their layout and keep their height.
+    // Drops the layouts of parts farther than `reach` from that range; their heights stay.
     void release(int top, int bottom, int reach);
     void paint(QPainter& painter, int top, int bottom, const TextSelection* selection) const;
-    // Where the last character ends, for the cursor of a growing answer; none if it is not laid out.
+    // Returns the end of the last character, for the cursor of a growing answer; none if it is not laid out.
     std::optional<QRectF> end_rect() const;
 
     enum class Button { None, CopyCode, ShowAll };
@@ -60,29 +60,29 @@ public:
         bool on_text = false;
     };
     Spot spot_at(const QPointF& at) const;
-    void press(const Spot& spot); // a button that is the message's own: ShowAll
+    void press(const Spot& spot); // handles ShowAll; ignores other buttons
     QString code_at(const TextPlace& place) const;
 
     TextPlace begin() const { return {}; }
     TextPlace end() const;
-    // Parses what was not seen yet; linear in what is between.
+    // Both parse segments not parsed yet. Linear in the text between the places.
     QString text_between(const TextPlace& from, const TextPlace& to) const;
-    QString source_between(const TextPlace& from, const TextPlace& to) const; // whole lines of the source
+    QString source_between(const TextPlace& from, const TextPlace& to) const; // whole source lines
     TextSelection word_at(const TextPlace& place) const;
 
-    // Of what was parsed: for menus.
+    // For menus; these cover parsed segments only.
     QStringList links() const;
     std::vector<TextPlace> code_places() const;
     std::vector<TextPlace> collapsed_places() const;
 
-    uint64_t layouts_made() const { return layouts_made_; } // blocks that were laid out so far
+    uint64_t layouts_made() const { return layouts_made_; } // blocks laid out so far
 
 private:
     struct Box;
     struct LaidBlock;
     struct Part;
 
-    // ---- its blocks, one below the other (message_layout.cpp)
+    // ---- stacking of blocks (message_layout.cpp)
     void refresh(size_t first);
     void parse(size_t part);
     void place_blocks(size_t part);
@@ -90,7 +90,8 @@ private:
     int estimated_height(const Segment& segment) const;
     bool is_hidden(size_t part, size_t block) const;
     bool is_hidden_part(size_t part) const;
-    int more_lines(size_t part, size_t block) const; // that a "show all" below this block would show
+    // Returns the lines of the whole text if a "show all" button belongs below this block, else 0.
+    int more_lines(size_t part, size_t block) const;
     int row_height() const;
     int gap_before(const Part& part, size_t block) const;
     void update_tops(size_t from);
@@ -118,9 +119,9 @@ private:
     const MessageStyle* style_ = nullptr;
     int width_ = 0;
     std::vector<Part> parts_;
-    std::vector<int> tops_{0};                     // of the parts, and the end
-    std::vector<int> group_sizes_;                 // of each part's group, in parts; of none 0
-    std::set<std::pair<size_t, size_t>> expanded_; // first piece of what is shown whole
+    std::vector<int> tops_{0};                     // of the parts, then the end
+    std::vector<int> group_sizes_;                 // size in parts of the group that starts at each part; 0: none
+    std::set<std::pair<size_t, size_t>> expanded_; // first piece of each expanded text
     uint64_t layouts_made_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// What a message paints, and where of it its buttons are.
+// Painting of a message, and the positions of its buttons.
 #include <QCoreApplication>
 #include <QFontMetricsF>
 #include <QPainter>
@@ -107,7 +107,7 @@ void MessageLayout::paint(QPainter& painter, int top, int bottom, const TextSele
             const double y = tops_[p] + laid.y;
             if (!laid.laid || is_hidden(p, b) || y + laid.height + row_height() < top || y > bottom) continue;
             painter.save();
-            // Marks that stack without end stay within their block.
+            // Stacked combining marks must not paint outside their block.
             painter.setClipRect(QRectF(-style_->indent, y, width_ + 2 * style_->indent, laid.height),
                                 Qt::IntersectClip);
             paint_block(painter, p, b, y, selection);

@@ -1,4 +1,4 @@
-// Fonts, colours and measures of messages.
+// Fonts, colours and sizes for messages.
 #pragma once
 
 #include <QColor>
@@ -12,7 +12,7 @@ struct MessageStyle {
     QColor text, quiet, accent, link, line, code_background, selection, selected_text;
     int line_height = 0, character = 0, padding = 0, indent = 0; // pixels
 
-    static MessageStyle of(const QFont& font, const QPalette& palette); // the view's own
+    static MessageStyle of(const QFont& font, const QPalette& palette); // `font` and `palette` of the view
 };
 
 } // namespace palimpsest::ui

@@ -1,4 +1,4 @@
-// The text of a message that is laid out: what lies under a point, what is between two places, what a menu lists.
+// The text of a laid-out message: hit testing, text between two places, and lists for menus.
 #include <QTextBoundaryFinder>
 #include <algorithm>
 
@@ -97,7 +97,7 @@ TextPlace MessageLayout::end() const
 QString MessageLayout::text_between(const TextPlace& from, const TextPlace& to) const
 {
     QString out;
-    bool in_list = false; // the block before is
+    bool in_list = false; // whether the previous block is in a list or quote
     for (size_t p = from.segment; p <= to.segment && p < message_.segments().size(); ++p) {
         const std::vector<Block> blocks = blocks_of(p);
         for (size_t b = p == from.segment ? from.block : 0; b < blocks.size(); ++b) {

@@ -26,7 +26,7 @@ QSize QuestionButton::minimumSizeHint() const
     return {4 * padding(), sizeHint().height()};
 }
 
-// All but the text is the style's, and so in the palette's colours.
+// The style paints everything except the text, in the palette's colours.
 void QuestionButton::paintEvent(QPaintEvent*)
 {
     QStylePainter painter(this);

@@ -1,4 +1,4 @@
-// A question as a button: it begins where reading begins, and is shortened where there is no room.
+// A button with a question as its text, aligned to the leading edge and elided if it does not fit.
 #pragma once
 
 #include <QPushButton>

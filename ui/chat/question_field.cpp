@@ -86,7 +86,7 @@ void QuestionField::keyPressEvent(QKeyEvent* event)
             Q_EMIT send_pressed();
             return;
         }
-        // Shift+Enter would put a line separator, which no file has.
+        // Shift+Enter would insert a line separator (U+2028), which files do not use.
         insertPlainText(QStringLiteral("\n"));
         return;
     }
@@ -126,7 +126,7 @@ int QuestionField::height_of(int lines) const
 
 void QuestionField::fit()
 {
-    // A plain text's size counts lines.
+    // The document size of a QPlainTextEdit is in lines, not pixels.
     const int wanted = static_cast<int>(document()->size().height());
     const int lines = std::clamp(wanted, 1, most_lines_shown);
     setVerticalScrollBarPolicy(wanted > lines ? Qt::ScrollBarAsNeeded : Qt::ScrollBarAlwaysOff);

@@ -1,7 +1,7 @@
-// Where a question is typed: plain text that grows with its lines, up to some of them.
+// Plain-text field for a question; its height grows with its lines up to a limit.
 //
-// Nothing long is ever inserted: a pasted or dropped text beyond the limits, and files, are told instead, so that
-// no paste costs more than counting its lines.
+// Long pasted or dropped text and files are not inserted but reported by signals, so that a paste costs no more
+// than counting its lines.
 #pragma once
 
 #include <QPlainTextEdit>
@@ -17,13 +17,13 @@ public:
 
     explicit QuestionField(QWidget* parent = nullptr);
 
-    void set_enter_sends(bool sends) { enter_sends_ = sends; } // else Ctrl+Enter alone does
-    void remember(const QString& question);                    // for Up in an empty field
-    void replace(const QString& text);                         // one step of undo
+    void set_enter_sends(bool sends) { enter_sends_ = sends; } // false: only Ctrl+Enter sends
+    void remember(const QString& question);                    // recalled by Up in an empty field
+    void replace(const QString& text);                         // as one undo step
 
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override;
-    QVariant loadResource(int type, const QUrl& name) override; // nothing, ever
+    QVariant loadResource(int type, const QUrl& name) override; // always empty: nothing is loaded
 
 Q_SIGNALS:
     void send_pressed();
@@ -43,7 +43,7 @@ private:
     void fit();
     int height_of(int lines) const;
 
-    QStringList history_; // the oldest first
+    QStringList history_; // oldest first
     qsizetype recalled_ = -1;
     bool enter_sends_ = true, recalling_ = false;
 };

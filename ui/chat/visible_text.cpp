@@ -26,7 +26,7 @@ bool is_between(char32_t c, char32_t first, char32_t last)
     return c >= first && c <= last;
 }
 
-// What scripts and emoji need now and then, and what has no width.
+// Characters without width that scripts and emoji sometimes need.
 bool is_joiner(char32_t c)
 {
     return c == 0xad || c == 0x34f || c == 0x61c || is_between(c, 0x200b, 0x200f) || c == 0x2060 || c == 0xfeff ||
@@ -37,7 +37,7 @@ bool is_hidden(char32_t c)
 {
     if (c == '\n' || c == '\t') return false;
     if (c < 0x20 || is_between(c, 0x7f, 0x9f) || is_between(c, 0x2028, 0x202e)) return true;
-    // Fillers that are letters to Unicode and nothing to the eye.
+    // Fillers that Unicode counts as letters or symbols, but that are invisible.
     if (c == 0x115f || c == 0x1160 || c == 0x3164 || c == 0xffa0 || c == 0x2800 || c == 0xfffc) return true;
     switch (QChar::category(c)) {
     case QChar::Other_Control:
@@ -79,9 +79,9 @@ bool is_ordinary(QChar c)
     return (u >= 0x20 && u < 0x7f) || u == '\n' || u == '\t' || (u >= 0xa0 && u < 0x300 && u != 0xad);
 }
 
-// A run of characters of one shape.
+// Consecutive characters of one shape.
 struct Run {
-    qsizetype begin = 0, end = 0; // units of the text
+    qsizetype begin = 0, end = 0; // offsets in UTF-16 units
     qsizetype characters = 0;
     Shape shape = Shape::Plain;
 };
@@ -150,7 +150,7 @@ bool looks_like_ascii(char32_t c)
 {
     if (c < 0x80) return false;
     switch (QChar::script(c)) {
-    case QChar::Script_Latin: // ɑ, ı and their like; accents tell themselves apart
+    case QChar::Script_Latin: // such as ɑ and ı; accented letters look different
         return QChar::decomposition(c).isEmpty() && c > 0xff;
     case QChar::Script_Cyrillic:
     case QChar::Script_Greek:

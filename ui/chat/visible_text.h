@@ -1,7 +1,7 @@
-// Foreign text made honest: what hides, reorders or floods is shown as an escape such as ⟨U+202E⟩.
+// Makes untrusted text visible: characters that hide, reorder or flood text are shown as escapes such as ⟨U+202E⟩.
 //
-// Line ends and tabs stay, so that lines keep their numbers. Linear in the text; text without anything to show is
-// returned as it is.
+// Line ends and tabs stay, so that line numbers do not change. Linear in the text; text without such characters is
+// returned unchanged.
 #pragma once
 
 #include <QString>
@@ -9,15 +9,15 @@
 
 namespace palimpsest::ui {
 
-// Control characters, bidirectional controls and what has no shape of its own. One or two joiners or direction
-// marks in a row stay, for scripts and emoji need them; so do six combining marks on one letter.
+// Escapes control characters, bidirectional controls and invisible characters. Up to two joiners or direction marks
+// in a row stay, because scripts and emoji need them; so do up to six combining marks on one letter.
 QString visible_text(QStringView foreign);
 
-// Whether the character, alone, is shown as itself: neither hidden, nor reordering, nor combining.
+// Whether the character alone is shown as itself: not hidden, reordering or combining.
 bool is_plainly_visible(char32_t character);
 
-// An address before it is opened: as visible_text, and no joiner stays, and letters and signs of other scripts
-// that look like ASCII carry their number: "pаypal" becomes "pа⟨U+0430⟩ypal".
+// Formats an address for confirmation: like visible_text(), but also escapes joiners, and adds the code point to
+// letters and signs of other scripts that look like ASCII: "pаypal" becomes "pа⟨U+0430⟩ypal".
 QString visible_address(QStringView address);
 
 } // namespace palimpsest::ui

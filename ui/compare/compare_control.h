@@ -1,5 +1,4 @@
-// Between a view of comparisons and the thread that computes them: one comparison at a time, in its turn among the
-// thread's commands.
+// Connects a CompareView with the engine thread: runs one comparison at a time as a command of the queue.
 #pragma once
 
 #include <QObject>
@@ -25,8 +24,8 @@ private:
 
     EngineThread& engine_;
     CompareView& view_;
-    std::shared_ptr<CompareExchange> exchange_; // the work shares it
-    std::optional<CommandId> command_;          // the one that runs or waits
+    std::shared_ptr<CompareExchange> exchange_; // shared with the computation
+    std::optional<CommandId> command_;          // the running or waiting command
 };
 
 } // namespace palimpsest::ui

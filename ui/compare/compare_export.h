@@ -1,4 +1,4 @@
-// A comparison as one JSON document, with the names and meanings of `compare --json`, and the curves beside them.
+// Exports a comparison as one JSON document: the schema of `compare --json` plus the curves.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +10,7 @@ namespace palimpsest::ui {
 
 nlohmann::ordered_json comparison_json(const CompareState& state);
 
-// For a file; a value, that can be written on any thread.
+// Returns a value that may be called on any thread.
 FileContent comparison_file(std::shared_ptr<const CompareState> state);
 
 } // namespace palimpsest::ui

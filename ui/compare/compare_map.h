@@ -1,4 +1,4 @@
-// A retained-token map as a comparison uses it.
+// Interface of the retained-token maps in a comparison.
 #pragma once
 
 #include <QString>
@@ -14,12 +14,12 @@ namespace palimpsest::ui {
 class FileWriter;
 
 struct CompareMap {
-    QWidget* widget = nullptr; // made for the view, which owns it
+    QWidget* widget = nullptr; // created for the view, which owns it
     std::function<void(std::shared_ptr<const engine::RetentionMap> kept, uint64_t tokens, const QString& title)>
         show;
     std::function<void(double first, double last)> show_range;                              // in tokens
-    std::function<void(std::function<void(double first, double last)>)> when_range_changes; // by the reader
-    std::function<void(FileWriter& files)> write_with{}; // what is exported, though the map goes meanwhile
+    std::function<void(std::function<void(double first, double last)>)> when_range_changes; // by the user
+    std::function<void(FileWriter& files)> write_with{}; // exports survive the map
 };
 using MakeCompareMap = std::function<CompareMap(QWidget* parent, bool with_legend)>;
 

@@ -24,7 +24,7 @@ double seconds_since(Clock::time_point begin)
     throw Error(ErrorKind::Usage, "PAL-OPTION-03", "comparison", what, remedy);
 }
 
-// A policy that reads only a part of what it keeps does so for generated tokens only: it is measured one by one.
+// Retrieval policies attend to a part of the cache only while decoding, so they are measured token by token.
 std::unique_ptr<engine::Session> session_for(const std::shared_ptr<const engine::Model>& model,
                                              engine::SessionOptions options)
 {
@@ -33,7 +33,7 @@ std::unique_ptr<engine::Session> session_for(const std::shared_ptr<const engine:
     return std::make_unique<engine::Session>(model, options);
 }
 
-// One of the readings that take turns.
+// One contender's pass over the text.
 class Reading {
 public:
     Reading(const std::shared_ptr<const engine::Model>& model, const Contender& contender, uint64_t tokens)
@@ -58,7 +58,7 @@ public:
     }
     const CompareResult& result() const { return result_; }
 
-    // Up to the token `end`. False: stopped.
+    // Reads up to the token `end`. Returns false if stopped.
     bool read_up_to(Tokens ids, uint64_t end, std::stop_token stop)
     {
         const auto begin = Clock::now();
@@ -194,7 +194,7 @@ private:
         return all;
     }
 
-    static constexpr double between_publications = 0.1; // seconds
+    static constexpr double between_publications = 0.1; // in seconds
     const engine::Model& model_;
     const CompareWish& wish_;
     const CompareSink& sink_;

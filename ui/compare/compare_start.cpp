@@ -15,11 +15,11 @@ namespace {
 constexpr uint64_t ids_at_once = 65536;
 
 struct Text {
-    std::vector<engine::TokenId> tokens; // with what a stream begins with
+    std::vector<engine::TokenId> tokens; // includes BOS, if the tokenizer adds it
     uint64_t of_the_input = 0;
 };
 
-// Other stores have documents of the same number.
+// Compares contents too, because another store may use the same id for a different document.
 bool is_there(storage::Library& library, const storage::DocumentInfo& wanted)
 {
     try {

@@ -1,4 +1,5 @@
-// From what a reader chose to a comparison on the engine's thread, and its states back to the window.
+// Starts a comparison on the engine thread from the user's choices, and passes its states back to the window's
+// thread.
 #pragma once
 
 #include <QObject>
@@ -12,30 +13,30 @@
 namespace palimpsest::ui {
 
 struct CompareRequest {
-    QString what; // the name of the text
-    // The text: documents of the open session, one after the other, or a file.
+    QString what; // name of the text
+    // The text: documents of the open session, concatenated, or a file.
     std::vector<storage::DocumentInfo> documents;
     QString file;
     struct Choice {
-        QString policy, budget; // as --policy and --budget take them
+        QString policy, budget; // in the syntax of --policy and --budget
     };
     std::vector<Choice> choices;
     int chunk = 512;
 };
 
-// The computation, on the engine's thread. Throws Error as compare() does, and for a text that cannot be read:
-// (NotFound, PAL-DOC-00) for documents that are not in the store any more, (Usage, PAL-DOC-07) for tokens of
+// Runs the comparison; call on the engine thread. Throws the errors of compare(), and for a text that cannot be
+// read: (NotFound, PAL-DOC-00) for documents that are no longer in the store, (Usage, PAL-DOC-07) for tokens of
 // another model.
 std::shared_ptr<const CompareState> compare(EngineThread::Tools& tools, const CompareRequest& request,
                                             const CompareSink& sink);
 
-// The newest state, handed from the thread that computes to the one it lives on: `changed` comes once until take()
-// was called, whatever was put meanwhile.
+// Passes the newest state to the thread that owns this object. `changed` is emitted once and then not again until
+// take() is called.
 class CompareExchange final : public QObject {
     Q_OBJECT
 public:
     using QObject::QObject;
-    void put(std::shared_ptr<const CompareState> state); // on any thread
+    void put(std::shared_ptr<const CompareState> state); // thread-safe
     std::shared_ptr<const CompareState> take();
 
 Q_SIGNALS:

@@ -1,4 +1,4 @@
-// What a comparison has found, a row per policy. As of one moment: show() replaces it.
+// The results of a comparison, one row per policy. show() replaces them.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -7,7 +7,7 @@
 
 namespace palimpsest::ui {
 
-// "treekv · 2,048": how a contender is called wherever it is drawn.
+// Display name of a contender, such as "treekv · 2,048".
 QString contender_name(const CompareResult& result);
 
 class CompareTable final : public QAbstractTableModel {
@@ -27,7 +27,7 @@ public:
     };
 
     using QAbstractTableModel::QAbstractTableModel;
-    void show(std::shared_ptr<const CompareState> state); // null: nothing
+    void show(std::shared_ptr<const CompareState> state); // null: empty table
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;

@@ -59,7 +59,8 @@ std::vector<ChartLine> lines_of(const CompareState& state, bool overlaps)
     return lines;
 }
 
-// Of the curves without their first quarter, where they fall from far above: what they come to can be told apart.
+// Range of the curves without their first quarter, where perplexity is much higher, so that the final values can be
+// told apart.
 std::pair<std::optional<double>, std::optional<double>> settled_range(const std::vector<ChartLine>& lines)
 {
     double end = 0;
@@ -495,7 +496,7 @@ void CompareView::make_maps()
 {
     if (!make_map_) return;
     for (size_t i = 0; i < state_->results.size(); ++i) {
-        maps_.push_back(make_map_(maps_area_, i + 1 == state_->results.size())); // one legend is enough
+        maps_.push_back(make_map_(maps_area_, i + 1 == state_->results.size())); // only the last map has a legend
         CompareMap& map = maps_.back();
         captions_.push_back(new QLabel(maps_area_));
         captions_.back()->setTextFormat(Qt::PlainText);

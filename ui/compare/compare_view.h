@@ -1,5 +1,5 @@
-// One text under two to four policies: chosen here, read on the engine's thread, and shown side by side: what each
-// keeps on one axis, perplexity and overlap as they go, and a table of the results.
+// Compares two to four policies on one text: the choices, the maps with a shared axis, curves of perplexity and
+// overlap, and a table of results. The comparison runs on the engine thread.
 //
 // Keys: Ctrl+Return starts, Escape stops, Ctrl+C in the table copies it as CSV.
 #pragma once
@@ -33,29 +33,29 @@ class CompareTable;
 class CompareView final : public QWidget {
     Q_OBJECT
 public:
-    // Without `make_map`, no maps are shown.
+    // An empty `make_map`: no maps are shown.
     explicit CompareView(QWidget* parent = nullptr, MakeCompareMap make_map = make_retention_view);
 
-    void set_model(const std::shared_ptr<const engine::Model>& model); // not kept alive
-    void set_session(std::shared_ptr<const SessionFacts> session);     // null: none is open
-    void set_file(const QString& file);                                // chosen instead of the session's documents
+    void set_model(const std::shared_ptr<const engine::Model>& model);    // does not keep it alive
+    void set_session(std::shared_ptr<const SessionFacts> session);        // null: no session is open
+    void set_file(const QString& file);                                   // used instead of the session's documents
     void set_choices(const std::vector<CompareRequest::Choice>& choices); // two to four
-    CompareRequest request() const;                                       // as chosen
+    CompareRequest request() const;                                       // the current choices
 
-    void begin(); // what was started waits for its turn, or runs; earlier findings are forgotten
+    void begin(); // call when a comparison is queued; clears previous results
     void show_state(std::shared_ptr<const CompareState> state);
-    void end(const QString& trouble = {}); // nothing runs any more; a sentence if something went wrong
+    void end(const QString& trouble = {}); // call when it has ended; trouble: error message or empty
     bool is_running() const { return running_; }
     const std::shared_ptr<const CompareState>& state() const { return state_; }
 
 public Q_SLOTS:
-    void start(); // asks for it, unless something in the way is said instead
+    void start(); // emits start_wanted, or shows why it cannot start
     void stop();
 
 Q_SIGNALS:
     void start_wanted(const palimpsest::ui::CompareRequest& request);
     void stop_wanted();
-    void export_ended(const QString& file, const QString& trouble); // a sentence if it was not written, else empty
+    void export_ended(const QString& file, const QString& trouble); // trouble: empty if the file was written
 
 protected:
     void keyPressEvent(QKeyEvent* event) override;
@@ -76,9 +76,9 @@ private:
     void add_row();
     void remove_row(int row);
     void show_rows(int count);
-    bool check_rows(); // true if the engine takes all of them
+    bool check_rows(); // true: the engine accepts all rows
     void enable();
-    void forget(); // the findings
+    void forget(); // clears the results
     void make_maps();
     void share_range(size_t from, double first, double last);
     void show_charts();
@@ -102,7 +102,7 @@ private:
     QWidget* maps_area_;
     QVBoxLayout* maps_layout_;
     std::vector<CompareMap> maps_;
-    std::vector<QLabel*> captions_; // of the maps
+    std::vector<QLabel*> captions_; // captions of the maps
     Chart *perplexity_, *overlap_;
     CompareTable* table_;
     QSortFilterProxyModel* sorted_;

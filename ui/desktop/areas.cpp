@@ -33,7 +33,7 @@
 namespace palimpsest::ui {
 namespace {
 
-// The map's hues behind text: paler, for what is held is to be read.
+// The map's hues, paler: the text on them must stay legible.
 ShadeColors map_shades(const QPalette& palette)
 {
     const float strength = is_dark(palette) ? 0.28F : 0.42F;
@@ -129,7 +129,7 @@ void Areas::join(Workbench& bench)
     join_document();
     join_map();
     join_policy();
-    new CompareControl(bench.engine(), *compare_, compare_); // which goes with the window
+    new CompareControl(bench.engine(), *compare_, compare_); // owned by the widget, so destroyed with the window
     show_session(nullptr);
 }
 
@@ -198,7 +198,7 @@ bool Areas::eventFilter(QObject* watched, QEvent* event)
 void Areas::join_map()
 {
     map_->set_describe([this](uint64_t token) { return describe(token); });
-    // A click on the map keeps its zoom: the reader has chosen it.
+    // A click on the map does not zoom: the user has chosen the visible range.
     connect(map_, &RetentionView::token_activated, this, [this](quint64 token) {
         show_text_at({token, token + 1});
     });
@@ -268,7 +268,7 @@ void Areas::show_session(std::shared_ptr<const SessionFacts> facts)
     map_->set_marks(facts_ ? marks_of(*facts_) : MapMarks());
     map_->set_writers(writers_of(facts_));
     document_->set_pins(facts_ ? facts_->pins : std::vector<storage::Pin>());
-    map_->set_highlights(sources_); // its marks come with none
+    map_->set_highlights(sources_); // set_marks() cleared them
     offer_questions();
     show_text();
     show_past();
@@ -293,7 +293,7 @@ void Areas::show_text()
     show_pages(outline, stored_pages(database(), outline, token_bytes(bench_->engine().model())));
 }
 
-// Pages that were there stay, where the stream only grew, and so does the reader's place.
+// If the stream only grew, keeps the loaded pages and the scroll position.
 void Areas::show_pages(TextOutline outline, TextSource::OpenReader open)
 {
     if (text_) return text_->set_outline(std::move(outline), std::move(open));
@@ -301,7 +301,7 @@ void Areas::show_pages(TextOutline outline, TextSource::OpenReader open)
     document_->set_source(text_);
 }
 
-// Its text is in the memory of the engine's thread.
+// The text is in memory that the engine thread owns, so it is copied there.
 void Areas::show_text_of_unsaved()
 {
     const uint64_t asked = ++texts_asked_;
@@ -369,7 +369,7 @@ void Areas::show_hit(const SearchHit& hit)
     awaited_ = {hit, bench_->engine().open_session(hit.session)};
 }
 
-// The open session has what was found. One that is not saved has numbers of its own.
+// Whether the open session contains the hit. Ids of an unsaved session are unrelated to the library's.
 bool Areas::reads(const SearchHit& hit) const
 {
     if (!facts_ || !facts_->saved) return false;
@@ -388,7 +388,7 @@ void Areas::show_found(const SearchHit& hit)
                   });
 }
 
-// An answer that was given again stands behind the newer one.
+// A regenerated answer is an earlier version of the turn that shows the newer one.
 void Areas::show_said(const SearchHit& hit)
 {
     bench_->window().show_tab(Tab::Chat);
@@ -420,7 +420,7 @@ QString Areas::place_name(StreamRange range) const
     return heading ? heading->title : QString();
 }
 
-// A description from pages that are loaded already, so that it is there at once.
+// Uses only loaded pages, so that it never waits.
 QString Areas::describe(uint64_t token) const
 {
     if (!text_ || token >= text_->tokens()) return {};

@@ -1,5 +1,5 @@
-// The areas of the window: chat, document, map, memory, policy and comparison, told of one another and joined with
-// the engine.
+// Creates the areas of the window (chat, document, map, memory, policy, comparison), and connects them with each
+// other and with the engine.
 #pragma once
 
 #include <QObject>
@@ -23,8 +23,8 @@ class Areas : public QObject {
 public:
     using QObject::QObject;
 
-    WindowAreas makers(); // the window owns what they make
-    // REQUIRES: a window that was made with the above. The workbench outlives this, or its window does.
+    WindowAreas makers(); // the window owns the created widgets
+    // REQUIRES: the window was created with makers(). The workbench or its window outlives this.
     void join(Workbench& bench);
 
     ChatPage* chat() const { return chat_; }
@@ -51,7 +51,7 @@ private:
     void show_pages(TextOutline outline, TextSource::OpenReader open);
     void show_past();
     void show_text_at(StreamRange range);
-    void show_place(StreamRange range); // and on the map
+    void show_place(StreamRange range); // in the document and on the map
     void show_sources(const Turn& answer);
     void mark_sources(std::vector<Highlight> sources, const QString& note);
     void show_hit(const SearchHit& hit);
@@ -65,7 +65,7 @@ private:
     void read_pasted(const QString& text);
     QString describe(uint64_t token) const;
     QString place_name(StreamRange range) const;
-    QString database() const; // as others open it
+    QString database() const; // path that other connections can open
 
     Workbench* bench_ = nullptr;
     ChatPage* chat_ = nullptr;
@@ -78,14 +78,14 @@ private:
     std::shared_ptr<const SessionFacts> facts_;
     std::shared_ptr<TextSource> text_;
     std::shared_ptr<const engine::RetentionMap> kept_;
-    std::vector<StreamRange> sources_; // of an answer: marked in the document and on the map
-    int64_t session_ = 0;              // that is shown
-    uint64_t texts_asked_ = 0;         // of unsaved sessions: only the newest answer counts
+    std::vector<StreamRange> sources_; // of an answer: highlighted in the document and on the map
+    int64_t session_ = 0;              // id of the session that is shown
+    uint64_t texts_asked_ = 0;         // newest request for an unsaved session's text
     struct AwaitedHit {
         SearchHit hit;
         CommandId opening;
     };
-    std::optional<AwaitedHit> awaited_; // to be shown once its session is open
+    std::optional<AwaitedHit> awaited_; // shown once its session is open
 };
 
 } // namespace palimpsest::ui

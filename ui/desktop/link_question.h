@@ -1,4 +1,4 @@
-// No address in an answer is opened without a question that shows all of it.
+// Asks before opening a link of an answer, and shows the complete address.
 #pragma once
 
 #include <QString>
@@ -7,8 +7,8 @@ class QWidget;
 
 namespace palimpsest::ui {
 
-// Opens a web address in the desktop's browser if the user says so; refuses any other kind. The dialog does not
-// block the event loop.
+// Opens a web address in the desktop's browser if the user confirms; refuses other schemes. Does not block the
+// event loop.
 void ask_about_link(QWidget* parent, const QString& address);
 
 } // namespace palimpsest::ui

@@ -38,11 +38,11 @@ int open_window(int& argc, char** argv, const QString& version, const QStringLis
     areas.join(bench);
     QObject::connect(&instance, &SingleInstance::requested, &bench, &Workbench::take);
     QObject::connect(&window, &MainWindow::first_painted, &bench,
-                     [&] { bench.begin(request); }); // the model after it
+                     [&] { bench.begin(request); }); // load the model after the window is visible
     QuitSignals signals;
     QObject::connect(&signals, &QuitSignals::quit_wanted, &window, [&] {
         window.leave();
-        QApplication::quit(); // dialogs close too
+        QApplication::quit(); // closes dialogs too
     });
     window.show();
     const int code = QApplication::exec();

@@ -1,4 +1,4 @@
-// The program with its window, as the command opens it.
+// Entry point of the graphical program, called by the command line.
 #pragma once
 
 #include <QString>
@@ -6,7 +6,7 @@
 
 namespace palimpsest::ui {
 
-// Returns the exit code: 128 and the signal's number, if one ended it. Needs a display.
+// Returns the exit code: 128 + signal number if a signal ended it. Needs a display.
 int open_window(int& argc, char** argv, const QString& version, const QStringList& files);
 
 } // namespace palimpsest::ui

@@ -1,4 +1,5 @@
-// Ctrl-C, SIGTERM and the end of the desktop close the window as a user does: what runs is stopped and saved.
+// Turns SIGINT, SIGTERM and SIGHUP into quit_wanted, so that the window closes in order: the running command is
+// stopped and the session saved.
 #pragma once
 
 #include <QObject>
@@ -9,10 +10,10 @@ namespace palimpsest::ui {
 class QuitSignals : public QObject {
     Q_OBJECT
 public:
-    // One at a time; from then on until the process ends.
+    // At most one instance; its handlers stay installed until the process ends.
     explicit QuitSignals(QObject* parent = nullptr);
 
-    // As a shell knows it, 130 after Ctrl-C and 143 after SIGTERM; 0: none came.
+    // Shell convention: 130 after SIGINT, 143 after SIGTERM; 0: no signal was received.
     int exit_code() const { return received_ == 0 ? 0 : 128 + received_; }
 
 Q_SIGNALS:
@@ -22,7 +23,7 @@ private:
     void take();
 
     QSocketNotifier notifier_;
-    int received_ = 0; // the first
+    int received_ = 0; // the first signal
 };
 
 } // namespace palimpsest::ui

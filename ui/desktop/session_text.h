@@ -1,5 +1,5 @@
-// The open session's stream as text for the window: from the database through a connection of its own, or from
-// memory where nothing is saved.
+// The text of the open session's stream for the window: read from the database through a separate connection, or
+// copied from memory if the session is not saved.
 #pragma once
 
 #include <memory>
@@ -15,10 +15,10 @@ struct Store;
 
 namespace palimpsest::ui {
 
-// The bytes of a token as this model has them; the model is kept alive.
+// Returns the bytes of a token according to the model; keeps the model alive.
 TokenBytes token_bytes(std::shared_ptr<const engine::Model> model);
 
-// All text of an unsaved session. On the engine's thread; copies it.
+// Copies the whole text of an unsaved session. Call on the engine thread.
 std::shared_ptr<const MemoryPages::Texts> texts_of(const storage::StoredSession& session, storage::Store& store,
                                                    const TokenBytes& bytes);
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int frame_ms = 33;
 
-// Why the session cannot be saved or computed on, and what to do about that; empty: it can.
+// Why the session cannot be saved or continued, with the remedy; empty: no problem.
 QString trouble_of(const SessionFacts* session)
 {
     if (!session) return {};
@@ -92,7 +92,8 @@ void Workbench::begin(const StartRequest& request)
     if (!store_.tour_was_taken() && request.files.isEmpty()) window_.start_tour();
 }
 
-// Once the library is known. One that was interrupted is only offered: reading on may take hours.
+// Called once the library is loaded. A session whose reading was interrupted is only selected, because reading may
+// take hours.
 void Workbench::open_last_session()
 {
     const QModelIndex last = window_.library().model().index_of(store_.last_session());
@@ -161,7 +162,7 @@ void Workbench::show_session(std::shared_ptr<const SessionFacts> facts)
     }
     window_.set_session(facts_);
     Q_EMIT session_shown(facts_);
-    show_frame(); // views that began anew have not seen the newest
+    show_frame(); // new views have not received the newest frame
     tell_trouble(before.get());
 }
 
@@ -175,7 +176,7 @@ void Workbench::tell_trouble(const SessionFacts* before)
     if (!is.isEmpty()) window_.tell(MessageBar::Kind::Failure, is, retry());
 }
 
-// As long as something waits to be stored.
+// Offered while turns wait to be stored.
 MessageBar::Action Workbench::retry()
 {
     if (!facts_ || !facts_->not_stored || !facts_->not_stored->may_try_again) return {};

@@ -1,6 +1,6 @@
-// Joins the window and the engine's thread: wishes become commands, what the engine tells is shown.
+// Connects the window with the engine thread: requests become commands, and frames and session facts are shown.
 //
-// Frames are read when something has changed and at most 30 times a second; when nothing happens, nothing runs.
+// Frames are fetched only after a change and at most 30 times a second.
 #pragma once
 
 #include <QHash>
@@ -21,24 +21,25 @@ class SleepInhibitor;
 class Workbench : public QObject {
     Q_OBJECT
 public:
-    // All outlive it.
+    // All arguments must outlive this.
     Workbench(MainWindow& window, EngineThread& engine, PreferenceStore& store);
 
     MainWindow& window() { return window_; }
     EngineThread& engine() { return engine_; }
-    // The newest that is shown; never null.
+    // The frame that is shown; never null.
     const std::shared_ptr<const Frame>& frame() const { return frame_; }
-    const std::shared_ptr<const SessionFacts>& session() const { return facts_; } // null: none is open
+    const std::shared_ptr<const SessionFacts>& session() const { return facts_; } // null: no session is open
 
-    // Loads the model in the background, opens what was open last or was given, and offers the tour the first time.
+    // Loads the model in the background, opens the requested files or else the last session, and offers the tour on
+    // the first start.
     void begin(const StartRequest& request);
-    void take(const StartRequest& request);      // of a second start
-    void ask(const QString& text);               // in the open session, or a new one
-    void set_next_system(const QString& system); // the system prompt of the next session, while none is open
-    NewSession new_session() const;              // as it would begin now
+    void take(const StartRequest& request);      // request of a second instance
+    void ask(const QString& text);               // in the open session, or in a new one
+    void set_next_system(const QString& system); // system prompt of the next session, while none is open
+    NewSession new_session() const;              // settings with which a session would begin now
 
 Q_SIGNALS:
-    // For the areas.
+    // Emitted for the areas.
     void frame_shown(std::shared_ptr<const palimpsest::ui::Frame> frame);
     void session_shown(std::shared_ptr<const palimpsest::ui::SessionFacts> facts);
 
@@ -62,12 +63,12 @@ private:
     PreferenceStore& store_;
     Notifier* notifier_;
     SleepInhibitor* inhibitor_;
-    QTimer pace_; // runs only between a change and its frame
+    QTimer pace_; // active only from a change until its frame is shown
     std::shared_ptr<const Frame> frame_ = std::make_shared<Frame>();
     std::shared_ptr<const SessionFacts> facts_;
     QSet<CommandId> removals_;
-    QString told_meanwhile_;             // what failed while something waited to be stored
-    std::optional<QString> next_system_; // none: that of the preferences
+    QString told_meanwhile_;             // failure shown while turns waited to be stored
+    std::optional<QString> next_system_; // nullopt: that of the preferences
     bool begun_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Says how much of a long passage was copied, and stops that. Shown only while it goes on.
+// Progress bar with a cancel button for copying a long passage; hidden otherwise.
 #pragma once
 
 #include <QWidget>
@@ -12,7 +12,7 @@ class CopyBar : public QWidget {
 public:
     explicit CopyBar(QWidget* parent = nullptr);
 
-    void set_share(double share); // 1: nothing is copied
+    void set_share(double share); // 1 hides the bar
 
 Q_SIGNALS:
     void cancelled();

@@ -74,7 +74,7 @@ private:
 QAccessibleInterface* make(const QString&, QObject* object)
 {
     auto* view = qobject_cast<DocumentView*>(object);
-    return view ? new DocumentAccessible(view) : nullptr; // Qt's cache owns it
+    return view ? new DocumentAccessible(view) : nullptr; // owned by Qt's cache
 }
 
 } // namespace

@@ -1,8 +1,8 @@
-// What assistive technology is told about the document view: the visible text, the caret, the selection.
+// Accessibility of the document view: visible text, caret and selection.
 #pragma once
 
 namespace palimpsest::ui {
 
-void install_document_accessible(); // once for the process; more often does no harm
+void install_document_accessible(); // may be called more than once
 
 } // namespace palimpsest::ui

@@ -1,4 +1,4 @@
-// Keys, mouse and wheel of the document view.
+// Keyboard, mouse and wheel input of the document view.
 #include <QContextMenuEvent>
 #include <QHelpEvent>
 #include <QKeyEvent>
@@ -12,7 +12,7 @@
 
 namespace palimpsest::ui {
 
-// These come before the window's shortcuts; Escape does while there is a selection to end.
+// Handles these keys before the window's shortcuts do; Escape only while there is a selection to clear.
 bool DocumentView::event(QEvent* event)
 {
     if (event->type() != QEvent::ShortcutOverride) return QAbstractScrollArea::event(event);
@@ -102,7 +102,7 @@ void DocumentView::move_line(int lines, bool extend)
         return set_caret(boundary_at({*caret_x_, now + lines * line_height()}), extend);
     }
     const uint64_t to = boundary_at({*caret_x_, y});
-    // Over the quiet lines of framing and captions.
+    // Skip framing and captions, in which the caret has no position.
     set_caret(to == caret_ ? (lines > 0 ? item->block.range.last
                                         : item->block.range.first - std::min<uint64_t>(item->block.range.first, 1))
                            : to,
@@ -130,7 +130,7 @@ void DocumentView::move_page(int pages, bool extend)
 
 void DocumentView::wheelEvent(QWheelEvent* event)
 {
-    if (event->modifiers() & Qt::ControlModifier) return event->ignore(); // text size is the window's
+    if (event->modifiers() & Qt::ControlModifier) return event->ignore(); // the window changes the text size
     const qreal lines = 3.0 * event->angleDelta().y() / 120;
     scroll_by(event->pixelDelta().isNull() ? -lines * line_height() : -event->pixelDelta().y());
     event->accept();
@@ -157,7 +157,7 @@ void DocumentView::mouseMoveEvent(QMouseEvent* event)
     if (!outside) set_caret(boundary_at(event->position()), true);
 }
 
-// While the mouse is held above or below, the text moves on by as much as it is away.
+// While the mouse is held above or below the viewport, scrolls by half its distance from it.
 void DocumentView::drag_on()
 {
     const int above = std::min(0, drag_position_.y());

@@ -1,4 +1,4 @@
-// A block of the document view that is laid out: private to the view's files.
+// A laid-out block of the document view; private to the view's source files.
 #pragma once
 
 #include <QTextLayout>
@@ -9,19 +9,19 @@
 namespace palimpsest::ui {
 
 struct DocumentView::Item {
-    // A token, or the part of one that stands on a line, as a stretch of it; several where directions mix.
+    // The part of a token on one line, as a horizontal range; several ranges where writing directions mix.
     struct Span {
         uint64_t token;
         int line;
-        qreal left, right; // in the layout
+        qreal left, right; // in layout coordinates
     };
 
     explicit Item(TextBlock text) : block(std::move(text)), layout(block.text) {}
 
     TextBlock block;
     QTextLayout layout;
-    qreal y = 0;       // of its top in the viewport, caption included
-    qreal caption = 0; // height of what stands above the text
+    qreal y = 0;       // top in the viewport, including the caption
+    qreal caption = 0; // height of the caption above the text
     qreal height = 0;
     std::vector<Span> spans; // by line; empty until painted
 

@@ -22,7 +22,7 @@ namespace {
 
 constexpr int longest_label = 48;
 
-// The shades from none to all, with the lines that say the same without colour.
+// Legend of the shades, from none to all.
 class ShadeLegend : public QWidget {
 public:
     explicit ShadeLegend(QWidget* parent) : QWidget(parent)
@@ -158,7 +158,7 @@ void DocumentPage::make_actions()
     unpin_ = add_action(tr("Unpin"), QKeySequence(tr("Ctrl+Shift+U")), [this] {
         if (const auto* pin = pin_at(view_->caret())) Q_EMIT unpin_wanted({pin->first, pin->last});
     });
-    find_action_ = add_action(tr("Find…"), QKeySequence(), [this] { open_find(); }); // the window has its key
+    find_action_ = add_action(tr("Find…"), QKeySequence(), [this] { open_find(); }); // the window owns its shortcut
     add_action(tr("Find next"), QKeySequence::FindNext, [this] { find_->next(); });
     add_action(tr("Find previous"), QKeySequence::FindPrevious, [this] { find_->previous(); });
     go_to_ = add_action(tr("Go to…"), QKeySequence(tr("Ctrl+J")), [this] { open_go_to(); });

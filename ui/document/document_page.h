@@ -1,4 +1,4 @@
-// The document as the window shows it: the text, what can be done with a passage, find, go to, and time.
+// The document page: text, actions for a selection, find, go to, and the time bar.
 #pragma once
 
 #include <QWidget>
@@ -17,10 +17,10 @@ class CopyBar;
 class FindBar;
 class TimeBar;
 
-// What a pinned token costs.
+// The cost of a pinned token.
 struct PinTerms {
     int32_t budget = 0;           // tokens per layer and KV head
-    uint64_t bytes_per_token = 0; // over all layers and heads, as the cache stores them
+    uint64_t bytes_per_token = 0; // over all layers and heads, as stored in the cache
 };
 
 struct PinPrice {
@@ -34,19 +34,19 @@ class DocumentPage : public QWidget {
 public:
     explicit DocumentPage(QWidget* parent = nullptr);
 
-    // Null: none is open. Pins and highlights stay as they were set.
+    // Null: no text is open. Pins and highlights stay as set.
     void set_source(std::shared_ptr<TextSource> source);
     void set_kept(std::shared_ptr<const engine::RetentionMap> kept);
     void set_pins(const std::vector<storage::Pin>& pins);
     void set_pin_terms(const PinTerms& terms);
     void set_shades(ShadeColors colors);
-    // `note`: what is said of all of them, above the text.
+    // `note`: a sentence about all highlights, shown above the text.
     void set_highlights(std::vector<Highlight> highlights, const QString& note);
-    void show_range(StreamRange range); // back to now
-    // The same of what was looked for elsewhere: it is framed until something else is looked for.
+    void show_range(StreamRange range); // also switches back to the present
+    // Like show_range(), for a match found elsewhere: framed until the next match is set.
     void show_match(StreamRange match);
-    // The past of the session up to now; built on a thread of its own, unless it is what is shown. An empty record:
-    // there is none.
+    // Sets the fade record of the session; a worker thread builds its index, unless it is already shown. An empty
+    // record disables the time bar.
     void set_fading(FadingRecord record, int32_t layers, int32_t chunk);
 
     DocumentView* view() const { return view_; }
@@ -88,7 +88,7 @@ private:
     QWidget* selection_bar_ = nullptr;
     QLabel* price_ = nullptr;
     QLabel* highlights_note_ = nullptr;
-    QLabel* heading_ = nullptr; // elided as it is painted
+    QLabel* heading_ = nullptr; // elided when painted
     QWidget* legend_ = nullptr;
     QAction* pin_ = nullptr;
     QAction* unpin_ = nullptr;

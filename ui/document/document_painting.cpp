@@ -1,4 +1,4 @@
-// What the document view paints: shades, marks, and words about a token.
+// Painting of the document view: shades, marks, and the description of a token.
 #include <QFontMetricsF>
 #include <QLocale>
 #include <QPainter>
@@ -22,7 +22,7 @@ bool has(StreamRange range, uint64_t token)
     return token >= range.first && token < range.last;
 }
 
-// "0–3, 5": runs of layers in short.
+// Formats runs of layers, such as "0–3, 5".
 QString layer_list(const std::vector<int>& layers)
 {
     const QLocale locale;
@@ -45,7 +45,7 @@ QString number(uint64_t value)
 
 } // namespace
 
-// Left to right, borders of tokens are enough; where directions mix, every character says where it stands.
+// Left-to-right text is measured at token boundaries; where writing directions mix, each character is measured.
 void DocumentView::Item::measure_spans()
 {
     if (!spans.empty() || layout.lineCount() == 0) return;
@@ -64,7 +64,7 @@ void DocumentView::Item::measure_spans()
                 const int behind = mixed ? part + 1 : stop;
                 const qreal a = line.cursorToX(part, QTextLine::Leading);
                 const qreal b = mixed ? line.cursorToX(part, QTextLine::Trailing) : line.cursorToX(stop);
-                // Spaces at the end of a line stand outside.
+                // Clip spaces at the end of a line, which extend beyond its text.
                 const qreal left = std::max(std::min(a, b), seen.left()),
                             right = std::min(std::max(a, b), seen.right());
                 Span* last = spans.empty() ? nullptr : &spans.back();
@@ -244,7 +244,7 @@ void DocumentView::paint_backgrounds(QPainter& painter, Item& item, const std::v
     }
 }
 
-// A frame around what stands of `range` on each line: ends are open where it goes on.
+// Draws a frame around the part of `range` on each line.
 void DocumentView::paint_frames(QPainter& painter, Item& item, StreamRange range, const QColor& color, qreal width)
 {
     if (!overlap(range, item.block.range)) return;
@@ -260,7 +260,7 @@ void DocumentView::paint_frames(QPainter& painter, Item& item, StreamRange range
     }
 }
 
-// Pins and chapters left of the text, highlights right of it; matches and what is shown are framed.
+// Marks pins and chapters left of the text and highlights right of it; frames matches and the range just shown.
 void DocumentView::paint_marks(QPainter& painter, Item& item)
 {
     const qreal em = fontMetrics().height(), left = text_left() - 0.6 * em;
@@ -346,7 +346,7 @@ void DocumentView::paint_caption(QPainter& painter, const Item& item)
         painter.drawLine(QPointF(x, row.center().y()), QPointF(row.right(), row.center().y()));
 }
 
-// Where pages are still to come: lines that are no text.
+// Draws bars in place of text whose pages are not loaded yet.
 void DocumentView::paint_placeholders(QPainter& painter)
 {
     const QColor gray = separator(palette());

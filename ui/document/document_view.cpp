@@ -14,10 +14,10 @@
 namespace palimpsest::ui {
 namespace {
 
-constexpr qreal leading = 1.35;         // of a line, in line heights
-constexpr int widest_column = 92;       // in average characters: longer lines are hard to read
-constexpr size_t kept_items = 384;      // laid out, visible ones included
-constexpr int scroll_bar_end = 1 << 30; // token numbers beyond are scaled
+constexpr qreal leading = 1.35;         // line spacing, in line heights
+constexpr int widest_column = 92;       // in average characters; longer lines are hard to read
+constexpr size_t kept_items = 384;      // laid out, including the visible ones
+constexpr int scroll_bar_end = 1 << 30; // token numbers beyond this are scaled
 
 int scroll_value(uint64_t token, uint64_t tokens)
 {
@@ -96,10 +96,10 @@ void DocumentView::take_outline(bool is_another)
     Q_EMIT selection_changed();
 }
 
-// At the top, with nothing chosen: what was is of another text.
+// Resets the view to the top without a selection, for a new text.
 void DocumentView::begin_again()
 {
-    place_ = {0, 4 * line_height()}; // below what may stand above the first line: there is no gap (clamp)
+    place_ = {0, 4 * line_height()}; // below any caption of the first line; clamp() closes the gap
     caret_ = selection_anchor_ = 0;
     matches_.clear(), current_match_.reset(), flash_.reset();
 }
@@ -115,7 +115,7 @@ qreal DocumentView::line_height() const
     return fontMetrics().height() * leading;
 }
 
-// The gutter takes marks of pins and chapters, the right edge those of highlights.
+// The left gutter holds the marks of pins and chapters, the right margin those of highlights.
 qreal DocumentView::text_left() const
 {
     const qreal gutter = 2.2 * fontMetrics().height();
@@ -204,7 +204,7 @@ bool DocumentView::place_items()
     return !missing_above_ && !missing_below_;
 }
 
-// Appends the blocks from the one that begins at `token` on. Returns where the last of them ends.
+// Appends the blocks from `token` on, the first one at `y`. Returns the bottom of the last one.
 qreal DocumentView::place_down(qreal y, uint64_t token)
 {
     while (y < viewport()->height() && token < source_->tokens()) {
@@ -221,7 +221,7 @@ qreal DocumentView::place_down(qreal y, uint64_t token)
     return y;
 }
 
-// Puts the blocks before `token`, whose block begins at `y`, in front. Returns where the first of them begins.
+// Prepends the blocks before `token`, whose block starts at `y`. Returns the top of the first one.
 qreal DocumentView::place_up(qreal y, uint64_t token)
 {
     std::vector<Item*> above;
@@ -240,7 +240,7 @@ qreal DocumentView::place_up(qreal y, uint64_t token)
     return y;
 }
 
-// No gap above the first block, and none below the last but where the text is shorter than the viewport.
+// Removes any gap above the first block, and below the last one if the text fills the viewport.
 void DocumentView::clamp()
 {
     if (visible_.empty()) return;
@@ -267,7 +267,7 @@ void DocumentView::move_all(qreal dy)
         item->y += dy;
 }
 
-// The first line that is visible becomes the place.
+// Makes the first visible line the scroll position.
 void DocumentView::settle()
 {
     for (const Item* item : visible_) {
@@ -319,7 +319,7 @@ void DocumentView::scroll_bar_moved(int value)
     jump_to(at_end ? tokens - 1 : std::min(scroll_token(value, tokens), tokens - 1));
 }
 
-// Steps are lines and pages of what is seen, not tokens.
+// Steps are lines and pages on the screen, not tokens.
 void DocumentView::scroll_bar_action(int action)
 {
     const qreal page = viewport()->height() - line_height();
@@ -427,7 +427,7 @@ std::optional<uint64_t> DocumentView::token_at(QPoint position) const
     return std::nullopt;
 }
 
-// The border between tokens that is nearest.
+// Returns the token boundary nearest to `position`.
 uint64_t DocumentView::boundary_at(QPointF position) const
 {
     const Item* item = item_at(position.y());

@@ -1,7 +1,8 @@
-// The text of a stream of any length, each token shaded by how much of it is still held.
+// Shows the text of a stream of any length, with each token shaded by how much of it is still kept.
 //
-// An own viewport: only what is visible is laid out, so that a view costs what its pixels cost. The place of the
-// text is a token and where its line stands; the scroll bar counts tokens.
+// The view has its own viewport: only visible blocks are laid out, so that the cost depends on the size of the
+// viewport and not on the length of the text. The scroll position is a token and the y of its line; the scroll bar
+// counts tokens.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -22,8 +23,8 @@ namespace palimpsest::ui {
 
 struct Highlight {
     StreamRange range;
-    double weight = 0; // share of an answer's attention
-    QString label;     // said when it is pointed at
+    double weight = 0; // share of the answer's attention
+    QString label;     // shown in the tooltip
 };
 
 class DocumentView : public QAbstractScrollArea {
@@ -32,49 +33,50 @@ public:
     explicit DocumentView(QWidget* parent = nullptr);
     ~DocumentView() override;
 
-    // Null: none is open. Pins and highlights stay as they were set.
+    // Null: no text is open. Pins and highlights stay as set.
     void set_source(std::shared_ptr<TextSource> source);
     TextSource* source() const { return source_.get(); }
-    void set_kept(std::shared_ptr<const engine::RetentionMap> kept); // null: not known
+    void set_kept(std::shared_ptr<const engine::RetentionMap> kept); // null: unknown
     const engine::RetentionMap* kept() const { return kept_.get(); }
-    // The past, as `index` has it after `step`; null: now.
+    // Shows the past state of `index` at `step`; null shows the present.
     void set_time(std::shared_ptr<const FadingIndex> index, int step, uint64_t tokens_read);
     void set_shades(ShadeColors colors); // empty: default_shades of the palette
     void set_shaded(bool shaded);
-    void set_underlined(bool underlined); // a line under each token, thicker the more of it is held
+    void set_underlined(bool underlined); // a line under each token; thickness shows the share that is kept
     void set_pins(std::vector<StreamRange> pins);
     void set_highlights(std::vector<Highlight> highlights);
     void set_matches(std::vector<StreamRange> matches); // ascending
     void set_current_match(std::optional<StreamRange> match);
 
-    void jump_to(uint64_t token);       // its line to the top, if there is enough behind it
-    void show_range(StreamRange range); // into view, with a flash (or a frame, where motion is reduced)
-    void scroll_by(qreal pixels);       // down
-    StreamRange visible_range() const;  // of tokens; empty while nothing is there
+    void jump_to(uint64_t token); // scrolls its line to the top, if enough text follows
+    // Scrolls a range into view, with a fading frame (a constant one if motion is reduced).
+    void show_range(StreamRange range);
+    void scroll_by(qreal pixels);      // positive: down
+    StreamRange visible_range() const; // in tokens; empty while nothing is laid out
     uint64_t top_token() const { return place_.token; }
-    bool is_complete() const { return complete_; } // nothing visible is still to come
+    bool is_complete() const { return complete_; } // all visible text is loaded
     bool is_flashing() const { return flash_.has_value(); }
 
     void select(StreamRange range);
-    StreamRange selection() const; // half-open, empty if nothing is selected
+    StreamRange selection() const; // half-open; empty if nothing is selected
     uint64_t caret() const { return caret_; }
-    void set_caret(uint64_t token, bool extend = false); // before that token, into view
-    // Copies the selection to the clipboard once all of it was read; until then, `copying` reports progress.
+    void set_caret(uint64_t token, bool extend = false); // places it before `token` and scrolls it into view
+    // Copies the selection to the clipboard when all of it is read; until then, `copying` reports progress.
     void copy();
-    void stop_copying(); // the clipboard stays as it is
+    void stop_copying(); // leaves the clipboard unchanged
 
     std::optional<uint64_t> token_at(QPoint viewport_position) const;
-    QRect rect_of(uint64_t token) const;      // in the viewport; empty if it is not visible
-    double share_of(uint64_t token) const;    // as shaded now: of lists, or of layers in the past
-    QString token_text(uint64_t token) const; // as shown; empty if it is not visible
-    QString describe(uint64_t token) const;   // held by which, rank, age, pinned
-    QString paragraph(uint64_t token) const;  // of a visible one
-    // How what is visible of a range begins, in so many characters or a few more.
+    QRect rect_of(uint64_t token) const;      // in the viewport; empty if not visible
+    double share_of(uint64_t token) const;    // share shown by the shade: of lists now, of layers in the past
+    QString token_text(uint64_t token) const; // as displayed; empty if not visible
+    QString describe(uint64_t token) const;   // which lists keep it, rank, age, pins
+    QString paragraph(uint64_t token) const;  // of a visible token
+    // Returns the beginning of the visible part of a range: at least `characters` characters, if it has as many.
     QString beginning_of(StreamRange range, int characters) const;
 
-    // The visible text as one string, for assistive technology: a line end between blocks.
+    // The visible text as one string, for assistive technology, with a line end between blocks.
     QString visible_text() const;
-    int offset_of(uint64_t token) const; // in visible_text; -1 if it is not visible
+    int offset_of(uint64_t token) const; // in visible_text; -1 if not visible
     uint64_t token_at_offset(int offset) const;
     QRect rect_at_offset(int offset) const;
 
@@ -83,7 +85,7 @@ Q_SIGNALS:
     void selection_changed();
     void caret_moved();
     void token_pointed(quint64 token);
-    void copying(double share); // of a text that takes a while; 1: it was copied, or given up
+    void copying(double share); // progress of a long copy; 1: finished or cancelled
     void menu_wanted(QPoint global);
 
 protected:
@@ -104,7 +106,7 @@ protected:
 
 private:
     struct Item;   // a block that is laid out
-    struct Place { // of the text: the line of `token` stands at `y`
+    struct Place { // scroll position: the line of `token` is at `y`
         uint64_t token = 0;
         qreal y = 0;
     };
@@ -174,11 +176,11 @@ private:
     bool laying_out_ = false;
     std::unordered_map<uint64_t, std::unique_ptr<Item>> items_; // by first token
     std::vector<Item*> visible_;                                // from top to bottom
-    // Where the text ends because pages are still to come; it may be out of sight.
+    // y where the text ends because pages are not loaded yet; may lie outside the viewport.
     std::optional<qreal> missing_above_, missing_below_;
 
     uint64_t caret_ = 0, selection_anchor_ = 0;
-    std::optional<qreal> caret_x_; // kept while moving by lines
+    std::optional<qreal> caret_x_; // x kept while the caret moves by lines
     bool dragging_ = false;
     QPoint drag_position_;
     QTimer drag_timer_;

@@ -8,7 +8,7 @@
 namespace palimpsest::ui {
 namespace {
 
-constexpr uint64_t most_steps = 254; // 255 says never
+constexpr uint64_t most_steps = 254; // 255 is `never`
 
 uint64_t divided_up(uint64_t a, uint64_t b)
 {
@@ -114,7 +114,7 @@ void FadingLoader::forget()
 void FadingLoader::build(FadingRecord record, ChunkClock clock, int32_t layers)
 {
     thread_.request_stop();
-    // The new thread waits for the old one, the window does not.
+    // The new thread joins the old one, so that the window does not block.
     thread_ = std::jthread([=, this, number = ++number_, known = built_, record = std::move(record),
                             wanted = Built{.mark = {}, .clock = std::move(clock), .layers = layers},
                             old = std::move(thread_)](const std::stop_token& stop) mutable {

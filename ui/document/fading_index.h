@@ -1,4 +1,4 @@
-// The fading record made ready to be replayed: at any time, how many layers still held a token.
+// An index of the fade record for replay: how many layers still kept a token at any time.
 #pragma once
 
 #include <QObject>
@@ -17,7 +17,7 @@
 
 namespace palimpsest::ui {
 
-// Chunks to tokens and back: what is fed goes in chunks, an answer's tokens go one by one.
+// Converts chunks to tokens: input is computed in chunks, an answer token by token.
 class ChunkClock {
 public:
     ChunkClock() = default;
@@ -25,13 +25,13 @@ public:
 
     uint64_t chunks() const { return chunks_; }
     uint64_t tokens() const { return runs_.empty() ? 0 : runs_.back().last; }
-    uint64_t width() const { return width_; }  // tokens of a chunk that is fed
-    uint64_t tokens_at(uint64_t chunks) const; // read when so many chunks were done
+    uint64_t width() const { return width_; }  // tokens per chunk of input
+    uint64_t tokens_at(uint64_t chunks) const; // tokens read after `chunks` chunks
     bool operator==(const ChunkClock&) const = default;
 
 private:
     struct Run {
-        uint64_t chunk, token, last, width; // the first chunk and token, the token behind, tokens of a chunk
+        uint64_t chunk, token, last, width; // first chunk, first token, end token, tokens per chunk
         bool operator==(const Run&) const = default;
     };
     void add(StreamRange range, uint64_t width);
@@ -39,27 +39,26 @@ private:
     uint64_t chunks_ = 0, width_ = 1;
 };
 
-// A byte for each layer and cell: the step of time by which the layer had let go. Time goes in tokens read, in
-// steps of a chunk, or of several where a byte does not tell them all apart. Where a byte for every token would
-// take more than `most_bytes`, one token stands for its neighbours. What it says of a step and of a token that
-// stands for itself is exact.
+// One byte per layer and cell: the step by which the layer had dropped the token. A step is one chunk of tokens
+// read, or several if a byte cannot number all chunks. If one byte per token and layer exceeds `most_bytes`, one
+// token represents its neighbours. For a token that represents itself, the index is exact to the step.
 class FadingIndex {
 public:
     static constexpr size_t default_bytes = size_t{128} << 20;
 
     FadingIndex(ChunkClock clock, int32_t layers, size_t most_bytes = default_bytes);
-    void add(std::span<const engine::FadeEvent> events); // in any order; of what lies outside, nothing is kept
+    void add(std::span<const engine::FadeEvent> events); // in any order; events out of range are ignored
 
     uint64_t tokens() const { return clock_.tokens(); }
     int32_t layers() const { return layers_; }
     int steps() const { return steps_; }     // times are 0 ... steps()
-    uint64_t tokens_read(int step) const;    // at that time
-    int step_at(uint64_t tokens_read) const; // the latest that is not behind it
+    uint64_t tokens_read(int step) const;    // at time `step`
+    int step_at(uint64_t tokens_read) const; // the last step at or before `tokens_read`
     uint64_t tokens_per_cell() const { return tokens_per_cell_; }
     uint64_t chunks_per_step() const { return chunks_per_step_; }
     size_t bytes() const { return faded_.size(); }
 
-    // How many layers still held the token at that time, as if it had been read by then. O(layers).
+    // Returns how many layers still kept the token at time `step`, as if it had been read by then. O(layers).
     int layers_holding(uint64_t token, int step) const;
 
 private:
@@ -72,24 +71,24 @@ private:
     std::vector<uint8_t> faded_; // [cell, layer]
 };
 
-// Both are called on a thread of their own and may throw Error.
+// Source of a fade record. Both functions are called on a worker thread and may throw Error.
 struct FadingRecord {
     using Each = std::function<bool(std::span<const engine::FadeEvent>)>;
-    std::function<void(const Each&)> read;     // hands all events over, in pieces, until told to stop by false
-    std::function<storage::FadingMark()> mark; // the same only while the record is
+    std::function<void(const Each&)> read;     // passes all events in batches, until Each returns false
+    std::function<storage::FadingMark()> mark; // changes when the record changes
 };
 
-// Of a session in the user's database, through a connection of its own.
+// The fade record of a session in the database, read through a separate connection.
 FadingRecord stored_fading(const QString& database, int64_t session);
 
-// Builds an index on a thread of its own; the next build, or the end of this object, stops the one under way. What
-// was built last is not built again.
+// Builds an index on a worker thread. The next build(), or the destructor, stops a running build. An index that was
+// just built is not built again.
 class FadingLoader : public QObject {
     Q_OBJECT
 public:
     explicit FadingLoader(QObject* parent = nullptr) : QObject(parent) {}
     void build(FadingRecord record, ChunkClock clock, int32_t layers);
-    void forget(); // what was built; nothing comes of a build under way
+    void forget(); // forgets the last index and ignores a running build
 
 Q_SIGNALS:
     void built(std::shared_ptr<const palimpsest::ui::FadingIndex> index);

@@ -1,4 +1,4 @@
-// Find in the text: a line, the count while it goes, next and previous.
+// The find bar: a text field, the number of matches while the search runs, next and previous.
 #pragma once
 
 #include <QWidget>
@@ -21,22 +21,22 @@ public:
     explicit FindBar(QWidget* parent = nullptr);
 
     void set_source(std::shared_ptr<TextSource> source);
-    void open(const QString& what); // shows it, with this text if it is not empty
-    void close_bar();               // hides it and ends the search
-    // From where next and previous go.
+    void open(const QString& what); // shows the bar; sets the text if it is not empty
+    void close_bar();               // hides the bar and ends the search
+    // Sets the token from which next() and previous() search.
     void set_place(uint64_t token) { place_ = token; }
     void next();
     void previous();
 
     const std::vector<StreamRange>& matches() const { return matches_; }
     quint64 count() const { return found_.count; }
-    QString words() const; // what it says of the search
+    QString words() const; // the status text
     bool is_searching() const { return searching_; }
 
 Q_SIGNALS:
     void matches_changed();
     void match_chosen(palimpsest::ui::StreamRange match);
-    void closed(); // while it had the focus, which is free now
+    void closed(); // emitted if the bar had the focus
 
 protected:
     bool event(QEvent* event) override;
@@ -54,8 +54,8 @@ private:
     QToolButton* next_;
     QToolButton* previous_;
     QTimer* typing_;
-    std::vector<StreamRange> matches_; // all so far
-    Finding found_;                    // what was told last, but for its matches
+    std::vector<StreamRange> matches_; // all found so far
+    Finding found_;                    // the last report, without its matches
     std::optional<size_t> chosen_;
     bool searching_ = false, jump_wanted_ = false;
     uint64_t place_ = 0;

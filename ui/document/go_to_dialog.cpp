@@ -103,7 +103,7 @@ void GoToDialog::choose()
     accept();
 }
 
-// Arrows walk the list while one types.
+// Arrow and page keys move through the list while the field has the focus.
 bool GoToDialog::eventFilter(QObject* watched, QEvent* event)
 {
     if (event->type() != QEvent::KeyPress) return QDialog::eventFilter(watched, event);

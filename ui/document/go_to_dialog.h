@@ -1,4 +1,4 @@
-// Go to a chapter, by any part of its name, or to a token, by its number.
+// Dialog to go to a chapter, by part of its title, or to a token, by its number.
 #pragma once
 
 #include <QDialog>

@@ -7,9 +7,9 @@
 namespace palimpsest::ui {
 namespace {
 
-constexpr uint64_t ends_at_once = 4096; // of tokens, once it is known between which a byte is
+constexpr uint64_t ends_at_once = 4096; // token ends read at once, after the binary search
 
-// Calls sink(part, range) for the stretches of [first, first + count) that lie in one part each.
+// Calls sink(part, range) for each piece of [first, first + count) that belongs to one part.
 template<class Sink>
 void each_part(const TextOutline& outline, uint64_t first, uint64_t count, Sink&& sink)
 {
@@ -48,7 +48,7 @@ uint64_t token_with(const std::vector<uint64_t>& ends, uint64_t byte)
     return static_cast<uint64_t>(std::ranges::upper_bound(ends, byte) - ends.begin());
 }
 
-// Of a document, whose token at a byte `token_of` tells.
+// Returns the tokens of `document` that spell `bytes`. `token_of` maps a byte to its token in the document.
 template<class TokenOf>
 StreamRange tokens_between(const TextPart& document, ByteRange bytes, TokenOf&& token_of)
 {

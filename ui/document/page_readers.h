@@ -1,4 +1,4 @@
-// Where pages come from: the user's database, or vectors of a session that is not saved.
+// Implementations of PageReader: over the database, and over the memory of a session that is not saved.
 #pragma once
 
 #include <QString>
@@ -15,27 +15,27 @@
 
 namespace palimpsest::ui {
 
-// The bytes a token of the session's model stands for (Tokenizer::surface). Called on the loader's thread.
+// Returns the bytes of a token of the session's model (Tokenizer::surface). Called on the worker thread.
 using TokenBytes = std::function<const std::string&(engine::TokenId)>;
 
-// A part's text with the end of each token.
+// The text of a part, with the byte offset after each token.
 struct PartText {
     std::string text;
     std::vector<uint64_t> ends;
 };
 
-// Which bytes of a message's text each of its ids stands for. Ids around the text (template markers) have none.
-// Without `bytes`, or where the ids do not spell the text, it is shared out evenly at character boundaries.
+// Assigns the bytes of a message's text to its token ids. Ids around the text (template markers) get none. Without
+// `bytes`, or if the ids do not spell the text, the ids share it evenly, cut at character boundaries.
 PartText message_text(const std::string& text, std::span<const engine::TokenId> ids, const TokenBytes& bytes);
 
-// Reads `outline` from the database with a read-only connection of its own. Memory: two blocks of a document and
-// one message. Throws Error as Database does.
+// Reads pages from the database over its own read-only connection. Memory: one document block and one message.
+// Throws Error as Database does.
 class StoredPages : public PageReader {
 public:
     StoredPages(const QString& database, TextOutline outline, TokenBytes bytes);
 
     TextPage read(uint64_t first, uint64_t count) override;
-    // Reads as many stretches of the tokens' ends as the logarithm of the document's length.
+    // Binary search in the token ends: O(log n) reads for a document of n tokens.
     StreamRange tokens_of(const TextPart& document, ByteRange bytes) override;
 
 private:
@@ -49,20 +49,20 @@ private:
     storage::Conversations conversations_;
     TextOutline outline_;
     TokenBytes bytes_;
-    int64_t block_document_ = -1, block_index_ = -1; // of `block_`
+    int64_t block_document_ = -1, block_index_ = -1; // of block_
     std::string block_;
-    int64_t message_ = -1; // of `message_text_`
+    int64_t message_ = -1; // of message_text_
     PartText message_text_;
 };
 
-// Opens StoredPages on a loader's thread (TextSource::OpenReader).
+// Returns a TextSource::OpenReader for StoredPages.
 std::function<std::unique_ptr<PageReader>()> stored_pages(const QString& database, const TextOutline& outline,
                                                           TokenBytes bytes);
 
-// Over texts that the caller filled: one for each part of the outline that is not framing.
+// Reads pages from texts that the caller provides, one for each part that is not framing.
 class MemoryPages : public PageReader {
 public:
-    using Texts = std::map<uint64_t, PartText>; // by first stream index of the part
+    using Texts = std::map<uint64_t, PartText>; // by the part's first stream index
     MemoryPages(TextOutline outline, std::shared_ptr<const Texts> texts);
 
     TextPage read(uint64_t first, uint64_t count) override;

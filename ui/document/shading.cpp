@@ -17,7 +17,7 @@ std::pair<size_t, size_t> held_between(const std::vector<uint32_t>& list, Stream
     return {static_cast<size_t>(first - list.begin()), static_cast<size_t>(last - list.begin())};
 }
 
-// Black or white has a contrast of 4.58 at least on any colour.
+// On any colour, black or white has a contrast of at least 4.58.
 QColor ink_on(const QColor& background, const QColor& wanted)
 {
     if (contrast(wanted, background) >= least_contrast) return wanted;

@@ -1,4 +1,4 @@
-// How much of a token is still held, and the shade that says so.
+// How much of a token is still kept, and the shade that shows it.
 #pragma once
 
 #include <QColor>
@@ -13,26 +13,27 @@
 
 namespace palimpsest::ui {
 
-// How many (layer, KV head) lists hold each token of `range`. O(lists * log kept + held in the range).
+// Counts the (layer, KV head) lists that keep each token of `range`. O(lists * log kept + tokens kept in the
+// range).
 std::vector<uint16_t> held_counts(const engine::RetentionMap& map, StreamRange range);
 
-// One list that holds a token.
+// One list that keeps a token.
 struct Holder {
     int32_t layer = 0, head = 0;
-    uint32_t rank = 0, kept = 0; // the token is the rank-th of so many, from 0
+    uint32_t rank = 0, kept = 0; // the token's rank among `kept` tokens
 };
 std::vector<Holder> holders(const engine::RetentionMap& map, uint64_t token);
 
-// Of the (layer, KV head, token) triples of `range`; 0 for an empty one.
+// Returns the share of the (layer, KV head, token) triples of `range` that are kept; 0 for an empty range.
 double held_share(const engine::RetentionMap& map, StreamRange range);
 
-// The colour of a share of lists, 0 to 1: behind text, so it may be any.
+// Background colour for a share of lists, 0 to 1. Any colour is allowed; the text colour adapts.
 using ShadeColors = std::function<QColor(double share)>;
 
-// Nothing at 0, then the palette's highlight, stronger with the share.
+// The base colour at 0, then the palette's highlight colour, stronger as the share grows.
 ShadeColors default_shades(const QPalette& palette);
 
-// A background and what is readable on it (contrast of at least 4.5).
+// A background and a text colour that is readable on it (contrast of at least 4.5).
 struct Shade {
     QColor background, ink;
 };

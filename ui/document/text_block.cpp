@@ -8,7 +8,7 @@
 namespace palimpsest::ui {
 namespace {
 
-// Joiners are left alone: scripts are written with them.
+// Whether `code` is invisible or affects other characters. Joiners are excluded, because scripts need them.
 bool hides(char32_t code)
 {
     return code < 0x20 || (code >= 0x7F && code < 0xA0) || code == 0x061C || code == 0x180E || code == 0x200B ||
@@ -33,7 +33,7 @@ void append_shown(char32_t code, QString& text)
     } else if (code == U'\t' || !hides(code)) {
         text += QStringView(QChar::fromUcs4(code));
     } else if (code < 0x20) {
-        text += QChar(static_cast<char16_t>(0x2400 + code)); // the picture of the control
+        text += QChar(static_cast<char16_t>(0x2400 + code)); // Unicode's symbol for the control character
     } else {
         text += QStringLiteral("‹U+%1›").arg(static_cast<uint>(code), 4, 16, QLatin1Char('0')).toUpper();
     }

@@ -1,4 +1,4 @@
-// The pieces a text is laid out in: a paragraph, or a part of one that is too long, as characters to be shown.
+// The blocks in which text is laid out: a paragraph, or a piece of a long one, as displayed characters.
 #pragma once
 
 #include <QString>
@@ -15,23 +15,23 @@ struct TextBlock {
     StreamRange range;
     PartKind kind = PartKind::Framing;
     bool begins_part = false;
-    QString text;            // as shown: without its line end, with escapes for what hides
-    std::vector<int> starts; // [tokens + 1] where each token begins in `text`
+    QString text;            // displayed text: without its line end, invisible characters escaped
+    std::vector<int> starts; // [tokens + 1] start of each token in `text`
 
-    // The token that the character at `position` belongs to; the last one behind the end.
+    // Returns the token of the character at `position`; at the end of the text, the last token.
     uint64_t token_at(int position) const;
     int start_of(uint64_t token) const { return starts[token - range.first]; }
     int end_of(uint64_t token) const { return starts[token - range.first + 1]; }
 };
 
-// Cuts the stream at line ends, at the borders of parts, and where no line ends for long: near every 512th token,
-// at a space. Where a cut lies depends on the tokens within 320 of it and on nothing else, so any place of a stream
-// can be entered. No block has more than 1,088 tokens, but for framing, which is one block whatever its length.
+// Cuts the stream at line ends, at borders of parts, and in long lines near every 512th token, at a space. A cut
+// depends only on the tokens within 320 of it, so that reading can start anywhere in the stream. A block has at
+// most 1,088 tokens, except framing, which is one block of any length.
 class BlockReader {
 public:
     explicit BlockReader(TextSource& source) : source_(source) {}
 
-    // Nothing: a page is missing, and was asked for. REQUIRES: token < source.tokens().
+    // Returns nothing if a page is not loaded, and requests it. REQUIRES: token < source.tokens().
     std::optional<TextBlock> block_of(uint64_t token);
 
 private:
@@ -44,12 +44,12 @@ private:
 
     TextSource& source_;
     std::shared_ptr<const TextPage> page_;
-    std::array<std::pair<uint64_t, uint64_t>, 4> cuts_{}; // border, cut; of the block under way
+    std::array<std::pair<uint64_t, uint64_t>, 4> cuts_{}; // border, cut: cache for the current block
     size_t next_cut_ = 0;
     bool missing_ = false;
 };
 
-// Appends a character as it is to be shown: controls and what changes the direction of others become visible.
+// Appends a character as displayed: control characters and direction marks become visible.
 void append_shown(char32_t code, QString& text);
 
 } // namespace palimpsest::ui

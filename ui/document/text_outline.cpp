@@ -10,7 +10,7 @@ bool begins_later(uint64_t token, const TextPart& part)
     return token < part.range.first;
 }
 
-// Parts in order, with framing in the gaps. What overlaps an earlier part gives way to it.
+// Sorts the parts and fills the gaps with framing. A part that overlaps an earlier one loses the overlap.
 void fill_gaps(TextOutline& outline)
 {
     std::vector<TextPart> named;

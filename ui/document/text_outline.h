@@ -1,4 +1,4 @@
-// What the stream is made of, in order: documents, messages, and the framing between them.
+// The structure of the stream, in order: documents, messages, and the framing between them.
 #pragma once
 
 #include <QString>
@@ -28,17 +28,17 @@ struct Heading {
 struct TextOutline {
     uint64_t tokens = 0;
     std::vector<TextPart> parts;   // ascending, without gaps, up to `tokens`
-    std::vector<Heading> headings; // ascending; a document begins with one of its own
+    std::vector<Heading> headings; // ascending; every document starts with one
 
     // REQUIRES: token < tokens. O(log parts).
     const TextPart& part_of(uint64_t token) const;
-    // The heading a token stands under; null before the first.
+    // Returns the heading that applies to a token; null before the first.
     const Heading* heading_of(uint64_t token) const;
-    // The tokens that stand in both outlines in the same place.
+    // Returns the length of the common prefix of both outlines, in tokens.
     uint64_t common_with(const TextOutline& other) const;
 };
 
-// `tokens_seen`: of the stream, where it is longer than what the facts name.
+// `tokens_seen`: length of the stream, if it is longer than the parts in `facts`.
 TextOutline outline_of(const SessionFacts& facts, uint64_t tokens_seen = 0);
 
 } // namespace palimpsest::ui

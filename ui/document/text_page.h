@@ -1,4 +1,4 @@
-// A stretch of the stream as text, and who reads it. Finished values: they may cross threads.
+// A page of the stream as text, and the interface that reads it. Pages are values and may cross threads.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace palimpsest::ui {
 
-// Tokens [first, first + ends.size()) of the stream. A character may reach into the next page.
+// Tokens [first, first + ends.size()) of the stream. The last character may continue on the next page.
 struct TextPage {
     uint64_t first = 0;
     std::string text;           // bytes of its tokens; framing has none
-    std::vector<uint32_t> ends; // [tokens] byte in `text` behind each
+    std::vector<uint32_t> ends; // [tokens] offset in `text` after each token
 
     uint64_t last() const { return first + ends.size(); }
     bool has(uint64_t token) const { return token >= first && token < last(); }
@@ -26,18 +26,18 @@ struct TextPage {
     }
 };
 
-// A stretch of a document's own text, half-open.
+// A range of bytes of a document's text, half-open.
 struct ByteRange {
     uint64_t first = 0, last = 0;
 };
 
-// Belongs to one thread, the loader's, which makes it and calls it.
+// Created and used by a single thread, the loader's.
 class PageReader {
 public:
     virtual ~PageReader() = default;
-    // Tokens [first, first + count) of the stream, fewer at its end. Throws Error.
+    // Returns tokens [first, first + count) of the stream, fewer at its end. Throws Error.
     virtual TextPage read(uint64_t first, uint64_t count) = 0;
-    // Which tokens of the stream spell these bytes of a document. Throws Error.
+    // Returns the tokens of the stream that spell these bytes of a document. Throws Error.
     virtual StreamRange tokens_of(const TextPart& document, ByteRange bytes) = 0;
 };
 

@@ -17,8 +17,8 @@
 namespace palimpsest::ui {
 namespace {
 
-constexpr size_t most_waiting = 32;      // pages: what was scrolled past is not read
-constexpr qint64 milliseconds_told = 60; // between two reports of a search
+constexpr size_t most_waiting = 32;      // page requests; older ones, for text scrolled past, are dropped
+constexpr qint64 milliseconds_told = 60; // between two progress reports
 
 QString folded(QString text)
 {
@@ -35,7 +35,7 @@ size_t first_character(std::string_view text)
     return at;
 }
 
-// Bytes of UTF-8 that `length` code units of UTF-16 at `at` take.
+// Returns the length in UTF-8 of `length` UTF-16 code units from `at`.
 size_t utf8_bytes(const QString& text, qsizetype at, qsizetype length)
 {
     size_t bytes = 0;
@@ -49,7 +49,7 @@ size_t utf8_bytes(const QString& text, qsizetype at, qsizetype length)
     return bytes;
 }
 
-// Of two pages that follow one another.
+// Two consecutive pages.
 struct Stretch {
     const TextPage* page;
     const TextPage* next; // may be null
@@ -61,7 +61,7 @@ struct Stretch {
     }
 };
 
-// Matches that begin in `page`; they may end in `next`.
+// Returns the matches that start in `page`; they may end in `next`.
 std::vector<StreamRange> matches_in(const TextPage& page, const TextPage* next, const QStringMatcher& matcher)
 {
     const size_t begin = first_character(page.text), own = page.text.size();
@@ -69,9 +69,10 @@ std::vector<StreamRange> matches_in(const TextPage& page, const TextPage* next, 
         std::min<size_t>(next ? next->text.size() : 0, 4 * static_cast<size_t>(matcher.pattern().size()));
     std::string bytes = page.text.substr(begin);
     if (next) bytes.append(next->text, 0, ahead);
-    // Text is valid UTF-8 (Utf8Cleaner), but for a character that the look ahead cuts, behind every match.
+    // Pages hold valid UTF-8 (Utf8Cleaner); only the look-ahead may cut a character, and only after every match.
     const QString read = QString::fromUtf8(bytes.data(), static_cast<qsizetype>(bytes.size()));
-    const QString text = folded(read); // as many UTF-16 units, of other bytes: spaces of all kinds are one
+    // Folding replaces white space with plain spaces: it keeps the number of UTF-16 units but not of bytes.
+    const QString text = folded(read);
     const Stretch stretch{&page, next};
     std::vector<StreamRange> found;
     size_t byte = begin;
@@ -93,12 +94,13 @@ double share_of(uint64_t part, uint64_t whole)
 
 } // namespace
 
-// One thread: pages before places before texts before the search, a page of which is read at a time.
+// Worker thread. Pages have priority over locations, those over excerpts, and those over the search, which reads
+// one page at a time.
 class TextSource::Loader {
 public:
     explicit Loader(TextSource& source) : source_(&source), thread_([this](std::stop_token stop) { run(stop); }) {}
 
-    // The source goes; whoever lets go of this afterwards waits for what is being read.
+    // Detaches the source. Destroying the loader afterwards waits for the read in progress.
     void leave()
     {
         const std::scoped_lock lock(telling_);
@@ -152,7 +154,7 @@ private:
     struct Fetch {
         quint64 number = 0;
         StreamRange range{};
-        uint64_t at = 0; // what is behind is still to be read
+        uint64_t at = 0; // first token not read yet
         QByteArray bytes{};
         QElapsedTimer told{};
     };
@@ -178,7 +180,7 @@ private:
         search_page(lock);
     }
 
-    // Works unlocked. Returns what went wrong; null: nothing did.
+    // Runs `work` unlocked. Returns the error message; null on success.
     template<class Work>
     QString attempt(std::unique_lock<std::mutex>& lock, Work&& work)
     {
@@ -216,7 +218,7 @@ private:
         const uint64_t first = wanted_.front() * page_tokens;
         const quint64 generation = generation_;
         wanted_.pop_front();
-        if (!reader_) return; // it was told why
+        if (!reader_) return; // open_reader() already reported why
         tell(attempt(lock, [&] {
             post([generation, page = std::make_shared<const TextPage>(read(first, page_tokens))](
                      TextSource& source) { source.take(generation, page); });
@@ -264,7 +266,7 @@ private:
         });
     }
 
-    // A page that cannot be read is passed over, and counted.
+    // Skips a page that cannot be read, and counts its tokens as unread.
     void search_page(std::unique_lock<std::mutex>& lock)
     {
         const quint64 search = finding_.search, generation = generation_;
@@ -279,7 +281,7 @@ private:
         keep(std::move(matches));
     }
 
-    // Null: it cannot be read.
+    // Returns null if the page cannot be read.
     std::shared_ptr<const TextPage> searched_page(std::unique_lock<std::mutex>& lock, uint64_t number)
     {
         if (ahead_ && ahead_->first == number * page_tokens) return ahead_;
@@ -292,7 +294,7 @@ private:
 
     void keep(std::vector<StreamRange> matches)
     {
-        // A match that reaches over the border of a page may be found again behind it.
+        // A match that crosses the border of two pages may be found again at the start of the second.
         while (!matches.empty() && matches.front().first < behind_ && finding_.count > 0)
             matches.erase(matches.begin());
         if (!matches.empty()) behind_ = matches.back().last;
@@ -317,7 +319,7 @@ private:
         if (!trouble.isNull()) post([trouble](TextSource& source) { Q_EMIT source.failed(trouble); });
     }
 
-    // On the window's thread, unless the source is gone by then.
+    // Runs `work` on the window's thread, unless the source is destroyed before.
     template<class Work>
     void post(Work work)
     {
@@ -327,8 +329,8 @@ private:
             source_, [source = source_, work = std::move(work)] { work(*source); }, Qt::QueuedConnection);
     }
 
-    std::mutex telling_; // may be taken while the other one is held
-    TextSource* source_; // null: it is gone
+    std::mutex telling_; // may be locked while mutex_ is held
+    TextSource* source_; // null once the source is destroyed
     std::mutex mutex_;
     std::condition_variable_any wake_;
     OpenReader open_;
@@ -340,14 +342,14 @@ private:
     Fetch fetch_;
     Finding finding_;
     QString what_;              // empty: no search
-    uint64_t next_ = 0;         // page to be looked through
-    uint64_t behind_ = 0;       // the last match
-    bool told_trouble_ = false; // of this search: one sentence is enough
+    uint64_t next_ = 0;         // next page to search
+    uint64_t behind_ = 0;       // end of the last match
+    bool told_trouble_ = false; // report one error per search
     QElapsedTimer finding_told_;
-    std::unique_ptr<PageReader> reader_;    // the thread's; null: it could not be opened
-    QString why_closed_;                    // the thread's
-    std::shared_ptr<const TextPage> ahead_; // the thread's: the page behind the one looked through
-    std::jthread thread_;                   // last: it is joined before the rest goes
+    std::unique_ptr<PageReader> reader_;    // used by the worker thread only; null if it could not be opened
+    QString why_closed_;                    // used by the worker thread only
+    std::shared_ptr<const TextPage> ahead_; // used by the worker thread only: the page after the one searched
+    std::jthread thread_;                   // last member: joined before the others are destroyed
 };
 
 TextSource::TextSource(TextOutline outline, OpenReader open, QObject* parent)
@@ -356,7 +358,7 @@ TextSource::TextSource(TextOutline outline, OpenReader open, QObject* parent)
     loader_->open(generation_, outline_.tokens, std::move(open));
 }
 
-// The database may be busy: others wait for what is being read, the window does not.
+// A read may wait for a busy database, so a thread of the pool destroys the loader instead of blocking the window.
 TextSource::~TextSource()
 {
     loader_->leave();

@@ -1,7 +1,7 @@
-// The stream as text, for views: pages come from a thread of its own, and a few of them are kept.
+// The stream as text, for views: a worker thread loads pages, and a cache holds some of them.
 //
-// Lives on the window's thread, where every function returns at once, its end too. What is not there yet arrives by
-// signal. Memory: cached_pages pages (about 10 bytes a token), whatever the length of the stream.
+// The object lives on the window's thread. Every function returns at once, the destructor too; results arrive as
+// signals. Memory: cached_pages pages (about 10 bytes per token), whatever the length of the stream.
 #pragma once
 
 #include <QObject>
@@ -15,22 +15,22 @@
 
 namespace palimpsest::ui {
 
-// What a search has found since it told last.
+// Search results since the last report.
 struct Finding {
-    quint64 search = 0;               // as find returned it
-    std::vector<StreamRange> matches; // ascending, behind those that were told before
-    quint64 count = 0;                // of all matches so far
-    quint64 unread = 0;               // tokens that could not be read: what they say is not known
-    double share = 0;                 // of the text that was looked through
+    quint64 search = 0;               // as returned by find()
+    std::vector<StreamRange> matches; // ascending, after those reported before
+    quint64 count = 0;                // all matches so far
+    quint64 unread = 0;               // tokens that could not be read and were not searched
+    double share = 0;                 // fraction of the text searched
     bool finished = false;
 };
 
-// How far a stretch of the text was fetched.
+// Progress of fetching a range of text.
 struct Excerpt {
-    quint64 number = 0; // as fetch returned it
+    quint64 number = 0; // as returned by fetch()
     double share = 0;
     bool finished = false;
-    QString text; // once it is finished, all of it; empty: it could not be read, and failed said so
+    QString text; // when finished: the whole text; empty if it could not be read, which failed() reports
 };
 
 class TextSource : public QObject {
@@ -38,37 +38,38 @@ class TextSource : public QObject {
 public:
     static constexpr uint64_t page_tokens = 2048;
     static constexpr size_t cached_pages = 96;
-    static constexpr size_t most_matches = 100000; // kept of one search; beyond it they are only counted
+    static constexpr size_t most_matches = 100000; // per search; further ones are only counted
 
-    // Called on the loader's thread; it may throw Error, which arrives as failed.
+    // Called on the worker thread; may throw Error, which is reported by failed().
     using OpenReader = std::function<std::unique_ptr<PageReader>()>;
 
     TextSource(TextOutline outline, OpenReader open, QObject* parent = nullptr);
-    // What is being read at that moment may outlive it, on its thread; nothing is told of it.
+    // A read in progress may continue on its thread after destruction; its result is dropped.
     ~TextSource() override;
 
-    // The stream grew, was taken back, or is another: pages of what both have in common stay. Ends a search.
+    // Replaces the outline: the stream grew, shrank or is another one. Keeps pages of the common prefix. Ends a
+    // search.
     void set_outline(TextOutline outline, OpenReader open);
 
     const TextOutline& outline() const { return outline_; }
     uint64_t tokens() const { return outline_.tokens; }
 
-    // The page that holds `token`; null: it was asked for, and page_arrived comes.
+    // Returns the page with `token`; null if it is not loaded: then requests it, and page_arrived follows.
     std::shared_ptr<const TextPage> page(uint64_t token);
 
-    // All places, in order, where the text says `what`: case is ignored, and any white space equals any other.
-    // Returns the number its findings carry; an earlier search ends. An empty `what` only ends it.
+    // Finds all occurrences of `what` in order, ignoring case and the kind of white space. Returns the number of
+    // the search; cancels an earlier one. An empty `what` only cancels.
     quint64 find(const QString& what);
-    // The text of a stretch of any length, as one. Returns the number its excerpts carry; an earlier one ends. An
-    // empty range only ends it.
+    // Reads a range of text of any length. Returns the number of the request; cancels an earlier one. An empty
+    // range only cancels.
     quint64 fetch(StreamRange range);
-    // Which tokens spell these bytes of a document: `done` gets them on this thread, or nothing if that failed.
-    // False: the document is not in the stream.
+    // Finds the tokens that spell these bytes of a document; calls `done` with them on this thread, unless it
+    // fails. Returns false if the document is not in the stream.
     bool locate(int64_t document, ByteRange bytes, QObject* context, std::function<void(StreamRange)> done);
 
 Q_SIGNALS:
     void page_arrived(quint64 first_token);
-    void outline_changed(bool is_another); // no document and no message is in both
+    void outline_changed(bool is_another); // is_another: old and new have no document or message in common
     void failed(const QString& sentence);
     void found(const palimpsest::ui::Finding& finding);
     void fetched(const palimpsest::ui::Excerpt& excerpt);
@@ -81,7 +82,7 @@ private:
 
     TextOutline outline_;
     std::unordered_map<uint64_t, std::pair<std::shared_ptr<const TextPage>, std::list<uint64_t>::iterator>> pages_;
-    std::list<uint64_t> recent_; // page numbers, the last used first
+    std::list<uint64_t> recent_; // page numbers, most recently used first
     quint64 generation_ = 0;     // of the outline
     quint64 search_ = 0, fetch_ = 0;
     std::shared_ptr<Loader> loader_;

@@ -13,7 +13,7 @@
 namespace palimpsest::ui {
 namespace {
 
-constexpr int played_milliseconds = 12000; // from the beginning to now
+constexpr int played_milliseconds = 12000; // for a replay from start to now
 constexpr int least_interval = 40;
 
 } // namespace
@@ -113,7 +113,7 @@ void TimeBar::advance()
     if (is_now()) play(false);
 }
 
-// A triangle, or two bars, in the colour of the buttons' text: the style's own stay black where it is dark.
+// Draws the play or pause icon in the colour of button text, because the style's icons stay black in dark themes.
 QIcon TimeBar::play_icon() const
 {
     const int side = fontMetrics().height();

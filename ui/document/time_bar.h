@@ -1,4 +1,4 @@
-// How the memory of the text faded: a slider over the past of the stream, with play and pause.
+// The time bar: a slider over the past of the stream, with play and pause, to replay how tokens were evicted.
 #pragma once
 
 #include <QTimer>
@@ -18,12 +18,12 @@ class TimeBar : public QWidget {
 public:
     explicit TimeBar(QWidget* parent = nullptr);
 
-    // Null: there is no record, and the bar is not enabled. The slider stays at now if it stood there.
+    // Null: there is no record, and the bar is disabled. A slider at "now" stays at "now".
     void set_index(std::shared_ptr<const FadingIndex> index);
     void set_failed(const QString& sentence);
     std::shared_ptr<const FadingIndex> index() const { return index_; }
     int step() const;
-    bool is_now() const; // the end: heads are known exactly
+    bool is_now() const; // slider at its end: the current state, exact per head
     uint64_t tokens_read() const;
     void set_step(int step);
     void play(bool on);

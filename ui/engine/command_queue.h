@@ -1,4 +1,4 @@
-// Commands in order, each with a number and a stop of its own. No Qt and no engine in here.
+// A queue of commands in order, each with a number and a stop source. Independent of Qt and of the engine.
 #pragma once
 
 #include <condition_variable>
@@ -16,23 +16,24 @@ using CommandId = uint64_t;
 
 struct Command {
     std::function<void(std::stop_token)> work;
-    // Of a short one: whether it may run now, in the middle of another. Asked on the obeying thread, with the queue
-    // locked. Empty: never.
+    // For short commands: whether this one may run now, in the middle of another. Called on the engine thread with
+    // the queue locked. Empty: never.
     std::function<bool()> may_cut_in{};
-    bool at_the_end_too = false; // neither cancel_all nor close takes it back
+    bool at_the_end_too = false; // kept by cancel_all and executed after close
 };
 
-// Any thread may call anything; next, finish and take_one_that_cuts_in are the obeying thread's.
+// Thread-safe, except that only the engine thread calls next, finish, renew_stop and take_one_that_cuts_in.
 class CommandQueue {
 public:
     CommandId push(Command command);
     void stop_running();
-    // Stops it if it runs. True if it waited: then it is gone, and will not run.
+    // Requests a stop if the command is running. Returns true if it was waiting: it is removed and will not run.
     bool cancel(CommandId id);
-    // Stops what runs; returns what waited and is gone, which is all that need not be done at the end too.
+    // Requests a stop of the running command. Returns the waiting commands that were removed: all but those with
+    // at_the_end_too.
     std::vector<CommandId> cancel_all();
-    void close();         // only that is taken from now on; next returns nothing once what waits is gone
-    bool is_idle() const; // nothing runs or waits
+    void close();         // accepts only at_the_end_too from now on; next returns nullopt once the queue is empty
+    bool is_idle() const; // no command is running or waiting
     int waiting() const;
 
     struct Running {
@@ -40,10 +41,10 @@ public:
         Command command;
         std::stop_token stop;
     };
-    std::optional<Running> next(); // waits for one
-    void finish();                 // the one that next returned
-    // What runs was asked to stop, and has something left to do that a further stop ends. Stopped at once after
-    // cancel_all.
+    std::optional<Running> next(); // blocks until there is one
+    void finish();                 // ends the command that next() returned
+    // Gives the running command a fresh stop token after a stop, for remaining work that another stop may end. The
+    // token is stopped already if cancel_all was called since the command began.
     std::stop_token renew_stop();
     std::optional<Running> take_one_that_cuts_in();
 
@@ -60,7 +61,7 @@ private:
     std::list<Entry> waiting_;
     std::optional<CommandId> running_;
     std::stop_source running_stop_{std::nostopstate};
-    bool all_cancelled_ = false; // since it began to run
+    bool all_cancelled_ = false; // cancel_all was called since the running command began
     CommandId last_ = 0;
     bool closed_ = false;
 };

@@ -15,7 +15,7 @@ QString text_of(const std::string& utf8)
     return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size()));
 }
 
-// By their numbers, so that a chat of any length is told in one walk.
+// Indexed by id, so that building the facts takes time linear in the number of messages.
 class Messages {
 public:
     explicit Messages(const std::vector<storage::Message>& all)
@@ -32,7 +32,7 @@ public:
         const auto at = by_id_.find(id);
         return at == by_id_.end() ? nullptr : at->second;
     }
-    // Regenerated answers stay beside the one that counts, as other children of their question.
+    // Regenerated answers are the other children of the same question.
     std::vector<QString> earlier(const storage::Message& answer, int64_t id) const
     {
         std::vector<QString> earlier;
@@ -45,10 +45,10 @@ public:
 
 private:
     std::unordered_map<int64_t, const storage::Message*> by_id_;
-    std::unordered_map<int64_t, std::vector<const storage::Message*>> answers_; // by their question
+    std::unordered_map<int64_t, std::vector<const storage::Message*>> answers_; // by question
 };
 
-// The message of a part of the stream that is not stored yet; null where it is stored.
+// Returns the message of a part of the stream that is not stored yet; null if it is stored.
 using Waiting = std::function<const storage::Message*(size_t part)>;
 
 class Teller {
@@ -103,12 +103,12 @@ private:
 
 SessionFacts::NotStored not_stored(const Error& why)
 {
-    if (why.code() != "PAL-DISK-01") return {window_sentence(why), false}; // P5: the database takes no more
+    if (why.code() != "PAL-DISK-01") return {window_sentence(why), false}; // the database accepts no more turns
     return {EngineThread::tr("What was said last is not saved, and stays open here: %1").arg(window_sentence(why)),
             true};
 }
 
-// Settings that are known without the session's model; a policy of another version stays unknown.
+// Fills in settings that are known without the model; a policy of a newer version is left unset.
 void tell_settings(SessionFacts& facts, const storage::SessionInfo& session)
 try {
     const storage::SessionSettings settings(session);
@@ -120,7 +120,7 @@ try {
 } catch (const Error&) {
 }
 
-// As many of the first `computed` tokens of the stream as are documents'.
+// How many of the first `computed` tokens of the stream belong to documents.
 uint64_t tokens_read(const std::vector<DocumentPart>& documents, uint64_t computed)
 {
     uint64_t tokens = 0;

@@ -1,4 +1,4 @@
-// Gathers what the window shows of a session. On the engine's thread.
+// Collects the SessionFacts of a session. Runs on the engine thread.
 #pragma once
 
 #include <map>
@@ -9,10 +9,11 @@
 
 namespace palimpsest::ui {
 
-// `provenances`: by message. Throws Error as storage does.
+// `provenances`: keyed by message. Throws the errors of storage.
 SessionFacts facts_of(storage::StoredSession& session, storage::Store& store, bool saved,
                       const std::map<int64_t, Provenance>& provenances);
-// Of one whose model cannot be had, from what is stored; `why`: text_only. Throws Error as storage does.
+// For a session whose model is unavailable, from stored data only; `why` becomes text_only. Throws the errors of
+// storage.
 SessionFacts stored_facts(const storage::SessionInfo& session, storage::Store& store, const QString& why);
 
 } // namespace palimpsest::ui

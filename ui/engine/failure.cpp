@@ -17,7 +17,7 @@ struct Remedy {
     QString text;
 };
 
-// Of errors whose own remedy names an option or the command, and which a window meets.
+// For errors whose own remedy names a command-line option and which can occur in the window.
 std::vector<Remedy> remedies()
 {
     return {
@@ -54,7 +54,7 @@ bool is_for_the_command(const std::string& remedy)
     return remedy.find("--") != std::string::npos || remedy.find("palimpsest ") != std::string::npos;
 }
 
-// "--budget" is an option of the command.
+// Removes the dashes of a command-line option: "--budget".
 QString subject_of(const Error& error)
 {
     const QString subject = text_of(error.subject());

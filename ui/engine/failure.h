@@ -1,4 +1,4 @@
-// What went wrong, in the words of a window.
+// Converts errors into sentences for the window.
 #pragma once
 
 #include <exception>
@@ -10,10 +10,10 @@ namespace palimpsest::ui {
 
 Failure failure_of(const std::exception& error);
 
-// An error's sentence. Where its remedy is one for the command line, what to do in the window stands in its place.
+// The sentence of an error. A remedy that names a command-line option is replaced by what to do in the window.
 QString window_sentence(const Error& error);
 
-// The codes of which the latter is known.
+// Codes of errors that have a remedy for the window.
 QStringList codes_with_remedy();
 
 } // namespace palimpsest::ui

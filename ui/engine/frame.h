@@ -1,4 +1,4 @@
-// What the engine is doing, as of one moment: written by the engine's thread, read by views at their own pace.
+// State of the engine at one moment: published by the engine thread, read by views at their own pace.
 #pragma once
 
 #include <QString>
@@ -14,16 +14,16 @@ namespace palimpsest::ui {
 enum class Activity { Idle, LoadingModel, Opening, Reading, Answering, Saving };
 
 struct Frame {
-    uint64_t number = 0; // grows with every frame
+    uint64_t number = 0; // increases with every frame
     Activity activity = Activity::Idle;
-    QString what;                              // the document, model or question it is about
-    std::optional<double> share, seconds_left; // of that
+    QString what;                              // the document, model or question concerned
+    std::optional<double> share, seconds_left; // progress of the activity, 0 to 1; time left
     double tokens_per_second = 0;
-    uint64_t tokens_total = 0;                        // of the stream when that is done; 0: not known
+    uint64_t tokens_total = 0;                        // tokens of the stream after the activity; 0: unknown
     engine::Telemetry telemetry;                      // of the open session
-    std::shared_ptr<const engine::RetentionMap> kept; // of the open session; null: none is open
-    QString answer;                                   // so far, while Answering
-    int waiting = 0;                                  // commands behind this one
+    std::shared_ptr<const engine::RetentionMap> kept; // of the open session; null: no session is open
+    QString answer;                                   // the answer so far, while Answering
+    int waiting = 0;                                  // waiting commands
 };
 
 } // namespace palimpsest::ui

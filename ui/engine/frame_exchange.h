@@ -1,5 +1,5 @@
-// The newest frame, handed from the thread that computes to the window's: whoever reads sees the newest only, and
-// is told once until then.
+// Passes the newest frame from the engine thread to the window's thread. The reader gets only the newest frame and
+// is notified once per read.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// Memory that may still be taken.
+// Available memory.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 
 namespace palimpsest::ui {
 
-// What the system could give without swapping, in bytes. UINT64_MAX: not known.
+// Bytes that the system can provide without swapping (MemAvailable); UINT64_MAX if unknown.
 uint64_t memory_of_machine();
-// Where the model computes: of its device, or of this machine.
+// Available memory of the model's device; for a CPU that of the machine.
 uint64_t memory_left(const engine::Model& model);
 
 } // namespace palimpsest::ui

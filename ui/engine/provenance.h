@@ -1,4 +1,4 @@
-// What an answer rested on, in passages that a reader can look up.
+// Determines the sources of an answer: the passages that received the most attention.
 #pragma once
 
 #include <vector>
@@ -10,13 +10,14 @@
 
 namespace palimpsest::ui {
 
-// The passages of documents that received most of the attention that documents received, the heaviest first; they
-// do not overlap, and each lies in one of `documents`, which are in order and apart. The first tokens of the
-// stream, which attention rests on whatever they say, do not count.
+// Returns the passages with the most attention, heaviest first. They do not overlap, and each is within one of
+// `documents`, which must be sorted and disjoint. Attention to the first tokens of the stream (attention sinks) is
+// ignored.
 std::vector<Provenance::Source> heaviest_passages(const std::vector<engine::AttendedToken>& attended,
                                                   const std::vector<StreamRange>& documents);
 
-// What tracing a turn of so many tokens takes, at most, with the state before it, which must be kept until then.
+// Upper bound of the memory for tracing a turn of `turn_tokens` tokens, including the session state before the
+// turn.
 uint64_t trace_bytes(const engine::ModelConfig& model, const engine::Telemetry& session, uint64_t turn_tokens);
 
 } // namespace palimpsest::ui

@@ -1,4 +1,4 @@
-// What work on the engine's thread may use while it runs there.
+// What work that runs on the engine thread may use.
 #pragma once
 
 #include <functional>
@@ -14,11 +14,11 @@
 namespace palimpsest::ui {
 
 struct EngineThread::Tools {
-    std::shared_ptr<const engine::Model> model; // loaded; null if that was not asked for
+    std::shared_ptr<const engine::Model> model; // the loaded model; null if none was requested
     storage::Store& store;
-    storage::StoredSession* session; // the open one, or null
+    storage::StoredSession* session; // the open session, or null
     std::stop_token stop;
-    // Shown as the share done; cheap, may be called often.
+    // Reports progress; cheap enough to call often.
     std::function<void(double share, std::optional<double> seconds_left)> progress;
 };
 

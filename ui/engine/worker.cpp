@@ -27,12 +27,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto frame_interval = 33ms; // views show 30 a second at most
+constexpr auto frame_interval = 33ms; // views draw at most 30 frames a second
 constexpr int answer_tokens = 1024;
 constexpr double chat_temperature = 0.7;
-// Looking at what is kept may take this part of the time, at most.
+// Copying the retained-token map takes at most 1/look_share of the time.
 constexpr int look_share = 100;
-constexpr qsizetype most_name_bytes = 200; // of a session (storage/conversations.h)
+constexpr qsizetype most_name_bytes = 200; // of a session name (storage/conversations.h)
 
 QString text_of(const std::string& utf8)
 {
@@ -44,7 +44,7 @@ engine::TokenRange token_range(const StreamRange& range)
     return {static_cast<uint32_t>(range.first), static_cast<uint32_t>(range.last)};
 }
 
-// The first of it that fits so many bytes, whole characters.
+// The longest prefix of whole characters (graphemes) that fits in `most_bytes` of UTF-8.
 QString shortened(const QString& text, qsizetype most_bytes)
 {
     QTextBoundaryFinder characters(QTextBoundaryFinder::Grapheme, text);
@@ -66,7 +66,7 @@ std::string default_compute()
     return storage::SessionChoice().compute;
 }
 
-// A copy of what is kept, or more, is made: not where that could take what others need.
+// Tracing copies the cache: allow it only if that leaves enough memory on device and host.
 bool may_trace(const engine::Session& session, uint64_t turn_tokens)
 {
     const uint64_t needed = trace_bytes(session.model().config(), session.telemetry(), turn_tokens);
@@ -106,7 +106,7 @@ try {
     const engine::ChatTemplate probe(model.files().vocabulary, storage::require_tokenizer(model), {.system = "x"});
     return !probe.plain() && probe.warning().empty();
 } catch (const Error&) {
-    return false; // it has no tokenizer
+    return false; // there is no tokenizer
 }
 
 } // namespace
@@ -186,7 +186,7 @@ void EngineThread::Worker::set_sampling(const engine::SamplerOptions& sampling, 
     max_tokens_ = max_tokens;
 }
 
-// ---- the thread
+// ---- command loop
 
 void EngineThread::Worker::obey()
 {
@@ -206,11 +206,11 @@ void EngineThread::Worker::obey()
     }
 }
 
-// Shows the state after a command, whether it succeeded or not.
+// Publishes the state after a command, whether it succeeded or failed.
 void EngineThread::Worker::rest()
 {
     try {
-        if (session_ && !session_->has_engine()) { // it was lost on the way; what is stored is
+        if (session_ && !session_->has_engine()) { // the engine was lost, but the session is stored
             if (!session_->lost_device().empty()) use(nullptr, on_cpu(model_wish_), compute_);
             session_.reset();
             tell_facts();
@@ -237,7 +237,7 @@ void EngineThread::Worker::obey(CommandQueue::Running running)
     }
 }
 
-// Where the thread is between chunks or tokens: what is short and concerns nothing open need not wait for the end.
+// Called between chunks or tokens: runs short commands that do not concern the open session.
 void EngineThread::Worker::let_others_cut_in()
 {
     if (cuts_in_) return;
@@ -257,7 +257,7 @@ storage::Store& EngineThread::Worker::store()
     return *store_;
 }
 
-// Where the open session is stored.
+// The database that contains the open session.
 storage::Store& EngineThread::Worker::place()
 {
     return session_is_saved_ ? store() : *memory_;
@@ -271,7 +271,7 @@ storage::StoredSession& EngineThread::Worker::session()
     return *session_;
 }
 
-// ---- what computes tells
+// ---- listener and frames
 
 void EngineThread::Worker::note(const std::string& sentence)
 {
@@ -291,7 +291,7 @@ void EngineThread::Worker::progress(const storage::ReadingProgress& reading, con
     frame_.seconds_left = reading.seconds_left;
     frame_.tokens_per_second = reading.tokens_per_second;
     frame_.tokens_total = reading.tokens_total;
-    if (session_ && session_->parts().size() != parts_told_) { // a document was taken in, and is read now
+    if (session_ && session_->parts().size() != parts_told_) { // a document was added and is being read
         tell_facts();
         Q_EMIT owner_.library_changed();
     }
@@ -335,7 +335,7 @@ std::shared_ptr<const SessionFacts> EngineThread::Worker::tell_facts()
             facts = std::make_shared<const SessionFacts>(
                 stored_facts(text_only_->session, store(), window_sentence(text_only_->why)));
     }
-    tell_frame(true); // first: whoever is told of a session reads no frame of the one before
+    tell_frame(true); // first, so that listeners of session_changed do not read a frame of the previous session
     Q_EMIT owner_.session_changed(facts);
     return facts;
 }
@@ -348,13 +348,13 @@ void EngineThread::Worker::load_model(const ModelChoiceWish& wish)
     auto model = load(wish, compute);
     const bool fits = text_only_ ? text_only_->session.model == model->fingerprint()
                                  : session_ && session_->model().fingerprint() == model->fingerprint();
-    if (session_ && !fits) close_session(); // its tokens are another's; throws before anything has changed
+    if (session_ && !fits) close_session(); // not this model's tokens; throws before any change
     if (const auto scarce = storage::note_of_memory(*model, {})) note(*scarce);
     use(std::move(model), wish, compute);
     if (fits && session_is_saved_) open_session(text_of(text_only_ ? text_only_->session.name : session_->name()));
 }
 
-// The session's own. A new session begins with the default.
+// The open session's product type; the default if none is open.
 std::string EngineThread::Worker::compute_of_open() const
 {
     if (text_only_) return storage::SessionSettings(text_only_->session).compute;
@@ -399,8 +399,8 @@ void EngineThread::Worker::need_model()
     if (!model_) load_model(model_wish_);
 }
 
-// A processor without VNNI computes exact products with either choice. A graphics card has one kind of products, so
-// only what was asked for tells there.
+// A CPU without VNNI computes exact products under either setting, so settings can be equivalent. On a GPU only the
+// requested setting identifies the product type.
 bool EngineThread::Worker::has_products(const std::string& compute) const
 {
     if (!model_) return false;
@@ -416,8 +416,8 @@ void EngineThread::Worker::use_model_for_new_session()
     use(std::move(model), model_wish_, default_compute());
 }
 
-// Sessions remember the file of their model and how its products are computed. Throws Error where the file is gone,
-// or another model now.
+// A session stores its model's file and product type. Throws Error if the file is missing or contains another
+// model.
 void EngineThread::Worker::use_model_of(const storage::SessionInfo& info)
 {
     const storage::SessionSettings settings(info);
@@ -432,7 +432,7 @@ void EngineThread::Worker::use_model_of(const storage::SessionInfo& info)
     use(std::move(model), wish, settings.compute);
 }
 
-// Where its device was lost, it has gone on with the model on another.
+// After a device loss, the session has loaded its model on another device: use that model from now on.
 void EngineThread::Worker::use_model_of_session()
 {
     if (!session_ || !session_->has_engine() || session_->lost_device().empty()) return;
@@ -440,7 +440,7 @@ void EngineThread::Worker::use_model_of_session()
     use(session_->shared_model(), on_cpu(model_wish_), compute_);
 }
 
-// Beside the session: it goes on without the device as well, and so does what comes.
+// Work outside of the session lost the device: the session and later commands continue without it too.
 void EngineThread::Worker::lose_device()
 {
     if (session_ && session_->has_engine() && session_->lost_device().empty()) {
@@ -475,8 +475,8 @@ storage::StoredOptions EngineThread::Worker::stored_options(const NewSession& wi
 storage::StoredOptions EngineThread::Worker::resume_options() const
 {
     storage::StoredOptions options = stored_options({});
-    options.choice.model.clear(); // its own
-    options.reread = true;        // it can be stopped
+    options.choice.model.clear(); // so the session's own model is used
+    options.reread = true;        // allowed, because it can be stopped
     return options;
 }
 
@@ -488,7 +488,7 @@ void EngineThread::Worker::open(const std::string& name, const storage::StoredOp
     session_is_saved_ = saved;
 }
 
-// Stores the waiting turns and frees the cache before another session is opened.
+// Stores pending turns and frees the cache, before another session is opened.
 EngineThread::Worker::Left EngineThread::Worker::leave()
 {
     if (session_ && session_is_saved_ && !session_->store_turns()) throw Error(*session_->why_waiting());
@@ -503,7 +503,7 @@ EngineThread::Worker::Left EngineThread::Worker::leave()
     return left;
 }
 
-// It may have got another name meanwhile, or have been removed.
+// The session may have been renamed or removed meanwhile, so it is looked up by id.
 void EngineThread::Worker::return_to(Left before)
 try {
     stop_ = queue_.renew_stop();
@@ -511,9 +511,9 @@ try {
     memory_number_ = before.memory_number;
     storage::Store& place = before.is_saved ? store() : *memory_;
     for (const storage::SessionInfo& info : place.conversations.list()) {
-        if (info.id != before.id || stop_.stop_requested()) continue; // stopped: all was cancelled
+        if (info.id != before.id || stop_.stop_requested()) continue; // stopped: everything was cancelled
         const storage::ScopedValue opening(
-            opening_, text_of(info.name)); // so that it is neither renamed nor removed meanwhile
+            opening_, text_of(info.name)); // so that no short command renames or removes it meanwhile
         if (before.text_only) {
             text_only_ = TextOnly{info, before.text_only->why};
         } else {
@@ -526,11 +526,11 @@ try {
 } catch (const storage::Interrupted&) {
     tell_facts();
 } catch (const std::exception& error) {
-    Q_EMIT owner_.failed(running_, failure_of(error)); // beside why it is returned to
+    Q_EMIT owner_.failed(running_, failure_of(error)); // in addition to the error that led here
     tell_facts();
 }
 
-// Opens the session from before again where the other one cannot be opened.
+// Reopens the previous session if `open_another` fails.
 void EngineThread::Worker::in_its_place(const std::function<void()>& open_another)
 {
     Left before = leave();
@@ -551,7 +551,7 @@ void EngineThread::Worker::close_session()
     tell_facts();
 }
 
-// A new session for what `read` reads; it goes where nothing of that could be taken in.
+// Creates a session for what `read` reads, and discards it if nothing was read.
 void EngineThread::Worker::begin(const QString& name, const NewSession& wish, const std::function<void()>& read)
 {
     in_its_place([&] {
@@ -584,7 +584,7 @@ void EngineThread::Worker::discard_session()
     try {
         place().conversations.discard(id);
     } catch (const Error&) {
-        // The original error is reported; an empty session that stays behind is harmless.
+        // Ignored: the original error is reported, and an empty session is harmless.
     }
     session_is_saved_ = true;
     Q_EMIT owner_.library_changed();
@@ -624,7 +624,7 @@ void EngineThread::Worker::need_session(const NewSession& otherwise)
 
 void EngineThread::Worker::open_session(const QString& name)
 {
-    const auto found = store().conversations.get(name.toStdString()); // throws
+    const auto found = store().conversations.get(name.toStdString()); // throws if there is no such session
     in_its_place([&] {
         const storage::ScopedValue opening(opening_, name);
         try {
@@ -658,7 +658,7 @@ void EngineThread::Worker::reads(const QString& what, const std::function<void()
 {
     frame_.activity = Activity::Reading;
     frame_.what = what;
-    frame_.share = frame_.seconds_left = std::nullopt; // of a model that was loaded first
+    frame_.share = frame_.seconds_left = std::nullopt; // left over from loading a model
     try {
         read_with(read);
     } catch (const storage::Interrupted&) {
@@ -668,7 +668,7 @@ void EngineThread::Worker::reads(const QString& what, const std::function<void()
     }
 }
 
-// Whatever ends it, what was taken in is shown.
+// Publishes what was read, even if `read` throws.
 void EngineThread::Worker::read_with(const std::function<void()>& read)
 {
     const auto tell = [this] {
@@ -681,7 +681,7 @@ void EngineThread::Worker::read_with(const std::function<void()>& read)
         try {
             tell();
         } catch (const std::exception& error) {
-            Q_EMIT owner_.failed(running_, failure_of(error)); // beside what ended the reading
+            Q_EMIT owner_.failed(running_, failure_of(error)); // in addition to the error that ended the reading
         }
         throw;
     }
@@ -695,7 +695,7 @@ void EngineThread::Worker::read_on()
     Q_EMIT owner_.reading_finished(name, true);
 }
 
-// It stays in memory: nothing of a session that is not saved may come to a disk.
+// The text stays in memory: nothing of an unsaved session may be written to disk.
 void EngineThread::Worker::read_text(const QString& title, const QString& text, const NewSession& otherwise)
 {
     const auto read = [&] {
@@ -759,13 +759,13 @@ void EngineThread::Worker::turn(
     try {
         generate(generate_options(text));
     } catch (...) {
-        if (session_->has_engine()) tell_facts(); // with what was said until then
+        if (session_->has_engine()) tell_facts(); // includes the partial answer
         throw;
     }
     text.finish();
-    if (before == std::pair(session().parts().size(), newest())) { // stopped before there was an answer
+    if (before == std::pair(session().parts().size(), newest())) { // stopped before the first token
         tell_facts();
-    } else if (stop_.stop_requested()) { // it is shown at once, and its sources once they are known
+    } else if (stop_.stop_requested()) { // show the answer now, and its sources once they are known
         tell_answer();
         stop_ = queue_.renew_stop();
         note_provenance();
@@ -783,7 +783,7 @@ void EngineThread::Worker::tell_answer()
         Q_EMIT owner_.answer_finished(running_, facts->turns.back());
 }
 
-// Where memory is short, an answer without its sources is an answer.
+// If memory is short, skips the session state: the answer then has no sources.
 void EngineThread::Worker::turn_begins(engine::Session& session)
 {
     before_turn_.reset();
@@ -794,7 +794,7 @@ void EngineThread::Worker::turn_begins(engine::Session& session)
     }
 }
 
-// Records the sources of the last answer, if it is stored; an answer without them is still an answer.
+// Records the sources of the last answer if it is stored; a failure is only noted.
 void EngineThread::Worker::note_provenance()
 try {
     const auto before = std::exchange(before_turn_, std::nullopt);
@@ -818,7 +818,7 @@ try {
     note(error.what());
 }
 
-// A second session would have to be.
+// The caller would create a second session, which must be saved.
 void EngineThread::Worker::require_saved() const
 {
     if (!session_is_saved_)
@@ -918,7 +918,7 @@ void EngineThread::Worker::remove_session(const QString& name)
 {
     const bool was_open = is_open(name);
     const auto no_backup = store().conversations.remove(store().conversations.get(name.toStdString()).id);
-    if (was_open) { // what of it could not be stored goes as well
+    if (was_open) { // including turns that could not be stored
         session_.reset();
         text_only_.reset();
         provenances_.clear();
@@ -931,7 +931,7 @@ void EngineThread::Worker::remove_session(const QString& name)
 void EngineThread::Worker::run(const std::function<void(Tools&)>& work)
 {
     need_model();
-    if (!is_any_open()) use_model_for_new_session(); // the last session may have had other products
+    if (!is_any_open()) use_model_for_new_session(); // the last session may have used another product type
     Tools tools{.model = model_,
                 .store = session_ ? place() : store(),
                 .session = session_.get(),

@@ -1,4 +1,4 @@
-// The engine's thread itself: obeys commands, tells frames and outcomes.
+// The engine thread's implementation: executes commands, publishes frames and emits the signals of EngineThread.
 #pragma once
 
 #include <chrono>
@@ -25,8 +25,8 @@ public:
 
     using Work = std::function<void(Worker&)>;
     CommandId add(Activity activity, const QString& what, Work work);
-    // A command that needs the database only: it does not wait for the end of a reading, unless it changes the
-    // session that is open.
+    // Adds a command that needs only the database: it may run in the middle of another command, unless it changes
+    // the open session; `changes` names the session it changes.
     CommandId add_short(Work work, const QString& changes = {});
     CommandId ask(const QString& text, const NewSession& otherwise);
 
@@ -37,12 +37,12 @@ public:
     bool has_place_for_system();
     void set_sampling(const engine::SamplerOptions& sampling, int max_tokens);
 
-    // ---- on the thread
+    // ---- called on the engine thread
     void load_model(const ModelChoiceWish& wish);
     void begin_session(const NewSession& wish, const QStringList& files);
     void need_session(const NewSession& otherwise);
     void open_session(const QString& name);
-    void close_session(); // throws Error if it has turns that cannot be stored
+    void close_session(); // throws Error if some turns cannot be stored
     void read_files(const QStringList& files);
     void read_on();
     void read_text(const QString& title, const QString& text, const NewSession& otherwise);
@@ -64,14 +64,14 @@ public:
 
 private:
     using Clock = std::chrono::steady_clock;
-    // A session whose model cannot be had.
+    // A session whose model is unavailable.
     struct TextOnly {
         storage::SessionInfo session;
         Error why;
     };
-    // The session that was open, and everything needed to open it again.
+    // The previously open session, with everything needed to open it again.
     struct Left {
-        std::optional<int64_t> id{}; // none: nothing was
+        std::optional<int64_t> id{}; // nullopt: no session was open
         bool is_saved = true;
         std::unique_ptr<storage::Store> memory{};
         int64_t memory_number = 0;
@@ -79,7 +79,7 @@ private:
         std::map<int64_t, Provenance> provenances{};
     };
 
-    // Listener, while something computes
+    // Listener: called during a computation
     void note(const std::string& sentence) override;
     void progress(const storage::ReadingProgress& reading, const engine::Session& session) override;
     void turn_begins(engine::Session& session) override;
@@ -92,7 +92,7 @@ private:
     void require_saved() const;
     void let_others_cut_in();
 
-    storage::Store& store(); // the user's
+    storage::Store& store(); // the user's database
     storage::Store& place();
     storage::StoredSession& session(); // throws Error if none is open
     bool is_open(const QString& name) const;
@@ -113,7 +113,7 @@ private:
     void open(const std::string& name, const storage::StoredOptions& options, bool saved);
     void begin(const QString& name, const NewSession& wish, const std::function<void()>& read);
     void discard_session();
-    Left leave(); // throws Error if it has turns that cannot be stored
+    Left leave(); // throws Error if some turns cannot be stored
     void return_to(Left before);
     void in_its_place(const std::function<void()>& open_another);
     QString name_of(const NewSession& wish, const QString& file);
@@ -138,33 +138,33 @@ private:
     CommandQueue queue_;
     FrameExchange frames_;
 
-    std::mutex mutex_; // of the following
+    std::mutex mutex_; // guards the members below
     std::shared_ptr<const engine::Model> shared_model_;
     bool has_place_for_system_ = true;
     engine::SamplerOptions sampling_;
-    int max_tokens_ = 0; // of an answer; 0: the default
+    int max_tokens_ = 0; // limit of an answer; 0: the default
 
-    // The thread's own from here on.
+    // Used by the engine thread only.
     ModelChoiceWish model_wish_;
     std::shared_ptr<const engine::Model> model_;
-    // The products that were asked for when model_ was loaded, as --compute names them.
+    // Product type requested when model_ was loaded, as a value of --compute.
     std::string compute_ = storage::SessionChoice().compute;
-    std::unique_ptr<storage::Store> store_, memory_; // the user's, and that of a session that is not saved
-    int64_t memory_number_ = 0, last_memory_ = 0;    // tells sessions that are not saved from one another
+    std::unique_ptr<storage::Store> store_, memory_; // the user's database, and that of an unsaved session
+    int64_t memory_number_ = 0, last_memory_ = 0;    // distinguishes unsaved sessions
     std::unique_ptr<storage::StoredSession> session_;
     bool session_is_saved_ = true;
-    std::optional<TextOnly> text_only_;               // in place of session_
-    QString opening_;                                 // the session that is being opened; empty: none is
+    std::optional<TextOnly> text_only_;               // set instead of session_
+    QString opening_;                                 // the session being opened; empty: none
     std::map<int64_t, Provenance> provenances_;       // by answer
-    std::optional<engine::SessionState> before_turn_; // what its answer will have rested on
-    size_t parts_told_ = 0;                           // of the stream, in the newest facts
+    std::optional<engine::SessionState> before_turn_; // session state before the turn, for the trace
+    size_t parts_told_ = 0;                           // parts of the stream in the last published facts
     Frame frame_;
     CommandId running_ = 0;
     std::stop_token stop_;
     bool cuts_in_ = false;
     Clock::time_point told_{}, looked_{};
     Clock::duration look_cost_{};
-    std::jthread thread_; // last: it uses all the others
+    std::jthread thread_; // last: uses all other members
 };
 
 } // namespace palimpsest::ui

@@ -1,5 +1,5 @@
-// Writes the sentences of the policies, which the engine owns, as lupdate reads them: the window translates them as
-// policy_text() asks for them.
+// Prints the engine's policy descriptions as source that lupdate can read. The window looks up their translations
+// with policy_text().
 #include <cstdio>
 #include <set>
 #include <string>
@@ -8,7 +8,7 @@
 
 using namespace palimpsest;
 
-// Titles, values and formulas are the same in every language.
+// Titles, values and formulas are the same in every language, so they are not extracted.
 static bool is_more_than_a_name(const std::string& text)
 {
     return text.find("; ") != std::string::npos || text.rfind("ours", 0) == 0;

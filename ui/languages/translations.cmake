@@ -1,5 +1,5 @@
 # The translations, compiled into the window; palimpsest_en has the plurals alone. `ninja renew-translations` brings
-# resources/translations/*.ts up to the sources; a test fails while they are not.
+# resources/translations/*.ts up to date with the sources; a test fails while they are out of date.
 find_package(Qt6 6.4 REQUIRED COMPONENTS LinguistTools)
 set(translations ${CMAKE_SOURCE_DIR}/resources/translations)
 qt_add_translation(qm_files ${translations}/palimpsest_de.ts ${translations}/palimpsest_en.ts)

@@ -1,4 +1,4 @@
-// What the database holds, as the library shows it. A finished value.
+// The contents of the database as the library shows them: a value without references to the database.
 #pragma once
 
 #include <QDateTime>
@@ -11,25 +11,25 @@ namespace palimpsest::ui {
 struct LibrarySession {
     int64_t id = 0;
     QString name, model_name;
-    uint64_t tokens = 0;          // of its stream
-    uint64_t tokens_saved = 0;    // of those, that its newest saved state has read
-    uint64_t document_tokens = 0; // of its stream, up to the end of its last document
+    uint64_t tokens = 0;          // length of its stream
+    uint64_t tokens_saved = 0;    // how many of them the newest checkpoint covers
+    uint64_t document_tokens = 0; // length of its stream up to the end of its last document
     QDateTime changed;
 
-    // Its documents were not read to their end, or no state that has read them is kept.
+    // Whether its documents were not read to the end, or no checkpoint covers them.
     bool is_unfinished() const { return tokens_saved < document_tokens; }
 };
 
-// One document and what was begun with it. A document that several sessions read from the same file is one.
+// One document with its sessions. Sessions that read the same file share one entry.
 struct LibraryDocument {
-    std::vector<int64_t> ids; // empty: none, these are sessions without a document
+    std::vector<int64_t> ids; // one per stored copy; empty: the sessions have no document
     QString title, source;
     uint64_t tokens = 0;
-    std::vector<LibrarySession> sessions; // the last changed first
+    std::vector<LibrarySession> sessions; // most recently changed first
 };
 
 struct LibraryContents {
-    std::vector<LibraryDocument> documents; // the last used first; at most one without ids, at the end
+    std::vector<LibraryDocument> documents; // most recently used first; at most one without ids, at the end
     uint64_t sessions() const
     {
         uint64_t count = 0;

@@ -1,4 +1,4 @@
-// Documents with their sessions, and sessions without a document, as a tree for views.
+// Item model: a tree of documents with their sessions, and of sessions without a document.
 #pragma once
 
 #include <QAbstractItemModel>
@@ -13,26 +13,27 @@ class LibraryModel final : public QAbstractItemModel {
     Q_OBJECT
 public:
     enum Role {
-        SessionRole = Qt::UserRole, // its name; null for a document
-        DetailRole,                 // the second line: quiet, translated
-        UnfinishedRole,             // bool: it offers to go on
+        SessionRole = Qt::UserRole, // the session's name; null for a document
+        DetailRole,                 // second line of text, translated
+        UnfinishedRole,             // bool: reading can be continued
         OpenRole,                   // bool: it is the open session
-        SourceRole,                 // of a document: the file it was read from
-        KeyRole                     // tells an item from all others, also after the contents were read again
+        SourceRole,                 // for a document: the file it was read from
+        KeyRole                     // unique key of an item, stable across set_contents
     };
 
     explicit LibraryModel(QObject* parent = nullptr);
 
-    // Views keep their place where only facts changed; otherwise all is reset.
+    // Emits dataChanged if the tree has the same items as before, so that views keep their state; else resets the
+    // model.
     void set_contents(std::shared_ptr<const LibraryContents> contents);
-    // A session that is shown no longer, though it is there: its removal can be undone.
+    // Hides sessions that still exist, while their removal can be undone.
     void set_hidden(const QSet<qint64>& sessions);
-    // Empty: none. While it computes it is not called unfinished.
+    // `name`: the open session, or empty. While it computes it is not shown as unfinished.
     void set_open_session(const QString& name, bool computes);
 
     QModelIndex index_of(const QString& session) const;
-    QStringList all_sessions() const;                                // hidden ones too: their names are not free
-    QString name_of(qint64 session) const;                           // of hidden ones too; empty: there is none
+    QStringList all_sessions() const;      // includes hidden ones, whose names are still in use
+    QString name_of(qint64 session) const; // also for hidden ones; empty if there is none
     const LibraryDocument* document(const QModelIndex& index) const; // null for a session
     const LibrarySession* session(const QModelIndex& index) const;   // null for a document
     bool is_empty() const { return documents_.empty(); }
@@ -57,7 +58,7 @@ private:
 
     std::shared_ptr<const LibraryContents> contents_;
     QSet<qint64> hidden_;
-    std::vector<LibraryDocument> documents_; // of contents_, without what is hidden
+    std::vector<LibraryDocument> documents_; // contents_ without the hidden sessions
     QString open_;
     bool open_computes_ = false;
 };

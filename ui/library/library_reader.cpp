@@ -34,7 +34,7 @@ LibrarySession session_of(storage::Database& db, const storage::SessionInfo& inf
     return session;
 }
 
-// The same file with the same content, whichever session read it.
+// Returns the same key for the same file with the same content, whichever session read it.
 QString identity(const storage::DocumentInfo& info)
 {
     if (info.source_bytes < 0) return QString::number(info.id);
@@ -100,7 +100,7 @@ LibraryReader::~LibraryReader()
 {
     {
         const std::lock_guard lock(mutex_);
-        ++search_; // one that is under way sees it
+        ++search_; // cancels a running search
         thread_.request_stop();
     }
     wake_.notify_all();
@@ -146,7 +146,7 @@ bool LibraryReader::is_wanted(uint64_t search) const
     return search == search_;
 }
 
-// A database that is not there yet is empty; one that is being made or migrated is told of again when it is done.
+// A database that does not exist yet is passed as null. One that is being created or migrated is read again later.
 template<class Work>
 void LibraryReader::with_database(Work&& work)
 try {
@@ -179,7 +179,7 @@ void LibraryReader::read_contents()
     });
 }
 
-// Delivers only what the newest search found.
+// Calls `signal` on the window's thread, unless a newer search has replaced this one.
 template<class Signal>
 void LibraryReader::tell(uint64_t search, Signal&& signal)
 {
@@ -190,7 +190,7 @@ void LibraryReader::tell(uint64_t search, Signal&& signal)
 
 namespace {
 
-// One search through all that is stored: first what was said, which is short, then the documents.
+// One search through the whole database: first the messages, which are short, then the documents.
 class Searching {
 public:
     Searching(storage::Database& db, const QString& text, std::function<bool()> go_on,
@@ -218,7 +218,7 @@ public:
     }
 
 private:
-    // One that is damaged, or gone by now, does not keep the others from being searched.
+    // A text that is damaged or was deleted meanwhile is skipped.
     template<class Work>
     void search_one(Work&& work)
     {
@@ -236,7 +236,7 @@ private:
         for (const storage::StreamPart& part : storage::Conversations(db_).stream(info.id))
             if (const auto* document = storage::document_in(part)) readers_.try_emplace(document->id, info);
         const auto messages = storage::Conversations(db_).messages(info.id);
-        std::map<int64_t, int> answers; // by what they answer: those that are still to come
+        std::map<int64_t, int> answers; // by parent: answers that are still to come
         for (const storage::Message& message : messages)
             if (message.parent) ++answers[*message.parent];
         for (const storage::Message& message : messages) {
@@ -257,7 +257,7 @@ private:
     void search_document(const storage::DocumentInfo& info)
     {
         const auto reader = readers_.find(info.id);
-        if (reader == readers_.end()) return; // nothing could show it
+        if (reader == readers_.end()) return; // no session could show it
         storage::Library library(db_);
         TextSearch search(progress_.text);
         const auto visit = visitor({.session = text_of(reader->second.name),
@@ -296,7 +296,7 @@ private:
     storage::Database& db_;
     std::function<bool()> go_on_;
     std::function<void(std::vector<SearchHit>, const SearchProgress&)> tell_;
-    std::map<int64_t, storage::SessionInfo> readers_; // of documents: the last changed
+    std::map<int64_t, storage::SessionInfo> readers_; // by document: its most recently changed session
     std::vector<SearchHit> found_;
     SearchProgress progress_;
 };

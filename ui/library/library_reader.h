@@ -1,7 +1,7 @@
-// Reads and searches the database for the library, on a thread and through read-only connections of its own.
+// Reads and searches the database for the library, on a worker thread with its own read-only connections.
 //
-// Lives on the window's thread, where every function returns at once and every signal arrives. A connection is
-// open only while something is read, so that what is deleted for good can leave the file.
+// The object lives on the window's thread: every function returns at once, and signals arrive there. A connection
+// is open only while something is read, so that SQLite can reclaim the space of deleted data.
 #pragma once
 
 #include <QObject>
@@ -24,24 +24,24 @@ class Database;
 
 namespace palimpsest::ui {
 
-// Where a text was found: in a document, or in what was said.
+// A match in a document or in a message.
 struct SearchHit {
-    QString session; // its name; of a document: the last changed that reads it
+    QString session; // name; for a document, the most recently changed session that reads it
     int64_t session_id = 0;
-    QString title;        // of the document; empty: it was said
-    int64_t document = 0; // 0: it was said
+    QString title;        // the document's; empty for a message
+    int64_t document = 0; // 0 for a message
     int64_t message = 0;
     int64_t parent = 0; // the message that this one answers
-    int newer = 0;      // answers to the same that came after it
+    int newer = 0;      // later answers to the same message
     TextMatch match;
 };
 
 struct SearchProgress {
     QString text;
-    uint64_t texts = 0, texts_searched = 0; // documents, and sessions with what was said in them
-    uint64_t texts_unreadable = 0;          // of those: damaged
+    uint64_t texts = 0, texts_searched = 0; // documents and sessions
+    uint64_t texts_unreadable = 0;          // damaged ones among texts_searched
     uint64_t hits = 0;
-    bool has_all_hits = true; // false: there are more than are shown
+    bool has_all_hits = true; // false: more than the limit were found
     bool is_done = false;
 };
 
@@ -49,10 +49,10 @@ class LibraryReader : public QObject {
     Q_OBJECT
 public:
     explicit LibraryReader(const QString& database, QObject* parent = nullptr);
-    ~LibraryReader() override; // within a block's time
+    ~LibraryReader() override; // waits for at most one text block
 
     void refresh();
-    // In place of the search that may be under way. Empty: only ends that.
+    // Starts a search and cancels a running one. An empty text only cancels.
     void search(const QString& text);
 
     static constexpr uint64_t most_hits = 1000, most_hits_of_one = 50;
@@ -78,8 +78,8 @@ private:
     std::condition_variable_any wake_;
     bool refresh_wanted_ = false;
     std::optional<QString> search_wanted_;
-    uint64_t search_ = 0; // number of the newest
-    std::jthread thread_; // last: it uses all the others
+    uint64_t search_ = 0; // number of the newest search
+    std::jthread thread_; // last member: joined before the others are destroyed
 };
 
 } // namespace palimpsest::ui

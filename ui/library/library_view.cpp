@@ -26,9 +26,9 @@ namespace palimpsest::ui {
 namespace {
 
 constexpr int pause_in_typing_ms = 300;
-constexpr int least_to_search = 2; // characters: one finds everything everywhere
+constexpr int least_to_search = 2; // characters; a single one would match almost everything
 
-// A sentence with a button, as wide as the library.
+// A label with a button, as wide as the library.
 struct Bar {
     QWidget* widget;
     QLabel* text;
@@ -50,7 +50,7 @@ Bar make_bar(const char* symbol, const QString& button, QWidget* parent)
     return {widget, text, push};
 }
 
-// Escape empties it; while it is empty, the window has a use for that key.
+// Escape clears the field; while it is empty, the window handles that key.
 class SearchField : public QLineEdit {
 public:
     using QLineEdit::QLineEdit;
@@ -212,7 +212,7 @@ void LibraryView::connect_all()
         expand_again();
         update_page();
         update_footer();
-        Q_EMIT current_changed(); // what can be done with it
+        Q_EMIT current_changed(); // the available actions changed
     });
     connect(search_, &QLineEdit::textChanged, this, &LibraryView::search_changed);
     connect(pause_, &QTimer::timeout, this, &LibraryView::search_texts);
@@ -228,7 +228,7 @@ void LibraryView::connect_all()
     });
     connect(found_list_, &QListView::activated, this, [this](const QModelIndex& index) {
         SearchHit hit = hits_->hit(index);
-        const QString name = model_->name_of(hit.session_id); // as it is called by now
+        const QString name = model_->name_of(hit.session_id); // it may have been renamed since
         if (!name.isEmpty()) hit.session = name;
         Q_EMIT hit_activated(hit, search_->text().trimmed());
     });
@@ -348,7 +348,7 @@ void LibraryView::search_texts()
     reader_.search(search_->text());
 }
 
-// What is searched is said: never fewer texts than it looks like.
+// Shows how much was searched, so that a partial result does not look complete.
 void LibraryView::show_progress(const SearchProgress& progress)
 {
     const QString hits = progress.has_all_hits

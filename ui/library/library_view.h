@@ -1,6 +1,7 @@
-// The library: documents and their sessions, and a search through all of them.
+// The library panel: documents with their sessions, and a search through all of their text.
 //
-// Says what is wanted; the engine's thread does it, and the library shows it once it is so.
+// The view only emits requests as signals. The engine thread carries them out, and the library then shows the
+// result.
 #pragma once
 
 #include <QWidget>
@@ -28,7 +29,7 @@ class LibraryView : public QWidget {
 public:
     struct Choice {
         QString database;
-        int grace_ms = 8000; // to undo a removal in
+        int grace_ms = 8000; // time in which a removal can be undone
     };
 
     explicit LibraryView(const Choice& choice, QWidget* parent = nullptr);
@@ -37,23 +38,23 @@ public:
     LibraryModel& model() { return *model_; }
     void refresh() { reader_.refresh(); }
     void set_open_session(const QString& name, bool computes);
-    QString current_session() const;     // empty: none
-    void choose(const QString& session); // makes it the current one
+    QString current_session() const;     // empty if none is selected
+    void choose(const QString& session); // selects it in the tree
     void focus_search();
     void rename_current();
     void remove(const QString& session);
     void undo_removal();
     bool can_undo_removal() const { return removals_.newest() != 0; }
-    void commit_removals() { removals_.commit(); } // the window closes
+    void commit_removals() { removals_.commit(); } // called when the window closes
     void removal_failed() { removals_.give_up(); }
 
 Q_SIGNALS:
-    void open_wanted(const QString& session);          // to go on with it
-    void new_session_wanted(const QStringList& files); // about these; none: about nothing
-    void files_dropped(const QStringList& files);      // of any kind
-    void open_files_wanted();                          // to be chosen by the user
+    void open_wanted(const QString& session);          // open it, and continue if it is unfinished
+    void new_session_wanted(const QStringList& files); // about these files; empty: without a document
+    void files_dropped(const QStringList& files);      // of any type
+    void open_files_wanted();                          // show a file dialog
     void rename_wanted(const QString& session, const QString& to);
-    void remove_wanted(const QString& session); // for good; it can be undone no longer
+    void remove_wanted(const QString& session); // permanently; it can no longer be undone
     void export_wanted(const QString& session);
     void import_wanted();
     void duplicate_wanted(const QString& session);
@@ -82,7 +83,7 @@ private:
     void update_footer();
     void show_menu(const QPoint& at);
     void fill_menu(QMenu& menu, const QModelIndex& index);
-    QModelIndex current() const; // of the model
+    QModelIndex current() const; // index in model_, not in the proxy
     void activate(const QModelIndex& index);
 
     LibraryModel* model_;
@@ -90,11 +91,11 @@ private:
     SearchModel* hits_;
     LibraryReader reader_;
     PendingRemovals removals_;
-    QSet<QString> collapsed_; // keys
+    QSet<QString> collapsed_; // KeyRole values
     bool read_once_ = false;
 
     QLineEdit* search_ = nullptr;
-    QTimer* pause_ = nullptr; // in typing, before texts are searched
+    QTimer* pause_ = nullptr; // delays the text search until typing pauses
     QStackedWidget* pages_ = nullptr;
     QTreeView* tree_ = nullptr;
     QWidget* found_ = nullptr;

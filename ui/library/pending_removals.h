@@ -1,6 +1,6 @@
-// Sessions that were deleted a moment ago: they are gone for good only when that can no longer be undone.
+// Queue of deleted sessions: each is removed from the database only when its removal can no longer be undone.
 //
-// By number: a name may be another session's by then.
+// Sessions are identified by id, because another session may have the name by then.
 #pragma once
 
 #include <QList>
@@ -15,22 +15,22 @@ class PendingRemovals : public QObject {
 public:
     explicit PendingRemovals(int grace_ms, QObject* parent = nullptr);
 
-    void add(qint64 session);                // starts the grace of all that wait anew
-    qint64 undo();                           // the newest; 0: none waits
-    void commit();                           // all, at once: the window closes
-    void settle(const QSet<qint64>& stored); // what is stored no longer is forgotten here too
-    void give_up();                          // what could not be removed is shown again
+    void add(qint64 session);                // restarts the grace period of all queued removals
+    qint64 undo();                           // cancels the newest; returns its id, 0: none was queued
+    void commit();                           // emits remove_wanted for all queued removals now
+    void settle(const QSet<qint64>& stored); // drops removals whose session is no longer stored
+    void give_up();                          // after a failure: shows sent removals again
     QSet<qint64> hidden() const { return sent_ + QSet<qint64>(waiting_.begin(), waiting_.end()); }
-    qint64 newest() const { return waiting_.isEmpty() ? 0 : waiting_.last(); } // that can be undone
+    qint64 newest() const { return waiting_.isEmpty() ? 0 : waiting_.last(); } // the one that undo() cancels
 
 Q_SIGNALS:
     void changed();
     void remove_wanted(qint64 session);
 
 private:
-    QList<qint64> waiting_; // the newest last
-    QSet<qint64> sent_;     // to be removed by now, and perhaps still there
-    QTimer timer_;          // runs only while something waits
+    QList<qint64> waiting_; // newest last
+    QSet<qint64> sent_;     // emitted, but possibly still stored
+    QTimer timer_;          // active only while removals are queued
 };
 
 } // namespace palimpsest::ui

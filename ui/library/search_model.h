@@ -1,4 +1,4 @@
-// What a search through all texts has found so far.
+// List model of the matches that the text search has found so far.
 #pragma once
 
 #include <QAbstractListModel>
@@ -10,7 +10,8 @@ namespace palimpsest::ui {
 class SearchModel final : public QAbstractListModel {
     Q_OBJECT
 public:
-    enum Role { OriginRole = Qt::UserRole, FirstRole, CountRole }; // of the match within the text, in characters
+    // FirstRole and CountRole: position and length of the match in the snippet, in characters.
+    enum Role { OriginRole = Qt::UserRole, FirstRole, CountRole };
 
     using QAbstractListModel::QAbstractListModel;
 

@@ -5,7 +5,7 @@
 namespace palimpsest::ui {
 namespace {
 
-constexpr qsizetype context = 60; // characters on either side of a match
+constexpr qsizetype context = 60; // characters on each side of a match
 
 uint64_t utf8_bytes(QStringView text)
 {
@@ -15,7 +15,7 @@ uint64_t utf8_bytes(QStringView text)
     return bytes;
 }
 
-// Line ends, tabs and what would not be seen become spaces, one for one.
+// Replaces line ends, tabs and invisible characters with spaces, one for one.
 QString one_line(QStringView text)
 {
     QString line = text.toString();
@@ -42,7 +42,7 @@ bool TextSearch::finish(const Visit& visit)
 bool TextSearch::look(bool at_end, const Visit& visit)
 {
     if (length_ == 0) return true;
-    // A match near the end waits for what stands behind it, and for whether more does.
+    // Hold back a match near the end until its context is known, or the end of the text.
     const qsizetype last = text_.size() - length_ - (at_end ? 0 : context + 1);
     while (looked_ <= last) {
         const qsizetype at = wanted_.indexIn(text_, looked_);
@@ -66,7 +66,7 @@ TextMatch TextSearch::match_at(qsizetype at) const
     qsizetype from = std::max<qsizetype>(0, at - context);
     qsizetype to = std::min(text.size(), at + length_ + context);
     while (from > 0 && from < at && !text[from - 1].isSpace())
-        ++from; // whole words only
+        ++from; // start at a whole word
     while (to < text.size() && to > at + length_ && !text[to].isSpace())
         --to;
     const QString before = from > 0 ? QStringLiteral("…") : QString();

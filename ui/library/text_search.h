@@ -1,4 +1,4 @@
-// Looks for words in a long text that comes block by block, whatever their case, across the blocks' borders too.
+// Case-insensitive search in a long text that arrives block by block; finds matches across block borders.
 #pragma once
 
 #include <QString>
@@ -11,21 +11,21 @@
 namespace palimpsest::ui {
 
 struct TextMatch {
-    uint64_t byte = 0;        // in the UTF-8 of the whole text
-    uint64_t bytes = 0;       // that it takes there
-    QString snippet;          // one line: the match and what stands around it
-    int first = 0, count = 0; // of the match within the snippet
+    uint64_t byte = 0;        // offset in the UTF-8 of the whole text
+    uint64_t bytes = 0;       // length in UTF-8
+    QString snippet;          // one line: the match with some context
+    int first = 0, count = 0; // the match in the snippet, in characters
 };
 
 class TextSearch {
 public:
-    using Visit = std::function<bool(const TextMatch&)>; // false: enough
+    using Visit = std::function<bool(const TextMatch&)>; // returns false to stop
 
     explicit TextSearch(const QString& wanted);
 
-    // False once `visit` said so. Memory is that of two blocks.
+    // Returns false once `visit` did. Holds at most two blocks in memory.
     bool feed(std::string_view utf8, const Visit& visit);
-    // What was held back for the text behind it.
+    // Visits matches that feed() held back because their context was not complete.
     bool finish(const Visit& visit);
 
 private:
@@ -35,10 +35,10 @@ private:
     QStringMatcher wanted_;
     qsizetype length_;
     QStringDecoder decode_{QStringDecoder::Utf8,
-                           QStringDecoder::Flag::ConvertInitialBom}; // it is a part of the text
-    QString text_;                                                   // not yet looked through, behind some context
-    qsizetype looked_ = 0;                                           // of text_
-    uint64_t first_byte_ = 0;                                        // of text_
+                           QStringDecoder::Flag::ConvertInitialBom}; // the mark is a part of the text
+    QString text_;            // not searched yet, with some context before it
+    qsizetype looked_ = 0;    // offset in text_
+    uint64_t first_byte_ = 0; // UTF-8 offset of text_ in the whole text
 };
 
 } // namespace palimpsest::ui

@@ -8,7 +8,7 @@
 namespace palimpsest::ui {
 namespace {
 
-// The value is the token of the crosshair; its text says what the sighted read off the picture.
+// The value is the token at the crosshair; the text describes its cell.
 class AccessibleMap : public QAccessibleWidget, public QAccessibleValueInterface {
 public:
     explicit AccessibleMap(RetentionView* view) : QAccessibleWidget(view, QAccessible::Chart) {}

@@ -1,8 +1,8 @@
-// What assistive technology is told about the map: its name, and the place of the crosshair as a value.
+// Accessibility of the map: its name, and the token at the crosshair as its value.
 #pragma once
 
 namespace palimpsest::ui {
 
-void install_accessible_map(); // once for the program; further calls do nothing
+void install_accessible_map(); // idempotent, for the whole program
 
 } // namespace palimpsest::ui

@@ -1,4 +1,4 @@
-// How much of each cell of the map is kept: counts, not colours.
+// Counts the kept tokens of each cell of the map.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace palimpsest::ui {
 
-// The lists that a row stands for.
+// Calls `take` for each list that the row shows.
 template<typename Take>
 void for_each_list(const engine::RetentionMap& map, const MapRow& row, const Take& take)
 {
@@ -23,24 +23,24 @@ void for_each_list(const engine::RetentionMap& map, const MapRow& row, const Tak
 
 struct MapCells {
     int rows = 0, columns = 0;
-    std::vector<uint32_t> kept;      // [rows, columns] (head, token) pairs that are held
-    std::vector<uint32_t> read;      // [columns] tokens of the column that were read; 0: not read yet
-    std::vector<uint32_t> row_lists; // [rows] KV heads of the row
+    std::vector<uint32_t> kept;      // [rows, columns] kept (head, token) pairs
+    std::vector<uint32_t> read;      // [columns] tokens of the column read so far; 0: none yet
+    std::vector<uint32_t> row_lists; // [rows] number of KV heads in the row
 
     uint32_t kept_at(int row, int column) const
     {
         return kept[static_cast<size_t>(row) * static_cast<size_t>(columns) + static_cast<size_t>(column)];
     }
-    // Pairs that could be held: those of the tokens that were read.
+    // Pairs that a full cache would keep: KV heads of the row times tokens of the column read so far.
     uint64_t pairs_at(int row, int column) const
     {
         return uint64_t{row_lists[static_cast<size_t>(row)]} * read[static_cast<size_t>(column)];
     }
-    double share_at(int row, int column) const; // 0 where nothing was read
+    double share_at(int row, int column) const; // 0 if nothing was read
 };
 
-// Exact for any width of a column. O(lists * min(kept in the window, columns * log of a column's kept)); memory
-// that of the cells. REQUIRES: fewer than 2^32 kept tokens in a layer.
+// Exact for any column width. Cost: O(lists * min(kept in the window, columns * log(kept per column))); memory:
+// O(rows * columns). REQUIRES: fewer than 2^32 kept tokens in a layer.
 MapCells count_cells(const engine::RetentionMap& map, std::span<const MapRow> rows, const TokenColumns& columns);
 
 } // namespace palimpsest::ui

@@ -11,7 +11,7 @@ struct Lab {
     double l = 0, a = 0, b = 0;
 };
 
-// Lightness, chroma, hue in degrees.
+// Hue in degrees.
 Lab from_polar(double l, double chroma, double hue)
 {
     const double angle = hue * std::numbers::pi / 180;
@@ -24,7 +24,7 @@ double gamma(double linear)
     return x <= 0.0031308 ? 12.92 * x : 1.055 * std::pow(x, 1 / 2.4) - 0.055;
 }
 
-// OKLab to sRGB by the matrices of its definition.
+// OKLab to sRGB with the matrices of its definition.
 QRgb to_rgb(const Lab& c)
 {
     const double l = std::pow(c.l + 0.3963377774 * c.a + 0.2158037573 * c.b, 3);
@@ -36,7 +36,7 @@ QRgb to_rgb(const Lab& c)
                 byte(-0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s));
 }
 
-// A quadratic curve: from `little` to `all`, drawn towards `between`.
+// Quadratic Bézier curve from `little` to `all` with control point `between`.
 struct Path {
     Lab little, between, all;
 
@@ -54,7 +54,7 @@ double distance(const Lab& x, const Lab& y)
     return std::hypot(x.l - y.l, x.a - y.a, x.b - y.b);
 }
 
-// `count` points at equal distances along the curve.
+// Samples `count` points at equal distances along the curve.
 template<typename Take>
 void walk(const Path& path, int count, const Take& take)
 {

@@ -1,5 +1,5 @@
-// The colours of a kept share: a path through OKLab (Ottosson 2020) walked at equal perceptual steps, lightness
-// always in one direction, hue from yellow to blue, which red-green blind readers tell apart.
+// Colour scale of the kept share: a path through OKLab (Ottosson 2020) sampled at equal perceptual steps. Lightness
+// is monotonic and the hue goes from yellow to blue, which readers with red-green blindness can tell apart.
 #pragma once
 
 #include <QColor>
@@ -12,16 +12,16 @@ class RetentionColors {
 public:
     static constexpr int levels = 256;
 
-    static const RetentionColors& of(bool dark); // one of two, made on first use
+    static const RetentionColors& of(bool dark); // the light or the dark scale, created on first use
 
-    // 0 only for nothing kept; 1 to 255 by the cube root of the share, so that one token in ten thousand differs
-    // from one in a hundred as much as that from half.
+    // 0 only if nothing is kept, otherwise 1 to 255 by the cube root of the share, so that small shares can be told
+    // apart.
     static int level(uint64_t kept, uint64_t pairs);
-    static double position(double share); // of the cube root, 0 to 1: where the share stands in a legend
+    static double position(double share); // cube root of the share, 0 to 1: its position on the legend
 
     QRgb at(int level) const { return colors_[static_cast<size_t>(level)]; }
-    QColor of_share(double share) const;      // 0 to 1
-    QColor unread() const { return unread_; } // ground of the hatching of what was not read yet
+    QColor of_share(double share) const;      // share: 0 to 1
+    QColor unread() const { return unread_; } // background of the hatching of unread tokens
     QColor hatching() const { return hatching_; }
 
 private:

@@ -15,7 +15,7 @@
 namespace palimpsest::ui {
 namespace {
 
-constexpr int pixels_per_inch = 96; // of CSS
+constexpr int pixels_per_inch = 96; // CSS pixels
 
 QRectF area_of(const RetentionPainter& painter, const MapScene& scene, const MapPictureOptions& options)
 {
@@ -33,7 +33,7 @@ void write(std::ostream& out, const QByteArray& bytes)
     out.write(bytes.constData(), bytes.size());
 }
 
-// The painter draws nothing beyond.
+// QPainter's limit for an image's width and height is 32767 pixels.
 double scale_of(const QRectF& area, double wanted)
 {
     constexpr double most_pixels = 32767;

@@ -1,4 +1,4 @@
-// The map as files: pictures by the window's painter, lists by the writers of the engine's side.
+// Exports the map: pictures drawn by the same painter as in the window, and lists written by the engine's writers.
 #pragma once
 
 #include <QByteArray>
@@ -17,29 +17,31 @@ namespace palimpsest::ui {
 
 struct MapPictureOptions {
     QFont font;
-    QPalette palette; // light or dark
+    QPalette palette; // decides between light and dark
     double width = 1600;
-    double height = 0; // 0: as the rows need it
-    double scale = 2;  // device pixels of a PNG in a unit; fewer where it would be larger than can be painted
+    double height = 0; // 0: natural height of the rows
+    double scale = 2;  // device pixels per unit of a PNG; reduced if the image would exceed the painter's limit
 };
-// A light picture in the program's font, whatever the desktop is like: for papers and for machines without one.
+// A light picture in the default font, independent of the desktop: for papers and for machines without a desktop.
 MapPictureOptions print_options();
-// As the widget is, for another thread: the font is no part of the program's, which other threads must not look at.
+// Font and palette of the widget. The font is a copy that shares no data with the program's, so another thread may
+// use it.
 MapPictureOptions picture_options(const QWidget& widget);
 
 // REQUIRES: a QGuiApplication. Throws Error (Resources, PAL-MAP-01) if a picture of this size cannot be made.
 QByteArray map_png(const MapScene& scene, const MapPictureOptions& options);
 QByteArray map_svg(const MapScene& scene, const MapPictureOptions& options);
 
-// Lists need to know of model and policy what the map does not: their writers are given.
+// Writers of CSV and JSON. The caller supplies them, because lists contain model and policy data that the map
+// lacks.
 using MapWriter = std::function<void(std::ostream& out, const engine::RetentionMap& map)>;
 struct MapWriters {
     MapWriter csv, json;
 };
 
-// What `file` gets, by the ending of its name: .png, .svg, .csv or .json. A value, that can be written on any
-// thread. Writing it throws Error (NotFound, PAL-MAP-02) without a map, (Usage, PAL-OPTION-05) for another ending,
-// and as map_png does.
+// Returns what writes `file` in the format of its extension: .png, .svg, .csv or .json. The result is a value that
+// may be called on any thread. It throws Error (NotFound, PAL-MAP-02) if there is no map, (Usage, PAL-OPTION-05)
+// for another extension, and the errors of map_png.
 FileContent map_file(const QString& file, const MapScene& scene, const MapPictureOptions& options,
                      const MapWriters& writers);
 

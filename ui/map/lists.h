@@ -1,4 +1,4 @@
-// The lists of an open session as files: CSV, and JSON with the names and meanings of `inspect --json`.
+// Exports the lists of an open session: CSV, and JSON with the schema of `inspect --json`.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,9 +7,9 @@
 
 namespace palimpsest::ui {
 
-MapWriters writers_of(std::shared_ptr<const SessionFacts> facts); // null: no session is open
+MapWriters writers_of(std::shared_ptr<const SessionFacts> facts); // null: no session is open; returns empty writers
 
-// Of resolved options.
+// REQUIRES: resolved options.
 nlohmann::ordered_json policy_json(const engine::SessionOptions& options);
 nlohmann::ordered_json reach_json(const engine::Reach& reach);
 

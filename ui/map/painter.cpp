@@ -23,7 +23,7 @@ struct Words {
 
 constexpr std::array<double, 3> ramp_shares = {0.01, 0.1, 1};
 constexpr double ramp_ems = 12;
-constexpr double least_title_ems = 5; // of a section: less of it says nothing
+constexpr double least_title_ems = 5; // shorter section titles are left out
 
 QString label_of(const MapRow& row)
 {
@@ -31,7 +31,7 @@ QString label_of(const MapRow& row)
     return row.is_layer() ? layer : layer + QLatin1Char('.') + QLocale().toString(row.head);
 }
 
-// 1, 2 or 5 times a power of ten, at least `least` and one token.
+// 1, 2 or 5 times a power of ten; at least `least` and at least 1.
 double tick_step(double least)
 {
     const double power = std::pow(10, std::floor(std::log10(std::max(least, 1.0))));
@@ -45,7 +45,7 @@ double text_width(const QFont& font, const QString& text)
     return QFontMetricsF(font).horizontalAdvance(text);
 }
 
-// Rows from which, and up to which, are at least partly inside the plot.
+// Range [first, last) of the rows that are at least partly inside the plot.
 std::pair<int, int> visible_rows(const MapScene& scene, const MapLayout& layout)
 {
     if (layout.row_height <= 0) return {0, 0};
@@ -67,7 +67,7 @@ bool has_cells(const MapScene& scene, const MapLayout& layout)
     return scene.map && scene.window.length() > 0 && !layout.plot.isEmpty();
 }
 
-// A hairline between rows where they are high enough to spare it.
+// Gap between rows: one unit if the rows are high enough.
 double gap_of(const MapLayout& layout)
 {
     return layout.row_height >= 6 ? 1 : 0;
@@ -94,7 +94,7 @@ RetentionPainter::RetentionPainter(const QFont& font, const QPalette& palette)
       background_(palette.color(QPalette::Window)), text_(palette.color(QPalette::WindowText)),
       quiet_(secondary_text(palette)), mark_(accent(palette))
 {
-    // In pixels, so that a file has the text of the screen whatever it takes an inch to be.
+    // In pixels, so that a file has the same text size as the screen, whatever its resolution.
     const int pixels = QFontInfo(font).pixelSize();
     font_.setPixelSize(pixels);
     small_.setPixelSize(std::max(1, pixels * 9 / 10));
@@ -162,7 +162,7 @@ double RetentionPainter::natural_height(const MapScene& scene, double width) con
     const int count = std::max(1, scene.rows.count());
     const double row = std::clamp(std::floor(30 * line() / count), std::max(4.0, std::floor(0.55 * line())),
                                   std::ceil(1.2 * line()));
-    // A layout of no height tells what the parts around the plot need.
+    // A layout of zero height yields the space that the parts around the plot need.
     const MapLayout bare = layout(scene, QRectF(0, 0, width, 0));
     return bare.plot.top() + row * count + (bare.legend.bottom() - bare.plot.bottom()) + std::ceil(0.4 * em());
 }
@@ -239,7 +239,8 @@ void RetentionPainter::paint_cells(QPainter& painter, const MapScene& scene, con
     painter.restore();
 }
 
-// One outline per colour, of all runs of equal cells: a file of a few hundred shapes, whatever the cells.
+// One path per colour, which joins runs of equal cells: at most `levels` shapes, independent of the number of
+// cells.
 void RetentionPainter::paint_shapes(QPainter& painter, const MapScene& scene, const MapLayout& layout) const
 {
     const MapCells cells = cells_of(scene, layout, 1);
@@ -277,7 +278,7 @@ void RetentionPainter::paint_hatching(QPainter& painter, const QRectF& area) con
     painter.fillRect(area, colors.unread());
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(colors.hatching(), 1));
-    // Each line is cut here: an SVG knows no clipping.
+    // Clips each line by computation: QSvgGenerator does not support clipping.
     const QRectF inner = area.adjusted(1, 1, -1, -1);
     const double step = std::max(4.0, 0.7 * em());
     for (double x = inner.left() - inner.height() + step / 2; x < inner.right(); x += step) {
@@ -289,7 +290,7 @@ void RetentionPainter::paint_hatching(QPainter& painter, const QRectF& area) con
 
 void RetentionPainter::paint_unread(QPainter& painter, const MapScene& scene, const MapLayout& layout) const
 {
-    // From the first column without a token that was read.
+    // Starts at the first column without a token that was read.
     const TokenColumns divided = columns(scene, layout);
     if (scene.map->tokens_seen >= divided.tokens(divided.count() - 1).last) return;
     int column = std::max(0, divided.column_of(scene.map->tokens_seen));
@@ -320,7 +321,7 @@ void RetentionPainter::paint_label(QPainter& painter, const MapScene& scene, con
     painter.restore();
 }
 
-// Labels that would run into another are left out: first those of heads, then of layers that are not expanded.
+// Omits labels that would overlap; priority: expanded layers, other layers, heads.
 void RetentionPainter::paint_labels(QPainter& painter, const MapScene& scene, const MapLayout& layout) const
 {
     const auto [first, last] = visible_rows(scene, layout);
@@ -359,7 +360,7 @@ void RetentionPainter::paint_axis(QPainter& painter, const MapScene& scene, cons
     painter.setPen(quiet_);
     painter.drawText(QRectF(layout.labels.left(), layout.axis.top(), layout.labels.width() - em(), line()),
                      Qt::AlignRight | Qt::AlignVCenter | Qt::TextSingleLine, Words::tr("token"));
-    // From the right: the last label, moved to end with the plot, goes before its neighbour.
+    // From right to left: the last label, which is aligned to the plot's edge, has priority over its neighbour.
     double taken = layout.plot.right() + em();
     for (double token = std::floor(window.last() / step) * step; token >= window.first(); token -= step) {
         const double x = x_of(scene, layout, token);
@@ -376,7 +377,7 @@ void RetentionPainter::paint_axis(QPainter& painter, const MapScene& scene, cons
     }
 }
 
-// At most one section a unit of width: the next looked for is the first beyond it.
+// At most one section per unit of width: continues with the first section beyond the current unit.
 void RetentionPainter::paint_sections(QPainter& painter, const MapScene& scene, const MapLayout& layout) const
 {
     const std::vector<MapSection>& sections = scene.marks.sections;
@@ -409,7 +410,7 @@ void RetentionPainter::paint_sections(QPainter& painter, const MapScene& scene, 
 
 namespace {
 
-// A bar from x to x, at least as wide as can be seen, with a triangle that points at the plot.
+// A bar of at least two units from x to x, with a triangle that points at the plot.
 void draw_bar(QPainter& painter, const QRectF& band, double from, double to, bool points_up)
 {
     const double middle = std::clamp((from + to) / 2, band.left(), band.right());
@@ -474,7 +475,7 @@ struct RetentionPainter::Legend {
     struct Item {
         Kind kind;
         QString text;
-        double width = 0; // of all of it
+        double width = 0; // including its symbol and spacing
         QPointF at;
     };
     std::vector<Item> items;
@@ -506,7 +507,7 @@ struct RetentionPainter::Legend {
             item.at = {x, y};
             x += item.width;
         }
-        // The first line has the ramp's numbers below it.
+        // The labels of the ramp are below the first line.
         height = std::ceil(std::max(y + painter.line(), 2.5 * painter.line()));
     }
 };
@@ -601,7 +602,7 @@ void RetentionPainter::paint_crosshair(QPainter& painter, const MapScene& scene,
     painter.setBrush(Qt::NoBrush);
     const QRectF column(left - 1.5, layout.plot.top() - 1, right - left + 2, layout.plot.height() + 1);
     const QRectF along(row.left() - 1, row.top() - 1.5, row.width() + 1, row.height() + 2);
-    // Light beside dark is seen on any colour.
+    // A light and a dark line are visible on any colour.
     for (const auto& [color, grow] : {std::pair(background_, 1.0), std::pair(text_, 0.0)}) {
         painter.setPen(QPen(color, 1));
         painter.drawRect(column.adjusted(-grow, -grow, grow, grow));

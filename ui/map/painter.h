@@ -1,4 +1,4 @@
-// Draws a scene: on the screen, into PNG and SVG, and into a report. All text and colours come from font and
+// Draws a MapScene: on the screen, into PNG and SVG, and into a report. Text and colours derive from font and
 // palette.
 #pragma once
 
@@ -17,45 +17,45 @@ class QPainter;
 
 namespace palimpsest::ui {
 
-// Where the parts of a picture lie. Rows are of equal, whole height; the plot is no higher than they need.
+// Areas of a picture. Rows have equal, integral height; the plot is no higher than they need.
 struct MapLayout {
     QRectF title, marks, sources, labels, plot, pins, axis, legend;
     double row_height = 0;
-    double rows_height = 0; // of all rows; more than the plot's where they have to be scrolled
-    double scroll = 0;      // of them above the plot
+    double rows_height = 0; // of all rows; larger than the plot's height if they must be scrolled
+    double scroll = 0;      // distance by which the rows are scrolled up
 
-    QRectF row(int index) const;           // across the plot, not cut to it
-    int row_at(double y, int count) const; // -1: none there
+    QRectF row(int index) const;           // full width of the plot, not clipped to it
+    int row_at(double y, int count) const; // -1: no row there
 };
 
 class RetentionPainter {
 public:
-    // Pixels: a column a device pixel. Shapes: a column a unit, drawn as outlines, for files that are scaled.
+    // Pixels: one column per device pixel. Shapes: one column per unit, drawn as paths, for scalable files.
     enum class Style { Pixels, Shapes };
 
     RetentionPainter(const QFont& font, const QPalette& palette);
 
     MapLayout layout(const MapScene& scene, const QRectF& area, double scroll = 0) const;
-    // The height at which rows are easily told apart, and none has to be scrolled.
+    // Height at which rows are easy to distinguish and need no scrolling.
     double natural_height(const MapScene& scene, double width) const;
 
-    // All but the crosshair. `device_ratio`: device pixels in a unit of `painter`. Costs what the area's pixels
-    // cost, and count_cells().
+    // Draws everything except the crosshair. `device_ratio`: device pixels per unit of `painter`. Cost:
+    // count_cells() plus the pixels of the area.
     void paint(QPainter& painter, const MapScene& scene, const MapLayout& layout, Style style,
                double device_ratio = 1) const;
     void paint_crosshair(QPainter& painter, const MapScene& scene, const MapLayout& layout,
                          const MapPlace& place) const;
-    // What paint_crosshair touches: a strip along the row, one across it.
+    // The two areas that paint_crosshair draws on: a strip along the row and one along the column.
     std::pair<QRectF, QRectF> crosshair_strips(const MapScene& scene, const MapLayout& layout,
                                                const MapPlace& place) const;
 
-    // The columns of the plot, as paint() divides it.
+    // The columns into which paint() divides the plot.
     static TokenColumns columns(const MapScene& scene, const MapLayout& layout, double device_ratio = 1);
 
     QColor background() const { return background_; }
     QColor text() const { return text_; }
     QColor quiet() const { return quiet_; }
-    QColor mark() const { return mark_; } // of sources and the selection
+    QColor mark() const { return mark_; } // for answer sources and the selection
 
 private:
     struct Legend;

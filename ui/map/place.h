@@ -1,4 +1,4 @@
-// What the map knows about one of its cells: counts, and the token of it that is held.
+// Facts about one cell of the map: counts, and the first token that it keeps.
 #pragma once
 
 #include <QString>
@@ -15,26 +15,26 @@ struct MapPlace {
 };
 
 struct PlaceCount {
-    uint64_t kept = 0, pairs = 0; // (head, token) pairs of the tokens that were read
+    uint64_t kept = 0, pairs = 0; // kept (head, token) pairs, and pairs of tokens read so far
     double share() const { return pairs == 0 ? 0 : static_cast<double>(kept) / static_cast<double>(pairs); }
 };
-// O(heads of the row * log kept). REQUIRES: the row is the map's.
+// O(heads of the row * log kept). REQUIRES: the row belongs to the map.
 PlaceCount count_of(const engine::RetentionMap& map, const MapPlace& place);
 
 struct PlaceFacts {
     PlaceCount count;
-    uint64_t token = 0;                 // the cell's first that the row holds, else its first
-    std::optional<uint64_t> rank;       // of it in the list of the row's head, oldest first; none for a layer
-    uint64_t list_length = 0;           // of that list
-    int32_t held_in_layer = 0;          // heads of the row's layer that hold it
-    int32_t held_in_all = 0, lists = 0; // of all layers
+    uint64_t token = 0;                 // first token of the cell that the row keeps, otherwise its first token
+    std::optional<uint64_t> rank;       // of the token in the head's list, oldest first; none for a layer
+    uint64_t list_length = 0;           // of that head's list
+    int32_t held_in_layer = 0;          // heads of the row's layer that keep the token
+    int32_t held_in_all = 0, lists = 0; // heads of all layers that keep it; number of lists
 };
-// O(lists * log kept). REQUIRES: as count_of.
+// O(lists * log kept). REQUIRES: as for count_of.
 PlaceFacts facts_of(const engine::RetentionMap& map, const MapPlace& place);
 
 QString row_name(const MapRow& row);                                                   // "Layer 7, head 2"
-QString place_sentence(const MapPlace& place, const PlaceFacts& facts, uint64_t seen); // the cell, on one line
-QString token_sentence(const MapPlace& place, const PlaceFacts& facts);                // who holds its token
-QString percentage(double share); // as many digits as it takes not to say 0 of something, or 100 of less than all
+QString place_sentence(const MapPlace& place, const PlaceFacts& facts, uint64_t seen); // describes the cell
+QString token_sentence(const MapPlace& place, const PlaceFacts& facts);                // which heads keep its token
+QString percentage(double share); // enough digits that only nothing is shown as 0 %, and only all as 100 %
 
 } // namespace palimpsest::ui

@@ -1,4 +1,5 @@
-// The rows of the retained-token map: one per layer, the highest on top; below an expanded layer one per KV head.
+// Rows of the retained-token map: one per layer with the highest at the top; an expanded layer is followed by one
+// row per KV head.
 #pragma once
 
 #include <cstddef>
@@ -17,22 +18,22 @@ struct MapRow {
 
 class MapRows {
 public:
-    MapRows() = default; // none
+    MapRows() = default; // no rows
     MapRows(int32_t layers, int32_t kv_heads);
 
     int32_t layers() const { return static_cast<int32_t>(expanded_.size()); }
     int32_t kv_heads() const { return kv_heads_; }
     int count() const { return static_cast<int>(rows_.size()); }
-    const MapRow& at(int index) const { return rows_[static_cast<size_t>(index)]; } // from the top
+    const MapRow& at(int index) const { return rows_[static_cast<size_t>(index)]; } // index 0 is the top row
     const std::vector<MapRow>& all() const { return rows_; }
-    int index_of(const MapRow& row) const;     // of its layer where a head is not shown; -1: there is no such
-    int32_t lists_of(const MapRow& row) const; // KV heads that the row stands for
+    int index_of(const MapRow& row) const;     // the layer's row if the head is not shown; -1: no such row
+    int32_t lists_of(const MapRow& row) const; // number of KV heads in the row
     bool is_expanded(int32_t layer) const { return expanded_[static_cast<size_t>(layer)]; }
     bool is_expandable() const { return kv_heads_ > 1; }
 
     void set_expanded(int32_t layer, bool expanded);
     void expand_all(bool expanded);
-    void choose(std::vector<MapRow> rows); // these alone, until the next of the above: for pictures of a part
+    void choose(std::vector<MapRow> rows); // only these, until set_expanded() or expand_all() is called
 
 private:
     void arrange();

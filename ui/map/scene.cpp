@@ -5,7 +5,7 @@
 namespace palimpsest::ui {
 namespace {
 
-// A title is foreign text: it stays on its line, in the direction it is shown in.
+// Titles come from documents: removes line breaks, control characters and bidirectional overrides.
 QString plain_title(const std::string& title)
 {
     QString text = QString::fromStdString(title).simplified();

@@ -1,4 +1,4 @@
-// What a picture of the map shows: the map, which rows and tokens of it, and what is marked on it. A value.
+// The content of a picture of the map: the map, the visible rows and tokens, and the marks on it. A value type.
 #pragma once
 
 #include <QString>
@@ -13,33 +13,34 @@
 
 namespace palimpsest::ui {
 
-// A chapter or page of a document, or the document itself, where it begins in the stream.
+// Beginning of a document, or of a chapter or page in it, as a stream index.
 struct MapSection {
     uint64_t first = 0;
-    QString title; // on one line, without control characters
+    QString title; // one line, without control characters
 };
 
 struct MapMarks {
-    std::vector<MapSection> sections;    // ascending
-    std::vector<StreamRange> pins;       // the user's
-    std::vector<StreamRange> highlights; // what an answer rests on
+    std::vector<MapSection> sections;    // ascending by `first`
+    std::vector<StreamRange> pins;       // pinned ranges of the user
+    std::vector<StreamRange> highlights; // sources of an answer
 };
 // The sections and pins of an open session; no highlights.
 MapMarks marks_of(const SessionFacts& facts);
-// The section that holds the token; null before the first.
+// The section that contains the token; null if the token precedes the first section.
 const MapSection* section_at(const std::vector<MapSection>& sections, uint64_t token);
 
 struct MapScene {
-    std::shared_ptr<const engine::RetentionMap> map; // null: nothing is open
+    std::shared_ptr<const engine::RetentionMap> map; // null: no session is open
     MapRows rows;
     MapWindow window;
-    QString title; // empty: none is drawn
+    QString title; // empty: no title is drawn
     bool has_legend = true;
-    bool has_handles = false; // beside layers that can be expanded, on the screen
+    bool has_handles = false; // expand/collapse handles at the layers; only on screen
     MapMarks marks;
     std::optional<StreamRange> selection;
 
-    // Whole stream and one row per layer. `length`: tokens of the stream when all is read, at least those seen.
+    // Shows the whole stream with one row per layer. `length`: expected tokens of the stream, or 0 if unknown; at
+    // least the tokens seen are shown.
     static MapScene of(std::shared_ptr<const engine::RetentionMap> map, uint64_t length = 0);
 };
 

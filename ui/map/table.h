@@ -1,4 +1,4 @@
-// The map in numbers: a row per layer or head as the map shows them, a column per section or tenth of the stream.
+// The map as a table: one row per row of the map, one column per section or per tenth of the stream.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -8,24 +8,24 @@
 
 namespace palimpsest::ui {
 
-// A cell is counted when it is looked at: O(heads of the row * log kept), whatever the stream's length.
+// Cells are counted on demand: O(heads of the row * log kept), independent of the stream's length.
 class RetentionTable : public QAbstractTableModel {
     Q_OBJECT
 public:
     enum class Columns { Tenths, Sections };
-    enum Role { ShareRole = Qt::UserRole, KeptRole, PairsRole, TokenRole }; // raw; TokenRole: the column's first
+    enum Role { ShareRole = Qt::UserRole, KeptRole, PairsRole, TokenRole }; // raw; TokenRole: first of the column
 
     using QAbstractTableModel::QAbstractTableModel;
 
-    // Rows, tokens and sections are the scene's; its window is not looked at. Only a change of rows, columns or
-    // sections resets the model.
+    // Takes rows, tokens and sections from the scene and ignores its visible range. Resets the model only if rows
+    // or sections change.
     void set_scene(const MapScene& scene);
-    void set_columns(Columns columns); // sections where there are some
+    void set_columns(Columns columns); // Sections has no effect if there are none
     Columns columns() const { return columns_; }
     bool has_sections() const { return !scene_.marks.sections.empty(); }
 
     MapPlace place_at(const QModelIndex& index) const;
-    QString as_text() const; // with headers, cells parted by tabs; what "copy" takes
+    QString as_text() const; // with headers, tab-separated; used by "Copy"
 
     int rowCount(const QModelIndex& parent = {}) const override;
     int columnCount(const QModelIndex& parent = {}) const override;
@@ -39,7 +39,7 @@ private:
 
     MapScene scene_;
     Columns columns_ = Columns::Sections;
-    std::vector<uint64_t> edges_; // of the sections, the first may begin late; empty: tenths
+    std::vector<uint64_t> edges_; // beginnings of the sections, the first may exceed 0; empty: tenths
 };
 
 } // namespace palimpsest::ui

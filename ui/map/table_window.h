@@ -1,5 +1,4 @@
-// The map's table in a window of its own: what a screen reader, and whoever wants numbers, reads instead of
-// colours.
+// A window with the map as a table, for screen readers and for readers who want numbers instead of colours.
 #pragma once
 
 #include <QDialog>
@@ -14,10 +13,10 @@ class RetentionTable;
 class MapTableWindow : public QDialog {
     Q_OBJECT
 public:
-    // `table` must outlive it. Enter on a cell tells the first token of its column.
+    // `table` must outlive this. Activating a cell emits token_activated with the first token of its column.
     MapTableWindow(RetentionTable& table, QWidget* parent);
 
-    void sections_changed(); // of the table: whether there is a choice of columns
+    void sections_changed(); // call when the table's sections have changed: updates the choice of columns
 
 Q_SIGNALS:
     void token_activated(quint64 token);

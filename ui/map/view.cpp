@@ -58,7 +58,7 @@ RetentionView::RetentionView(QWidget* parent)
 
 RetentionView::~RetentionView()
 {
-    delete table_window_; // it looks at the table
+    delete table_window_; // it references table_
 }
 
 QAction* RetentionView::add(const QString& text, const QKeySequence& key, void (RetentionView::*slot)())
@@ -81,7 +81,7 @@ void RetentionView::make_actions()
     export_action_ = add(tr("E&xport…"), Qt::Key_E, &RetentionView::choose_export);
 }
 
-// ---- what is shown
+// ---- contents
 
 void RetentionView::set_map(std::shared_ptr<const engine::RetentionMap> map, uint64_t length)
 {
@@ -172,7 +172,7 @@ void RetentionView::zoom(double factor)
     const MapWindow& window = scene_.window;
     double at = (window.first() + window.last()) / 2;
     if (place_) at = (static_cast<double>(place_->tokens.first) + static_cast<double>(place_->tokens.last)) / 2;
-    // The first and the last token stay inside.
+    // Keeps the first or last token visible if the crosshair is on it.
     if (place_ && place_->tokens.first == 0) at = 0;
     if (place_ && place_->tokens.last == window.length()) at = window.last();
     scene_.window.zoom(factor, std::clamp(at, window.first(), window.last()));
@@ -259,9 +259,9 @@ void RetentionView::paintEvent(QPaintEvent*)
         if (out_of_date_) render();
         return paint_empty(painter);
     }
-    // Events for another reason than a new map make no pictures between those of the timer.
+    // Paint events between two ticks of the timer reuse the old picture.
     if (out_of_date_ && !since_painted_.isValid()) render();
-    painter.drawImage(0, 0, picture_); // what lies outside the event's region costs nothing
+    painter.drawImage(0, 0, picture_); // clipped to the event's region
     if (place_) RetentionPainter(font(), palette()).paint_crosshair(painter, scene_, layout_now(), *place_);
     if (!hasFocus()) return;
     painter.setPen(RetentionPainter(font(), palette()).mark());
@@ -283,7 +283,7 @@ void RetentionView::paint_empty(QPainter& painter) const
 void RetentionView::resizeEvent(QResizeEvent* event)
 {
     QAbstractScrollArea::resizeEvent(event);
-    // At once: an old picture would be stretched.
+    // Renders at once, because the old picture would be stretched.
     later_.stop();
     since_painted_.invalidate();
     out_of_date_ = true;
@@ -348,7 +348,7 @@ std::optional<MapPlace> RetentionView::place_at(const QPointF& at) const
     return MapPlace{scene_.rows.at(row), divided.tokens(static_cast<int>(left))};
 }
 
-// The window moved below the crosshair: it stays on its token, which may now be of another cell.
+// After a change of the visible range, the crosshair stays on its token, which may now be in another cell.
 void RetentionView::renew_place()
 {
     if (!place_) return;

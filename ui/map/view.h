@@ -1,8 +1,7 @@
-// The retained-token map on the screen: live, zoomed around the cursor, with a crosshair that the keyboard moves
-// too.
+// The retained-token map on screen: live, with zoom around the cursor and a crosshair for mouse and keyboard.
 //
-// A map is painted when it is wanted, at most 30 times a second, however often it changes. Memory is that of the
-// pixels; the maps themselves belong to their makers, and the view shares them.
+// Repaints at most 30 times a second, however often the map changes. Memory: one image of the viewport; maps are
+// shared with whoever created them.
 #pragma once
 
 #include <QAbstractScrollArea>
@@ -29,37 +28,38 @@ class RetentionTable;
 class RetentionView : public QAbstractScrollArea {
     Q_OBJECT
 public:
-    // More about a token: its text, page, section, its score under the policy. One line, may be empty.
+    // Returns more about a token: text, page, section, score under the policy. One line, may be empty.
     using Describe = std::function<QString(uint64_t token)>;
 
     explicit RetentionView(QWidget* parent = nullptr);
     ~RetentionView() override;
 
-    // `length`: tokens of the stream when all is read, 0 where that is not known. The same layers and heads keep
-    // what is expanded; while the whole stream is shown, it stays the whole. Null: nothing is open.
+    // `length`: tokens of the whole stream, 0 if unknown. Expanded layers stay expanded while layers and heads are
+    // the same, and a fully visible stream stays fully visible. A null map: no session is open.
     void set_map(std::shared_ptr<const engine::RetentionMap> map, uint64_t length = 0);
-    void set_marks(MapMarks marks);                        // sections and pins; highlights as well
-    void set_highlights(std::vector<StreamRange> sources); // of an answer; empty: none
-    void set_title(const QString& title);                  // of exported pictures
-    void set_compact(bool compact); // without legend and readout: what is pointed at, its tool tip says
+    void set_marks(MapMarks marks);                        // replaces sections, pins and highlights
+    void set_highlights(std::vector<StreamRange> sources); // sources of an answer; empty: none
+    void set_title(const QString& title);                  // for exported pictures
+    void set_compact(bool compact); // hides legend and readout; the tool tip still describes the cell
     void set_describe(Describe describe);
-    void set_writers(MapWriters writers); // of CSV and JSON; without one the format is not offered
+    void set_writers(MapWriters writers); // CSV and JSON; a format without a writer is not offered
 
     const MapScene& scene() const { return scene_; }
-    const std::optional<MapPlace>& place() const { return place_; } // of the crosshair
-    QString place_text() const;                                     // all that is known of it, for people
-    RetentionTable& table();                                        // as of now
-    uint64_t frames_painted() const { return frames_; }             // pictures made, not events obeyed
-    bool is_current() const { return !out_of_date_; }               // the picture shows what was set
+    const std::optional<MapPlace>& place() const { return place_; } // the cell at the crosshair
+    QString place_text() const;                                     // description of the cell at the crosshair
+    RetentionTable& table();                                        // refreshed first
+    uint64_t frames_painted() const { return frames_; }             // pictures rendered, not paint events
+    bool is_current() const { return !out_of_date_; }               // the picture shows the current scene
     MapLayout layout_now() const;
 
-    void show_tokens(StreamRange range);         // zooms so that it is seen with what surrounds it
-    void show_window(double first, double last); // in tokens, as a map beside this one does
-    void move_to(uint64_t token);                // the crosshair, on the row it is on
+    void show_tokens(StreamRange range);         // zooms to the range and its surroundings
+    void show_window(double first, double last); // sets the visible range, in tokens; keeps two maps in step
+    void move_to(uint64_t token);                // moves the crosshair within its row and scrolls to the token
     void set_expanded(int32_t layer, bool expanded);
-    void zoom(double factor);          // around the crosshair, else around the middle
-    void save_as(const QString& file); // what is shown now, on another thread; export_ended tells the end
-    // Once, in place of its own, by what may outlive the view; its `ended` tells the end then.
+    void zoom(double factor);          // around the crosshair, otherwise around the centre
+    void save_as(const QString& file); // asynchronous; export_ended reports the result
+    // Replaces the view's own writer by one that may outlive the view; then `ended` of that writer reports the
+    // result. Call at most once.
     void write_with(FileWriter& files);
 
 public Q_SLOTS:
@@ -67,14 +67,14 @@ public Q_SLOTS:
     void expand_all();
     void collapse_all();
     void show_table();
-    void choose_export(); // asks for a file
+    void choose_export(); // opens a file dialog
 
 Q_SIGNALS:
-    void token_activated(quint64 token);                         // clicked, or chosen with Space
-    void range_wanted(const palimpsest::ui::StreamRange& range); // drawn with Shift
+    void token_activated(quint64 token);                         // by click or Space
+    void range_wanted(const palimpsest::ui::StreamRange& range); // selected with Shift
     void place_changed();
-    void window_changed(double first, double last); // the tokens that are shown, whatever moved them
-    void export_ended(const QString& file, const QString& trouble); // a sentence if it was not written, else empty
+    void window_changed(double first, double last);                 // visible range, whatever changed it
+    void export_ended(const QString& file, const QString& trouble); // trouble: empty if the file was written
 
 protected:
     bool viewportEvent(QEvent* event) override;
@@ -98,16 +98,16 @@ private:
         QPointF from;
         MapWindow window;
         int scroll = 0;
-        std::optional<uint64_t> selects_from; // with Shift
+        std::optional<uint64_t> selects_from; // first token of a selection; set if Shift is held
         bool moved = false;
     };
 
     void make_actions();
     QAction* add(const QString& text, const QKeySequence& key, void (RetentionView::*slot)());
-    void repaint_later(); // the picture is out of date
+    void repaint_later(); // marks the picture as out of date
     void tell_window();
     void render();
-    void arrange(); // scroll bar and readout
+    void arrange(); // updates scroll bar and readout
     void refresh_table();
     void paint_empty(QPainter& painter) const;
     TokenColumns columns() const;
@@ -118,7 +118,7 @@ private:
     void update_crosshair();
     std::optional<MapPlace> place_at(const QPointF& at) const;
     void renew_place();
-    void start_place(); // where the keyboard begins
+    void start_place(); // initial position for the keyboard
     void move_columns(int columns);
     void move_rows(int rows);
     void toggle_layer();
@@ -129,7 +129,7 @@ private:
     void drag_to(const QPointF& at);
     void tell_place(const QPoint& at);
 
-    MapScene scene_; // without a title: the dock has one
+    MapScene scene_; // its title is empty because the dock shows one
     QString title_;
     Describe describe_;
     MapWriters writers_;
@@ -138,7 +138,7 @@ private:
     std::optional<uint64_t> selection_anchor_;
     std::optional<Drag> drag_;
 
-    QImage picture_; // of the viewport, without the crosshair
+    QImage picture_; // the rendered viewport without the crosshair
     bool out_of_date_ = true;
     QTimer later_;
     QElapsedTimer since_painted_;
@@ -149,7 +149,7 @@ private:
     QAction *reset_action_, *expand_action_, *collapse_action_, *token_action_, *table_action_, *export_action_;
     std::unique_ptr<RetentionTable> table_;
     FileWriter* files_ = new FileWriter(this);
-    MapTableWindow* table_window_ = nullptr; // a child
+    MapTableWindow* table_window_ = nullptr; // owned as a child widget
 };
 
 } // namespace palimpsest::ui

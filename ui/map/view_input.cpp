@@ -1,4 +1,4 @@
-// Mouse and keys of the map.
+// Mouse and keyboard input of the map.
 
 #include <QAction>
 #include <QApplication>
@@ -54,7 +54,7 @@ void RetentionView::move_columns(int step)
     const TokenColumns divided = columns();
     if (!place_ || divided.count() == 0) return;
     const double tokens = step * std::max(1.0, divided.tokens_per_column());
-    // From the middle of the cell, so that rounding never stays on it.
+    // Starts from the middle of the cell, so that rounding always leads to another cell.
     const double from =
         divided.tokens_per_column() > 1
             ? (static_cast<double>(place_->tokens.first) + static_cast<double>(place_->tokens.last)) / 2
@@ -254,7 +254,7 @@ void RetentionView::drag_to(const QPointF& at)
     }
     viewport()->setCursor(Qt::ClosedHandCursor);
     const QPointF moved = at - drag_->from;
-    const uint64_t length = scene_.window.length(); // it may have grown meanwhile
+    const uint64_t length = scene_.window.length(); // may have grown during the drag
     scene_.window = drag_->window;
     scene_.window.set_length(length);
     scene_.window.pan(-moved.x() * scene_.window.span() / std::max(1.0, now.plot.width()));
@@ -286,7 +286,7 @@ void RetentionView::mouseReleaseEvent(QMouseEvent* event)
     if (drag.moved && drag.selects_from && scene_.selection) Q_EMIT range_wanted(*scene_.selection);
     if (drag.moved) return;
     set_place(place_at(event->position()));
-    placed_by_mouse_ = false; // a click stays when the mouse leaves
+    placed_by_mouse_ = false; // so the crosshair stays when the mouse leaves
     activate_token();
 }
 

@@ -1,5 +1,5 @@
-// The arithmetic behind the map's horizontal axis: which tokens are shown, and in which column. No painter, no
-// widget.
+// Arithmetic of the map's horizontal axis: the visible token range and its division into columns. Independent of
+// painters and widgets.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 
 namespace palimpsest::ui {
 
-// A stretch [first, last] of the stream, in tokens, never outside [0, length].
+// The visible range [first, last] of the stream, in tokens; always within [0, length].
 class MapWindow {
 public:
-    static constexpr double least_span = 8; // of a stream that has so many
+    static constexpr double least_span = 8; // unless the stream is shorter
 
-    MapWindow() = default; // of an empty stream
+    MapWindow() = default; // empty stream
     explicit MapWindow(uint64_t length);
 
     uint64_t length() const { return length_; }
@@ -22,11 +22,11 @@ public:
     double span() const { return last_ - first_; }
     bool is_whole() const { return first_ <= 0 && last_ >= static_cast<double>(length_); }
 
-    void set_length(uint64_t length);     // the whole stays the whole
-    void zoom(double factor, double at);  // above 1: fewer tokens; `at` stays where it is, as far as the ends allow
-    void pan(double tokens);              // towards the end
-    void show(double first, double last); // widened to the least span
-    void reveal(uint64_t token);          // the least pan that has all of it inside
+    void set_length(uint64_t length);     // a fully visible stream stays fully visible
+    void zoom(double factor, double at);  // above 1: fewer tokens; `at` stays in place except at the ends
+    void pan(double tokens);              // positive: towards the end of the stream
+    void show(double first, double last); // widened to at least least_span
+    void reveal(uint64_t token);          // pans as little as needed to show the whole token
     void reset() { show(0, static_cast<double>(length_)); }
 
 private:
@@ -34,17 +34,17 @@ private:
     double first_ = 0, last_ = 0;
 };
 
-// A window cut into columns of equal width. A column stands for the tokens [floor(its left edge), floor(its right
-// edge)), and for the token at its left edge where it is narrower than one: so every column is about whole tokens.
+// A MapWindow divided into columns of equal width. A column covers the tokens [floor(left edge), floor(right
+// edge)), but at least the token at its left edge, so that every column covers whole tokens.
 class TokenColumns {
 public:
-    TokenColumns() = default;                         // none
-    TokenColumns(const MapWindow& window, int count); // none of an empty stream
+    TokenColumns() = default;                         // no columns
+    TokenColumns(const MapWindow& window, int count); // no columns if the stream is empty
 
     int count() const { return count_; }
     double tokens_per_column() const { return span_ / count_; }
-    StreamRange tokens(int column) const; // never empty, inside the stream
-    int column_of(uint64_t token) const;  // the first that shows it; count() or -1 beside the window
+    StreamRange tokens(int column) const; // never empty, within the stream
+    int column_of(uint64_t token) const;  // first column that covers it; -1: before, count(): after the range
 
 private:
     uint64_t edge(int column) const;

@@ -1,5 +1,5 @@
-// What a session's memory was, over the tokens read. Bounded; every sample is one that the engine reported, or one
-// that follows from it: a session's cache is allocated once, and a full cache grows with the tokens.
+// History of a session's cache size over the tokens read, bounded in length. Samples come from the engine's
+// telemetry, or are computed: a session's cache is allocated once, and a full cache grows with the tokens.
 #pragma once
 
 #include <functional>
@@ -10,7 +10,7 @@
 
 namespace palimpsest::ui {
 
-// The bytes that a full cache would take for so many tokens.
+// Returns the bytes that a full cache takes for `tokens` tokens.
 using FullCache = std::function<uint64_t(uint64_t tokens)>;
 
 class MemoryHistory {
@@ -25,15 +25,15 @@ public:
     {
         samples_.add(now.tokens_seen, {now.cache_bytes, now.full_cache_bytes});
     }
-    // What led to `now`. REQUIRES: empty.
+    // Adds computed samples for the tokens before `now`. REQUIRES: empty().
     void add_past(const engine::Telemetry& now, const FullCache& full_cache);
     void clear() { samples_.clear(); }
     bool empty() const { return samples_.entries().empty(); }
     const std::vector<Thinned<Sample>::Entry>& samples() const { return samples_.entries(); }
 
-    // Whether cache and full cache differ so much that one of them could not be seen on a linear scale.
+    // Whether the cache and the full cache differ so much that a linear scale would flatten one of them.
     bool wants_logarithm() const;
-    std::vector<ChartLine> lines() const; // this session's cache, and a full one
+    std::vector<ChartLine> lines() const; // this session's cache, then a full cache
 
 private:
     Thinned<Sample> samples_;

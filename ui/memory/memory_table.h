@@ -1,4 +1,4 @@
-// A session's memory in words and numbers: two columns, what and how much. As the engine reported it.
+// A session's telemetry as a table with two columns, name and value.
 #pragma once
 
 #include <QAbstractTableModel>
@@ -15,7 +15,7 @@ public:
 
     explicit MemoryTable(QObject* parent = nullptr);
 
-    // `device`: where all of it lies, as a backend is named. Rows appear with the first telemetry.
+    // `device`: the backend's name, such as "cuda:0". Rows exist from the first telemetry on.
     void show(const engine::Telemetry& telemetry, double tokens_per_second, const QString& device);
     void clear();
 

@@ -13,7 +13,7 @@
 namespace palimpsest::ui {
 namespace {
 
-// As high as its rows, so that it never scrolls inside a panel that does.
+// A table as high as its rows, so that it never scrolls inside a panel that scrolls.
 class FittingTable final : public QTableView {
 public:
     using QTableView::QTableView;

@@ -1,5 +1,4 @@
-// What the open session's cache takes, beside what a full cache would: curves over the tokens read, and the
-// numbers.
+// The memory of the open session's cache, compared with a full cache: a chart over the tokens read, and a table.
 #pragma once
 
 #include <QWidget>
@@ -20,11 +19,11 @@ class MemoryView final : public QWidget {
 public:
     explicit MemoryView(QWidget* parent = nullptr);
 
-    // Of the session that is open from now on; what was drawn of another is gone.
-    // `device`: where its cache lies ("cpu", "cuda:0"). `full_cache` fills the curves up to the first frame; null:
-    // they begin there.
+    // Starts the history of a newly opened session; clears what was shown before. `device`: where its cache is
+    // allocated ("cpu", "cuda:0"). `full_cache` fills the curves up to the first frame; if null, the curves start
+    // at that frame.
     void begin(const QString& device, FullCache full_cache = {});
-    // The newest; one without an open session empties the view.
+    // Shows the newest frame. A frame without an open session empties the view.
     void show_frame(const Frame& frame);
 
     const MemoryHistory& history() const { return history_; }

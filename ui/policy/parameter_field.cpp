@@ -11,7 +11,7 @@
 namespace palimpsest::ui {
 namespace {
 
-// "score, left": the engine's way to list names. Anything else is free text that it parses.
+// Splits a range such as "score, left", which is how the engine lists names. Any other range is free text.
 QStringList names_in(const QString& range)
 {
     static const QRegularExpression names(QStringLiteral("^[a-z_]+(, [a-z_]+)+$"));

@@ -1,5 +1,5 @@
-// One parameter of a policy: what it means, its default and range as the engine describes them, and a field for a
-// value of one's own. Empty: the default.
+// Editor for one policy parameter, with its meaning, default and range as the engine describes them. An empty value
+// means the default.
 #pragma once
 
 #include <QWidget>
@@ -20,19 +20,19 @@ public:
     const QString& key() const { return key_; }
     QString value() const;
     void set_value(const QString& value);
-    void set_trouble(const QString& sentence); // empty: none
+    void set_trouble(const QString& sentence); // empty hides it
 
 Q_SIGNALS:
     void changed();
 
 private:
     QString key_;
-    QLineEdit* line_ = nullptr; // one of these
+    QLineEdit* line_ = nullptr; // exactly one of these two is set
     QComboBox* choices_ = nullptr;
     QLabel* trouble_;
 };
 
-// A sentence below a field that says what is wrong with it; takes no room while there is nothing.
+// A label below a field for an error sentence; hidden while there is none.
 QLabel* make_trouble_label(QWidget* parent);
 void show_trouble(QLabel& label, const QString& sentence);
 

@@ -14,7 +14,7 @@ namespace {
 
 using Field = PolicyCheck::Field;
 
-// Of a model that is not there: large enough that nothing is refused but what no model could take.
+// Stands in for a missing model; so large that only settings that no model accepts are refused.
 constexpr engine::PolicyContext any_model{.layers = 32, .kv_heads = 8, .budget = 1 << 16, .pins = {}, .chunk = 512};
 
 bool is_share(const NewSession& wish)
@@ -40,7 +40,7 @@ PolicyCheck resolve(const NewSession& wish, const engine::Model* model, std::opt
         any.heads = any_model.kv_heads;
         any.head_dim = 64;
         any.context = std::numeric_limits<int32_t>::max();
-        session_options(wish, any, input_tokens.value_or(1 << 20)); // whether the budget is one
+        session_options(wish, any, input_tokens.value_or(1 << 20)); // throws if the budget is malformed
         return {};
     }
     const engine::ModelConfig& config = model->config();
@@ -57,7 +57,7 @@ PolicyCheck resolve(const NewSession& wish, const engine::Model* model, std::opt
     return check;
 }
 
-// The parameter without which there would be no such trouble.
+// Returns the parameter whose removal makes the settings valid; empty if there is none.
 QString guilty_parameter(const NewSession& wish, const engine::Model* model, std::optional<uint64_t> input_tokens)
 try {
     const auto spec = engine::PolicySpec::parse(wish.policy.toStdString());
@@ -120,7 +120,7 @@ engine::PolicySpec shortest_spec(const engine::SessionOptions& options, int32_t 
         try {
             if (engine::make_policy(without, context)->resolved() == options.policy) shortest = without;
         } catch (const Error&) {
-            continue; // it belongs to another one
+            continue; // another parameter requires this one
         }
     }
     return shortest;

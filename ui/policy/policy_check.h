@@ -1,4 +1,4 @@
-// What the engine says of a policy with its budget and chunk, before anything is begun with it.
+// Checks a policy, budget and chunk with the engine before a session starts.
 #pragma once
 
 #include <QString>
@@ -13,30 +13,30 @@ namespace palimpsest::ui {
 
 struct PolicyCheck {
     enum class Field { None, Policy, Parameter, Budget, Chunk };
-    Field field = Field::None; // where the trouble is
-    QString parameter;         // its key
-    QString sentence;          // what is wrong and what to do; empty: nothing
+    Field field = Field::None; // the field that caused the error
+    QString parameter;         // key of the parameter that caused it
+    QString sentence;          // error and remedy; empty if the settings are valid
 
-    std::optional<engine::SessionOptions> options; // as resolved; none without a model
-    std::optional<uint64_t> cache_bytes;           // as will be allocated; none where the budget is not known yet
-    std::optional<uint64_t> capacity;              // of a list that no budget cuts: the cache is a full one
+    std::optional<engine::SessionOptions> options; // resolved; none without a model
+    std::optional<uint64_t> cache_bytes;           // bytes to be allocated; none while the budget is unknown
+    std::optional<uint64_t> capacity; // of one list, if the budget does not limit it: the cache is a full one
 
     bool good() const { return sentence.isEmpty(); }
 };
 
-// What the wish resolves to. `input_tokens`: of the documents, which a budget may be a share of. Throws Error
-// (Usage, Resources).
+// Resolves the settings for a model. `input_tokens`: length of the input, for a budget given as a share of it.
+// Throws Error (Usage, Resources).
 engine::SessionOptions session_options(const NewSession& wish, const engine::ModelConfig& model,
                                        std::optional<uint64_t> input_tokens);
 
-// Without a model, only that the policy and its parameters are known. Where `input_tokens` is not known, a share is
-// checked as one of the model's context, and has no price. Never throws.
+// Without a model, checks only that the policy, its parameters and the budget are well-formed. Without
+// `input_tokens`, a share is checked against the model's context length, and cache_bytes is none. Never throws.
 PolicyCheck check_policy(const NewSession& wish, const engine::Model* model, std::optional<uint64_t> input_tokens);
 
-// Without the parameters that say what would be so without them. REQUIRES: options that a session was made with.
+// Returns the policy without parameters that equal their defaults. REQUIRES: options resolved by a session.
 engine::PolicySpec shortest_spec(const engine::SessionOptions& options, int32_t layers, int32_t kv_heads);
 
-// An error of the engine in the words of a window: without the dashes of options, and without its code.
+// Formats an engine error for the window: without the dashes of command-line options and without its code.
 QString sentence_of(const Error& error);
 
 } // namespace palimpsest::ui

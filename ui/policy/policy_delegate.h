@@ -1,4 +1,4 @@
-// A policy in a list: its name, and below it the sentence that says what it keeps.
+// Draws a policy in a list: its name, and below it the sentence that says what it keeps.
 #pragma once
 
 #include <QStyledItemDelegate>

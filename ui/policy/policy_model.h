@@ -1,4 +1,4 @@
-// Every policy of the engine, in its order, and the search among them.
+// List model of all policies of the engine, in its order, and a search filter on it.
 #pragma once
 
 #include <QAbstractListModel>
@@ -8,7 +8,7 @@
 
 namespace palimpsest::ui {
 
-// What the engine says of a policy, in the language of the window where that has it.
+// Translates a policy description of the engine; returns it unchanged if there is no translation.
 QString policy_text(const std::string& text);
 
 class PolicyModel final : public QAbstractListModel {
@@ -21,7 +21,7 @@ public:
     QVariant data(const QModelIndex& index, int role) const override;
 };
 
-// Rows in which every word of the search occurs: in the name, the sentence, the paper, the signals, or a parameter.
+// Accepts rows that contain every word of the search in the name, description, paper, signals or a parameter key.
 class PolicySearch final : public QSortFilterProxyModel {
     Q_OBJECT
 public:

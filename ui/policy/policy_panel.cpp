@@ -24,7 +24,7 @@
 namespace palimpsest::ui {
 namespace {
 
-// Takes the room that is there, and asks for little: budget and price stay in sight.
+// Expands to the space available but has a small size hint, so that budget and memory stay visible.
 class PolicyList final : public QListView {
 public:
     using QListView::QListView;
@@ -85,7 +85,7 @@ QWidget* PolicyPanel::make_chooser()
     list_->setModel(found_);
     list_->setItemDelegate(new PolicyDelegate(list_));
     list_->setResizeMode(QListView::Adjust);
-    list_->setWordWrap(true); // so that sizes follow the width
+    list_->setWordWrap(true); // makes item sizes follow the width
     list_->setVerticalScrollMode(QAbstractItemView::ScrollPerPixel);
     list_->setMinimumHeight(list_->sizeHint().height());
     connect(search_, &QLineEdit::textChanged, this, &PolicyPanel::search);
@@ -179,7 +179,7 @@ bool PolicyPanel::eventFilter(QObject* watched, QEvent* event)
     return true;
 }
 
-// Rows become higher or lower: what is chosen stays in sight, once they have been laid out.
+// A new width changes the heights of rows, so scroll to the current row after they are laid out.
 void PolicyPanel::resizeEvent(QResizeEvent* event)
 {
     QWidget::resizeEvent(event);
@@ -244,7 +244,7 @@ void PolicyPanel::set_wish(const NewSession& wish)
         }
         options_button_->setChecked(!spec.parameters.empty());
     } catch (const Error&) {
-        options_button_->setChecked(false); // its name is all that can be shown of it
+        options_button_->setChecked(false); // the specification is malformed, so only its name is shown
     }
     filling_ = false;
     touched_ = false;
@@ -265,7 +265,7 @@ void PolicyPanel::select(const QString& policy)
     if (policy_ != policy) show_policy(*known);
 }
 
-// What was chosen stays chosen, also where it is not among what is found.
+// Filters the list; the selected policy stays selected even if the filter hides it.
 void PolicyPanel::search(const QString& words)
 {
     searching_ = true;
@@ -380,7 +380,7 @@ void PolicyPanel::ask(const NewSession& wish)
     question->setDefaultButton(copy);
     connect(question, &QMessageBox::buttonClicked, this, [=, this, asked = session_->id](QAbstractButton* pressed) {
         if ((pressed != copy && pressed != go_on) || !session_ || session_->id != asked) return;
-        touched_ = false; // what the session becomes is shown
+        touched_ = false; // show the session's new settings when they arrive
         Q_EMIT apply_wanted(wish, pressed == copy);
     });
     question->open();

@@ -1,5 +1,5 @@
-// The policy of a session: all that the engine has, with one sentence each; budget, chunk and the policy's own
-// parameters, checked by the engine as they are typed; and what it will take of memory.
+// Panel for a session's policy: a list of all policies, fields for budget, chunk and the policy's parameters,
+// checked by the engine as the user types, and the memory that the settings take.
 //
 // Keys: Down in the search goes to the list; Ctrl+Return applies; Ctrl+Shift+R restores the defaults.
 #pragma once
@@ -31,20 +31,20 @@ class PolicyPanel final : public QWidget {
 public:
     explicit PolicyPanel(QWidget* parent = nullptr);
 
-    // What settings are checked and priced for; not kept alive.
+    // The model that settings are checked against; the panel does not keep it alive.
     void set_model(const std::shared_ptr<const engine::Model>& model);
-    // The open one's settings are shown, unless others are being chosen; null: none is open, and those that a new
-    // one begins with are.
+    // Shows the settings of the open session, unless the user has unsaved changes. Null: no session is open, and
+    // the panel shows the defaults.
     void set_session(std::shared_ptr<const SessionFacts> session);
-    void set_defaults(const NewSession& defaults); // that a new session begins with
+    void set_defaults(const NewSession& defaults); // settings that a new session starts with
 
-    NewSession wish() const; // as chosen
+    NewSession wish() const; // the settings in the fields
     void set_wish(const NewSession& wish);
     const PolicyCheck& check() const { return check_; }
 
 public Q_SLOTS:
-    void restore_defaults(); // of budget, chunk and parameters; the policy stays
-    // With a session open, asks whether to start a copy or to go on; without one, there is nothing to ask.
+    void restore_defaults(); // resets budget, chunk and parameters; the policy stays
+    // Emits apply_wanted. With a session open, first asks whether to start a copy or to continue the session.
     void apply();
 
 Q_SIGNALS:
@@ -62,7 +62,7 @@ private:
     void select(const QString& policy);
     void choose_current();
     void search(const QString& words);
-    void look(); // at what is wished now
+    void look(); // checks the current settings and marks them as changed by the user
     void show_check();
     void ask(const NewSession& wish);
     QString price() const;

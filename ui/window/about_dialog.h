@@ -1,4 +1,4 @@
-// What this program is, whose work it uses, and what it does with what it is given: nothing leaves the machine.
+// The "About" dialog: version, licences of the libraries used, and where the program stores data.
 #pragma once
 
 #include <QDialog>

@@ -14,7 +14,7 @@ namespace {
 struct Description {
     ActionId id;
     MenuId menu;
-    const char *text, *tip, *keys, *symbol; // keys: portable, several divided by '|'; none: empty
+    const char *text, *tip, *keys, *symbol; // keys: portable format, alternatives separated by '|'; empty: none
     bool begins_group = false;
     QAction::MenuRole role = QAction::NoRole;
 };
@@ -127,7 +127,7 @@ void collect(const QMenu& menu, QList<QAction*>& into)
     }
 }
 
-// The title of the menu that the action is in: `menu` or one within.
+// Title of the menu, `menu` or one of its submenus, that contains the action; empty: none.
 QString place_in(const QMenu& menu, const QAction* wanted)
 {
     for (const QAction* action : menu.actions()) {
@@ -149,14 +149,14 @@ Actions::Actions(QWidget* window) : QObject(window)
         action->setShortcuts(keys_of(description));
         action->setMenuRole(description.role);
         if (*description.symbol) action->setIcon(icon(description.symbol));
-        window->addAction(action); // keys work with the menu bar hidden too
+        window->addAction(action); // so that shortcuts also work while the menu bar is hidden
         all_[static_cast<size_t>(description.id)] = action;
     }
     (*this)[ActionId::FullScreen]->setCheckable(true);
     QCoreApplication::instance()->installEventFilter(this);
 }
 
-// Fields for text have uses of their own for some of the keys, after habits of terminals.
+// Text fields use some of these keys for terminal-style editing; here the shortcuts of the actions take precedence.
 bool Actions::eventFilter(QObject* watched, QEvent* event)
 {
     if (event->type() != QEvent::ShortcutOverride) return false;
@@ -165,7 +165,7 @@ bool Actions::eventFilter(QObject* watched, QEvent* event)
     const QKeySequence pressed(static_cast<QKeyEvent*>(event)->keyCombination());
     for (const ActionId id : {ActionId::CommandPalette, ActionId::ExportSession, ActionId::ChoosePolicy})
         if ((*this)[id]->shortcuts().contains(pressed)) {
-            event->ignore(); // the action's, then
+            event->ignore(); // so Qt activates the shortcut
             return true;
         }
     return false;

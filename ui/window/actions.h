@@ -1,4 +1,4 @@
-// Everything that can be done in the window, by name: text, place in the menus, key, symbol and one sentence.
+// All actions of the window by id, each with its text, menu, shortcut, icon and status tip.
 #pragma once
 
 #include <QAction>
@@ -60,14 +60,14 @@ enum class MenuId { File, Session, View, Policy, Help, Count };
 class Actions : public QObject {
     Q_OBJECT
 public:
-    // The actions belong to `window`, where their keys work.
+    // The actions are children of `window`; their shortcuts work in it.
     explicit Actions(QWidget* window);
 
     QAction* operator[](ActionId id) const { return all_[static_cast<size_t>(id)]; }
     QMenu* menu(MenuId id) const { return menus_[static_cast<size_t>(id)]; }
-    // Every action in the menus, those of docks and recent files as well, in the menus' order.
+    // All actions of the menus in menu order, including those of docks and recent files.
     QList<QAction*> in_menus() const;
-    // The menu it is in, without mnemonics; empty: in none.
+    // Title of the action's menu, without mnemonics; empty: in no menu.
     QString place(const QAction* action) const;
 
     void fill(QMenuBar& bar);
@@ -80,9 +80,9 @@ private:
     std::array<QMenu*, static_cast<size_t>(MenuId::Count)> menus_{};
 };
 
-// Without the marks of mnemonics and the dots of "more will be asked".
+// The action's text without mnemonics and the trailing "…".
 QString plain_text(const QAction& action);
-// "Ctrl+K", as the desktop writes it; empty: none.
+// The shortcut in the desktop's notation, such as "Ctrl+K"; empty: none.
 QString key_text(const QAction& action);
 
 } // namespace palimpsest::ui

@@ -57,7 +57,7 @@ const Tones dark{.window = "#232528",
                  .highlighted_text = "#ffffff",
                  .link = "#8db8e0"};
 
-// As the desktop had them when the program began.
+// The desktop's font when the program started.
 const QFont& desktop_font()
 {
     static const QFont font = QApplication::font();
@@ -74,7 +74,7 @@ QPalette wanted_palette(Colours colours)
     case Colours::AsDesktop:
         break;
     }
-    return {}; // which resolves to the desktop's
+    return {}; // an empty palette resolves to the desktop's
 }
 
 QFont wanted_font(int percent)

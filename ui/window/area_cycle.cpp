@@ -15,7 +15,7 @@ bool takes_focus(const QWidget& widget)
 QWidget* first_within(QWidget* area)
 {
     if (takes_focus(*area)) return area;
-    // In the order of the Tab key, which is that of reading.
+    // In tab order.
     for (QWidget* next = area->nextInFocusChain(); next && next != area; next = next->nextInFocusChain())
         if (area->isAncestorOf(next) && takes_focus(*next)) return next;
     return nullptr;
@@ -41,7 +41,7 @@ void AreaCycle::note_focus(QWidget* now)
 
 void AreaCycle::focus(QWidget* area)
 {
-    if (auto* dock = qobject_cast<QDockWidget*>(area)) dock->raise(); // from behind another
+    if (auto* dock = qobject_cast<QDockWidget*>(area)) dock->raise(); // brings a tabbed dock to the front
     QWidget* last = last_.value(area);
     QWidget* to = last && takes_focus(*last) && area->isAncestorOf(last) ? last : first_within(area);
     if (to) to->setFocus(Qt::ShortcutFocusReason);

@@ -1,4 +1,4 @@
-// F6: from one area of the window to the next, to where the focus was in it last.
+// F6 cycles the focus through the areas of the window; each area remembers its last focused widget.
 #pragma once
 
 #include <QHash>
@@ -15,8 +15,8 @@ class AreaCycle : public QObject {
 public:
     explicit AreaCycle(QObject* parent);
 
-    void add(QWidget* area); // in the order of going through them
-    void go(int direction);  // 1: next, -1: before; areas that are not shown are passed over
+    void add(QWidget* area); // appends to the cycle
+    void go(int direction);  // 1: next, -1: previous; skips hidden areas
     void focus(QWidget* area);
 
 private:

@@ -105,11 +105,11 @@ void CommandPalette::run(const QModelIndex& index)
 {
     const QPointer<QAction> action = index.isValid() ? shown_.value(index.row()) : nullptr;
     if (!action) return;
-    accept(); // first, so that the command finds the window as it was
+    accept(); // close first, so that the action runs with the window's previous focus
     action->trigger();
 }
 
-// Without a frame of the desktop's, a line tells it from the window.
+// The dialog is frameless: draw a border to set it off from the window.
 void CommandPalette::paintEvent(QPaintEvent*)
 {
     QPainter painter(this);

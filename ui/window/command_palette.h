@@ -1,4 +1,4 @@
-// Finds and runs any command by a few letters of its name.
+// Finds and runs any action by a few letters of its name.
 #pragma once
 
 #include <QDialog>
@@ -18,7 +18,7 @@ class CommandPalette : public QDialog {
 public:
     explicit CommandPalette(const Actions& actions, QWidget* parent);
 
-    void begin(); // shown anew, over its parent
+    void begin(); // clears the field and opens over the parent
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;

@@ -1,4 +1,4 @@
-// Where a model may compute, as the choosers show it.
+// Fills a combo box with the devices that a model can run on.
 #pragma once
 
 #include <QString>
@@ -7,7 +7,7 @@ class QComboBox;
 
 namespace palimpsest::ui {
 
-// Items carry what --device takes. A device that is chosen but not among the usual ones ("cuda:1") is added.
+// Item data are values of --device. A chosen device that is not among the usual ones ("cuda:1") is added.
 void fill_devices(QComboBox& box, const QString& chosen);
 
 } // namespace palimpsest::ui

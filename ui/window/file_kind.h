@@ -1,4 +1,4 @@
-// What a file or folder that was dropped or given is to this program.
+// Classifies a file or folder that was dropped on the window or named on the command line.
 #pragma once
 
 #include <QString>
@@ -8,20 +8,20 @@ namespace palimpsest::ui {
 enum class FileKind {
     Document,
     Model,       // a .gguf file, or a folder with a config.json
-    ModelFolder, // a folder with models in it
-    Export,      // a session that was exported
-    Nothing      // it is not there, or a folder without a model
+    ModelFolder, // a folder that contains models
+    Export,      // an exported session
+    Nothing      // the path does not exist, or is a folder without a model
 };
 
-// Looks at names, and into a folder, but not into files.
+// Looks at names and lists a folder, but reads no file.
 FileKind kind_of(const QString& path);
 
-// For a dialog: the endings of documents that can be read, as patterns ("*.txt *.md").
+// Name patterns of the readable documents, for a file dialog ("*.txt *.md").
 QString document_patterns();
 
-// Models of a folder: paths, by name. None if there is no such folder.
+// Paths of the models in a folder, sorted by name; empty if there is no such folder.
 QStringList models_in(const QString& folder);
-// By the path alone, without a look at the disk.
+// Derived from the path alone; does not access the disk.
 QString model_name(const QString& path);
 
 } // namespace palimpsest::ui

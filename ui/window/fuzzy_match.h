@@ -1,4 +1,4 @@
-// How well a few typed letters fit a text: all of them, in their order, whatever lies between.
+// Fuzzy matching: all typed letters must occur in the text in their order, with any gaps between them.
 #pragma once
 
 #include <QString>
@@ -6,8 +6,9 @@
 
 namespace palimpsest::ui {
 
-// Larger is better; none: it does not fit. Letters that follow each other and those that begin words count more;
-// case and accents do not matter. An empty `typed` fits all alike. Costs letters typed times length of the text.
+// Returns a score, larger is better; nullopt: no match. Consecutive letters and letters at the beginning of a word
+// score higher; case, accents and spaces in `typed` are ignored. An empty `typed` matches every text with score 0.
+// Cost: O(typed.size() * text.size()).
 std::optional<int> fuzzy_match(const QString& typed, const QString& text);
 
 } // namespace palimpsest::ui

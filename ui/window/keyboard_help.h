@@ -1,4 +1,4 @@
-// All keys and what they do, from the actions themselves.
+// Lists all shortcuts and what they do, generated from the actions.
 #pragma once
 
 #include <QDialog>

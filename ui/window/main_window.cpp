@@ -40,7 +40,7 @@
 namespace palimpsest::ui {
 namespace {
 
-constexpr int layout_version = 1; // of the areas there are
+constexpr int layout_version = 1; // increment when the set of docks changes
 
 QStringList local_files(const QMimeData& data)
 {
@@ -55,11 +55,11 @@ QString idle_text(const SessionFacts* facts)
     if (!facts) return MainWindow::tr("Ready");
     const QString read = MainWindow::tr("%1 of %2 tokens read")
                              .arg(count_text(facts->tokens_read), count_text(facts->tokens_in_input));
-    const QString policy = facts->policy.section(u':', 0, 0); // its parameters are the policy area's matter
+    const QString policy = facts->policy.section(u':', 0, 0); // parameters are shown in the policy area
     return MainWindow::tr("%1 · %2").arg(read, policy);
 }
 
-// Modal to its window, and the event loop goes on.
+// Window-modal; does not block the event loop.
 void show_dialog(QDialog* dialog)
 {
     dialog->setAttribute(Qt::WA_DeleteOnClose);
@@ -90,7 +90,7 @@ MainWindow::MainWindow(const WindowAreas& areas, const WindowPlaces& places, Pre
 
 MainWindow::~MainWindow() = default;
 
-// ---- what it is made of
+// ---- construction
 
 void MainWindow::build(const WindowAreas& areas)
 {
@@ -98,7 +98,7 @@ void MainWindow::build(const WindowAreas& areas)
     setTabPosition(Qt::RightDockWidgetArea, QTabWidget::North);
     if (preferences_.reduced_motion) setAnimated(false);
     addToolBar(model_bar_);
-    model_bar_->toggleViewAction()->setEnabled(false); // the way to a model stays
+    model_bar_->toggleViewAction()->setEnabled(false); // the tool bar cannot be hidden: it chooses the model
     build_tabs(areas);
     build_docks(areas);
     build_menus();
@@ -140,7 +140,7 @@ QDockWidget* MainWindow::build_dock(const char* name, const QString& title, cons
                                     Qt::DockWidgetArea where)
 {
     auto* dock = new QDockWidget(title, this);
-    dock->setObjectName(QLatin1String(name)); // by which its place is kept
+    dock->setObjectName(QLatin1String(name)); // the key under which saveState() stores the dock
     dock->setAccessibleName(title);
     dock->setWidget(inside);
     dock->toggleViewAction()->setIcon(icon(symbol));
@@ -162,7 +162,7 @@ void MainWindow::build_docks(const WindowAreas& areas)
     right(areas.map, "map", tr("Retained tokens"));
     QDockWidget* memory = right(areas.memory, "memory", tr("Memory"));
     policy_dock_ = right(areas.policy, "policy", tr("Policy"));
-    if (memory && policy_dock_) tabifyDockWidget(memory, policy_dock_); // the map wants the height
+    if (memory && policy_dock_) tabifyDockWidget(memory, policy_dock_); // leaves more height for the map
     if (memory) memory->raise();
 }
 
@@ -183,7 +183,7 @@ void MainWindow::build_menus()
 void MainWindow::restore_layout()
 {
     const QSize wanted(fontMetrics().averageCharWidth() * 170, fontMetrics().height() * 48);
-    const QSize frame(0, style()->pixelMetric(QStyle::PM_TitleBarHeight)); // which is not known before it is shown
+    const QSize frame(0, style()->pixelMetric(QStyle::PM_TitleBarHeight)); // the frame is unknown until shown
     resize(wanted.expandedTo({1280, 800}).boundedTo(screen()->availableSize() - frame));
     reset_layout();
     first_layout_ = saveState(layout_version);
@@ -278,7 +278,7 @@ void MainWindow::update_title()
     }
     setWindowTitle(title);
     const bool changes = activity_ == Activity::Reading || activity_ == Activity::Answering;
-    setWindowModified(facts_ && changes); // its newest state is not stored yet
+    setWindowModified(facts_ && changes); // the latest changes are not stored yet
 }
 
 void MainWindow::update_actions()
@@ -492,7 +492,7 @@ void MainWindow::ask_for_model()
     if (file.isEmpty()) return;
     const QFileInfo info(file);
     ModelChoiceWish wish = preferences_.model;
-    wish.model = info.fileName() == QStringLiteral("config.json") ? info.path() : file; // of a folder
+    wish.model = info.fileName() == QStringLiteral("config.json") ? info.path() : file; // the folder is the model
     change_model(wish);
 }
 
@@ -508,7 +508,7 @@ void MainWindow::ask_where_to_export(const QString& session)
     if (session.isEmpty()) return;
     QString name = session;
     name.replace(u'/', u'_');
-    // A file that is there is never written over: the engine's sentence says so.
+    // Never overwrites a file: the engine refuses and its message says so.
     const QString file = QFileDialog::getSaveFileName(
         this, tr("Export “%1”").arg(session), QDir::home().filePath(name + QStringLiteral(".palimpsest")),
         tr("Exported sessions (*.palimpsest)"), nullptr, QFileDialog::DontConfirmOverwrite);
@@ -533,7 +533,7 @@ void MainWindow::change_model(const ModelChoiceWish& wish)
     Q_EMIT model_wanted(wish);
 }
 
-// For the command too: config.json names it, and the window's own choice is empty again.
+// Sets the default in config.json, which the command line shares, and clears the window's own choice.
 void MainWindow::make_default(const QString& model)
 {
     try {
@@ -640,7 +640,7 @@ void MainWindow::leave()
     close();
 }
 
-// Asks before turns that could not be saved are lost.
+// Asks for confirmation before unsaved turns are lost.
 void MainWindow::ask_to_leave()
 {
     if (findChild<QMessageBox*>(QStringLiteral("leave"))) return;
@@ -684,7 +684,7 @@ bool MainWindow::event(QEvent* event)
     const bool handled = QMainWindow::event(event);
     if (event->type() == QEvent::ChildPolished)
         if (auto* bar = qobject_cast<QTabBar*>(static_cast<QChildEvent*>(event)->child()))
-            bar->setAccessibleName(tr("Areas in one place")); // made whenever one is put upon another
+            bar->setAccessibleName(tr("Areas in one place")); // Qt creates a tab bar when docks are tabbed
     if (event->type() == QEvent::WindowStateChange) (*actions_)[ActionId::FullScreen]->setChecked(isFullScreen());
     if (event->type() == QEvent::Paint && !std::exchange(painted_, true))
         QMetaObject::invokeMethod(this, &MainWindow::first_painted, Qt::QueuedConnection);

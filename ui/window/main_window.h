@@ -1,5 +1,5 @@
-// The window: menus, areas, tabs and the line at its foot. It shows what it is told and says what is wanted; it
-// knows no engine.
+// The main window: menus, tool bar, docks, tabs and status line. It shows the state that it is given and emits a
+// signal for each request of the user; it does not know the engine.
 #pragma once
 
 #include <QMainWindow>
@@ -27,7 +27,7 @@ class Tour;
 enum class AboutPage;
 enum class TourTask;
 
-// Makes the areas; one that is not given is left out. The parent owns what is made.
+// Factories of the areas; an area without a factory is left out. The parent owns the created widget.
 struct WindowAreas {
     using Make = std::function<QWidget*(QWidget* parent)>;
     Make chat{}, document{}, compare{}, map{}, memory{}, policy{};
@@ -49,44 +49,44 @@ public:
 
     // ---- what is shown
     void set_frame(const Frame& frame);
-    void set_session(std::shared_ptr<const SessionFacts> facts); // null: none is open
+    void set_session(std::shared_ptr<const SessionFacts> facts); // null: no session is open
     void set_model(const QString& name, const QString& device);
     void tell(MessageBar::Kind kind, const QString& sentence, const MessageBar::Action& action = {});
-    void withdraw(const QString& sentence); // that is true no longer
+    void withdraw(const QString& sentence); // hides the message once it is no longer true
     void show_tab(Tab tab);
     void focus_policy();
     void bring_to_front();
-    void leave(); // closes it, and asks nothing; close() asks where something could not be saved
+    void leave(); // closes without asking; close() asks if turns could not be saved
 
-    // ---- what is done by hand, or by another start
-    void open_paths(const QStringList& paths); // documents, models, folders of models, exported sessions
+    // ---- requests by the user or by a second instance
+    void open_paths(const QStringList& paths); // documents, models, model folders, exported sessions
     void change_preferences(const Preferences& preferences);
-    void start_tour(); // it does not begin by itself again
+    void start_tour(); // also records that the tour was taken, so it does not start by itself again
     void complete_task(TourTask task);
-    Tour* tour() const { return tour_; } // null before it was first started
+    Tour* tour() const { return tour_; } // null until it is first started
 
 Q_SIGNALS:
-    void read_wanted(const QStringList& files); // in a new session
+    void read_wanted(const QStringList& files); // into a new session
     void new_session_wanted(bool saved);
     void open_session_wanted(const QString& name);
     void rename_wanted(const QString& name, const QString& to);
-    void remove_wanted(const QString& name); // for good
-    void empty_wanted();                     // all of them
+    void remove_wanted(const QString& name); // permanently
+    void empty_wanted();                     // deletes all sessions permanently
     void duplicate_wanted(const QString& name, const QString& to);
     void export_wanted(const QString& name, const QString& file);
     void import_wanted(const QString& file);
-    void hit_wanted(const palimpsest::ui::SearchHit& hit, const QString& text); // to be shown in its text
+    void hit_wanted(const palimpsest::ui::SearchHit& hit, const QString& text); // show the hit in its text
     void model_wanted(const palimpsest::ui::ModelChoiceWish& wish);
     void stop_wanted();
     void regenerate_wanted();
     void undo_wanted();
     void ask_wanted(const QString& text);
-    void question_wanted(); // the field for questions wants the focus
-    void find_wanted();     // so does that for words in the document
+    void question_wanted(); // focus the question field
+    void find_wanted();     // focus the document's search field
     void map_export_wanted();
     void preferences_changed(const palimpsest::ui::Preferences& preferences);
     void first_painted();
-    void closing(); // nothing may wait
+    void closing(); // the last chance to stop work; must not block
 
 protected:
     void closeEvent(QCloseEvent* event) override;
@@ -114,7 +114,7 @@ private:
     void update_actions();
     void update_title();
     void update_recent_files();
-    QString chosen_session() const; // in the library, else the open one
+    QString chosen_session() const; // the one selected in the library, otherwise the open one
     QString usual_or(const QString& chosen) const;
     void ask_for_files();
     void ask_for_model();

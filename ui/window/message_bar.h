@@ -1,4 +1,4 @@
-// A sentence across the window that does not interrupt: what went wrong and what to do, or what is worth knowing.
+// A message across the window that does not block it: an error with its remedy, or a note.
 #pragma once
 
 #include <QFrame>
@@ -18,11 +18,12 @@ public:
 
     struct Action {
         QString text;
-        std::function<void()> act; // the message goes first
+        std::function<void()> act; // called after the message is hidden
     };
-    // In place of what is shown; a note does not take the place of a failure. Is read out to those who listen.
+    // Replaces the current message, except that a note does not replace a visible failure. Announced to screen
+    // readers.
     void show_message(Kind kind, const QString& sentence, const Action& action = {});
-    void withdraw(const QString& sentence); // if it is what is shown
+    void withdraw(const QString& sentence); // hides the bar if it shows this sentence
     QString sentence() const;
 
 protected:

@@ -15,7 +15,7 @@
 namespace palimpsest::ui {
 namespace {
 
-const QString other = QStringLiteral("?"), make_default = QStringLiteral("!"); // no paths
+const QString other = QStringLiteral("?"), make_default = QStringLiteral("!"); // cannot be paths
 
 QString text_of(const std::string& utf8)
 {
@@ -66,7 +66,7 @@ void ModelBar::set_choice(const ModelChoiceWish& choice, const QString& models_f
     if (is_elsewhere)
         look_again();
     else if (has_no_name)
-        look(); // the list stays meanwhile
+        look(); // keeps the current list meanwhile
     fill_models();
     devices_->clear();
     fill_devices(*devices_, choice.device);
@@ -94,7 +94,7 @@ bool ModelBar::is_known(const QString& path) const
                        [&](const storage::FoundModel& model) { return text_of(model.path.string()) == path; });
 }
 
-// That of its file until the search has told a better one: to read it from a manifest may take long.
+// The file name until the search has found the display name: reading a manifest can be slow.
 QString ModelBar::name_of(const QString& path) const
 {
     if (!found_) return model_name(path);
@@ -121,7 +121,7 @@ void ModelBar::fill_models()
     if (!choice_.model.isEmpty()) models_->addItem(tr("Make this model the default"), make_default);
 }
 
-// An empty choice means the default: that of the command, or the shipped model.
+// An empty choice means the default: that of the command line, or the shipped model.
 void ModelBar::add_default()
 {
     if (!found_)
@@ -165,7 +165,7 @@ void ModelBar::choose_model(int index)
 {
     const QString path = models_->itemData(index).toString();
     if (path == other) {
-        models_->setCurrentIndex(models_->findData(choice_.model)); // until one is chosen
+        models_->setCurrentIndex(models_->findData(choice_.model)); // until a file is chosen
         Q_EMIT other_model_wanted();
     } else if (path == make_default) {
         models_->setCurrentIndex(models_->findData(choice_.model));

@@ -1,6 +1,6 @@
-// The tool bar: the commands used most, the model and the device.
+// The tool bar: frequent actions, the model and the device.
 //
-// The folders of models are looked through on another thread; until that is done, the list has what is known.
+// Model folders are searched on another thread; until it has finished, the list shows the models already known.
 #pragma once
 
 #include <QToolBar>
@@ -22,22 +22,22 @@ public:
     ModelBar(const Actions& actions, const WindowPlaces& places, QWidget* parent);
 
     void set_choice(const ModelChoiceWish& choice, const QString& models_folder);
-    void look_again(); // for models; the list follows once they are found
+    void look_again(); // starts a search for models; the list is updated when it ends
     bool is_looking() const { return !found_; }
-    // Loaded now; empty: none is.
+    // The model in memory; an empty name: none.
     void set_loaded(const QString& name, const QString& device);
 
 Q_SIGNALS:
     void model_wanted(const QString& path);   // empty: the default
-    void default_wanted(const QString& path); // from now on
+    void default_wanted(const QString& path); // make it the permanent default
     void device_wanted(const QString& device);
-    void other_model_wanted(); // to be chosen by the user
+    void other_model_wanted(); // the user wants to choose a file
 
 private:
     void choose_model(int index);
     void show_found(const ModelsHere& models);
     void look();
-    bool is_known(const QString& path) const; // what the search calls the model there
+    bool is_known(const QString& path) const; // whether the search knows the display name of the model
     QString name_of(const QString& path) const;
     void fill_models();
     void add_default();
@@ -46,7 +46,7 @@ private:
     void add_found_models();
 
     QString shipped_, folder_;
-    std::optional<ModelsHere> found_; // none: they are still looked for
+    std::optional<ModelsHere> found_; // nullopt: the search is still running
     ModelSearch search_;
     storage::ModelFolders elsewhere_;
     ModelChoiceWish choice_;

@@ -13,14 +13,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto patience = 500ms; // with a search that is under way when the window closes
+constexpr auto patience = 500ms; // how long the destructor waits for a running search
 
 QString text_of(const std::string& utf8)
 {
     return QString::fromUtf8(utf8.data(), static_cast<qsizetype>(utf8.size()));
 }
 
-// Leaves out what `find` was to find out if it throws: a list with less in it is better than no window.
+// Ignores what `find` throws: an incomplete list is better than no window.
 template<class Find>
 void try_to(Find&& find)
 try {
@@ -32,14 +32,14 @@ void find_default(ModelsHere& here)
 try {
     here.default_model = text_of(storage::default_model().string());
 } catch (const Error& error) {
-    std::optional<std::string> set; // nothing: config.json cannot be read
+    std::optional<std::string> set; // nullopt: config.json cannot be read
     try_to([&] { set = storage::set_default(); });
     if (set && set->empty()) return; // no model is set, installed or shipped
     here.default_model = text_of(set.value_or(std::string()));
     here.default_error = error;
 }
 
-// An Ollama model has its name in a manifest.
+// The name of an Ollama model is read from its manifest.
 void name_model(ModelsHere& here, const QString& path)
 {
     const std::filesystem::path file = path.toStdString();
@@ -66,11 +66,11 @@ ModelsHere find_models_here(const ModelsWanted& wanted, const std::stop_token& s
 
 struct ModelSearch::State {
     const FindModels find;
-    std::mutex mutex; // of the following
+    std::mutex mutex; // guards the members below
     std::condition_variable_any changed;
-    ModelSearch* owner; // null: it is gone
+    ModelSearch* owner; // null: the search object is destroyed
     std::optional<ModelsWanted> wanted;
-    uint64_t newest = 0; // number of the newest call
+    uint64_t newest = 0; // number of the latest call
     bool is_searching = false;
 
     State(FindModels with, ModelSearch* search)

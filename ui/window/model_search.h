@@ -1,6 +1,6 @@
-// Looks for the models of this machine on a thread of its own: a slow disk delays a list, never the window.
+// Searches for models on this machine on a separate thread, so that a slow disk never blocks the window.
 //
-// Lives on the window's thread, where look_in returns at once and `found` arrives.
+// Belongs to the window's thread: look_in returns at once and `found` is emitted there.
 #pragma once
 
 #include <QObject>
@@ -24,27 +24,28 @@ struct ModelsWanted {
 };
 
 struct ModelsHere {
-    QString default_model{};                   // path of the one that was set or installed; empty: there is none
-    std::optional<Error> default_error{};      // why it cannot be had; default_model is then what was set, if known
-    std::map<QString, QString> names{};        // of the default and of the chosen model, by path
-    std::vector<storage::FoundModel> models{}; // in the folders
+    QString default_model{};                   // path of the configured or installed model; empty: none
+    std::optional<Error> default_error{};      // why the default is unusable; default_model: the configured path
+    std::map<QString, QString> names{};        // by path: names of the default and the chosen model
+    std::vector<storage::FoundModel> models{}; // found in the folders
 };
 
-// May take as long as the disk does, also after the window is gone. Once a stop is requested the result is not
-// used.
+// May block as long as the disk does, even after the window is closed. The result is ignored once a stop is
+// requested.
 using FindModels = std::function<ModelsHere(const ModelsWanted&, const std::stop_token&)>;
 
-// In those folders, and the default that the command has too. Throws nothing: what cannot be found out is left out.
+// Searches those folders and determines the default model of the command line. Throws nothing: a step that fails is
+// left out of the result.
 ModelsHere find_models_here(const ModelsWanted& wanted, const std::stop_token& stop);
 
 class ModelSearch : public QObject {
     Q_OBJECT
 public:
     explicit ModelSearch(FindModels find, QObject* parent = nullptr); // null: find_models_here
-    // Waits a moment for a search that is under way. One that hangs on its disk is left to itself.
+    // Waits up to half a second for a running search; a search that hangs on its disk is detached.
     ~ModelSearch() override;
 
-    // `found` comes once for the newest call; what an earlier one would have found is dropped.
+    // `found` is emitted once, for the newest call; results of earlier calls are dropped.
     void look_in(const ModelsWanted& wanted);
 
 Q_SIGNALS:
@@ -54,7 +55,7 @@ private:
     struct State;
     static void work(const std::shared_ptr<State>& state, const std::stop_token& stop);
 
-    std::shared_ptr<State> state_; // the thread's as well, which may outlive this
+    std::shared_ptr<State> state_; // shared with the thread, which may outlive this object
     std::jthread thread_;
 };
 

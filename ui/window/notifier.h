@@ -1,4 +1,4 @@
-// Tells that a long job has ended to someone who is looking elsewhere.
+// Notifies the user when a long job ends while the window is inactive.
 #pragma once
 
 #include <QObject>
@@ -14,9 +14,9 @@ class Notifier : public QObject {
 public:
     explicit Notifier(QWidget* window);
 
-    // While something runs the program has a symbol in the tray, if the desktop has one.
+    // Shows a tray icon while a job runs, if the desktop has a system tray.
     void set_running(bool runs, const QString& what);
-    // Only if the window is not the active one: a notification, or else the window asks for attention.
+    // Only while the window is inactive: shows a notification and makes the window request attention.
     void tell(const QString& title, const QString& text);
 
 Q_SIGNALS:
@@ -28,8 +28,8 @@ private:
     void leave_tray();
 
     QWidget* window_;
-    QSystemTrayIcon* tray_ = nullptr; // made when it is first needed
-    QTimer* stay_;                    // a message outlives its job by some seconds
+    QSystemTrayIcon* tray_ = nullptr; // created on first use
+    QTimer* stay_;                    // keeps the notification visible for some seconds after the job
     bool runs_ = false;
 };
 

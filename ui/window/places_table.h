@@ -1,4 +1,4 @@
-// What is stored where, as a table.
+// A table of the stored files: what they are, their size and their path.
 #pragma once
 
 #include <vector>

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int most_recent_files = 12;
 
-// Every preference with its key, for loading and saving alike.
+// Visits every preference with its key; used for both loading and saving.
 template<class P, class Visit>
 void each(P& p, Visit&& visit)
 {
@@ -85,8 +85,8 @@ QVariant stored(Number value)
         return static_cast<qulonglong>(value);
 }
 
-// Written on the window's thread: it does not wait until the disk has it, as a file that takes another's place
-// would.
+// Writes in place instead of replacing the file, because an atomic replacement would make the window's thread wait
+// for the disk.
 void write_at_once(QSettings& settings)
 {
     settings.setAtomicSyncRequired(false);
@@ -113,7 +113,7 @@ PreferenceStore::PreferenceStore(const QString& file) : settings_(file, QSetting
 Preferences PreferenceStore::load() const
 {
     Preferences preferences;
-    preferences.sampling.temperature = 0.7; // as `chat` has it
+    preferences.sampling.temperature = 0.7; // the default of `chat`
     each(preferences, [&](const char* key, auto& value) {
         const QVariant found = settings_.value(QLatin1String(key));
         if (found.isValid()) take(found, value);

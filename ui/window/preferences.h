@@ -1,4 +1,4 @@
-// What the user chose, as it is kept between starts in the desktop's configuration folder.
+// The user's preferences, stored in the desktop's configuration folder.
 #pragma once
 
 #include <QSettings>
@@ -13,17 +13,17 @@ namespace palimpsest::ui {
 enum class Colours { AsDesktop, Light, Dark };
 
 struct Preferences {
-    QString models_folder, database; // empty: the usual ones
+    QString models_folder, database; // empty: the defaults
     QString language;                // "de"; empty: the desktop's
     ModelChoiceWish model;
-    QString policy = QStringLiteral("treekv"), budget; // for new sessions, as the command takes them
+    QString policy = QStringLiteral("treekv"), budget; // defaults of new sessions, in command-line syntax
     int chunk = 512;
     QString system; // the system prompt of new sessions; empty: none
     engine::SamplerOptions sampling;
     int max_tokens = 1024;
     bool enter_sends = true; // otherwise Ctrl+Enter does
     Colours colours = Colours::AsDesktop;
-    int text_percent = 100; // of the desktop's size
+    int text_percent = 100; // relative to the desktop's font size
     bool reduced_motion = false;
 
     NewSession new_session() const;
@@ -31,23 +31,23 @@ struct Preferences {
 
 inline constexpr int least_text_percent = 60, most_text_percent = 300, text_percent_step = 10;
 
-// One file; written when something is changed. The window's thread only.
+// Stored in one INI file, written on every change. Use from the window's thread only.
 class PreferenceStore {
 public:
-    PreferenceStore(); // the user's own, in the XDG configuration folder
+    PreferenceStore(); // the user's file in the XDG configuration folder
     explicit PreferenceStore(const QString& file);
 
     Preferences load() const;
     void save(const Preferences& preferences);
 
-    QStringList recent_files() const; // the newest first
+    QStringList recent_files() const; // newest first
     void add_recent_file(const QString& file);
     void clear_recent_files();
-    QString last_session() const; // that was open when the window closed
+    QString last_session() const; // the session that was open last
     void set_last_session(const QString& name);
     bool tour_was_taken() const;
     void set_tour_taken();
-    QByteArray geometry() const, layout() const; // of the window
+    QByteArray geometry() const, layout() const; // of the main window
     void set_geometry(const QByteArray& geometry);
     void set_layout(const QByteArray& layout);
 

@@ -1,4 +1,4 @@
-// What the tour of the first start says, and which areas it points at.
+// Texts and target areas of the tour that is shown on the first start.
 #pragma once
 
 #include <functional>

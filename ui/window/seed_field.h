@@ -1,4 +1,4 @@
-// A seed of 64 bits, which no spin box holds.
+// An input field for a 64-bit seed, whose range exceeds that of QSpinBox.
 #pragma once
 
 #include <QLineEdit>
@@ -11,7 +11,7 @@ class SeedField : public QLineEdit {
 public:
     explicit SeedField(uint64_t seed, QWidget* parent = nullptr);
 
-    uint64_t seed() const { return text().toULongLong(); } // nothing: 0
+    uint64_t seed() const { return text().toULongLong(); } // empty field: 0
 };
 
 } // namespace palimpsest::ui

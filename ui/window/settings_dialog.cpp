@@ -33,7 +33,7 @@ namespace {
 constexpr int field_characters = 20;
 constexpr int system_prompt_lines = 4;
 
-// What was stored comes back as it was: a field widens for it.
+// Widens the range to include the stored value, so that it is shown unchanged.
 QSpinBox* make_number(int value, int least, int most, int step = 1)
 {
     auto* field = new QSpinBox;
@@ -68,11 +68,11 @@ QLabel* make_note(const QString& text)
     return note;
 }
 
-// The label is the field's name for those who listen, too.
+// Also sets the field's accessible name from the label.
 void add_row(QFormLayout& form, const QString& label, QWidget* field, const QString& tip = {})
 {
     form.addRow(label, field);
-    field->setMinimumWidth(field->fontMetrics().averageCharWidth() * field_characters); // numbers in one column
+    field->setMinimumWidth(field->fontMetrics().averageCharWidth() * field_characters); // equal widths
     const QString name = QString(label).remove(u'&').remove(u':');
     if (field->accessibleName().isEmpty()) field->setAccessibleName(name);
     field->setToolTip(tip);
@@ -169,7 +169,7 @@ void SettingsDialog::build_reading()
 {
     QFormLayout* form = add_page("policy", tr("Reading and answers"));
     policy_ = new QComboBox;
-    policy_->setEditable(true); // with parameters, as the command takes them
+    policy_->setEditable(true); // parameters can be typed, in the syntax of the command line
     for (const engine::PolicyInfo& policy : engine::policies()) {
         policy_->addItem(QString::fromStdString(policy.name));
         policy_->setItemData(policy_->count() - 1, QString::fromStdString(policy.keeps), Qt::ToolTipRole);
@@ -212,7 +212,7 @@ void SettingsDialog::build_window(const SettingsFacts& facts)
 {
     QFormLayout* form = add_page("settings", tr("Window"));
     colours_ = new QComboBox;
-    colours_->addItems({tr("As the desktop"), tr("Light"), tr("Dark")}); // as in Colours
+    colours_->addItems({tr("As the desktop"), tr("Light"), tr("Dark")}); // in the order of Colours
     colours_->setCurrentIndex(static_cast<int>(given_.colours));
     text_percent_ = make_number(given_.text_percent, least_text_percent, most_text_percent, text_percent_step);
     text_percent_->setSuffix(tr(" %"));
@@ -226,8 +226,8 @@ void SettingsDialog::build_window(const SettingsFacts& facts)
     language_->addItem(tr("As the desktop"), QString());
     language_->addItem(QStringLiteral("English"), QStringLiteral("en"));
     for (const QString& code :
-         facts.languages + QStringList{given_.language}) { // the chosen one, translated or not
-        if (language_->findData(code) >= 0) continue;      // "en" is "American English" to QLocale
+         facts.languages + QStringList{given_.language}) { // the chosen one even if not translated
+        if (language_->findData(code) >= 0) continue;      // QLocale names "en" "American English"
         const QString own = QLocale(code).nativeLanguageName();
         language_->addItem(own.isEmpty() ? code : own.left(1).toUpper() + own.mid(1), code);
     }

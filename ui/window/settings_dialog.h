@@ -1,4 +1,4 @@
-// All preferences, on some pages; nothing is changed until they are accepted.
+// All preferences on several pages; nothing changes until the dialog is accepted.
 #pragma once
 
 #include <QDialog>
@@ -22,10 +22,10 @@ namespace palimpsest::ui {
 
 class SeedField;
 
-// What the dialog offers besides the preferences themselves.
+// Data that the dialog shows besides the preferences.
 struct SettingsFacts {
     QString usual_models_folder, usual_database;
-    QStringList languages; // "de": those there is a translation for
+    QStringList languages; // codes of the available translations, such as "de"
     std::vector<StoredPlace> places;
 };
 
@@ -34,10 +34,10 @@ class SettingsDialog : public QDialog {
 public:
     SettingsDialog(const Preferences& preferences, const SettingsFacts& facts, QWidget* parent);
 
-    Preferences preferences() const; // as they stand in the dialog
+    Preferences preferences() const; // the current values of the fields
 
 Q_SIGNALS:
-    void empty_wanted(); // everything stored is to be deleted for good: asked and confirmed
+    void empty_wanted(); // delete all stored data permanently; the user has confirmed it
 
 private:
     QFormLayout* add_page(const char* symbol, const QString& title);

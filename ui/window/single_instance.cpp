@@ -13,14 +13,14 @@ namespace palimpsest::ui {
 namespace {
 
 constexpr quint32 protocol = 0x50414c31;       // "PAL1"
-constexpr qint64 most_request_bytes = 1 << 20; // L19
+constexpr qint64 most_request_bytes = 1 << 20; // docs/validation.md, L19
 const QByteArray taken = "taken\n";
 
 QString address_for(const QString& database)
 {
     QString folder = QStandardPaths::writableLocation(QStandardPaths::RuntimeLocation);
     if (folder.isEmpty()) folder = QDir::tempPath();
-    // The same database by another way is the same; a hash keeps the path short enough for a socket.
+    // Canonical, so that one database has one address by any path; hashed to stay below the socket path limit.
     const QFileInfo file(database);
     const QString known = file.exists() ? file.canonicalFilePath() : file.absoluteFilePath();
     const QByteArray hash = QCryptographicHash::hash(known.toUtf8(), QCryptographicHash::Sha256).toHex().left(16);
@@ -49,7 +49,7 @@ SingleInstance::~SingleInstance() = default;
 
 SingleInstance::Role SingleInstance::begin(const StartRequest& request, int patience_ms)
 {
-    // Two that start at once: one listens before the other asks.
+    // The lock serialises simultaneous starts: one listens before the other connects.
     QLockFile turn(address_ + QStringLiteral(".lock"));
     turn.setStaleLockTime(10'000);
     turn.tryLock(patience_ms);
@@ -74,7 +74,7 @@ SingleInstance::Answer SingleInstance::hand_over(const StartRequest& request, in
 bool SingleInstance::listen()
 {
     if (server_->listen(address_)) return true;
-    QLocalServer::removeServer(address_); // left behind by one that was killed: nobody answered
+    QLocalServer::removeServer(address_); // a stale socket of a killed instance: nobody answered on it
     return server_->listen(address_);
 }
 

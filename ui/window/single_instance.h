@@ -1,4 +1,4 @@
-// One window per user and database: a second start hands its files to the first, and ends.
+// One window per user and database: a second instance passes its files to the first and ends.
 #pragma once
 
 #include <QObject>
@@ -11,25 +11,25 @@ class QLocalSocket;
 
 namespace palimpsest::ui {
 
-// What a start was asked to do.
+// The request of one program start.
 struct StartRequest {
-    QStringList files;     // absolute
-    QByteArray activation; // the desktop's permission to raise the window; empty: none was given
+    QStringList files;     // absolute paths
+    QByteArray activation; // XDG activation token that permits raising the window; empty: none
 };
 
 class SingleInstance : public QObject {
     Q_OBJECT
 public:
     enum class Role {
-        First,      // the others hand over to this one
-        HandedOver, // the first has the request
-        Unanswered  // there is a first, but it does not answer
+        First,      // later instances connect to this one
+        HandedOver, // the first instance accepted the request
+        Unanswered  // another instance exists but does not answer
     };
 
     explicit SingleInstance(const QString& database, QObject* parent = nullptr);
     ~SingleInstance() override;
 
-    // Takes `patience_ms` at most, and no time to speak of if there is no other.
+    // Blocks for `patience_ms` at most; returns almost at once if there is no other instance.
     Role begin(const StartRequest& request, int patience_ms = 3000);
 
 Q_SIGNALS:
@@ -42,7 +42,7 @@ private:
     void take_connection();
     void read(QLocalSocket* socket);
 
-    QString address_; // a socket in the user's own folder
+    QString address_; // path of the local socket, in the user's runtime folder
     QLocalServer* server_;
 };
 

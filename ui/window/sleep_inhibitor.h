@@ -1,4 +1,4 @@
-// Keeps the machine awake while a document is read. Where nobody can be asked for that, nothing happens.
+// Prevents the machine from sleeping while a document is read. Does nothing on systems without logind.
 #pragma once
 
 #include <QObject>
@@ -14,7 +14,7 @@ public:
     explicit SleepInhibitor(QObject* parent = nullptr);
     ~SleepInhibitor() override;
 
-    // Asks the system's login manager; never waits for its answer.
+    // Asynchronous: sends a request to logind and does not wait for the reply.
     void set_wanted(bool wanted, const QString& why);
     bool holds() const { return lock_ != nullptr; }
 
@@ -22,7 +22,7 @@ private:
     void ask(const QString& why);
 
     bool wanted_ = false;
-    std::unique_ptr<QDBusUnixFileDescriptor> lock_; // the machine may sleep once it is closed
+    std::unique_ptr<QDBusUnixFileDescriptor> lock_; // closing it releases the inhibition
 };
 
 } // namespace palimpsest::ui

@@ -10,7 +10,7 @@
 #include "storage/session/model_choice.h"
 #include "storage/session/store.h"
 
-// The macro declares a function of the global namespace.
+// Q_INIT_RESOURCE declares a function and must be used outside of any namespace.
 static void take_translations()
 {
     Q_INIT_RESOURCE(translations);
@@ -31,7 +31,7 @@ QString if_there(const QString& file)
     return QFileInfo::exists(file) ? file : QString();
 }
 
-// Wherever the program was installed to, or built in.
+// Next to the model of an installation or of a build tree.
 QString sample_beside(const QString& model)
 {
     const QDir folder = QFileInfo(model).dir();
@@ -80,7 +80,7 @@ void translate(QApplication& application, const Preferences& preferences)
     };
     load(locale, QStringLiteral("qtbase"), QLibraryInfo::path(QLibraryInfo::TranslationsPath));
     const QString own = QStringLiteral("palimpsest");
-    if (!load(locale, own, translations)) load(QLocale::English, own, translations); // for the plurals
+    if (!load(locale, own, translations)) load(QLocale::English, own, translations); // English plural forms
     application.setLayoutDirection(locale.textDirection());
 }
 

@@ -1,4 +1,4 @@
-// What a start needs before there is a window: where things are, in which language, and what is to be opened.
+// Preparation before the window exists: file locations, translations and the request of this start.
 #pragma once
 
 #include "ui/window/preferences.h"
@@ -9,13 +9,13 @@ class QApplication;
 
 namespace palimpsest::ui {
 
-// Where the command finds them too, unless the user chose others. `version` is the caller's to fill in.
+// The same locations as on the command line, unless the preferences override them. The caller sets `version`.
 WindowPlaces find_places(const Preferences& preferences);
 
-// Our words and Qt's own, numbers and the direction of reading, in the language that was chosen.
+// Installs the program's and Qt's translations, and sets locale and layout direction for the chosen language.
 void translate(QApplication& application, const Preferences& preferences);
 
-// Of this process: files as they were named in its folder, and the desktop's permission to raise a window.
+// Request of this process: absolute paths of `files`, and the desktop's activation token.
 StartRequest start_request(const QStringList& files);
 
 } // namespace palimpsest::ui

@@ -36,7 +36,7 @@ QString name_of(const Frame& frame)
     return {};
 }
 
-// Short of done until it is.
+// Rounds down, so that 100 % means done.
 int percent(double share)
 {
     return std::clamp(static_cast<int>(std::floor(share * 100)), 0, 100);
@@ -104,7 +104,7 @@ void StatusLine::set_frame(const Frame& frame)
     cache_->setText(cache_text(frame.telemetry));
     bar_->setVisible(!is_idle_ && frame.share.has_value());
     if (frame.share) bar_->setValue(percent(*frame.share));
-    // Its place is kept: what stands beside it must not jump.
+    // Disabled rather than hidden, so that its neighbours keep their place.
     cancel_->setEnabled(!is_idle_);
 }
 

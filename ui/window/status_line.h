@@ -1,4 +1,4 @@
-// The line at the window's foot: what runs, how far it is, what the cache takes, and a way to stop it.
+// The status line: current activity, progress, cache memory, and a cancel button.
 #pragma once
 
 #include <QWidget>
@@ -13,7 +13,7 @@ namespace palimpsest::ui {
 
 // "Reading 61 % · 78,204 / 128,000 tokens · 4,120 tok/s · 41 s left"
 QString activity_text(const Frame& frame);
-// "cache 96 MB of 6.1 GB full"; empty: there is none.
+// "cache 96 MB of 6.1 GB full"; empty: there is no cache.
 QString cache_text(const engine::Telemetry& telemetry);
 
 class StatusLine : public QWidget {
@@ -22,7 +22,7 @@ public:
     explicit StatusLine(QWidget* parent = nullptr);
 
     void set_frame(const Frame& frame);
-    void set_idle_text(const QString& text); // shown while nothing runs
+    void set_idle_text(const QString& text); // shown while the engine is idle
 
 Q_SIGNALS:
     void cancel_wanted();

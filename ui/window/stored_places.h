@@ -1,4 +1,4 @@
-// What is stored where, and how much of it there is.
+// What the program stores, where, and how many bytes it takes.
 #pragma once
 
 #include <QString>
@@ -8,10 +8,10 @@ namespace palimpsest::ui {
 
 struct StoredPlace {
     QString what, path;
-    qint64 bytes = 0; // as the file system has them; 0: there is nothing
+    qint64 bytes = 0; // sum of the file sizes; 0: nothing is stored
 };
 
-// Costs a look at each file's size.
+// Cost: one stat per file.
 std::vector<StoredPlace> stored_places(const QString& database, const QString& preferences_file,
                                        const QString& models_folder);
 

@@ -14,7 +14,7 @@
 
 namespace palimpsest::ui {
 
-// A line around an area; what is below it can be used as if it were not there.
+// An outline around an area; transparent for the mouse.
 class Tour::Outline final : public QWidget {
 public:
     explicit Outline(QWidget* window) : QWidget(window)
@@ -71,7 +71,7 @@ Tour::Tour(QWidget* window, std::vector<TourStep> steps)
     column->addWidget(offer_, 0, Qt::AlignLeading);
     column->addLayout(buttons);
     for (QPushButton* button : {offer_, back_, next_, leave_})
-        button->installEventFilter(this); // which would take the arrow keys for themselves
+        button->installEventFilter(this); // buttons would otherwise consume the arrow keys
     connect(back_, &QPushButton::clicked, this, &Tour::back);
     connect(next_, &QPushButton::clicked, this, &Tour::next);
     connect(leave_, &QPushButton::clicked, this, &Tour::leave);
@@ -143,7 +143,7 @@ void Tour::write_step()
     show();
     look_again();
     for (const QWidget* part : {static_cast<QWidget*>(this), parentWidget()})
-        part->layout()->activate(); // its height follows the text at once
+        part->layout()->activate(); // adapts the height to the new text at once
     QAccessibleEvent alert(this, QAccessible::Alert);
     QAccessible::updateAccessibility(&alert);
 }
@@ -208,7 +208,7 @@ QRect Tour::outlined() const
 
 bool Tour::event(QEvent* event)
 {
-    // Its keys are its own while it has the focus, before those of the window's actions.
+    // Escape ends the tour while it has the focus, instead of triggering an action of the window.
     if (event->type() == QEvent::ShortcutOverride && static_cast<QKeyEvent*>(event)->key() == Qt::Key_Escape)
         event->accept();
     return QFrame::event(event);
@@ -241,7 +241,7 @@ bool Tour::eventFilter(QObject* watched, QEvent* event)
     const bool is_place = type == QEvent::Resize || type == QEvent::Move || type == QEvent::LayoutRequest;
     if ((watched == window_ || watched == area_) && is_place)
         QMetaObject::invokeMethod(this, &Tour::look_again,
-                                  Qt::QueuedConnection); // once the areas have their places
+                                  Qt::QueuedConnection); // after the layout is complete
     if (watched != window_ && watched != area_ && type == QEvent::KeyPress) {
         const auto* key = static_cast<QKeyEvent*>(event);
         auto* button = qobject_cast<QPushButton*>(watched);

@@ -1,9 +1,8 @@
-// A walk through the window in some steps: a card above the middle of the window, and a line around the area that
-// it speaks of.
+// A guided tour in steps: a card above the central area and an outline around the area that the step describes.
 //
-// The card has a place of its own in the layout: it never covers anything. A step whose task is done goes on by
-// itself; it then shows nothing and takes no focus, for the user is looking at what was asked for. All of it by
-// keyboard: Enter or Right goes on, Left goes back, Escape leaves. The window stays usable meanwhile.
+// The card has its own place in the layout and covers nothing. When the task of a step is completed, the tour
+// advances without showing an area or taking the focus, because the user is looking at the result. Keyboard: Enter
+// or Right advances, Left goes back, Escape ends the tour. The window stays usable meanwhile.
 #pragma once
 
 #include <QFrame>
@@ -17,7 +16,7 @@ class QPushButton;
 namespace palimpsest::ui {
 
 struct TourArea {
-    std::function<QWidget*()> find{}; // null: it is not seen
+    std::function<QWidget*()> find{}; // returns null while the area is not visible
     std::function<void()> show{};
 };
 
@@ -25,28 +24,28 @@ enum class TourTask { None, Read, Ask };
 
 struct TourStep {
     QString title, text;
-    TourArea area{};                // what it speaks of; empty: the whole window
-    TourTask task = TourTask::None; // when this is done, so is the step
-    QString offer{};                // what the user may do in this step; empty: to see its area
+    TourArea area{};                // the area that the text describes; empty: the whole window
+    TourTask task = TourTask::None; // completing it advances the tour
+    QString offer{};                // label of the step's button; empty: "Show it", while the area is hidden
     std::function<void()> do_offer{};
 };
 
 class Tour : public QFrame {
     Q_OBJECT
 public:
-    // `window` has the areas; the card goes where its owner puts it.
+    // `window` contains the areas; the owner of the card adds it to a layout.
     Tour(QWidget* window, std::vector<TourStep> steps);
     ~Tour() override;
 
     void begin();
-    void next(); // behind the last it is finished
+    void next(); // after the last step: ends the tour
     void back();
     void leave();
     void complete(TourTask task);
-    void look_again();                 // which areas are seen has changed
-    int step() const { return step_; } // -1: it is not under way
+    void look_again();                 // call when the visibility of an area may have changed
+    int step() const { return step_; } // -1: the tour is not running
     int steps() const { return static_cast<int>(steps_.size()); }
-    QRect outlined() const; // of the window; empty: nothing
+    QRect outlined() const; // in window coordinates; empty: nothing is outlined
 
 protected:
     bool event(QEvent* event) override;
@@ -63,7 +62,7 @@ private:
     void focus_step();
     void take_offer();
     bool has_focus() const;
-    bool obey(int key); // false: it is no key of the tour's
+    bool obey(int key); // false: not a key of the tour
 
     QWidget* window_;
     std::vector<TourStep> steps_;

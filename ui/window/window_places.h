@@ -1,4 +1,4 @@
-// Where things are on this machine: found when the window starts.
+// File locations on this machine, determined when the window starts.
 #pragma once
 
 #include <QString>
@@ -11,12 +11,12 @@ namespace palimpsest::ui {
 
 struct WindowPlaces {
     QString database{};
-    QString shipped_model{}; // empty: there is none
-    QString sample{};        // a document to begin with; empty: there is none
-    QString models_folder{}; // the usual one
+    QString shipped_model{}; // empty: none
+    QString sample{};        // path of the sample document; empty: none
+    QString models_folder{}; // the default folder
     QString version{};
-    QStringList languages{};              // there is a translation for
-    storage::ModelFolders other_models{}; // of other programs
+    QStringList languages{};              // codes of the available translations
+    storage::ModelFolders other_models{}; // model folders of other programs
     FindModels find_models{};             // null: find_models_here
 };
 

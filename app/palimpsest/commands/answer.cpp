@@ -1,4 +1,4 @@
-// `summarize` and `ask`: a document streams into the open user turn; then a question, and the model's answer.
+// `summarize` and `ask`: feed a document into the open user turn, then a question, and generate the answer.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -55,10 +55,10 @@ using storage::StoredSession;
 struct Answer {
     std::string question, text;
     engine::GenerateResult generated;
-    ordered_json reach; // of what was read for it, where each question has its own reading
+    ordered_json reach; // of its own reading, if each question has one
 };
 
-// A session that has read the documents, and how much of them.
+// A session that has read the documents, with the coverage.
 struct Reading {
     std::unique_ptr<engine::Session> session;
     Coverage coverage;
@@ -84,7 +84,7 @@ protected:
         command_->add_flag("--reread", reread_, "read again what a state that cannot be used has lost");
     }
 
-    // `asked`: what is asked; `each_reads`: whether several of them make several readings.
+    // `asked`: name of the question in the help; `each_reads`: help text on several questions.
     void define_protocols(const std::string& asked, const std::string& each_reads)
     {
         auto* steer = command_->add_flag("--steer", steer_,
@@ -105,7 +105,7 @@ protected:
 
     void load(Console& console)
     {
-        model_ = load_chosen_model(common_, console, 2); // each answer has a copy of the session
+        model_ = load_chosen_model(common_, console, 2); // the session and its copy for an answer
         tokenizer_ = &require_tokenizer(*model_);
         const engine::FramingOptions framing{.system = common_.system, .date = storage::today()};
         own_template_ = std::make_unique<engine::ChatTemplate>(model_->files().vocabulary, *tokenizer_, framing);
@@ -113,7 +113,7 @@ protected:
         warn(console);
     }
 
-    // The named session; without writing, questions leave it as it is.
+    // Opens the stored session; with Access::Read, questions do not change it.
     void open_stored(storage::Database::Access access, Console& console,
                      const std::optional<std::string>& question = std::nullopt)
     {
@@ -155,7 +155,7 @@ protected:
         return session;
     }
 
-    // Streams the documents one after another into the open user turn, as the protocol has it.
+    // Feeds the documents, one after another, into the open user turn, as the protocol requires.
     Reading read(const Documents& documents, const std::string& question, Console& console) const
     {
         Reading reading{start(documents, question), {}};
@@ -199,13 +199,13 @@ protected:
         return all;
     }
 
-    // What is fed for a question about the document before it.
+    // Ids to feed for the first question after the documents.
     std::vector<engine::TokenId> turn(const std::string& question) const
     {
-        if (protocol() == Protocol::QuestionLast) return {}; // it was read
+        if (protocol() == Protocol::QuestionLast) return {}; // already fed
         return stored_ ? stored_->turn(question) : question_turn(*template_, question);
     }
-    // What is fed for one that comes after an answer.
+    // Ids to feed for a question that follows an answer.
     std::vector<engine::TokenId> next_turn(const std::string& question) const
     {
         auto ids = template_->close_assistant_open_user();
@@ -216,8 +216,8 @@ protected:
         return ids;
     }
 
-    // A copy to answer from, with this run's sampling: a stored session brings that of its last chat. What follows
-    // is no document to be read with the question in mind.
+    // Forks the session for an answer, with this run's sampling and without question rows: a stored session has the
+    // sampling of its last chat, and nothing that follows is a document.
     std::unique_ptr<engine::Session> copy(engine::Session& session) const
     {
         auto fork = session.fork();
@@ -226,7 +226,7 @@ protected:
         return fork;
     }
 
-    // Puts the question to the session and generates; text goes out as it comes unless a JSON document is wanted.
+    // Feeds the question and generates the answer; prints the text while it is generated, unless --json is given.
     Answer answer(engine::Session& session, const std::string& question,
                   const std::vector<engine::TokenId>& turn_ids, int32_t default_length, Console& console) const
     {
@@ -278,7 +278,7 @@ protected:
         write_receipt(console, common_.events, session, coverage, shown_protocol());
     }
 
-    // A stored session was read as it was begun.
+    // A stored session keeps the protocol it was begun with.
     Protocol shown_protocol() const
     {
         return stored_ && !stored_->question().empty() ? Protocol::Steered : protocol();
@@ -319,7 +319,7 @@ protected:
         return result;
     }
 
-    // Reads them once only to count; nothing for what can be read only once.
+    // Counts tokens in an extra pass; nullopt if a document can be read only once.
     std::optional<uint64_t> count_tokens(const Documents& documents) const
     {
         if (!total_bytes(documents)) return std::nullopt;
@@ -346,15 +346,15 @@ protected:
     CLI::App* command_ = nullptr;
     CommonOptions common_;
     bool raw_ = false, steer_ = false, question_last_ = false;
-    std::string prompt_; // how the model is asked
+    std::string prompt_; // template of the question
     std::shared_ptr<const engine::Model> model_;
     const engine::Tokenizer* tokenizer_ = nullptr;
     const engine::ChatTemplate* template_ = nullptr;
     std::string session_, database_;
     bool reread_ = false;
     std::unique_ptr<Store> store_;
-    std::unique_ptr<ConsoleListener> listener_; // of the session
-    std::unique_ptr<StoredSession> stored_;     // with --session
+    std::unique_ptr<ConsoleListener> listener_; // used by stored_
+    std::unique_ptr<StoredSession> stored_;     // set with --session
 
 private:
     std::unique_ptr<engine::ChatTemplate> own_template_;
@@ -395,10 +395,10 @@ public:
 
 private:
     static constexpr int32_t summary_tokens = 512;
-    // Without it a small model goes round in circles within a few sentences (docs/quality.md).
+    // Without a penalty, small models repeat themselves within a few sentences (docs/quality.md).
     static constexpr double summary_repeat_penalty = 1.1;
 
-    // The documents stay in the session; the summary does not.
+    // Stores the documents in the session, but not the summary.
     void summarize_stored(const Documents& documents, Console& console)
     {
         if (each_)
@@ -486,7 +486,7 @@ private:
         return prompt.find("{}") == std::string::npos ? "there is no {} in it, where the question goes" : "";
     }
 
-    // The question as the model reads it.
+    // The question in the prompt's wording.
     std::string prompted(const std::string& question) const
     {
         std::string text = prompt_;
@@ -527,7 +527,7 @@ private:
         for (const std::string& question : questions) {
             if (!answers.empty()) documents = open_documents({words_[0]}, console.in, console.stop);
             const std::string asked = prompted(question);
-            // What steers is the question, as in a session that was read with it in mind.
+            // As in a stored session, the plain question steers.
             reading = read(documents, protocol() == Protocol::Steered ? question : asked, console);
             check_complete(reading.coverage, common_.require_complete, words_[0]);
             introduce(question, questions.size(), console);

@@ -1,5 +1,5 @@
-// `chat`: turn after turn without end, saved after each. At a terminal with editing and slash commands, in a pipe a
-// turn per line.
+// `chat`: turns without limit, each saved when it ends. A terminal offers editing and slash commands; from a pipe,
+// each line is a turn.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -136,7 +136,7 @@ private:
             interrupted_at_prompt = false;
             if (line->empty()) continue;
             if (editor.is_terminal() && line->front() == '/') {
-                turn.reset(); // Ctrl-C stops what a command does, and the program with it
+                turn.reset(); // SIGINT during a slash command stops the program
                 if (!obey(session, *line, console)) break;
                 continue;
             }
@@ -149,7 +149,7 @@ private:
         }
     }
 
-    // Refused before anything was stored or fed.
+    // Errors that are thrown before anything is stored or fed.
     static bool changed_nothing(const Error& error)
     {
         static const std::vector<std::string> codes = {"PAL-SESSION-03", "PAL-SESSION-04", "PAL-SESSION-05",
@@ -224,7 +224,7 @@ private:
                            " tokens (--max-tokens)");
     }
 
-    // False: leave.
+    // Returns false to quit.
     bool obey(StoredSession& session, const std::string& line, Console& console)
     {
         const std::string word = line.substr(0, line.find(' '));
@@ -238,7 +238,7 @@ private:
             try {
                 session.undo();
             } catch (const Error& error) {
-                if (!changed_nothing(error)) throw; // half-way: the session is to be opened anew
+                if (!changed_nothing(error)) throw; // partly undone: the session must be reopened
                 console.err << visible(error.what()) << std::endl;
             }
             return true;

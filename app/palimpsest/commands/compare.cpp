@@ -1,5 +1,5 @@
-// `compare`: the same document under several policies and budgets: kept sets, overlap, perplexity, speed, memory.
-// Or, without computing anything, what stored sessions keep of the same documents.
+// `compare`: runs several policies and budgets over one document and reports kept sets, overlap, perplexity, speed
+// and memory; or compares what stored sessions keep of the same documents, without computing.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -48,19 +48,20 @@ using storage::Store;
 using storage::StoredOptions;
 using storage::StoredSession;
 
-// What is left of a run or of a stored session: it itself is gone, so that memory holds one at a time.
+// Results of a run or of a stored session. The session itself is destroyed, so that only one is in memory at a
+// time.
 struct Contender {
-    std::string spec;               // or the stored session's name
-    engine::SessionOptions options; // as resolved
-    int32_t budget = 0;             // budget_of
+    std::string spec;               // or name of the stored session
+    engine::SessionOptions options; // with defaults resolved
+    int32_t budget = 0;             // see budget_of()
     ordered_json policy;
-    std::string lengths; // of its lists, where they are not the budget
+    std::string lengths; // lengths of its lists, if they differ from the budget
     Protocol protocol = Protocol::Blind;
     engine::Telemetry telemetry;
     engine::RetentionMap map;
-    std::optional<engine::Loss> loss;        // none for a stored session: nothing was computed
-    std::optional<double> tokens_per_second; // as loss
-    bool complete = true;                    // false: it keeps everything and its capacity was reached
+    std::optional<engine::Loss> loss;        // nullopt for a stored session
+    std::optional<double> tokens_per_second; // nullopt for a stored session
+    bool complete = true;                    // false: a policy without a budget reached its capacity
 };
 
 class Compare final : public Command {
@@ -97,7 +98,7 @@ public:
         for (const std::string& policy : split_policies(policies_))
             for (const std::string& budget : budgets_.empty() ? std::vector{common_.budget} : split_list(budgets_))
                 contenders.push_back(read(model, policy, budget, tokens, console));
-        Coverage coverage = tokens.coverage; // of the contender that read least
+        Coverage coverage = tokens.coverage; // of the contender that read the fewest tokens
         coverage.tokens_read = coverage.tokens_in_input;
         for (const Contender& c : contenders)
             coverage.tokens_read = std::min(coverage.tokens_read, c.map.tokens_seen - tokens.added);
@@ -140,7 +141,7 @@ private:
         show(*model, contenders, coverage, console);
     }
 
-    // A comma separates names, unless there is a session of the whole name.
+    // Splits at commas, unless a session with the whole name exists.
     std::vector<std::string> session_names(Store& store) const
     {
         std::vector<std::string> names;
@@ -155,8 +156,8 @@ private:
         return names;
     }
 
-    // Kept sets are comparable if a place in the one stream is the same place in the other, up to the end of the
-    // documents; what was said afterwards may differ.
+    // Kept sets are comparable if both streams are identical up to the end of the documents; later messages may
+    // differ.
     static void check_same_documents(Store& store, const std::string& first_name,
                                      const std::vector<storage::StreamPart>& first, const std::string& name)
     {

@@ -1,5 +1,5 @@
-// `doctor`: what this installation found, which options are in force and why, and what to do where something is
-// wrong.
+// `doctor`: reports what the installation contains, the options in effect with their origin, and remedies for
+// problems.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -31,8 +31,8 @@ using storage::models_folder;
 struct Check {
     std::string name;
     bool good = true;
-    std::string found;  // what there is, or what is wrong
-    std::string remedy; // empty where all is well
+    std::string found;  // what was found, or the problem
+    std::string remedy; // empty if there is no problem
 };
 
 Check check_backend()
@@ -45,7 +45,7 @@ Check check_backend()
     }
 }
 
-// No card is no fault: the CPU does the work.
+// A missing GPU is not a failure: the CPU is used instead.
 Check check_gpu(const GpuReport& gpu)
 {
     return {"cuda backend", true, gpu.found, gpu.remedy};

@@ -1,4 +1,4 @@
-// `eval ppl`: perplexity of documents under a policy, by length; the loss of every token with --per-token.
+// `eval ppl`: perplexity of documents under a policy, by length; with --per-token the loss of every token.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -45,14 +45,14 @@ struct Measurement {
     std::string input;
     std::string policy;
     ordered_json policy_description;
-    std::string kept;     // how long its lists are, where that is not the budget
-    bool complete = true; // false: the policy keeps everything and the input is longer than its capacity
+    std::string kept;     // lengths of its lists, if they differ from the budget
+    bool complete = true; // false: a policy without a budget, and the input exceeds its capacity
     int32_t chunk = 0;
     engine::Loss loss;
     std::vector<std::pair<uint64_t, engine::Loss>> by_length;
-    std::vector<uint64_t> unreached; // lengths asked for beyond what was read
+    std::vector<uint64_t> unreached; // requested lengths beyond the tokens read
     Coverage coverage;
-    uint64_t words = 0; // 0: unknown, or not all of the document was read
+    uint64_t words = 0; // 0: unknown, or the document was not read completely
     engine::Telemetry telemetry;
 };
 
@@ -117,7 +117,7 @@ public:
     }
 
 private:
-    static constexpr int32_t default_chunk = 64; // architecture.md, Perplexity
+    static constexpr int32_t default_chunk = 64; // small, because tokens see their whole chunk before eviction
 
     Measurement measure(const std::shared_ptr<const engine::Model>& model, const TokenSource& source,
                         const SourceTokens& tokens, const std::string& policy, const std::string& budget,
@@ -151,7 +151,7 @@ private:
         }
         const auto lengths = lengths_.empty() ? std::vector<uint64_t>{} : parse_lengths("--lengths", lengths_);
         engine::LossMeter meter(lengths);
-        if (csv) *csv << "index,token_id,nll\n0," << ids[0] << ",\n"; // the first token has no loss
+        if (csv) *csv << "index,token_id,nll\n0," << ids[0] << ",\n"; // the first token has no prediction
         ConsoleListener listener(console, common_.events);
         ReadingMeter progress(listener, source.name() + " (" + policy + ")");
         engine::FeedOptions feed;

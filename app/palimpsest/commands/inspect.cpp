@@ -1,4 +1,4 @@
-// `inspect`: which tokens each layer and head keeps of a document.
+// `inspect`: shows which tokens of a document each layer and head keeps.
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -101,7 +101,7 @@ public:
 private:
     void check_question()
     {
-        if (question_option_->count() == 0) return; // CLI11 takes an empty text for none
+        if (question_option_->count() == 0) return; // CLI11 ignores an empty value
         if (!session_.empty())
             throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--question",
                         "the session's documents were read already", "leave it out, or give a FILE");
@@ -140,7 +140,7 @@ private:
         write_receipt(console, common_.events, session, coverage, protocol());
     }
 
-    // Ready to read, with the question in mind if there is one.
+    // Creates the session, with question rows if a question is given.
     std::unique_ptr<engine::Session> start(const std::shared_ptr<const engine::Model>& model,
                                            engine::SessionOptions options) const
     {
@@ -265,7 +265,7 @@ private:
     CLI::Option* question_option_ = nullptr;
     std::string map_file_, session_, database_, question_;
     int32_t layer_ = -1, head_ = -1;
-    nlohmann::ordered_json facts_ = nlohmann::ordered_json::object(); // of a question, and of a session
+    nlohmann::ordered_json facts_ = nlohmann::ordered_json::object(); // JSON members for question and session
 };
 
 } // namespace

@@ -1,5 +1,6 @@
-// `manual`: the man page, made from the same definitions as --help; with --policies the reference of
-// docs/policies.md, made from the registry. Not listed in the help; packaging and docs/update.py call it.
+// `manual`: prints the man page, generated from the same definitions as --help; with --policies the policy
+// reference of docs/policies.md, generated from the registry. Used by packaging and docs/update.py; hidden in the
+// help.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -12,7 +13,7 @@
 namespace palimpsest::app {
 namespace {
 
-// Text for roff: a backslash, a leading dot or quote, and hyphens mean something there.
+// Escapes text for roff: backslashes, hyphens, and a dot or quote at the beginning.
 std::string roff(const std::string& text)
 {
     std::string out;
@@ -34,7 +35,7 @@ void print_option(const CLI::Option& option, std::ostream& out)
         << roff(option.get_description()) << '\n';
 }
 
-// A section per subcommand: what it does, its positional arguments, its options; then those below it.
+// A section for the subcommand (description, positional arguments, options), then those of its subcommands.
 void print_command(const CLI::App& command, const std::string& path, std::ostream& out)
 {
     const std::string name = path + " " + command.get_name();
@@ -45,7 +46,7 @@ void print_command(const CLI::App& command, const std::string& path, std::ostrea
         print_command(*below, name, out);
 }
 
-// Text for a cell of a Markdown table.
+// Escapes text for a cell of a Markdown table.
 std::string cell(const std::string& text)
 {
     std::string out;
@@ -105,7 +106,7 @@ public:
     explicit Manual(CLI::App& parent) : parent_(parent)
     {
         command_ = parent.add_subcommand("manual", "print the manual page");
-        command_->group(""); // not in the help
+        command_->group(""); // hides it in the help
         command_->add_flag("--policies", policies_, "print the reference of all cache policies, in Markdown");
     }
     bool chosen() const override { return command_->parsed(); }

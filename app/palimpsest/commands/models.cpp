@@ -31,7 +31,7 @@ using storage::model_name;
 using storage::source_name;
 using storage::with_names;
 
-// How turns are framed for the model: its own template, or plain and why.
+// Describes the chat template used: the model's own, or plain with the reason.
 std::string framing_of(const engine::ModelFiles& files)
 {
     if (files.vocabulary.kind == Vocabulary::Kind::None) return "none: the model has no tokenizer";
@@ -51,9 +51,9 @@ std::string tokenizer_of(const Vocabulary& vocabulary)
     return is_sentencepiece ? "sentencepiece" : "byte-level BPE";
 }
 
-// The memory that a session of this model takes on this machine, and the largest budget that fits.
+// Memory that a session of this model needs on this machine, and the largest budget that fits.
 struct Fit {
-    uint64_t file = 0, session = 0, available = 0; // bytes; the session with the default options
+    uint64_t file = 0, session = 0, available = 0; // in bytes; session: with default options
     int32_t budget = 0, largest_budget = 0;        // 0: none fits
 
     explicit Fit(const engine::Model& model)
@@ -122,7 +122,7 @@ private:
         return a == b || fs::equivalent(a, b, unknown);
     }
 
-    // Empty if there is none, or if what was set is gone.
+    // Empty if no model is found or the configured one is missing.
     static fs::path default_or_none()
     {
         try {
@@ -188,13 +188,13 @@ private:
 
     static constexpr kernels::DType shown_type = kernels::DType::F16;
 
-    // A token that is kept in every layer that sees more than a window.
+    // Bytes of a token in all layers without a sliding window.
     static uint64_t cache_bytes_per_token(const engine::ModelConfig& c)
     {
         return static_cast<uint64_t>(engine::layers_without_window(c)) * engine::token_bytes(c, shown_type);
     }
 
-    // Layers with a window at their longest.
+    // Bytes of the layers with a sliding window when they are full.
     static uint64_t window_cache_bytes(const engine::ModelConfig& c)
     {
         const auto most = static_cast<uint64_t>(c.context);
@@ -296,7 +296,8 @@ private:
                     << hash << '\n';
     }
 
-    // A whole name that leads back to the model, so that it outlives a new snapshot; else the path.
+    // The model's name if it is unambiguous, so that the setting survives a new snapshot of the model; otherwise
+    // the path.
     static std::string lasting_name(const std::string& given, const fs::path& path)
     {
         std::error_code unknown;
@@ -305,7 +306,7 @@ private:
         for (const FoundModel& model : found)
             try {
                 if (model.path == path && choose_model(found, model.name).path == path) return model.name;
-            } catch (const Error&) { // the name is not the only one
+            } catch (const Error&) { // the name is ambiguous
             }
         return fs::absolute(path).lexically_normal().string();
     }
@@ -320,7 +321,7 @@ private:
             storage::set_default(std::nullopt);
         } else {
             const fs::path path = find_model(name_);
-            with_names(path, [&] { engine::open_model(path); }); // one that cannot be used is refused here
+            with_names(path, [&] { engine::open_model(path); }); // throws if the model cannot be used
             storage::set_default(lasting_name(name_, path));
         }
         const fs::path path = find_model("");

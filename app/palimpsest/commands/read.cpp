@@ -1,4 +1,4 @@
-// `read`: streams a document into a named session; goes on where it stopped.
+// `read`: feeds documents into a named session; resumes a reading that was stopped.
 
 #include <CLI/CLI.hpp>
 
@@ -66,7 +66,7 @@ public:
         if (common_.no_save)
             throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--no-save", "nothing would remain of the reading",
                         "use summarize or ask, which save nothing without --session");
-        if (question_->count() > 0) // CLI11 takes an empty text for none
+        if (question_->count() > 0) // CLI11 ignores an empty value
             require_question("--question", options_.question.value_or(""));
         const Documents documents = open_documents(files_, console.in, console.stop);
         const auto store = open_store(database_, storage::Database::Access::Write, console.stop);

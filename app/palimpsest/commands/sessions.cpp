@@ -1,4 +1,4 @@
-// `sessions`: what is stored, and what to do with it.
+// `sessions`: lists and manages stored sessions.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -102,8 +102,8 @@ private:
 
     std::unique_ptr<Store> open(Access access) const { return open_store(database_, access); }
 
-    // "question", that its documents are read with in mind, or "system", the system prompt; null without one, or if
-    // its settings cannot be read.
+    // A stored setting: "question" (steering question) or "system" (system prompt); null if unset or if the
+    // settings cannot be parsed.
     static ordered_json setting(const SessionInfo& info, const char* name)
     {
         const auto options = ordered_json::parse(info.options, nullptr, false);
@@ -153,7 +153,7 @@ private:
             options["budget"] = budget_text(engine::no_budget);
         result["options"] = options.is_discarded() ? ordered_json(info.options) : options;
         auto& documents = result["documents"] = ordered_json::array();
-        std::set<int64_t> in_stream; // of the messages: an answer that was generated again is not
+        std::set<int64_t> in_stream; // messages in the stream; regenerated answers are not
         for (const storage::StreamPart& part : store->conversations.stream(info.id)) {
             if (const auto* message = storage::message_in(part)) in_stream.insert(*message->id);
             const storage::StreamDocument* document = storage::document_in(part);

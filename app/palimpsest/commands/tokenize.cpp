@@ -1,4 +1,4 @@
-// `tokenize`: a document as ids, pieces, or their number.
+// `tokenize`: prints the token ids, pieces or token count of a document.
 
 #include <CLI/CLI.hpp>
 

@@ -7,7 +7,7 @@
 namespace palimpsest::engine {
 namespace {
 
-// GGUF files get the first of several families that share an architecture.
+// If several families share an architecture, GGUF files get the first.
 const std::vector<const Family*>& families()
 {
     static const std::vector<const Family*> all = {&llama_family(),  &mistral_family(), &mixtral_family(),

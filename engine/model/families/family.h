@@ -1,4 +1,4 @@
-// A family of models: how its files are named, and what its layers are made of.
+// A model family: how its files name things, and what its layers consist of.
 #pragma once
 
 #include <optional>
@@ -16,20 +16,20 @@ namespace palimpsest::engine {
 struct Family {
     std::string_view architecture;         // `general.architecture` of GGUF files
     std::vector<std::string_view> classes; // 'architectures' of config.json
-    // Fills in what the sizes and the rotary angles leave open; both were read before.
+    // Sets the fields that depend on the family; sizes and rotary angles are set already.
     void (*describe)(const ConfigFields& fields, ModelConfig& config);
-    // The activations that config.json may name; the first is the default. GGUF files name none.
+    // Activations that config.json may name; the first is the default. GGUF files do not name one.
     std::vector<std::string_view> activations = {"silu"};
-    // Values of config.json that the library has defaults for and published files leave out.
+    // The library's defaults for keys of config.json that published files omit.
     std::vector<std::pair<std::string_view, double>> defaults{};
     std::optional<double> default_of(std::string_view key) const;
-    // Layer tensors of safetensors files that Llama has not, or has under another name, by their GGUF names.
+    // Layer tensors in safetensors files that Llama lacks or names differently, with their GGUF names.
     std::vector<std::pair<std::string_view, std::string_view>> tensor_names{};
-    bool tied = false;                // without 'tie_word_embeddings' in config.json
-    bool kv_heads_optional = false;   // config.json may leave out as many as there are query heads
-    bool partial_rotary = false;      // config.json may turn only a part of every head
-    float rope_base = 10000.0f;       // where a file does not say
-    float local_rope_base = 10000.0f; // where a file with local layers does not say
+    bool tied = false;                // default of 'tie_word_embeddings' in config.json
+    bool kv_heads_optional = false;   // config.json may omit the number of KV heads: as many as query heads
+    bool partial_rotary = false;      // config.json may request rotating only a part of every head
+    float rope_base = 10000.0f;       // if the file does not state one
+    float local_rope_base = 10000.0f; // of local layers, if the file does not state one
 };
 
 const Family& llama_family();
@@ -44,23 +44,22 @@ const Family& phi3_family();
 const Family& olmo2_family();
 const Family& granite_family();
 
-// Null for an unknown one.
+// Null if unknown.
 const Family* family_of_architecture(std::string_view architecture);
 const Family* family_of_class(std::string_view name);
 std::string known_architectures(); // "llama, qwen2 or qwen3"
 std::string known_classes();
 
-// Gives layers the window that the file names, where it hides anything: to those the file lists, else to all but
-// every `period`-th one; 0: to all. Those layers take the local rotary angles if `local_rope` is set. A GGUF file
-// that names no window has `gguf_window`; with a window of 0 all its layers are global.
+// Marks local layers: those that the file lists, otherwise all but every `period`-th one (0: all). They get the
+// file's window if it is shorter than the context, and the local rotary angles if `local_rope` is set.
+// `gguf_window` is the default for GGUF files; with a window of 0 all their layers are global.
 void read_windows(const ConfigFields& fields, ModelConfig& config, int32_t period, bool local_rope = false,
                   uint64_t gguf_window = 0);
 
-// A number of the file, which must be in (0, largest]; `otherwise` where it has none.
+// A number in (0, largest] from the file; `otherwise` if absent.
 float positive(const ConfigFields& fields, ConfigKey key, double otherwise, double largest = 1e6);
 
-// How many experts there are and how many a token uses; REQUIRES nothing, leaves `config` alone where there are
-// none.
+// Reads the number of experts, and how many are used per token. Leaves `config` unchanged if there are none.
 void read_experts(const ConfigFields& fields, ModelConfig& config, ConfigKey count, ConfigKey used);
 
 } // namespace palimpsest::engine

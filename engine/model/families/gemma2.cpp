@@ -2,7 +2,7 @@
 
 namespace palimpsest::engine {
 
-// Gemma 2: norms before and after attention and feed-forward layer, GeGLU, soft caps, every other layer local.
+// Gemma 2: norms before and after attention and feed-forward, GeGLU, soft caps, every other layer local.
 const Family& gemma2_family()
 {
     static const Family family = {
@@ -11,7 +11,7 @@ const Family& gemma2_family()
         .describe =
             [](const ConfigFields& fields, ModelConfig& config) {
                 describe_gemma(fields, config);
-                // The 27B model, of 46 layers, scales by the width of the embedding; GGUF files do not say so.
+                // The 27B model (46 layers) scales by dim / heads, which GGUF files do not state.
                 read_gemma_scale(fields, config, 46);
                 config.attention_soft_cap =
                     read_soft_cap(fields, {"attn_logit_softcapping", "attn_logit_softcapping"}, 50);

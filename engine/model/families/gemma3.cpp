@@ -8,7 +8,7 @@ namespace {
 constexpr int32_t layers_of_1b = 26, layers_of_4b = 34, layers_of_12b = 48, layers_of_27b = 62;
 constexpr ConfigKey logit_cap = {"final_logit_softcapping", "final_logit_softcapping"};
 
-// Ollama's first conversions of the 1B model, told by their name for the rope base, state a cap of 30, which the
+// Ollama's first conversions of the 1B model, recognised by their key for the rope base, state a cap of 30 that the
 // model does not have.
 bool has_mistaken_cap(const ConfigFields& fields, const ModelConfig& config)
 {
@@ -16,7 +16,8 @@ bool has_mistaken_cap(const ConfigFields& fields, const ModelConfig& config)
            fields.number(logit_cap) == 30.0;
 }
 
-// The three largest models were stretched by 8, which Ollama's conversions leave out together with the base.
+// The context of the three largest models was extended by a factor of 8. Ollama's conversions omit it, together
+// with the rope base.
 void read_stretch(const ConfigFields& fields, ModelConfig& config)
 {
     const bool is_stretched =
@@ -28,8 +29,8 @@ void read_stretch(const ConfigFields& fields, ModelConfig& config)
 
 } // namespace
 
-// Gemma 3, the text model: normalised queries and keys, five local layers with their own rotary angles to a global
-// one.
+// Gemma 3, the text model: normalised queries and keys, and five local layers with their own rotary angles per
+// global one.
 const Family& gemma3_family()
 {
     static const Family family = {

@@ -2,7 +2,7 @@
 
 namespace palimpsest::engine {
 
-// Granite 3, dense: a Llama with a factor at every turn.
+// Granite 3, dense: Llama with factors for embedding, residuals, attention and logits.
 const Family& granite_family()
 {
     static const Family family = {
@@ -14,7 +14,7 @@ const Family& granite_family()
                 config.qkv_bias = fields.boolean({nullptr, "attention_bias"}).value_or(false);
                 config.embedding_factor = positive(fields, {"embedding_scale", "embedding_multiplier"}, 1);
                 config.residual_factor = positive(fields, {"residual_scale", "residual_multiplier"}, 1);
-                // Without it GGUF files mean the usual scale, and config.json none.
+                // If absent, GGUF files mean 1 / sqrt(head_dim), and config.json means 1.
                 const double scale = fields.is_gguf() ? static_cast<double>(config.scale()) : 1.0;
                 config.attention_scale = positive(fields, {"attention.scale", "attention_multiplier"}, scale);
                 config.logit_factor = 1.0f / positive(fields, {"logit_scale", "logits_scaling"}, 1);

@@ -2,7 +2,7 @@
 
 namespace palimpsest::engine {
 
-// Llama 2, 3, 3.1 and 3.2, TinyLlama, SmolLM2; in GGUF files Mistral and Mixtral as well.
+// Llama 2, 3, 3.1 and 3.2, TinyLlama, SmolLM2; as GGUF files also Mistral and Mixtral.
 const Family& llama_family()
 {
     static const Family family = {
@@ -12,7 +12,7 @@ const Family& llama_family()
             [](const ConfigFields& fields, ModelConfig& config) {
                 config.paired_rotary = fields.is_gguf();
                 config.qkv_bias = fields.boolean({nullptr, "attention_bias"}).value_or(false);
-                if (!fields.is_gguf()) return; // a Llama folder's window is never used
+                if (!fields.is_gguf()) return; // the reference ignores a window in the config.json of a Llama
                 read_windows(fields, config, 0);
                 read_experts(fields, config, {"expert_count", nullptr}, {"expert_used_count", nullptr});
             },

@@ -2,7 +2,7 @@
 
 namespace palimpsest::engine {
 
-// Mistral 7B, Nemo and Small of safetensors files. Version 0.1 has a window of 4096, which is also the default.
+// Mistral 7B, Nemo and Small as safetensors files. Version 0.1 has a window of 4096, which is also the default.
 const Family& mistral_family()
 {
     static const Family family = {

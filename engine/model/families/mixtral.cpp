@@ -2,7 +2,7 @@
 
 namespace palimpsest::engine {
 
-// Mixtral 8x7B and 8x22B of safetensors files.
+// Mixtral 8x7B and 8x22B as safetensors files.
 const Family& mixtral_family()
 {
     static const Family family = {

@@ -2,7 +2,8 @@
 
 namespace palimpsest::engine {
 
-// OLMo 2: norms only after attention and feed-forward layer, and of all query heads and all key heads together.
+// OLMo 2: norms only after attention and feed-forward, and one norm across all query heads and one across all key
+// heads.
 const Family& olmo2_family()
 {
     static const Family family = {

@@ -2,7 +2,7 @@
 
 namespace palimpsest::engine {
 
-// Phi-3, Phi-3.5 and Phi-4 mini: fused matrices, LongRoPE, a window.
+// Phi-3, Phi-3.5 and Phi-4 mini: fused matrices, LongRoPE, a sliding window.
 const Family& phi3_family()
 {
     static const Family family = {

@@ -2,8 +2,7 @@
 
 namespace palimpsest::engine {
 
-// Qwen2 and Qwen2.5: biases of queries, keys and values. A window is used only where the file switches it on, and
-// then from layer max_window_layers on.
+// Qwen2 and Qwen2.5: biases on queries, keys and values.
 const Family& qwen2_family()
 {
     static const Family family = {

@@ -2,7 +2,7 @@
 
 namespace palimpsest::engine {
 
-// Qwen3, dense: every query and key head is normalised, and there are no biases.
+// Qwen3, dense: a norm on every query and key head, and no biases by default.
 const Family& qwen3_family()
 {
     static const Family family = {

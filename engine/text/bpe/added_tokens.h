@@ -1,4 +1,4 @@
-// Tokens that are found in text as a whole, before anything else: user-defined pieces, such as runs of blanks.
+// Tokens that are matched in text before anything else: user-defined pieces, such as runs of spaces.
 #pragma once
 
 #include <array>
@@ -12,12 +12,12 @@
 
 namespace palimpsest::engine {
 
-// Immutable. Of several tokens at one place the longest is found; places are searched from left to right.
+// Immutable after the last add. Finds the leftmost match, and the longest of several at the same place.
 class AddedTokens {
 public:
-    // Bounds the time of find.
+    // Bounds the time of find, per byte.
     static constexpr size_t longest = 256;
-    // Bounds the memory, to about 64 bytes for each: bytes of all spellings, a common beginning counted once.
+    // Limits memory to about 64 bytes each: bytes of all spellings, shared prefixes counted once.
     static constexpr uint32_t most_bytes = 1u << 20;
 
     // REQUIRES: 1 to `longest` bytes. Throws Error (Failed, PAL-MODEL-13) beyond `most_bytes`.
@@ -26,10 +26,10 @@ public:
 
     struct Place {
         size_t begin = 0, end = 0;
-        TokenId id = -1; // -1: there is none up to `begin`; what follows is undecided until more text is known
+        TokenId id = -1; // -1: no token begins before `begin`; the rest depends on text to come
     };
-    // The first token at or after `from`. Without one, `begin` is the end of the text, or of what is certain if the
-    // text is not `complete`. Time: the text's length, times `longest` at worst.
+    // The first token at or after `from`. If there is none, `begin` is the end of the text, or, if the text is not
+    // `complete`, the end of its decided part. Time: the text's length, times `longest` at worst.
     Place find(std::string_view text, size_t from, bool complete) const;
 
 private:
@@ -38,9 +38,9 @@ private:
         return static_cast<uint64_t>(node) << 8 | static_cast<unsigned char>(byte);
     }
 
-    std::array<bool, 256> begins_{}; // [byte]: some token begins with it
+    std::array<bool, 256> begins_{}; // [byte] whether a token begins with it
     std::unordered_map<uint64_t, uint32_t> edges_;
-    std::unordered_map<uint32_t, TokenId> ends_; // [node]
+    std::unordered_map<uint32_t, TokenId> ends_; // [node] the token that ends there
     uint32_t nodes_ = 1;
 };
 

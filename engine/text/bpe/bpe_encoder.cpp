@@ -12,8 +12,8 @@ namespace palimpsest::engine {
 namespace {
 
 constexpr char32_t space_mark_code = 0x2581;
-constexpr std::string_view unknown_surface = " \xE2\x81\x87 "; // as sentencepiece spells it
-// Bytes that are looked at together. More than the longest stretch and the longest added token.
+constexpr std::string_view unknown_surface = " \xE2\x81\x87 "; // as in sentencepiece
+// Bytes processed together. More than the longest stretch and the longest added token.
 constexpr size_t window_bytes = 4 * longest_stretch;
 
 enum WholeState : uint8_t { not_asked, is_whole, is_not_whole };
@@ -23,7 +23,7 @@ enum WholeState : uint8_t { not_asked, is_whole, is_not_whole };
     throw Error(ErrorKind::Failed, "PAL-MODEL-13", "tokenizer", what, "download the model again");
 }
 
-// The character of a text that has only one.
+// The character of a text that consists of exactly one.
 std::optional<char32_t> only_character(std::string_view text)
 {
     std::optional<char32_t> first;
@@ -38,7 +38,7 @@ std::optional<char32_t> only_character(std::string_view text)
     return count == 1 ? first : std::nullopt;
 }
 
-// The property White_Space, as the reference library's regular expressions have it.
+// The property White_Space, as in the reference library's regular expressions.
 bool is_white_space(char32_t code)
 {
     return (code >= 0x09 && code <= 0x0D) || code == 0x20 || code == 0x85 || code == 0xA0 || code == 0x1680 ||
@@ -46,7 +46,7 @@ bool is_white_space(char32_t code)
            code == 0x205F || code == 0x3000;
 }
 
-// Where the white space at `from` ends. REQUIRES: valid UTF-8.
+// The end of the white space that starts at `from`. REQUIRES: valid UTF-8.
 size_t end_of_white_space(std::string_view text, size_t from)
 {
     bool goes_on = true;
@@ -78,9 +78,9 @@ struct BpeEncoder::Encoding {
     std::vector<Symbol> symbols;  // of one pre-token
     uint32_t dropped = 0;         // bytes before the first symbol that the vocabulary cannot spell
     uint64_t offset = 0;          // of the window
-    bool is_repaired = false;     // the window is a copy in which broken bytes are U+FFFD
-    std::vector<uint32_t> source; // [byte of a repaired window]: where it comes from
-    uint64_t covered = 0;         // where the next token begins: also after text that was dropped
+    bool is_repaired = false;     // the window is a copy in which invalid bytes are U+FFFD
+    std::vector<uint32_t> source; // [byte of a repaired window] its offset in the window
+    uint64_t covered = 0;         // start of the next token, which includes dropped text before it
 
     void emit(TokenId id, size_t end)
     {
@@ -106,7 +106,7 @@ BpeEncoder::BpeEncoder(const Vocabulary& vocabulary)
     if (is_bytes_ || !vocabulary.pre_tokenizer.empty()) pre_tokenizer_.emplace(vocabulary.pre_tokenizer);
     read_kinds(vocabulary);
     std::vector<PieceMerge> merges = vocabulary.merges;
-    // Otherwise a text could become a token that only the program inserts.
+    // Without this, ordinary text could produce a token that only the program may insert.
     std::erase_if(merges, [&](const PieceMerge& merge) { return kind(merge.result) == PieceKind::Control; });
     merges_.emplace(merges);
     read_pieces();
@@ -130,7 +130,7 @@ void BpeEncoder::check(const Vocabulary& vocabulary) const
 
 void BpeEncoder::read_kinds(const Vocabulary& vocabulary)
 {
-    std::vector<bool> is_made(pieces_.size()); // by a merge
+    std::vector<bool> is_made(pieces_.size()); // as the result of a merge
     for (const PieceMerge& merge : vocabulary.merges)
         is_made[static_cast<size_t>(merge.result)] = true;
     for (size_t id = 0; id < pieces_.size(); ++id) {
@@ -155,7 +155,7 @@ void BpeEncoder::read_kinds(const Vocabulary& vocabulary)
             kind = PieceKind::Control;
         kinds_.push_back(kind);
     }
-    // Some files name an end of text as the unknown token; it must not come out of text either.
+    // Some files name an end of text as the unknown token; text must not produce it either.
     if (unknown_ >= 0 && kind(unknown_) != PieceKind::Unknown) unknown_ = -1;
 }
 
@@ -184,13 +184,13 @@ void BpeEncoder::read_pieces()
                 refuse("added token " + std::to_string(id) + " has " + std::to_string(spelled.size()) +
                        " bytes, the limit is " + std::to_string(AddedTokens::longest));
             surface = is_bytes_ ? spelled : with_spaces(spelled);
-            added_.add(spelled, id); // U+2581 as well stands for itself: merges make runs of spaces
+            added_.add(spelled, id); // U+2581 is not replaced here: in text, merges make runs of spaces
             continue;
         }
         surface = is_bytes_ ? spelled_bytes(spelled).value_or(spelled) : with_spaces(spelled);
         if (kind != PieceKind::Normal) continue;
         if (is_bytes_) {
-            if (!spelled_bytes(spelled)) continue; // no text is spelled with other characters
+            if (!spelled_bytes(spelled)) continue; // such a piece never matches text
             if (surface.size() == 1) bytes_[static_cast<unsigned char>(surface[0])] = id;
             wholes_.try_emplace(surface, id);
         } else {
@@ -225,7 +225,7 @@ size_t BpeEncoder::encode_prefix(std::string_view text, bool first_piece, bool a
     return done;
 }
 
-// Returns the bytes of the window that were encoded.
+// Returns the number of bytes of the window that were encoded.
 size_t BpeEncoder::encode_window(std::string_view window, bool first_piece, bool at_end, uint64_t offset,
                                  Encoding& state) const
 {
@@ -240,7 +240,7 @@ size_t BpeEncoder::encode_window(std::string_view window, bool first_piece, bool
     return state.source[taken];
 }
 
-// Cuts at added tokens. REQUIRES: valid UTF-8.
+// Splits at added tokens. REQUIRES: valid UTF-8.
 size_t BpeEncoder::encode_text(std::string_view text, bool first_piece, bool complete, Encoding& state) const
 {
     size_t done = 0;
@@ -259,7 +259,7 @@ size_t BpeEncoder::encode_text(std::string_view text, bool first_piece, bool com
     return done;
 }
 
-// Where an added token ends, with the white space that it takes.
+// The end of an added token, including the white space that it absorbs.
 size_t BpeEncoder::end_of_added(std::string_view text, const AddedTokens::Place& added) const
 {
     if (!with_space_after_.contains(added.id)) return added.end;
@@ -283,8 +283,8 @@ size_t BpeEncoder::encode_section(std::string_view text, bool first_piece, bool 
     return done;
 }
 
-// The bytes of what is encoded next, 0 if that is not known yet. Does not depend on how much text there is, once it
-// is not 0.
+// The size of the next segment in bytes; 0 if it depends on text to come. A result other than 0 is independent of
+// how much text follows.
 size_t BpeEncoder::next_segment(std::string_view text, bool complete, Encoding& state) const
 {
     if (!pre_tokenizer_) return cutter_.next(text, complete);
@@ -322,7 +322,7 @@ void BpeEncoder::encode_word(std::string_view word, bool first_piece, size_t beg
     }
 }
 
-// The piece that a whole pre-token becomes, if it becomes one; most pre-tokens of a text do.
+// The token of a pre-token that is a piece as a whole, or -1. Most pre-tokens are.
 TokenId BpeEncoder::whole_piece(std::string_view word, Encoding& state) const
 {
     const auto at = wholes_.find(word);
@@ -365,7 +365,7 @@ void BpeEncoder::take_characters(std::string_view word, Encoding& state) const
     const auto take = [&](char32_t code, size_t size, bool) {
         const std::string_view bytes = word.substr(at, size);
         at += size;
-        // As for sentencepiece, the mark in a text is a space.
+        // As in sentencepiece, U+2581 in a text counts as a space.
         const auto character = characters_.find(code == space_mark_code ? U' ' : code);
         if (character != characters_.end()) {
             state.symbols.push_back({character->second, static_cast<uint32_t>(size)});
@@ -390,8 +390,8 @@ void BpeEncoder::take_byte(char byte, Encoding& state) const
         take_unknown(1, state);
 }
 
-// Without an unknown token, text that the vocabulary cannot spell belongs to the token before it, and at the start
-// of a word to the one after it.
+// Without an unknown token, text that the vocabulary cannot spell is attributed to the token before it, or, at the
+// start of a word, to the token after it.
 void BpeEncoder::take_unknown(uint32_t bytes, Encoding& state) const
 {
     const bool goes_on =

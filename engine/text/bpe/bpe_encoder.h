@@ -1,10 +1,10 @@
-// Byte-pair encoding of our own: byte-level vocabularies (GPT-2 and its successors), and character vocabularies
-// with byte fallback, as tokenizer.json files carry them for models that were trained with sentencepiece.
+// Byte-pair encoding: byte-level vocabularies (GPT-2 and its successors), and character vocabularies with byte
+// fallback, as in the tokenizer.json of models that were trained with sentencepiece.
 //
-// A text is cut at added tokens, then into pre-tokens, and the merges run within each. Pre-tokens are found from
-// left to right and are final as soon as more text cannot change them, so the ids of a document equal one encode of
-// the whole of it. A pre-token of more than 64 KiB is cut by rule (engine/text/stretch_cutter.h): time is linear
-// and memory bounded for any text.
+// A text is split at added tokens, then into pre-tokens, and merges are applied within each. Pre-tokens are found
+// from left to right and are final once later text cannot change them, so the ids of a document fed in parts equal
+// those of encoding it at once. A pre-token of more than 64 KiB is split by a fixed rule
+// (engine/text/stretch_cutter.h): time is linear and memory bounded for any text.
 #pragma once
 
 #include <array>
@@ -22,19 +22,19 @@
 
 namespace palimpsest::engine {
 
-// Pieces that only a program inserts, whatever a file's converter called them: "<|...|>". Others, such as "</s>",
-// may be text in some vocabularies, so that the file decides.
+// Whether a piece looks like a marker, "<|...|>", which only the program may insert, whatever type the file gives
+// it. For others, such as "</s>", the file decides, since they may be ordinary text in some vocabularies.
 bool is_marker_spelling(std::string_view piece);
 
-// In Vocabulary::types: a user-defined piece that takes the white space after it.
+// In Vocabulary::types: a user-defined piece that absorbs the white space after it.
 inline constexpr int32_t type_with_space_after = 7;
 
-// Control pieces never come out of text. These are the pieces that the file marks as control; those that it names
-// as begin or end of a text or turn and those spelled like markers, unless merges make them from text; and the BOS
-// that begins every text, in any case.
+// Ordinary text never produces control pieces. Control pieces are: those that the file marks as control; those that
+// it names as begin or end of a text or turn and those spelled like markers, unless merges produce them; and always
+// the BOS that begins every text.
 class BpeEncoder final : public SubwordEncoder {
 public:
-    // REQUIRES: Kind::Bpe. Throws Error (Failed, PAL-MODEL-13) if it cannot be used.
+    // REQUIRES: Kind::Bpe. Throws Error (Failed, PAL-MODEL-13) for an unusable vocabulary.
     explicit BpeEncoder(const Vocabulary& vocabulary);
     ~BpeEncoder() override;
 
@@ -76,15 +76,15 @@ private:
     std::vector<PieceKind> kinds_;                      // [id]
     std::unordered_map<std::string_view, TokenId> ids_; // by piece
     std::unordered_map<std::string_view, TokenId>
-        wholes_;                                       // by surface; byte-level only, pieces that text can become
-    std::array<TokenId, 256> bytes_{};                 // [byte]; -1: the vocabulary lacks it
+        wholes_;                                       // by surface; byte-level only: pieces that text can produce
+    std::array<TokenId, 256> bytes_{};                 // [byte]; -1: not in the vocabulary
     std::unordered_map<char32_t, TokenId> characters_; // character vocabularies only
     AddedTokens added_;
-    std::unordered_set<TokenId> with_space_after_; // added tokens
+    std::unordered_set<TokenId> with_space_after_; // ids of added tokens
     std::optional<MergeTable> merges_;
     std::optional<PreTokenizer> pre_tokenizer_;
     StretchCutter cutter_;
-    // [id], filled in as text asks for them: whether the merges turn a piece's text into this one piece.
+    // [id] filled in on demand: whether the merges turn a piece's text into this single piece.
     mutable std::unique_ptr<std::atomic<uint8_t>[]> whole_states_;
 };
 

@@ -14,7 +14,7 @@ constexpr bool is_printable(unsigned byte)
 
 struct Alphabet {
     std::array<char32_t, 256> character{};
-    std::array<int16_t, 512> byte{}; // [character]; -1: not of the alphabet
+    std::array<int16_t, 512> byte{}; // [character]; -1: not in the alphabet
 };
 
 constexpr Alphabet make_alphabet()

@@ -8,17 +8,17 @@
 namespace palimpsest::engine {
 namespace {
 
-// Up to here a scan over all pairs costs less than a heap.
+// Up to this size, scanning all pairs is cheaper than a heap.
 constexpr size_t few = 32;
 
-// A pair in the heap of apply_to_many. It is out of date when its symbols have merged with others since.
+// A pair in the heap of apply_to_many. It is stale if one of its symbols has since merged.
 struct Candidate {
     int32_t rank;
     int32_t left; // index of the left symbol
     TokenId result;
     TokenId left_id, right_id;
 
-    // Order of a heap whose top is the most preferred pair, and of equals the leftmost.
+    // Orders the heap by rank, then leftmost first.
     bool operator<(const Candidate& other) const
     {
         return rank != other.rank ? rank > other.rank : left > other.left;
@@ -60,7 +60,7 @@ size_t MergeTable::apply(std::vector<Symbol>& symbols) const
 
 size_t MergeTable::apply_to_few(std::vector<Symbol>& symbols) const
 {
-    std::array<const Entry*, few> pairs; // [i]: of symbols i and i + 1
+    std::array<const Entry*, few> pairs; // [i] merge of symbols i and i + 1
     size_t count = symbols.size(), steps = count - 1;
     for (size_t i = 0; i + 1 < count; ++i)
         pairs[i] = &find(symbols[i].id, symbols[i + 1].id);
@@ -106,7 +106,8 @@ size_t MergeTable::apply_to_many(std::vector<Symbol>& symbols) const
         ++steps;
         Symbol& left = symbols[static_cast<size_t>(best.left)];
         const int32_t right_index = next[static_cast<size_t>(best.left)];
-        // A merged symbol keeps its left index, and its right neighbour's id becomes -1.
+        // A merged symbol keeps the index of its left part; the right part's id becomes -1, so stale pairs are
+        // detected.
         if (left.id != best.left_id || right_index < 0) continue;
         Symbol& right = symbols[static_cast<size_t>(right_index)];
         if (right.id != best.right_id) continue;

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view white_space =
     R"(\x09-\x0D \x{85}\x{A0}\x{1680}\x{2000}-\x{200A}\x{2028}\x{2029}\x{202F}\x{205F}\x{3000})";
 
-// Spells out \s and \S, the latter only outside of brackets.
+// Replaces \s and \S by explicit character classes, \S only outside of brackets.
 std::string with_white_space(std::string_view expression)
 {
     std::string out;
@@ -124,7 +124,7 @@ public:
                         "its expression does not compile (error " + std::to_string(error) + " at " +
                             std::to_string(at) + ")",
                         "report this");
-        // Where the system forbids generated code, matching falls back to PCRE2's interpreter.
+        // If the system forbids generated code, matching falls back to PCRE2's interpreter.
         pcre2_jit_compile(code_, PCRE2_JIT_COMPLETE | PCRE2_JIT_PARTIAL_HARD);
     }
     ~Expression() { pcre2_code_free(code_); }
@@ -133,7 +133,7 @@ public:
 
     struct Match {
         bool found = false;
-        bool needs_more = false; // only with `partial`: more text may change what matches
+        bool needs_more = false; // only with `partial`: more text may change the match
         size_t begin = 0, end = 0;
     };
 
@@ -141,7 +141,7 @@ public:
     {
         const uint32_t options = PCRE2_NO_UTF_CHECK | (partial ? static_cast<uint32_t>(PCRE2_PARTIAL_HARD) : 0);
         int result = run(text, from, options, workspace);
-        // The generated code has a small stack of its own; the interpreter takes its memory from the heap.
+        // JIT code has a small stack of its own; the interpreter allocates from the heap.
         if (result == PCRE2_ERROR_JIT_STACKLIMIT) result = run(text, from, options | PCRE2_NO_JIT, workspace);
         if (result == PCRE2_ERROR_PARTIAL) return {false, true, 0, 0};
         if (result == PCRE2_ERROR_NOMATCH) return {};
@@ -196,7 +196,7 @@ void PreTokenizer::split(std::string_view segment, Workspace& workspace, std::ve
     split_from(0, segment, 0, workspace, ends);
 }
 
-// Recursion is as deep as there are steps, at most five.
+// Recursion depth: the number of steps, at most five.
 void PreTokenizer::split_from(size_t step, std::string_view piece, size_t offset, Workspace& workspace,
                               std::vector<size_t>& ends) const
 {

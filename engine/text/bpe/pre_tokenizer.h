@@ -1,8 +1,8 @@
-// Pre-tokenizers: how a byte-level vocabulary's text is cut into pre-tokens, which are merged each on its own.
+// Pre-tokenizers split the text of a byte-level vocabulary into pre-tokens, each of which is merged separately.
 //
-// Every expression is compiled in; none is read from a file. An expression is kept as tokenizer.json files publish
-// it and runs in PCRE2 with just-in-time compilation. \s is the Unicode property White_Space, as in the reference
-// library's engine (PCRE2's own \s has U+180E too).
+// All expressions are compiled in; none is read from a file. They are written as published in tokenizer.json files,
+// and run in PCRE2 with just-in-time compilation. \s is the Unicode property White_Space, as in the reference
+// library's engine (PCRE2's own \s also matches U+180E).
 #pragma once
 
 #include <cstddef>
@@ -14,18 +14,18 @@
 
 namespace palimpsest::engine {
 
-// The steps of a pre-tokenizer as tokenizer.json describes it, so that files can be compared with the known ones:
-// the expression of a Split, in ASCII (other characters as \x{HEX}), or "#digits", "#digits individual",
-// "#bytes" (GPT-2's expression), "#metaspace".
+// The steps of a pre-tokenizer in tokenizer.json, for comparison with the known ones: the expression of a Split, in
+// ASCII (other characters as \x{HEX}), or "#digits", "#digits individual", "#bytes" (GPT-2's expression),
+// "#metaspace".
 using PreTokenizerSteps = std::vector<std::string>;
 
-// The name of the known pre-tokenizer with these steps; empty: none.
+// The name of the known pre-tokenizer with these steps; empty if unknown.
 std::string_view pre_tokenizer_with(const PreTokenizerSteps& steps);
 
-// The pre-tokenizer that a GGUF's tokenizer.ggml.pre names. The aliases are those that llama.cpp accepts.
+// The pre-tokenizer for a GGUF's tokenizer.ggml.pre. Accepts the same aliases as llama.cpp.
 struct GgufPreTokenizer {
     std::string_view name; // of the known pre-tokenizer; empty: unknown
-    bool adds_bos = false; // unless tokenizer.ggml.add_bos_token says otherwise
+    bool adds_bos = false; // default of tokenizer.ggml.add_bos_token
     bool ignore_merges = false;
 };
 GgufPreTokenizer gguf_pre_tokenizer(std::string_view name);
@@ -35,7 +35,7 @@ std::string known_pre_tokenizers();
 
 struct PreTokenizerEntry;
 
-// Immutable; split and next may be called from several threads at once, each with its own Workspace.
+// Immutable; may be used from several threads at once, each with its own Workspace.
 class PreTokenizer {
 public:
     // The matching state of one thread.
@@ -52,12 +52,12 @@ public:
 
     WorkspaceHandle workspace() const;
 
-    // The bytes of the segment at the start of `text`; 0 if more text may change it and the text is not `complete`.
-    // Pre-tokens never reach across the end of a segment. Throws Error (Internal), as split does, if PCRE2 fails.
-    // REQUIRES: valid UTF-8, not empty.
+    // The size in bytes of the segment at the start of `text`; 0 if text to come may change it and the text is not
+    // `complete`. No pre-token crosses the end of a segment. Throws Error (Internal), as split does, if PCRE2
+    // fails. REQUIRES: valid UTF-8, not empty.
     size_t next_segment(std::string_view text, bool complete, Workspace& workspace) const;
 
-    // Appends the ends of the pre-tokens of one segment, in bytes from its start. Linear time.
+    // Appends the ends of the pre-tokens of one segment, as byte offsets from its start. Linear time.
     void split(std::string_view segment, Workspace& workspace, std::vector<size_t>& ends) const;
 
 private:
@@ -67,7 +67,7 @@ private:
                     std::vector<size_t>& ends) const;
 
     std::unique_ptr<Expression> segments_;           // matches at the start of any text
-    std::vector<std::unique_ptr<Expression>> steps_; // each cuts the pieces of the last one
+    std::vector<std::unique_ptr<Expression>> steps_; // each splits the pieces of the step before it
 };
 
 } // namespace palimpsest::engine

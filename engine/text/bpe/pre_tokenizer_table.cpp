@@ -5,18 +5,18 @@ namespace {
 
 using Steps = std::span<const std::string_view>;
 
-// GPT-2's expression, which tokenizer.json calls ByteLevel.
+// GPT-2's expression, named ByteLevel in tokenizer.json.
 constexpr std::string_view gpt2 = R"('(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
 
-// Single digits are cut off first and the rest goes through GPT-2's expression: blanks before a digit end a piece,
-// as they do at the end of the text.
+// Equals splitting off single digits and then applying GPT-2's expression: white space before a digit ends a piece,
+// as it does at the end of the text.
 constexpr std::string_view single_digits_then_gpt2 =
     R"(\p{N}|'(?:[sdmt]|ll|ve|re)| ?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+(?![^\s\p{N}])|\s+)";
 
 constexpr std::string_view llama3 =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|)"
     R"(\s+(?!\S)|\s+)";
-// The form of cl100k_base. Its possessive quantifiers and its \s*[\r\n] find the same pieces.
+// The form of cl100k_base. Its possessive quantifiers and its \s*[\r\n] give the same pieces.
 constexpr std::string_view cl100k =
     R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]++[\r\n]*|)"
     R"(\s*[\r\n]|\s+(?!\S)|\s+)";
@@ -42,7 +42,7 @@ constexpr std::string_view gpt4o =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
     R"(\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-// DeepSeek's first models cut a line in several passes: at cased letters, at punctuation, and at ranges that the
+// DeepSeek's first models split a line in several passes: at cased letters, at punctuation, and at ranges that the
 // file calls CJK.
 #define DEEPSEEK_LETTERS                                                                                           \
     R"(A-Za-z\x{B5}\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{1BA}\x{1BC}-\x{1BF}\x{1C4}-\x{293}\x{295}-)"                \
@@ -62,7 +62,8 @@ constexpr std::string_view gpt4o =
 #define DEEPSEEK_PUNCTUATION R"(!-/:-~\x{FF01}-\x{FF0F}\x{FF1A}-\x{FF5E}\x{2018}-\x{201F}\x{3000}-\x{3002})"
 #define DEEPSEEK_CJK R"([\x{4E00}-\x{9FA5}\x{800}-\x{4E00}\x{AC00}-\x{D7FF}]+)"
 constexpr std::string_view lines = R"([\r\n]|[^\r\n]+)";
-// Blanks at the end of a piece. The reference's \s+$ takes the square of a run's length when something follows.
+// White space at the end of a piece. The reference's \s+$ takes quadratic time in the length of a run if text
+// follows.
 constexpr std::string_view blanks_at_end = R"((?<!\s)\s+\z)";
 constexpr std::string_view deepseek_letters = R"(\s?[)" DEEPSEEK_LETTERS R"(]+)";
 constexpr std::string_view deepseek_punctuation = R"(\s?[)" DEEPSEEK_PUNCTUATION R"(]+)";
@@ -71,7 +72,7 @@ constexpr std::string_view number = R"(\p{N}+)", digit = R"(\p{N})";
 constexpr std::string_view line_end = R"([\r\n])";
 constexpr std::string_view published_blanks_at_end = R"(\s+$)";
 
-// No piece of DeepSeek-V3's expressions goes on after a line end that something other than a blank follows.
+// With DeepSeek-V3's expressions, no pre-token continues past a line end that is followed by a non-blank.
 constexpr std::string_view paragraphs = R"((?s:.*?[\r\n](?!\s))|(?s:.+))";
 constexpr std::string_view groups_of_three = R"(\p{N}{1,3})";
 constexpr std::string_view deepseek_v3_cjk = R"([\x{4E00}-\x{9FA5}\x{3040}-\x{309F}\x{30A0}-\x{30FF}]+)";
@@ -82,7 +83,7 @@ constexpr std::string_view deepseek_v3_main =
 constexpr std::string_view punctuation_runs = R"([!-/:-@\[-`{-~\p{P}]+|[^!-/:-@\[-`{-~\p{P}]+)";
 constexpr std::string_view three_digits = "[0-9][0-9][0-9]";
 
-// A space begins a pre-token.
+// Every space begins a pre-token.
 constexpr std::string_view spaces_before_words = R"([ \x{2581}][^ \x{2581}]*|[^ \x{2581}]+)";
 constexpr std::string_view line_end_runs = R"(\n+|[^\n]+)";
 
@@ -90,7 +91,7 @@ constexpr std::string_view bytes_step = "#bytes", digits_step = "#digits",
                            single_digits_step = "#digits individual";
 constexpr std::string_view metaspace_step = "#metaspace";
 
-// The steps that tokenizer.json lists.
+// The steps as listed in tokenizer.json.
 constexpr std::array gpt2_form = {bytes_step};
 constexpr std::array smollm_form = {single_digits_step, bytes_step};
 constexpr std::array llama3_form = {llama3}, cl100k_form = {cl100k};
@@ -115,7 +116,7 @@ constexpr std::array<Steps, 1> gpt2_forms = {gpt2_form}, smollm_forms = {smollm_
                                metaspace_forms = {metaspace_form};
 constexpr std::array<Steps, 2> llama3_forms = {llama3_form, cl100k_form}, qwen2_forms = {qwen2_form, bailing_form};
 
-// Steps after the segments.
+// Steps applied to the segments.
 constexpr std::array deepseek_llm_steps = {deepseek_letters, deepseek_punctuation, blanks_at_end, deepseek_cjk,
                                            number};
 constexpr std::array deepseek_llm_digits_steps = {deepseek_letters, deepseek_punctuation, blanks_at_end,

@@ -9,12 +9,12 @@ namespace palimpsest::engine {
 
 struct PreTokenizerEntry {
     std::string_view name;
-    // Finds segments: positions that no pre-token crosses, found from left to right. It matches at any position of
-    // any text. \s and \S are translated (pre_tokenizer.h).
+    // Matches one segment, from left to right; no pre-token crosses its end. Matches at any position of any text.
+    // \s and \S are translated (pre_tokenizer.h).
     std::string_view segments;
-    // Expressions that cut a segment further, one after the other: matches and what lies between them are pieces.
+    // Expressions that split a segment further, one after the other: matches and the text between them are pieces.
     std::span<const std::string_view> steps;
-    // The forms in which tokenizer.json files describe it.
+    // The forms in which tokenizer.json files publish it.
     std::span<const std::span<const std::string_view>> published;
 };
 

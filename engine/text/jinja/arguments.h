@@ -1,4 +1,4 @@
-// The arguments of a call of a macro, function, method, filter or test.
+// The arguments of a call to a macro, function, method, filter or test.
 #pragma once
 
 #include <optional>
@@ -16,28 +16,28 @@ struct CallArguments {
     std::vector<std::pair<std::string, Value>> named;
 };
 
-// Takes arguments in the order of a native function's parameters.
+// Reads arguments in the order of a native function's parameters.
 class ArgumentReader {
 public:
-    // `callee` for messages: "filter 'join'". The meter is charged for copies and for looking up names.
+    // `callee` is for messages: "filter 'join'". The meter is charged for copies and for name lookups.
     ArgumentReader(std::string callee, CallArguments arguments, Meter& meter)
         : callee_(std::move(callee)), arguments_(std::move(arguments)), meter_(meter)
     {
     }
 
-    // The next positional argument, else the one of this name; nothing if there is neither.
+    // The next positional argument, otherwise the one of this name; empty if neither was passed.
     std::optional<Value> next(std::string_view name);
     Value next_or(std::string_view name, Value fallback) { return next(name).value_or(std::move(fallback)); }
     bool next_flag(std::string_view name, bool fallback) { return next_or(name, fallback).truth(); }
-    // Throw Error (Failed, PAL-TEMPLATE-03) if it is missing or of another kind.
+    // Throw Error (Failed, PAL-TEMPLATE-03) if the argument is missing or of another kind.
     Value require(std::string_view name);
     std::string require_text(std::string_view name);
     int64_t next_integer(std::string_view name, int64_t fallback);
-    std::vector<Value> rest(); // all positional ones that are left
+    std::vector<Value> rest(); // all remaining positional ones
     std::optional<Value> named(std::string_view name);
     std::vector<std::pair<std::string, Value>> all_named();
     bool has_positional() const { return at_ < arguments_.positional.size(); }
-    // Throws Error (Failed, PAL-TEMPLATE-02) for an argument that was not taken.
+    // Throws Error (Failed, PAL-TEMPLATE-02) for an argument that was not read.
     void finish() const;
     const std::string& callee() const { return callee_; }
 

@@ -1,4 +1,4 @@
-// The operators + - * / // % ** of Python, as templates use them.
+// Python's operators + - * / // % **, as used in templates.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace palimpsest::engine::jinja {
 Value calculate(syntax::BinaryOperator operation, const Value& a, const Value& b, Meter& meter);
 Value negative(const Value& value);
 
-std::string escaped(const std::string& text); // for HTML, as the filter "escape"
+std::string escaped(const std::string& text); // for HTML, as in the filter "escape"
 // Python's "format % values", with %s %r %d %i %x %X %o %f %e %g and %%, flags, width and precision.
 std::string format_percent(const std::string& format, const std::vector<Value>& values, Meter& meter);
 

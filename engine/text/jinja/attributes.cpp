@@ -16,7 +16,7 @@ Value missing(const Value& object, const std::string& name)
     return Value::undefined("'" + object.type_name() + " object' has no attribute '" + printable(name) + "'");
 }
 
-// The sandbox of transformers forbids what changes a list or dict.
+// The sandbox of transformers forbids methods that modify a list or dict.
 void refuse_changes(const Value& object, std::string_view name)
 {
     constexpr std::array of_lists = {"append", "clear", "extend", "insert", "pop", "remove", "reverse", "sort"};
@@ -119,10 +119,10 @@ Value get_item(Runtime& runtime, const Value& object, const Value& key)
 namespace {
 
 struct Bounds {
-    int64_t first, last, step; // last: exclusive, -1 where a backward slice reaches the start
+    int64_t first, last, step; // last: exclusive; -1 if a backward slice reaches the start
 };
 
-// As Python's slice.indices.
+// Like Python's slice.indices.
 Bounds bounds(const Value& first, const Value& last, const Value& step, int64_t length)
 {
     const auto integer = [](const Value& value) {
@@ -148,7 +148,7 @@ Bounds bounds(const Value& first, const Value& last, const Value& step, int64_t 
 template<class Visit>
 void each_index(const Bounds& b, int64_t length, const Visit& visit)
 {
-    const int64_t step = std::clamp(b.step, -length - 1, length + 1); // no further than the whole length
+    const int64_t step = std::clamp(b.step, -length - 1, length + 1); // avoids overflow of i
     for (int64_t i = b.first; step > 0 ? i < b.last : i > b.last; i += step)
         visit(static_cast<size_t>(i));
 }

@@ -1,4 +1,4 @@
-// Python's str.format, for fields without attributes, conversions and format specifications.
+// Python's str.format, for fields without attributes, conversions or format specifications.
 
 #include <charconv>
 

@@ -9,7 +9,7 @@
 namespace palimpsest::engine::jinja {
 namespace {
 
-constexpr char32_t sharp_s = 0xDF; // the one letter of common text whose upper case has two
+constexpr char32_t sharp_s = 0xDF; // the only common letter whose upper case has two letters
 
 void append_upper(char32_t code, std::string& out)
 {

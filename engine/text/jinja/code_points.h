@@ -1,4 +1,4 @@
-// Strings as Python sees them: sequences of code points.
+// Python's view of strings: sequences of code points.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 
 namespace palimpsest::engine::jinja {
 
-// The code point at byte `at`, which moves behind it. REQUIRES: at < text.size(); valid UTF-8 (other bytes count as
-// one code point each).
+// Returns the code point at byte `at`, and advances `at` past it. REQUIRES: at < text.size(); valid UTF-8 (each
+// invalid byte counts as one code point).
 char32_t next_code_point(std::string_view text, size_t& at);
 size_t count_code_points(std::string_view text);
 std::u32string code_points(std::string_view text);
@@ -21,13 +21,13 @@ bool is_decimal(char32_t code);   // str.isdecimal
 bool is_lower(char32_t code);
 bool is_upper(char32_t code);
 
-// Simple case mappings of each code point, and U+00DF to "SS".
+// Simple case mappings of each code point; the upper case of U+00DF is "SS".
 std::string upper(std::string_view text);
 std::string lower(std::string_view text);
 std::string capitalized(std::string_view text); // str.capitalize
 std::string title_case(std::string_view text);  // str.title
 
-// Without what `is_stripped` accepts at the start, at the end.
+// Removes code points that `is_stripped` accepts, from the start, the end, or both.
 template<class IsStripped>
 std::string_view strip(std::string_view text, bool at_start, bool at_end, const IsStripped& is_stripped)
 {

@@ -1,4 +1,4 @@
-// The methods of lists, dicts and loops that templates call.
+// Methods of lists, dicts and loops.
 
 #include <algorithm>
 #include <array>
@@ -38,7 +38,7 @@ Value items(Runtime& runtime, const Value& self, ArgumentReader&)
 
 Value copy(Runtime&, const Value& self, ArgumentReader&)
 {
-    return self; // values do not change
+    return self; // values are immutable
 }
 
 Value count(Runtime& runtime, const Value& self, ArgumentReader& arguments)

@@ -71,7 +71,7 @@ std::string directive(const std::tm& date, char letter, bool padded)
         return "%";
     case 'Z':
     case 'z':
-        return ""; // a date without a time zone
+        return ""; // dates have no time zone
     case 'F':
         return format_date(date, "%Y-%m-%d");
     case 'T':

@@ -1,4 +1,4 @@
-// Expressions.
+// Evaluates expressions.
 
 #include "engine/text/jinja/arithmetic.h"
 #include "engine/text/jinja/failure.h"

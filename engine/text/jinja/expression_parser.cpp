@@ -34,7 +34,7 @@ size_t depth_of(const Arguments& arguments)
 
 } // namespace
 
-// Bounds the recursion of the parser itself.
+// Limits the recursion of the parser itself.
 class ExpressionParser::Depth {
 public:
     explicit Depth(ExpressionParser& parser) : parser_(parser)

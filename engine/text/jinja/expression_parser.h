@@ -1,4 +1,4 @@
-// Expressions of a template, by Jinja's grammar.
+// Parses the expressions of a template, by Jinja's grammar.
 #pragma once
 
 #include <initializer_list>
@@ -13,14 +13,15 @@ class ExpressionParser {
 public:
     explicit ExpressionParser(TokenStream& tokens) : tokens_(tokens) {}
 
-    // Throw Error: Failed, PAL-TEMPLATE-01; PAL-TEMPLATE-04 for a tree that is too deep.
-    syntax::ExpressionPtr expression(); // with "A if B else C"
-    // One expression, or several with commas between them: a tuple. Without `conditional` an "if" ends it.
+    // Throw Error (Failed): PAL-TEMPLATE-01; PAL-TEMPLATE-04 if the tree is too deep.
+    syntax::ExpressionPtr expression(); // including "A if B else C"
+    // One expression, or a tuple: several, separated by commas. Without `conditional`, an "if" ends it.
     syntax::ExpressionPtr tuple(bool conditional);
     syntax::ExpressionPtr without_conditional() { return disjunction(); }
     // A name, or several; with namespaces also "name.attribute".
     syntax::Target target(bool with_namespace);
-    // "| name(...) | name" on `input`, which may be null; at least one filter. `starts`: the first has no "|".
+    // Parses "| name(...) | name" on `input`, which may be null; at least one filter. `starts`: the first has no
+    // "|".
     syntax::ExpressionPtr filters(syntax::ExpressionPtr input, bool starts);
 
 private:
@@ -62,7 +63,7 @@ private:
     syntax::Target simple_target(bool with_namespace);
 
     TokenStream& tokens_;
-    size_t depth_ = 0; // of calls
+    size_t depth_ = 0; // of the parser's recursion
 };
 
 } // namespace palimpsest::engine::jinja

@@ -8,8 +8,8 @@
 namespace palimpsest::engine::jinja {
 
 inline constexpr const char* syntax_code = "PAL-TEMPLATE-01";      // it cannot be parsed
-inline constexpr const char* unsupported_code = "PAL-TEMPLATE-02"; // a filter, test, tag... that is not supported
-inline constexpr const char* run_code = "PAL-TEMPLATE-03";         // an operation that Python refuses too
+inline constexpr const char* unsupported_code = "PAL-TEMPLATE-02"; // an unsupported filter, test, tag...
+inline constexpr const char* run_code = "PAL-TEMPLATE-03";         // an operation that Python refuses, too
 inline constexpr const char* limit_code = "PAL-TEMPLATE-04";       // too many steps, too much text, too deep
 inline constexpr const char* raised_code = "PAL-TEMPLATE-05";      // the template called raise_exception
 

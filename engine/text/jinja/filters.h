@@ -8,10 +8,10 @@
 
 namespace palimpsest::engine::jinja {
 
-Native find_text_filter(std::string_view name); // null: there is none of this name
+Native find_text_filter(std::string_view name); // null: unknown name
 Native find_sequence_filter(std::string_view name);
 
-// The text that a filter works on: of a string the string, else what would be printed.
+// The text that a filter works on: strings unchanged, other values as they would be printed.
 std::string filter_text(Runtime& runtime, const Value& input);
 
 } // namespace palimpsest::engine::jinja

@@ -31,7 +31,7 @@ Value range(Runtime& runtime, const Value&, ArgumentReader& arguments)
     return Value::list(std::move(items));
 }
 
-// dict(a=1) and dict(other, a=1); the same for a namespace.
+// The dict of dict(a=1) or dict(other, a=1); also for namespace().
 Dict named_values(Runtime& runtime, ArgumentReader& arguments)
 {
     Dict dict;

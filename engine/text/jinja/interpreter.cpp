@@ -1,4 +1,4 @@
-// Statements.
+// Executes statements.
 #include "engine/text/jinja/interpreter.h"
 
 #include "engine/text/jinja/failure.h"
@@ -8,7 +8,7 @@ namespace palimpsest::engine::jinja {
 
 using namespace syntax;
 
-// A scope within the current one, or within that of a macro.
+// Enters a new scope within `parent`; the destructor returns to the scope before it.
 class Interpreter::ScopeGuard {
 public:
     ScopeGuard(Interpreter& interpreter, Scope* parent) : interpreter_(interpreter), outside_(interpreter.scope_)
@@ -31,7 +31,7 @@ private:
     Scope* outside_;
 };
 
-// Collects in `text` the output that is printed while it exists.
+// Collects the output that is printed during its lifetime.
 class Interpreter::Capture {
 public:
     explicit Capture(Interpreter& interpreter) : interpreter_(interpreter), outside_(interpreter.out_)
@@ -116,7 +116,7 @@ void Interpreter::assign(const Target& target, const Value& value)
     object.name_space()->attributes.insert_or_assign(target.attribute, value);
 }
 
-// The items of a loop for which its condition holds.
+// The items of a loop for which its condition is true.
 std::vector<Value> Interpreter::loop_items(const For& loop)
 {
     const Value iterable = evaluate(*loop.iterable);
@@ -155,7 +155,7 @@ Interpreter::Flow Interpreter::execute(const Set& set)
     return Flow::Next;
 }
 
-// The text after the filters of a block.
+// Applies the filters of a block to its text.
 std::string Interpreter::filtered(const ExpressionPtr& filter, std::string text)
 {
     if (!filter) return text;

@@ -1,4 +1,4 @@
-// Runs a syntax tree.
+// Executes a syntax tree.
 #pragma once
 
 #include <map>
@@ -12,17 +12,17 @@
 
 namespace palimpsest::engine::jinja {
 
-// The names that a template, a loop's iteration or a macro's call has set.
+// The names set by a template, a loop iteration or a macro call.
 struct Scope {
-    std::map<std::string_view, Value> names; // of the syntax tree, or of native code
+    std::map<std::string_view, Value> names; // keys point into the syntax tree or native code
     Scope* parent = nullptr;
-    bool is_captured = false; // a macro was defined in it, which may be called later
+    bool is_captured = false; // a macro defined in it may be called later
 };
 
 // One rendering.
 class Interpreter {
 public:
-    // Both must outlive this.
+    // `body` and `context` must outlive this.
     Interpreter(const syntax::Block& body, const Dict& context, Meter meter, const std::tm& date)
         : body_(body), context_(context), runtime_{meter, date}
     {
@@ -81,10 +81,10 @@ private:
     const Dict& context_;
     Runtime runtime_;
     std::string output_;
-    std::string* out_ = &output_;        // a block's text is captured elsewhere
-    const std::string* input_ = nullptr; // of the filters of a block
+    std::string* out_ = &output_;        // redirected while a block's text is captured
+    const std::string* input_ = nullptr; // for the filters of a block
     size_t loop_depth_ = 0;
-    std::vector<std::unique_ptr<Scope>> scopes_; // captured ones stay to the end
+    std::vector<std::unique_ptr<Scope>> scopes_; // captured ones are kept to the end
     Scope* scope_ = nullptr;
 };
 

@@ -10,9 +10,9 @@
 namespace palimpsest::engine::jinja {
 namespace {
 
-constexpr size_t longest_name = 1000; // compared at every look-up of a variable
+constexpr size_t longest_name = 1000; // compared at every lookup of a variable
 
-// With "\n" for every line end and without the last one, as Jinja reads a source.
+// Replaces every line end by "\n" and drops the last one, as Jinja does.
 std::string with_plain_line_ends(std::string_view source)
 {
     std::string out;
@@ -83,7 +83,7 @@ private:
         return source_.size();
     }
 
-    // Text up to the next tag, then the tag.
+    // Reads text up to the next tag, then the tag.
     void read_data()
     {
         const size_t end = next_tag(at_);
@@ -98,7 +98,7 @@ private:
         add(tag == Tag::Block ? Token::Kind::BlockBegin : Token::Kind::PrintBegin, "");
         read_tag(tag);
     }
-    // The text before a tag, without the white space that the tag or lstrip_blocks takes away.
+    // Adds the text before a tag, without the white space that the tag or lstrip_blocks removes.
     void add_data(size_t end, Tag tag, char sign)
     {
         std::string_view text = std::string_view(source_).substr(at_, end - at_);
@@ -114,7 +114,8 @@ private:
         if (end > at_) advance(end - at_);
     }
 
-    // Behind the closing of a block or comment: "-" takes all white space, else trim_blocks the line end.
+    // Called after a block or comment ends: "-" removes all white space, otherwise trim_blocks removes the line
+    // end.
     void close(char sign)
     {
         if (sign == '-')
@@ -130,7 +131,7 @@ private:
         advance(end + 2 - at_);
         close(sign == '-' || sign == '+' ? sign : ' ');
     }
-    // {% raw %}: the text up to {% endraw %} is data.
+    // Reads {% raw %}: the text up to {% endraw %} is data.
     bool read_raw()
     {
         const std::string_view inside = strip(rest(), true, false, is_space);
@@ -165,7 +166,7 @@ private:
     void read_tag(Tag tag)
     {
         const int line = line_;
-        std::string open; // brackets, the innermost last
+        std::string open; // open brackets, the innermost last
         while (at_ < source_.size()) {
             if (open.empty() && end_tag(tag)) return;
             read_token(open);
@@ -281,7 +282,7 @@ private:
     std::string source_;
     size_t at_ = 0;
     int line_ = 1;
-    bool line_starts_ = true; // the text read last ended with a line end
+    bool line_starts_ = true; // the text before this ended with a line end
     std::vector<Token> tokens_;
 };
 

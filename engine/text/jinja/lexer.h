@@ -1,4 +1,4 @@
-// A template's source as tokens, by the rules of Jinja's lexer with trim_blocks and lstrip_blocks.
+// Splits a template's source into tokens, by the rules of Jinja's lexer with trim_blocks and lstrip_blocks.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Token {
         End
     };
     Kind kind = Kind::End;
-    std::string text; // of a string: with its escapes replaced; of a number: without underscores
+    std::string text; // strings: escapes replaced; numbers: without underscores
     int line = 1;
 
     bool is(Kind k) const { return kind == k; }

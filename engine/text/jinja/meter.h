@@ -1,5 +1,5 @@
-// What rendering a template may cost. Templates come from untrusted files: an endless loop, a macro that calls
-// itself or a string that doubles in every step ends with one sentence.
+// Limits the cost of rendering a template. Templates come from untrusted files: an endless loop, an endlessly
+// recursive macro or a string that doubles in every step ends with an error.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@ namespace palimpsest::engine::jinja {
 namespace limits {
 inline constexpr size_t expression_depth = 200; // of a syntax tree
 inline constexpr size_t statement_depth = 100;
-inline constexpr size_t value_depth = 64; // of lists and dicts in one another
+inline constexpr size_t value_depth = 64; // of nested lists and dicts
 inline constexpr size_t run_depth = 1200; // of statements and expressions being evaluated, across macro calls
 inline constexpr uint64_t steps = 2'000'000;
-inline constexpr uint64_t made_bytes = 64ull << 20; // of all strings and lists made, also of those released
+inline constexpr uint64_t made_bytes = 64ull << 20; // of all strings and lists created, including released ones
 inline constexpr uint64_t output_bytes = 1ull << 20;
 inline constexpr int64_t range_items = 100'000; // as in Jinja's sandbox
 } // namespace limits
@@ -46,7 +46,7 @@ public:
         output_left_ -= count;
     }
 
-    // One level of evaluation, released with the object.
+    // One level of evaluation, for the lifetime of the object.
     class Level {
     public:
         explicit Level(Meter& meter) : meter_(meter)

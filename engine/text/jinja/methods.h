@@ -1,4 +1,4 @@
-// Methods of strings, lists and dicts, and what filters share with them.
+// Methods of strings, lists and dicts, and functions that filters share with them.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace palimpsest::engine::jinja {
 
-Native find_string_method(std::string_view name); // null: there is none of this name
+Native find_string_method(std::string_view name); // null: unknown name
 
-// The method format.
+// The method str.format.
 Value format_braces(Runtime& runtime, const Value& self, ArgumentReader& arguments);
 
-// As str.splitlines and str.replace; `most` below 0: all. The caller charges for reading `text`.
+// Like str.splitlines and str.replace; a negative `most` replaces all. The caller charges for reading `text`.
 std::vector<std::string> lines_of(std::string_view text, bool keeps_ends);
 std::string replaced(std::string_view text, const std::string& from, const std::string& to, int64_t most,
                      Meter& meter);

@@ -28,7 +28,7 @@ public:
 private:
     using Ends = std::initializer_list<std::string_view>;
 
-    // Up to a tag of one of these names, which is left for the caller, or to the end.
+    // Parses up to a tag with one of these names, which is not consumed, or to the end.
     Block block(Ends ends)
     {
         if (depth_ >= limits::statement_depth)
@@ -54,7 +54,7 @@ private:
         --depth_;
         return body;
     }
-    // The body of a tag, from its end to the tag that closes it.
+    // Parses the body of a tag, from the end of that tag to the closing tag.
     Block body_until(std::string_view end)
     {
         tokens_.expect(Token::Kind::BlockEnd);
@@ -149,7 +149,7 @@ private:
         return list;
     }
 
-    // A break within it leaves no loop outside of it.
+    // A break inside a macro cannot end a loop outside of it.
     Block macro_body(std::string_view end)
     {
         const int outside = loops_;

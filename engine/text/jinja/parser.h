@@ -1,4 +1,4 @@
-// A template's source as a syntax tree.
+// Parses a template's source into a syntax tree.
 #pragma once
 
 #include <string_view>
@@ -7,8 +7,8 @@
 
 namespace palimpsest::engine::jinja {
 
-// REQUIRES: valid UTF-8. Throws Error (Failed): PAL-TEMPLATE-01 for what is no template, -02 for a tag that is not
-// supported, -04 for one that is nested too deeply.
+// REQUIRES: valid UTF-8. Throws Error (Failed): PAL-TEMPLATE-01 for invalid syntax, -02 for an unsupported tag, -04
+// for tags that are nested too deeply.
 syntax::Block parse(std::string_view source);
 
 } // namespace palimpsest::engine::jinja

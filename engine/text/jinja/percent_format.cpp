@@ -30,7 +30,7 @@ size_t read_width(const std::string& format, size_t& at)
     return width;
 }
 
-// Of "%..." at `at`, which moves behind it.
+// Reads the directive "%..." at `at`, and advances `at` past it.
 Directive read_directive(const std::string& format, size_t& at)
 {
     Directive d;
@@ -62,7 +62,7 @@ int64_t whole(const Value& value)
     return static_cast<int64_t>(value.number());
 }
 
-// Of a number that is not negative.
+// The digits of the number's absolute value.
 std::string digits(const Directive& d, const Value& value)
 {
     char buffer[1600];

@@ -8,18 +8,18 @@
 
 namespace palimpsest::engine::jinja {
 
-// What {{ value }} prints. Undefined prints nothing.
+// The text that {{ value }} prints; empty for undefined.
 std::string to_text(const Value& value, Meter& meter);
 std::string repr(const Value& value, Meter& meter);
-std::string float_text(double number); // the shortest digits that read back as the number, as Python writes them
+std::string float_text(double number); // the shortest digits that parse to the same number, in Python's format
 
-// As json.dumps writes it, by default with "ensure_ascii=False".
+// The style of json.dumps, by default with "ensure_ascii=False".
 struct JsonStyle {
-    std::optional<std::string> indent{}; // null: all on one line
+    std::optional<std::string> indent{}; // empty: all on one line
     std::string item_separator = ", ", key_separator = ": ";
     bool sort_keys = false, ensure_ascii = false;
 };
-// Throws Error (PAL-TEMPLATE-03) for a value that JSON does not have.
+// Throws Error (PAL-TEMPLATE-03) for a value that JSON cannot represent.
 std::string to_json(const Value& value, const JsonStyle& style, Meter& meter);
 
 } // namespace palimpsest::engine::jinja

@@ -1,4 +1,4 @@
-// What filters, tests, functions and methods of one rendering share.
+// State and functions shared by the filters, tests, functions and methods of one rendering.
 #pragma once
 
 #include <ctime>
@@ -19,14 +19,13 @@ struct Scope;
 
 struct Runtime {
     Meter meter;
-    std::tm date;                                         // of strftime_now
-    std::vector<std::unique_ptr<Namespace>> namespaces{}; // they may refer to themselves, so nothing shares them
+    std::tm date;                                         // for strftime_now
+    std::vector<std::unique_ptr<Namespace>> namespaces{}; // owned here, since they may refer to themselves
 };
 
 using Native = Value (*)(Runtime& runtime, const Value& self, ArgumentReader& arguments);
 
-// What can be called: a native function, a method bound to `self`, or a macro with the scope that it was defined
-// in.
+// A callable: a native function, a method bound to `self`, or a macro with the scope in which it was defined.
 struct Function {
     std::string name{};
     Native native = nullptr;
@@ -35,21 +34,21 @@ struct Function {
     Scope* scope = nullptr;
 };
 
-// Throw Error (Failed): PAL-TEMPLATE-02 for a name that is not supported, -03 for what Python refuses.
+// Throw Error (Failed): PAL-TEMPLATE-02 for an unsupported name, -03 for errors that Python raises, too.
 Value apply_filter(Runtime& runtime, std::string_view name, const Value& input, CallArguments arguments);
 bool apply_test(Runtime& runtime, std::string_view name, const Value& input, CallArguments arguments);
-// Null: there is none of this name.
+// Null for an unknown name.
 Native find_function(std::string_view name);
 Native find_method(const Value& object, std::string_view name);
 
-// "object.name" and "object[key]"; undefined if there is no such thing. Throws Error (Failed, PAL-TEMPLATE-03) for
-// an undefined object, and for methods that change a list or dict, which the sandbox forbids.
+// "object.name" and "object[key]"; undefined if absent. Throws Error (Failed, PAL-TEMPLATE-03) for an undefined
+// object, and for methods that modify a list or dict, which the sandbox forbids.
 Value get_attribute(Runtime& runtime, const Value& object, std::string_view name);
 Value get_item(Runtime& runtime, const Value& object, const Value& key);
-// "object[first:last:step]"; none where one is left out.
+// "object[first:last:step]"; None for an omitted part.
 Value get_slice(Runtime& runtime, const Value& object, const Value& first, const Value& last, const Value& step);
 
-// Named functions in a table.
+// Tables of functions by name.
 template<class Target>
 struct Named {
     std::string_view name;

@@ -15,7 +15,7 @@ namespace {
 
 using Kind = Value::Kind;
 
-// "a.b.0" of a value, as the argument `attribute` of many filters names it.
+// Follows a path such as "a.b.0", as in the argument `attribute` of many filters.
 Value attribute_of(Runtime& runtime, Value value, const Value& path)
 {
     if (path.is_integer()) return get_item(runtime, value, path);
@@ -41,7 +41,7 @@ Value folded(Runtime& runtime, const Value& value, bool case_sensitive)
     return Value(lower(value.text()));
 }
 
-// The keys that a filter compares: an attribute of every item, without case unless told otherwise.
+// The keys that a filter compares: the items, or an attribute of each, in lower case unless `case_sensitive`.
 std::vector<Value> sort_keys(Runtime& runtime, const std::vector<Value>& items, const Value& attribute,
                              bool case_sensitive)
 {
@@ -214,14 +214,14 @@ Value map(Runtime& runtime, const Value& input, ArgumentReader& arguments)
     return Value::list(std::move(mapped));
 }
 
-// The items for which a test of them, or of an attribute of theirs, gives `wanted`. Without a test: their truth.
+// The items for which a test of the item, or of its attribute, gives `wanted`. Without a test, its truth counts.
 Value chosen(Runtime& runtime, const Value& input, ArgumentReader& arguments, bool by_attribute, bool wanted)
 {
     const Value attribute = by_attribute ? arguments.require("attribute") : Value(None{});
     const std::string test = arguments.has_positional() ? arguments.require_text("test") : "";
     const CallArguments passed{arguments.rest(), arguments.all_named()};
     std::vector<Value> kept;
-    if (!input.truth()) return Value::list({}); // also of none, as in Jinja
+    if (!input.truth()) return Value::list({}); // also for None, as in Jinja
     for (const Value& item : iterate(input, runtime.meter)) {
         runtime.meter.step(passed.positional.size() + passed.named.size()); // copied for every item
         const Value value = by_attribute ? attribute_of(runtime, item, attribute) : item;

@@ -13,7 +13,7 @@ int digit_value(char digit)
     return small >= 'a' && small <= 'f' ? small - 'a' + 10 : 16;
 }
 
-// Up to `most` digits of this base at `at`, which moves behind them.
+// Reads up to `most` digits of this base at `at`, and advances `at` past them.
 char32_t read_code(std::string_view text, size_t& at, size_t most, int base)
 {
     char32_t code = 0;

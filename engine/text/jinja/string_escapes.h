@@ -1,4 +1,4 @@
-// The escapes of a string in a template: Python's.
+// Escapes in a template's strings: those of Python.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace palimpsest::engine::jinja {
 
-// The text between the quotes with its escapes replaced; an unknown escape stays as it is. Throws Error (Failed,
-// PAL-TEMPLATE-01) of `line` for a malformed one.
+// Replaces the escapes in the text between the quotes; unknown ones are kept. Throws Error (Failed,
+// PAL-TEMPLATE-01) for `line` if one is malformed.
 std::string without_escapes(std::string_view inside, int line);
 
 } // namespace palimpsest::engine::jinja

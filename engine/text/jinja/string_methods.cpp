@@ -1,4 +1,4 @@
-// The methods of strings that templates call.
+// Methods of strings.
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
-// The syntax tree of a template. Immutable once parsed; its depth is bounded (meter.h), so it may be walked by
-// recursion.
+// The syntax tree of a template. Immutable after parsing; its depth is bounded (meter.h), so it can be traversed
+// recursively.
 #pragma once
 
 #include <memory>
@@ -42,7 +42,7 @@ struct Item {
     ExpressionPtr object, index;
 };
 struct Slice {
-    ExpressionPtr object, first, last, step; // null: left out, except for the object
+    ExpressionPtr object, first, last, step; // null: omitted; object is never null
 };
 struct Call {
     ExpressionPtr callee;
@@ -72,7 +72,7 @@ struct Concatenation {
     std::vector<ExpressionPtr> parts;
 };
 enum class Relation { Equal, NotEqual, Less, LessOrEqual, Greater, GreaterOrEqual, In, NotIn };
-struct Comparison { // a < b < c: each relation between the operand before it and its own
+struct Comparison { // a < b < c: each relation has the previous operand on its left
     ExpressionPtr first;
     std::vector<std::pair<Relation, ExpressionPtr>> rest;
 };
@@ -90,10 +90,10 @@ struct Expression {
 struct Statement;
 using Block = std::vector<Statement>;
 
-struct Target { // of an assignment: a name, an attribute of a namespace, or several of these
+struct Target { // of an assignment: a name, an attribute of a namespace, or a tuple of these
     std::string name;
     std::string attribute;     // empty: none
-    std::vector<Target> parts; // of a tuple, then name is empty
+    std::vector<Target> parts; // of a tuple; name is then empty
 };
 
 struct Data {
@@ -139,7 +139,7 @@ struct FilterBlock {
 };
 struct With {
     std::vector<std::pair<Target, ExpressionPtr>> values;
-    Block body; // also of {% generation %}, which has no values
+    Block body; // also of {% generation %}, without values
 };
 struct Break {};
 struct Continue {};

@@ -7,7 +7,7 @@
 namespace palimpsest::engine::jinja {
 namespace {
 
-// Of all strings in a value, each counted where it is written, to bound what a conversation of this size may cost.
+// The bytes of all strings in a value, shared ones counted at each occurrence. The cost limits grow with it.
 uint64_t text_bytes(const Value& value)
 {
     uint64_t bytes = 8;

@@ -1,9 +1,9 @@
-// Chat templates: Jinja as transformers configures it (an immutable sandbox, trim_blocks, lstrip_blocks, break and
-// continue, a tojson that does not escape HTML), as far as the templates of models use it.
+// Chat templates: Jinja as configured by transformers (an immutable sandbox, trim_blocks, lstrip_blocks, break and
+// continue, a tojson that does not escape HTML), to the extent that models' templates use it.
 //
-// Blocks: if, for, set, macro, call, filter, with, raw, generation (its body), break, continue. Not supported, and
-// refused by name: inheritance and imports, recursive loops, and the filters and tests that text_filters.cpp,
-// sequence_filters.cpp and value_tests.cpp leave out. Integers have 64 bits.
+// Blocks: if, for, set, macro, call, filter, with, raw, generation (its body), break, continue. Unsupported, and
+// refused by name: inheritance and imports, recursive loops, and the filters and tests that are missing from
+// text_filters.cpp, sequence_filters.cpp and value_tests.cpp. Integers have 64 bits.
 #pragma once
 
 #include <ctime>
@@ -18,13 +18,13 @@ namespace palimpsest::engine::jinja {
 // Immutable; render may be called from several threads at once.
 class Template {
 public:
-    // Invalid UTF-8 counts as U+FFFD. Throws Error (Failed): PAL-TEMPLATE-01 for a source that cannot be parsed,
-    // -02 for a tag that is not supported, -04 for one that is nested too deeply.
+    // Invalid UTF-8 is read as U+FFFD. Throws Error (Failed): PAL-TEMPLATE-01 for invalid syntax, -02 for an
+    // unsupported tag, -04 for tags that are nested too deeply.
     explicit Template(std::string_view source);
 
-    // `context`: the variables, of valid UTF-8. `date`: what strftime_now prints. Costs at most the steps and bytes
-    // of meter.h. Throws Error (Failed): PAL-TEMPLATE-02 for what is not supported, -03 for what Jinja refuses too,
-    // -04 beyond a limit, -05 where the template calls raise_exception.
+    // `context`: the variables, in valid UTF-8. `date`: for strftime_now. The cost is limited to the steps and
+    // bytes of meter.h. Throws Error (Failed): PAL-TEMPLATE-02 for unsupported features, -03 for errors that Jinja
+    // raises, too, -04 beyond a limit, -05 if the template calls raise_exception.
     std::string render(const Dict& context, const std::tm& date) const;
 
 private:

@@ -17,7 +17,7 @@ namespace {
 
 using Kind = Value::Kind;
 
-// By the method of the same meaning on the text of the input.
+// Applies a string method to the input's text.
 template<const char* const* Method>
 Value by_method(Runtime& runtime, const Value& input, ArgumentReader& arguments)
 {
@@ -26,7 +26,7 @@ Value by_method(Runtime& runtime, const Value& input, ArgumentReader& arguments)
 constexpr const char *strip_name = "strip", *upper_name = "upper", *lower_name = "lower",
                      *capitalize_name = "capitalize";
 
-// Upper case behind every character that begins a word, as the filter has it; the method differs.
+// Upper case after every character that begins a word, as in Jinja's filter; the method str.title differs.
 Value title(Runtime& runtime, const Value& input, ArgumentReader&)
 {
     const std::string text = filter_text(runtime, input);
@@ -204,7 +204,7 @@ Value absolute(Runtime&, const Value& input, ArgumentReader&)
     return input.integer() < 0 ? negative(input) : Value(input.integer());
 }
 
-// The decimal number nearest to the exact value, halves to the even digit, as Python's round.
+// The decimal number nearest to the exact value, halves to the even digit, as in Python's round.
 double rounded(double number, int64_t digits)
 {
     if (digits < -308) return std::copysign(0.0, number);

@@ -1,4 +1,4 @@
-// Tokens as a parser takes them, one after another.
+// The tokens of a template, consumed one by one.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@ public:
 
     const Token& current() const { return tokens_[at_]; }
     const Token& following() const { return tokens_[at_ + 1 < tokens_.size() ? at_ + 1 : at_]; }
-    Token take(); // stays at End
+    Token take(); // does not advance past End
     bool take_if_name(std::string_view name);
     bool take_if_operator(std::string_view symbol);
-    // Throw Error (Failed, PAL-TEMPLATE-01) if the current token is another one.
+    // Throw Error (Failed, PAL-TEMPLATE-01) if the current token differs.
     std::string expect_name();
     void expect_name(std::string_view name);
     void expect_operator(std::string_view symbol);

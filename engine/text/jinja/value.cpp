@@ -33,7 +33,7 @@ Sequence sequence(std::vector<Value> items, bool is_tuple)
     return {std::move(items), is_tuple, depth};
 }
 
-constexpr size_t longest_key = 65536; // copied at every look-up
+constexpr size_t longest_key = 65536; // copied at every lookup
 
 void check_key(size_t bytes)
 {
@@ -41,7 +41,7 @@ void check_key(size_t bytes)
         fail_limit("it uses a text of more than " + std::to_string(longest_key) + " bytes as a key");
 }
 
-// One text for every key that Python takes for the same.
+// The same text for all keys that Python considers equal.
 std::optional<std::string> key_text(const Value& key)
 {
     if (key.is(Value::Kind::String)) {
@@ -253,7 +253,7 @@ bool equal(const Value& a, const Value& b, Meter& meter)
     case Value::Kind::Loop:
         return &a.loop() == &b.loop();
     default:
-        return false; // numbers: above
+        return false; // numbers are handled above
     }
 }
 
@@ -267,7 +267,7 @@ bool less(const Value& a, const Value& b, Meter& meter)
     if (a.kind() != b.kind()) no_order(a, b);
     if (a.is(Value::Kind::String)) {
         meter.step(std::min(a.text().size(), b.text().size()) / 64);
-        return a.text() < b.text(); // UTF-8 has the order of code points
+        return a.text() < b.text(); // UTF-8 sorts like code points
     }
     if (!a.is(Value::Kind::Sequence) || a.is_tuple() != b.is_tuple()) no_order(a, b);
     for (size_t i = 0; i < a.items().size() && i < b.items().size(); ++i)

@@ -1,7 +1,7 @@
-// The values of a template: Python's, as far as chat templates use them. Integers have 64 bits.
+// The values of a template: Python's, to the extent that chat templates use them. Integers have 64 bits.
 //
 // Values are immutable, except for the attributes of a namespace, which the interpreter owns; copies share their
-// contents. Functions that walk nested values take the meter: a small value may contain another one many times.
+// contents. Functions that traverse nested values take the meter: a small value may contain another one many times.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct Sequence;
 struct None {};
 struct Text {
     std::string text;
-    bool markup = false; // of the filters safe and escape: "+" escapes what it is joined with
+    bool markup = false; // set by the filters safe and escape: "+" then escapes the other operand
 };
 
 class Value {
@@ -56,9 +56,9 @@ public:
     Kind kind() const { return kind_; }
     bool is(Kind kind) const { return kind_ == kind; }
     bool is_number() const { return is(Kind::Integer) || is(Kind::Float) || is(Kind::Boolean); }
-    bool is_integer() const { return is(Kind::Integer) || is(Kind::Boolean); } // as Python's arithmetic has it
+    bool is_integer() const { return is(Kind::Integer) || is(Kind::Boolean); } // as in Python's arithmetic
 
-    // REQUIRES: the value is of this kind.
+    // REQUIRES: the value is of the kind in question.
     bool boolean() const { return integer_ != 0; }
     int64_t integer() const { return integer_; } // also of a boolean
     double number() const { return is(Kind::Float) ? number_ : static_cast<double>(integer_); }
@@ -72,10 +72,10 @@ public:
     LoopState& loop() const;
 
     bool truth() const;
-    // The sentence about an undefined value.
+    // The error message for an undefined value.
     std::string why_undefined() const;
-    std::string type_name() const; // as Python names it: "str", "list"
-    size_t depth() const;          // 0 for what is no container
+    std::string type_name() const; // as in Python: "str", "list"
+    size_t depth() const;          // 0 unless it is a container
 
 private:
     Value(Kind kind, std::shared_ptr<void> shared) : kind_(kind), shared_(std::move(shared)) {}
@@ -84,7 +84,7 @@ private:
     int64_t integer_ = 0;
     double number_ = 0;
     Namespace* name_space_ = nullptr;
-    // By kind: Text, Sequence, Dict, Function, LoopState; of an undefined value why it is (std::string), or null.
+    // By kind: Text, Sequence, Dict, Function, LoopState; if undefined, the reason (std::string) or null.
     std::shared_ptr<void> shared_;
 };
 
@@ -94,19 +94,19 @@ struct Sequence {
     size_t depth = 1;
 };
 
-// In the order of insertion. Keys are what Python can hash: 1, 1.0 and true are one key.
+// In insertion order. Keys are values that Python can hash: 1, 1.0 and true are the same key.
 class Dict {
 public:
-    // Throws Error (PAL-TEMPLATE-03) for a key that cannot be one, -04 for one that is too long. With `meter` the
-    // copy of the key that is kept counts as made by the template.
+    // Throws Error (PAL-TEMPLATE-03) for an unhashable key, -04 for one that is too long. With `meter`, charges for
+    // the stored copy of the key.
     void set(Value key, Value value);
     void set(Value key, Value value, Meter& meter);
-    const Value* find(const Value& key, Meter& meter) const; // null: there is none
+    const Value* find(const Value& key, Meter& meter) const; // null: absent
     const Value* find(std::string_view key) const;
     const std::vector<std::pair<Value, Value>>& items() const { return items_; }
     size_t size() const { return items_.size(); }
     size_t depth() const { return depth_; }
-    uint64_t key_bytes() const { return key_bytes_; } // of the copies of keys
+    uint64_t key_bytes() const { return key_bytes_; } // of the stored copies
 
 private:
     void set_text(std::string text, Value key, Value value);
@@ -121,7 +121,7 @@ struct Namespace {
     std::map<std::string, Value, std::less<>> attributes;
 };
 
-// The position of a for loop, which its variable `loop` shows.
+// The state of a for loop, visible as its variable `loop`.
 struct LoopState {
     // Throws Error (PAL-TEMPLATE-04) if the items are nested too deeply.
     explicit LoopState(std::vector<Value> items);
@@ -132,11 +132,11 @@ struct LoopState {
     size_t value_depth;
 };
 
-// Python's ==, < and `in`. less and contains throw Error (PAL-TEMPLATE-03) for kinds that have no such operation.
+// Python's ==, < and `in`. less and contains throw Error (PAL-TEMPLATE-03) for kinds without such an operation.
 bool equal(const Value& a, const Value& b, Meter& meter);
 bool less(const Value& a, const Value& b, Meter& meter);
 bool contains(const Value& container, const Value& item, Meter& meter);
-// The items that Python's iteration gives: characters of a string, keys of a dict.
+// The items of Python's iteration: characters of a string, keys of a dict.
 std::vector<Value> iterate(const Value& value, Meter& meter);
 int64_t length(const Value& value);
 

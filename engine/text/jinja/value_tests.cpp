@@ -1,4 +1,4 @@
-// The tests of templates: "value is defined".
+// Tests, as in "value is defined".
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
-// A cuBLASLt that can be looked for and multiplies nothing. CREATE_STATUS: what it creates a handle with, 0 being
-// success. WITHOUT_MATMUL: it lacks a function.
+// A stub of cuBLASLt that can be loaded but does not multiply. CREATE_STATUS: status of cublasLtCreate, 0 for
+// success. WITHOUT_MATMUL: one function is missing.
 
 #ifndef CREATE_STATUS
 #define CREATE_STATUS 0

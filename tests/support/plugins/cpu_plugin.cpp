@@ -1,5 +1,5 @@
-// A plugin whose one device is the CPU: what loads a plugin is tested with it where there is no GPU. Device 1 is
-// there but full, device 2 has a message of the greatest length.
+// A plugin whose device 0 is the CPU, to test plugin loading without a GPU. Device 1 exists but its memory is full;
+// device 2 reports a problem of the maximum length.
 
 #include <cstring>
 

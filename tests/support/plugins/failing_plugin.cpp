@@ -1,6 +1,6 @@
-// A plugin whose one device is the CPU, which fails for good after PALIMPSEST_TEST_FAIL_AFTER operations: as a
-// graphics card does that stops responding. PALIMPSEST_TEST_TARGET is what its states are said to be computed with.
-// PALIMPSEST_TEST_FREE_BYTES: it has memory of its own, of which so much is free.
+// A plugin whose device is the CPU and fails permanently after PALIMPSEST_TEST_FAIL_AFTER operations, like a GPU
+// that stops responding. PALIMPSEST_TEST_TARGET: SIMD target to report. PALIMPSEST_TEST_FREE_BYTES: reports
+// separate memory with this many free bytes.
 
 #include <cstdlib>
 #include <cstring>

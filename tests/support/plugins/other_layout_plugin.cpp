@@ -1,4 +1,4 @@
-// A plugin of this version by name that was built from other headers.
+// A plugin with function names of this version that was built from other headers.
 
 #include "kernels/cuda_plugin.h"
 

@@ -1,4 +1,4 @@
-// A plugin whose functions have the name of another version.
+// A plugin with function names of another version.
 
 extern "C" {
 

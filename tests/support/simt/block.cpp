@@ -8,12 +8,12 @@
 namespace simt {
 namespace {
 
-struct Abandoned {}; // unwinds the threads of a block that cannot go on
+struct Abandoned {}; // unwinds the threads of a block that cannot continue
 
-// Of all blocks: only one runs at a time.
+// Fibers of all blocks; only one block runs at a time.
 struct Fibers {
     Block* active = nullptr;
-    Fiber* host = nullptr; // who called the active block
+    Fiber* host = nullptr; // the caller of the active block
     Fiber* current = nullptr;
     std::vector<std::unique_ptr<Fiber>> all;
     std::vector<Fiber*> idle;
@@ -27,7 +27,7 @@ struct Fibers {
 
 Fibers& fibers()
 {
-    static Fibers* const one = new Fibers; // lives as long as the process: fibers do not end
+    static Fibers* const one = new Fibers; // never destroyed, because fibers do not end
     return *one;
 }
 
@@ -112,7 +112,7 @@ void Block::make_new(uint64_t number)
     running_ = current_order() == Order::Ascending ? 0 : threads_ - 1;
 }
 
-// Until no thread can go on.
+// Runs until no thread can continue.
 void Block::run_from_host()
 {
     Fiber host;
@@ -131,7 +131,7 @@ void Block::make_ready(unsigned warp, uint32_t which)
     if (warp_[warp].ready) ready_warps_ |= 1u << warp;
 }
 
-// The next lane of the same warp, so that a warp's lanes come to their exchange together; else the next warp.
+// Prefers lanes of the same warp, so that they reach their exchange together.
 bool Block::take_next()
 {
     if (ready_warps_ == 0) return false;
@@ -157,7 +157,7 @@ bool Block::take_next()
     return true;
 }
 
-// False where no thread can go on before something else has run.
+// Returns false if no thread can continue before other work has run.
 bool Block::take_next_or_abandon()
 {
     if (take_next()) return true;
@@ -179,8 +179,7 @@ Fiber& Block::fiber_of_next()
     return fiber;
 }
 
-// What every fiber does: threads of the active block that have not begun, until the next one waits on another
-// fiber.
+// Body of every fiber: runs new threads of the active block until the next thread to run waits on another fiber.
 Fiber& Block::run_threads()
 {
     Fibers& all = fibers();
@@ -284,7 +283,7 @@ std::string Block::at(unsigned thread) const
            place(t.where);
 }
 
-// Names a thread that waits and one that it waits for in vain.
+// Names a waiting thread and one that it waits for in vain.
 std::string Block::deadlock() const
 {
     const auto first = [&](unsigned from, unsigned to, auto&& which) {
@@ -302,7 +301,7 @@ std::string Block::deadlock() const
     return block + at(lane) + (missing < end ? ", but " + at(missing) : ", whose warp is not full");
 }
 
-// No thread can run and not all have ended: unwinds those that wait.
+// Called if no thread can run and not all have ended: unwinds the waiting threads.
 void Block::begin_to_abandon()
 {
     if (!failure_ && !abandoned_) failure_ = std::make_exception_ptr(Misuse(deadlock()));

@@ -1,4 +1,4 @@
-// The threads of one block. Those that have to wait have a fiber of their own; the rest share one.
+// The threads of one block. Waiting threads have their own fibers; the others share one.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ enum class State : uint8_t { New, Running, AtBlock, AtWarp, AtEarlierKernels, En
 
 struct Thread {
     State state = State::New;
-    Fiber* fiber = nullptr; // while it waits
+    Fiber* fiber = nullptr; // while waiting
     std::source_location where;
 };
 
@@ -38,19 +38,19 @@ public:
     Block& operator=(const Block&) = delete;
     ~Block(); // unwinds threads that wait for earlier kernels
 
-    void set_grid(const Grid& grid); // must outlive the blocks that run. Throws Misuse
+    void set_grid(const Grid& grid); // `grid` must outlive the running blocks. Throws Misuse
 
-    // These three throw what a thread throws, once the other threads are unwound. `number` is of all in the grid.
+    // run, begin and finish rethrow a thread's exception after unwinding the others. `number`: in the grid.
     void run(uint64_t number);
-    // Returns when each thread has ended, or waits for earlier kernels or for a thread that does.
+    // Returns when every thread has ended, or waits for earlier kernels or for a thread that does.
     void begin(uint64_t number);
-    void finish(); // a block that has begun
+    void finish(); // completes a block started with begin
 
     bool has_ended() const { return ended_ == threads_; }
     std::string name() const;
     bool lets_next_begin() const { return lets_next_begin_; }
 
-    // For threads, while they run.
+    // Called by running threads.
     static Block& active();
     void meet_block(const std::source_location& where);
     const uint64_t* exchange(uint64_t mine, const std::source_location& where);

@@ -1,4 +1,4 @@
-// Stands in for CUDA's header of this name where the sources of kernels/cuda are compiled for the CPU.
+// Replaces CUDA's header of this name when the sources in kernels/cuda are compiled for the CPU.
 #pragma once
 
 #include "tests/support/simt/grid.h"

@@ -54,7 +54,7 @@ void DeviceMemory::keep_host_out(bool out)
     protect();
 }
 
-// The first gap that is large enough; a stretch stays free behind every piece.
+// First fit; leaves a gap after every allocation.
 void* DeviceMemory::take(size_t bytes)
 {
     if (bytes > total - used_) return nullptr;

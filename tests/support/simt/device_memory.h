@@ -15,17 +15,16 @@ public:
     DeviceMemory(const DeviceMemory&) = delete;
     DeviceMemory& operator=(const DeviceMemory&) = delete;
 
-    void* take(size_t bytes); // 256-byte aligned, filled with ones; null: there is no room
-    bool give(void* data);    // false: it was not taken
+    void* take(size_t bytes); // 256-byte aligned, filled with 0xff bytes; null if full
+    bool give(void* data);    // false: not an allocation
     size_t used() const { return used_; }
-    // Whether all of it lies in memory that was taken.
+    // Whether the whole range is inside one allocation.
     bool holds(const void* data, size_t bytes) const;
     bool is_near(const void* data) const { return data >= base_ && data < base_ + total; }
 
-    // Only kernels and the runtime's copies may touch it then: whatever else does ends the program, as it would on
-    // a machine with a GPU. Takes time with every call.
+    // Allows access only to kernels and runtime copies; other accesses crash, as with a GPU. Slows down every call.
     void keep_host_out(bool out);
-    // While one lives, all may be touched.
+    // Allows all accesses during its lifetime.
     class Access {
     public:
         explicit Access(DeviceMemory& memory) : memory_(memory)
@@ -49,12 +48,12 @@ private:
     void protect();
 
     std::byte* base_ = nullptr;
-    std::map<size_t, size_t> taken_; // bytes by offset
+    std::map<size_t, size_t> taken_; // offset -> bytes
     size_t used_ = 0;
-    size_t reach_ = 0; // beyond it nothing was ever taken
+    size_t reach_ = 0; // nothing was ever allocated beyond it
     int open_ = 0;
     bool host_is_out_ = false;
-    size_t closed_ = 0; // from the beginning on, as the system knows it
+    size_t closed_ = 0; // bytes from base_ that are inaccessible at present
 };
 
 } // namespace simt

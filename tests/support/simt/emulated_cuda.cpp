@@ -41,7 +41,7 @@ size_t recorded_nodes(const kernels::Recording& recording)
 size_t longest_chain(const kernels::Recording& recording)
 {
     const auto& nodes = *dynamic_cast<const kernels::cuda::GraphRecording&>(recording).graph()->nodes;
-    std::vector<size_t> chains; // up to each node; what a node comes after was captured before it
+    std::vector<size_t> chains; // longest chain ending at each node; predecessors are captured earlier
     for (const simt::GraphNode& node : nodes) {
         size_t before = 0;
         for (const size_t other : node.after)

@@ -9,25 +9,25 @@
 
 namespace palimpsest::tests {
 
-// `capability`: what the device says of itself, 90 for sm_90; it decides the operands of some products.
-// `compiled_for`: what its code was compiled for; 0: for itself.
+// `capability`: compute capability that the device reports, 90 for sm_90; selects the operands of some products.
+// `compiled_for`: capability that the code was compiled for; 0: the device's own.
 std::unique_ptr<kernels::Backend> open_emulated_cuda(int capability, int compiled_for = 0);
 
-// Whose driver does not say what its code was compiled from.
+// The same with a driver that does not report what the code was compiled for.
 std::unique_ptr<kernels::Backend> open_taciturn_cuda(int capability, int compiled_for = 0);
 
-// The most threads of a block that was launched while it lives.
+// Largest block size of the launches during its lifetime.
 class LaunchedThreads {
 public:
     LaunchedThreads();
     int most() const;
 };
 
-// Kernels and copies that a recording of such a backend runs.
+// Number of kernels and copies in a recording of the emulated backend.
 size_t recorded_nodes(const kernels::Recording& recording);
-// Of these, the most that have to run one after the other.
+// Length of the longest chain of dependent ones.
 size_t longest_chain(const kernels::Recording& recording);
-// While it lives, whoever touches device memory outside of kernels and copies ends the program.
+// During its lifetime, accesses to device memory outside of kernels and copies crash.
 class HostKeptOut {
 public:
     HostKeptOut();
@@ -36,7 +36,7 @@ public:
     HostKeptOut& operator=(const HostKeptOut&) = delete;
 };
 
-// While it lives, the device is one that fails: the call after so many more, and all after that. Then it is a new
+// During its lifetime the device fails: after `calls` more calls, every call fails. Its end simulates a new
 // process.
 class FailingDevice {
 public:
@@ -46,9 +46,9 @@ public:
     FailingDevice& operator=(const FailingDevice&) = delete;
 };
 uint64_t device_calls();         // so far
-uint64_t overlapping_launches(); // so far: kernels that may begin before those ahead of them end
-uint64_t calls_after_failure();  // of a FailingDevice, that would free or destroy something
-// While it lives, so much of the device's memory is another program's.
+uint64_t overlapping_launches(); // so far: kernels that may begin before their predecessors end
+uint64_t calls_after_failure();  // calls that free or destroy, after the failure
+// During its lifetime another program occupies this much of the device's memory.
 class WithheldMemory {
 public:
     explicit WithheldMemory(size_t bytes);
@@ -57,8 +57,8 @@ public:
     WithheldMemory& operator=(const WithheldMemory&) = delete;
 };
 
-// While it lives, the device is slow: work runs no sooner than the host waits for it, and what a copy will
-// overwrite on the host has no meaning until then.
+// During its lifetime work runs only when the host waits for it; until then, the host's destination of a download
+// has undefined content.
 class LateDevice {
 public:
     LateDevice();
@@ -67,7 +67,7 @@ public:
     LateDevice& operator=(const LateDevice&) = delete;
 };
 
-// Runs threads and blocks in descending order while it lives.
+// During its lifetime, threads and blocks run in descending order.
 class DescendingOrder {
 public:
     DescendingOrder();

@@ -15,8 +15,8 @@ namespace {
 
 namespace context = boost::context;
 
-// Ends with a page that must not be touched. Tops lie at different places within a page, or all stacks would share
-// few lines of the first-level cache.
+// Stack with a guard page. Varies the start of stacks within a page; otherwise all stacks would compete for the
+// same L1 cache sets.
 class Stack {
 public:
     context::stack_context allocate()

@@ -1,4 +1,4 @@
-// Stacks of their own to go on with, one at a time (Boost.Context), known to the sanitizers.
+// Execution contexts with their own stacks (Boost.Context), one running at a time; registered with the sanitizers.
 #pragma once
 
 #include <boost/context/fiber.hpp>
@@ -8,15 +8,15 @@ namespace simt {
 
 class Fiber {
 public:
-    using Body = Fiber& (*)(); // gives who goes on once it has ended
+    using Body = Fiber& (*)(); // returns the fiber to run when this one has ended
 
-    Fiber(); // what runs now
+    Fiber(); // the current context
     explicit Fiber(Body body);
     Fiber(const Fiber&) = delete;
     Fiber& operator=(const Fiber&) = delete;
-    ~Fiber(); // REQUIRES: its body has ended or never begun
+    ~Fiber(); // REQUIRES: its body has ended or never started
 
-    // `running` stops here until somebody resumes it. REQUIRES: it is what runs now.
+    // Suspends `running` until it is resumed. REQUIRES: `running` is the current fiber.
     void resume_from(Fiber& running);
 
 private:
@@ -29,7 +29,7 @@ private:
     size_t stack_bytes_ = 0;
     void* fake_stack_ = nullptr;    // of AddressSanitizer
     void* thread_record_ = nullptr; // of ThreadSanitizer
-    static Fiber* left_;            // who ran before what runs now
+    static Fiber* left_;            // the fiber that ran before the current one
 };
 
 } // namespace simt

@@ -11,7 +11,7 @@ namespace {
 
 Order order_of_all = Order::Ascending;
 
-// Held by whoever runs threads: what they wait with belongs to the process.
+// Held while threads run, because their waiting state is global to the process.
 std::mutex& one_at_a_time()
 {
     static std::mutex one;
@@ -25,7 +25,7 @@ uint64_t block_count(const Grid& grid)
 
 void run_blocks(const Grid& grid, const std::vector<uint64_t>& but)
 {
-    static Block* const block = new Block; // large, so all grids use the same
+    static Block* const block = new Block; // large, so all grids share it
     block->set_grid(grid);
     const uint64_t count = block_count(grid);
     for (uint64_t i = 0; i < count; ++i) {

@@ -1,8 +1,8 @@
-// Runs CUDA kernels on the CPU: blocks one after the other, one fiber per thread that has to wait.
+// Runs CUDA kernels on the CPU: blocks run one after the other, with a fiber for every thread that has to wait.
 //
-// A thread runs until it waits for others, so code that misses a barrier reads what was not written yet. Stricter
-// than a GPU: every thread of a block must reach the same barrier in the source, and every lane of a warp the same
-// exchange, those that would have ended included. Not thread-safe.
+// A thread runs until it waits for others, so code with a missing barrier reads values that are not written yet.
+// Stricter than a GPU: all threads of a block must reach the same barrier in the source, and all lanes of a warp
+// the same exchange, including lanes that would have exited. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -20,41 +20,41 @@ inline constexpr int warpSize = 32;
 
 namespace simt {
 
-// A kernel or its launch breaks a rule of CUDA, or one of the rules above.
+// A kernel or its launch violates a rule of CUDA, or one of the rules above.
 class Misuse : public std::logic_error {
 public:
     using std::logic_error::logic_error;
 };
 
-// Which threads and blocks come first where CUDA leaves it open. Results must be the same in both.
+// Order of threads and blocks, which CUDA leaves open. Results must be the same in both.
 enum class Order { Ascending, Descending };
 void set_order(Order order);
 Order current_order();
 
-// A kernel as launched: body(arguments) is called once per thread.
+// A launched kernel: body(arguments) is called once per thread.
 struct Grid {
     dim3 blocks, threads;
-    size_t shared_bytes = 0; // dynamic, filled with ones before every block
+    size_t shared_bytes = 0; // dynamic; filled with 0xff bytes before every block
     void (*body)(const void*) = nullptr;
     std::shared_ptr<const void> arguments;
 };
 
-// Throws Misuse, and what the body throws.
+// Throws Misuse, and exceptions of the body.
 void run(const Grid& grid);
 
-// A grid of programmatic dependent launch, some of whose blocks begin before the kernels ahead of it run: what they
-// read of those kernels before they wait is stale, and what they write is overwritten. Static shared memory is not
-// kept while they wait, so a kernel writes none of it before.
+// A grid with programmatic dependent launch, whose first and last block begin before the preceding kernels run:
+// data of those kernels that they read before waiting is stale, and data that they write is overwritten. Static
+// shared memory is not preserved while they wait, so a kernel must not write it before.
 class EarlyGrid {
 public:
-    explicit EarlyGrid(const Grid& grid); // must outlive this. Begins them, and throws what run() throws
-    ~EarlyGrid();                         // unwinds them if they did not finish
+    explicit EarlyGrid(const Grid& grid); // must outlive this. Starts the blocks; throws like run()
+    ~EarlyGrid();                         // unwinds unfinished blocks
     bool lets_next_begin() const { return lets_next_begin_; }
-    void finish(); // them and all other blocks, once. Throws what run() throws
+    void finish(); // runs the rest of these and all other blocks, once. Throws like run()
 
 private:
-    std::vector<uint64_t> early_;                      // their numbers
-    std::vector<std::unique_ptr<class Block>> blocks_; // the same
+    std::vector<uint64_t> early_;                      // block numbers
+    std::vector<std::unique_ptr<class Block>> blocks_; // the blocks with these numbers
     const Grid& grid_;
     bool lets_next_begin_ = true;
 };
@@ -62,7 +62,7 @@ private:
 // For kernels only.
 void* block_shared(); // 128-byte aligned
 void meet_block(const std::source_location& where);
-// What the lanes of the warp brought, [32]; good until the lane brings something again.
+// Values of all lanes of the warp, [32]; valid until the lane's next exchange.
 const uint64_t* exchange(uint64_t mine, const std::source_location& where);
 unsigned lane();
 void await_earlier_kernels(const std::source_location& where = std::source_location::current());

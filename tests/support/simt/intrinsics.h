@@ -37,7 +37,7 @@ inline void require_full(unsigned mask, const Where& where)
     if (mask != 0xffffffffu) misuse("a warp operation has a mask that is not full", where);
 }
 
-// The value of the lane that `source(lane within the segment, width)` names; the own one if that is outside of it.
+// Returns the value of lane `source(lane within the segment, width)`; the lane's own value if that is out of range.
 template<class T, class Source>
 T shuffle(unsigned mask, T value, int width, const Where& where, const Source& source)
 {
@@ -121,7 +121,7 @@ inline int __all_sync(unsigned mask, int yes, const simt::Where& where = simt::W
 inline void __threadfence() {}
 inline void __threadfence_block() {}
 
-// Threads take turns, so plain memory operations are atomic. All give the old value.
+// Threads run one at a time, so plain memory operations are atomic. All return the old value.
 inline uint32_t atomicAdd(uint32_t* at, uint32_t x)
 {
     const uint32_t old = *at;
@@ -259,8 +259,8 @@ inline int __dp4a(int a, int b, int c)
     return c;
 }
 
-// Byte i of the result: the byte of low (0 to 3) or high (4 to 7) that nibble i of the selector names; with its bit
-// 3, that byte's sign in all bits.
+// Byte i of the result is the byte of low (0 to 3) or high (4 to 7) that nibble i of the selector names; if the
+// nibble's bit 3 is set, that byte's sign in all bits.
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector)
 {
     const uint64_t bytes = static_cast<uint64_t>(high) << 32 | low;

@@ -1,4 +1,4 @@
-// Where kernels are emulated there is no cuBLASLt: products are the own kernels'.
+// The emulator has no cuBLASLt: the backend's own kernels compute all products.
 #include "kernels/cuda/cublaslt.h"
 
 namespace palimpsest::kernels::cuda {

@@ -26,16 +26,16 @@ constexpr int usual_shared = 48 * 1024;
 struct Failure {
     uint64_t calls_left = 0;
     cudaError_t error = cudaSuccess;
-    bool sticks = false; // it has failed, and does so from now on
+    bool sticks = false; // has failed, and every later call fails
 };
 
-// The one device, and what was allocated on it.
+// The single device and its allocations.
 struct Device {
     simt::DeviceShape shape;
     simt::DeviceMemory memory;
-    size_t withheld = 0; // of the memory, by others
+    size_t withheld = 0; // occupied by other programs
     std::map<void*, size_t> pinned;
-    std::map<const void*, int> most_shared; // by kernel, opted in
+    std::map<const void*, int> most_shared; // per kernel, opted in
     cudaError_t last = cudaSuccess;
     std::optional<Failure> failure;
     uint64_t calls = 0, overlapping_launches = 0, calls_after_failure = 0;
@@ -44,7 +44,7 @@ struct Device {
 
 Device& device()
 {
-    static Device* const one = new Device; // handles may be given back while the process ends
+    static Device* const one = new Device; // never destroyed: handles may be released during process exit
     return *one;
 }
 
@@ -76,7 +76,7 @@ bool on_device(const void* data, size_t bytes)
     return bytes == 0 || device().memory.holds(data, bytes);
 }
 
-// Whether both ends of a copy are where it says they are.
+// Whether source and destination are where `kind` says.
 bool fits_kind(const void* to, const void* from, size_t bytes, cudaMemcpyKind kind)
 {
     const bool to_device = kind == cudaMemcpyHostToDevice || kind == cudaMemcpyDeviceToDevice;
@@ -117,7 +117,7 @@ void count_launch(cudaStream_t stream)
     if (!simt::is_captured(stream)) ++simt::device_traffic().launches;
 }
 
-// A copy that is captured is done by the device, which cannot reach what the host's pages hold.
+// The device performs a captured copy, and it cannot access pageable host memory.
 bool is_reached_by_device(const void* to, const void* from, cudaMemcpyKind kind)
 {
     if (kind == cudaMemcpyHostToDevice) return lies_in(device().pinned, from);
@@ -242,7 +242,7 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*
 {
     if (!fits(config.gridDim, config.blockDim)) return remember(cudaErrorInvalidConfiguration);
     const auto opted_in = device().most_shared.find(kernel);
-    // The limit is on static and dynamic memory together, and what is static is not known here.
+    // The limit covers static and dynamic memory together; the static size is unknown here.
     constexpr int most_static = 24 * 1024;
     const int most = opted_in == device().most_shared.end() ? usual_shared - most_static : opted_in->second;
     if (config.dynamicSmemBytes > static_cast<size_t>(most)) return remember(cudaErrorInvalidValue);
@@ -428,7 +428,7 @@ cudaError_t cudaFree(void* data)
 {
     simt::count_after_failure();
     if (const cudaError_t refused = refuse_any_capture()) return refused;
-    simt::run_queued(); // it waits for the device
+    simt::run_queued(); // cudaFree waits for the device
     return !data || device().memory.give(data) ? cudaSuccess : remember(cudaErrorInvalidValue);
 }
 
@@ -475,8 +475,8 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
     if (kind == cudaMemcpyDeviceToDevice) count_launch(stream);
     const cudaError_t submitted = submit(stream, Work([=] { return copy(to, from, bytes, kind); }));
     if (submitted != cudaSuccess || !simt::is_late(stream)) return submitted;
-    if (is_pageable(to, from, kind)) return simt::run_queued(); // the driver returns once it has read or written it
-    if (kind == cudaMemcpyDeviceToHost) std::memset(to, 0x7f, bytes); // nobody may rely on what was there
+    if (is_pageable(to, from, kind)) return simt::run_queued();       // the driver returns after the transfer
+    if (kind == cudaMemcpyDeviceToHost) std::memset(to, 0x7f, bytes); // undefined until the host waits
     return cudaSuccess;
 }
 

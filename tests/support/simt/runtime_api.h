@@ -1,5 +1,5 @@
-// The part of the CUDA runtime that the backend uses, on host memory. All is done when a call returns, but what
-// captured streams keep. What a capture on a device would refuse is refused, and spoils the capture as there.
+// The part of the CUDA runtime that the backend uses, on host memory. Calls complete before they return, except in
+// captured streams. Operations that a real capture refuses are refused and invalidate the capture.
 #pragma once
 
 #include <cstddef>
@@ -134,7 +134,7 @@ cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total);
 
-cudaError_t cudaMalloc(void** data, size_t bytes); // filled with ones
+cudaError_t cudaMalloc(void** data, size_t bytes); // filled with 0xff bytes
 cudaError_t cudaFree(void* data);
 cudaError_t cudaMallocHost(void** data, size_t bytes);
 cudaError_t cudaHostAlloc(void** data, size_t bytes, unsigned flags);
@@ -177,7 +177,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count); // only counts
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count); // only the count
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* exec, cudaGraph_t graph, unsigned long long flags = 0);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t stream);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
@@ -193,39 +193,40 @@ cudaError_t cudaFuncSetAttribute(const void* kernel, cudaFuncAttribute attribute
 namespace simt {
 
 class DeviceMemory;
-DeviceMemory& device_memory(); // of the one device
+DeviceMemory& device_memory(); // of the single device
 
-// What it says of itself.
+// Properties that the device reports.
 struct DeviceShape {
     int capability = 90; // 90: sm_90
     int multiprocessors = 4;
-    int most_shared = 227 * 1024; // bytes of a block, opted in
-    int compiled_for = 0;         // the capability its code was compiled for; 0: its own
-    bool says_source = true;      // what that was compiled from (ptxVersion), not only what it is (binaryVersion)
+    int most_shared = 227 * 1024; // bytes per block, opted in
+    int compiled_for = 0;         // capability its code was compiled for; 0: its own
+    // reports the PTX version of code (ptxVersion), not only the binary version (binaryVersion)
+    bool says_source = true;
 };
 void set_device(const DeviceShape& shape);
 int compiled_for(); // the capability that its code was compiled for
 
-// After so many calls more that can fail, one does with this error: once for cudaErrorMemoryAllocation, of which
-// only allocations are counted; otherwise that one and all after it.
+// After `calls` more calls that can fail, a call fails with `error`. cudaErrorMemoryAllocation: fails one
+// allocation, and counts only allocations. Other errors: also fail every later call.
 void fail_after(uint64_t calls, cudaError_t error);
 void stop_failing();
 uint64_t calls();                // so far
-uint64_t overlapping_launches(); // of them; they begin early where what comes next is known (work.h)
-uint64_t calls_after_failure();  // that free or destroy something, since fail_after
-void count_after_failure();      // begins each of them
-int most_threads();              // of the blocks launched since forget_threads
+uint64_t overlapping_launches(); // among these; they begin early if the next work is known (work.h)
+uint64_t calls_after_failure();  // calls that free or destroy, since fail_after
+void count_after_failure();      // to be called by each of them
+int most_threads();              // largest block launched since forget_threads
 void forget_threads();
-cudaError_t enter(bool allocates = false); // what every call that can fail begins with
-// Device memory is for kernels and copies alone (DeviceMemory::keep_host_out).
+cudaError_t enter(bool allocates = false); // to be called first by every call that can fail
+// Reserves device memory for kernels and copies (DeviceMemory::keep_host_out).
 void keep_host_out(bool out);
-// So much of the device's memory is another program's.
+// Simulates another program that occupies this much of the device's memory.
 void withhold(size_t bytes);
 
-// What cudaGetLastError gives next.
+// Sets the status that cudaGetLastError returns next.
 cudaError_t remember(cudaError_t status);
 
-// Refuses what a device would refuse; runs the grid, or keeps it for the graph of a captured stream.
+// Rejects launches that a device would reject; runs the grid, or adds it to the graph of a captured stream.
 cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*body)(const void*),
                    std::shared_ptr<const void> arguments);
 

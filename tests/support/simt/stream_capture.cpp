@@ -24,8 +24,8 @@ struct Queued {
 
 struct Queue {
     std::deque<std::unique_ptr<Queued>> work;
-    uint64_t queued = 0; // ever
-    bool back = false;   // its work is kept back
+    uint64_t queued = 0; // total
+    bool back = false;   // work is delayed
 };
 
 Queue& queue()
@@ -42,7 +42,7 @@ cudaError_t run_or_keep(Work work, cudaStream_t stream)
     return cudaSuccess;
 }
 
-// Those behind `ahead`, which has yet to run, each of which overlaps the one before it.
+// Begins work after `ahead`, which has not run yet, as long as each item overlaps the one before it.
 void begin_queued_early(const Queued& ahead)
 {
     const Queued* before = &ahead;
@@ -77,7 +77,7 @@ void join(SimtStream& stream, const std::shared_ptr<Capture>& capture)
     capture->streams.push_back(&stream);
 }
 
-// Nodes that have run once those of `from` have.
+// Marks the nodes in `from` and all nodes that they depend on.
 std::vector<bool> before(const std::vector<GraphNode>& nodes, const std::vector<size_t>& from)
 {
     std::vector<bool> reached(nodes.size());
@@ -98,7 +98,7 @@ bool all_joined(const Capture& capture)
     return std::find(reached.begin(), reached.end(), false) == reached.end();
 }
 
-// One run of a graph.
+// One execution of a graph.
 class Replay {
 public:
     explicit Replay(const std::vector<GraphNode>& nodes) : nodes_(nodes), done_(nodes.size())
@@ -107,7 +107,7 @@ public:
             turns_.emplace_back(node.work);
     }
 
-    // In the order they were captured in, or, of those that nothing holds back, always the last one first.
+    // Runs nodes in capture order or, in descending order, always the last ready node.
     cudaError_t run()
     {
         for (size_t count = 0; count < nodes_.size(); ++count) {

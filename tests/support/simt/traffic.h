@@ -1,5 +1,4 @@
-// What a program asks of the emulated device beside arithmetic: launches, waiting, and bytes between host and
-// device.
+// Counters of the emulated device: launches, host waits, and copies between host and device.
 #pragma once
 
 #include <cstdint>
@@ -7,13 +6,13 @@
 namespace simt {
 
 struct Traffic {
-    uint64_t launches = 0;    // of kernels, fills and copies within the device; of a graph one
-    uint64_t graph_nodes = 0; // that graphs ran
-    uint64_t waits = 0;       // of the host for the device
-    uint64_t idle = 0;        // of these, those after which the device had nothing left to do
+    uint64_t launches = 0;    // kernels, fills and copies within the device; a graph counts as one
+    uint64_t graph_nodes = 0; // nodes run by graphs
+    uint64_t waits = 0;       // host waits
+    uint64_t idle = 0;        // host waits after which the device was idle
     uint64_t copies_up = 0, copies_down = 0;
     uint64_t bytes_up = 0, bytes_down = 0;
-    uint64_t pageable = 0; // copies from or to memory that is not pinned: the host waits for each
+    uint64_t pageable = 0; // copies from or to pageable memory: the host waits for each
 
     Traffic operator-(const Traffic& before) const
     {
@@ -30,7 +29,7 @@ struct Traffic {
     bool operator==(const Traffic&) const = default;
 };
 
-inline Traffic& device_traffic() // so far
+inline Traffic& device_traffic() // since the program started
 {
     static Traffic all;
     return all;

@@ -1,4 +1,4 @@
-// The short vectors of CUDA, with its alignments.
+// The short vector types of CUDA, with their alignments.
 #pragma once
 
 #define SIMT_VECTORS(Element, name)                                                                                \

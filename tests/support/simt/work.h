@@ -1,4 +1,4 @@
-// What a stream is given to do: kernels, copies and fills.
+// Work of a stream: kernels, copies and fills.
 #pragma once
 
 #include <functional>
@@ -18,22 +18,22 @@ public:
     Work(Grid grid, bool overlaps) : grid_(std::move(grid)), overlaps_(overlaps) {}
 
     cudaError_t run() const;
-    // Whether it may begin before `earlier`, which it directly follows, has run.
+    // Whether it may begin before `earlier`, its direct predecessor, has run.
     bool overlaps(const Work& earlier) const { return overlaps_ && earlier.grid_; }
-    std::unique_ptr<EarlyGrid> begin_early() const; // this must outlive it
+    std::unique_ptr<EarlyGrid> begin_early() const; // this must outlive the result
 
 private:
-    std::optional<Grid> grid_; // of a kernel
+    std::optional<Grid> grid_; // if it is a kernel
     bool overlaps_ = false;
     std::function<cudaError_t()> other_;
 };
 
-// Work that runs once, and may have begun early.
+// One execution of work, which may begin early.
 class Turn {
 public:
     explicit Turn(const Work& work) : work_(work) {} // must outlive this
     bool overlaps(const Turn& earlier) const { return work_.overlaps(earlier.work_); }
-    // Begins unless it has begun; gives whether what follows it may begin, too.
+    // Begins unless it already has; returns whether the following work may begin, too.
     bool begin_early();
     cudaError_t run();
 
@@ -42,7 +42,7 @@ private:
     std::unique_ptr<EarlyGrid> begun_;
 };
 
-// So many kernels in a row begin before the one ahead of them runs.
+// Number of consecutive kernels that begin before their predecessor runs.
 inline constexpr int most_early = 3;
 
 } // namespace simt
