@@ -101,7 +101,7 @@ struct RowFinish {
 struct EmbedArgs {
     const Weight* table = nullptr;        // [vocabulary, dim]
     std::span<const int32_t> ids;         // host; each in [0, vocabulary)
-    const int32_t* resident_id = nullptr; // backend memory: one id, instead of `ids`; REQUIRES selects()
+    const int32_t* device_id = nullptr; // backend memory: one id, instead of `ids`; REQUIRES selects()
     float* y = nullptr;                   // [ids, dim]
     float factor = 1.0f;                  // multiplies every element
 };
@@ -210,7 +210,7 @@ struct KvLists {
     const int32_t* used = nullptr; // host [kv_heads]: tokens in each list; lengths may differ
     // Backend memory [kv_heads], for decode_attend of a backend that selects(): the number of tokens, read when the
     // operation runs; `used` is then an upper bound.
-    const int32_t* resident_used = nullptr;
+    const int32_t* device_used = nullptr;
     // [kv_heads, order_stride]: a permutation of the list's rows. For j < used, row order[j] holds rank j; the
     // remaining rows are free. Prefill operations REQUIRE the identity (see straighten).
     uint32_t* order = nullptr;
@@ -341,7 +341,7 @@ struct CompactArgs {
     int64_t kept_stride = 0;
     const int32_t* kept_count = nullptr; // host [kv_heads]
     // Backend memory, instead of `kept` and with the same stride: the output of evict.
-    const uint32_t* resident_kept = nullptr;
+    const uint32_t* device_kept = nullptr;
 };
 
 // Ends a decode step: removes ranks from each order list; their rows become free.
@@ -354,7 +354,7 @@ struct DropArgs {
 };
 
 // Defragments: moves rows so that every order list is the identity again.
-struct StraightenArgs {
+struct DefragmentArgs {
     HeadShape shape;
     KvPool pool;
     KvLists lists;
@@ -485,7 +485,7 @@ public:
     virtual void bound_pages(const BoundPagesArgs& args) = 0;
     virtual void compact(const CompactArgs& args) = 0;
     virtual void drop(const DropArgs& args) = 0;
-    virtual void straighten(const StraightenArgs& args) = 0;
+    virtual void defragment(const DefragmentArgs& args) = 0;
     virtual void gather(const GatherArgs& args) = 0;
     // Gathers several lists; a backend may override this to avoid a host wait for each.
     virtual void gather_all(std::span<const GatherArgs> lists)
@@ -499,8 +499,8 @@ public:
     virtual void accumulate(const AccumulateArgs& /*args*/) {}
     virtual void evict(const EvictArgs& /*args*/) {}
     virtual void best_logits(const BestLogitsArgs& /*args*/) {}
-    // Records the operations that `operations` calls, without running them: embed with resident_id, linear and
-    // feed_forward with Phase::Decode, prepare_heads, decode_attend with resident_used, accumulate, evict, best_logits
+    // Records the operations that `operations` calls, without running them: embed with device_id, linear and
+    // feed_forward with Phase::Decode, prepare_heads, decode_attend with device_used, accumulate, evict, best_logits
     // and copy. Argument structs are copied now, backend memory is read at replay. The operations must have run once
     // before, so that all working memory is allocated.
     // accumulate, evict and the signals of decode_attend may run concurrently with the operations recorded after them.

@@ -41,7 +41,7 @@ public:
     void bound_pages(const BoundPagesArgs&) override {}
     void compact(const CompactArgs&) override {}
     void drop(const DropArgs&) override {}
-    void straighten(const StraightenArgs&) override {}
+    void defragment(const DefragmentArgs&) override {}
     void gather(const GatherArgs&) override {}
 
 private:

@@ -66,7 +66,7 @@ constexpr uint64_t cuda_plugin_layout()
           sizeof(StageArgs),      sizeof(AttendArgs),       sizeof(PageBounds),  sizeof(BoundPagesArgs),
           sizeof(PageRetrieval),  sizeof(DecodeAttendArgs), sizeof(CompactArgs), sizeof(DropArgs),
           sizeof(AccumulateArgs), sizeof(SelectionRule),    sizeof(EvictArgs),   sizeof(BestLogitsArgs),
-          sizeof(StraightenArgs), sizeof(GatherArgs),       sizeof(CudaOpening), sizeof(CudaSurvey),
+          sizeof(DefragmentArgs), sizeof(GatherArgs),       sizeof(CudaOpening), sizeof(CudaSurvey),
           sizeof(RowFinish),      sizeof(PrepareHeadsArgs), sizeof(ExpertsArgs), sizeof(WorkBounds),
           sizeof(AtOnce)})
         hash = (hash ^ bytes) * 0x100000001b3;

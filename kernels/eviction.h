@@ -33,7 +33,7 @@ struct AccumulateArgs {
     int64_t column_stride = 0;
     int32_t divisor = 1;
     int32_t rows = 0;       // rows of this step, question rows included
-    int32_t probe_rows = 0; // the question rows, which are the last; no list holds them, and `size` excludes them
+    int32_t question_rows = 0; // the question rows, which are the last; no list holds them, and `size` excludes them
     int32_t counted = 0;    // number of rows summed in the columns
     double kept = 1;        // decay: the factor for past values
     ListStatistics statistics;
@@ -86,7 +86,7 @@ struct EvictArgs {
     int32_t kv_heads = 0;
     const uint32_t* plan = nullptr; // ListPlan [kv_heads] and their data
     int64_t most_size = 0;          // upper bound for the size of a list
-    int64_t most_leaving = 0;       // upper bound for the ranks evicted from a list
+    int64_t max_evicted = 0;       // upper bound for the ranks evicted from a list
     SelectionRule rule;
     ListStatistics statistics; // sum null: none
     PinnedRanks pinned{};      // `ranks` are renumbered to ranks after eviction

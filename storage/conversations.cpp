@@ -14,7 +14,7 @@
 namespace palimpsest::storage {
 namespace {
 
-constexpr size_t most_name_bytes = 200;
+constexpr size_t max_name_bytes = 200;
 constexpr int64_t most_raw_bytes = 1 << 20;
 
 SessionInfo info_of(SQLite::Statement& row)
@@ -113,7 +113,7 @@ void Conversations::check_name(const std::string& name)
                     "choose another name");
     };
     if (name.empty()) refuse("a name cannot be empty");
-    if (name.size() > most_name_bytes) refuse("a name has at most 200 bytes");
+    if (name.size() > max_name_bytes) refuse("a name has at most 200 bytes");
     if (find(name)) refuse("there is one of this name already");
 }
 
@@ -416,10 +416,10 @@ void Conversations::remove_messages_from(int64_t session, int64_t message)
     });
 }
 
-void Conversations::append_fading(int64_t session, std::span<const engine::FadeEvent> events, uint64_t tokens_seen)
+void Conversations::append_fading(int64_t session, std::span<const engine::EvictionEvent> events, uint64_t tokens_seen)
 {
-    static_assert(sizeof(engine::FadeEvent) == 3 * sizeof(uint32_t));
-    constexpr size_t per_row = static_cast<size_t>(most_raw_bytes) / sizeof(engine::FadeEvent);
+    static_assert(sizeof(engine::EvictionEvent) == 3 * sizeof(uint32_t));
+    constexpr size_t per_row = static_cast<size_t>(most_raw_bytes) / sizeof(engine::EvictionEvent);
     db_.guarded([&] {
         for (size_t at = 0; at < events.size(); at += per_row) {
             const auto raw = std::as_bytes(events.subspan(at, std::min(per_row, events.size() - at)));
@@ -449,10 +449,10 @@ void Conversations::drop_fading_after(int64_t session, uint64_t tokens_seen)
     });
 }
 
-std::vector<engine::FadeEvent> Conversations::fading(int64_t session)
+std::vector<engine::EvictionEvent> Conversations::fading(int64_t session)
 {
-    std::vector<engine::FadeEvent> all;
-    each_fading(session, [&](std::span<const engine::FadeEvent> events) {
+    std::vector<engine::EvictionEvent> all;
+    each_fading(session, [&](std::span<const engine::EvictionEvent> events) {
         all.insert(all.end(), events.begin(), events.end());
         return true;
     });
@@ -460,17 +460,17 @@ std::vector<engine::FadeEvent> Conversations::fading(int64_t session)
 }
 
 void Conversations::each_fading(int64_t session,
-                                const std::function<bool(std::span<const engine::FadeEvent>)>& each)
+                                const std::function<bool(std::span<const engine::EvictionEvent>)>& each)
 {
     db_.guarded([&] {
         auto query = db_.statement("SELECT raw, hash, data FROM fading WHERE session = ? ORDER BY idx");
         query.bind(1, session);
-        std::vector<engine::FadeEvent> events;
+        std::vector<engine::EvictionEvent> events;
         while (query.executeStep()) {
             const int64_t bytes = query.getColumn(0).getInt64();
             const auto stored = blob(query.getColumn(2));
-            const bool fits = bytes >= 0 && bytes <= most_raw_bytes && bytes % sizeof(engine::FadeEvent) == 0;
-            events.resize(fits ? static_cast<size_t>(bytes) / sizeof(engine::FadeEvent) : 0);
+            const bool fits = bytes >= 0 && bytes <= most_raw_bytes && bytes % sizeof(engine::EvictionEvent) == 0;
+            events.resize(fits ? static_cast<size_t>(bytes) / sizeof(engine::EvictionEvent) : 0);
             const auto raw = std::as_writable_bytes(std::span(events));
             if (!fits || !unpack(stored, raw) || hash64(raw) != query.getColumn(1).getInt64())
                 throw Error(ErrorKind::Failed, "PAL-SNAP-03", "fading record", "it is damaged",

@@ -89,12 +89,12 @@ public:
     void remove_messages_from(int64_t session, int64_t message);
 
     // Appends the events up to a checkpoint; drop_fading_after deletes the events after the point of a resume.
-    void append_fading(int64_t session, std::span<const engine::FadeEvent> events, uint64_t tokens_seen);
+    void append_fading(int64_t session, std::span<const engine::EvictionEvent> events, uint64_t tokens_seen);
     void drop_fading_after(int64_t session, uint64_t tokens_seen);
-    std::vector<engine::FadeEvent> fading(int64_t session);
+    std::vector<engine::EvictionEvent> fading(int64_t session);
     // Reads the record row by row (at most 1 MiB each) until `each` returns false: a long stream's record takes
     // gigabytes.
-    void each_fading(int64_t session, const std::function<bool(std::span<const engine::FadeEvent>)>& each);
+    void each_fading(int64_t session, const std::function<bool(std::span<const engine::EvictionEvent>)>& each);
 
     // Replaces all pins, in the caller's transaction or its own. REQUIRES: no two pins begin at the same token.
     void set_pins(int64_t session, std::span<const Pin> pins);

@@ -113,7 +113,7 @@ Database::Database(const fs::path& file, Access access, std::optional<Place> pla
     if (access == Access::Write) {
         make_folder(file.parent_path());
         check_owner(file);
-        lock_ = std::make_unique<OwnerLock>(file.string() + ".lock", patience);
+        lock_ = std::make_unique<OwnerLock>(file.string() + ".lock", busy_timeout);
     } else if (!fs::exists(file)) {
         refuse_without_sessions(file);
     }
@@ -140,7 +140,7 @@ void Database::open(Access access, const CheckLimit& limit)
         const int flags = (writes ? SQLite::OPEN_READWRITE | SQLite::OPEN_CREATE : SQLite::OPEN_READONLY) |
                           SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE;
         sql_ = std::make_unique<SQLite::Database>(in_memory() ? file_.string() : fs::absolute(file_).string(),
-                                                  flags, static_cast<int>(patience.count()));
+                                                  flags, static_cast<int>(busy_timeout.count()));
         umask(before);
     } catch (...) {
         umask(before);
@@ -240,7 +240,7 @@ void Database::shrink()
         sql_->exec("PRAGMA incremental_vacuum");
         sql_->setBusyTimeout(static_cast<int>(patience_with_readers.count()));
         sql_->exec("PRAGMA wal_checkpoint(TRUNCATE)");
-        sql_->setBusyTimeout(static_cast<int>(patience.count()));
+        sql_->setBusyTimeout(static_cast<int>(busy_timeout.count()));
     });
 }
 

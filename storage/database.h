@@ -25,7 +25,7 @@ inline std::span<const std::byte> blob(const SQLite::Column& column)
     return {static_cast<const std::byte*>(column.getBlob()), static_cast<size_t>(column.getBytes())};
 }
 
-inline constexpr std::chrono::milliseconds patience{5000}; // how long to wait for another process
+inline constexpr std::chrono::milliseconds busy_timeout{5000}; // how long to wait for another process
 
 // Also true where SQLite reports a full disk under another code: quota exceeded, WAL index or file cannot be
 // created. `handle` may be null.

@@ -30,14 +30,14 @@ void sign(int descriptor)
 
 } // namespace
 
-OwnerLock::OwnerLock(const std::filesystem::path& file, std::chrono::milliseconds patience)
+OwnerLock::OwnerLock(const std::filesystem::path& file, std::chrono::milliseconds busy_timeout)
 {
     descriptor_ = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (descriptor_ < 0)
         throw Error(ErrorKind::Failed, "PAL-DB-01", printable(file.string()),
                     std::string("it cannot be opened (") + std::strerror(errno) + ")",
                     "check the folder and its permissions, or give another --db");
-    const auto end = std::chrono::steady_clock::now() + patience;
+    const auto end = std::chrono::steady_clock::now() + busy_timeout;
     while (flock(descriptor_, LOCK_EX | LOCK_NB) != 0) {
         if (std::chrono::steady_clock::now() < end) {
             std::this_thread::sleep_for(std::chrono::milliseconds(20));

@@ -11,7 +11,7 @@ namespace palimpsest::storage {
 class OwnerLock {
 public:
     // Waits up to `patience` for another owner. Throws Error (Busy, PAL-DB-07) that names the owner's process.
-    OwnerLock(const std::filesystem::path& file, std::chrono::milliseconds patience);
+    OwnerLock(const std::filesystem::path& file, std::chrono::milliseconds busy_timeout);
     ~OwnerLock();
     OwnerLock(const OwnerLock&) = delete;
     OwnerLock& operator=(const OwnerLock&) = delete;

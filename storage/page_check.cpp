@@ -11,13 +11,13 @@ constexpr int steps_between_questions = 1000; // SQLite virtual machine steps, f
 
 // SQLite 3.40 scans a whole table in one step and calls its progress handler only between steps. So this also
 // intercepts the connection's file reads for its lifetime.
-class Questioned {
+class InterruptibleReads {
 public:
-    Questioned(sqlite3* db, const std::function<bool()>& go_on) : go_on_(go_on), db_(db)
+    InterruptibleReads(sqlite3* db, const std::function<bool()>& go_on) : go_on_(go_on), db_(db)
     {
         sqlite3_progress_handler(
             db_, steps_between_questions,
-            [](void* self) { return static_cast<Questioned*>(self)->goes_on() ? 0 : 1; }, this);
+            [](void* self) { return static_cast<InterruptibleReads*>(self)->goes_on() ? 0 : 1; }, this);
         if (sqlite3_file_control(db_, "main", SQLITE_FCNTL_FILE_POINTER, &file_) != SQLITE_OK || !file_ ||
             !file_->pMethods) {
             file_ = nullptr; // in memory
@@ -28,24 +28,24 @@ public:
         methods_.xRead = read;
         usual_ = std::exchange(file_->pMethods, &methods_);
     }
-    ~Questioned()
+    ~InterruptibleReads()
     {
         if (file_) file_->pMethods = usual_;
         sqlite3_progress_handler(db_, 0, nullptr, nullptr);
     }
-    Questioned(const Questioned&) = delete;
-    Questioned& operator=(const Questioned&) = delete;
+    InterruptibleReads(const InterruptibleReads&) = delete;
+    InterruptibleReads& operator=(const InterruptibleReads&) = delete;
 
     bool was_stopped() const { return stopped_; }
 
 private:
     struct Methods : sqlite3_io_methods {
-        Questioned* questioned = nullptr;
+        InterruptibleReads* questioned = nullptr;
     };
 
     static int read(sqlite3_file* file, void* to, int count, sqlite3_int64 at)
     {
-        Questioned& self = *static_cast<const Methods*>(file->pMethods)->questioned;
+        InterruptibleReads& self = *static_cast<const Methods*>(file->pMethods)->questioned;
         return self.goes_on() ? self.usual_->xRead(file, to, count, at) : SQLITE_INTERRUPT;
     }
 
@@ -67,7 +67,7 @@ private:
 
 std::optional<std::string> check_pages(SQLite::Database& db, PageCheck check, const std::function<bool()>& go_on)
 {
-    const Questioned questioned(db.getHandle(), go_on);
+    const InterruptibleReads questioned(db.getHandle(), go_on);
     try {
         const std::string found =
             db.execAndGet(check == PageCheck::Quick ? "PRAGMA quick_check(1)" : "PRAGMA integrity_check(1)")

@@ -150,8 +150,8 @@ void describe(Header& header, State& s, Parts& layout, uint32_t version)
         header.list(s.pins, "the pins");
     }
     if (version >= 3) {
-        header.list(s.probe_tokens, "the tokens of a question");
-        header.number(s.probe_room, "the room for a question");
+        header.list(s.question_ids, "the tokens of a question");
+        header.number(s.question_room, "the room for a question");
     }
     header.number(s.budget, "the budget");
     header.number(s.chunk, "the chunk length");
@@ -162,8 +162,8 @@ void describe(Header& header, State& s, Parts& layout, uint32_t version)
     header.number(s.evicted, "the stream position");
     header.number(s.last_token, "the last token");
     header.list(s.pending, "the waiting tokens");
-    header.list(s.probe.ids, "the probe");
-    header.list(s.probe.logits, "the probe");
+    header.list(s.integrity_check.ids, "the probe");
+    header.list(s.integrity_check.logits, "the probe");
     header.list(s.policy_state, "the policy's state");
     header.number(s.sampler_options.temperature, "the sampler");
     header.number(s.sampler_options.top_k, "the sampler");

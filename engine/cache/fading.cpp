@@ -33,10 +33,10 @@ std::vector<uint32_t> faded(std::span<const TokenList* const> lists,
 }
 
 void report_faded(int32_t layer, uint64_t chunk, std::span<const TokenList* const> lists,
-                  const std::vector<std::vector<uint32_t>>& dropped, const FadeSink& sink)
+                  const std::vector<std::vector<uint32_t>>& dropped, const EvictionSink& sink)
 {
     if (!sink) return;
-    std::vector<FadeEvent> events;
+    std::vector<EvictionEvent> events;
     for (const uint32_t token : faded(lists, dropped))
         events.push_back({layer, token, static_cast<uint32_t>(chunk)});
     if (!events.empty()) sink(events);

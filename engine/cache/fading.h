@@ -11,12 +11,12 @@
 
 namespace palimpsest::engine {
 
-struct FadeEvent {
+struct EvictionEvent {
     int32_t layer = 0;
     uint32_t token = 0; // stream index
     uint32_t chunk = 0; // number of the chunk in the whole stream, decode steps included
 };
-using FadeSink = std::function<void(std::span<const FadeEvent>)>;
+using EvictionSink = std::function<void(std::span<const EvictionEvent>)>;
 
 // Returns the tokens that some head of `lists` is about to drop and no head will hold afterwards, ascending.
 // `dropped`: ranks per head, not yet removed. O(dropped * heads * log list).
@@ -24,6 +24,6 @@ std::vector<uint32_t> faded(std::span<const TokenList* const> lists,
                             const std::vector<std::vector<uint32_t>>& dropped);
 // Passes the eviction events of a step to `sink`, if there is one and at least one event.
 void report_faded(int32_t layer, uint64_t chunk, std::span<const TokenList* const> lists,
-                  const std::vector<std::vector<uint32_t>>& dropped, const FadeSink& sink);
+                  const std::vector<std::vector<uint32_t>>& dropped, const EvictionSink& sink);
 
 } // namespace palimpsest::engine

@@ -73,8 +73,8 @@ KvCache::KvCache(CacheShape shape, kernels::Backend& backend)
     assert(!shares() && shape_.moments_each == 0);
     appended_.resize(static_cast<size_t>(shape_.layers));
     // A list at its limit evicts as many tokens as were appended, so rows_at_once ranks per list fit a super-chunk.
-    // ResidentLists makes the log large enough for one step of a layer in any case.
-    resident_.emplace(ResidentLists::Shape{.layers = shape_.layers,
+    // DeviceLists makes the log large enough for one step of a layer in any case.
+    resident_.emplace(DeviceLists::Shape{.layers = shape_.layers,
                                            .kv_heads = shape_.heads.kv_heads,
                                            .longest = kept_stride_,
                                            .with_signals = shape_.with_signals,
@@ -133,7 +133,7 @@ void KvCache::grow_within_bound(size_t list, int64_t rows)
                 "report this with the options used");
 }
 
-void KvCache::give_back()
+void KvCache::free_unused_pages()
 {
     for (size_t i = 0; i < used_.size(); ++i) {
         touched_[i] = used_[i];
@@ -153,7 +153,7 @@ bool KvCache::reserve_rows()
 void KvCache::reserve_token()
 {
     if (reserve_rows()) return;
-    straighten();
+    defragment();
     for (size_t i = 0; i < used_.size(); ++i)
         grow_within_bound(i, int64_t{used_[i]} + 1);
     reserve_rows();
@@ -170,7 +170,7 @@ void KvCache::append(int32_t layer, uint32_t first, int32_t rows)
         lists_[index(layer, h)].append(first, rows, shape_.with_signals, shape_.moments_each);
 }
 
-void KvCache::take_back(int32_t layer, int32_t rows)
+void KvCache::undo_append(int32_t layer, int32_t rows)
 {
     if (resident()) {
         appended_[static_cast<size_t>(layer)] -= rows;
@@ -274,15 +274,15 @@ void KvCache::evict_token(int32_t layer, const std::vector<std::vector<uint32_t>
     }
 }
 
-void KvCache::straighten()
+void KvCache::defragment()
 {
     std::fill(displaced_.begin(), displaced_.end(), 0);
     if (scattered_) {
         for (int32_t layer = 0; layer < shape_.layers; ++layer)
-            backend_->straighten({.shape = shape_.heads, .pool = pool(), .lists = lists(layer)});
+            backend_->defragment({.shape = shape_.heads, .pool = pool(), .lists = lists(layer)});
     }
     scattered_ = false;
-    give_back();
+    free_unused_pages();
 }
 
 namespace {

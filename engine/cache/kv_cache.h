@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "engine/cache/page_tables.h"
-#include "engine/cache/resident_lists.h"
+#include "engine/cache/device_lists.h"
 #include "engine/cache/token_list.h"
 #include "engine/policy/pins.h"
 #include "kernels/kv_page.h"
@@ -79,7 +79,7 @@ public:
     // staging buffer or, in decode, in a free row.
     void append(int32_t layer, uint32_t first, int32_t rows);
     // Undoes append of the newest tokens, before anything was evicted.
-    void take_back(int32_t layer, int32_t rows);
+    void undo_append(int32_t layer, int32_t rows);
     // Adds the signals of a chunk of `rows` tokens to a list's statistics, for an observation window of `window`
     // queries.
     void accumulate(int32_t layer, int32_t head, int32_t window, int32_t rows, const ListSignals& seen);
@@ -93,8 +93,8 @@ public:
     // Ends a decode step: drops ranks and moves no rows.
     void evict_token(int32_t layer, const std::vector<std::vector<uint32_t>>& dropped);
     // The counterparts for a device-resident cache, whose backend evicts: send() uploads the plan,
-    // accumulate_resident() adds the signals of the appended tokens unless `seen` has no rows, and evict_resident()
-    // evicts as planned. `step` is passed on as SettledStep::step.
+    // accumulate_on_device() adds the signals of the appended tokens unless `seen` has no rows, and evict_on_device()
+    // evicts as planned. `step` is passed on as SyncedStep::step.
     bool resident() const { return resident_.has_value(); }
     void lengths(int32_t layer, std::vector<uint32_t>& sizes) const; // [kv_heads] appended rows included
     // Replaces the pinned tokens, which the backend must not evict from the layers where `holding` is true.
@@ -106,27 +106,27 @@ public:
     void pin_appended(int32_t layer) { pin_new(layer, chunk_first_, appended_[static_cast<size_t>(layer)]); }
     std::span<const uint32_t> pinned_tokens(int32_t layer) const { return resident_->pinned_tokens(layer); }
     void send(const EvictionPlan& plan);
-    void accumulate_resident(int32_t layer, int32_t probe_rows, const kernels::SignalRequest& seen);
-    void evict_resident(int32_t layer, kernels::Phase phase, uint64_t step, const EvictionPlan& plan,
+    void accumulate_on_device(int32_t layer, int32_t question_rows, const kernels::SignalRequest& seen);
+    void evict_on_device(int32_t layer, kernels::Phase phase, uint64_t step, const EvictionPlan& plan,
                         const kernels::SelectionRule& rule);
     // Logs a generated token's evictions, which LayerStep::queue has queued; `stride` is that of its dropped ranks.
     void log_token(int32_t layer, uint64_t step, const EvictionPlan& plan, int64_t stride);
-    void deliver(std::span<const uint32_t> dropped) { resident_->deliver(dropped); }
+    void set_dropped_ranks(std::span<const uint32_t> dropped) { resident_->set_dropped_ranks(dropped); }
     // Arguments with the device addresses that eviction and accumulation need.
     kernels::EvictArgs eviction(int32_t layer, kernels::Phase phase) const;
-    kernels::AccumulateArgs accumulation(int32_t layer, int32_t rows, int32_t probe_rows,
+    kernels::AccumulateArgs accumulation(int32_t layer, int32_t rows, int32_t question_rows,
                                          const kernels::SignalRequest& seen) const;
     // settle() downloads the eviction log and applies it to the host's lists, calling the sink for every step in
     // order. It does nothing for a cache that is not device-resident.
-    void set_settle_sink(SettleSink sink) { settle_sink_ = std::move(sink); }
-    void settle();
-    // Applies only the steps logged before the second-latest turn_log(), so it need not wait for newer ones.
-    void settle_earlier();
-    void turn_log();
-    bool is_settling() const { return resident_ && resident_->is_settling(); }
+    void set_sync_sink(SyncSink sink) { sync_sink_ = std::move(sink); }
+    void sync();
+    // Applies only the steps logged before the second-latest switch_log(), so it need not wait for newer ones.
+    void sync_earlier();
+    void switch_log();
+    bool is_syncing() const { return resident_ && resident_->is_syncing(); }
 
     // Defragments: moves rows so that row = rank in every list. Prefill requires it, and it makes decode faster.
-    void straighten();
+    void defragment();
     // Decode evictions since the last defragmentation, maximum over layers.
     int32_t displaced() const { return *std::max_element(displaced_.begin(), displaced_.end()); }
 
@@ -175,10 +175,10 @@ private:
 
     bool grow(size_t list, int64_t rows); // false: too few free pages
     void grow_within_bound(size_t list, int64_t rows);
-    void give_back(); // frees pages beyond the used rows. REQUIRES: row = rank
+    void free_unused_pages(); // frees pages beyond the used rows. REQUIRES: row = rank
     bool reserve_rows();
     void compact(int32_t layer); // keeps the first counts_ ranks of kept_ in each list
-    void compact_resident(int32_t layer, const EvictionPlan& plan);
+    void compact_on_device(int32_t layer, const EvictionPlan& plan);
     void account(int32_t layer, kernels::Phase phase, const EvictionPlan& plan);
     kernels::GatherArgs gathering(int32_t layer, int32_t head, const Entries& to); // resizes `to`
     struct Place;
@@ -206,9 +206,9 @@ private:
     std::vector<int32_t> counts_;    // [kv_heads], scratch of evictions
     std::vector<int32_t> displaced_; // [layers]
     bool scattered_ = false;         // some order list may differ from the identity
-    std::optional<ResidentLists> resident_;
+    std::optional<DeviceLists> resident_;
     Pins pins_; // device-resident caches only
-    SettleSink settle_sink_;
+    SyncSink sync_sink_;
     std::vector<int32_t> appended_;  // [layers] rows appended since the last eviction step; device-resident caches
     const uint32_t* plan_ = nullptr; // device address of the last plan sent
 };

@@ -16,7 +16,7 @@ void KvCache::lengths(int32_t layer, std::vector<uint32_t>& sizes) const
 
 void KvCache::pin(const Pins& pins, std::vector<bool> holding)
 {
-    assert(resident_ && resident_->settled());
+    assert(resident_ && resident_->is_synced());
     std::vector<std::vector<uint32_t>> ranks(lists_.size());
     for (size_t i = 0; i < ranks.size(); ++i)
         if (holding[i / static_cast<size_t>(shape_.heads.kv_heads)]) pins.pinned(lists_[i].stream, ranks[i]);
@@ -37,7 +37,7 @@ void KvCache::pin_new(int32_t layer, uint32_t first, int32_t rows)
     }
 }
 
-kernels::AccumulateArgs KvCache::accumulation(int32_t layer, int32_t rows, int32_t probe_rows,
+kernels::AccumulateArgs KvCache::accumulation(int32_t layer, int32_t rows, int32_t question_rows,
                                               const kernels::SignalRequest& seen) const
 {
     return {.kv_heads = shape_.heads.kv_heads,
@@ -47,7 +47,7 @@ kernels::AccumulateArgs KvCache::accumulation(int32_t layer, int32_t rows, int32
             .column_stride = seen.stride,
             .divisor = seen.low_counts ? 1 : shape_.heads.group(),
             .rows = rows,
-            .probe_rows = probe_rows,
+            .question_rows = question_rows,
             .counted = std::min(rows, seen.rows),
             .kept = fading(seen.rows, rows),
             .statistics = resident_->statistics(layer)};
@@ -75,32 +75,32 @@ void KvCache::send(const EvictionPlan& plan)
     plan_ = resident_->send(plan);
 }
 
-void KvCache::accumulate_resident(int32_t layer, int32_t probe_rows, const kernels::SignalRequest& seen)
+void KvCache::accumulate_on_device(int32_t layer, int32_t question_rows, const kernels::SignalRequest& seen)
 {
     if (seen.rows == 0) return;
-    const int32_t rows = appended_[static_cast<size_t>(layer)] + probe_rows;
-    backend_->accumulate(accumulation(layer, rows, probe_rows, seen));
+    const int32_t rows = appended_[static_cast<size_t>(layer)] + question_rows;
+    backend_->accumulate(accumulation(layer, rows, question_rows, seen));
 }
 
-void KvCache::evict_resident(int32_t layer, kernels::Phase phase, uint64_t step, const EvictionPlan& plan,
+void KvCache::evict_on_device(int32_t layer, kernels::Phase phase, uint64_t step, const EvictionPlan& plan,
                              const kernels::SelectionRule& rule)
 {
-    const int64_t most = plan.most_leaving(), stride = std::max<int64_t>(most, 1);
-    if (!resident_->has_room(stride)) settle();
+    const int64_t most = plan.max_evicted(), stride = std::max<int64_t>(most, 1);
+    if (!resident_->has_room(stride)) sync();
     kernels::EvictArgs args = eviction(layer, phase);
     args.plan = plan_;
-    args.most_leaving = most;
+    args.max_evicted = most;
     args.rule = rule;
     args.dropped = resident_->room(stride);
     args.dropped_stride = stride;
     backend_->evict(args);
-    if (phase == kernels::Phase::Prefill) compact_resident(layer, plan);
+    if (phase == kernels::Phase::Prefill) compact_on_device(layer, plan);
     const int32_t rows = appended_[static_cast<size_t>(layer)];
     resident_->log({.layer = layer, .rows = rows, .first = chunk_first_, .step = step}, plan, stride);
     account(layer, phase, plan);
 }
 
-void KvCache::compact_resident(int32_t layer, const EvictionPlan& plan)
+void KvCache::compact_on_device(int32_t layer, const EvictionPlan& plan)
 {
     for (size_t h = 0; h < plan.lists(); ++h)
         counts_[h] = static_cast<int32_t>(plan.list(h).size - plan.list(h).leaving);
@@ -111,7 +111,7 @@ void KvCache::compact_resident(int32_t layer, const EvictionPlan& plan)
                        .kept = nullptr,
                        .kept_stride = kept_stride_,
                        .kept_count = counts_.data(),
-                       .resident_kept = resident_->kept()});
+                       .device_kept = resident_->kept()});
 }
 
 void KvCache::log_token(int32_t layer, uint64_t step, const EvictionPlan& plan, int64_t stride)
@@ -130,29 +130,29 @@ void KvCache::account(int32_t layer, kernels::Phase phase, const EvictionPlan& p
         if (phase == kernels::Phase::Prefill) touched_[i] = used_[i];
     }
     appended_[static_cast<size_t>(layer)] = 0;
-    if (phase == kernels::Phase::Prefill || !plan.anything_leaves()) return;
+    if (phase == kernels::Phase::Prefill || !plan.evicts_any()) return;
     scattered_ = true;
-    displaced_[static_cast<size_t>(layer)] += static_cast<int32_t>(plan.most_leaving());
+    displaced_[static_cast<size_t>(layer)] += static_cast<int32_t>(plan.max_evicted());
 }
 
-void KvCache::settle()
+void KvCache::sync()
 {
-    if (resident_) resident_->settle(lists_, settle_sink_);
+    if (resident_) resident_->sync(lists_, sync_sink_);
 }
 
-void KvCache::settle_earlier()
+void KvCache::sync_earlier()
 {
-    if (resident_) resident_->settle_earlier(lists_, settle_sink_);
+    if (resident_) resident_->sync_earlier(lists_, sync_sink_);
 }
 
-void KvCache::turn_log()
+void KvCache::switch_log()
 {
-    if (resident_) resident_->turn_log();
+    if (resident_) resident_->switch_log();
 }
 
 TokenList KvCache::tokens(int32_t layer, int32_t head) const
 {
-    assert(!resident_ || resident_->settled());
+    assert(!resident_ || resident_->is_synced());
     TokenList copy = list(layer, head);
     if (resident_) resident_->read_statistics(layer, head, copy.size(), copy);
     return copy;
@@ -160,7 +160,7 @@ TokenList KvCache::tokens(int32_t layer, int32_t head) const
 
 TokenList KvCache::appended_tokens(int32_t layer, int32_t head) const
 {
-    assert(resident_->settled());
+    assert(resident_->is_synced());
     TokenList copy = list(layer, head);
     copy.append(chunk_first_, appended_[static_cast<size_t>(layer)], false);
     resident_->read_statistics(layer, head, copy.size(), copy);

@@ -28,14 +28,14 @@ public:
     void queued_alone();     // only its logits were queued: the host chooses what to evict
     void forget() { state_ = State::None; }
     bool is_queued() const { return state_ != State::None; }
-    bool awaits_delivery() const { return !delivered_; } // dropped ranks were not read yet
+    bool awaits_dropped_ranks() const { return !delivered_; } // dropped ranks were not read yet
 
     // These wait for the backend. REQUIRE: is_queued. Spans are valid until the next token.
     void read_logits(kernels::Backend& backend, std::vector<float>& to) const;
     std::span<const float> read_best(kernels::Backend& backend);
     std::span<const int32_t> best_ids() const { return ids_; } // REQUIRES: read_best
     int32_t first_bad() const;                                 // REQUIRES: read_best
-    // [lists, stride], or empty if nothing was dropped. Afterwards awaits_delivery() is false.
+    // [lists, stride], or empty if nothing was dropped. Afterwards awaits_dropped_ranks() is false.
     std::span<const uint32_t> read_dropped(kernels::Backend& backend);
 
     size_t allocated_bytes() const

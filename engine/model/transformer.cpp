@@ -64,9 +64,9 @@ bool Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32
     assert(std::accumulate(chunk_rows.begin(), chunk_rows.end(), int64_t{0}) == std::ssize(tokens));
     const bool layers_first = made_for_.layers_first;
     assert(!layers_first || chunk_rows.size() == 1);
-    cache.straighten();
+    cache.defragment();
     const std::span<const TokenId> rows = lay_out(tokens, chunk_rows, probe);
-    prepare_angles(first, std::ssize(tokens) + probe_rows_);
+    prepare_angles(first, std::ssize(tokens) + question_rows_);
 
     const int32_t layers = model_->config().layers;
     seen_.clear();
@@ -84,7 +84,7 @@ bool Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32
                     continue;
                 }
                 step.shown({&shown, 1});
-                step.attended(l, static_cast<int32_t>(i), chunks_[i].tokens + probe_rows_, probe_rows_, shown);
+                step.attended(l, static_cast<int32_t>(i), chunks_[i].tokens + question_rows_, question_rows_, shown);
                 end_layer(l, static_cast<int32_t>(i), chunks_[i].tokens, cache, step);
             }
             finish_layer(l);
@@ -93,13 +93,13 @@ bool Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32
     if (!layers_first) return true;
     // A stop requested before the end of the scope may have cut any operation short, even the last one.
     const bool stopped = std::ssize(seen_) < layers || stop.stop_requested();
-    const int32_t appended = chunk_rows[0] + probe_rows_;
+    const int32_t appended = chunk_rows[0] + question_rows_;
     if (!stopped) step.shown(seen_);
     for (int32_t l = 0; l < std::ssize(seen_); ++l) {
         if (stopped)
-            cache.take_back(l, appended);
+            cache.undo_append(l, appended);
         else
-            step.attended(l, 0, appended, probe_rows_, seen_[static_cast<size_t>(l)]);
+            step.attended(l, 0, appended, question_rows_, seen_[static_cast<size_t>(l)]);
     }
     if (!stopped) end_layers(chunk_rows[0], cache, step);
     return !stopped;
@@ -111,7 +111,7 @@ std::span<const TokenId> Transformer::lay_out(std::span<const TokenId> tokens, s
 {
     phase_ = kernels::Phase::Prefill;
     token_.forget();
-    probe_rows_ = static_cast<int32_t>(probe.size());
+    question_rows_ = static_cast<int32_t>(probe.size());
     chunks_.clear();
     with_probe_.clear();
     Chunk next;
@@ -123,7 +123,7 @@ std::span<const TokenId> Transformer::lay_out(std::span<const TokenId> tokens, s
             with_probe_.insert(with_probe_.end(), own.begin(), own.end());
             with_probe_.insert(with_probe_.end(), probe.begin(), probe.end());
         }
-        next.row += count + probe_rows_;
+        next.row += count + question_rows_;
         next.token += count;
     }
     rows_ = next.row;
@@ -133,14 +133,14 @@ std::span<const TokenId> Transformer::lay_out(std::span<const TokenId> tokens, s
 void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerStep& step)
 {
     constexpr int32_t displaced_rows_worth_a_sweep = 64; // docs/performance.md
-    if (cache.displaced() >= displaced_rows_worth_a_sweep) cache.straighten();
+    if (cache.displaced() >= displaced_rows_worth_a_sweep) cache.defragment();
     cache.reserve_token();
     rows_ = 1;
-    probe_rows_ = 0;
+    question_rows_ = 0;
     phase_ = kernels::Phase::Decode;
     token_.forget();
     prepare_angles(index, 1);
-    if (cache.resident() && !step.plans().empty()) return decode_resident(token, index, cache, step);
+    if (cache.resident() && !step.plans().empty()) return decode_on_device(token, index, cache, step);
 
     // With a device, all layers are queued before the host waits for their signals, once per token.
     const bool layers_first = made_for_.couples_layers || downloads_signals();
@@ -176,7 +176,7 @@ kernels::SignalRequest Transformer::attend_chunk(int32_t layer, const Chunk& chu
     kernels::Backend& backend = model_->backend();
     const float* qkv = qkv_.data<float>() + chunk.row * shape_.qkv_width();
     const kernels::Rotation turn = rotation(layer, chunk.token);
-    const int32_t rows = chunk.tokens + probe_rows_;
+    const int32_t rows = chunk.tokens + question_rows_;
     const kernels::SignalRequest wanted = signals_of(layer, rows, cache);
     backend.stage({.shape = shape_, .qkv = qkv, .rows = rows, .staging = cache.staging(layer), .rotation = turn});
     backend.attend({.shape = shape_,
@@ -282,16 +282,16 @@ void Transformer::bound_pages_from(int32_t layer, int64_t first, KvCache& cache)
 
 void Transformer::bound_pages(KvCache& cache)
 {
-    cache.straighten();
+    cache.defragment();
     for (int32_t l = 0; l < model_->config().layers; ++l)
         if (retrieves(l)) bound_pages_from(l, 0, cache);
 }
 
-void Transformer::embed(std::span<const TokenId> ids, const int32_t* resident_id)
+void Transformer::embed(std::span<const TokenId> ids, const int32_t* device_id)
 {
     model_->backend().embed({.table = &model_->embedding(),
                              .ids = ids,
-                             .resident_id = resident_id,
+                             .device_id = device_id,
                              .y = x_.data<float>(),
                              .factor = model_->config().embedding_factor});
 }
@@ -446,7 +446,7 @@ void Transformer::last_logits(std::vector<float>& logits)
         token_.read_logits(model_->backend(), logits);
         return;
     }
-    compute_logits(rows_ - probe_rows_ - 1, 1, phase_, logits.data());
+    compute_logits(rows_ - question_rows_ - 1, 1, phase_, logits.data());
 }
 
 void Transformer::logits(int64_t begin, int64_t count, std::vector<float>& logits)

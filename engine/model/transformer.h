@@ -28,13 +28,13 @@ public:
     virtual ~LayerStep() = default;
     // Announces the calls of attended that follow, with their signals in the same order.
     virtual void shown(std::span<const kernels::SignalRequest> /*seen*/) {}
-    // `rows` new tokens are at the end of every list of the layer. The last `probe_rows` are question rows, fed
-    // only for their attention; the implementation must remove them (KvCache::take_back). `seen` holds the signals
+    // `rows` new tokens are at the end of every list of the layer. The last `question_rows` are question rows, fed
+    // only for their attention; the implementation must remove them (KvCache::undo_append). `seen` holds the signals
     // that the policy requested, in backend memory. Nothing is evicted yet.
-    virtual void attended(int32_t layer, int32_t chunk, int32_t rows, int32_t probe_rows,
+    virtual void attended(int32_t layer, int32_t chunk, int32_t rows, int32_t question_rows,
                           const kernels::SignalRequest& seen) = 0;
     // Called after attended of this layer, or of all layers if they are coupled; `rows` excludes question rows.
-    // Must end the chunk with KvCache::evict_chunk (prefill), evict_token (decode), or evict_resident.
+    // Must end the chunk with KvCache::evict_chunk (prefill), evict_token (decode), or evict_on_device.
     virtual void evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase) = 0;
 
     // Device-resident caches only: the eviction plans of a generated token, per layer, made before anything is
@@ -87,7 +87,7 @@ public:
     }
     // Device-resident caches: downloads the last token's dropped ranks, unless already done, and passes them to
     // `cache`.
-    void deliver(KvCache& cache);
+    void set_dropped_ranks(KvCache& cache);
 
     // The best logits of the last generated token, largest first. REQUIRES: has_best_logits.
     struct BestLogits {
@@ -116,7 +116,7 @@ private:
     };
     std::span<const TokenId> lay_out(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows,
                                      std::span<const TokenId> probe);
-    void embed(std::span<const TokenId> ids, const int32_t* resident_id);
+    void embed(std::span<const TokenId> ids, const int32_t* device_id);
     void project_qkv(int32_t layer);
     void prepare_heads(int32_t layer);
     int32_t window(int32_t layer) const; // of attention; 0: none
@@ -127,7 +127,7 @@ private:
     kernels::SignalRequest attend_chunk(int32_t layer, const Chunk& chunk, uint64_t first, KvCache& cache);
     kernels::SignalRequest attend_token(int32_t layer, uint64_t index, KvCache& cache);
     void queue_logits(); // of a generated token, and the best of them
-    void decode_resident(TokenId token, uint64_t index, KvCache& cache, LayerStep& step);
+    void decode_on_device(TokenId token, uint64_t index, KvCache& cache, LayerStep& step);
     bool fit_token(std::span<const EvictionPlan> plans, const KvCache& cache);
     void queue_token(KvCache& cache, LayerStep& step);
     static void attended_token(int32_t first, std::span<const kernels::SignalRequest> seen, LayerStep& step);
@@ -160,7 +160,7 @@ private:
     std::vector<TokenId> with_probe_;          // its rows if there are question rows
     std::vector<kernels::SignalRequest> seen_; // signals of layers whose eviction is pending
     int64_t rows_ = 0;                         // of the last call
-    int32_t probe_rows_ = 0;
+    int32_t question_rows_ = 0;
     kernels::Phase phase_ = kernels::Phase::Prefill;
     kernels::Buffer x_;     // f32 [max_rows, dim]
     kernels::Buffer qkv_;   // f32 [max_rows, qkv width]

@@ -6,7 +6,7 @@
 
 namespace palimpsest::engine {
 
-void Transformer::decode_resident(TokenId token, uint64_t index, KvCache& cache, LayerStep& step)
+void Transformer::decode_on_device(TokenId token, uint64_t index, KvCache& cache, LayerStep& step)
 {
     kernels::Backend& backend = model_->backend();
     const auto plans = step.plans();
@@ -19,7 +19,7 @@ void Transformer::decode_resident(TokenId token, uint64_t index, KvCache& cache,
         queue();
         warm_ = true;
     }
-    const bool drops = std::any_of(plans.begin(), plans.end(), [](const auto& p) { return p.anything_leaves(); });
+    const bool drops = std::any_of(plans.begin(), plans.end(), [](const auto& p) { return p.evicts_any(); });
     token_.queued(drops);
     for (int32_t l = 0; l < model_->config().layers; ++l) {
         const int64_t before = cache.used(l, 0);
@@ -35,7 +35,7 @@ bool Transformer::fit_token(std::span<const EvictionPlan> plans, const KvCache& 
     bool moved = inputs_.fit(plans, model_->backend());
     int64_t leaving = 1;
     for (const EvictionPlan& plan : plans)
-        leaving = std::max(leaving, plan.most_leaving());
+        leaving = std::max(leaving, plan.max_evicted());
     moved |= token_.fit(leaving, model_->backend());
     constexpr int32_t fewest_ranks = 1024;
     const int32_t longest = *std::max_element(cache.used().begin(), cache.used().end());
@@ -58,7 +58,7 @@ void Transformer::queue_token(KvCache& cache, LayerStep& step)
             watches(l) ? signals_.request(l, token_ranks_.front(), 1) : kernels::SignalRequest{};
         kernels::KvLists lists = cache.lists(l);
         lists.used = token_ranks_.data();
-        lists.resident_used = inputs_.used(l);
+        lists.device_used = inputs_.used(l);
         backend.decode_attend({.shape = shape_,
                                .qkv = qkv_.data<float>(),
                                .pool = cache.pool(),
@@ -82,9 +82,9 @@ void Transformer::queue_logits()
     if (!made_for_.resident) token_.queued_alone();
 }
 
-void Transformer::deliver(KvCache& cache)
+void Transformer::set_dropped_ranks(KvCache& cache)
 {
-    if (token_.awaits_delivery()) cache.deliver(token_.read_dropped(model_->backend()));
+    if (token_.awaits_dropped_ranks()) cache.set_dropped_ranks(token_.read_dropped(model_->backend()));
 }
 
 Transformer::BestLogits Transformer::best_logits()

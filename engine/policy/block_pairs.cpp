@@ -10,25 +10,25 @@ BlockPairs::BlockPairs(int32_t layers, int32_t unit, int32_t slots, bool by_scor
 {
 }
 
-void BlockPairs::walk(int32_t layer, const ListCut& list)
+void BlockPairs::next_tiles(int32_t layer, const ListCut& list)
 {
     tiles_.clear();
     if (list.excess() == 0) return;
     const uint32_t leaving = (list.excess() + unit_ - 1) / unit_;
     const uint32_t blocks = (list.size() - list.first()) / unit_;
-    pairs_.walk(static_cast<size_t>(layer),
+    pairs_.next_tiles(static_cast<size_t>(layer),
                 {.size = blocks, .budget = blocks - leaving, .first = 0, .slots = list.slots / unit_}, tiles_);
 }
 
 void BlockPairs::select(int32_t layer, std::span<const ListCut> heads, std::vector<std::vector<uint32_t>>& dropped)
 {
-    walk(layer, heads.front());
+    next_tiles(layer, heads.front());
     if (tiles_.empty()) return;
     for (size_t h = 0; h < heads.size(); ++h) {
         if (h > 0 && !by_score_)
             dropped[h] = dropped[0];
         else
-            thin(heads[h], dropped[h]);
+            apply(heads[h], dropped[h]);
     }
 }
 
@@ -40,7 +40,7 @@ kernels::SelectionRule BlockPairs::rule() const
 
 void BlockPairs::plan(int32_t layer, std::span<const ListCut> heads, EvictionPlan& plan)
 {
-    walk(layer, heads.front());
+    next_tiles(layer, heads.front());
     if (tiles_.empty()) return;
     kernels::ListPlan& list = plan.list(0);
     list.leaving = static_cast<uint32_t>(tiles_.size() / 2) * unit_;
@@ -50,7 +50,7 @@ void BlockPairs::plan(int32_t layer, std::span<const ListCut> heads, EvictionPla
         waves_.add_to(plan, list);
     } else {
         given_.clear();
-        thin(heads.front(), given_);
+        apply(heads.front(), given_);
         list.data = plan.add(given_);
     }
     for (size_t h = 1; h < heads.size(); ++h)
@@ -65,7 +65,7 @@ double BlockPairs::score(const ListCut& list, uint32_t block) const
     return total / unit_;
 }
 
-void BlockPairs::thin(const ListCut& list, std::vector<uint32_t>& dropped)
+void BlockPairs::apply(const ListCut& list, std::vector<uint32_t>& dropped)
 {
     blocks_.resize((list.size() - list.first()) / unit_ + 1);
     for (const uint32_t place : tiles_)

@@ -20,14 +20,14 @@ public:
     bool plans() const override { return true; }
     kernels::SelectionRule rule() const override;
     void plan(int32_t layer, std::span<const ListCut> heads, EvictionPlan& plan) override;
-    uint32_t leaving_at_once() const override { return unit_; }
+    uint32_t max_evicted_per_token() const override { return unit_; }
     void save(StateWriter& out) const override { pairs_.save(out); }
     void load(StateReader& in) override { pairs_.load(in); }
     std::unique_ptr<Selection> clone() const override { return std::make_unique<BlockPairs>(*this); }
 
 private:
-    void walk(int32_t layer, const ListCut& list);
-    void thin(const ListCut& list, std::vector<uint32_t>& dropped);
+    void next_tiles(int32_t layer, const ListCut& list);
+    void apply(const ListCut& list, std::vector<uint32_t>& dropped);
     double score(const ListCut& list, uint32_t block) const;
 
     uint32_t unit_;

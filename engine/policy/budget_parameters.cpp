@@ -62,7 +62,7 @@ std::unique_ptr<Budget> profile_budget(Profile profile, double beta, const Polic
                                                                     .layers = context.layers,
                                                                     .kv_heads = context.kv_heads,
                                                                     .mean = basis.slots});
-    return std::make_unique<FixedBudget>(profile_slots(profile, beta, context.layers, basis.slots),
+    return std::make_unique<FixedBudget>(layer_profile(profile, beta, context.layers, basis.slots),
                                          context.kv_heads);
 }
 

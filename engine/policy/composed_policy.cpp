@@ -282,10 +282,10 @@ bool ComposedPolicy::plans() const
     return by_sizes && by_tokens && parts_.selection->plans() && score_rule(parts_.signal.kind).has_value();
 }
 
-int32_t ComposedPolicy::leaving_at_once() const
+int32_t ComposedPolicy::max_evicted_per_token() const
 {
     if (!parts_.budget) return 1;
-    return schedule_.excess - 1 + static_cast<int32_t>(parts_.selection->leaving_at_once());
+    return schedule_.excess - 1 + static_cast<int32_t>(parts_.selection->max_evicted_per_token());
 }
 
 kernels::SelectionRule ComposedPolicy::selection_rule() const

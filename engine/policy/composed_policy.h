@@ -46,7 +46,7 @@ public:
                 std::vector<std::vector<uint32_t>>& dropped) override;
     bool plans() const override;
     kernels::SelectionRule selection_rule() const override;
-    int32_t leaving_at_once() const override;
+    int32_t max_evicted_per_token() const override;
     void plan(int32_t layer, std::span<const uint32_t> sizes, std::span<const uint32_t> pinned,
               EvictionPlan& plan) override;
     bool holds_pins(int32_t) const override { return parts_.budget && !context_.pins.empty(); }

@@ -7,7 +7,7 @@ CyclicTile::CyclicTile(size_t lists, int32_t most_slots, TileShape shape)
 {
 }
 
-void CyclicTile::walk(size_t list, const Extent& extent, std::vector<uint32_t>& tiles)
+void CyclicTile::next_tiles(size_t list, const Extent& extent, std::vector<uint32_t>& tiles)
 {
     uint32_t& cursor = cursors_[list];
     places_.reset(extent.size);

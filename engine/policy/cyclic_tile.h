@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/policy/rank_list.h"
-#include "engine/policy/tile_walk.h"
+#include "engine/policy/tile_schedule.h"
 
 namespace palimpsest::engine {
 
@@ -16,18 +16,18 @@ struct TileShape {
 };
 
 // Cost of a walk: the evicted entries.
-class CyclicTile final : public TileWalk {
+class CyclicTile final : public TileSchedule {
 public:
     // `most_slots`: most slots of any list. REQUIRES: kept <= slots, and at least size - kept - 1 entries after the
     // region.
     CyclicTile(size_t lists, int32_t most_slots, TileShape shape);
 
     uint32_t tile_size() const override { return shape_.size; }
-    void walk(size_t list, const Extent& extent, std::vector<uint32_t>& tiles) override;
+    void next_tiles(size_t list, const Extent& extent, std::vector<uint32_t>& tiles) override;
     void leave(size_t, uint32_t) override {}
     void save(StateWriter& out) const override;
     void load(StateReader& in) override;
-    std::unique_ptr<TileWalk> clone() const override { return std::make_unique<CyclicTile>(*this); }
+    std::unique_ptr<TileSchedule> clone() const override { return std::make_unique<CyclicTile>(*this); }
 
     // Offset of the next tile in the region; the region's size if the next tile starts over.
     uint32_t cursor(size_t list) const { return cursors_[list]; }

@@ -52,14 +52,14 @@ public:
         return at;
     }
 
-    int64_t most_leaving() const // maximum over lists
+    int64_t max_evicted() const // maximum over lists
     {
         uint32_t most = 0;
         for (const kernels::ListPlan& list : lists_)
             most = std::max(most, list.leaving);
         return most;
     }
-    bool anything_leaves() const { return most_leaving() > 0; }
+    bool evicts_any() const { return max_evicted() > 0; }
     size_t words() const { return lists_.size() * words_of_list + data_.size(); }
     void write(uint32_t* to) const // [words()]
     {

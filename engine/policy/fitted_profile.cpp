@@ -14,7 +14,7 @@ int64_t FittedProfile::layer_slots(int32_t layer, const ListCut& longest) const
 {
     const bool fits = longest.candidates() <= shape_.mean;
     if (fits || longest.size() <= 2 * shape_.mean) return shape_.mean;
-    return profile_slots(shape_.profile, shape_.beta, shape_.layers, shape_.mean,
+    return layer_profile(shape_.profile, shape_.beta, shape_.layers, shape_.mean,
                          longest.candidates())[static_cast<size_t>(layer)];
 }
 

@@ -25,7 +25,7 @@ double weight(Profile profile, double beta, double height)
 
 } // namespace
 
-std::vector<int64_t> profile_slots(Profile profile, double beta, int32_t layers, int64_t mean, int64_t limit)
+std::vector<int64_t> layer_profile(Profile profile, double beta, int32_t layers, int64_t mean, int64_t limit)
 {
     std::vector<double> weights;
     for (int32_t l = 0; l < layers; ++l)

@@ -15,7 +15,7 @@ enum class Profile : uint8_t {
 };
 
 // Slots of each layer, none above `limit`; they sum to layers * mean, or all equal the limit. REQUIRES: beta >= 1.
-std::vector<int64_t> profile_slots(Profile profile, double beta, int32_t layers, int64_t mean,
+std::vector<int64_t> layer_profile(Profile profile, double beta, int32_t layers, int64_t mean,
                                    int64_t limit = std::numeric_limits<int32_t>::max());
 
 class FixedBudget final : public Budget {

@@ -58,7 +58,7 @@ void FullestLevel::merge_oldest(Runs& runs, Runs::iterator run, RankList& places
     }
 }
 
-void FullestLevel::walk(size_t list, const Extent& extent, std::vector<uint32_t>& tiles)
+void FullestLevel::next_tiles(size_t list, const Extent& extent, std::vector<uint32_t>& tiles)
 {
     Runs& runs = lists_[list];
     runs.reserve(most_runs);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "engine/policy/rank_list.h"
-#include "engine/policy/tile_walk.h"
+#include "engine/policy/tile_schedule.h"
 
 namespace palimpsest::engine {
 
@@ -14,16 +14,16 @@ namespace palimpsest::engine {
 // gets the higher of the two levels plus one. The two oldest entries of the fullest level form the next pair.
 // Levels never increase from old to new and depend on no score, so the run lengths are the whole state. Cost of a
 // walk: evicted entries times runs.
-class FullestLevel final : public TileWalk {
+class FullestLevel final : public TileSchedule {
 public:
     FullestLevel(size_t lists, int32_t most_slots);
 
     uint32_t tile_size() const override { return 2; }
-    void walk(size_t list, const Extent& extent, std::vector<uint32_t>& tiles) override;
+    void next_tiles(size_t list, const Extent& extent, std::vector<uint32_t>& tiles) override;
     void leave(size_t list, uint32_t entries) override;
     void save(StateWriter& out) const override;
     void load(StateReader& in) override;
-    std::unique_ptr<TileWalk> clone() const override { return std::make_unique<FullestLevel>(*this); }
+    std::unique_ptr<TileSchedule> clone() const override { return std::make_unique<FullestLevel>(*this); }
 
     // Levels by rank within the region, oldest first; entries beyond them have level 0.
     std::vector<uint32_t> levels(size_t list) const;

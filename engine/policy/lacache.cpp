@@ -141,15 +141,15 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
     const int64_t slots = settings.ends.slots(budget);
     auto tiles =
         std::make_unique<CyclicTile>(static_cast<size_t>(context.layers), static_cast<int32_t>(slots), tile);
-    std::shared_ptr<const Survivors> survivors;
+    std::shared_ptr<const TileRule> tile_rule;
     if (settings.scored)
-        survivors = std::make_shared<BestOfTile>(tile.kept);
+        tile_rule = std::make_shared<BestOfTile>(tile.kept);
     else
-        survivors = std::make_shared<FixedOffsets>(kept_offsets(shape, ladder_pattern(settings.pattern)));
+        tile_rule = std::make_shared<FixedOffsets>(kept_offsets(shape, ladder_pattern(settings.pattern)));
     const Signal mean{.kind = ScoreKind::Mean, .window = SignalNeeds::all};
     return {.budget = FixedBudget::uniform(context, slots),
             .signal = settings.scored ? mean : Signal{},
-            .selection = std::make_unique<TileSelection>(std::move(tiles), std::move(survivors), Walks::PerLayer),
+            .selection = std::make_unique<TileSelection>(std::move(tiles), std::move(tile_rule), SchedulePer::PerLayer),
             .ends = settings.ends,
             .positions = PositionMode::Contiguous};
 }

@@ -25,7 +25,7 @@ LimitedCycle::LimitedCycle(const std::vector<int32_t>& slots, int32_t limit) : l
         lists_.push_back({.cursor = 0, .heights = std::vector<uint32_t>(static_cast<size_t>(of_list), 0)});
 }
 
-void LimitedCycle::walk(size_t list, const Extent& extent, std::vector<uint32_t>& tiles)
+void LimitedCycle::next_tiles(size_t list, const Extent& extent, std::vector<uint32_t>& tiles)
 {
     HeightsOf& state = lists_[list];
     const uint32_t slots = extent.slots, first = extent.first;

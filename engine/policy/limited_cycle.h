@@ -5,24 +5,24 @@
 #include <vector>
 
 #include "engine/policy/rank_list.h"
-#include "engine/policy/tile_walk.h"
+#include "engine/policy/tile_schedule.h"
 
 namespace palimpsest::engine {
 
 // Heights start at 0; a merge gives the surviving place the higher of the two heights plus one, whichever entry
 // survives. Pairs whose left entry has reached the limit are skipped. Heights depend on no score. Cost of a walk:
 // linear in the list.
-class LimitedCycle final : public TileWalk {
+class LimitedCycle final : public TileSchedule {
 public:
     // REQUIRES: slots >= 1, limit >= 1.
     LimitedCycle(const std::vector<int32_t>& slots, int32_t limit); // slots of each list, constant
 
     uint32_t tile_size() const override { return 2; }
-    void walk(size_t list, const Extent& extent, std::vector<uint32_t>& tiles) override;
+    void next_tiles(size_t list, const Extent& extent, std::vector<uint32_t>& tiles) override;
     void leave(size_t, uint32_t) override {}
     void save(StateWriter& out) const override;
     void load(StateReader& in) override;
-    std::unique_ptr<TileWalk> clone() const override { return std::make_unique<LimitedCycle>(*this); }
+    std::unique_ptr<TileSchedule> clone() const override { return std::make_unique<LimitedCycle>(*this); }
 
 private:
     struct HeightsOf {

@@ -72,7 +72,7 @@ public:
     {
         return acting_ ? acting_->selection_rule() : kernels::SelectionRule{};
     }
-    int32_t leaving_at_once() const override { return acting_ ? acting_->leaving_at_once() : 1; }
+    int32_t max_evicted_per_token() const override { return acting_ ? acting_->max_evicted_per_token() : 1; }
     bool holds_pins(int32_t layer) const override { return !is_local(layer) && acting_->holds_pins(number(layer)); }
     void plan(int32_t layer, std::span<const uint32_t> sizes, std::span<const uint32_t> pinned,
               EvictionPlan& plan) override

@@ -141,7 +141,7 @@ public:
     virtual bool plans() const { return false; }
     virtual kernels::SelectionRule selection_rule() const { return {}; }
     // Most tokens evicted from a list after a generated token, if it was within its budget before.
-    virtual int32_t leaving_at_once() const { return 1; }
+    virtual int32_t max_evicted_per_token() const { return 1; }
     virtual void plan(int32_t /*layer*/, std::span<const uint32_t> /*sizes*/, std::span<const uint32_t> /*pinned*/,
                       EvictionPlan& /*plan*/)
     {

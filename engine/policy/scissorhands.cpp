@@ -19,7 +19,7 @@ public:
     {
         best_.select(layer, lowered(heads), dropped);
     }
-    uint32_t leaving_at_once() const override { return less_ + 1; }
+    uint32_t max_evicted_per_token() const override { return less_ + 1; }
     bool plans() const override { return best_.plans(); }
     kernels::SelectionRule rule() const override { return best_.rule(); }
     void plan(int32_t layer, std::span<const ListCut> heads, EvictionPlan& plan) override

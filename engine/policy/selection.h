@@ -47,7 +47,7 @@ public:
     // True if lists of equal length and slots always lose equally many entries.
     virtual bool heads_alike() const { return true; }
     // Most entries that a list evicts for one appended token.
-    virtual uint32_t leaving_at_once() const { return 1; }
+    virtual uint32_t max_evicted_per_token() const { return 1; }
     // True if select of a layer needs the result of the layer below.
     virtual bool couples_layers() const { return false; }
 

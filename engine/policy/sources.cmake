@@ -38,7 +38,7 @@ set(POLICY_SOURCES
     policy/snapkv.cpp
     policy/state_bytes.cpp
     policy/streaming.cpp
-    policy/survivors.cpp
+    policy/tile_rule.cpp
     policy/threshold_budget.cpp
     policy/tile_selection.cpp
     policy/tile_waves.cpp

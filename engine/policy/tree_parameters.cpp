@@ -22,7 +22,7 @@ Signal signal_of(TreeScore score)
     return {.kind = ScoreKind::Mean, .window = SignalNeeds::all};
 }
 
-std::shared_ptr<const Survivors> always_left(int32_t layers)
+std::shared_ptr<const TileRule> always_left(int32_t layers)
 {
     return std::make_shared<FixedOffsets>(std::vector<std::vector<uint32_t>>(static_cast<size_t>(layers), {0u}));
 }
@@ -56,7 +56,7 @@ std::vector<ParameterInfo> tree_parameter_infos()
 size_t TreeParameters::lists(const PolicyContext& context) const
 {
     const auto layers = static_cast<size_t>(context.layers);
-    return walks() == Walks::PerLayer ? layers : layers * static_cast<size_t>(context.kv_heads);
+    return schedules() == SchedulePer::PerLayer ? layers : layers * static_cast<size_t>(context.kv_heads);
 }
 
 int32_t TreeParameters::most_slots(const PolicyContext& context) const
@@ -81,9 +81,9 @@ TreeParameters read_tree_parameters(PolicyParameters& parameters, const PolicyCo
     if (rule == Rule::Left) {
         parameters.refuse_idle({"score"}, "with rule=left");
         tree.signal = {};
-        tree.survivors = always_left(context.layers);
+        tree.tile_rule = always_left(context.layers);
     } else {
-        tree.survivors = std::make_shared<HigherScore>();
+        tree.tile_rule = std::make_shared<HigherScore>();
     }
     tree.budget = read_budget(parameters, context,
                               {.ends = tree.ends,

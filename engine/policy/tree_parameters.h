@@ -9,7 +9,7 @@
 #include "engine/policy/policy.h"
 #include "engine/policy/protect.h"
 #include "engine/policy/score.h"
-#include "engine/policy/survivors.h"
+#include "engine/policy/tile_rule.h"
 #include "engine/policy/tile_selection.h"
 
 namespace palimpsest::engine {
@@ -17,10 +17,10 @@ namespace palimpsest::engine {
 struct TreeParameters {
     ProtectedEnds ends;
     Signal signal; // none with rule=left
-    std::shared_ptr<const Survivors> survivors;
+    std::shared_ptr<const TileRule> tile_rule;
     std::unique_ptr<Budget> budget;
 
-    Walks walks() const { return budget->heads_alike() ? Walks::PerLayer : Walks::PerList; }
+    SchedulePer schedules() const { return budget->heads_alike() ? SchedulePer::PerLayer : SchedulePer::PerList; }
     size_t lists(const PolicyContext& context) const; // number of walks
     int32_t most_slots(const PolicyContext& context) const;
 };

@@ -23,14 +23,14 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
     if (height && !tree.budget->is_constant())
         parameters.refuse("height=" + std::to_string(*height) + " needs a budget that does not change",
                           "leave height out, or budget=auto, heads=ada and observed allocations");
-    std::unique_ptr<TileWalk> pairs;
+    std::unique_ptr<TileSchedule> pairs;
     if (height) {
         pairs = std::make_unique<LimitedCycle>(slots_by_layer(*tree.budget, context), *height);
     } else {
         pairs = std::make_unique<CyclicTile>(tree.lists(context), tree.most_slots(context),
                                              TileShape{.size = 2, .kept = 1});
     }
-    auto selection = std::make_unique<TileSelection>(std::move(pairs), tree.survivors, tree.walks());
+    auto selection = std::make_unique<TileSelection>(std::move(pairs), tree.tile_rule, tree.schedules());
     return {.budget = std::move(tree.budget),
             .signal = tree.signal,
             .selection = std::move(selection),

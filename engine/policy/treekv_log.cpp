@@ -11,7 +11,7 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 {
     TreeParameters tree = read_tree_parameters(parameters, context);
     auto pairs = std::make_unique<FullestLevel>(tree.lists(context), tree.most_slots(context));
-    auto selection = std::make_unique<TileSelection>(std::move(pairs), tree.survivors, tree.walks());
+    auto selection = std::make_unique<TileSelection>(std::move(pairs), tree.tile_rule, tree.schedules());
     return {.budget = std::move(tree.budget),
             .signal = tree.signal,
             .selection = std::move(selection),

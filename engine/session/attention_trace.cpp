@@ -97,12 +97,12 @@ std::vector<AttendedToken> attention_trace(std::shared_ptr<const Model> model, c
         options.reach = position_reach(model->config(), options, *policy_of(options, model->config()));
     options.budget = static_cast<int32_t>(room);
     options.pins = Pins();
-    options.probe_room = 0;
+    options.question_room = 0;
     options.chunk =
         static_cast<int32_t>(std::max({std::ssize(question), std::ssize(answer), std::ssize(before.pending) + 1}));
     const auto lists = static_cast<int64_t>(before.lists.size());
     SessionState state = without_sums(before);
-    state.probe_tokens.clear();
+    state.question_ids.clear();
     const auto session =
         Session::adopt(model, state, options, std::make_unique<Witness>(lists, static_cast<int32_t>(room)));
 

@@ -52,10 +52,10 @@ MemoryPlanner::MemoryPlanner(const Model& model, uint64_t available)
 MemoryPlan MemoryPlanner::plan(const SessionOptions& options, int sessions) const
 {
     const SessionSetup setup = set_up(options, model_->config(), backend_.at_once());
-    const int32_t probe = setup.options.probe_room;
-    const CacheShape cache = cache_shape(*model_, setup.options, *setup.policy, probe);
+    const int32_t question_room = setup.options.question_room;
+    const CacheShape cache = cache_shape(*model_, setup.options, *setup.policy, question_room);
     const TransformerShape transformer =
-        transformer_shape(model_->config(), cache, setup.options, *setup.policy, probe);
+        transformer_shape(model_->config(), cache, setup.options, *setup.policy, question_room);
     const uint64_t before = counting_->buffer_bytes();
     KvCache counted_cache(cache, *counting_);
     if (cache.resident) counted_cache.pin(setup.options.pins, layers_with_pins(*setup.policy, cache.layers));

@@ -6,7 +6,7 @@
 
 #include "engine/eval/token_loss.h"
 #include "engine/session/cache_bytes.h"
-#include "engine/session/resident_step.h"
+#include "engine/session/device_step.h"
 #include "engine/session/session_step.h"
 #include "kernels/base/error.h"
 
@@ -42,26 +42,26 @@ Session::Session(std::shared_ptr<const Model> model, SessionSetup setup)
 }
 
 Session::Session(std::shared_ptr<const Model> model, SessionSetup& setup, const CacheShape& shape,
-                 std::vector<TokenId> probe_tokens)
+                 std::vector<TokenId> question_ids)
     : model_(std::move(model)), options_(std::move(setup.options)), given_(options_.policy),
       policy_(std::move(setup.policy)), cache_(shape, model_->backend()),
       transformer_(*model_, transformer_shape(model_->config(), shape, options_, *policy_,
-                                              static_cast<int32_t>(probe_tokens.size()))),
-      sampler_(options_.sampler), probe_tokens_(std::move(probe_tokens))
+                                              static_cast<int32_t>(question_ids.size()))),
+      sampler_(options_.sampler), question_ids_(std::move(question_ids))
 {
     options_.policy = policy_->resolved();
     pin_lists(cache_, options_.pins, *policy_);
     make_step();
     reserve(cache_.shape(), transformer_shape(model_->config(), cache_.shape(), options_, *policy_,
-                                              static_cast<int32_t>(probe_tokens_.size())));
+                                              static_cast<int32_t>(question_ids_.size())));
 }
 
 Session::Session(const Session& other, KvCache cache)
     : model_(other.model_), options_(other.options_), given_(other.given_), policy_(other.policy_->clone()),
       cache_(std::move(cache)),
       transformer_(*model_, transformer_shape(model_->config(), cache_.shape(), options_, *policy_,
-                                              static_cast<int32_t>(other.probe_tokens_.size()))),
-      sampler_(other.sampler_), probe_tokens_(other.probe_tokens_), logits_(other.logits_),
+                                              static_cast<int32_t>(other.question_ids_.size()))),
+      sampler_(other.sampler_), question_ids_(other.question_ids_), logits_(other.logits_),
       has_logits_(other.has_logits_), last_token_(other.last_token_), tokens_seen_(other.tokens_seen_),
       steps_seen_(other.steps_seen_), evicted_(other.evicted_)
 {
@@ -75,7 +75,7 @@ Session::~Session() = default;
 void Session::make_step()
 {
     if (cache_.resident())
-        step_ = std::make_unique<ResidentStep>(*this);
+        step_ = std::make_unique<DeviceStep>(*this);
     else
         step_ = std::make_unique<Step>(*this);
 }
@@ -91,31 +91,31 @@ void Session::reserve(const CacheShape& cache, const TransformerShape& shape)
     model_->backend().reserve(work_bounds(*model_, cache, shape, model_->matrices()));
 }
 
-void Session::settle() const
+void Session::sync() const
 {
-    if (!cache_.resident() || cache_.is_settling()) return;
-    transformer_.deliver(cache_);
-    cache_.settle();
+    if (!cache_.resident() || cache_.is_syncing()) return;
+    transformer_.set_dropped_ranks(cache_);
+    cache_.sync();
 }
 
 // Syncs one super-chunk behind: the host applies a super-chunk's evictions while the device computes the next one.
 // After the last super-chunk it syncs fully.
-void Session::settle_behind(bool last)
+void Session::sync_previous(bool last)
 {
-    if (last) return cache_.settle();
-    cache_.turn_log();
-    cache_.settle_earlier();
+    if (last) return cache_.sync();
+    cache_.switch_log();
+    cache_.sync_earlier();
 }
 
-void Session::set_fade_sink(FadeSink sink)
+void Session::set_eviction_sink(EvictionSink sink)
 {
-    settle();
+    sync();
     fade_sink_ = std::move(sink);
 }
 
 RetentionMap Session::retention() const
 {
-    settle();
+    sync();
     return RetentionMap::of(cache_, tokens_seen_);
 }
 
@@ -148,19 +148,19 @@ bool Session::finish(const FeedOptions& options)
 
 void Session::end_reading()
 {
-    settle();
-    cache_.straighten();
+    sync();
+    cache_.defragment();
     policy_->end_reading();
     step_->end_reading();
 }
 
-void Session::set_probe(std::vector<TokenId> tokens)
+void Session::set_question_ids(std::vector<TokenId> tokens)
 {
-    if (tokens == probe_tokens_) return;
+    if (tokens == question_ids_) return;
     check_tokens(tokens);
     check_positions(*policy_, options_, model_->config(), std::ssize(tokens));
     rebuild(*policy_, options_.pins, static_cast<int32_t>(tokens.size()), list_lengths());
-    probe_tokens_ = std::move(tokens);
+    question_ids_ = std::move(tokens);
 }
 
 // Computes the first `tokens` pending tokens: whole chunks, and a shorter one at the end of the input.
@@ -173,15 +173,15 @@ try {
     const int64_t rows_at_once =
         layers_first ? options_.chunk : options_.rows_at_once / options_.chunk * options_.chunk;
     std::vector<TokenId> batch;
-    if (tokens > 0) settle();
+    if (tokens > 0) sync();
     while (tokens > 0) {
         if (options.stop.stop_requested()) {
             pending_.clear();
-            cache_.settle();
+            cache_.sync();
             return false;
         }
         const auto rows = std::min(rows_at_once, tokens);
-        check_room(rows, std::ssize(probe_tokens_));
+        check_room(rows, std::ssize(question_ids_));
         batch.assign(pending_.begin(), pending_.begin() + rows);
         pending_.erase(pending_.begin(), pending_.begin() + rows);
         tokens -= rows;
@@ -192,9 +192,9 @@ try {
         // needed for the next token's loss, and if a stop undoes the next rows.
         const bool may_be_taken_back = layers_first && options.stop.stop_possible();
         if ((options.loss || may_be_taken_back) && tokens_seen_ > 0) compute_logits();
-        if (!transformer_.prefill(batch, chunks, tokens_seen_, probe_tokens_, cache_, *step_, options.stop)) {
+        if (!transformer_.prefill(batch, chunks, tokens_seen_, question_ids_, cache_, *step_, options.stop)) {
             pending_.clear();
-            cache_.settle();
+            cache_.sync();
             return false;
         }
         // The batch is in the cache now: account for it before anything can throw.
@@ -203,7 +203,7 @@ try {
         last_token_ = batch.back();
         tokens_seen_ += batch.size();
         steps_seen_ += chunks.size();
-        settle_behind(tokens == 0);
+        sync_previous(tokens == 0);
         if (options.loss) report_losses(batch, first, options);
         const bool is_behind = cache_.shape().resident && tokens > 0; // the device still computes this batch
         const uint64_t computed = tokens_seen_ - seen_before - (is_behind ? batch.size() : 0);
@@ -222,7 +222,7 @@ std::unique_ptr<Policy> Session::policy_beside(const Pins& pins) const
     changed.policy = as_begun(given_, options_.policy);
     changed.pins = pins;
     auto policy = policy_of(changed, model_->config());
-    check_positions(*policy, changed, model_->config(), std::ssize(probe_tokens_));
+    check_positions(*policy, changed, model_->config(), std::ssize(question_ids_));
     if (policy->waits_for_end() && !policy_->waits_for_end()) policy->resume_ended();
     return policy;
 }
@@ -231,14 +231,14 @@ void Session::set_pins(const Pins& pins)
 {
     if (pins == options_.pins) return;
     auto policy = policy_beside(pins);
-    const auto probe_rows = static_cast<int32_t>(probe_tokens_.size());
-    const CacheShape shape = cache_shape(*model_, options_, *policy, probe_rows);
+    const auto question_rows = static_cast<int32_t>(question_ids_.size());
+    const CacheShape shape = cache_shape(*model_, options_, *policy, question_rows);
     // With pins, a retrieval policy reads fewer other tokens.
     if (shape.list_budget != cache_.shape().list_budget || shape.total_slots != cache_.shape().total_slots ||
         shape.resident != cache_.shape().resident || policy->retrieval()) {
-        rebuild(*policy, pins, probe_rows, list_lengths());
+        rebuild(*policy, pins, question_rows, list_lengths());
     } else {
-        settle();
+        sync();
         pin_lists(cache_, pins, *policy);
         transformer_.record_anew();
     }
@@ -256,14 +256,14 @@ std::vector<int32_t> Session::list_lengths() const
     return lengths;
 }
 
-void Session::rebuild(const Policy& policy, const Pins& pins, int32_t probe_rows,
+void Session::rebuild(const Policy& policy, const Pins& pins, int32_t question_rows,
                       std::span<const int32_t> list_lengths)
 {
     if (tokens_seen_ > 0) compute_logits(); // while the activations of the old forward pass exist
-    settle();
-    const CacheShape shape = with_room_for(cache_shape(*model_, options_, policy, probe_rows), list_lengths);
+    sync();
+    const CacheShape shape = with_room_for(cache_shape(*model_, options_, policy, question_rows), list_lengths);
     KvCache cache = cache_.reshaped(shape);
-    const TransformerShape made_for = transformer_shape(model_->config(), shape, options_, policy, probe_rows);
+    const TransformerShape made_for = transformer_shape(model_->config(), shape, options_, policy, question_rows);
     Transformer transformer(*model_, made_for);
     if (policy.retrieval()) transformer.bound_pages(cache);
     pin_lists(cache, pins, policy);
@@ -275,7 +275,7 @@ void Session::rebuild(const Policy& policy, const Pins& pins, int32_t probe_rows
 
 double Session::held(const TokenRange& range) const
 {
-    settle();
+    sync();
     const auto last = static_cast<uint32_t>(std::min<uint64_t>(range.last, tokens_seen_));
     if (range.first >= last) return 0;
     const CacheShape& shape = cache_.shape();
@@ -299,28 +299,28 @@ int64_t Session::slots_left() const
     return left;
 }
 
-bool Session::has_room(int64_t tokens, int64_t probe_rows) const
+bool Session::has_room(int64_t tokens, int64_t question_rows) const
 {
     const auto total = static_cast<int64_t>(tokens_seen_) + tokens;
     return total <= int64_t{UINT32_MAX} &&
-           (options_.positions == PositionMode::Contiguous || total + probe_rows <= model_->config().context) &&
-           (policy_->bounded() || tokens + probe_rows <= slots_left());
+           (options_.positions == PositionMode::Contiguous || total + question_rows <= model_->config().context) &&
+           (policy_->bounded() || tokens + question_rows <= slots_left());
 }
 
-void Session::check_room(int64_t tokens, int64_t probe_rows) const
+void Session::check_room(int64_t tokens, int64_t question_rows) const
 {
-    if (has_room(tokens, probe_rows)) return;
+    if (has_room(tokens, question_rows)) return;
     const int64_t total = static_cast<int64_t>(tokens_seen_) + tokens;
     if (total > int64_t{UINT32_MAX})
         throw Error(ErrorKind::Failed, "PAL-TEXT-02", "document", "the stream is longer than 4,294,967,295 tokens",
                     "start a new session");
     const int64_t context = model_->config().context;
-    if (options_.positions == PositionMode::Original && total + probe_rows > context)
+    if (options_.positions == PositionMode::Original && total + question_rows > context)
         throw Error(ErrorKind::Resources, "PAL-BUDGET-03", "--positions original",
                     "the model was trained on " + std::to_string(context) + " positions and more are needed",
                     "use --positions contiguous");
     const int64_t capacity = policy_->capacity();
-    const int64_t needed = capacity - slots_left() + tokens + probe_rows;
+    const int64_t needed = capacity - slots_left() + tokens + question_rows;
     const Unbounded why = why_unbounded(*policy_, options_);
     throw Error(ErrorKind::Resources, "PAL-BUDGET-02", "--policy " + options_.policy.name,
                 why.reason + ", its capacity is " + std::to_string(capacity) + " tokens and " +
@@ -440,7 +440,7 @@ std::optional<int64_t> Session::replay(std::span<const TokenId> tokens, bool end
 void Session::decode(TokenId token)
 {
     check_room(1, 0);
-    transformer_.deliver(cache_);
+    transformer_.set_dropped_ranks(cache_);
     if (!observer_) step_->plan_token();
     transformer_.decode(token, tokens_seen_, cache_, *step_);
     sampler_.accept(token);
@@ -448,7 +448,7 @@ void Session::decode(TokenId token)
     last_token_ = token;
     ++tokens_seen_;
     ++steps_seen_;
-    cache_.settle(); // syncs earlier steps while the device computes this token
+    cache_.sync(); // syncs earlier steps while the device computes this token
 }
 
 Telemetry Session::telemetry() const
@@ -466,7 +466,7 @@ Telemetry Session::telemetry() const
 std::unique_ptr<Session> Session::fork()
 {
     if (tokens_seen_ > 0 || !pending_.empty()) logits();
-    settle();
+    sync();
     return std::unique_ptr<Session>(new Session(*this, cache_.clone()));
 }
 

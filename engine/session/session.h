@@ -85,8 +85,8 @@ public:
     // rows are removed, and everything else is bit for bit as without them. Empty: off. Throws Error: Usage
     // (PAL-BUDGET-01) if they do not fit the model's positions beside budget and chunk, Failed (PAL-TEXT-01),
     // Resources; then nothing has changed.
-    void set_probe(std::vector<TokenId> tokens);
-    const std::vector<TokenId>& probe() const { return probe_tokens_; }
+    void set_question_ids(std::vector<TokenId> tokens);
+    const std::vector<TokenId>& question_ids() const { return question_ids_; }
 
     // Cancelled without tokens: nothing was computed, and an incomplete chunk stays pending. Full: an unbounded
     // policy has no room for more.
@@ -97,7 +97,7 @@ public:
     // stopped; nullopt if stopped before an incomplete chunk was computed, which stays pending.
     std::optional<int64_t> replay(std::span<const TokenId> tokens, bool ended, std::stop_token stop = {});
     // Throws Error (Resources, PAL-BUDGET-02 or 03; Failed, PAL-TEXT-02) if `tokens` more can never be fed.
-    void require_room(int64_t tokens) const { check_room(pending() + tokens, std::ssize(probe_tokens_)); }
+    void require_room(int64_t tokens) const { check_room(pending() + tokens, std::ssize(question_ids_)); }
     Sampler& sampler() { return sampler_; }
     // Restarts the sampler with new options; its repeat penalty still knows the tokens generated so far. Throws
     // Error (Usage) for an option out of range; then nothing has changed.
@@ -142,40 +142,40 @@ public:
 
     // Neither callback may change the session. With a device-resident cache, the sink receives events at the next
     // sync: with the next token, or when the session is queried.
-    void set_fade_sink(FadeSink sink);
+    void set_eviction_sink(EvictionSink sink);
     void set_observer(std::function<void(const Selection&)> observer) { observer_ = std::move(observer); }
 
 private:
     class SessionStep;
     class Step;
-    class ResidentStep;
+    class DeviceStep;
     class TakeBack;
     Session(std::shared_ptr<const Model> model, SessionSetup setup);
     // Moves options and policy out of `setup`.
     Session(std::shared_ptr<const Model> model, SessionSetup& setup, const CacheShape& shape,
-            std::vector<TokenId> probe_tokens);
+            std::vector<TokenId> question_ids);
     Session(const Session& other, KvCache cache);
 
     void reserve(const CacheShape& cache, const TransformerShape& shape);
     void make_step();
     // Passes the pins to a device-resident cache; no effect on others. REQUIRES: synced (settle).
     static void pin_lists(KvCache& cache, const Pins& pins, const Policy& policy);
-    void settle() const; // syncs the host's lists; const: the observable state does not change
-    void settle_behind(bool last);
+    void sync() const; // syncs the host's lists; const: the observable state does not change
+    void sync_previous(bool last);
     bool run(int64_t tokens, const FeedOptions& options);
     void decode(TokenId token);
     void end_reading();
     std::unique_ptr<Policy> policy_beside(const Pins& pins) const;
     // Rebuilds cache and forward pass for another policy, pins, number of question rows, or lists longer than the
     // limits; the kept tokens stay.
-    void rebuild(const Policy& policy, const Pins& pins, int32_t probe_rows, std::span<const int32_t> list_lengths);
+    void rebuild(const Policy& policy, const Pins& pins, int32_t question_rows, std::span<const int32_t> list_lengths);
     std::vector<int32_t> list_lengths() const;
     bool finish_or_wait(std::stop_token stop); // false: stopped, the incomplete chunk stays pending
     void check_tokens(std::span<const TokenId> tokens) const;
-    bool has_room(int64_t tokens, int64_t probe_rows) const;
-    void check_room(int64_t tokens, int64_t probe_rows) const;
+    bool has_room(int64_t tokens, int64_t question_rows) const;
+    void check_room(int64_t tokens, int64_t question_rows) const;
     int64_t slots_left() const; // minimum over the lists of unbounded layers
-    Probe restore_probe();      // runs the integrity check; the session stays as it was
+    IntegrityCheck integrity_check();      // runs the integrity check; the session stays as it was
     static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state,
                                             SessionSetup setup);
     static std::unique_ptr<Session> adopt(std::shared_ptr<const Model> model, SessionState state,
@@ -195,7 +195,7 @@ private:
     std::unique_ptr<SessionStep> step_;
     Sampler sampler_;
     std::vector<TokenId> pending_;
-    std::vector<TokenId> probe_tokens_;
+    std::vector<TokenId> question_ids_;
     std::vector<float> logits_; // after the last token, if has_logits_
     bool has_logits_ = false;
     TokenId last_token_ = -1;
@@ -203,7 +203,7 @@ private:
     uint64_t steps_seen_ = 0;
     uint64_t evicted_ = 0;
     double tokens_per_second_ = 0;
-    FadeSink fade_sink_;
+    EvictionSink fade_sink_;
     std::function<void(const Selection&)> observer_;
 };
 

@@ -50,9 +50,9 @@ void check_options(const SessionOptions& options)
     if (options.budget < 0)
         refuse_option("--budget", "a budget of " + std::to_string(options.budget) + " tokens is not possible",
                       "give 1 or more");
-    if (options.probe_room < 0 || options.probe_room > longest_chunk)
+    if (options.question_room < 0 || options.question_room > longest_chunk)
         refuse_option("--question",
-                      "a question of " + std::to_string(options.probe_room) + " tokens is not possible",
+                      "a question of " + std::to_string(options.question_room) + " tokens is not possible",
                       "give at most " + std::to_string(longest_chunk));
 }
 
@@ -71,7 +71,7 @@ kernels::DType sixteen_bits(const ModelConfig& model, const kernels::AtOnce& at_
         throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "--chunk", chunk + " leaves no room" + positions,
                     "give a smaller --chunk");
     throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "--question",
-                "a question of " + std::to_string(options.probe_room) + " tokens leaves no room beside " + chunk +
+                "a question of " + std::to_string(options.question_room) + " tokens leaves no room beside " + chunk +
                     positions,
                 "ask a shorter question, or give a smaller --chunk");
 }
@@ -81,7 +81,7 @@ SessionOptions resolve(SessionOptions options, const ModelConfig& model, const k
 {
     check_options(options);
     options.kv_type = kv_type_of(options, model, at_once);
-    const int32_t beside = options.chunk + options.probe_room;
+    const int32_t beside = options.chunk + options.question_room;
     if (options.budget == 0)
         options.budget = limited ? std::min(default_budget, model.context - beside) : model.context;
     if (options.budget < 1) refuse_without_room(options, model);
@@ -107,12 +107,12 @@ int32_t longest_list(const Policy& policy, const ModelConfig& model)
 }
 
 int64_t positions_of(const Policy& policy, const SessionOptions& options, const ModelConfig& model,
-                     int64_t probe_rows)
+                     int64_t question_rows)
 {
     // For an unbounded policy the budget is a capacity.
     const bool capacity = !policy.bounded() && options.budget != no_budget;
     const int64_t longest = std::max(longest_list(policy, model), capacity ? options.budget : 0);
-    const int64_t rows = options.chunk + probe_rows;
+    const int64_t rows = options.chunk + question_rows;
     const bool beside = policy.bounded() && options.positions == PositionMode::Contiguous;
     return beside ? longest + rows : std::max(longest, rows);
 }
@@ -121,7 +121,7 @@ bool too_long(SessionOptions options, const ModelConfig& model, int32_t budget)
 {
     options.budget = budget;
     try {
-        return positions_of(*policy_of(options, model), options, model, options.probe_room) > model.context;
+        return positions_of(*policy_of(options, model), options, model, options.question_room) > model.context;
     } catch (const Error&) {
         return false; // too small for its parameters
     }
@@ -152,7 +152,7 @@ std::unique_ptr<Policy> policy_of(const SessionOptions& options, const ModelConf
                         .budget = options.budget,
                         .pins = options.pins,
                         .context = model.context,
-                        .chunk = options.chunk + options.probe_room},
+                        .chunk = options.chunk + options.question_room},
                        windows, options.positions);
 }
 
@@ -186,21 +186,21 @@ SessionSetup set_up(const SessionOptions& given, const ModelConfig& model, const
 }
 
 void check_positions(const Policy& policy, const SessionOptions& options, const ModelConfig& model,
-                     int64_t probe_rows)
+                     int64_t question_rows)
 {
-    const int64_t positions = positions_of(policy, options, model, probe_rows);
+    const int64_t positions = positions_of(policy, options, model, question_rows);
     if (positions <= model.context) return;
     const std::string schedule = schedule_of(policy);
     const bool waits = schedule.starts_with("every:") && schedule != "every:1"; // lists grow by N - 1
     const std::string probe =
-        probe_rows > 0 ? " with " + std::to_string(probe_rows) + " tokens of a question" : std::string();
+        question_rows > 0 ? " with " + std::to_string(question_rows) + " tokens of a question" : std::string();
     throw Error(ErrorKind::Usage, "PAL-BUDGET-01", waits ? "--policy " + policy.resolved().name : "--budget",
                 "a budget of " + std::to_string(options.budget) + " and a chunk of " +
                     std::to_string(options.chunk) + probe + (waits ? " under schedule=" + schedule : "") +
                     " need " + std::to_string(positions) + " positions, but the model was trained on " +
                     std::to_string(model.context),
                 std::string("give ") + (waits ? "a smaller N in schedule=every:N, or " : "") +
-                    "a smaller --budget or --chunk" + (probe_rows > 0 ? ", or a shorter question" : ""));
+                    "a smaller --budget or --chunk" + (question_rows > 0 ? ", or a shorter question" : ""));
 }
 
 Unbounded why_unbounded(const Policy& policy, const SessionOptions& options)
@@ -222,7 +222,7 @@ std::vector<bool> layers_with_pins(const Policy& policy, int32_t layers)
     return with_pins;
 }
 
-CacheShape cache_shape(const Model& model, const SessionOptions& options, const Policy& policy, int32_t probe_rows)
+CacheShape cache_shape(const Model& model, const SessionOptions& options, const Policy& policy, int32_t question_rows)
 {
     const ModelConfig& c = model.config();
     const SignalNeeds needs = policy.signals();
@@ -230,7 +230,7 @@ CacheShape cache_shape(const Model& model, const SessionOptions& options, const 
                      .heads = model.head_shape(),
                      .type = *options.kv_type,
                      .wide = sixteen_bits(c, model.backend().at_once()),
-                     .staged_rows = options.chunk + probe_rows,
+                     .staged_rows = options.chunk + question_rows,
                      .stage_every_layer = policy.couples_layers() || *options.stops_within_chunk,
                      .with_signals = needs.any(),
                      .moments_each = needs.head_moments ? 2 * model.head_shape().group() : 0,
@@ -266,7 +266,7 @@ int64_t position_reach(const ModelConfig& model, const SessionOptions& options, 
 }
 
 TransformerShape transformer_shape(const ModelConfig& model, const CacheShape& cache, const SessionOptions& options,
-                                   const Policy& policy, int32_t probe_rows)
+                                   const Policy& policy, int32_t question_rows)
 {
     std::vector<bool> unwatched;
     for (int32_t l = 0; l < model.layers; ++l)
@@ -274,10 +274,10 @@ TransformerShape transformer_shape(const ModelConfig& model, const CacheShape& c
     const int32_t chunks = options.rows_at_once / options.chunk;
     const int32_t longest = *std::max_element(cache.list_budget.begin(), cache.list_budget.end());
     return {.positions = options.positions,
-            .max_rows = options.rows_at_once + chunks * probe_rows,
+            .max_rows = options.rows_at_once + chunks * question_rows,
             .max_ranks = longest + cache.staged_rows,
             .resident = cache.resident,
-            .token_leaving = policy.leaving_at_once(),
+            .token_leaving = policy.max_evicted_per_token(),
             .layers_first = cache.stage_every_layer,
             .couples_layers = policy.couples_layers(),
             .signals = policy.signals(),

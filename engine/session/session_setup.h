@@ -34,7 +34,7 @@ std::unique_ptr<Policy> policy_of(const SessionOptions& options, const ModelConf
 // Checks that the model was trained on as many positions as the session needs: with contiguous positions, the
 // longest list, a chunk and the question rows. Throws Error (Usage, PAL-BUDGET-01).
 void check_positions(const Policy& policy, const SessionOptions& options, const ModelConfig& model,
-                     int64_t probe_rows);
+                     int64_t question_rows);
 
 // Why the lists of an unbounded policy grow until the context is full, and what would keep them shorter.
 struct Unbounded {
@@ -44,12 +44,12 @@ Unbounded why_unbounded(const Policy& policy, const SessionOptions& options);
 
 // [layers] whether the policy keeps pinned tokens in the lists of a layer.
 std::vector<bool> layers_with_pins(const Policy& policy, int32_t layers);
-// The cache for the policy's limits and for chunks followed by `probe_rows` question rows.
-CacheShape cache_shape(const Model& model, const SessionOptions& options, const Policy& policy, int32_t probe_rows);
+// The cache for the policy's limits and for chunks followed by `question_rows` question rows.
+CacheShape cache_shape(const Model& model, const SessionOptions& options, const Policy& policy, int32_t question_rows);
 // Raises the limits of a shape to these list lengths, [layers * kv_heads].
 CacheShape with_room_for(CacheShape shape, std::span<const int32_t> list_lengths);
 TransformerShape transformer_shape(const ModelConfig& model, const CacheShape& cache, const SessionOptions& options,
-                                   const Policy& policy, int32_t probe_rows);
+                                   const Policy& policy, int32_t question_rows);
 // Upper bound of the positions that a session uses.
 int64_t position_reach(const ModelConfig& model, const SessionOptions& options, const Policy& policy);
 

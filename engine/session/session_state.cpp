@@ -112,7 +112,7 @@ void check_stream(const SessionState& state, const ModelConfig& model)
         state.logits.size() != (fed ? static_cast<size_t>(model.vocabulary) : 0) || !token_fits ||
         !std::all_of(state.logits.begin(), state.logits.end(), finite) || state.tokens_seen > UINT32_MAX ||
         state.steps_seen > state.tokens_seen || (fed && state.steps_seen == 0) ||
-        std::ssize(state.pending) >= state.chunk || !all_known(state.pending) || !all_known(state.probe_tokens))
+        std::ssize(state.pending) >= state.chunk || !all_known(state.pending) || !all_known(state.question_ids))
         refuse("its parts do not fit the model", "read the document again");
 }
 
@@ -126,7 +126,7 @@ SessionOptions options_of(const SessionState& state)
             .budget = state.budget,
             .chunk = state.chunk,
             .pins = Pins(state.pins),
-            .probe_room = state.probe_room,
+            .question_room = state.question_room,
             .positions = state.positions,
             .kv_type = state.kv_type,
             .rows_at_once = SessionOptions{}.rows_at_once,
@@ -176,21 +176,21 @@ public:
     explicit TakeBack(KvCache& cache) : cache_(cache) {}
 
     void attended(int32_t, int32_t, int32_t, int32_t, const kernels::SignalRequest&) override {}
-    void evict(int32_t layer, int32_t, int32_t, kernels::Phase) override { cache_.take_back(layer, 1); }
+    void evict(int32_t layer, int32_t, int32_t, kernels::Phase) override { cache_.undo_append(layer, 1); }
 
 private:
     KvCache& cache_;
 };
 
-Probe Session::restore_probe()
+IntegrityCheck Session::integrity_check()
 {
     constexpr size_t most = 8;
-    Probe result;
+    IntegrityCheck result;
     if (tokens_seen_ == 0 || !has_room(1, 0)) return result;
     compute_logits(); // the decode below overwrites the activations they are computed from
-    settle();
-    TakeBack take_back(cache_);
-    transformer_.decode(last_token_, tokens_seen_, cache_, take_back);
+    sync();
+    TakeBack undo_append(cache_);
+    transformer_.decode(last_token_, tokens_seen_, cache_, undo_append);
     std::vector<float> logits;
     transformer_.last_logits(logits);
     result.ids.resize(std::min(most, logits.size()));
@@ -210,14 +210,14 @@ Probe Session::restore_probe()
 SessionState Session::state()
 {
     if (tokens_seen_ > 0) compute_logits();
-    settle();
+    sync();
     SessionState state{.model_fingerprint = model_->fingerprint(),
                        .simd_target = arithmetic_of(*model_),
                        .policy = options_.policy,
                        .given = given_,
                        .pins = options_.pins.ranges(),
-                       .probe_tokens = probe_tokens_,
-                       .probe_room = options_.probe_room,
+                       .question_ids = question_ids_,
+                       .question_room = options_.question_room,
                        .budget = options_.budget,
                        .chunk = options_.chunk,
                        .positions = options_.positions,
@@ -228,7 +228,7 @@ SessionState Session::state()
                        .last_token = last_token_,
                        .pending = pending_,
                        .logits = logits_,
-                       .probe = restore_probe(),
+                       .integrity_check = integrity_check(),
                        .policy_state = policy_->state(),
                        .sampler_options = options_.sampler,
                        .sampler_state = sampler_.state(),
@@ -257,11 +257,11 @@ std::vector<int32_t> lengths_of(const SessionState& state)
 // into memory. Throws as restore does.
 CacheShape shape_of(const SessionState& state, const Model& model, const SessionSetup& setup)
 {
-    const auto probe_rows = static_cast<int32_t>(state.probe_tokens.size());
+    const auto question_rows = static_cast<int32_t>(state.question_ids.size());
     const Policy& policy = *setup.policy;
     check_stream(state, model.config());
-    with_settings([&] { check_positions(policy, setup.options, model.config(), probe_rows); });
-    const CacheShape shape = cache_shape(model, setup.options, policy, probe_rows);
+    with_settings([&] { check_positions(policy, setup.options, model.config(), question_rows); });
+    const CacheShape shape = cache_shape(model, setup.options, policy, question_rows);
     const std::vector<int32_t> lengths = lengths_of(state);
     check_lengths(lengths, policy, shape);
     check_same_tokens(state, policy, shape);
@@ -287,7 +287,7 @@ void Session::restore_lists(const SessionState& state)
 
 namespace {
 
-void check_origin(const SessionState& state, const Model& model)
+void snapshot_compatibility(const SessionState& state, const Model& model)
 {
     if (state.model_fingerprint != model.fingerprint())
         refuse("it was saved with another model", "load that model or read the document again");
@@ -312,14 +312,14 @@ std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, co
                                           SessionSetup setup)
 {
     const CacheShape shape = shape_of(state, *model, setup);
-    auto session = std::unique_ptr<Session>(new Session(std::move(model), setup, shape, state.probe_tokens));
+    auto session = std::unique_ptr<Session>(new Session(std::move(model), setup, shape, state.question_ids));
     session->given_ = state.given;
     session->given_.stored = true;
     session->restore_lists(state);
     session->policy_->restore(state.policy_state);
     session->take_over(state);
     session->pending_ = state.pending;
-    if (session->restore_probe() != state.probe)
+    if (session->integrity_check() != state.integrity_check)
         throw Error(ErrorKind::Failed, "PAL-SNAP-03", "saved session", "what it predicts is not what it predicted",
                     "read the document again");
     return session;
@@ -327,7 +327,7 @@ std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, co
 
 std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, const SessionState& state)
 {
-    check_origin(state, *model);
+    snapshot_compatibility(state, *model);
     auto setup =
         with_settings([&] { return set_up(options_of(state), model->config(), model->backend().at_once()); });
     return restore(std::move(model), state, std::move(setup));
@@ -336,7 +336,7 @@ std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, co
 std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, const SessionState& state,
                                           std::unique_ptr<Policy> policy)
 {
-    check_origin(state, *model);
+    snapshot_compatibility(state, *model);
     auto setup = with_settings(
         [&] { return set_up(options_of(state), model->config(), model->backend().at_once(), std::move(policy)); });
     return restore(std::move(model), state, std::move(setup));
@@ -377,7 +377,7 @@ void check_room_to_go_on(std::span<const int32_t> lengths, const SessionOptions&
 std::unique_ptr<Session> Session::adopt(std::shared_ptr<const Model> model, const SessionState& state,
                                         const SessionOptions& options)
 {
-    check_origin(state, *model);
+    snapshot_compatibility(state, *model);
     auto setup = set_up(as_stored(state, options), model->config(), model->backend().at_once());
     return adopt(std::move(model), SessionState(state), std::move(setup));
 }
@@ -385,7 +385,7 @@ std::unique_ptr<Session> Session::adopt(std::shared_ptr<const Model> model, cons
 std::unique_ptr<Session> Session::adopt(std::shared_ptr<const Model> model, const SessionState& state,
                                         const SessionOptions& options, std::unique_ptr<Policy> policy)
 {
-    check_origin(state, *model);
+    snapshot_compatibility(state, *model);
     auto setup = set_up(as_stored(state, options), model->config(), model->backend().at_once(), std::move(policy));
     return adopt(std::move(model), SessionState(state), std::move(setup));
 }

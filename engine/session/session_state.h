@@ -20,10 +20,10 @@ struct ListAtRest {
 
 // The integrity check: the likeliest tokens after the last token is fed once more. A restored session must predict
 // the same.
-struct Probe {
+struct IntegrityCheck {
     std::vector<TokenId> ids; // at most 8, likeliest first; empty if there is no room for the token
     std::vector<float> logits;
-    bool operator==(const Probe&) const = default;
+    bool operator==(const IntegrityCheck&) const = default;
 };
 
 struct SessionState {
@@ -32,8 +32,8 @@ struct SessionState {
     PolicySpec policy;       // resolved
     PolicySpec given;        // as requested
     std::vector<TokenRange> pins;
-    std::vector<TokenId> probe_tokens; // Session::set_probe
-    int32_t probe_room = 0;
+    std::vector<TokenId> question_ids; // Session::set_question_ids
+    int32_t question_room = 0;
     int32_t budget = 0;
     int32_t chunk = 0;
     PositionMode positions = PositionMode::Contiguous;
@@ -45,7 +45,7 @@ struct SessionState {
     TokenId last_token = -1;      // -1: nothing was fed yet
     std::vector<TokenId> pending; // fed, but their chunk is incomplete
     std::vector<float> logits;    // after the last token, [vocabulary]; empty if nothing was fed yet
-    Probe probe;
+    IntegrityCheck integrity_check;
     std::vector<std::byte> policy_state;
     SamplerOptions sampler_options;
     std::vector<std::byte> sampler_state;

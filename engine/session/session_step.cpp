@@ -17,15 +17,15 @@ void Session::Step::shown(std::span<const kernels::SignalRequest> seen)
     on_host_.download(seen, s_.cache_.shape().heads, s_.model_->backend());
 }
 
-void Session::Step::attended(int32_t layer, int32_t, int32_t rows, int32_t probe_rows,
+void Session::Step::attended(int32_t layer, int32_t, int32_t rows, int32_t question_rows,
                              const kernels::SignalRequest& seen)
 {
     const kernels::SignalRequest shown = on_host_.here(seen);
     const int32_t heads = s_.cache_.shape().heads.kv_heads;
     for (int32_t h = 0; h < heads && shown.rows > 0; ++h)
         accumulate(layer, h, rows, shown);
-    observe(layer, rows, probe_rows, shown);
-    if (probe_rows > 0) s_.cache_.take_back(layer, probe_rows);
+    observe(layer, rows, question_rows, shown);
+    if (question_rows > 0) s_.cache_.undo_append(layer, question_rows);
     look_at(layer);
     s_.policy_->observe(layer, lists_, seen_[static_cast<size_t>(layer)].observation);
 }
@@ -51,7 +51,7 @@ void Session::Step::accumulate(int32_t layer, int32_t head, int32_t rows, const 
     s_.cache_.accumulate(layer, head, shown.rows, rows, seen);
 }
 
-void Session::Step::observe(int32_t layer, int32_t rows, int32_t probe_rows, const kernels::SignalRequest& shown)
+void Session::Step::observe(int32_t layer, int32_t rows, int32_t question_rows, const kernels::SignalRequest& shown)
 {
     Seen& seen = seen_[static_cast<size_t>(layer)];
     seen.observation.rows = rows;
@@ -66,7 +66,7 @@ void Session::Step::observe(int32_t layer, int32_t rows, int32_t probe_rows, con
         const float* entropies = shown.entropies + static_cast<int64_t>(h) * shown.stride;
         seen.entropies[h].assign(entropies, entropies + n);
         seen.observation.entropies[h] =
-            std::span<const float>(seen.entropies[h]).first(n - static_cast<size_t>(probe_rows));
+            std::span<const float>(seen.entropies[h]).first(n - static_cast<size_t>(question_rows));
     }
 }
 

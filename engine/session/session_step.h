@@ -20,7 +20,7 @@ public:
     explicit Step(Session& session);
 
     void shown(std::span<const kernels::SignalRequest> seen) override;
-    void attended(int32_t layer, int32_t chunk, int32_t rows, int32_t probe_rows,
+    void attended(int32_t layer, int32_t chunk, int32_t rows, int32_t question_rows,
                   const kernels::SignalRequest& shown) override;
     void evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase) override;
     void end_reading() override;
@@ -33,7 +33,7 @@ private:
 
     // `shown`: signals in host memory.
     void accumulate(int32_t layer, int32_t head, int32_t rows, const kernels::SignalRequest& shown);
-    void observe(int32_t layer, int32_t rows, int32_t probe_rows, const kernels::SignalRequest& shown);
+    void observe(int32_t layer, int32_t rows, int32_t question_rows, const kernels::SignalRequest& shown);
     double mean_row_statistic(int32_t rows, const kernels::SignalRequest& shown) const;
     void look_at(int32_t layer);
     void merge(int32_t layer, kernels::Phase phase, std::span<const std::vector<Merge>> merges);

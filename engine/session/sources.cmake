@@ -9,5 +9,5 @@ set(SESSION_SOURCES
     session/session_remarks.cpp
     session/session_setup.cpp
     session/session_state.cpp
-    session/resident_step.cpp
+    session/device_step.cpp
     session/session_step.cpp)

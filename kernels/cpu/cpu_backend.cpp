@@ -97,9 +97,9 @@ void CpuBackend::drop(const DropArgs& args)
 {
     cpu::drop(args);
 }
-void CpuBackend::straighten(const StraightenArgs& args)
+void CpuBackend::defragment(const DefragmentArgs& args)
 {
-    cpu::straighten(args, context_);
+    cpu::defragment(args, context_);
 }
 void CpuBackend::gather(const GatherArgs& args)
 {

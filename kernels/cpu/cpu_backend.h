@@ -39,7 +39,7 @@ public:
     void bound_pages(const BoundPagesArgs& args) override;
     void compact(const CompactArgs& args) override;
     void drop(const DropArgs& args) override;
-    void straighten(const StraightenArgs& args) override;
+    void defragment(const DefragmentArgs& args) override;
     void gather(const GatherArgs& args) override;
 
 private:

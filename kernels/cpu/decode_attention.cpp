@@ -46,8 +46,8 @@ struct DecodeSegment {
     int64_t padded_dim = 0;      // stride of `out`: head_dim rounded up to whole vectors
     float* weights = nullptr;    // [group, weight_stride], starting at `first`
     int64_t weight_stride = 0;
-    float* tops = nullptr;    // [group]
-    float* totals = nullptr;  // [group]
+    float* row_maxima = nullptr;    // [group]
+    float* denominators = nullptr;  // [group]
     float* out = nullptr;     // [group, padded_dim]
     float* queries = nullptr; // scratch [group, padded_dim]
     float* rows = nullptr;    // scratch [block_ranks, padded_dim]
@@ -274,8 +274,8 @@ HWY_INLINE void LogitsOfSegment(const DecodeAttendArgs& args, const DecodeSegmen
     const uint32_t* rows = segment.read.rows;
     const RopeTable& table = args.rotation.table;
     const int64_t dim = args.shape.head_dim, lanes = VectorLanes();
-    const bool turn_keys = !args.rotation.keys_rotated;
-    const int64_t half = turn_keys ? table.rotary_dim / 2 : 0;
+    const bool rotate_keys = !args.rotation.keys_rotated;
+    const int64_t half = rotate_keys ? table.rotary_dim / 2 : 0;
     const bool whole = dim % lanes == 0 && half % lanes == 0;
     BlockRows keys;
     for (int64_t v = 0; v < block_ranks; ++v)
@@ -286,7 +286,7 @@ HWY_INLINE void LogitsOfSegment(const DecodeAttendArgs& args, const DecodeSegmen
             PrefetchRow(list.key(rows[rank]), list.page());
 
         const int64_t first_rank = segment.read.rank(first);
-        if (turn_keys || first == segment.first) TurnQueries(args, segment, first_rank);
+        if (rotate_keys || first == segment.first) TurnQueries(args, segment, first_rank);
         keys.count = std::min(block_ranks, segment.last - first);
         for (int64_t v = 0; v < keys.count; ++v)
             keys.at[v] = list.key(rows[first + v]);
@@ -298,7 +298,7 @@ HWY_INLINE void LogitsOfSegment(const DecodeAttendArgs& args, const DecodeSegmen
             continue;
         }
         WidenBlock<type>(segment, dim, keys);
-        for (int64_t v = 0; turn_keys && v < keys.count; ++v)
+        for (int64_t v = 0; rotate_keys && v < keys.count; ++v)
             RotateRow(table, segment.read.rank(first + v) - first_rank, segment.rows + v * segment.padded_dim);
         LogitsOfBlock<DType::F32>(segment, keys, 0, args.shape.group(), logits);
     }
@@ -318,12 +318,12 @@ HWY_INLINE void Exponentials(float* HWY_RESTRICT weights, int64_t count, float& 
 {
     const F32 d;
     const int64_t lanes = VectorLanes();
-    auto tops = hn::Set(d, weights[0]);
+    auto row_maxima = hn::Set(d, weights[0]);
     for (int64_t i = 0; i < count; i += lanes) {
         const auto within = hn::FirstN(d, static_cast<size_t>(count - i));
-        tops = hn::IfThenElse(within, hn::Max(tops, hn::LoadU(d, weights + i)), tops);
+        row_maxima = hn::IfThenElse(within, hn::Max(row_maxima, hn::LoadU(d, weights + i)), row_maxima);
     }
-    const auto shift = hn::MaxOfLanes(d, tops);
+    const auto shift = hn::MaxOfLanes(d, row_maxima);
     auto sum = hn::Zero(d);
     for (int64_t i = 0; i < count; i += lanes) {
         const auto within = hn::FirstN(d, static_cast<size_t>(count - i));
@@ -416,7 +416,7 @@ HWY_INLINE void AttendSegment(const DecodeAttendArgs& args, const DecodeSegment&
     for (int64_t g = 0; pass != DecodePass::Values && args.shape.soft_cap > 0 && g < group; ++g)
         CapSoftly(args.shape.soft_cap, segment.weights + g * segment.weight_stride, count);
     for (int64_t g = 0; pass == DecodePass::Both && g < group; ++g)
-        Exponentials(segment.weights + g * segment.weight_stride, count, segment.tops[g], segment.totals[g]);
+        Exponentials(segment.weights + g * segment.weight_stride, count, segment.row_maxima[g], segment.denominators[g]);
     if (pass != DecodePass::Keys) ValuesOfSegment<type>(args, segment, list, pass == DecodePass::Values);
 }
 
@@ -429,7 +429,7 @@ void AttendDecodeSegment(const DecodeAttendArgs& args, const DecodeSegment& segm
 }
 
 // Replaces the logits of one query by exp(logit - row maximum). Padded as in Exponentials.
-void SettleWeights(float* weights, int64_t count)
+void ExponentiateLogits(float* weights, int64_t count)
 {
     float top = 0, total = 0;
     Exponentials(weights, count, top, total);
@@ -470,7 +470,7 @@ HWY_AFTER_NAMESPACE();
 namespace palimpsest::kernels {
 HWY_EXPORT(VectorLanes);
 HWY_EXPORT(AttendDecodeSegment);
-HWY_EXPORT(SettleWeights);
+HWY_EXPORT(ExponentiateLogits);
 HWY_EXPORT(SumOfWeights);
 HWY_EXPORT(ScaleInto);
 HWY_EXPORT(DecodeSignals);
@@ -516,8 +516,8 @@ public:
         s.padded_dim = padded_dim_;
         s.weights = weights(head) + s.first;
         s.weight_stride = weight_stride();
-        s.tops = tops_ + part;
-        s.totals = totals_ + part;
+        s.row_maxima = tops_ + part;
+        s.denominators = totals_ + part;
         s.out = outs_ + part * padded_dim_;
         s.queries = context_.worker_scratch(worker, ScratchUse::PackedRows).get<float>(row_floats_);
         s.rows = s.queries + group * padded_dim_;
@@ -534,18 +534,18 @@ private:
 };
 
 // Top-p for one query head: turns its logits into weights and sets those outside of the top-p set to zero.
-void settle_by_mass(const DecodeAttendArgs& args, SegmentPlan& plan, const PageRetrieving& retrieving,
+void apply_top_p(const DecodeAttendArgs& args, SegmentPlan& plan, const PageRetrieving& retrieving,
                     int64_t query_head, uint32_t* order)
 {
     const int64_t head = query_head / args.shape.group(), g = query_head % args.shape.group();
     const int64_t count = retrieving.list(head).count;
     float* weights = plan.weights(head) + g * plan.weight_stride();
-    HWY_DYNAMIC_DISPATCH(SettleWeights)(weights, count);
+    HWY_DYNAMIC_DISPATCH(ExponentiateLogits)(weights, count);
     keep_top_mass(weights, count, args.retrieval.top_p, order);
     for (int64_t i = 0; i < plan.segments_of(head); ++i) {
         const DecodeSegment s = plan.segment(head, i, 0);
-        s.tops[g] = 0;
-        s.totals[g] = HWY_DYNAMIC_DISPATCH(SumOfWeights)(weights + s.first, s.last - s.first);
+        s.row_maxima[g] = 0;
+        s.denominators[g] = HWY_DYNAMIC_DISPATCH(SumOfWeights)(weights + s.first, s.last - s.first);
     }
 }
 
@@ -566,16 +566,16 @@ void combine_head(const DecodeAttendArgs& args, SegmentPlan& plan, int64_t head,
     const bool sums = wants_anything(args.signals) && only_sums(args);
     const bool probabilities = wants_anything(args.signals) && !sums;
     for (int64_t g = 0; g < group; ++g) {
-        float top = plan.segment(head, 0, worker).tops[g], total = 0;
+        float top = plan.segment(head, 0, worker).row_maxima[g], total = 0;
         for (int64_t i = 1; i < segments; ++i)
-            top = std::max(top, plan.segment(head, i, worker).tops[g]);
+            top = std::max(top, plan.segment(head, i, worker).row_maxima[g]);
         for (int64_t i = 0; i < segments; ++i) {
             const DecodeSegment s = plan.segment(head, i, worker);
-            total += s.totals[g] * std::exp(s.tops[g] - top);
+            total += s.denominators[g] * std::exp(s.row_maxima[g] - top);
         }
         for (int64_t i = 0; i < segments; ++i) {
             const DecodeSegment s = plan.segment(head, i, worker);
-            const float share = std::exp(s.tops[g] - top) / total;
+            const float share = std::exp(s.row_maxima[g] - top) / total;
             float* weights = s.weights + g * s.weight_stride;
             scale_into(s.out + g * s.padded_dim, share, dim, i > 0, args.out + (head * group + g) * dim);
             if (probabilities) scale_into(weights, share, s.last - s.first, false, weights);
@@ -673,7 +673,7 @@ void decode_attend(const DecodeAttendArgs& args, CpuContext& context)
         context.reserve<uint32_t>(ScratchUse::ReadRanks, orders);
         context.threads.run(args.shape.query_heads, [&](int64_t query_head, int worker) {
             uint32_t* order = context.worker_scratch(worker, ScratchUse::ReadRanks).get<uint32_t>(orders);
-            settle_by_mass(args, plan, retrieving, query_head, order);
+            apply_top_p(args, plan, retrieving, query_head, order);
         });
         attend_all(DecodePass::Values);
     } else {

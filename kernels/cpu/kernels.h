@@ -20,7 +20,7 @@ void bound_pages(const BoundPagesArgs& args, CpuContext& context);     // page_b
 void stage(const StageArgs& args, CpuContext& context); // kv_rows.cpp, as are all below
 void compact(const CompactArgs& args, CpuContext& context);
 void drop(const DropArgs& args);
-void straighten(const StraightenArgs& args, CpuContext& context);
+void defragment(const DefragmentArgs& args, CpuContext& context);
 void gather(const GatherArgs& args);
 
 } // namespace palimpsest::kernels::cpu

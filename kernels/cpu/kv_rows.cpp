@@ -80,7 +80,7 @@ void move_rows(const KvList& list, int64_t from, int64_t to, int64_t count)
 }
 
 // Copies staged rows [from, from + count) of one head to rows [to, to + count) of its list. `scratch` holds one row.
-void take_in_rows(const CompactArgs& args, const KvList& list, int64_t head, int64_t from, int64_t to,
+void append_staged_rows(const CompactArgs& args, const KvList& list, int64_t head, int64_t from, int64_t to,
                   int64_t count, float* scratch)
 {
     const auto quantise = HWY_DYNAMIC_DISPATCH(QuantiseRows);
@@ -153,7 +153,7 @@ void compact_head(const CompactArgs& args, int64_t head, float* scratch)
     for (int64_t i = 0; i < count;) {
         const int64_t from = kept[i], n = run_length(kept, i, count, used);
         if (from >= used) {
-            take_in_rows(args, list, head, from - used, i, n, scratch);
+            append_staged_rows(args, list, head, from - used, i, n, scratch);
         } else if (from != i) {
             move_rows(list, from, i, n);
         }
@@ -186,7 +186,7 @@ void drop_head(const DropArgs& args, int64_t head)
 }
 
 // `scratch` holds the list's keys and values.
-void straighten_head(const StraightenArgs& args, int64_t head, std::byte* scratch)
+void defragment_head(const DefragmentArgs& args, int64_t head, std::byte* scratch)
 {
     const KvList list(args.pool, args.lists, head, args.shape.head_dim);
     uint32_t* order = args.lists.order + head * args.lists.order_stride;
@@ -233,13 +233,13 @@ void drop(const DropArgs& args)
         drop_head(args, head);
 }
 
-void straighten(const StraightenArgs& args, CpuContext& context)
+void defragment(const DefragmentArgs& args, CpuContext& context)
 {
     const int32_t most = *std::max_element(args.lists.used, args.lists.used + args.shape.kv_heads);
     const auto bytes = static_cast<size_t>(2 * most * row_bytes(args.pool.type, args.shape.head_dim));
     context.reserve<std::byte>(ScratchUse::PackedKeys, bytes);
     context.threads.run(args.shape.kv_heads, [&](int64_t head, int worker) {
-        straighten_head(args, head, context.worker_scratch(worker, ScratchUse::PackedKeys).get<std::byte>(bytes));
+        defragment_head(args, head, context.worker_scratch(worker, ScratchUse::PackedKeys).get<std::byte>(bytes));
     });
 }
 

@@ -189,10 +189,10 @@ HWY_INLINE void LoadQueries(const AttendArgs& args, int64_t head, Panel& panel, 
 }
 
 // Updates the lanes' row maxima with the scores of ranks [first, last).
-HWY_INLINE void RaiseTops(Panel& panel, int64_t first, int64_t last)
+HWY_INLINE void UpdateRowMaxima(Panel& panel, int64_t first, int64_t last)
 {
     const F32 d;
-    auto left = hn::Load(d, panel.tops), right = hn::Load(d, panel.tops + half_panel);
+    auto left = hn::Load(d, panel.row_maxima), right = hn::Load(d, panel.row_maxima + half_panel);
     const auto raise = [&](int64_t rank) HWY_ATTR {
         left = hn::Max(left, hn::Load(d, panel.scores + rank * NR));
         right = hn::Max(right, hn::Load(d, panel.scores + rank * NR + half_panel));
@@ -203,8 +203,8 @@ HWY_INLINE void RaiseTops(Panel& panel, int64_t first, int64_t last)
         left = hn::IfThenElse(Attending(panel, rank, 0), hn::Max(left, score_left), left);
         right = hn::IfThenElse(Attending(panel, rank, half_panel), hn::Max(right, score_right), right);
     });
-    hn::Store(left, d, panel.tops);
-    hn::Store(right, d, panel.tops + half_panel);
+    hn::Store(left, d, panel.row_maxima);
+    hn::Store(right, d, panel.row_maxima + half_panel);
 }
 
 // s = cap tanh(s / cap) for the scores of `ranks` ranks.
@@ -223,7 +223,7 @@ HWY_INLINE void Scores(const PackedHead& packed, const HeadShape& shape, Panel* 
     const F32 d;
     for (int64_t p = 0; p < count; ++p)
         for (int64_t lane = 0; lane < NR; lane += half_panel)
-            hn::Store(hn::Set(d, -std::numeric_limits<float>::infinity()), d, panels[p].tops + lane);
+            hn::Store(hn::Set(d, -std::numeric_limits<float>::infinity()), d, panels[p].row_maxima + lane);
     const int64_t visible = panels[count - 1].visible;
     for (int64_t first = panels[0].begin / MR * MR; first < visible; first += MR) {
         const auto ranks = static_cast<int>(std::min<int64_t>(MR, packed.ranks - first));
@@ -232,7 +232,7 @@ HWY_INLINE void Scores(const PackedHead& packed, const HeadShape& shape, Panel* 
             float* scores = panels[p].scores + first * NR;
             MicroTile(ranks, packed.keys + first * dim, panels[p].queries, dim, scores, NR, true);
             if (shape.soft_cap > 0) CapSoftly(shape.soft_cap, ranks, scores);
-            RaiseTops(panels[p], first, first + ranks);
+            UpdateRowMaxima(panels[p], first, first + ranks);
         }
     }
 }
@@ -242,7 +242,7 @@ HWY_INLINE void Scores(const PackedHead& packed, const HeadShape& shape, Panel* 
 HWY_INLINE void Exponentials(Panel& panel, int64_t first, int64_t last)
 {
     const F32 d;
-    const auto top_left = hn::Load(d, panel.tops), top_right = hn::Load(d, panel.tops + half_panel);
+    const auto top_left = hn::Load(d, panel.row_maxima), top_right = hn::Load(d, panel.row_maxima + half_panel);
     auto sum_left = hn::Zero(d), sum_right = hn::Zero(d);
     for (int64_t rank = first; rank < last; ++rank) {
         float* scores = panel.scores + rank * NR;
@@ -257,8 +257,8 @@ HWY_INLINE void Exponentials(Panel& panel, int64_t first, int64_t last)
         sum_left = hn::Add(sum_left, left);
         sum_right = hn::Add(sum_right, right);
     }
-    hn::Store(hn::Add(hn::Load(d, panel.totals), sum_left), d, panel.totals);
-    hn::Store(hn::Add(hn::Load(d, panel.totals + half_panel), sum_right), d, panel.totals + half_panel);
+    hn::Store(hn::Add(hn::Load(d, panel.denominators), sum_left), d, panel.denominators);
+    hn::Store(hn::Add(hn::Load(d, panel.denominators + half_panel), sum_right), d, panel.denominators + half_panel);
 }
 
 // Computes softmax weights, not yet divided by their totals, and O^T = V^T S^T with them. With a window, the block in
@@ -267,7 +267,7 @@ HWY_INLINE void Exponentials(Panel& panel, int64_t first, int64_t last)
 HWY_INLINE void WeighValues(const PackedHead& packed, int64_t dim, bool window, Panel* panels, int64_t count)
 {
     for (int64_t p = 0; p < count; ++p) {
-        std::fill_n(panels[p].totals, NR, 0.0f);
+        std::fill_n(panels[p].denominators, NR, 0.0f);
         if (window) std::fill_n(panels[p].out, dim * NR, 0.0f);
     }
     const int64_t visible = panels[count - 1].visible;
@@ -291,7 +291,7 @@ HWY_INLINE void StoreOut(const AttendArgs& args, int64_t head, const Panel& pane
     const F32 d;
     const int64_t dim = args.shape.head_dim, group = args.shape.group();
     for (int64_t lane = 0; lane < NR; lane += half_panel) {
-        const auto total = hn::Load(d, panel.totals + lane);
+        const auto total = hn::Load(d, panel.denominators + lane);
         for (int64_t i = 0; i < dim; ++i) {
             float* out = panel.out + i * NR + lane;
             hn::Store(hn::Div(hn::Load(d, out), total), d, out);

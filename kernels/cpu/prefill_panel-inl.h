@@ -35,8 +35,8 @@ struct Panel {
     int64_t begin = 0, shared_begin = 0, shared = 0, visible = 0;
     HWY_ALIGN int32_t starts[NR];
     HWY_ALIGN int32_t limits[NR];
-    HWY_ALIGN float tops[NR];
-    HWY_ALIGN float totals[NR];
+    HWY_ALIGN float row_maxima[NR];
+    HWY_ALIGN float denominators[NR];
 };
 
 // The lanes of the vector at `lane` that attend to `rank`.

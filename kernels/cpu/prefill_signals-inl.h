@@ -91,7 +91,7 @@ HWY_INLINE int32_t SeenRanks(const Panel& panel, int64_t lane)
 
 // Sums each lane's terms over the panel's ranks before `last`, in blocks; terms(rank, lane) is a vector.
 template<class Terms>
-HWY_INLINE void SumOverRanks(const Panel& panel, int64_t last, Terms&& terms, float* HWY_RESTRICT totals)
+HWY_INLINE void SumOverRanks(const Panel& panel, int64_t last, Terms&& terms, float* HWY_RESTRICT denominators)
 {
     const F32 d;
     for (int64_t lane = 0; lane < NR; lane += half_panel) {
@@ -104,7 +104,7 @@ HWY_INLINE void SumOverRanks(const Panel& panel, int64_t last, Terms&& terms, fl
                 sum = hn::Add(sum, terms(rank, lane));
             total = hn::Add(total, sum);
         }
-        hn::Store(total, d, totals + lane);
+        hn::Store(total, d, denominators + lane);
     }
 }
 
@@ -114,7 +114,7 @@ HWY_INLINE void Shares(const SignalContext& context, const Panel& panel, LaneVal
 {
     const F32 d;
     HWY_ALIGN float divisors[NR];
-    std::copy_n(panel.totals, NR, divisors);
+    std::copy_n(panel.denominators, NR, divisors);
     const int64_t outside = context.ranks - context.wanted.outside_newest;
     if (context.wanted.outside_newest >= 0 && outside < panel.visible) {
         const auto weight = [&](int64_t rank, int64_t lane) {
@@ -123,7 +123,7 @@ HWY_INLINE void Shares(const SignalContext& context, const Panel& panel, LaneVal
         SumOverRanks(panel, std::max<int64_t>(outside, 0), weight, divisors);
     }
     for (int64_t lane = 0; lane < NR; ++lane) {
-        const float divisor = divisors[lane] > 0 ? divisors[lane] : panel.totals[lane];
+        const float divisor = divisors[lane] > 0 ? divisors[lane] : panel.denominators[lane];
         shares.at[lane] = Counts(context, panel, lane) ? 1.0f / divisor : 0.0f;
     }
 }
@@ -323,7 +323,7 @@ HWY_INLINE void AddRowStatistics(const SignalContext& context, const Panel& pane
 {
     HWY_ALIGN float inverse_totals[NR], statistics[NR];
     for (int64_t lane = 0; lane < NR; ++lane)
-        inverse_totals[lane] = 1.0f / panel.totals[lane];
+        inverse_totals[lane] = 1.0f / panel.denominators[lane];
     if (context.wanted.row_statistic == RowStatistic::Entropy)
         RowEntropies(panel, inverse_totals, statistics);
     else if (context.wanted.row_statistic == RowStatistic::Density)

@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(block_threads) accumulate_kernel(AccumulateArg
     const int64_t head = blockIdx.y, rank = static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x;
     const int64_t size = list_plan(args.plan, head).size;
     if (rank >= size) return;
-    const int64_t newer = rank - (size + args.probe_rows - args.rows); // < 0: an older rank, not of this step
+    const int64_t newer = rank - (size + args.question_rows - args.rows); // < 0: an older rank, not of this step
     const int64_t seeing = newer < 0 || args.rows - newer > args.counted ? args.counted : args.rows - newer;
     double* sum = args.statistics.sum + head * args.statistics.stride + rank;
     double* count = args.statistics.count + head * args.statistics.stride + rank;

@@ -18,19 +18,19 @@ struct AttentionTile {
 };
 
 // The rank after the last one that stacked row x attends to.
-__device__ inline int32_t visible_ranks(const TurnedRows& turned, int64_t head, int64_t x)
+__device__ inline int32_t visible_ranks(const RotatedRows& turned, int64_t head, int64_t x)
 {
     return turned.used[head] + static_cast<int32_t>(x / turned.group) + 1;
 }
 
 // The first rank that stacked row x attends to.
-__device__ inline int32_t first_visible(const TurnedRows& turned, int64_t head, int64_t x)
+__device__ inline int32_t first_visible(const RotatedRows& turned, int64_t head, int64_t x)
 {
     return turned.first_rank(visible_ranks(turned, head, x));
 }
 
 // The same rank, rounded down to a whole tile.
-__device__ inline int32_t first_tile(const TurnedRows& turned, int64_t head, int64_t x)
+__device__ inline int32_t first_tile(const RotatedRows& turned, int64_t head, int64_t x)
 {
     return first_visible(turned, head, x) / tile_ranks * tile_ranks;
 }
@@ -50,7 +50,7 @@ __device__ inline void load_tile(const void* rows, int64_t row, int32_t dim, int
 // tile.scores = queries [first_row, + tile_rows) x keys [first_rank, + tile_ranks) of a head. Every sum runs over
 // the dimensions in order. The block synchronises before it returns.
 template<DType type>
-__device__ inline void tile_scores(const TurnedRows& turned, int64_t head, int64_t first_row, int64_t first_rank,
+__device__ inline void tile_scores(const RotatedRows& turned, int64_t head, int64_t first_row, int64_t first_rank,
                                    AttentionTile& tile)
 {
     constexpr int each = 4; // rows per thread, and ranks per thread

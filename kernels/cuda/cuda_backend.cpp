@@ -181,9 +181,9 @@ void CudaBackend::drop(const DropArgs& args)
 {
     cuda::drop(args, context());
 }
-void CudaBackend::straighten(const StraightenArgs& args)
+void CudaBackend::defragment(const DefragmentArgs& args)
 {
-    cuda::straighten(args, context());
+    cuda::defragment(args, context());
 }
 void CudaBackend::gather(const GatherArgs& args)
 {

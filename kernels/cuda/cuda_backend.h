@@ -43,7 +43,7 @@ public:
     void bound_pages(const BoundPagesArgs& args) override;
     void compact(const CompactArgs& args) override;
     void drop(const DropArgs& args) override;
-    void straighten(const StraightenArgs& args) override;
+    void defragment(const DefragmentArgs& args) override;
     void gather(const GatherArgs& args) override;
     void gather_all(std::span<const GatherArgs> lists) override;
     void accumulate(const AccumulateArgs& args) override;

@@ -21,8 +21,8 @@ namespace {
 
 constexpr int threads = 128;
 constexpr int warps = threads / warp_lanes;
-constexpr int turn_ranks = 16;
-static_assert(split_ranks == warps * turn_ranks);
+constexpr int rotate_ranks = 16;
+static_assert(split_ranks == warps * rotate_ranks);
 constexpr int32_t table_pages = 2 * threads; // page tables up to this length are copied to shared memory
 constexpr float log2_e = 1.44269504f;
 
@@ -33,12 +33,12 @@ enum class DecodePass : uint8_t { Both, Keys, Values };
 // Partial softmax results to be combined: of splits, or of bundles of them.
 struct Parts {
     float* outs = nullptr;   // [kv_heads, parts, group, head_dim] sums of values
-    float* tops = nullptr;   // [kv_heads, parts, group] row maxima
-    float* totals = nullptr; // likewise, softmax denominators; in the end the factor of each part
+    float* row_maxima = nullptr;   // [kv_heads, parts, group] row maxima
+    float* denominators = nullptr; // likewise, softmax denominators; in the end the factor of each part
 
     __host__ __device__ Parts from(int64_t part, int64_t group, int64_t dim) const
     {
-        return {outs + part * group * dim, tops + part * group, totals + part * group};
+        return {outs + part * group * dim, row_maxima + part * group, denominators + part * group};
     }
 };
 
@@ -171,7 +171,7 @@ __device__ inline void store_token(const DecodeWork& work, const Split& split, c
 // Rotates queries [first, first + heads) of the group to `position` and scales them, to [heads, head_dim]; zero
 // beyond the group. For `workers` threads, of which this is number `self`.
 template<int heads>
-__device__ inline void turn_queries(const DecodeWork& work, const Split& split, int32_t first, int64_t position,
+__device__ inline void rotate_queries(const DecodeWork& work, const Split& split, int32_t first, int64_t position,
                                     int self, int workers, float* to)
 {
     const RopeTable& table = work.args.rotation.table;
@@ -197,12 +197,12 @@ __device__ inline void turn_queries(const DecodeWork& work, const Split& split, 
 // The keys of a warp's 16 ranks of the split: a lane loads one vector of either half of a key, so that it holds
 // whole rotary pairs.
 template<DType type, int dim>
-struct KeyTurn {
+struct KeyRotation {
     static constexpr int each = vector_elements<type>, lanes = dim / 2 / each, rows = warp_lanes / lanes;
-    static constexpr int steps = turn_ranks / rows;
+    static constexpr int steps = rotate_ranks / rows;
     KvVector<type> left[steps], right[steps];
 
-    __device__ static int32_t first() { return static_cast<int32_t>(threadIdx.x) / warp_lanes * turn_ranks; }
+    __device__ static int32_t first() { return static_cast<int32_t>(threadIdx.x) / warp_lanes * rotate_ranks; }
     __device__ static int lane() { return static_cast<int>(threadIdx.x) % warp_lanes; }
     __device__ static int column() { return lane() % lanes * each; }
     __device__ static int32_t rank(int step) { return first() + step * rows + lane() / lanes; }
@@ -245,10 +245,10 @@ struct ValueRows {
 
 // Computes a warp's logits of its 16 ranks of the split.
 template<DType type, int dim, int heads>
-__device__ inline void logits_of_turn(const DecodeWork& work, const Split& split, const KeyTurn<type, dim>& keys,
+__device__ inline void logits_of_turn(const DecodeWork& work, const Split& split, const KeyRotation<type, dim>& keys,
                                       const float* queries, SplitMemory<heads>& memory)
 {
-    using Turn = KeyTurn<type, dim>;
+    using Turn = KeyRotation<type, dim>;
     constexpr int each = Turn::each, lanes = Turn::lanes, steps = Turn::steps;
     const int column = Turn::column();
     float left[steps][each], right[steps][each];
@@ -294,14 +294,14 @@ __device__ inline void logits_of_turn(const DecodeWork& work, const Split& split
 // For heads of 64 or 128 whose rotary pairs span the whole head. `queries`: [warps, heads, dim].
 template<DType type, int dim, int heads>
 __device__ inline void fast_logits(const DecodeWork& work, const Split& split, int32_t first_head,
-                                   const KeyTurn<type, dim>& keys, float* queries, SplitMemory<heads>& memory)
+                                   const KeyRotation<type, dim>& keys, float* queries, SplitMemory<heads>& memory)
 {
-    const int32_t first = KeyTurn<type, dim>::first();
+    const int32_t first = KeyRotation<type, dim>::first();
     if (first >= split.count) return;
     const int warp = static_cast<int>(threadIdx.x) / warp_lanes, lane = static_cast<int>(threadIdx.x) % warp_lanes;
     float* own = queries + warp * heads * dim;
     const int64_t position = work.args.rotation.keys_rotated ? 0 : split.used - memory.ranks[first];
-    turn_queries<heads>(work, split, first_head, position, lane, warp_lanes, own);
+    rotate_queries<heads>(work, split, first_head, position, lane, warp_lanes, own);
     __syncwarp();
     logits_of_turn<type, dim, heads>(work, split, keys, own, memory);
 }
@@ -315,7 +315,7 @@ __device__ inline void plain_logits(const DecodeWork& work, const Split& split, 
     const Rotation& rotation = work.args.rotation;
     const int32_t dim = work.args.shape.head_dim;
     const int32_t origin = split.first_seen; // of positions
-    turn_queries<heads>(work, split, first_head, rotation.keys_rotated ? 0 : split.used - origin, self, threads,
+    rotate_queries<heads>(work, split, first_head, rotation.keys_rotated ? 0 : split.used - origin, self, threads,
                         queries);
     __syncthreads();
     for (int32_t i = warp; i < split.count; i += warps) {
@@ -365,8 +365,8 @@ __device__ inline void exponentials(const DecodeWork& work, const Split& split, 
         }
         total = warp_sum(total);
         if (lane != 0) continue;
-        work.of_splits.tops[split.part + first_head + g] = top;
-        work.of_splits.totals[split.part + first_head + g] = total;
+        work.of_splits.row_maxima[split.part + first_head + g] = top;
+        work.of_splits.denominators[split.part + first_head + g] = total;
     }
 }
 
@@ -401,8 +401,8 @@ __device__ inline void load_weights(const DecodeWork& work, const Split& split, 
         }
         total = warp_sum(total);
         if (lane != 0 || !is_head) continue;
-        work.of_splits.tops[split.part + first_head + g] = 0;
-        work.of_splits.totals[split.part + first_head + g] = total;
+        work.of_splits.row_maxima[split.part + first_head + g] = 0;
+        work.of_splits.denominators[split.part + first_head + g] = total;
     }
 }
 
@@ -505,24 +505,24 @@ __device__ inline bool is_last_to_finish(uint32_t* ticket, int32_t count)
 
 // Rescales the parts to their common row maximum, one warp per query head: totals become the factor of each part.
 // For a bundle, its row maximum and softmax denominator are written to `whole`.
-__device__ inline void settle_shares(const Parts& parts, int32_t count, int32_t group, const Parts* whole)
+__device__ inline void combine_shares(const Parts& parts, int32_t count, int32_t group, const Parts* whole)
 {
     const int warp = static_cast<int>(threadIdx.x) / warp_lanes, lane = static_cast<int>(threadIdx.x) % warp_lanes;
     for (int32_t g = warp; g < group; g += warps) {
-        const float* tops = parts.tops + g;
-        float* totals = parts.totals + g;
-        float top = tops[0], total = 0;
+        const float* row_maxima = parts.row_maxima + g;
+        float* denominators = parts.denominators + g;
+        float top = row_maxima[0], total = 0;
         for (int64_t i = lane; i < count; i += warp_lanes)
-            top = fmaxf(top, tops[i * group]);
+            top = fmaxf(top, row_maxima[i * group]);
         top = warp_max(top);
         for (int64_t i = lane; i < count; i += warp_lanes)
-            total += totals[i * group] * exp2f(tops[i * group] - top);
+            total += denominators[i * group] * exp2f(row_maxima[i * group] - top);
         total = warp_sum(total);
         for (int64_t i = lane; i < count; i += warp_lanes)
-            totals[i * group] = exp2f(tops[i * group] - top) / (whole ? 1.0f : total);
+            denominators[i * group] = exp2f(row_maxima[i * group] - top) / (whole ? 1.0f : total);
         if (!whole || lane != 0) continue;
-        whole->tops[g] = top;
-        whole->totals[g] = total;
+        whole->row_maxima[g] = top;
+        whole->denominators[g] = total;
     }
     __syncthreads();
 }
@@ -533,7 +533,7 @@ __device__ inline void add_parts(const Parts& parts, int32_t count, int32_t grou
 {
     const int32_t width = group * dim;
     for (auto x = static_cast<int32_t>(threadIdx.x) * columns; x < width; x += threads * columns) {
-        const float* shares = parts.totals + x / dim;
+        const float* shares = parts.denominators + x / dim;
         float sums[columns] = {};
 #pragma unroll 8
         for (int64_t i = 0; i < count; ++i) {
@@ -554,10 +554,10 @@ __device__ inline void add_parts(const Parts& parts, int32_t count, int32_t grou
 }
 
 // Makes the factors of splits final for the signals: a split's factor in its bundle times the bundle's factor.
-__device__ inline void settle_split_shares(const Parts& splits, int32_t count, int32_t group, const Parts& bundles)
+__device__ inline void finish_split_shares(const Parts& splits, int32_t count, int32_t group, const Parts& bundles)
 {
     for (auto x = static_cast<int32_t>(threadIdx.x); x < count * group; x += threads)
-        splits.totals[x] *= bundles.totals[x / (bundle_splits * group) * group + x % group];
+        splits.denominators[x] *= bundles.denominators[x / (bundle_splits * group) * group + x % group];
 }
 
 template<int columns>
@@ -571,17 +571,17 @@ __device__ inline void combine_splits(const DecodeWork& work, const Split& split
     const Parts of_splits = work.of_splits.from(static_cast<int64_t>(split.head) * work.splits, group, dim);
     if (!is_last_to_finish(tickets + bundle, in_bundle)) return;
     if (bundles == 1) {
-        settle_shares(of_splits, split.of, group, nullptr);
+        combine_shares(of_splits, split.of, group, nullptr);
         return add_parts<columns>(of_splits, split.of, group, dim, out);
     }
     const Parts of_bundles = work.of_bundles.from(static_cast<int64_t>(split.head) * work.bundles, group, dim);
     const Parts members = of_splits.from(first, group, dim), whole = of_bundles.from(bundle, group, dim);
-    settle_shares(members, in_bundle, group, &whole);
+    combine_shares(members, in_bundle, group, &whole);
     add_parts<columns>(members, in_bundle, group, dim, whole.outs);
     if (!is_last_to_finish(tickets + work.bundles, bundles)) return;
-    settle_shares(of_bundles, bundles, group, nullptr);
+    combine_shares(of_bundles, bundles, group, nullptr);
     add_parts<columns>(of_bundles, bundles, group, dim, out);
-    if (work.weights) settle_split_shares(of_splits, split.of, group, of_bundles);
+    if (work.weights) finish_split_shares(of_splits, split.of, group, of_bundles);
 }
 
 // Attends one tile of query heads: computes weights and, with `pass` Both or Values, sums of values. `dim`: 0 for
@@ -597,7 +597,7 @@ __device__ inline void attend_heads(const DecodeWork& work, const Split& split, 
         load_weights<heads>(work, split, first_head, memory);
     } else {
         if constexpr (dim > 0) {
-            KeyTurn<type, dim> keys;
+            KeyRotation<type, dim> keys;
             keys.load(work, split, memory);
             if constexpr (pass == DecodePass::Both)
                 values.load(work, split, 0, memory, [](int32_t) { return true; });
@@ -688,10 +688,10 @@ void plan_parts(DecodeWork& work, const HeadShape& shape, CudaContext& context)
     const int64_t dim = shape.head_dim;
     auto* memory = context.scratch<float>(ScratchUse::Partials,
                                           static_cast<size_t>(partial_floats(shape.query_heads, work.splits, dim)));
-    float* tops = memory + (splits + bundles) * dim;
-    work.of_splits = {memory, tops, tops + splits};
-    tops += 2 * splits;
-    work.of_bundles = {memory + splits * dim, tops, tops + bundles};
+    float* row_maxima = memory + (splits + bundles) * dim;
+    work.of_splits = {memory, row_maxima, row_maxima + splits};
+    row_maxima += 2 * splits;
+    work.of_bundles = {memory + splits * dim, row_maxima, row_maxima + bundles};
 }
 
 DecodeWork plan_work(const DecodeAttendArgs& args, CudaContext& context)
@@ -713,7 +713,7 @@ DecodeWork plan_work(const DecodeAttendArgs& args, CudaContext& context)
         work.weights = context.scratch<float>(ScratchUse::Scores, static_cast<size_t>(shape.query_heads) *
                                                                       static_cast<size_t>(work.weight_stride));
     work.tickets = tickets(shape.kv_heads, work.splits, context);
-    work.args.lists.used = args.lists.resident_used;
+    work.args.lists.used = args.lists.device_used;
     if (work.args.lists.used == nullptr)
         work.args.lists.used = context.send_once(std::span(args.lists.used, static_cast<size_t>(shape.kv_heads)));
     return work;
@@ -741,7 +741,7 @@ void put_apart(DecodeWork& work, size_t turn, CudaContext& context)
     float* const places[] = {context.scratch<float>(ScratchUse::Watched, parts * (1 + split_ranks)),
                              context.scratch<float>(ScratchUse::WatchedToo, parts * (1 + split_ranks))};
     work.weights = places[turn];
-    work.of_splits.totals = work.weights + parts * split_ranks;
+    work.of_splits.denominators = work.weights + parts * split_ranks;
 }
 
 } // namespace
@@ -762,7 +762,7 @@ void decode_attend(const DecodeAttendArgs& args, CudaContext& context)
     if (!watched) return;
     const DecodedWeights weights{.weights = work.weights,
                                  .stride = work.weight_stride,
-                                 .shares = work.of_splits.totals,
+                                 .shares = work.of_splits.denominators,
                                  .splits = work.splits};
     if (!beside) return decode_signals(args, work.args.lists.used, work.read, weights, context);
     const auto aside = context.aside();

@@ -42,12 +42,12 @@ __global__ void embed_rows(WeightPlanes planes, int64_t first_row, const int32_t
 
 void embed(const EmbedArgs& args, CudaContext& context)
 {
-    const size_t count = args.resident_id != nullptr ? 1 : args.ids.size();
+    const size_t count = args.device_id != nullptr ? 1 : args.ids.size();
     if (count == 0) return;
     for ([[maybe_unused]] const int32_t id : args.ids)
-        assert(args.resident_id != nullptr || (id >= 0 && id < args.table->rows()));
+        assert(args.device_id != nullptr || (id >= 0 && id < args.table->rows()));
     context.wait_for_aside(); // a new token begins, and its attention may read lists that the branch evicts from
-    const int32_t* ids = args.resident_id != nullptr ? args.resident_id : context.send(args.ids);
+    const int32_t* ids = args.device_id != nullptr ? args.device_id : context.send(args.ids);
     const Launch shape{.grid = dim3(static_cast<unsigned>(count)), .block = dim3(threads)};
     int64_t first_row = 0;
     for (const WeightPlanes& planes : static_cast<const CudaWeight&>(*args.table).parts()) {

@@ -5,7 +5,7 @@
 #include "kernels/cuda/eviction_scores.h"
 #include "kernels/cuda/free_rows.h"
 #include "kernels/cuda/kernels.h"
-#include "kernels/cuda/leaving_ranks.h"
+#include "kernels/cuda/evicted_ranks.h"
 #include "kernels/cuda/list_plan.h"
 #include "kernels/cuda/lowest_ranks.h"
 #include "kernels/cuda/tile_waves.h"
@@ -32,7 +32,7 @@ struct EvictionRoom {
 };
 
 template<int threads>
-__device__ void mark_all(const uint32_t* ranks, const LeavingRanks<threads>& leaving)
+__device__ void mark_all(const uint32_t* ranks, const EvictedRanks<threads>& leaving)
 {
     for (uint32_t i = threadIdx.x; i < leaving.count; i += threads)
         leaving.mark(ranks[i]);
@@ -40,7 +40,7 @@ __device__ void mark_all(const uint32_t* ranks, const LeavingRanks<threads>& lea
 
 template<int threads>
 __device__ void mark_lowest(const EvictArgs& args, int64_t head, const ListPlan& list, const EvictionRoom& room,
-                            const LeavingRanks<threads>& leaving)
+                            const EvictedRanks<threads>& leaving)
 {
     const LowestRanks<threads> lowest(list.first, list.end, list.leaving);
     const uint64_t* keys = room.keys ? room.list_keys(list_of_keys(args.rule, head)) : nullptr;
@@ -55,7 +55,7 @@ __device__ void mark_lowest(const EvictArgs& args, int64_t head, const ListPlan&
 // Converts marked entries to marked ranks, in `dropped` too.
 template<int threads>
 __device__ void skip_pinned(const PinnedRanks& pinned, int64_t head, uint32_t* dropped,
-                            const LeavingRanks<threads>& leaving)
+                            const EvictedRanks<threads>& leaving)
 {
     for (uint32_t i = threadIdx.x; i < leaving.count; i += threads)
         dropped[i] = static_cast<uint32_t>(rank_of_entry(pinned, head, dropped[i]));
@@ -68,10 +68,10 @@ __device__ void skip_pinned(const PinnedRanks& pinned, int64_t head, uint32_t* d
 }
 
 template<int threads>
-__device__ void move_pinned(uint32_t* ranks, uint32_t held, const LeavingRanks<threads>& leaving)
+__device__ void move_pinned(uint32_t* ranks, uint32_t held, const EvictedRanks<threads>& leaving)
 {
     for (uint32_t i = threadIdx.x; i < held; i += threads)
-        ranks[i] -= leaving.leaving_before(ranks[i]);
+        ranks[i] -= leaving.evicted_before(ranks[i]);
 }
 
 // A list's rows of the per-rank arrays; null: not present.
@@ -82,7 +82,7 @@ struct RankRows {
 
 // Moves the kept ranks down, in ascending tiles; the block reads a whole tile before it writes any of it.
 template<int threads>
-__device__ void close_up(const RankRows& rows, const LeavingRanks<threads>& leaving, uint32_t first)
+__device__ void compact_ranks(const RankRows& rows, const EvictedRanks<threads>& leaving, uint32_t first)
 {
     for (uint32_t tile = first; tile < leaving.size; tile += threads * tile_moves) {
         double sum[tile_moves], count[tile_moves];
@@ -100,7 +100,7 @@ __device__ void close_up(const RankRows& rows, const LeavingRanks<threads>& leav
         for (int move = 0; move < tile_moves; ++move) {
             const uint32_t rank = tile + threadIdx.x + static_cast<uint32_t>(move * threads);
             if (rank >= leaving.size || leaving.leaves(rank)) continue;
-            const uint32_t to = rank - leaving.leaving_before(rank);
+            const uint32_t to = rank - leaving.evicted_before(rank);
             if (rows.sum) rows.sum[to] = sum[move];
             if (rows.count) rows.count[to] = count[move];
             if (rows.order) rows.order[to] = order[move];
@@ -109,10 +109,10 @@ __device__ void close_up(const RankRows& rows, const LeavingRanks<threads>& leav
 }
 
 template<int threads>
-__device__ void put_kept(uint32_t* kept, const LeavingRanks<threads>& leaving)
+__device__ void put_kept(uint32_t* kept, const EvictedRanks<threads>& leaving)
 {
     for (uint32_t rank = threadIdx.x; rank < leaving.size; rank += threads)
-        if (!leaving.leaves(rank)) kept[rank - leaving.leaving_before(rank)] = rank;
+        if (!leaving.leaves(rank)) kept[rank - leaving.evicted_before(rank)] = rank;
 }
 
 template<int threads>
@@ -124,7 +124,7 @@ __device__ void put_all(uint32_t* kept, uint32_t size)
 
 // Removes the evicted ranks, `dropped`, ascending, from the per-rank arrays.
 template<int threads>
-__device__ void take_out(const EvictArgs& args, int64_t head, const LeavingRanks<threads>& leaving,
+__device__ void remove_evicted(const EvictArgs& args, int64_t head, const EvictedRanks<threads>& leaving,
                          const uint32_t* dropped, uint32_t* dropped_rows)
 {
     const auto count = static_cast<int32_t>(leaving.count), size = static_cast<int32_t>(leaving.size);
@@ -135,7 +135,7 @@ __device__ void take_out(const EvictArgs& args, int64_t head, const LeavingRanks
     if (rows.order)
         for (int32_t i = static_cast<int32_t>(threadIdx.x); i < count; i += threads)
             dropped_rows[i] = rows.order[dropped[i]];
-    close_up(rows, leaving, dropped[0]); // synchronises the block after dropped_rows was read
+    compact_ranks(rows, leaving, dropped[0]); // synchronises the block after dropped_rows was read
     if (rows.order)
         for (int32_t i = static_cast<int32_t>(threadIdx.x); i < count; i += threads)
             rows.order[place_behind(dropped, count, size, i)] = dropped_rows[i];
@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(threads) evict_kernel(EvictArgs args, Eviction
         return;
     }
     const uint32_t held = args.pinned.ranks ? args.pinned.held[head] : 0;
-    LeavingRanks<threads> leaving{room.leaving(head), room.before(head), &single, list.leaving, list.size - held};
+    EvictedRanks<threads> leaving{room.leaving(head), room.before(head), &single, list.leaving, list.size - held};
     leaving.clear();
     __syncthreads();
     if (list.given == 1 || args.rule.select == SelectRule::Given)
@@ -170,14 +170,14 @@ __global__ void __launch_bounds__(threads) evict_kernel(EvictArgs args, Eviction
     leaving.size = list.size;
     if (held > 0) skip_pinned(args.pinned, head, dropped, leaving);
     if (kept) put_kept(kept, leaving);
-    take_out(args, head, leaving, dropped, room.ranks(head));
+    remove_evicted(args, head, leaving, dropped, room.ranks(head));
     if (held > 0) move_pinned(args.pinned.ranks + head * args.pinned.stride, held, leaving);
 }
 
 // True if keys of ranks or places are compared more than once.
 bool needs_keys(const EvictArgs& args)
 {
-    if (args.rule.select == SelectRule::Lowest) return args.most_leaving > 1 || is_shaped(args.rule);
+    if (args.rule.select == SelectRule::Lowest) return args.max_evicted > 1 || is_shaped(args.rule);
     return args.rule.select == SelectRule::Tiles && args.rule.ties_keep_older;
 }
 
@@ -186,7 +186,7 @@ EvictionRoom room_of(const EvictArgs& args, CudaContext& context)
     EvictionRoom room{};
     room.most_size = args.most_size;
     room.bit_words = (args.most_size + 31) / 32;
-    room.list_words = 2 * room.bit_words + std::max(args.most_size, args.most_leaving);
+    room.list_words = 2 * room.bit_words + std::max(args.most_size, args.max_evicted);
     const auto lists = static_cast<size_t>(args.kv_heads), ranks = static_cast<size_t>(args.most_size);
     if (needs_keys(args)) room.keys = context.scratch<uint64_t>(ScratchUse::EvictionScores, lists * ranks);
     room.words = context.scratch<uint32_t>(ScratchUse::EvictionRanks, lists * static_cast<size_t>(room.list_words));

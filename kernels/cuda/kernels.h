@@ -30,7 +30,7 @@ void evict(const EvictArgs& args, CudaContext& context);           // eviction.c
 
 void compact(const CompactArgs& args, CudaContext& context); // kv_rows.cu, like the three below
 void drop(const DropArgs& args, CudaContext& context);
-void straighten(const StraightenArgs& args, CudaContext& context);
+void defragment(const DefragmentArgs& args, CudaContext& context);
 void gather(const GatherArgs& args, CudaContext& context);
 void gather_all(std::span<const GatherArgs> lists, PinnedPair& through, CudaContext& context);
 

@@ -454,7 +454,7 @@ void download_planes(const GatherArgs& args, int64_t count, const std::byte* gat
 
 // Defragments lists [from, from + count) of a layer.
 template<class Vector>
-void straighten_lists(const StraightenArgs& args, CudaContext& context, const int32_t* used, const int32_t* first,
+void defragment_lists(const DefragmentArgs& args, CudaContext& context, const int32_t* used, const int32_t* first,
                       std::byte* scratch, int64_t most_used, int64_t from, int64_t count, Plane plane)
 {
     const auto rows = paged_rows<Vector>(args.shape, args.pool, args.lists, plane);
@@ -481,21 +481,21 @@ SentRanks sent_ranks(const CompactArgs& args, CudaContext& context)
     return packer.count() == 0 ? SentRanks{} : packer.send(context, ScratchUse::MovedRows);
 }
 
-SentRanks resident_ranks(const CompactArgs& args, CudaContext& context)
+SentRanks device_ranks(const CompactArgs& args, CudaContext& context)
 {
     static thread_local std::vector<ListRanks> lists;
     lists.clear();
     for (int64_t head = 0; head < args.shape.kv_heads; ++head)
         lists.push_back({static_cast<int32_t>(head * args.kept_stride), not_known, args.kept_count[head],
                          args.lists.used[head]});
-    return {context.send_once(std::span<const ListRanks>(lists)), args.resident_kept};
+    return {context.send_once(std::span<const ListRanks>(lists)), args.device_kept};
 }
 
 } // namespace
 
 void compact(const CompactArgs& args, CudaContext& context)
 {
-    const SentRanks kept = args.resident_kept ? resident_ranks(args, context) : sent_ranks(args, context);
+    const SentRanks kept = args.device_kept ? device_ranks(args, context) : sent_ranks(args, context);
     if (kept.lists == nullptr) return;
     if (args.pool.type == DType::Q8_0) return compact_quantised_lists(args, kept, context);
     const int64_t heads = args.shape.kv_heads;
@@ -526,7 +526,7 @@ void drop(const DropArgs& args, CudaContext& context)
            args.lists.order_stride, sent, rows);
 }
 
-void straighten(const StraightenArgs& args, CudaContext& context)
+void defragment(const DefragmentArgs& args, CudaContext& context)
 {
     const int64_t heads = args.shape.kv_heads, bytes = row_bytes(args.pool.type, args.shape.head_dim);
     const int64_t most_used = *std::max_element(args.lists.used, args.lists.used + heads);
@@ -543,7 +543,7 @@ void straighten(const StraightenArgs& args, CudaContext& context)
         for (int64_t from = 0; from < heads; from += at_once)
             for_planes(args.shape, args.pool, [&](Plane plane, int64_t row_bytes) {
                 with_vector(row_bytes, [&]<class Vector>(Vector) {
-                    straighten_lists<Vector>(args, context, used, first, scratch, most_used, from,
+                    defragment_lists<Vector>(args, context, used, first, scratch, most_used, from,
                                              std::min(at_once, heads - from), plane);
                 });
             });

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/cuda/eviction_scores.h"
-#include "kernels/cuda/leaving_ranks.h"
+#include "kernels/cuda/evicted_ranks.h"
 #include "kernels/cuda/radix_select.h"
 
 namespace palimpsest::kernels::cuda {
@@ -19,7 +19,7 @@ public:
 
     // Marks the lowest candidate. key_of(rank): the key of its score.
     template<class KeyOf>
-    __device__ void mark_one(const KeyOf& key_of, const LeavingRanks<threads>& to) const
+    __device__ void mark_one(const KeyOf& key_of, const EvictedRanks<threads>& to) const
     {
         Candidate lowest{~uint64_t{0}, 0};
         for (uint32_t rank = first_ + threadIdx.x; rank < end_; rank += threads) // later ranks are newer
@@ -32,7 +32,7 @@ public:
 
     // Marks the `leaving` lowest. keys [end]; `ties` [words of the list]: memory for the block. REQUIRES: more
     // than one is evicted, `to` is cleared.
-    __device__ void mark(const uint64_t* keys, const LeavingRanks<threads>& to, uint32_t* ties) const
+    __device__ void mark(const uint64_t* keys, const EvictedRanks<threads>& to, uint32_t* ties) const
     {
         const Bound bound = find_bound(keys);
         put_words(keys, bound, to, ties);
@@ -44,7 +44,7 @@ public:
     }
 
 private:
-    static constexpr uint32_t word_bits = LeavingRanks<threads>::word_bits;
+    static constexpr uint32_t word_bits = EvictedRanks<threads>::word_bits;
     static_assert(threads >= digits);
 
     struct Candidate {
@@ -98,7 +98,7 @@ private:
 
     // Writes the words of all evicted candidates without the ties, and the words of the ties; if all ties are
     // evicted, the former include them.
-    __device__ void put_words(const uint64_t* keys, const Bound& bound, const LeavingRanks<threads>& to,
+    __device__ void put_words(const uint64_t* keys, const Bound& bound, const EvictedRanks<threads>& to,
                               uint32_t* ties) const
     {
         constexpr uint32_t warps = threads / warp_lanes;

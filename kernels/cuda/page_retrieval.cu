@@ -189,7 +189,7 @@ __device__ inline MassEdge find_mass(int32_t count, double share, const BitsOf& 
 }
 
 // One block per query head.
-__global__ void __launch_bounds__(threads) settle_top_mass(TopMass args)
+__global__ void __launch_bounds__(threads) apply_top_mass(TopMass args)
 {
     const int64_t query_head = blockIdx.x;
     float* weights = args.weights + query_head * args.stride;
@@ -255,7 +255,7 @@ ReadRanks choose_ranks(const DecodeAttendArgs& args, const int32_t* used, CudaCo
 
 void keep_top_mass(const TopMass& args, CudaContext& context)
 {
-    launch(context, {dim3(static_cast<unsigned>(args.query_heads)), dim3(threads)}, settle_top_mass, args);
+    launch(context, {dim3(static_cast<unsigned>(args.query_heads)), dim3(threads)}, apply_top_mass, args);
 }
 
 } // namespace palimpsest::kernels::cuda

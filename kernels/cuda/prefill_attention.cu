@@ -118,9 +118,9 @@ template<DType pool, DType staged>
 __global__ void __launch_bounds__(tile_threads) attend_tile(Forward forward)
 {
     __shared__ AttentionTile tile;
-    __shared__ float shares[tile_rows], totals[tile_rows];
+    __shared__ float shares[tile_rows], denominators[tile_rows];
     __shared__ float* sums[tile_rows]; // null: no such row
-    const TurnedRows& turned = forward.turned;
+    const RotatedRows& turned = forward.turned;
     const int32_t dim = turned.dim;
     const int64_t head = blockIdx.y, first_row = static_cast<int64_t>(blockIdx.x) * tile_rows;
     const int64_t stacked = int64_t{turned.rows} * turned.group;
@@ -144,17 +144,17 @@ __global__ void __launch_bounds__(tile_threads) attend_tile(Forward forward)
                                    first_rank == begin);
     }
     if (self % 4 == 0) {
-        totals[row] = softmax.total;
+        denominators[row] = softmax.total;
         if (x < stacked) forward.lse[head * turned.query_stride + x] = softmax.top + log2f(softmax.total);
     }
     __syncthreads();
     for (int64_t i = self; i < (last - first_row) * dim; i += tile_threads)
-        out_row(forward, head, first_row + i / dim)[i % dim] = sums[i / dim][i % dim] / totals[i / dim];
+        out_row(forward, head, first_row + i / dim)[i % dim] = sums[i / dim][i % dim] / denominators[i / dim];
 }
 
 void attend_on_plain_cores(const Forward& forward, CudaContext& context)
 {
-    const TurnedRows& turned = forward.turned;
+    const RotatedRows& turned = forward.turned;
     const int64_t tiles = (int64_t{turned.rows} * turned.group + tile_rows - 1) / tile_rows;
     const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(forward.args.shape.kv_heads));
     const size_t shared =
@@ -172,7 +172,7 @@ void attend(const AttendArgs& args, CudaContext& context)
     if (args.rows == 0) return;
     const bool tensor_cores = suits_tensor_cores(args, context);
     Forward forward{.args = args,
-                    .turned = turn_rows(args, tensor_cores ? args.staging.type : DType::F32, context)};
+                    .turned = rotate_rows(args, tensor_cores ? args.staging.type : DType::F32, context)};
     forward.args.lists.used = forward.turned.used;
     forward.lse = context.scratch<float>(ScratchUse::Scores,
                                          static_cast<size_t>(args.shape.kv_heads * forward.turned.query_stride));

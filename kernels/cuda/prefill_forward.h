@@ -7,7 +7,7 @@ namespace palimpsest::kernels::cuda {
 
 struct Forward {
     AttendArgs args; // lists.used: device memory
-    TurnedRows turned;
+    RotatedRows turned;
     float* lse = nullptr; // [kv_heads, query_stride] log-sum-exps of the stacked rows, base 2
 };
 

@@ -11,7 +11,7 @@ namespace {
 constexpr int rows_per_block = 8; // one warp each
 constexpr float log2_e = 1.44269504f;
 
-struct Turning {
+struct RotateWork {
     AttendArgs args; // lists.used: device memory
     int64_t qkv_width = 0;
     int32_t group = 1;
@@ -33,7 +33,7 @@ __device__ inline void for_own_elements(int32_t dim, Element&& element)
 }
 
 template<DType to>
-__global__ void turn_queries(Turning turning)
+__global__ void rotate_queries(RotateWork turning)
 {
     const AttendArgs& args = turning.args;
     const int64_t x = own_row(), head = blockIdx.y, row = x / turning.group;
@@ -50,7 +50,7 @@ __global__ void turn_queries(Turning turning)
 }
 
 template<DType pool, DType staged, DType to>
-__global__ void turn_keys(Turning turning)
+__global__ void rotate_keys(RotateWork turning)
 {
     const AttendArgs& args = turning.args;
     const int64_t rank = own_row(), head = blockIdx.y, used = args.lists.used[head];
@@ -77,24 +77,24 @@ int64_t padded(int64_t rows)
 }
 
 template<DType pool, DType staged, DType to>
-void launch_turning(const Turning& turning, CudaContext& context)
+void launch_turning(const RotateWork& turning, CudaContext& context)
 {
     const auto grid = [&](int64_t rows) {
         return dim3(static_cast<unsigned>((rows + rows_per_block - 1) / rows_per_block),
                     static_cast<unsigned>(turning.args.shape.kv_heads));
     };
     const dim3 block(rows_per_block * warp_lanes);
-    launch(context, {grid(turning.query_stride), block}, turn_queries<to>, turning);
-    launch(context, {grid(turning.key_stride), block}, turn_keys<pool, staged, to>, turning);
+    launch(context, {grid(turning.query_stride), block}, rotate_queries<to>, turning);
+    launch(context, {grid(turning.key_stride), block}, rotate_keys<pool, staged, to>, turning);
 }
 
 } // namespace
 
-TurnedRows turn_rows(const AttendArgs& args, DType type, CudaContext& context)
+RotatedRows rotate_rows(const AttendArgs& args, DType type, CudaContext& context)
 {
     const HeadShape& shape = args.shape;
     const int64_t heads = shape.kv_heads, most = *std::max_element(args.lists.used, args.lists.used + heads);
-    Turning turning{.args = args,
+    RotateWork turning{.args = args,
                     .qkv_width = shape.qkv_width(),
                     .group = shape.group(),
                     .query_stride = padded(int64_t{args.rows} * shape.group()),

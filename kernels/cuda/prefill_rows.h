@@ -9,7 +9,7 @@ namespace palimpsest::kernels::cuda {
 // The query rows of a KV head are stacked: row x is chunk row x / group of query head x % group in the group; it
 // attends to ranks [first_rank, used + x / group]. Rows after the last one, up to the stride, are zero. Keys are
 // undefined in tiles of 64 ranks that no row attends to.
-struct TurnedRows {
+struct RotatedRows {
     DType type = DType::F32;       // of queries and keys
     const void* queries = nullptr; // [kv_heads, query_stride, head_dim]; q k is a logit over log 2
     const void* keys = nullptr;    // [kv_heads, key_stride, head_dim], by rank
@@ -30,6 +30,6 @@ struct TurnedRows {
 inline constexpr int row_padding = 64; // strides are multiples of this
 
 // Returns device memory that is valid until the next call. `type`: F32 or the staging type.
-TurnedRows turn_rows(const AttendArgs& args, DType type, CudaContext& context);
+RotatedRows rotate_rows(const AttendArgs& args, DType type, CudaContext& context);
 
 } // namespace palimpsest::kernels::cuda

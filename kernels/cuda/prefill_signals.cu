@@ -28,7 +28,7 @@ struct SignalPlanes {
 };
 
 struct SignalWork {
-    TurnedRows turned;
+    RotatedRows turned;
     SignalRequest wanted;
     const float* lse = nullptr; // [kv_heads, query_stride]; with outside_newest: over older ranks only
     int32_t kv_heads = 0;
@@ -118,7 +118,7 @@ __global__ void __launch_bounds__(tile_threads) sum_columns(SignalWork work)
 {
     __shared__ AttentionTile tile;
     auto* heads = dynamic_shared<float>();
-    const TurnedRows& turned = work.turned;
+    const RotatedRows& turned = work.turned;
     const int64_t head = blockIdx.y, group = turned.group;
     const auto first_rank = static_cast<int32_t>(blockIdx.x) * tile_ranks;
     const int32_t first_chunk_row = work.first_row + static_cast<int32_t>(blockIdx.z) * work.split_rows;
@@ -178,7 +178,7 @@ __global__ void add_splits(Finish finish)
 enum class RowPass : uint8_t { Outside, Entropy, Density };
 
 struct RowWork {
-    TurnedRows turned;
+    RotatedRows turned;
     const float* lse = nullptr; // [kv_heads, query_stride]
     int32_t first_row = 0;
     int32_t outside_newest = 0;
@@ -232,7 +232,7 @@ template<DType type, RowPass pass>
 __global__ void __launch_bounds__(tile_threads) pass_rows(RowWork work)
 {
     __shared__ AttentionTile tile;
-    const TurnedRows& turned = work.turned;
+    const RotatedRows& turned = work.turned;
     const int64_t head = blockIdx.y, stacked = int64_t{turned.rows} * turned.group;
     const int64_t first = int64_t{work.first_row} * turned.group + static_cast<int64_t>(blockIdx.x) * tile_rows;
     const int64_t last = first + tile_rows < stacked ? first + tile_rows : stacked;
@@ -258,7 +258,7 @@ __global__ void __launch_bounds__(tile_threads) pass_rows(RowWork work)
 }
 
 struct GiniWork {
-    TurnedRows turned;
+    RotatedRows turned;
     const float* lse = nullptr;
     int32_t first_row = 0;
     int64_t rows = 0; // stacked rows per KV head
@@ -272,7 +272,7 @@ struct GiniWork {
 template<DType type>
 __global__ void gini_rows(GiniWork work)
 {
-    const TurnedRows& turned = work.turned;
+    const RotatedRows& turned = work.turned;
     const auto warp = static_cast<int>(threadIdx.x) / warp_lanes, lane = static_cast<int>(threadIdx.x) % warp_lanes;
     float* row = work.sorted + blockIdx.x * work.sorted_stride;
     for (int64_t task = blockIdx.x; task < work.tasks; task += gridDim.x) {
@@ -331,7 +331,7 @@ void launch_gini(GiniWork work, int32_t kv_heads, CudaContext& context)
     });
 }
 
-void row_statistics(const AttendArgs& args, const TurnedRows& turned, const float* lse, int32_t first_row,
+void row_statistics(const AttendArgs& args, const RotatedRows& turned, const float* lse, int32_t first_row,
                     CudaContext& context)
 {
     const int32_t heads = args.shape.kv_heads, rows = args.rows - first_row;
@@ -358,7 +358,7 @@ void row_statistics(const AttendArgs& args, const TurnedRows& turned, const floa
 }
 
 // Returns the log-sum-exps over the older ranks, for rows that attend to any; the full ones for other rows.
-const float* outside_lse(const AttendArgs& args, const TurnedRows& turned, const float* lse, int32_t first_row,
+const float* outside_lse(const AttendArgs& args, const RotatedRows& turned, const float* lse, int32_t first_row,
                          CudaContext& context)
 {
     if (args.signals.outside_newest < 0) return lse;
@@ -463,7 +463,7 @@ void column_signals(SignalWork work, CudaContext& context)
 
 } // namespace
 
-void prefill_signals(const AttendArgs& args, const TurnedRows& turned, const float* lse, CudaContext& context)
+void prefill_signals(const AttendArgs& args, const RotatedRows& turned, const float* lse, CudaContext& context)
 {
     const int32_t rows = std::min(args.signals.rows, args.rows), first_row = args.rows - rows;
     if (args.signals.row_statistic != RowStatistic::None) row_statistics(args, turned, lse, first_row, context);

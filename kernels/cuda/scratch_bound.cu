@@ -72,7 +72,7 @@ private:
 
     int64_t attended_width() const { return queries_ * work_.heads.head_dim; }
 
-    void attention() // bounds turn_rows and attend
+    void attention() // bounds rotate_rows and attend
     {
         AttendArgs args;
         args.shape = work_.heads;

@@ -42,7 +42,7 @@ template<int dim>
 struct Band {
     float scores[block_ranks / mma_n][4]; // logits, then weights
     float sums[dim / mma_n][4];
-    float tops[2] = {nothing, nothing}, totals[2] = {};
+    float row_maxima[2] = {nothing, nothing}, denominators[2] = {};
     int32_t hidden[2], visible[2]; // ranks [hidden, visible) are attended to
 };
 
@@ -205,9 +205,9 @@ __device__ inline void take_in(int32_t first_rank, int half, float soft_cap, Ban
             if (masks_or_caps && n * mma_n + column + i < hidden) score = nothing;
             top = fmaxf(top, score);
         }
-    top = fmaxf(rows.tops[half], quad_max(top));
+    top = fmaxf(rows.row_maxima[half], quad_max(top));
     const float shift = masks_or_caps && top == nothing ? 0.0f : top; // the row has not reached its window yet
-    const float share = rows.tops[half] == nothing ? 0.0f : exp2f(rows.tops[half] - top);
+    const float share = rows.row_maxima[half] == nothing ? 0.0f : exp2f(rows.row_maxima[half] - top);
     float total = 0;
 #pragma unroll
     for (int n = 0; n < block_ranks / mma_n; ++n)
@@ -217,8 +217,8 @@ __device__ inline void take_in(int32_t first_rank, int half, float soft_cap, Ban
             score = exp2f(score - shift);
             total += score;
         }
-    rows.totals[half] = fmaf(rows.totals[half], share, quad_sum(total));
-    rows.tops[half] = top;
+    rows.denominators[half] = fmaf(rows.denominators[half], share, quad_sum(total));
+    rows.row_maxima[half] = top;
 #pragma unroll
     for (int n = 0; n < dim / mma_n; ++n)
 #pragma unroll
@@ -264,18 +264,18 @@ __device__ inline void save_row(const Forward& forward, int64_t head, int64_t x,
     const int lane = static_cast<int>(threadIdx.x) % 4;
     float* out =
         forward.args.out + (x / group * forward.args.shape.query_heads + head * group + x % group) * dim + lane * 2;
-    const float share = 1.0f / rows.totals[half];
+    const float share = 1.0f / rows.denominators[half];
 #pragma unroll
     for (int n = 0; n < dim / mma_n; ++n)
 #pragma unroll
         for (int i = 0; i < 2; ++i)
             out[n * mma_n + i] = rows.sums[n][2 * half + i] * share;
-    if (lane == 0) forward.lse[head * forward.turned.query_stride + x] = rows.tops[half] + log2f(rows.totals[half]);
+    if (lane == 0) forward.lse[head * forward.turned.query_stride + x] = rows.row_maxima[half] + log2f(rows.denominators[half]);
 }
 
 // Initialises a band whose row of this lane is `first`.
 template<int dim>
-__device__ inline void clear_band(const TurnedRows& turned, int32_t used, int64_t first, Band<dim>& rows)
+__device__ inline void clear_band(const RotatedRows& turned, int32_t used, int64_t first, Band<dim>& rows)
 {
 #pragma unroll
     for (int n = 0; n < dim / mma_n; ++n)
@@ -298,7 +298,7 @@ __global__ void __launch_bounds__(threads) attend_rows(Forward forward)
 {
     auto* pipeline = dynamic_shared<Stage<dim>>();
     auto* shared_queries = reinterpret_cast<uint16_t*>(pipeline + stages);
-    const TurnedRows& turned = forward.turned;
+    const RotatedRows& turned = forward.turned;
     const int64_t head = blockIdx.y, block_first = static_cast<int64_t>(blockIdx.x) * block_rows<bands>;
     const int64_t stacked = int64_t{turned.rows} * turned.group;
     const int32_t used = turned.used[head];

@@ -44,7 +44,7 @@ __device__ inline void copy_queries(const RankSums& work, int64_t head, int64_t 
                                     QueryTile<dim>& tile)
 {
     constexpr int vectors = dim / vector;
-    const TurnedRows& turned = work.turned;
+    const RotatedRows& turned = work.turned;
     const auto* queries = static_cast<const uint16_t*>(turned.queries);
     for (int i = static_cast<int>(threadIdx.x); i < tile_queries * vectors; i += threads) {
         const int row = i / vectors, column = i % vectors * vector;
@@ -142,7 +142,7 @@ template<DType type, int dim, bool masks_or_caps, bool beyond_sums>
 __global__ void __launch_bounds__(threads) sum_ranks(RankSums work)
 {
     auto* tiles = dynamic_shared<QueryTile<dim>>();
-    const TurnedRows& turned = work.turned;
+    const RotatedRows& turned = work.turned;
     const auto lane = static_cast<int>(threadIdx.x) % warp_lanes, warp = static_cast<int>(threadIdx.x) / warp_lanes;
     const int64_t head = blockIdx.y;
     const auto first_rank = static_cast<int32_t>(blockIdx.x) * block_ranks;

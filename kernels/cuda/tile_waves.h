@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/cuda/eviction_scores.h"
-#include "kernels/cuda/leaving_ranks.h"
+#include "kernels/cuda/evicted_ranks.h"
 
 namespace palimpsest::kernels::cuda {
 
@@ -18,7 +18,7 @@ public:
     {
     }
 
-    __device__ void mark(const LeavingRanks<threads>& to) const
+    __device__ void mark(const EvictedRanks<threads>& to) const
     {
         const uint32_t* wave_ends = args_.plan + list_.wave_ends;
         const uint32_t tiles = list_.waves == 0 ? 0 : wave_ends[list_.waves - 1];
@@ -47,14 +47,14 @@ private:
             total = __dadd_rn(total, raw_score(args_, head_, oldest + i));
         return __ddiv_rn(total, static_cast<double>(args_.rule.unit));
     }
-    __device__ void leave(uint32_t entry, const LeavingRanks<threads>& to) const
+    __device__ void leave(uint32_t entry, const EvictedRanks<threads>& to) const
     {
         for (uint32_t i = 0; i < unit_; ++i)
             to.mark(list_.first + entry * unit_ + i);
     }
 
     // Pairs [first, end): keeps the left entry if its score is higher, else the right one.
-    __device__ void keep_higher(uint32_t first, uint32_t end, const LeavingRanks<threads>& to) const
+    __device__ void keep_higher(uint32_t first, uint32_t end, const EvictedRanks<threads>& to) const
     {
         for (uint32_t pair = first + threadIdx.x; pair < end; pair += threads) {
             const uint32_t* places = places_ + int64_t{2} * pair;
@@ -67,7 +67,7 @@ private:
     }
 
     // Tiles [first, end): keeps the entries with the highest scores; ties keep the older entry.
-    __device__ void keep_best(uint32_t first, uint32_t end, const LeavingRanks<threads>& to) const
+    __device__ void keep_best(uint32_t first, uint32_t end, const EvictedRanks<threads>& to) const
     {
         for (uint32_t i = first * tile_ + threadIdx.x; i < end * tile_; i += threads)
             keys_[places_[i]] = score_key(score(entries_[places_[i]]));
@@ -79,7 +79,7 @@ private:
         }
         __syncthreads();
         for (uint32_t t = first + threadIdx.x; t < end; t += threads)
-            close_up(places_ + int64_t{t} * tile_);
+            compact_ranks(places_ + int64_t{t} * tile_);
         __syncthreads();
     }
 
@@ -97,7 +97,7 @@ private:
         return better;
     }
 
-    __device__ void close_up(const uint32_t* places) const
+    __device__ void compact_ranks(const uint32_t* places) const
     {
         uint32_t to = 0;
         for (uint32_t i = 0; i < tile_; ++i)

@@ -26,7 +26,7 @@ double seconds_since(std::chrono::steady_clock::time_point then)
 std::unique_ptr<engine::Session> Checkpoints::fresh() const
 {
     engine::SessionOptions options = context_.begun_with().session(context_.model->config());
-    options.probe_room = static_cast<int32_t>(framing_.question_rows().size());
+    options.question_room = static_cast<int32_t>(framing_.question_ids().size());
     return std::make_unique<engine::Session>(context_.model, options);
 }
 
@@ -35,11 +35,11 @@ std::unique_ptr<engine::Session> Checkpoints::fresh() const
 uint64_t Checkpoints::largest_payload(const engine::SessionState& state) const
 {
     const SessionSettings begun(context_.info);
-    const auto& question_rows = framing_.question_rows();
+    const auto& question_ids = framing_.question_ids();
     if (state.budget != begun.budget || state.chunk != begun.chunk || name_of(state.positions) != begun.positions ||
         kv_type_name(state.kv_type) != begun.kv_type || state.given.text() != begun.policy_given ||
-        state.probe_room != static_cast<int32_t>(question_rows.size()) ||
-        (!state.probe_tokens.empty() && state.probe_tokens != question_rows))
+        state.question_room != static_cast<int32_t>(question_ids.size()) ||
+        (!state.question_ids.empty() && state.question_ids != question_ids))
         throw Error(ErrorKind::Failed, "PAL-SNAP-02", "saved session", "it has other settings than the session",
                     "its text is safe; read it again");
     return engine::Session::largest_lists(*context_.model, state);
@@ -203,14 +203,14 @@ uint64_t Checkpoints::remove_all()
 void Checkpoints::collect_fading()
 {
     faded_.clear();
-    context_.session->set_fade_sink([this](std::span<const engine::FadeEvent> events) {
+    context_.session->set_eviction_sink([this](std::span<const engine::EvictionEvent> events) {
         faded_.insert(faded_.end(), events.begin(), events.end());
     });
 }
 
-void Checkpoints::fading(const engine::FadeSink& sink)
+void Checkpoints::fading(const engine::EvictionSink& sink)
 {
-    context_.store.conversations.each_fading(context_.info.id, [&](std::span<const engine::FadeEvent> events) {
+    context_.store.conversations.each_fading(context_.info.id, [&](std::span<const engine::EvictionEvent> events) {
         sink(events);
         return true;
     });

@@ -55,7 +55,7 @@ public:
     bool sampling_is_saved() const { return sampling_is_saved_; }
 
     void collect_fading(); // starts the record of evictions of context.session since its last checkpoint
-    void fading(const engine::FadeSink& sink);
+    void fading(const engine::EvictionSink& sink);
 
 private:
     using Clock = std::chrono::steady_clock;
@@ -67,7 +67,7 @@ private:
     const SessionFraming& framing_;
     TurnJournal& journal_;
     ReadingRate& rate_;
-    std::vector<engine::FadeEvent> faded_; // since the last checkpoint
+    std::vector<engine::EvictionEvent> faded_; // since the last checkpoint
     bool sampling_is_saved_ = true;
     Clock::time_point saved_at_ = Clock::now();
     uint64_t last_bytes_ = 0;     // written for the last checkpoint, to log and file

@@ -84,9 +84,9 @@ double held(const engine::Session& session)
 
 } // namespace
 
-PinWish parse_pin(const std::string& text)
+PinRequest parse_pin(const std::string& text)
 {
-    PinWish wish{.label = text, .ranges = {}, .passage = {}};
+    PinRequest wish{.label = text, .ranges = {}, .passage = {}};
     if (!text.empty() && text.find_first_not_of("0123456789-,") == std::string::npos)
         wish.ranges = parse_ranges(text);
     else
@@ -125,7 +125,7 @@ std::vector<FoundPin> PinSearch::found() const
 {
     std::vector<FoundPin> pins;
     for (size_t i = 0; i < wishes_.size(); ++i) {
-        const PinWish& wish = wishes_[i];
+        const PinRequest& wish = wishes_[i];
         if (wish.ranges)
             pins.push_back({.label = wish.label, .ranges = *wish.ranges});
         else if (const auto& range = finders_[i]->found())

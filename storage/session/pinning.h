@@ -15,13 +15,13 @@
 namespace palimpsest::storage {
 
 // "0-99,150", both ends inclusive, or a passage; the prefix "text:" forces a passage, as in "text:1984".
-struct PinWish {
+struct PinRequest {
     std::string label; // as given by the user
     std::optional<std::vector<engine::TokenRange>> ranges;
     std::string passage; // if there are no ranges
 };
 // Throws Error (Usage, PAL-PIN-02).
-PinWish parse_pin(const std::string& text);
+PinRequest parse_pin(const std::string& text);
 
 struct FoundPin {
     std::string label;
@@ -42,7 +42,7 @@ public:
     std::vector<std::string> missing() const; // labels of the passages that were not found
 
 private:
-    std::vector<PinWish> wishes_;
+    std::vector<PinRequest> wishes_;
     std::vector<std::optional<engine::PassageFinder>> finders_; // set for passages
 };
 

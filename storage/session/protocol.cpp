@@ -44,25 +44,25 @@ void require_question(const std::string& option, const std::string& question)
     if (is_blank(question)) refuse(option, "the question is empty", "give a question, or leave it out");
 }
 
-void make_room_for(const std::vector<engine::TokenId>& question_rows, const engine::ModelConfig& model,
+void make_room_for(const std::vector<engine::TokenId>& question_ids, const engine::ModelConfig& model,
                    const std::string& option, engine::SessionOptions& options)
 {
-    if (std::ssize(question_rows) >= model.context - options.chunk)
+    if (std::ssize(question_ids) >= model.context - options.chunk)
         refuse(option,
-               "the question has " + format_count(question_rows.size()) + " tokens, and the model was trained on " +
+               "the question has " + format_count(question_ids.size()) + " tokens, and the model was trained on " +
                    format_count(static_cast<uint64_t>(model.context)) + " positions, a chunk of " +
                    std::to_string(options.chunk) + " among them",
                "give a shorter question or a smaller --chunk");
-    options.probe_room = static_cast<int32_t>(question_rows.size());
+    options.question_room = static_cast<int32_t>(question_ids.size());
 }
 
-void steer(engine::Session& session, const std::vector<engine::TokenId>& question_rows, const std::string& option)
+void steer(engine::Session& session, const std::vector<engine::TokenId>& question_ids, const std::string& option)
 {
     if (!session.policy().signals().any())
         refuse(option,
                "--policy " + session.options().policy.text() + " looks at no attention and would keep the same",
                "use a policy that does, such as snapkv or treekv");
-    session.set_probe(question_rows);
+    session.set_question_ids(question_ids);
 }
 
 } // namespace palimpsest::storage

@@ -25,12 +25,12 @@ std::vector<engine::TokenId> question_turn(const engine::ChatTemplate& chat_temp
 // Throws Error (Usage, PAL-OPTION-06, naming `option`) if the question is blank.
 void require_question(const std::string& option, const std::string& question);
 
-// Reserves room for question rows in the options of a new session (Session::set_probe). Throws Error (Usage,
+// Reserves room for question rows in the options of a new session (Session::set_question_ids). Throws Error (Usage,
 // PAL-OPTION-06, naming `option`) if the question and a chunk exceed the model's context.
-void make_room_for(const std::vector<engine::TokenId>& question_rows, const engine::ModelConfig& model,
+void make_room_for(const std::vector<engine::TokenId>& question_ids, const engine::ModelConfig& model,
                    const std::string& option, engine::SessionOptions& options);
 // Starts feeding the question rows behind every chunk. Throws Error: Usage (PAL-OPTION-06) if the policy uses no
-// attention, so that a question would change nothing; and like set_probe.
-void steer(engine::Session& session, const std::vector<engine::TokenId>& question_rows, const std::string& option);
+// attention, so that a question would change nothing; and like set_question_ids.
+void steer(engine::Session& session, const std::vector<engine::TokenId>& question_ids, const std::string& option);
 
 } // namespace palimpsest::storage

@@ -19,7 +19,7 @@ SessionFraming::SessionFraming(std::shared_ptr<const engine::Model> model, engin
 void SessionFraming::make_template()
 {
     template_ = std::make_unique<engine::ChatTemplate>(model_->files().vocabulary, *tokenizer_, options_);
-    if (!question_.empty()) question_rows_ = question_turn(*template_, question_);
+    if (!question_.empty()) question_ids_ = question_turn(*template_, question_);
 }
 
 void SessionFraming::set_options(engine::FramingOptions options)

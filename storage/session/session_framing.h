@@ -24,7 +24,7 @@ public:
     const engine::FramingOptions& options() const { return options_; }
     const std::string& system() const { return options_.system; } // empty: no system prompt
     const std::string& question() const { return question_; }     // empty: none
-    const std::vector<engine::TokenId>& question_rows() const { return question_rows_; }
+    const std::vector<engine::TokenId>& question_ids() const { return question_ids_; }
 
     void set_options(engine::FramingOptions options); // unchanged if it throws
     // Frames turns plainly if the stream was begun so: `first` are the ids of its first part. Versions that did not
@@ -45,7 +45,7 @@ private:
     engine::FramingOptions options_;
     std::string question_;
     std::unique_ptr<engine::ChatTemplate> template_;
-    std::vector<engine::TokenId> question_rows_;
+    std::vector<engine::TokenId> question_ids_;
 };
 
 } // namespace palimpsest::storage

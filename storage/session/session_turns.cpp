@@ -209,7 +209,7 @@ std::optional<uint64_t> SessionTurns::go_back_to(size_t question, const std::sto
     checkpoints_.collect_fading();
     feeder_.catch_up(LastDocument::Finish, {.stop = stop, .saves = false, .shows_progress = true});
     stream.append(StreamMessage{.id = asked->id, .tokens = asked->ids.size()});
-    context_.session->set_probe({});
+    context_.session->set_question_ids({});
     context_.listener.turn_begins(*context_.session);
     return feeder_.feed_message(asked->ids, stop) ? std::optional(restored_at) : std::nullopt;
 }

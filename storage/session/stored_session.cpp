@@ -126,9 +126,9 @@ void StoredSession::begin()
     const StoredOptions& given = context_.options;
     engine::SessionOptions options = given.choice.session(context_.model->config());
     if (given.question)
-        make_room_for(framing_->question_rows(), context_.model->config(), given.question_option, options);
+        make_room_for(framing_->question_ids(), context_.model->config(), given.question_option, options);
     context_.session = std::make_unique<engine::Session>(context_.model, options);
-    if (given.question) steer(*context_.session, framing_->question_rows(), given.question_option);
+    if (given.question) steer(*context_.session, framing_->question_ids(), given.question_option);
     SessionInfo info{.name = context_.info.name,
                      .model = context_.model->fingerprint(),
                      .model_name = model_title(context_.model->files()),
@@ -216,10 +216,10 @@ void StoredSession::change_pins(const std::function<SessionPins::Change()>& chan
     fallback_.run([&] { save(); });
 }
 
-std::vector<engine::FadeEvent> StoredSession::fading()
+std::vector<engine::EvictionEvent> StoredSession::fading()
 {
-    std::vector<engine::FadeEvent> all;
-    fading([&](std::span<const engine::FadeEvent> events) { all.insert(all.end(), events.begin(), events.end()); });
+    std::vector<engine::EvictionEvent> all;
+    fading([&](std::span<const engine::EvictionEvent> events) { all.insert(all.end(), events.begin(), events.end()); });
     return all;
 }
 
@@ -255,7 +255,7 @@ void StoredSession::change_policy(const SessionChoice& choice)
         engine::SessionOptions wanted = choice.session(context_.model->config());
         wanted.pins = context_.session->pins();
         wanted.sampler = context_.session->options().sampler;
-        wanted.probe_room = static_cast<int32_t>(framing_->question_rows().size());
+        wanted.question_room = static_cast<int32_t>(framing_->question_ids().size());
         auto changed = engine::Session::adopt(context_.model, context_.session->state(), wanted);
         checkpoints_->replace_all(*changed,
                                   SessionSettings::json(*changed, {choice.policy_spec(), question(),

@@ -103,7 +103,7 @@ void StreamFeeder::replay_message(int64_t id, uint64_t skip, const Feeding& feed
         return;
     }
     engine::Session& session = *context_.session;
-    session.set_probe({});
+    session.set_question_ids({});
     if (const auto sampling = journal_.sampling_of_replacement(id)) session.set_sampler(*sampling);
     const bool ended = message->state == MessageState::Complete;
     const bool may_not_be_begun =
@@ -121,7 +121,7 @@ void StreamFeeder::feed_document(int64_t document, uint64_t first, uint64_t coun
                                  ReadingMeter* progress)
 {
     engine::Session& session = *context_.session;
-    session.set_probe(framing_.question_rows());
+    session.set_question_ids(framing_.question_ids());
     const uint64_t total = context_.position() + count, end = first + count;
     const auto sections = context_.store.library.sections(document);
     auto chapter = sections.begin();
@@ -154,13 +154,13 @@ void StreamFeeder::feed_document(int64_t document, uint64_t first, uint64_t coun
 
 void StreamFeeder::feed(std::span<const engine::TokenId> ids, const Feeding& feeding)
 {
-    context_.session->set_probe(framing_.question_rows());
+    context_.session->set_question_ids(framing_.question_ids());
     if (!try_feed(ids, feeding.stop, {})) interrupt(feeding);
 }
 
 bool StreamFeeder::feed_message(std::span<const engine::TokenId> ids, const std::stop_token& stop)
 {
-    context_.session->set_probe({}); // documents are read with the session's question in mind, messages are not
+    context_.session->set_question_ids({}); // documents are read with the session's question in mind, messages are not
     return try_feed(ids, stop, {});
 }
 

@@ -103,15 +103,15 @@ std::unique_ptr<QMenu> ChatView::menu_of(int turn)
     }
     menu->addAction(tr("Select all of it"), QKeySequence::SelectAll, this, [this, turn] { select_turn(turn); });
     MessageLayout& layout = layout_of(entry);
-    const std::vector<TextPlace> codes = layout.code_places();
+    const std::vector<TextPosition> codes = layout.code_places();
     for (size_t i = 0; i < codes.size() && i < sources_shown; ++i)
         menu->addAction(tr("Copy code block %1").arg(i + 1), this,
                         [this, text = layout.code_at(codes[i])] { copy(text); });
-    if (const std::vector<TextPlace> more = layout.collapsed_places(); !more.empty())
+    if (const std::vector<TextPosition> more = layout.collapsed_places(); !more.empty())
         menu->addAction(tr("Show all lines"), this, [this, turn] {
             if (turn >= turn_count()) return; // it was removed while the menu was open
             Entry& shown = *entries_[static_cast<size_t>(turn)];
-            for (const TextPlace& place : layout_of(shown).collapsed_places())
+            for (const TextPosition& place : layout_of(shown).collapsed_places())
                 shown.layout->press({place, {}, MessageLayout::Button::ShowAll, false});
             shown.body = shown.layout->height();
             update_tops(static_cast<size_t>(turn));

@@ -113,7 +113,7 @@ void ChatView::paint_entry(QPainter& painter, int index)
         const auto [from, to] = selection();
         std::optional<TextSelection> marked;
         if (from.entry >= 0 && from != to && from.entry <= index && index <= to.entry)
-            marked = {index == from.entry ? from.place : TextPlace{},
+            marked = {index == from.entry ? from.place : TextPosition{},
                       index == to.entry ? to.place : entry.layout->end()};
         entry.layout->paint(painter, -body, viewport()->height() - body, marked ? &*marked : nullptr);
         painter.restore();

@@ -21,8 +21,8 @@ QString ChatView::join_selection(bool markdown) const
         const Entry& entry = *entries_[static_cast<size_t>(i)];
         MessageLayout plain;
         plain.set_text(entry.text(), entry.format());
-        const TextPlace begin = i == from.entry ? from.place : plain.begin();
-        const TextPlace end = i == to.entry ? to.place : plain.end();
+        const TextPosition begin = i == from.entry ? from.place : plain.begin();
+        const TextPosition end = i == to.entry ? to.place : plain.end();
         parts += markdown ? plain.source_between(begin, end) : plain.text_between(begin, end);
     }
     return parts.join(QStringLiteral("\n\n"));

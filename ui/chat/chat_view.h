@@ -93,7 +93,7 @@ private:
     struct HotArea;
     struct Cursor {
         int entry = -1;
-        TextPlace place;
+        TextPosition place;
         auto operator<=>(const Cursor&) const = default;
     };
     struct Found {

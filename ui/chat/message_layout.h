@@ -20,14 +20,14 @@ class QPainter;
 
 namespace palimpsest::ui {
 
-struct TextPlace {
+struct TextPosition {
     size_t segment = 0, block = 0;
     int offset = 0; // UTF-16 units in text_of() the block
-    auto operator<=>(const TextPlace&) const = default;
+    auto operator<=>(const TextPosition&) const = default;
 };
 
 struct TextSelection {
-    TextPlace from, to; // from <= to
+    TextPosition from, to; // from <= to
 };
 
 class MessageLayout {
@@ -54,26 +54,26 @@ public:
 
     enum class Button { None, CopyCode, ShowAll };
     struct Spot {
-        TextPlace place;
+        TextPosition place;
         QString link;
         Button button = Button::None;
         bool on_text = false;
     };
     Spot spot_at(const QPointF& at) const;
     void press(const Spot& spot); // handles ShowAll; ignores other buttons
-    QString code_at(const TextPlace& place) const;
+    QString code_at(const TextPosition& place) const;
 
-    TextPlace begin() const { return {}; }
-    TextPlace end() const;
+    TextPosition begin() const { return {}; }
+    TextPosition end() const;
     // Both parse segments not parsed yet. Linear in the text between the places.
-    QString text_between(const TextPlace& from, const TextPlace& to) const;
-    QString source_between(const TextPlace& from, const TextPlace& to) const; // whole source lines
-    TextSelection word_at(const TextPlace& place) const;
+    QString text_between(const TextPosition& from, const TextPosition& to) const;
+    QString source_between(const TextPosition& from, const TextPosition& to) const; // whole source lines
+    TextSelection word_at(const TextPosition& place) const;
 
     // For menus; these cover parsed segments only.
     QStringList links() const;
-    std::vector<TextPlace> code_places() const;
-    std::vector<TextPlace> collapsed_places() const;
+    std::vector<TextPosition> code_places() const;
+    std::vector<TextPosition> collapsed_places() const;
 
     uint64_t layouts_made() const { return layouts_made_; } // blocks laid out so far
 

@@ -77,7 +77,7 @@ void MessageLayout::paint_block(QPainter& painter, size_t p, size_t b, double y,
     const LaidBlock& laid = parts_[p].blocks[b];
     paint_around(painter, laid, y);
     paint_frame(painter, laid, y);
-    const TextPlace from{p, b, 0}, to{p, b, length_of(laid.block)};
+    const TextPosition from{p, b, 0}, to{p, b, length_of(laid.block)};
     int begin = 0, end = 0;
     if (selection && selection->from < to && selection->to > from) {
         begin = std::max(selection->from, from) == from ? 0 : selection->from.offset;

@@ -63,7 +63,7 @@ void MessageLayout::press(const Spot& spot)
     update_tops(first);
 }
 
-QString MessageLayout::code_at(const TextPlace& place) const
+QString MessageLayout::code_at(const TextPosition& place) const
 {
     const int group = message_.segments()[place.segment].group;
     if (group >= 0) return message_.text_of_group(group);
@@ -86,15 +86,15 @@ std::vector<Block> MessageLayout::blocks_of(size_t p) const
     return blocks;
 }
 
-TextPlace MessageLayout::end() const
+TextPosition MessageLayout::end() const
 {
     if (message_.segments().empty()) return {};
     const size_t p = message_.segments().size() - 1;
     const std::vector<Block> blocks = blocks_of(p);
-    return blocks.empty() ? TextPlace{p, 0, 0} : TextPlace{p, blocks.size() - 1, length_of(blocks.back())};
+    return blocks.empty() ? TextPosition{p, 0, 0} : TextPosition{p, blocks.size() - 1, length_of(blocks.back())};
 }
 
-QString MessageLayout::text_between(const TextPlace& from, const TextPlace& to) const
+QString MessageLayout::text_between(const TextPosition& from, const TextPosition& to) const
 {
     QString out;
     bool in_list = false; // whether the previous block is in a list or quote
@@ -102,7 +102,7 @@ QString MessageLayout::text_between(const TextPlace& from, const TextPlace& to) 
         const std::vector<Block> blocks = blocks_of(p);
         for (size_t b = p == from.segment ? from.block : 0; b < blocks.size(); ++b) {
             const Block& block = blocks[b];
-            if (TextPlace{p, b, 0} > to) break;
+            if (TextPosition{p, b, 0} > to) break;
             const bool starts = p == from.segment && b == from.block;
             const bool ends = p == to.segment && b == to.block;
             const bool closes_up = block.close && (!block.first || in_list);
@@ -118,7 +118,7 @@ QString MessageLayout::text_between(const TextPlace& from, const TextPlace& to) 
     return out;
 }
 
-QString MessageLayout::source_between(const TextPlace& from, const TextPlace& to) const
+QString MessageLayout::source_between(const TextPosition& from, const TextPosition& to) const
 {
     if (message_.segments().empty()) return {};
     QString out;
@@ -130,7 +130,7 @@ QString MessageLayout::source_between(const TextPlace& from, const TextPlace& to
         }
         const std::vector<Block> blocks = blocks_of(p);
         const bool whole_end = p < to.segment || to >= end();
-        const bool begins = p > from.segment || from == TextPlace{p, 0, 0};
+        const bool begins = p > from.segment || from == TextPosition{p, 0, 0};
         const int first = begins || blocks.empty() ? 0 : blocks[std::min(from.block, blocks.size() - 1)].first_line;
         const int last = whole_end || blocks.empty() ? segment.lines + 2
                                                      : blocks[std::min(to.block, blocks.size() - 1)].last_line;
@@ -139,7 +139,7 @@ QString MessageLayout::source_between(const TextPlace& from, const TextPlace& to
     return out;
 }
 
-TextSelection MessageLayout::word_at(const TextPlace& place) const
+TextSelection MessageLayout::word_at(const TextPosition& place) const
 {
     const std::vector<Block> blocks = blocks_of(place.segment);
     if (place.block >= blocks.size()) return {place, place};
@@ -163,9 +163,9 @@ QStringList MessageLayout::links() const
     return out;
 }
 
-std::vector<TextPlace> MessageLayout::code_places() const
+std::vector<TextPosition> MessageLayout::code_places() const
 {
-    std::vector<TextPlace> out;
+    std::vector<TextPosition> out;
     for (size_t p = 0; p < parts_.size(); ++p)
         for (size_t b = 0; b < parts_[p].blocks.size(); ++b) {
             const Block& block = parts_[p].blocks[b].block;
@@ -174,9 +174,9 @@ std::vector<TextPlace> MessageLayout::code_places() const
     return out;
 }
 
-std::vector<TextPlace> MessageLayout::collapsed_places() const
+std::vector<TextPosition> MessageLayout::collapsed_places() const
 {
-    std::vector<TextPlace> out;
+    std::vector<TextPosition> out;
     for (size_t p = 0; p < parts_.size(); ++p)
         for (size_t b = 0; b < parts_[p].blocks.size(); ++b)
             if (more_lines(p, b) > 0) out.push_back({p, b, 0});

@@ -123,7 +123,7 @@ private:
 
 class Comparison {
 public:
-    Comparison(const std::shared_ptr<const engine::Model>& model, const CompareWish& wish, const CompareSink& sink)
+    Comparison(const std::shared_ptr<const engine::Model>& model, const CompareRequest& wish, const CompareSink& sink)
         : model_(*model), wish_(wish), sink_(sink)
     {
         for (const Contender& contender : wish.contenders)
@@ -196,13 +196,13 @@ private:
 
     static constexpr double between_publications = 0.1; // in seconds
     const engine::Model& model_;
-    const CompareWish& wish_;
+    const CompareRequest& wish_;
     const CompareSink& sink_;
     std::vector<Reading> readings_;
     Clock::time_point published_ = Clock::now();
 };
 
-void check(const CompareWish& wish)
+void check(const CompareRequest& wish)
 {
     const size_t count = wish.contenders.size();
     if (count < fewest_contenders || count > most_contenders)
@@ -216,7 +216,7 @@ void check(const CompareWish& wish)
 } // namespace
 
 std::shared_ptr<const CompareState> compare(const std::shared_ptr<const engine::Model>& model,
-                                            const CompareWish& wish, std::stop_token stop, const CompareSink& sink)
+                                            const CompareRequest& wish, std::stop_token stop, const CompareSink& sink)
 {
     check(wish);
     require_memory(memory_of(*model, wish.contenders), memory_left(*model), wish.contenders.size());

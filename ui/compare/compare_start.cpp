@@ -87,7 +87,7 @@ std::shared_ptr<const CompareState> compare(EngineThread::Tools& tools, const Co
                                             const CompareSink& sink)
 {
     Text text = read_text(tools, request);
-    CompareWish wish{.what = request.what.toStdString(), .tokens = {}, .chunk = request.chunk, .contenders = {}};
+    CompareRequest wish{.what = request.what.toStdString(), .tokens = {}, .chunk = request.chunk, .contenders = {}};
     for (const CompareRequest::Choice& choice : request.choices) {
         NewSession session;
         session.policy = choice.policy;

@@ -61,9 +61,9 @@ FadingIndex::FadingIndex(ChunkClock clock, int32_t layers, size_t most_bytes)
     faded_.assign(divided_up(tokens(), tokens_per_cell_) * static_cast<uint64_t>(layers), never);
 }
 
-void FadingIndex::add(std::span<const engine::FadeEvent> events)
+void FadingIndex::add(std::span<const engine::EvictionEvent> events)
 {
-    for (const engine::FadeEvent& event : events) {
+    for (const engine::EvictionEvent& event : events) {
         const bool inside =
             event.token < tokens() && event.layer >= 0 && event.layer < layers_ && event.chunk < clock_.chunks();
         if (!inside || event.token % tokens_per_cell_ != 0) continue;
@@ -138,7 +138,7 @@ void FadingLoader::run(const std::stop_token& stop, const FadingRecord& record, 
         wanted.mark = record.mark();
         if (known == wanted) return;
         const auto index = std::make_shared<FadingIndex>(wanted.clock, wanted.layers);
-        record.read([&](std::span<const engine::FadeEvent> events) {
+        record.read([&](std::span<const engine::EvictionEvent> events) {
             index->add(events);
             return !stop.stop_requested();
         });

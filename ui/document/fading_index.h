@@ -47,7 +47,7 @@ public:
     static constexpr size_t default_bytes = size_t{128} << 20;
 
     FadingIndex(ChunkClock clock, int32_t layers, size_t most_bytes = default_bytes);
-    void add(std::span<const engine::FadeEvent> events); // in any order; events out of range are ignored
+    void add(std::span<const engine::EvictionEvent> events); // in any order; events out of range are ignored
 
     uint64_t tokens() const { return clock_.tokens(); }
     int32_t layers() const { return layers_; }
@@ -73,7 +73,7 @@ private:
 
 // Source of a fade record. Both functions are called on a worker thread and may throw Error.
 struct FadingRecord {
-    using Each = std::function<bool(std::span<const engine::FadeEvent>)>;
+    using Each = std::function<bool(std::span<const engine::EvictionEvent>)>;
     std::function<void(const Each&)> read;     // passes all events in batches, until Each returns false
     std::function<storage::FadingMark()> mark; // changes when the record changes
 };

@@ -31,7 +31,7 @@ std::shared_ptr<const Frame> EngineThread::frame()
     return worker_->frames().take();
 }
 
-CommandId EngineThread::load_model(const ModelChoiceWish& wish)
+CommandId EngineThread::load_model(const ModelChoiceRequest& wish)
 {
     return worker_->add(Activity::LoadingModel, wish.model, [=](Worker& worker) { worker.load_model(wish); });
 }

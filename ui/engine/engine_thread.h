@@ -20,7 +20,7 @@
 
 namespace palimpsest::ui {
 
-struct ModelChoiceWish {
+struct ModelChoiceRequest {
     QString model{}; // path or name; empty: the shipped model
     QString device = QStringLiteral("auto");
     int threads = 0; // 0: one per core
@@ -56,7 +56,7 @@ public:
     std::shared_ptr<const Frame> frame(); // the newest; allows the next frame_changed
 
     // ---- commands; each returns its number for cancel()
-    CommandId load_model(const ModelChoiceWish& wish);
+    CommandId load_model(const ModelChoiceRequest& wish);
     CommandId begin_session(const NewSession& wish, const QStringList& files = {});
     // Resumes reading a document that was read in part. If the model is missing, only the text is shown
     // (SessionFacts::text_only). If opening fails, the previous session stays open.

@@ -32,7 +32,7 @@ constexpr int answer_tokens = 1024;
 constexpr double chat_temperature = 0.7;
 // Copying the retained-token map takes at most 1/look_share of the time.
 constexpr int look_share = 100;
-constexpr qsizetype most_name_bytes = 200; // of a session name (storage/conversations.h)
+constexpr qsizetype max_name_bytes = 200; // of a session name (storage/conversations.h)
 
 QString text_of(const std::string& utf8)
 {
@@ -55,7 +55,7 @@ QString shortened(const QString& text, qsizetype most_bytes)
     return text.left(length);
 }
 
-ModelChoiceWish on_cpu(ModelChoiceWish wish)
+ModelChoiceRequest on_cpu(ModelChoiceRequest wish)
 {
     wish.device = QStringLiteral("cpu");
     return wish;
@@ -113,7 +113,7 @@ try {
 
 EngineThread::Worker::Worker(EngineThread& owner, const QString& database)
     : owner_(owner), database_(database), frames_([this] { Q_EMIT owner_.frame_changed(); }),
-      thread_([this] { obey(); })
+      thread_([this] { run_command(); })
 {
     sampling_.temperature = chat_temperature;
 }
@@ -188,10 +188,10 @@ void EngineThread::Worker::set_sampling(const engine::SamplerOptions& sampling, 
 
 // ---- command loop
 
-void EngineThread::Worker::obey()
+void EngineThread::Worker::run_command()
 {
     while (auto running = queue_.next()) {
-        obey(std::move(*running));
+        run_command(std::move(*running));
         frame_.activity = Activity::Idle;
         frame_.what.clear();
         frame_.answer.clear();
@@ -222,7 +222,7 @@ void EngineThread::Worker::rest()
     tell_frame(true);
 }
 
-void EngineThread::Worker::obey(CommandQueue::Running running)
+void EngineThread::Worker::run_command(CommandQueue::Running running)
 {
     const storage::ScopedValue now(running_, running.id);
     try {
@@ -243,7 +243,7 @@ void EngineThread::Worker::let_others_cut_in()
     if (cuts_in_) return;
     cuts_in_ = true;
     while (auto other = queue_.take_one_that_cuts_in())
-        obey(std::move(*other));
+        run_command(std::move(*other));
     cuts_in_ = false;
 }
 
@@ -342,7 +342,7 @@ std::shared_ptr<const SessionFacts> EngineThread::Worker::tell_facts()
 
 // ---- models
 
-void EngineThread::Worker::load_model(const ModelChoiceWish& wish)
+void EngineThread::Worker::load_model(const ModelChoiceRequest& wish)
 {
     const std::string compute = compute_of_open();
     auto model = load(wish, compute);
@@ -361,7 +361,7 @@ std::string EngineThread::Worker::compute_of_open() const
     return session_ ? compute_ : default_compute();
 }
 
-std::shared_ptr<const engine::Model> EngineThread::Worker::load(const ModelChoiceWish& wish,
+std::shared_ptr<const engine::Model> EngineThread::Worker::load(const ModelChoiceRequest& wish,
                                                                 const std::string& compute)
 {
     storage::SessionChoice choice;
@@ -377,7 +377,7 @@ std::shared_ptr<const engine::Model> EngineThread::Worker::load(const ModelChoic
     return storage::load_model(choice, 1, {.progress = tell, .stop = stop_});
 }
 
-void EngineThread::Worker::use(std::shared_ptr<const engine::Model> model, const ModelChoiceWish& wish,
+void EngineThread::Worker::use(std::shared_ptr<const engine::Model> model, const ModelChoiceRequest& wish,
                                const std::string& compute)
 {
     model_wish_ = wish;
@@ -423,7 +423,7 @@ void EngineThread::Worker::use_model_of(const storage::SessionInfo& info)
     const storage::SessionSettings settings(info);
     const bool is_loaded = model_ && model_->fingerprint() == info.model;
     if (is_loaded && has_products(settings.compute)) return;
-    ModelChoiceWish wish = model_wish_;
+    ModelChoiceRequest wish = model_wish_;
     wish.model = is_loaded ? text_of(model_->files().path.string()) : text_of(settings.model);
     auto model = load(wish, settings.compute);
     if (model->fingerprint() != info.model)
@@ -595,16 +595,16 @@ QString EngineThread::Worker::name_of(const NewSession& wish, const QString& fil
     QString name = wish.name;
     if (name.isEmpty() && !file.isEmpty()) name = QFileInfo(file).completeBaseName();
     if (name.isEmpty()) name = QLocale::c().toString(QDateTime::currentDateTime(), u"'chat' yyyy-MM-dd HH:mm");
-    return wish.saved ? free_name(name) : shortened(name, most_name_bytes);
+    return wish.saved ? free_name(name) : shortened(name, max_name_bytes);
 }
 
 QString EngineThread::Worker::free_name(const QString& wanted)
 {
-    QString name = shortened(wanted, most_name_bytes);
+    QString name = shortened(wanted, max_name_bytes);
     for (int number = 2; store().conversations.find(name.toStdString()); ++number) {
         const QString with_number =
             EngineThread::tr("%1, chat %2").arg(QStringLiteral("%1"), QString::number(number));
-        name = with_number.arg(shortened(wanted, most_name_bytes - with_number.toUtf8().size()));
+        name = with_number.arg(shortened(wanted, max_name_bytes - with_number.toUtf8().size()));
     }
     return name;
 }

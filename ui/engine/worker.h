@@ -38,7 +38,7 @@ public:
     void set_sampling(const engine::SamplerOptions& sampling, int max_tokens);
 
     // ---- called on the engine thread
-    void load_model(const ModelChoiceWish& wish);
+    void load_model(const ModelChoiceRequest& wish);
     void begin_session(const NewSession& wish, const QStringList& files);
     void need_session(const NewSession& otherwise);
     void open_session(const QString& name);
@@ -86,8 +86,8 @@ private:
     void device_lost(const std::string& device) override;
     std::stop_token stop() const override { return stop_; }
 
-    void obey();
-    void obey(CommandQueue::Running running);
+    void run_command();
+    void run_command(CommandQueue::Running running);
     void rest();
     void require_saved() const;
     void let_others_cut_in();
@@ -101,8 +101,8 @@ private:
     void need_model();
     std::string compute_of_open() const;
     bool has_products(const std::string& compute) const;
-    std::shared_ptr<const engine::Model> load(const ModelChoiceWish& wish, const std::string& compute);
-    void use(std::shared_ptr<const engine::Model> model, const ModelChoiceWish& wish, const std::string& compute);
+    std::shared_ptr<const engine::Model> load(const ModelChoiceRequest& wish, const std::string& compute);
+    void use(std::shared_ptr<const engine::Model> model, const ModelChoiceRequest& wish, const std::string& compute);
     void use_model_for_new_session();
     void use_model_of(const storage::SessionInfo& info);
     void use_model_of_session();
@@ -145,7 +145,7 @@ private:
     int max_tokens_ = 0; // limit of an answer; 0: the default
 
     // Used by the engine thread only.
-    ModelChoiceWish model_wish_;
+    ModelChoiceRequest model_wish_;
     std::shared_ptr<const engine::Model> model_;
     // Product type requested when model_ was loaded, as a value of --compute.
     std::string compute_ = storage::SessionChoice().compute;

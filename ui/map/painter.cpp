@@ -580,7 +580,7 @@ void RetentionPainter::paint_legend(QPainter& painter, const MapScene& scene, co
 // ---- the crosshair
 
 std::pair<QRectF, QRectF> RetentionPainter::crosshair_strips(const MapScene& scene, const MapLayout& layout,
-                                                             const MapPlace& place) const
+                                                             const MapCell& place) const
 {
     const int row = scene.rows.index_of(place.row);
     const double left = x_of(scene, layout, static_cast<double>(place.tokens.first));
@@ -590,7 +590,7 @@ std::pair<QRectF, QRectF> RetentionPainter::crosshair_strips(const MapScene& sce
 }
 
 void RetentionPainter::paint_crosshair(QPainter& painter, const MapScene& scene, const MapLayout& layout,
-                                       const MapPlace& place) const
+                                       const MapCell& place) const
 {
     const int index = scene.rows.index_of(place.row);
     if (index < 0) return;

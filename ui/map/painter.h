@@ -44,10 +44,10 @@ public:
     void paint(QPainter& painter, const MapScene& scene, const MapLayout& layout, Style style,
                double device_ratio = 1) const;
     void paint_crosshair(QPainter& painter, const MapScene& scene, const MapLayout& layout,
-                         const MapPlace& place) const;
+                         const MapCell& place) const;
     // The two areas that paint_crosshair draws on: a strip along the row and one along the column.
     std::pair<QRectF, QRectF> crosshair_strips(const MapScene& scene, const MapLayout& layout,
-                                               const MapPlace& place) const;
+                                               const MapCell& place) const;
 
     // The columns into which paint() divides the plot.
     static TokenColumns columns(const MapScene& scene, const MapLayout& layout, double device_ratio = 1);

@@ -13,7 +13,7 @@ namespace {
 using List = std::vector<uint32_t>;
 
 struct Words {
-    Q_DECLARE_TR_FUNCTIONS(palimpsest::ui::MapPlace)
+    Q_DECLARE_TR_FUNCTIONS(palimpsest::ui::MapCell)
 };
 
 QString number(uint64_t value)
@@ -36,9 +36,9 @@ bool holds(const List& list, uint64_t token)
 
 } // namespace
 
-PlaceCount count_of(const engine::RetentionMap& map, const MapPlace& place)
+CellCount count_of(const engine::RetentionMap& map, const MapCell& place)
 {
-    PlaceCount count;
+    CellCount count;
     const uint64_t read = std::clamp(map.tokens_seen, place.tokens.first, place.tokens.last) - place.tokens.first;
     for_each_list(map, place.row, [&](const List& list) {
         count.kept += kept_in(list, place.tokens).first;
@@ -47,9 +47,9 @@ PlaceCount count_of(const engine::RetentionMap& map, const MapPlace& place)
     return count;
 }
 
-PlaceFacts facts_of(const engine::RetentionMap& map, const MapPlace& place)
+CellFacts facts_of(const engine::RetentionMap& map, const MapCell& place)
 {
-    PlaceFacts facts{.count = count_of(map, place), .token = place.tokens.first, .rank = {}};
+    CellFacts facts{.count = count_of(map, place), .token = place.tokens.first, .rank = {}};
     const auto [layer, head] = place.row;
     std::optional<uint32_t> first_kept;
     for_each_list(map, place.row, [&](const List& list) {
@@ -89,7 +89,7 @@ QString percentage(double share)
     return Words::tr("%1 %").arg(QLocale().toString(percent, 'f', percent == std::floor(percent) ? 0 : digits));
 }
 
-QString place_sentence(const MapPlace& place, const PlaceFacts& facts, uint64_t seen)
+QString cell_sentence(const MapCell& place, const CellFacts& facts, uint64_t seen)
 {
     const bool single = place.tokens.last - place.tokens.first == 1;
     const QString tokens =
@@ -102,7 +102,7 @@ QString place_sentence(const MapPlace& place, const PlaceFacts& facts, uint64_t 
         .arg(where, number(facts.count.kept), number(facts.count.pairs), percentage(facts.count.share()));
 }
 
-QString token_sentence(const MapPlace& place, const PlaceFacts& facts)
+QString token_sentence(const MapCell& place, const CellFacts& facts)
 {
     const QString all = Words::tr("Token %1 is held by %2 of %3 heads in all")
                             .arg(number(facts.token), number(static_cast<uint64_t>(facts.held_in_all)),

@@ -8,21 +8,21 @@
 
 namespace palimpsest::ui {
 
-struct MapPlace {
+struct MapCell {
     MapRow row;
     StreamRange tokens; // of the cell; not empty
-    bool operator==(const MapPlace&) const = default;
+    bool operator==(const MapCell&) const = default;
 };
 
-struct PlaceCount {
+struct CellCount {
     uint64_t kept = 0, pairs = 0; // kept (head, token) pairs, and pairs of tokens read so far
     double share() const { return pairs == 0 ? 0 : static_cast<double>(kept) / static_cast<double>(pairs); }
 };
 // O(heads of the row * log kept). REQUIRES: the row belongs to the map.
-PlaceCount count_of(const engine::RetentionMap& map, const MapPlace& place);
+CellCount count_of(const engine::RetentionMap& map, const MapCell& place);
 
-struct PlaceFacts {
-    PlaceCount count;
+struct CellFacts {
+    CellCount count;
     uint64_t token = 0;                 // first token of the cell that the row keeps, otherwise its first token
     std::optional<uint64_t> rank;       // of the token in the head's list, oldest first; none for a layer
     uint64_t list_length = 0;           // of that head's list
@@ -30,11 +30,11 @@ struct PlaceFacts {
     int32_t held_in_all = 0, lists = 0; // heads of all layers that keep it; number of lists
 };
 // O(lists * log kept). REQUIRES: as for count_of.
-PlaceFacts facts_of(const engine::RetentionMap& map, const MapPlace& place);
+CellFacts facts_of(const engine::RetentionMap& map, const MapCell& place);
 
 QString row_name(const MapRow& row);                                                   // "Layer 7, head 2"
-QString place_sentence(const MapPlace& place, const PlaceFacts& facts, uint64_t seen); // describes the cell
-QString token_sentence(const MapPlace& place, const PlaceFacts& facts);                // which heads keep its token
+QString cell_sentence(const MapCell& place, const CellFacts& facts, uint64_t seen); // describes the cell
+QString token_sentence(const MapCell& place, const CellFacts& facts);                // which heads keep its token
 QString percentage(double share); // enough digits that only nothing is shown as 0 %, and only all as 100 %
 
 } // namespace palimpsest::ui

@@ -61,7 +61,7 @@ StreamRange RetentionTable::tokens_of(int column) const
     return {first, std::clamp(i + 1 < edges_.size() ? edges_[i + 1] : length, first, length)};
 }
 
-MapPlace RetentionTable::place_at(const QModelIndex& index) const
+MapCell RetentionTable::place_at(const QModelIndex& index) const
 {
     return {scene_.rows.at(index.row()), tokens_of(index.column())};
 }
@@ -81,12 +81,12 @@ QVariant RetentionTable::data(const QModelIndex& index, int role) const
 {
     if (!checkIndex(index, CheckIndexOption::IndexIsValid)) return {};
     if (role == Qt::TextAlignmentRole) return QVariant::fromValue(Qt::AlignRight | Qt::AlignVCenter);
-    const MapPlace place = place_at(index);
+    const MapCell place = place_at(index);
     if (role == TokenRole) return static_cast<qulonglong>(place.tokens.first);
     const bool is_text = role == Qt::DisplayRole || role == Qt::ToolTipRole || role == Qt::AccessibleTextRole;
     if (!is_text && role != ShareRole && role != KeptRole && role != PairsRole) return {};
 
-    const PlaceCount count = count_of(*scene_.map, place);
+    const CellCount count = count_of(*scene_.map, place);
     switch (role) {
     case ShareRole:
         return count.share();

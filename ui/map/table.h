@@ -24,7 +24,7 @@ public:
     Columns columns() const { return columns_; }
     bool has_sections() const { return !scene_.marks.sections.empty(); }
 
-    MapPlace place_at(const QModelIndex& index) const;
+    MapCell place_at(const QModelIndex& index) const;
     QString as_text() const; // with headers, tab-separated; used by "Copy"
 
     int rowCount(const QModelIndex& parent = {}) const override;

@@ -316,7 +316,7 @@ QSize RetentionView::minimumSizeHint() const
 
 // ---- the crosshair
 
-void RetentionView::set_place(std::optional<MapPlace> place)
+void RetentionView::set_place(std::optional<MapCell> place)
 {
     if (place == place_) return;
     update_crosshair();
@@ -338,14 +338,14 @@ void RetentionView::update_crosshair()
     viewport()->update(across.toAlignedRect());
 }
 
-std::optional<MapPlace> RetentionView::place_at(const QPointF& at) const
+std::optional<MapCell> RetentionView::place_at(const QPointF& at) const
 {
     const MapLayout now = layout_now();
     const int row = now.row_at(at.y(), scene_.rows.count());
     const TokenColumns divided = columns();
     const double left = std::floor((at.x() - now.plot.left()) * devicePixelRatioF());
     if (!scene_.map || row < 0 || left < 0 || left >= divided.count()) return std::nullopt;
-    return MapPlace{scene_.rows.at(row), divided.tokens(static_cast<int>(left))};
+    return MapCell{scene_.rows.at(row), divided.tokens(static_cast<int>(left))};
 }
 
 // After a change of the visible range, the crosshair stays on its token, which may now be in another cell.
@@ -356,7 +356,7 @@ void RetentionView::renew_place()
     const int column =
         divided.column_of(std::min(place_->tokens.first, std::max<uint64_t>(1, scene_.window.length()) - 1));
     if (divided.count() == 0 || column < 0 || column >= divided.count()) return set_place({});
-    set_place(MapPlace{place_->row, divided.tokens(column)});
+    set_place(MapCell{place_->row, divided.tokens(column)});
     show_readout();
 }
 
@@ -369,7 +369,7 @@ QString RetentionView::cell_text() const
             .arg(QLocale().toString(seen), QLocale().toString(static_cast<qulonglong>(scene_.window.first())),
                  QLocale().toString(static_cast<qulonglong>(std::ceil(scene_.window.last())) - 1));
     }
-    return place_sentence(*place_, facts_of(*scene_.map, *place_), scene_.map->tokens_seen);
+    return cell_sentence(*place_, facts_of(*scene_.map, *place_), scene_.map->tokens_seen);
 }
 
 void RetentionView::show_readout()
@@ -381,8 +381,8 @@ void RetentionView::show_readout()
 QString RetentionView::place_text() const
 {
     if (!place_ || !scene_.map) return cell_text();
-    const PlaceFacts facts = facts_of(*scene_.map, *place_);
-    QStringList lines = {place_sentence(*place_, facts, scene_.map->tokens_seen)};
+    const CellFacts facts = facts_of(*scene_.map, *place_);
+    QStringList lines = {cell_sentence(*place_, facts, scene_.map->tokens_seen)};
     if (place_->tokens.first < scene_.map->tokens_seen) lines += token_sentence(*place_, facts);
     if (const MapSection* const section = section_at(scene_.marks.sections, facts.token)) lines += section->title;
     if (const QString more = describe_ ? describe_(facts.token) : QString(); !more.isEmpty()) lines += more;

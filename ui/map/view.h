@@ -45,7 +45,7 @@ public:
     void set_writers(MapWriters writers); // CSV and JSON; a format without a writer is not offered
 
     const MapScene& scene() const { return scene_; }
-    const std::optional<MapPlace>& place() const { return place_; } // the cell at the crosshair
+    const std::optional<MapCell>& place() const { return place_; } // the cell at the crosshair
     QString place_text() const;                                     // description of the cell at the crosshair
     RetentionTable& table();                                        // refreshed first
     uint64_t frames_painted() const { return frames_; }             // pictures rendered, not paint events
@@ -114,9 +114,9 @@ private:
     QString cell_text() const;
     void show_readout();
 
-    void set_place(std::optional<MapPlace> place);
+    void set_place(std::optional<MapCell> place);
     void update_crosshair();
-    std::optional<MapPlace> place_at(const QPointF& at) const;
+    std::optional<MapCell> place_at(const QPointF& at) const;
     void renew_place();
     void start_place(); // initial position for the keyboard
     void move_columns(int columns);
@@ -133,7 +133,7 @@ private:
     QString title_;
     Describe describe_;
     MapWriters writers_;
-    std::optional<MapPlace> place_;
+    std::optional<MapCell> place_;
     bool placed_by_mouse_ = false;
     std::optional<uint64_t> selection_anchor_;
     std::optional<Drag> drag_;

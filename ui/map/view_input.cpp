@@ -31,7 +31,7 @@ void RetentionView::start_place()
 {
     if (place_ || !scene_.map || scene_.rows.count() == 0 || scene_.window.length() == 0) return;
     const TokenColumns divided = columns();
-    if (divided.count() > 0) set_place(MapPlace{scene_.rows.at(0), divided.tokens(divided.count() / 2)});
+    if (divided.count() > 0) set_place(MapCell{scene_.rows.at(0), divided.tokens(divided.count() / 2)});
 }
 
 void RetentionView::move_to(uint64_t token)
@@ -45,7 +45,7 @@ void RetentionView::move_to(uint64_t token)
     if (divided.count() == 0) return;
     const int column = std::clamp(divided.column_of(token), 0, divided.count() - 1);
     placed_by_mouse_ = false;
-    set_place(MapPlace{row, divided.tokens(column)});
+    set_place(MapCell{row, divided.tokens(column)});
     if (scene_.window.first() != first) repaint_later();
 }
 
@@ -68,7 +68,7 @@ void RetentionView::move_rows(int step)
     const int count = scene_.rows.count();
     const int index = std::clamp(scene_.rows.index_of(place_->row) + step, 0, count - 1);
     placed_by_mouse_ = false;
-    set_place(MapPlace{scene_.rows.at(index), place_->tokens});
+    set_place(MapCell{scene_.rows.at(index), place_->tokens});
     const MapLayout now = layout_now();
     const QRectF row = now.row(index);
     QScrollBar* const bar = verticalScrollBar();

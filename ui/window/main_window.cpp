@@ -334,13 +334,13 @@ void MainWindow::connect_file_actions()
     on(ActionId::Quit, [this] { close(); });
     connect(model_bar_, &ModelBar::other_model_wanted, this, &MainWindow::ask_for_model);
     connect(model_bar_, &ModelBar::model_wanted, this, [this](const QString& path) {
-        ModelChoiceWish wish = preferences_.model;
+        ModelChoiceRequest wish = preferences_.model;
         wish.model = path;
         change_model(wish);
     });
     connect(model_bar_, &ModelBar::default_wanted, this, &MainWindow::make_default);
     connect(model_bar_, &ModelBar::device_wanted, this, [this](const QString& device) {
-        ModelChoiceWish wish = preferences_.model;
+        ModelChoiceRequest wish = preferences_.model;
         wish.device = device;
         change_model(wish);
     });
@@ -431,7 +431,7 @@ void MainWindow::open_paths(const QStringList& paths)
             Q_EMIT import_wanted(path);
             break;
         case FileKind::Model: {
-            ModelChoiceWish wish = preferences_.model;
+            ModelChoiceRequest wish = preferences_.model;
             wish.model = QFileInfo(path).absoluteFilePath();
             change_model(wish);
             break;
@@ -491,7 +491,7 @@ void MainWindow::ask_for_model()
         this, tr("Choose a model"), usual_or(preferences_.models_folder), tr("Models (*.gguf config.json)"));
     if (file.isEmpty()) return;
     const QFileInfo info(file);
-    ModelChoiceWish wish = preferences_.model;
+    ModelChoiceRequest wish = preferences_.model;
     wish.model = info.fileName() == QStringLiteral("config.json") ? info.path() : file; // the folder is the model
     change_model(wish);
 }
@@ -525,7 +525,7 @@ void MainWindow::duplicate(const QString& session)
     Q_EMIT duplicate_wanted(session, name);
 }
 
-void MainWindow::change_model(const ModelChoiceWish& wish)
+void MainWindow::change_model(const ModelChoiceRequest& wish)
 {
     Preferences changed = preferences_;
     changed.model = wish;

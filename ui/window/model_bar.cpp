@@ -57,7 +57,7 @@ ModelBar::ModelBar(const Actions& actions, const WindowPlaces& places, QWidget* 
     set_loaded({}, {});
 }
 
-void ModelBar::set_choice(const ModelChoiceWish& choice, const QString& models_folder)
+void ModelBar::set_choice(const ModelChoiceRequest& choice, const QString& models_folder)
 {
     const bool is_elsewhere = folder_ != models_folder;
     const bool has_no_name = choice_.model != choice.model && !choice.model.isEmpty() && !is_known(choice.model);

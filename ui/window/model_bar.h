@@ -21,7 +21,7 @@ class ModelBar : public QToolBar {
 public:
     ModelBar(const Actions& actions, const WindowPlaces& places, QWidget* parent);
 
-    void set_choice(const ModelChoiceWish& choice, const QString& models_folder);
+    void set_choice(const ModelChoiceRequest& choice, const QString& models_folder);
     void look_again(); // starts a search for models; the list is updated when it ends
     bool is_looking() const { return !found_; }
     // The model in memory; an empty name: none.
@@ -49,7 +49,7 @@ private:
     std::optional<ModelsHere> found_; // nullopt: the search is still running
     ModelSearch search_;
     storage::ModelFolders elsewhere_;
-    ModelChoiceWish choice_;
+    ModelChoiceRequest choice_;
     QComboBox *models_, *devices_;
 };
 

@@ -15,7 +15,7 @@ enum class Colours { AsDesktop, Light, Dark };
 struct Preferences {
     QString models_folder, database; // empty: the defaults
     QString language;                // "de"; empty: the desktop's
-    ModelChoiceWish model;
+    ModelChoiceRequest model;
     QString policy = QStringLiteral("treekv"), budget; // defaults of new sessions, in command-line syntax
     int chunk = 512;
     QString system; // the system prompt of new sessions; empty: none

@@ -222,7 +222,7 @@ protected:
     {
         auto fork = session.fork();
         fork->set_sampler(common_.sampler);
-        fork->set_probe({});
+        fork->set_question_ids({});
         return fork;
     }
 

@@ -3,7 +3,7 @@
 
 #include "engine/policy/accumulator.h"
 #include "engine/policy/shaping.h"
-#include "engine/policy/survivors.h"
+#include "engine/policy/tile_rule.h"
 #include "engine/policy/top_k.h"
 #include "tests/support/catch.h"
 #include "tests/support/reference_eviction.h"

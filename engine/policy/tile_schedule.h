@@ -22,21 +22,21 @@ struct Extent {
     uint32_t slots = 0;  // m: entries of the region once the list is within its budget; REQUIRES: >= 1
 };
 
-class TileWalk {
+class TileSchedule {
 public:
-    virtual ~TileWalk() = default;
+    virtual ~TileSchedule() = default;
 
     // Places of a tile, T.
     virtual uint32_t tile_size() const = 0;
     // Appends tiles, T ascending places each, until the list is within its budget, and advances the state. `list`
     // is the number of the list, or of the layer if one walk serves its lists.
-    virtual void walk(size_t list, const Extent& extent, std::vector<uint32_t>& tiles) = 0;
+    virtual void next_tiles(size_t list, const Extent& extent, std::vector<uint32_t>& tiles) = 0;
     // Notes that the oldest `entries` of the region are evicted, because the list has no slots.
     virtual void leave(size_t list, uint32_t entries) = 0;
 
     virtual void save(StateWriter& out) const = 0;
     virtual void load(StateReader& in) = 0;
-    virtual std::unique_ptr<TileWalk> clone() const = 0;
+    virtual std::unique_ptr<TileSchedule> clone() const = 0;
 };
 
 } // namespace palimpsest::engine

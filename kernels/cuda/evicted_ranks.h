@@ -1,5 +1,5 @@
 // The ranks that an eviction step drops from a list. The block that selects them marks them in any order; `put`
-// lists them ascending. All threads of the block must call each function, except mark, leaves and leaving_before.
+// lists them ascending. All threads of the block must call each function, except mark, leaves and evicted_before.
 #pragma once
 
 #include "kernels/cuda/block_select.h"
@@ -22,7 +22,7 @@ __device__ inline void count_bits_before(const uint32_t* words, uint32_t count, 
 }
 
 template<int threads>
-struct LeavingRanks {
+struct EvictedRanks {
     static constexpr uint32_t word_bits = 32;
 
     uint32_t* words;  // one bit per rank; not used if a single rank is evicted
@@ -64,7 +64,7 @@ struct LeavingRanks {
     {
         return count == 1 ? rank == *single : words[rank / word_bits] >> rank % word_bits & 1;
     }
-    __device__ uint32_t leaving_before(uint32_t rank) const
+    __device__ uint32_t evicted_before(uint32_t rank) const
     {
         if (count == 1) return rank > *single ? 1 : 0;
         const uint32_t below = words[rank / word_bits] & ((1u << rank % word_bits) - 1);

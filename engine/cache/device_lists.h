@@ -20,15 +20,15 @@
 namespace palimpsest::engine {
 
 // What one eviction step did to the lists of a layer.
-struct SettledStep {
+struct SyncedStep {
     int32_t layer = 0;
     uint64_t step = 0;                                 // Step::step, as logged
     std::span<const TokenList* const> lists;           // [kv_heads] the step's tokens appended, nothing dropped yet
     const std::vector<std::vector<uint32_t>>& dropped; // [kv_heads] ranks, ascending
 };
-using SettleSink = std::function<void(const SettledStep&)>;
+using SyncSink = std::function<void(const SyncedStep&)>;
 
-class ResidentLists {
+class DeviceLists {
 public:
     struct Shape {
         int32_t layers = 0;
@@ -39,7 +39,7 @@ public:
         int64_t rows_planned = 0; // expected most rows of a step; a larger plan reallocates
         int64_t plans_kept = 1;   // steps of a layer in a super-chunk
     };
-    ResidentLists(const Shape& shape,
+    DeviceLists(const Shape& shape,
                   kernels::Backend& backend); // backend must outlive this; throws Error (Resources)
 
     const Shape& shape() const { return shape_; }
@@ -73,25 +73,25 @@ public:
     void log(const Step& step, const EvictionPlan& plan, int64_t stride);
     // Logs a step of a generated token, whose dropped ranks, [layers, kv_heads, stride], are passed to deliver().
     void log_token(const Step& step, const EvictionPlan& plan, int64_t stride);
-    void deliver(std::span<const uint32_t> dropped); // throws Error (Internal) if the size is wrong
-    bool awaits_delivery() const { return awaits_; }
-    bool is_settling() const { return settling_; }
+    void set_dropped_ranks(std::span<const uint32_t> dropped); // throws Error (Internal) if the size is wrong
+    bool awaits_dropped_ranks() const { return awaits_; }
+    bool is_syncing() const { return syncing_; }
     // Starts the download of the current half of the log and switches to the other half, so that the host need not
     // wait for the steps logged from now on.
-    void turn_log();
+    void switch_log();
 
     // Applies the logged steps to `lists` [layers, kv_heads], up to a generated token whose dropped ranks have not
     // arrived. If the sink throws, the remaining steps are applied without it and the exception is rethrown. Does
     // nothing when called from the sink.
-    void settle(std::vector<TokenList>& lists, const SettleSink& sink);
-    // Like settle(), but only for steps logged before the second-latest turn_log(): newer ones may still be
+    void sync(std::vector<TokenList>& lists, const SyncSink& sink);
+    // Like settle(), but only for steps logged before the second-latest switch_log(): newer ones may still be
     // running.
-    void settle_earlier(std::vector<TokenList>& lists, const SettleSink& sink);
-    bool settled() const { return steps_.empty(); }
+    void sync_earlier(std::vector<TokenList>& lists, const SyncSink& sink);
+    bool is_synced() const { return steps_.empty(); }
 
     void read_statistics(int32_t layer, int32_t head, size_t tokens, TokenList& list) const;
     void write_statistics(int32_t layer, int32_t head, const TokenList& list);
-    void copy_statistics(const ResidentLists& from); // REQUIRES: the same shape
+    void copy_statistics(const DeviceLists& from); // REQUIRES: the same shape
 
     size_t allocated_bytes() const;
 
@@ -118,10 +118,10 @@ private:
     const Log& filling_log() const { return logs_[current_]; }
     Log& other_log() { return logs_[1 - current_]; }
     void fetch(Log& log); // downloads its contents into words_
-    void settle_first(size_t steps, std::vector<TokenList>& lists, const SettleSink& sink);
+    void sync_first(size_t steps, std::vector<TokenList>& lists, const SyncSink& sink);
     void forget(size_t steps); // removes the first `steps` of steps_
     void apply(const Logged& logged, const uint32_t* leaving, std::vector<TokenList>& lists,
-               const SettleSink& sink);
+               const SyncSink& sink);
     void drop(const Logged& logged, std::vector<TokenList>& lists); // drops the ranks in dropped_
     size_t list_at(int32_t layer, int32_t head) const
     {
@@ -152,7 +152,7 @@ private:
     bool awaits_ = false;           // the dropped ranks of a generated token have not arrived
     size_t awaited_steps_ = 0;      // how many of the last steps_ are that token's
     size_t awaited_base_ = 0;       // index in words_ from which its dropped ranks go
-    bool settling_ = false;
+    bool syncing_ = false;
     std::vector<std::vector<uint32_t>> dropped_; // scratch
     std::vector<const TokenList*> heads_;        // scratch
 };

@@ -1,10 +1,10 @@
-#include "engine/policy/survivors.h"
+#include "engine/policy/tile_rule.h"
 
 #include <algorithm>
 
 namespace palimpsest::engine {
 
-void HigherScore::thin(int32_t, std::span<const uint32_t> tile, const ScoreView& score, std::span<uint32_t> entries,
+void HigherScore::apply(int32_t, std::span<const uint32_t> tile, const ScoreView& score, std::span<uint32_t> entries,
                        std::vector<uint32_t>& dropped) const
 {
     const uint32_t left = entries[tile[0]];
@@ -14,7 +14,7 @@ void HigherScore::thin(int32_t, std::span<const uint32_t> tile, const ScoreView&
     dropped.push_back(keep_left ? right : left);
 }
 
-void BestOfTile::thin(int32_t, std::span<const uint32_t> tile, const ScoreView& score, std::span<uint32_t> entries,
+void BestOfTile::apply(int32_t, std::span<const uint32_t> tile, const ScoreView& score, std::span<uint32_t> entries,
                       std::vector<uint32_t>& dropped) const
 {
     std::vector<std::pair<double, size_t>> ranked;
@@ -29,7 +29,7 @@ void BestOfTile::thin(int32_t, std::span<const uint32_t> tile, const ScoreView& 
         entries[tile[i]] = entries[tile[ranked[i].second]];
 }
 
-void FixedOffsets::thin(int32_t layer, std::span<const uint32_t> tile, const ScoreView&,
+void FixedOffsets::apply(int32_t layer, std::span<const uint32_t> tile, const ScoreView&,
                         std::span<uint32_t> entries, std::vector<uint32_t>& dropped) const
 {
     const auto& kept = kept_[static_cast<size_t>(layer)];

@@ -9,9 +9,9 @@
 
 namespace palimpsest::engine {
 
-class Survivors {
+class TileRule {
 public:
-    virtual ~Survivors() = default;
+    virtual ~TileRule() = default;
 
     // False: every head's list evicts the same entries.
     virtual bool reads_scores() const = 0;
@@ -19,21 +19,21 @@ public:
     virtual kernels::SelectionRule rule() const { return {}; }
     // entries[place] is the rank at each place of `tile`. Moves the kept entries to the tile's first places and
     // appends the others to `dropped`.
-    virtual void thin(int32_t layer, std::span<const uint32_t> tile, const ScoreView& score,
+    virtual void apply(int32_t layer, std::span<const uint32_t> tile, const ScoreView& score,
                       std::span<uint32_t> entries, std::vector<uint32_t>& dropped) const = 0;
 };
 
 // Keeps the higher score of a pair; ties evict the left one, as in TreeKV, Algorithm 1.
-class HigherScore final : public Survivors {
+class HigherScore final : public TileRule {
 public:
     bool reads_scores() const override { return true; }
     kernels::SelectionRule rule() const override { return {.select = kernels::SelectRule::Tiles, .kept = 1}; }
-    void thin(int32_t layer, std::span<const uint32_t> tile, const ScoreView& score, std::span<uint32_t> entries,
+    void apply(int32_t layer, std::span<const uint32_t> tile, const ScoreView& score, std::span<uint32_t> entries,
               std::vector<uint32_t>& dropped) const override;
 };
 
 // Keeps the K entries of a tile with the highest scores; ties keep the lower rank.
-class BestOfTile final : public Survivors {
+class BestOfTile final : public TileRule {
 public:
     explicit BestOfTile(uint32_t kept) : kept_(kept) {}
 
@@ -42,7 +42,7 @@ public:
     {
         return {.select = kernels::SelectRule::Tiles, .kept = static_cast<int32_t>(kept_), .ties_keep_older = true};
     }
-    void thin(int32_t layer, std::span<const uint32_t> tile, const ScoreView& score, std::span<uint32_t> entries,
+    void apply(int32_t layer, std::span<const uint32_t> tile, const ScoreView& score, std::span<uint32_t> entries,
               std::vector<uint32_t>& dropped) const override;
 
 private:
@@ -50,13 +50,13 @@ private:
 };
 
 // Keeps the same offsets of every tile, which may differ between layers.
-class FixedOffsets final : public Survivors {
+class FixedOffsets final : public TileRule {
 public:
     // `kept`: one set of offsets per layer, ascending.
     explicit FixedOffsets(std::vector<std::vector<uint32_t>> kept) : kept_(std::move(kept)) {}
 
     bool reads_scores() const override { return false; }
-    void thin(int32_t layer, std::span<const uint32_t> tile, const ScoreView& score, std::span<uint32_t> entries,
+    void apply(int32_t layer, std::span<const uint32_t> tile, const ScoreView& score, std::span<uint32_t> entries,
               std::vector<uint32_t>& dropped) const override;
 
 private:

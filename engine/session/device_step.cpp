@@ -1,14 +1,14 @@
-#include "engine/session/resident_step.h"
+#include "engine/session/device_step.h"
 
 namespace palimpsest::engine {
 
-Session::ResidentStep::ResidentStep(Session& session)
+Session::DeviceStep::DeviceStep(Session& session)
     : s_(session), seen_(static_cast<size_t>(session.model_->config().layers)), plans_(seen_.size())
 {
-    s_.cache_.set_settle_sink([this](const SettledStep& step) { settled(step); });
+    s_.cache_.set_sync_sink([this](const SyncedStep& step) { is_synced(step); });
 }
 
-void Session::ResidentStep::plan_token()
+void Session::DeviceStep::plan_token()
 {
     for (int32_t l = 0; l < s_.cache_.shape().layers; ++l) {
         sizes_.clear();
@@ -19,35 +19,35 @@ void Session::ResidentStep::plan_token()
     }
 }
 
-void Session::ResidentStep::attended(int32_t layer, int32_t, int32_t rows, int32_t probe_rows,
+void Session::DeviceStep::attended(int32_t layer, int32_t, int32_t rows, int32_t question_rows,
                                      const kernels::SignalRequest& shown)
 {
-    if (probe_rows > 0) s_.cache_.take_back(layer, probe_rows);
-    seen_[static_cast<size_t>(layer)] = {shown, rows, probe_rows};
+    if (question_rows > 0) s_.cache_.undo_append(layer, question_rows);
+    seen_[static_cast<size_t>(layer)] = {shown, rows, question_rows};
 }
 
-void Session::ResidentStep::evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase)
+void Session::DeviceStep::evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase)
 {
     const Seen& seen = seen_[static_cast<size_t>(layer)];
     s_.cache_.lengths(layer, sizes_);
     s_.cache_.pin_appended(layer);
     s_.policy_->plan(layer, sizes_, s_.cache_.pinned_tokens(layer), chunk_plan_);
     s_.cache_.send(chunk_plan_);
-    s_.cache_.accumulate_resident(layer, seen.probe_rows, seen.shown);
+    s_.cache_.accumulate_on_device(layer, seen.question_rows, seen.shown);
     if (s_.observer_) {
-        s_.cache_.settle(); // earlier steps do not go to the observer
+        s_.cache_.sync(); // earlier steps do not go to the observer
         look_at(layer);
         observed_rows_ = rows;
         observing_ = true;
     }
-    s_.cache_.evict_resident(layer, phase, s_.steps_seen_ + static_cast<uint64_t>(chunk), chunk_plan_,
+    s_.cache_.evict_on_device(layer, phase, s_.steps_seen_ + static_cast<uint64_t>(chunk), chunk_plan_,
                              s_.policy_->selection_rule());
-    if (observing_) s_.cache_.settle();
+    if (observing_) s_.cache_.sync();
     observing_ = false;
     count(chunk_plan_);
 }
 
-void Session::ResidentStep::queue(int32_t layer, const kernels::SignalRequest& seen, const uint32_t* plan,
+void Session::DeviceStep::queue(int32_t layer, const kernels::SignalRequest& seen, const uint32_t* plan,
                                   uint32_t* dropped, int64_t stride)
 {
     kernels::Backend& backend = s_.model_->backend();
@@ -58,37 +58,37 @@ void Session::ResidentStep::queue(int32_t layer, const kernels::SignalRequest& s
     }
     kernels::EvictArgs args = s_.cache_.eviction(layer, kernels::Phase::Decode);
     args.plan = plan;
-    args.most_leaving = stride;
+    args.max_evicted = stride;
     args.rule = s_.policy_->selection_rule();
     args.dropped = dropped;
     args.dropped_stride = stride;
     backend.evict(args);
 }
 
-void Session::ResidentStep::queued(int32_t layer, int64_t stride)
+void Session::DeviceStep::queued(int32_t layer, int64_t stride)
 {
     const EvictionPlan& plan = plans_[static_cast<size_t>(layer)];
     s_.cache_.log_token(layer, s_.steps_seen_, plan, stride);
     count(plan);
 }
 
-void Session::ResidentStep::end_reading()
+void Session::DeviceStep::end_reading()
 {
     const int32_t layers = s_.cache_.shape().layers;
     for (int32_t l = 0; l < layers; ++l) {
         attended(l, 0, 0, 0, {});
         evict(l, 0, 0, kernels::Phase::Prefill);
     }
-    s_.cache_.settle();
+    s_.cache_.sync();
 }
 
-void Session::ResidentStep::count(const EvictionPlan& plan)
+void Session::DeviceStep::count(const EvictionPlan& plan)
 {
     for (size_t h = 0; h < plan.lists(); ++h)
         s_.evicted_ += plan.list(h).leaving;
 }
 
-void Session::ResidentStep::settled(const SettledStep& step)
+void Session::DeviceStep::is_synced(const SyncedStep& step)
 {
     if (observing_)
         s_.observer_({step.layer,
@@ -96,12 +96,12 @@ void Session::ResidentStep::settled(const SettledStep& step)
                       observed_rows_,
                       shown_,
                       step.dropped,
-                      {.rows = observed_rows_ + seen_[static_cast<size_t>(step.layer)].probe_rows},
+                      {.rows = observed_rows_ + seen_[static_cast<size_t>(step.layer)].question_rows},
                       {}});
     report_faded(step.layer, step.step, step.lists, step.dropped, s_.fade_sink_);
 }
 
-void Session::ResidentStep::look_at(int32_t layer)
+void Session::DeviceStep::look_at(int32_t layer)
 {
     const int32_t heads = s_.cache_.shape().heads.kv_heads;
     observed_.resize(static_cast<size_t>(heads));

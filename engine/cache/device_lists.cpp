@@ -1,4 +1,4 @@
-#include "engine/cache/resident_lists.h"
+#include "engine/cache/device_lists.h"
 
 #include <algorithm>
 #include <cassert>
@@ -15,7 +15,7 @@ constexpr int64_t most_plans = 16;
 
 } // namespace
 
-ResidentLists::ResidentLists(const Shape& shape, kernels::Backend& backend) : shape_(shape), backend_(&backend)
+DeviceLists::DeviceLists(const Shape& shape, kernels::Backend& backend) : shape_(shape), backend_(&backend)
 {
     const auto heads = static_cast<size_t>(shape.kv_heads), lists = static_cast<size_t>(shape.layers) * heads;
     const auto longest = static_cast<size_t>(shape.longest);
@@ -40,14 +40,14 @@ ResidentLists::ResidentLists(const Shape& shape, kernels::Backend& backend) : sh
     dropped_.resize(heads);
 }
 
-kernels::ListStatistics ResidentLists::statistics(int32_t layer) const
+kernels::ListStatistics DeviceLists::statistics(int32_t layer) const
 {
     if (!shape_.with_signals) return {};
     const auto at = static_cast<int64_t>(list_at(layer, 0)) * shape_.longest;
     return {.sum = sum_.data<double>() + at, .count = count_.data<double>() + at, .stride = shape_.longest};
 }
 
-const uint32_t* ResidentLists::send(const EvictionPlan& plan)
+const uint32_t* DeviceLists::send(const EvictionPlan& plan)
 {
     plan_words_.resize(plan.words());
     plan.write(plan_words_.data());
@@ -62,36 +62,36 @@ const uint32_t* ResidentLists::send(const EvictionPlan& plan)
     return sent.memory.data<uint32_t>();
 }
 
-const ResidentLists::SentPlan* ResidentLists::sent_before() const
+const DeviceLists::SentPlan* DeviceLists::sent_before() const
 {
     for (const SentPlan& sent : plans_)
         if (!plan_words_.empty() && sent.words == plan_words_) return &sent;
     return nullptr;
 }
 
-bool ResidentLists::has_room(int64_t stride) const
+bool DeviceLists::has_room(int64_t stride) const
 {
     return (filling_log().used + static_cast<size_t>(shape_.kv_heads * stride)) * sizeof(uint32_t) <=
            filling_log().memory.bytes();
 }
 
-uint32_t* ResidentLists::room(int64_t stride) const
+uint32_t* DeviceLists::room(int64_t stride) const
 {
     assert(has_room(stride));
     (void)stride;
     return filling_log().memory.data<uint32_t>() + filling_log().used;
 }
 
-void ResidentLists::add(const Step& step, const EvictionPlan& plan, size_t words, int64_t stride)
+void DeviceLists::add(const Step& step, const EvictionPlan& plan, size_t words, int64_t stride)
 {
     steps_.push_back({step, words, static_cast<size_t>(stride)});
     for (size_t h = 0; h < plan.lists(); ++h)
         leaving_.push_back(plan.list(h).leaving);
 }
 
-void ResidentLists::log(const Step& step, const EvictionPlan& plan, int64_t stride)
+void DeviceLists::log(const Step& step, const EvictionPlan& plan, int64_t stride)
 {
-    assert(!awaits_delivery());
+    assert(!awaits_dropped_ranks());
     const auto words = static_cast<size_t>(shape_.kv_heads * stride);
     if (filling_log().used == 0) {
         filling_log().base = words_.size();
@@ -102,7 +102,7 @@ void ResidentLists::log(const Step& step, const EvictionPlan& plan, int64_t stri
     filling_log().used += words;
 }
 
-void ResidentLists::log_token(const Step& step, const EvictionPlan& plan, int64_t stride)
+void DeviceLists::log_token(const Step& step, const EvictionPlan& plan, int64_t stride)
 {
     fetch(other_log());
     fetch(filling_log());
@@ -113,7 +113,7 @@ void ResidentLists::log_token(const Step& step, const EvictionPlan& plan, int64_
     words_.resize(words_.size() + static_cast<size_t>(shape_.kv_heads * stride));
 }
 
-void ResidentLists::deliver(std::span<const uint32_t> dropped)
+void DeviceLists::set_dropped_ranks(std::span<const uint32_t> dropped)
 {
     const size_t awaited = words_.size() - awaited_base_;
     if (!awaits_ || dropped.size() != awaited)
@@ -126,7 +126,7 @@ void ResidentLists::deliver(std::span<const uint32_t> dropped)
     awaited_steps_ = 0;
 }
 
-void ResidentLists::turn_log()
+void DeviceLists::switch_log()
 {
     if (filling_log().used == 0) return;
     fetch(other_log());
@@ -135,7 +135,7 @@ void ResidentLists::turn_log()
     current_ = 1 - current_;
 }
 
-void ResidentLists::fetch(Log& log)
+void DeviceLists::fetch(Log& log)
 {
     if (log.used == 0) return;
     uint32_t* to = words_.data() + log.base;
@@ -147,42 +147,42 @@ void ResidentLists::fetch(Log& log)
     log.used = 0;
 }
 
-void ResidentLists::settle(std::vector<TokenList>& lists, const SettleSink& sink)
+void DeviceLists::sync(std::vector<TokenList>& lists, const SyncSink& sink)
 {
-    if (settling_) return;
+    if (syncing_) return;
     fetch(other_log());
     fetch(filling_log());
-    settle_first(steps_.size() - awaited_steps_, lists, sink);
+    sync_first(steps_.size() - awaited_steps_, lists, sink);
 }
 
-void ResidentLists::settle_earlier(std::vector<TokenList>& lists, const SettleSink& sink)
+void DeviceLists::sync_earlier(std::vector<TokenList>& lists, const SyncSink& sink)
 {
-    if (settling_) return;
+    if (syncing_) return;
     const Log& newest = filling_log().used > 0 ? filling_log() : other_log();
-    if (newest.used == 0) return settle(lists, sink);
+    if (newest.used == 0) return sync(lists, sink);
     if (filling_log().used > 0) fetch(other_log());
-    settle_first(newest.steps_before, lists, sink);
+    sync_first(newest.steps_before, lists, sink);
 }
 
-void ResidentLists::settle_first(size_t count, std::vector<TokenList>& lists, const SettleSink& sink)
+void DeviceLists::sync_first(size_t count, std::vector<TokenList>& lists, const SyncSink& sink)
 {
-    settling_ = true;
+    syncing_ = true;
     std::exception_ptr thrown;
     const uint32_t* leaving = leaving_.data();
     for (size_t i = 0; i < count; ++i, leaving += shape_.kv_heads) {
         try {
-            apply(steps_[i], leaving, lists, thrown ? SettleSink() : sink);
+            apply(steps_[i], leaving, lists, thrown ? SyncSink() : sink);
         } catch (...) {
             thrown = std::current_exception();
             drop(steps_[i], lists);
         }
     }
-    settling_ = false;
+    syncing_ = false;
     forget(count);
     if (thrown) std::rethrow_exception(thrown);
 }
 
-void ResidentLists::forget(size_t steps)
+void DeviceLists::forget(size_t steps)
 {
     const size_t words = steps < steps_.size() ? steps_[steps].words : words_.size();
     const auto erase_first = [](auto& values, size_t count) {
@@ -201,8 +201,8 @@ void ResidentLists::forget(size_t steps)
 }
 
 // Calls the sink, which may throw, before anything is dropped.
-void ResidentLists::apply(const Logged& logged, const uint32_t* leaving, std::vector<TokenList>& lists,
-                          const SettleSink& sink)
+void DeviceLists::apply(const Logged& logged, const uint32_t* leaving, std::vector<TokenList>& lists,
+                          const SyncSink& sink)
 {
     TokenList* first = lists.data() + list_at(logged.step.layer, 0);
     heads_.clear();
@@ -216,13 +216,13 @@ void ResidentLists::apply(const Logged& logged, const uint32_t* leaving, std::ve
     drop(logged, lists);
 }
 
-void ResidentLists::drop(const Logged& logged, std::vector<TokenList>& lists)
+void DeviceLists::drop(const Logged& logged, std::vector<TokenList>& lists)
 {
     for (size_t h = 0; h < dropped_.size(); ++h)
         lists[list_at(logged.step.layer, static_cast<int32_t>(h))].drop(dropped_[h]);
 }
 
-void ResidentLists::read_statistics(int32_t layer, int32_t head, size_t tokens, TokenList& list) const
+void DeviceLists::read_statistics(int32_t layer, int32_t head, size_t tokens, TokenList& list) const
 {
     if (!shape_.with_signals) return;
     list.sum.resize(tokens);
@@ -232,7 +232,7 @@ void ResidentLists::read_statistics(int32_t layer, int32_t head, size_t tokens, 
     backend_->download(list.count.data(), count_.data<double>() + at, tokens * sizeof(double));
 }
 
-void ResidentLists::write_statistics(int32_t layer, int32_t head, const TokenList& list)
+void DeviceLists::write_statistics(int32_t layer, int32_t head, const TokenList& list)
 {
     if (!shape_.with_signals) return;
     const size_t at = list_at(layer, head) * static_cast<size_t>(shape_.longest);
@@ -240,7 +240,7 @@ void ResidentLists::write_statistics(int32_t layer, int32_t head, const TokenLis
     backend_->upload(count_.data<double>() + at, list.count.data(), list.count.size() * sizeof(double));
 }
 
-void ResidentLists::pin(const std::vector<std::vector<uint32_t>>& ranks, uint64_t most, std::vector<bool> holding)
+void DeviceLists::pin(const std::vector<std::vector<uint32_t>>& ranks, uint64_t most, std::vector<bool> holding)
 {
     PinnedLists pins;
     if (most > 0 && std::find(holding.begin(), holding.end(), true) != holding.end()) {
@@ -259,7 +259,7 @@ void ResidentLists::pin(const std::vector<std::vector<uint32_t>>& ranks, uint64_
     pins_ = std::move(pins);
 }
 
-void ResidentLists::pin_more(int32_t layer, std::span<const int32_t> first, uint32_t count)
+void DeviceLists::pin_more(int32_t layer, std::span<const int32_t> first, uint32_t count)
 {
     const size_t begin = list_at(layer, 0);
     for (size_t h = 0; h < first.size(); ++h)
@@ -280,7 +280,7 @@ void ResidentLists::pin_more(int32_t layer, std::span<const int32_t> first, uint
                      first.size() * sizeof(uint32_t));
 }
 
-kernels::PinnedRanks ResidentLists::pinned(int32_t layer) const
+kernels::PinnedRanks DeviceLists::pinned(int32_t layer) const
 {
     if (!holds_pins(layer)) return {};
     return {.ranks = pins_.ranks.data<uint32_t>() + list_at(layer, 0) * pins_.stride,
@@ -288,19 +288,19 @@ kernels::PinnedRanks ResidentLists::pinned(int32_t layer) const
             .stride = static_cast<int64_t>(pins_.stride)};
 }
 
-std::span<const uint32_t> ResidentLists::pinned_tokens(int32_t layer) const
+std::span<const uint32_t> DeviceLists::pinned_tokens(int32_t layer) const
 {
     if (!holds_pins(layer)) return {};
     return {pins_.held_here.data() + list_at(layer, 0), static_cast<size_t>(shape_.kv_heads)};
 }
 
-void ResidentLists::copy_statistics(const ResidentLists& from)
+void DeviceLists::copy_statistics(const DeviceLists& from)
 {
     backend_->copy(sum_.data(), from.sum_.data(), sum_.bytes());
     backend_->copy(count_.data(), from.count_.data(), count_.bytes());
 }
 
-size_t ResidentLists::allocated_bytes() const
+size_t DeviceLists::allocated_bytes() const
 {
     size_t plans = 0;
     for (const SentPlan& plan : plans_)

@@ -6,13 +6,13 @@
 
 namespace palimpsest::engine {
 
-class Session::ResidentStep final : public SessionStep {
+class Session::DeviceStep final : public SessionStep {
 public:
-    explicit ResidentStep(Session& session);
+    explicit DeviceStep(Session& session);
 
     void plan_token() override;
 
-    void attended(int32_t layer, int32_t chunk, int32_t rows, int32_t probe_rows,
+    void attended(int32_t layer, int32_t chunk, int32_t rows, int32_t question_rows,
                   const kernels::SignalRequest& shown) override;
     void evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase) override;
     // Empty if there is an observer: each layer is then evicted and synced on its own.
@@ -28,11 +28,11 @@ public:
 private:
     struct Seen { // signals of one layer, until its eviction
         kernels::SignalRequest shown;
-        int32_t rows = 0, probe_rows = 0;
+        int32_t rows = 0, question_rows = 0;
     };
 
     void count(const EvictionPlan& plan);
-    void settled(const SettledStep& step);
+    void is_synced(const SyncedStep& step);
     void look_at(int32_t layer); // fills shown_ with the lists, appended rows and statistics included
 
     Session& s_;
