@@ -1,4 +1,4 @@
-// The forward pass against logits that tests/fixtures/models/make_fixtures.py computed in float64 from the weights
+// The forward pass against logits that tests/fixtures/models/make_fixtures.py computed in float64, from the weights
 // as the gguf and safetensors packages read them.
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::vector<float> read_floats(const std::string& path)
     return values;
 }
 
-// Largest error of the row, relative to the largest logit.
+// Returns the largest error of the row, relative to the largest logit.
 double error(const std::vector<float>& logits, const float* expected)
 {
     double worst = 0, largest = 0;
@@ -38,7 +38,7 @@ double error(const std::vector<float>& logits, const float* expected)
     return worst / largest;
 }
 
-// Whether prompts have activations of 16 bits, in every one of some dozen products.
+// Whether prefill computes some matrix products in fixed point, with activations of 16 bits.
 bool in_fixed_point(const Model& model)
 {
     const auto matrices = model.matrices();
@@ -51,7 +51,7 @@ bool in_fixed_point(const Model& model)
 
 TEST_CASE("logits are those of independent float64 forward passes")
 {
-    // Llama's and its kin's, in NumPy; then every family's, by transformers.
+    // Llama and related models, computed with NumPy; then every model family, computed with transformers.
     const std::string folder = fixtures + GENERATE(as<std::string>(), "models/", "families/");
     std::ifstream file(folder + "index.json");
     const auto index = nlohmann::json::parse(file);

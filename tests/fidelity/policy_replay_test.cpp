@@ -1,6 +1,6 @@
-// Streams through the engine beside a float64 transformer and the policies as policies.md words them: on the
-// engine's own dumped signals every selection is that of the slow policy, exactly; on the engine's own kept sets
-// the slow transformer's attention gives the same signals and logits.
+// Replays streams through the engine against a float64 transformer and the policies as docs/policies-spec.md
+// defines them. On the engine's own signals every selection equals that of the slow policy exactly; on the engine's
+// own kept sets the slow transformer's attention gives the same signals and logits.
 
 #include <cmath>
 #include <filesystem>
@@ -48,8 +48,8 @@ std::set<uint32_t> tokens_of(const Pins& pins)
     return tokens;
 }
 
-// What the session's observer saw of one layer, kept until the step has ended: a policy that looks at several
-// layers can only be followed then.
+// A copy of what the session's observer saw of one layer, kept until the end of the step: only then can a policy
+// that looks at several layers be compared.
 struct Dump {
     struct List {
         std::vector<uint32_t> stream;
@@ -86,10 +86,10 @@ struct Setting {
     int32_t chunk = 64;
     int32_t budget = 48;
     Pins pins{};
-    std::vector<TokenId> probe{}; // a question's rows after every chunk that is read
+    std::vector<TokenId> probe{}; // question rows that follow every prefill chunk
 };
 
-// One engine session and the two references beside it.
+// One engine session and its two references.
 class Replay {
 public:
     Replay(std::shared_ptr<const Model> model, const Setting& setting)
@@ -101,7 +101,7 @@ public:
                            .pins = setting.pins,
                            .positions = setting.positions,
                            .kv_type = kernels::DType::F32,
-                           .rows_at_once = 1, // a super-chunk is one chunk, so that references keep pace
+                           .rows_at_once = 1, // one chunk per super-chunk, so that the references can follow
                            .sampler = {}}),
           policy_(session_.options().policy, {.layers = c_.layers,
                                               .heads = c_.kv_heads,
@@ -115,7 +115,7 @@ public:
         session_.set_observer([this](const Selection& s) { dumps_.emplace_back(s); });
     }
 
-    // A reading, or a part of it.
+    // Feeds the tokens chunk by chunk, and finishes.
     void feed(std::span<const TokenId> tokens)
     {
         const auto chunk = static_cast<size_t>(session_.options().chunk);
@@ -148,7 +148,7 @@ public:
     double worst_signal = 0, worst_statistic = 0, worst_logit = 0;
     int selections = 0, wrong_selections = 0, evicted = 0;
     int steered_chunks = 0;
-    int partial_reads = 0; // decoded tokens of a retrieving policy whose logits were compared
+    int partial_reads = 0; // decoded tokens of a retrieval policy whose logits were compared
 
 private:
     template<class Run>
@@ -175,16 +175,16 @@ private:
         for (size_t first = 0; first < dumps_.size(); first += static_cast<size_t>(c_.layers))
             follow(std::span(dumps_).subspan(first, static_cast<size_t>(c_.layers)),
                    static_cast<int>(tokens.size()));
-        // Asking for logits ends a reading that a policy may be waiting for.
-        // Where rounding chose what is read, two right answers part for good.
+        // logits() would end a reading that a policy waits for. If rounding decided which entries are read, two
+        // correct results may differ for good.
         if (!session_.policy().waits_for_end() && margin_ > 3e-6) {
             compare_logits(logits);
             partial_reads += retrieves;
         }
     }
 
-    // The reference's own accumulation starts from the engine's statistics before this step. To it a probe is more
-    // of the chunk.
+    // The reference's own accumulation starts from the engine's statistics before this step, and treats the probe
+    // as a part of the chunk.
     void expect_signals(int rows, int probe_rows)
     {
         expected_.clear();
@@ -198,7 +198,7 @@ private:
             }
     }
 
-    // The chunk and the probe as one chunk, on a stream that is then forgotten.
+    // Feeds the chunk and the probe as one chunk to a copy of the stream.
     void look_back(std::span<const TokenId> chunk, std::span<const TokenId> probe,
                    const ReferenceStream::RowSink& sink)
     {
@@ -208,7 +208,7 @@ private:
         ++steered_chunks;
     }
 
-    // One eviction: of a chunk, or of the end of a reading.
+    // Compares one eviction: after a chunk, or at the end of a reading.
     void follow(std::span<const Dump> layers, int rows)
     {
         if (layers.front().rows == 0)
@@ -273,7 +273,7 @@ private:
         worst_statistic = std::max(worst_statistic, error);
     }
 
-    // `close_calls`: rows in which rounding decides whether the entry was low.
+    // `close_calls`: number of rows in which rounding decides whether the entry counts as low.
     void note(double value, double expected, int close_calls)
     {
         const double error = std::max(0.0, std::abs(value - expected) - close_calls);
@@ -323,7 +323,7 @@ private:
     std::vector<TokenId> probe_;
     std::vector<ReferenceSignals> expected_; // [layers * kv_heads], empty for policies without signals
     std::vector<Dump> dumps_;
-    double margin_ = 1; // of the closest choice of what to read
+    double margin_ = 1; // of the closest decision on what to read
 };
 
 bool is_quick()
@@ -415,7 +415,8 @@ const std::vector<std::pair<std::string, std::vector<std::string>>>& settings()
     return all;
 }
 
-// Of two KV heads and two position modes; every policy's defaults see all, other settings one after the other.
+// Returns a setting with 2 or 4 KV heads and one of two position modes. The defaults of every policy run at all
+// four places; other settings take turns.
 Setting placed(const std::string& name, const std::string& keys, int32_t chunk, size_t place)
 {
     Setting out{.policy = keys.empty() ? name : name + ":" + keys, .chunk = chunk};
@@ -425,7 +426,8 @@ Setting placed(const std::string& name, const std::string& keys, int32_t chunk, 
     return out;
 }
 
-// All four places; of a single chunk, which costs the square of its length, the two that differ in both; one in CI.
+// Takes all four places; for a single chunk, whose cost is quadratic in its length, only the two that differ in
+// both; in a quick run only one.
 bool is_taken(size_t place, int32_t chunk, size_t length)
 {
     if (is_quick()) return place == static_cast<size_t>(chunk) % 4;
@@ -477,7 +479,7 @@ TEST_CASE("policies: beside pins they agree with the slow references")
             const auto tokens = random_tokens(420, model->config().vocabulary, 17);
             Replay replay(model, setting);
             replay.feed(std::span(tokens).first(200));
-            replay.pin(Pins({{0, 2}, {60, 66}, {150, 158}, {195, 203}})); // partly gone, partly to come
+            replay.pin(Pins({{0, 2}, {60, 66}, {150, 158}, {195, 203}})); // partly evicted, partly not read yet
             replay.feed(std::span(tokens).subspan(200));
             replay.generate(20);
             check(replay, setting);
@@ -487,7 +489,7 @@ TEST_CASE("policies: beside pins they agree with the slow references")
 
 TEST_CASE("policies: steered by a question they agree with the slow references")
 {
-    // Windows of the question alone, of some of its rows, and of rows of the chunk, too; all that was ever seen.
+    // Windows of some question rows, of all of them with rows of the chunk, and of everything seen.
     const auto policy = GENERATE("snapkv:window=3,recent=8", "snapkv:window=9", "cake:window=9",
                                  "pyramidkv:allocation=entropy", "treekv", "scissorhands:window=40,recent=8");
     const auto positions = GENERATE(PositionMode::Contiguous, PositionMode::Original);
@@ -498,7 +500,7 @@ TEST_CASE("policies: steered by a question they agree with the slow references")
                           .probe = random_tokens(5, model->config().vocabulary, 23)};
     Replay replay(model, setting);
     replay.feed(random_tokens(170, model->config().vocabulary, 11)); // the last chunk is short
-    replay.generate(10);                                             // unsteered
+    replay.generate(10);                                             // without question rows
     check(replay, setting);
     CHECK(replay.steered_chunks == 11);
     CHECK(replay.evicted > 0);
@@ -506,8 +508,8 @@ TEST_CASE("policies: steered by a question they agree with the slow references")
 
 TEST_CASE("the shipped model's summary is the model's")
 {
-    // The framing and the order of things are those of `palimpsest summarize`; the document is the chronicle's
-    // beginning.
+    // The framing and the order are those of `palimpsest summarize`; the document is the beginning of the
+    // chronicle.
     const auto model = Model::load(PALIMPSEST_SOURCE_DIR "/resources/default-model/palimpsest-small.gguf",
                                    kernels::open_backend({.device = "cpu", .threads = 2, .simd = ""}));
     std::ifstream file(PALIMPSEST_SOURCE_DIR "/resources/samples/ashford-light.md");
@@ -531,8 +533,8 @@ TEST_CASE("the shipped model's summary is the model's")
     INFO("worst signal error " << replay.worst_signal << ", worst logit error " << replay.worst_logit);
     CHECK(tokens.size() > 300);
     CHECK(replay.wrong_selections == 0);
-    // A trained model's logits are an order larger than those of the random ones above, and with them what f32
-    // loses in the argument of exp.
+    // The logits of a trained model are an order of magnitude larger than those of the random models above, and so
+    // is the f32 error in the argument of exp.
     CHECK(replay.worst_signal < 2e-5);
     CHECK(replay.worst_logit < 2e-5);
 }

@@ -15,7 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
 {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     try {
-        // Sizes that pass the rules must multiply without a wrap.
+        // Products of sizes that pass the rules must not overflow.
         if (parameter_count(parse_hf_config(text, Refusal("config.json")).model) <= 0) __builtin_trap();
     } catch (const Error&) {
     }

@@ -10,7 +10,7 @@
 
 using namespace palimpsest;
 
-// A whole GGUF file. What is accepted must be readable to the last tensor byte, and a list of models must show it.
+// A whole GGUF file. An accepted file must be readable to the last tensor byte, and must have a summary.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
 {
     const auto summary = engine::summarize_gguf(std::as_bytes(std::span(data, size)));

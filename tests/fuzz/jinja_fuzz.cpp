@@ -19,7 +19,7 @@ constexpr std::string_view context = R"({"bos_token": "<s>", "eos_token": "</s>"
 
 } // namespace
 
-// A template, on one conversation: it renders or is refused.
+// Renders a template on one conversation: it succeeds or throws Error.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
 {
     static const jinja::Value values = test::template_value(nlohmann::ordered_json::parse(context));

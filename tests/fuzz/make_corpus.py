@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the seeds of corpus/: the smallest valid files, so that mutations hit what matters (standard library only)."""
+"""Writes the seeds of corpus/: minimal valid files, so that most mutations hit headers (standard library only)."""
 import json
 import shutil
 import struct
@@ -94,7 +94,7 @@ def field(number, content):
 
 
 def character_map():
-    """A trie of 256 units whose root has a value: the smallest that the check accepts."""
+    """A trie of 256 units whose root has a value: the smallest one that check_spm_model accepts."""
     units = [0] * 256
     units[0], units[255] = 1 << 8 | 255 << 10, 1 << 31
     blob = struct.pack("<I", 1024) + struct.pack("<256I", *units) + b"x\0"

@@ -2,7 +2,7 @@
 //
 //     TARGET CORPUS_FOLDER [MUTATIONS [ONLY]]
 //
-// When an input ends the process, its number is printed; ONLY runs that one again.
+// If an input ends the process, its number is printed; ONLY runs just that mutation.
 #include <algorithm>
 #include <array>
 #include <csignal>
@@ -26,7 +26,7 @@ namespace {
 using Input = std::vector<uint8_t>;
 
 constexpr uint64_t seed = 20;
-std::array<char, 64> current; // what runs now, ready to be written from a signal handler
+std::array<char, 64> current; // names the running input, ready to be written by a signal handler
 
 void name_current(const char* kind, uint64_t number)
 {
@@ -61,7 +61,7 @@ std::vector<Input> read_corpus(const std::filesystem::path& folder)
     return corpus;
 }
 
-// One random change of an input.
+// A corpus file with one to four random changes.
 class Mutator {
 public:
     Mutator(uint64_t number, const std::vector<Input>& corpus) : random_(seed + number), corpus_(corpus) {}
@@ -79,7 +79,7 @@ private:
 
     void change(Input& input)
     {
-        // Half of the changes go to the first bytes, where headers are.
+        // Half of the changes affect the first 1024 bytes, where headers are.
         const uint64_t range = below(2) == 0 ? input.size() : std::min<uint64_t>(input.size(), 1024);
         const uint64_t at = below(range);
         switch (below(6)) {
@@ -137,7 +137,7 @@ private:
 
 void run(const Input& input)
 {
-    // An exact allocation, so that a sanitizer sees the first byte behind it.
+    // An exact allocation, so that a sanitizer detects reads past its end.
     const Input copy(input);
     LLVMFuzzerTestOneInput(copy.data(), copy.size());
 }

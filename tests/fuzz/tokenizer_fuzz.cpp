@@ -30,7 +30,7 @@ void read_config(std::string_view text)
     if (vocabulary.bos >= 20 || vocabulary.eos >= 20) __builtin_trap();
 }
 
-// What passed the readers must make a tokenizer, or be refused by it.
+// A vocabulary that passed the readers must make a tokenizer or be refused by it.
 void use(const Vocabulary& vocabulary)
 {
     const Tokenizer tokenizer(vocabulary);
@@ -72,8 +72,8 @@ void use_gguf(std::string_view bytes)
 
 } // namespace
 
-// 'm' and a tokenizer.model, 'j' and a tokenizer.json, 'g' and a GGUF file, or else a tokenizer_config.json behind
-// any first byte.
+// The first byte selects the format of the rest: 'm' tokenizer.model, 'j' tokenizer.json, 'g' GGUF, any other
+// tokenizer_config.json.
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size)
 {
     if (size == 0) return 0;

@@ -133,7 +133,7 @@ class CommandTest(unittest.TestCase):
         alone = json.loads(self.succeeds("summarize", other, *SMALL, "--max-tokens", "4", "--json").stdout)
         self.assertEqual(each[1]["answers"], alone["answers"])
         together = json.loads(self.succeeds("summarize", *both).stdout)
-        # The first word of a text that is not the first has no space before it, and may be cut otherwise.
+        # Only the first document's first word gets a leading space, so the second document may tokenize differently.
         self.assertAlmostEqual(together["coverage"]["tokens_read"],
                                sum(a["coverage"]["tokens_read"] for a in each), delta=2)
 
@@ -199,7 +199,7 @@ class CommandTest(unittest.TestCase):
         self.assertIsNone(by_length[1]["perplexity"])
 
     def test_a_budget_may_be_memory_or_a_share(self):
-        # 2 layers x 2 heads x 8 values x 2 x 2 bytes: 128 bytes a token
+        # 2 layers x 2 KV heads x 8 numbers x keys and values x 2 bytes: 128 bytes per token
         memory = json.loads(self.succeeds("inspect", self.book, "--model", MODEL, "--chunk", "16", "--budget", "10kB", "--json").stdout)
         self.assertEqual(memory["policy"]["budget"], 10000 // 128 - 16)
         count = int(self.succeeds("tokenize", self.book, "--model", MODEL, "--count").stdout)
@@ -228,7 +228,7 @@ class CommandTest(unittest.TestCase):
 
     def test_events_are_json_lines(self):
         result = self.succeeds("summarize", self.book, *SMALL, "--max-tokens", "4", "--events")
-        events = [json.loads(line) for line in result.stderr.decode().splitlines()]  # nothing else
+        events = [json.loads(line) for line in result.stderr.decode().splitlines()]  # only JSON lines
         self.assertEqual({e["event"] for e in events}, {"note", "progress", "token", "answer", "receipt"})
         self.assertEqual(events[-1]["coverage"]["tokens_read"], events[-1]["coverage"]["tokens_in_input"])
         progress = [e for e in events if e["event"] == "progress"]
@@ -245,7 +245,7 @@ class CommandTest(unittest.TestCase):
     # -- models of this machine ----------------------------------------------------------------------------------
 
     def machine(self):
-        """A home with the same model in four places, and the variables that lead there."""
+        """Makes a home with the same model in four places. Returns their paths, and the variables that point there."""
         home = tempfile.mkdtemp(prefix="home-", dir=self.folder)
         digest = "ab" * 32
         places = {"own": "data/palimpsest/models/tiny.gguf", "lm": ".lmstudio/models/maker/repo/other-Q8_0.gguf",
@@ -283,7 +283,7 @@ class CommandTest(unittest.TestCase):
             self.assertGreater(shown["memory"]["largest_budget"], 0)
         self.assertIn("did you mean 'third'?", self.fails(3, "PAL-MODEL-00", "models", "show", "thirt", **home))
         self.assertIn("maker/hub/third (Hugging Face)", self.fails(2, "PAL-MODEL-20", "models", "verify", "maker/", **home))
-        count = self.succeeds("tokenize", self.book, "--count", **home)  # with the default of the models folder
+        count = self.succeeds("tokenize", self.book, "--count", **home)  # uses the default of the models folder
         self.assertEqual(count.stdout, self.succeeds("tokenize", self.book, "--count", "--model", MODEL).stdout)
         self.assertEqual(count.stderr, b"")
 
@@ -306,7 +306,7 @@ class CommandTest(unittest.TestCase):
                 '"chunk": 16', '"chunk": 16,\n    "model": "maker/repo/other-Q8_0"'))
         with open(os.path.join(os.path.dirname(places["own"]), "bad.gguf"), "wb") as out:
             out.write(b"GGUF")
-        self.fails(1, "PAL-MODEL-01", "models", "use", "bad", **home)  # and what was set stays
+        self.fails(1, "PAL-MODEL-01", "models", "use", "bad", **home)  # the default that was set is kept
         self.fails(3, "PAL-MODEL-00", "models", "use", "nothing-like-it", **home)
         self.fails(2, "PAL-OPTION-01", "models", "use", **home)
         self.assertEqual(used(), "other-Q8_0")
@@ -333,7 +333,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual((ran.returncode, ran.stdout), (0, self.succeeds(*count, "--model", MODEL).stdout), ran.stderr)
         named = subprocess.run([PROGRAM, *count, "--model", "tiny"], capture_output=True, cwd=here,
                                env={**self.environment, **home}, timeout=PATIENCE)
-        self.assertEqual(named.returncode, 1)  # given now, it is the file
+        self.assertEqual(named.returncode, 1)  # on the command line, 'tiny' names the file
         doctor = json.loads(self.succeeds("doctor", "--json", **home).stdout)
         self.assertIn({"option": "model", "value": "tiny", "origin": "config.json"}, doctor["options"])
 
@@ -344,7 +344,7 @@ class CommandTest(unittest.TestCase):
         environment = {"XDG_DATA_HOME": home, "XDG_CONFIG_HOME": home}
         with open(MODEL, "rb") as file:
             content = file.read()
-        with open(os.path.join(models, "a.gguf"), "wb") as out:  # of an unknown architecture
+        with open(os.path.join(models, "a.gguf"), "wb") as out:  # an unknown architecture
             out.write(content.replace(b"llama", b"llamb"))
         shutil.copy(MODEL, os.path.join(models, "b.gguf"))
         ran = self.succeeds("inspect", self.book, "--chunk", "16", "--budget", "64", "--json", **environment)
@@ -352,7 +352,7 @@ class CommandTest(unittest.TestCase):
         self.assertEqual(ran.stderr.count(b"a of the models folder is not the default: "), 1, ran.stderr)
         self.assertIn(b"'llamb'", ran.stderr)
         ran = self.succeeds("inspect", self.book, *SMALL, "--json", **environment)
-        self.assertNotIn(b"is not the default", ran.stderr)  # a model is named
+        self.assertNotIn(b"is not the default", ran.stderr)  # --model was given
         os.remove(os.path.join(models, "b.gguf"))
         ran = self.succeeds("inspect", self.book, "--chunk", "16", "--budget", "64", "--json", **environment)
         self.assertEqual(json.loads(ran.stdout)["model"]["file"], "palimpsest-small")
@@ -386,11 +386,11 @@ class CommandTest(unittest.TestCase):
         database = ["--db", os.path.join(self.folder, "compute.db"), "--session", "exact"]
         self.assertEqual(compute("--compute", "f32", *database), "f32")
         ask = ["ask", "Who?", *database, "--max-tokens", "4", "--json"]
-        going_on = json.loads(self.succeeds(*ask).stdout)  # with the products it was begun with
+        going_on = json.loads(self.succeeds(*ask).stdout)  # uses the product type the session was created with
         self.assertEqual(going_on["backend"]["compute"], "f32")
         self.assertIn("--compute f32", self.fails(2, "PAL-SESSION-06", *ask[:-1], "--compute", "auto"))
 
-    # -- what is wrong gets a code, a sentence and nothing on standard output ------------------------------------
+    # -- errors: a code, one sentence, and nothing on standard output --------------------------------------------
 
     def test_wrong_command_lines(self):
         self.assertIn("did you mean 'summarize'?", self.fails(2, "PAL-OPTION-01", "sumarize", self.book))
@@ -406,7 +406,7 @@ class CommandTest(unittest.TestCase):
         self.fails(2, "PAL-POLICY-02", "inspect", self.book, *SMALL, "--policy", "treekv:sink=4")
         self.fails(2, "PAL-OPTION-03", "inspect", self.book, "--model", MODEL, "--budget", "lots")
         self.fails(2, "PAL-OPTION-03", "inspect", self.book, *SMALL, "--kv-type", "f64")
-        for budget in ("64", "1MiB"):  # heads of 8 numbers
+        for budget in ("64", "1MiB"):  # head dimension 8 is not a multiple of the q8 block
             refusal = self.fails(2, "PAL-OPTION-03", "inspect", self.book, "--model", MODEL, "--budget", budget, "--kv-type", "q8")
             self.assertIn("use f16", refusal)
         self.fails(2, "PAL-BUDGET-01", "inspect", self.book, "--model", MODEL, "--budget", "250", "--chunk", "16")
@@ -431,7 +431,7 @@ class CommandTest(unittest.TestCase):
         self.fails(1, "PAL-DOC-03", "inspect", "-", *SMALL)
         os.makedirs(self.folder + "/dir.json", exist_ok=True)
         self.fails(1, "PAL-DISK-03", "inspect", self.book, *SMALL, "--map", self.folder + "/dir.json")
-        # Both are noticed before hours of reading.
+        # Both errors are reported before the text is read, which would take hours.
         endless = self.file("endless.txt", WORDS * 200000)
         self.fails(1, "PAL-DISK-03", "inspect", endless, *SMALL, "--map", self.folder + "/no/such/folder.json")
         self.fails(3, "PAL-DOC-00", "summarize", endless, os.path.join(self.folder, "missing.txt"), *SMALL)
@@ -477,7 +477,7 @@ class CommandTest(unittest.TestCase):
         self.assertIn(b"[PAL-DISK-01]", result.stderr)
 
     def test_control_characters_of_an_answer_are_visible_unless_raw(self):
-        # The random model says byte pieces, controls among them, when it samples.
+        # At this temperature the random model samples byte pieces, including control characters.
         arguments = ["summarize", self.book, *SMALL, "--temperature", "5", "--seed", "3", "--max-tokens", "200"]
         text = self.run_command(*arguments).stdout.decode()
         self.assertEqual([c for c in text if ord(c) < 32 and c not in "\n\t"], [])
@@ -497,7 +497,7 @@ class CommandTest(unittest.TestCase):
         process.send_signal(signal.SIGCONT)
         before = self.seconds_of_ended()
         out, err = process.communicate(timeout=PATIENCE)  # closes both pipes
-        # Two super-chunks, and what ends the program. All of the text would take minutes.
+        # At most two super-chunks plus shutdown. Reading the whole text would take minutes.
         self.assertLess(self.seconds_of_ended() - before - used, 5)
         self.assertEqual(out, b"")
         last = json.loads(err.decode().splitlines()[-1])
@@ -510,7 +510,7 @@ class CommandTest(unittest.TestCase):
             return dict(line.split(":", 1) for line in status)
 
     def seconds_computed(self, process):
-        """Of the processor by all its threads: whatever else the machine does, it needs no more."""
+        """Processor time of all threads of the process: independent of other load on the machine."""
         with open("/proc/%d/stat" % process.pid) as stat:
             user, system = stat.read().rsplit(")", 1)[1].split()[11:13]
         return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
@@ -520,7 +520,7 @@ class CommandTest(unittest.TestCase):
         return times.ru_utime + times.ru_stime
 
     def takes_signals(self, process):
-        """Whether the program has made SIGINT its own: handled, or blocked for a thread that waits for it."""
+        """Whether the program handles SIGINT, or blocks it for a thread that waits for it."""
         masks = self.status_of(process)
         return any(int(masks[mask], 16) >> (signal.SIGINT - 1) & 1 for mask in ("SigBlk", "SigCgt"))
 

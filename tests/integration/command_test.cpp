@@ -1,4 +1,4 @@
-// The command in-process, with its streams replaced: what its answers are made of.
+// Runs the command in-process with its streams replaced, and checks its output.
 
 #include <filesystem>
 #include <fstream>
@@ -99,7 +99,7 @@ TEST_CASE("a session keeps its system prompt and refuses another")
     CHECK(read("door", {}).status == 0);
     CHECK(show("lamp")["system"] == "Be brief.");
     CHECK(show("door")["system"].is_null());
-    CHECK(show("lamp")["tokens"] > show("door")["tokens"]); // it was read, too
+    CHECK(show("lamp")["tokens"] > show("door")["tokens"]); // the system prompt is part of the stream
     CHECK(command({"ask", "--session", "lamp", "--db", db, "Who?", "--max-tokens", "4"}).status == 0);
     CHECK(command({"ask", "--session", "lamp", "--db", db, "Who?", "--max-tokens", "4", "--system", "Be brief."})
               .status == 0);
@@ -183,7 +183,7 @@ TEST_CASE("an answer that was cut says so, and one that stopped does not")
     const Ran short_answer = command(stopped);
     CHECK(short_answer.out == text.substr(0, 1) + "\n");
     CHECK(short_answer.err.find("cut after") == std::string::npos);
-    // What follows --stop and its text is a word of its own.
+    // --stop takes one value; the argument after that is positional.
     auto asked =
         std::vector<std::string>{"ask", "--stop", "x", file.name(), "--stop", "y", "who?", "--max-tokens", "3"};
     asked.insert(asked.end(), common.begin(), common.end());
@@ -202,12 +202,12 @@ TEST_CASE("the time that is left follows from the rate of this run")
     const engine::Session session(model, options);
     ConsoleListener events(console, true);
     storage::ReadingMeter meter(events, "a/book");
-    meter.start_at(1000, 1000000); // 1000 tokens are of what comes before the document
+    meter.start_at(1000, 1000000); // the document begins at 1,000
     meter.written(77);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     meter.update(session, {.tokens_seen = 1000001}, 0, 1000002);
     const auto event = nlohmann::json::parse(err.str());
-    CHECK(event["seconds_left"].get<double>() >= 0.02); // one more as long as the one before
+    CHECK(event["seconds_left"].get<double>() >= 0.02); // one token is left; the one before took 20 ms
     CHECK(event["bytes_written"] == 77);
     err.str("");
     ConsoleListener lines(console, false);
@@ -264,7 +264,7 @@ TEST_CASE("the picture shows the kept share of every cell")
 
 namespace {
 
-// Layer 0: one head holds all 20 tokens, the other the first 10; layer 1: the newest token, and nothing.
+// Layer 0: one head holds all 20 tokens, the other the first 10; layer 1: one holds the newest token, the other none.
 engine::RetentionMap ragged_map()
 {
     engine::RetentionMap map{2, 2, 20, {{}, {}, {19}, {}}};
@@ -294,7 +294,7 @@ TEST_CASE("reach and overlap count slots, so that a long list weighs more than a
     const std::vector<double> tenths = reach["kept_by_tenth_of_the_input"];
     CHECK(tenths[0] == Approx(4.0 / 31));
     CHECK(tenths[9] == Approx(3.0 / 31));
-    CHECK(reach["median_age_tokens"] == 12); // ages 0, 0, 1 to 9, then two of each from 10 on; the sixteenth
+    CHECK(reach["median_age_tokens"] == 12); // of 31 ages: 0, 0, 1 to 9, then 10 to 19 twice each
     engine::RetentionMap other = ragged_map();
     std::swap(other.tokens[0], other.tokens[1]);
     CHECK(engine::overlap(ragged_map(), other) == Approx(21.0 / 41));
@@ -305,7 +305,7 @@ TEST_CASE("lengths of lists are told by layer")
     const storage::ListLengths lengths = storage::ListLengths::of(ragged_map());
     CHECK(lengths.layers == std::vector<double>{15, 0.5});
     CHECK_FALSE(lengths.even());
-    CHECK(lengths.least == 0); // of the lists, not of what their layers hold on average
+    CHECK(lengths.least == 0); // the minimum over lists, not over the averages of layers
     CHECK(lengths.mean() == 7.75);
     CHECK(lengths.greatest == 20);
     const engine::RetentionMap equal{2, 1, 4, {{0, 3}, {1, 2}}};
@@ -323,7 +323,7 @@ TEST_CASE("what is asked of a budget becomes the policy's, or a number of tokens
     model.context = 256;
     CHECK(options.session(model, {.input = 400}).budget == 100);
     options.budget = "auto";
-    CHECK(options.session(model).budget == 0); // the default
+    CHECK(options.session(model).budget == 0); // 0: the default
     options.policy = "snapkv:budget=pyramid";
     CHECK_THROWS_WITH(options.policy_spec(), Catch::Contains("exclude each other"));
     options.policy = "snapkv:budget=auto";

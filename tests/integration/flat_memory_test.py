@@ -3,8 +3,8 @@
 
     flat_memory_test.py PALIMPSEST MODEL [SHORT LONG [COMMON OPTIONS...]]
 
-Prints both peaks and the time per token at the beginning and at the end of the long one (that is reported, not asserted:
-a shared machine's clock proves nothing)."""
+Prints both peaks, and the time per token at the beginning and at the end of the long document. The time is not
+asserted: it varies too much on a shared machine."""
 import json
 import os
 import subprocess
@@ -20,7 +20,7 @@ TEXT = "In the year %d the keeper of the light wrote that ship number %d had com
 
 
 def write_document(path, tokens):
-    """About `tokens` tokens of varied text; the exact number is the program's to say."""
+    """Writes about `tokens` tokens of varied text; the program reports the exact number."""
     with open(path, "w") as out:
         written = number = 0
         while written < tokens:

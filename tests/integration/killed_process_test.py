@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Processes killed at chosen and at random moments: what was acknowledged is there, and what goes on does so bit for bit.
+"""Kills processes at chosen and at random moments: acknowledged work is kept, and resuming gives the same bits.
 Usage: killed_process_test.py PALIMPSEST MODEL_FIXTURES      (PALIMPSEST_TEST_LEVEL=full for the counts of a release)
 
-A moment is chosen by strace, which kills the program as it is about to write for the n-th time. That a kill fell inside a
-transaction is read from the log file it leaves: frames behind the last commit."""
+For a chosen moment, strace kills the program just before its n-th write. The write-ahead log shows whether the kill
+fell inside a transaction: it then has frames after the last commit."""
 import collections
 import json
 import os
@@ -21,18 +21,18 @@ from session_harness import FULL, PROGRAM, SMALL, ProgramTest, events_of, run, t
 
 CALL = re.compile(r"^\d+ +(pwrite64|fdatasync|fsync|write)\((\d+)<([^>]*)>(.*)")
 WRITES = "pwrite64,fdatasync,fsync"
-CUT = "\ufffd"  # a character that an answer ends within is shown once the answer has been saved
+CUT = "\ufffd"  # an answer may end within a character, which is shown only once the answer has been saved
 
 
 class Write:
-    """The count-th call of its kind: where it went to, and whether reading had begun."""
+    """The count-th call of its kind: the path it wrote to, and whether reading had begun."""
 
     def __init__(self, call, count, path, reading):
         self.call, self.count, self.path, self.reading = call, count, path, reading
 
 
 def writes_in(log):
-    """All writes to files. Injections are counted for each kind of call."""
+    """All writes to files, counted per kind of call, as strace counts injections."""
     found, counts, reading = [], collections.Counter(), False
     with open(log) as lines:
         for line in lines:
@@ -49,7 +49,7 @@ def writes_in(log):
 
 
 def inside_transactions(writes):
-    """Writes to the log before which its transaction has written something, and not yet the page that commits it."""
+    """Writes to the write-ahead log before which their transaction has written a page, but not its commit."""
     inside, group = [], []
     for write in writes:
         if write.path.endswith("-wal") and write.call == "pwrite64":
@@ -65,7 +65,7 @@ def spread(things, count):
 
 
 def uncommitted_frames(wal):
-    """Frames of the log's present generation behind its last commit (sqlite.org/fileformat2.html, 4.2)."""
+    """Counts the frames of the log's current generation after its last commit (sqlite.org/fileformat2.html, 4.2)."""
     if not os.path.exists(wal):
         return 0
     with open(wal, "rb") as file:
@@ -89,14 +89,14 @@ def last_seen(events, kind):
 class KilledReadingTest(ProgramTest):
     def setUp(self):
         super().setUp()
-        self.book = self.file("book.txt", text(40000 if FULL else 24000, 8))  # more than one state
+        self.book = self.file("book.txt", text(40000 if FULL else 24000, 8))  # enough for more than one checkpoint
 
     def read(self, database):
-        # States at every occasion: where they stand does not depend on the clock.
+        # Interval 0 stores a checkpoint at every opportunity, so their places do not depend on the clock.
         return ["read", self.book, "--session", "s", "--db", database, *SMALL, "--checkpoint-seconds", "0", "--events"]
 
     def strace(self, log, *more):
-        # A leak check needs to trace, and cannot while it is traced.
+        # LeakSanitizer uses ptrace, so it fails in a process that strace traces.
         self.traced = dict(self.environment, ASAN_OPTIONS="detect_leaks=0")
         return ["strace", "-f", "-y", "-s", "40", "-qq", "-o", log, "-e", "trace=write," + WRITES, *more]
 
@@ -114,7 +114,7 @@ class KilledReadingTest(ProgramTest):
         return states[0]["tokens_seen"] if states else 0
 
     def assert_as_whole(self, database):
-        """It is what an uninterrupted reading leaves: state, kept tokens, fading record and the next 64 tokens."""
+        """Compares with an uninterrupted reading: checkpoint, kept tokens, fade record and the next 64 tokens."""
         self.assertEqual(self.state("s", database), self.whole_state)
         self.assertEqual(self.faded_bytes("s", database), self.whole_faded)
         self.assertEqual(self.kept(database), self.whole_kept)
@@ -148,7 +148,7 @@ class KilledReadingTest(ProgramTest):
             self.assertIn(killed.returncode, (-signal.SIGKILL, 128 + signal.SIGKILL), database)
             said = events_of(killed.stderr)
             torn = uncommitted_frames(database + "-wal") > 0
-            proved += torn and last_seen(said, "progress") > 0  # only states are written once reading has begun
+            proved += torn and last_seen(said, "progress") > 0  # once reading has begun, only checkpoints are written
             restored = self.restored_tokens(database)
             self.assertGreaterEqual(restored, last_seen(said, "checkpoint"))
             read_again = last_seen(said, "progress") - restored
@@ -156,7 +156,7 @@ class KilledReadingTest(ProgramTest):
             most_again = max(most_again, read_again)
             resumed = events_of(self.run_command(*self.read(database)).stderr)
             first = next((e["tokens_seen"] for e in resumed if e["event"] == "progress"), restored)
-            self.assertLessEqual(first, restored + 512)  # it went on from that state: no more than a progress event apart
+            self.assertLessEqual(first, restored + 512)  # resumed there: at most one progress event later
             self.assertGreaterEqual(first, restored)
             self.assert_as_whole(database)
         self.assertGreaterEqual(proved, 5)
@@ -164,7 +164,7 @@ class KilledReadingTest(ProgramTest):
               "interval %d" % (len(chosen), proved, most_again, interval))
 
     def test_killed_while_the_database_is_made(self):
-        """Whoever looks then finds no sessions, and the next to write begins anew."""
+        """The database then has no sessions, and the next writer starts anew."""
         if not shutil.which("strace") or subprocess.run(["strace", "true"], capture_output=True).returncode:
             self.skipTest("strace is not there, or not allowed")
         small = self.file("small.txt", text(24, 1))
@@ -180,7 +180,7 @@ class KilledReadingTest(ProgramTest):
             self.assertGreater(self.restored_tokens(database), 0)
 
     def test_reading_killed_at_random_times(self):
-        """Against a journal kept here: a state that was announced is there, however many kills a reading needs."""
+        """Every announced checkpoint is stored, however many kills a reading takes."""
         whole = os.path.join(self.folder, "whole.db")
         begin = time.monotonic()
         self.run_command(*self.read(whole))
@@ -214,7 +214,7 @@ class KilledChatTest(ProgramTest):
         process.stdin.flush()
 
     def wait_for_turn(self, process):
-        """Reads what is said until the turn is announced as saved. Returns the answer."""
+        """Reads events until the turn is reported as saved. Returns the answer."""
         answer = ""
         while True:
             event = json.loads(process.stderr.readline())
@@ -227,7 +227,7 @@ class KilledChatTest(ProgramTest):
         return [(m["role"], m["text"]) for m in self.document("sessions", "show", session)["messages"]]
 
     def test_chats_killed_at_random_times(self):
-        """Against a journal kept here: every turn that was announced is there, word for word, in its place."""
+        """Compares with a record kept here: every announced turn is stored, word for word and in its place."""
         source, journal, acknowledged = random.Random(6), {}, 0
         for cycle in range(100 if FULL else 6):
             name = "chat %d" % (cycle // 5)
@@ -249,7 +249,7 @@ class KilledChatTest(ProgramTest):
             there = self.messages(name)
             whole = lambda messages: [(role, text.strip(CUT)) for role, text in messages]
             self.assertEqual(whole(there[:len(told)]), whole(told))
-            rest = there[len(told):]  # the turn that was on its way: with its question if with anything
+            rest = there[len(told):]  # the interrupted turn is stored with its question, or not at all
             self.assertIn([message[0] for message in rest], ([], ["user", "assistant"]))
             self.assertIn([text for role, text in rest if role == "user"], ([], [last]))
             journal[name] = there
@@ -266,7 +266,7 @@ class KilledChatTest(ProgramTest):
         return listed.returncode == 0 and name in {s["name"] for s in json.loads(listed.stdout)["sessions"]}
 
     def test_a_chat_killed_within_an_answer_goes_on_bit_for_bit(self):
-        """As one whose answer was cut where the killed one was stored last, and in which nobody died."""
+        """Compares with a chat whose answer was limited to the tokens that the killed chat had stored."""
         source, compared, attempt, wanted = random.Random(9), 0, 0, 20 if FULL else 2
         while compared < wanted:
             attempt += 1
@@ -276,8 +276,9 @@ class KilledChatTest(ProgramTest):
                 stdin=message.encode() + b"\n")
             for name in ("killed", "cut"):
                 chat("%s %d" % (name, attempt), "one", 40)
+            # The small pipe keeps the program close to this reader.
             process = self.start("chat", "--session", "killed %d" % attempt, *self.CHAT, "--seed", str(attempt),
-                                 "--max-tokens", "1500", stdout=subprocess.DEVNULL, pipesize=4096)  # it is not far ahead of what was read
+                                 "--max-tokens", "1500", stdout=subprocess.DEVNULL, pipesize=4096)
             self.say(process, "two")
             tokens = 0
             enough = source.randint(256, 700)
@@ -289,10 +290,10 @@ class KilledChatTest(ProgramTest):
             process.kill()
             process.communicate(timeout=PATIENCE)
             stored = len(self.ids_said("killed %d" % attempt)[-1]) // 8
-            self.assertGreaterEqual(stored, tokens // 256 * 256)  # P1
+            self.assertGreaterEqual(stored, tokens // 256 * 256)  # an answer is stored every 256 tokens
             growing = self.query("SELECT state FROM messages ORDER BY id DESC LIMIT 1") == [(0,)]
             if stored == 0 or not growing:
-                continue  # it ended before it was killed, or before anything had to be stored
+                continue  # the answer ended before the kill, or no part of it was stored
             chat("cut %d" % attempt, "two", stored)
             for name in ("killed", "cut"):
                 chat("%s %d" % (name, attempt), "three", 64)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A chat of more than ten times the model's context: every turn is saved, and memory stays what it was.
+"""A chat of more than ten times the model's context: every turn is saved, and memory does not grow with the tokens.
 Usage: long_chat_test.py PALIMPSEST MODEL_FIXTURES"""
 import json
 import subprocess
@@ -7,8 +7,8 @@ import subprocess
 from patience import PATIENCE
 from session_harness import FULL, SMALL, ProgramTest, run
 
-CONTEXT = 256  # of the fixture
-BYTES_OF_A_TOKEN = 2 * 2 * 2 * 8 * 2  # keys and values of 2 layers with 2 heads of 8 numbers of 2 bytes
+CONTEXT = 256  # tokens; of the fixture model
+BYTES_OF_A_TOKEN = 2 * 2 * 2 * 8 * 2  # keys and values of 2 layers with 2 KV heads of 8 numbers, 2 bytes each
 TIMES = 200 if FULL else 40
 
 
@@ -38,10 +38,11 @@ class LongChatTest(ProgramTest):
         self.assertEqual([m["role"] for m in shown["messages"]], ["user", "assistant"] * len(said))
         self.assertEqual(shown["states"][0]["tokens_seen"], tokens)
         self.run_command("sessions", "verify", "long")
-        # The database's page cache goes on filling for some thousand turns; keeping tokens would take more than that.
+        # The database's page cache keeps filling for some thousand turns; keeping all tokens would take more than
+        # that.
         quarter = len(memory) // 4
         early, late = max(memory[quarter:2 * quarter]), max(memory[-quarter:])
-        grown = (late - early) * 1024 / (tokens * 5 // 8)  # from the middle of the one to the middle of the other
+        grown = (late - early) * 1024 / (tokens * 5 // 8)  # from the middle of one quarter to the middle of the other
         print("%d turns, %d tokens, %d KiB at first, %d KiB in the second quarter, %d KiB in the last: %.1f bytes a token" %
               (len(said), tokens, memory[0], early, late, grown))
         self.assertLess(grown, BYTES_OF_A_TOKEN / 2)

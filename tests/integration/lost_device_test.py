@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A graphics card that fails in the middle, and one that is too small. Usage: lost_device_test.py PALIMPSEST
+"""A GPU that fails midway, and one with too little memory. Usage: lost_device_test.py PALIMPSEST
 MODEL_FIXTURES TEST_PLUGINS"""
 import json
 import os
@@ -32,7 +32,7 @@ class DeviceTest(ProgramTest):
 
 class LostDeviceTest(DeviceTest):
     def read(self, name):
-        # States at every occasion: where they stand does not depend on the clock.
+        # Interval 0 stores a checkpoint at every opportunity, so their places do not depend on the clock.
         return ["read", self.book, "--session", name, *SMALL, "--checkpoint-seconds", "0", "--events", "--json"]
 
     def losses(self, result):
@@ -50,7 +50,7 @@ class LostDeviceTest(DeviceTest):
                 result = self.on_device(*self.read(name), fail_after=fail_after)
                 said = events_of(result.stderr)
                 document = json.loads(result.stdout)
-                self.assertEqual(self.state(name), self.state("whole"))  # the same target: bit for bit
+                self.assertEqual(self.state(name), self.state("whole"))  # same target: bit for bit
                 self.assertEqual(self.faded_bytes(name), self.faded_bytes("whole"))
                 self.assertTrue(document["coverage"]["tokens_in_input"] == document["coverage"]["tokens_read"])
                 if not self.losses(result):
@@ -107,7 +107,7 @@ class LostDeviceTest(DeviceTest):
         self.assertEqual(result.stderr.count(b"PAL-GPU-03"), 1)
         with open(self.book, "rb") as book:
             refused = self.on_device("summarize", "-", *SMALL, fail_after=2000, stdin=book.read(), status=4)
-        self.assertIn(b"[PAL-GPU-03]", refused.stderr)  # what was piped in is gone
+        self.assertIn(b"[PAL-GPU-03]", refused.stderr)  # standard input cannot be read again
 
 
 class SmallDeviceTest(DeviceTest):

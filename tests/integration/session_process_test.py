@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sessions as a user has them: read, stopped, killed, asked, chatted with, copied and deleted, by processes.
+"""Sessions across processes: read, stopped, killed, asked, chatted with, copied and deleted.
 Usage: session_process_test.py PALIMPSEST MODEL_FIXTURES"""
 import json
 import os
@@ -48,7 +48,7 @@ class SessionTest(ProgramTest):
         from_session = self.document("ask", "--session", "one", *asked, "--max-tokens", "12")
         self.assertEqual(from_session["answers"], from_file["answers"])
         self.assertEqual(from_session["coverage"], from_file["coverage"])
-        # Asking changed nothing, and reading again reads nothing.
+        # Asking changed nothing, and reading again feeds no tokens.
         self.assertEqual(self.document("read", self.book, "--session", "one", *SMALL)["tokens_seen"], read["tokens_seen"])
 
     def test_two_documents_in_one_session(self):
@@ -83,7 +83,7 @@ class SessionTest(ProgramTest):
         self.run_command("sessions", "verify", "cut")
         asked = self.document("ask", "--session", "cut", "who?", "--max-tokens", "4")
         self.assertLess(asked["coverage"]["tokens_read"], asked["coverage"]["tokens_in_input"])
-        # Nothing is said to it in the middle of its document.
+        # A message is refused while a document is only partly read.
         said = self.run_command("chat", "--session", "cut", stdin=b"hello\n", status=2)
         self.assertIn(b"[PAL-SESSION-03]", said.stderr)
         again = self.document("read", book, "--session", "cut", *SMALL)
@@ -99,9 +99,9 @@ class SessionTest(ProgramTest):
         answer = self.document("ask", "--session", "whole", "who?", "--max-tokens", "64")["answers"]
         source = random.Random(5)
         attempt = killed = 0
-        most = 400  # on a machine of any speed some fall within the reading
+        most = 400  # enough that some fall within the reading at any machine speed
         while attempt < (40 if FULL else 8) or (killed < 3 and attempt < most) or attempt % 4:
-            name = "killed %d" % (attempt // 4)  # several kills on the way of one session
+            name = "killed %d" % (attempt // 4)  # several kills per session
             delay = source.uniform(0, 0.7) * duration
             code = self.interrupted_at(name, book, lambda p: (time.sleep(delay), p.kill()))
             self.assertIn(code, (0, -signal.SIGKILL))
@@ -133,11 +133,11 @@ class SessionTest(ProgramTest):
         read("--again")
         self.assertEqual(documents(), 2)
         self.assertIn("was read into this session before", read())
-        self.file("book.txt", text(3000, 1))  # as it was at first
+        self.file("book.txt", text(3000, 1))  # the original content
         self.assertIn("was read into this session before", read())
         read("--again")
         self.assertEqual(documents(), 3)
-        # What comes through a pipe is never known before.
+        # A document from a pipe is never recognised as one that was read before.
         for expected in (4, 5):
             self.run_command("read", "-", "--session", "one", stdin=b"the keeper wrote\n")
             self.assertEqual(documents(), expected)
@@ -187,7 +187,7 @@ class SessionTest(ProgramTest):
         first = next(line for line in lines if line.startswith("Reading "))
         self.assertGreaterEqual(int(first.split()[2]), 100 * done // (total + 100))
         self.assertIn(" left - ", first)
-        # Nothing is fed or written to ask or to look.
+        # Asking and inspecting feed no tokens and write no bytes.
         for command in (["ask", "--session", "cut", "who?", "--max-tokens", "2"], ["inspect", "--session", "cut"]):
             counts = self.document(*command)
             self.assertEqual((counts["tokens_fed_again"], counts["bytes_written"]), (0, 0))
@@ -210,12 +210,12 @@ class SessionTest(ProgramTest):
             self.assertRegex("".join(plain[at:at + 20]), r"^\s*%s\b" % s["title"])
             self.assertNotRegex("".join(plain[at + 1:at + 20]), r"^\s*CHAPTER")
         self.assertIn("12 sections", self.run_command("sessions", "show", "one").stdout.decode())
-        # A state has whole chunks of 16 tokens, and what waits for its chunk.
+        # A checkpoint holds whole chunks of 16 tokens, and the pending tokens of the next chunk.
         framing = self.document("sessions", "show", "one")["tokens"] - document["tokens"]
         saved = [e["tokens_seen"] for e in map(json.loads, result.stderr.splitlines()) if e["event"] == "checkpoint"]
         ends = {(framing + s["first_token"]) // 16 * 16 for s in sections[1:]}
         self.assertEqual(ends - set(saved), set())
-        # Not more often than that: a quarter of an hour has not passed.
+        # With a long interval, the end of the document is the only checkpoint.
         result = self.run_command("read", book, "--session", "two", *SMALL, "--events", "--checkpoint-seconds", "3600")
         self.assertEqual(result.stderr.count(b'"checkpoint"'), 1)
         markdown = self.file("notes.md", "# One\n\nthe light\n\nTwo\n---\n\n```\n# no\n```\n")
@@ -224,7 +224,7 @@ class SessionTest(ProgramTest):
         self.assertEqual([s["title"] for s in sections], ["One", "Two"])
 
     def killed_at_write(self, number, *arguments):
-        """Runs the command and kills it as it is about to write to a file for the given time."""
+        """Runs the command and kills it just before its `number`-th write to a file. Returns its exit code."""
         trace = ["strace", "-f", "-qq", "-o", os.devnull, "-e", "trace=pwrite64,fdatasync,fsync",
                  "-e", "inject=pwrite64,fdatasync,fsync:signal=SIGKILL:when=%d" % number]
         return subprocess.run([*trace, PROGRAM, *arguments], capture_output=True, timeout=PATIENCE,
@@ -255,7 +255,7 @@ class SessionTest(ProgramTest):
         self.assertEqual(again["coverage"]["tokens_read"], again["coverage"]["tokens_in_input"])
         self.assertEqual(len(self.document("sessions", "show", "cut")["documents"]), 1)
         self.assertEqual(self.kept("cut"), self.kept("whole"))
-        # Another text after it is another document.
+        # A different text is a second document.
         self.document("read", "-", "--session", "cut", stdin=b"and something else")
         self.assertEqual(len(self.document("sessions", "show", "cut")["documents"]), 2)
 
@@ -268,8 +268,8 @@ class SessionTest(ProgramTest):
         expected, whole = self.document("sessions", "show", "whole")["tokens"], self.kept("whole")
         answer = self.document("ask", "--session", "whole", "who?", "--max-tokens", "64")["answers"]
         self.assertGreater(total, 40)
-        # Nearly all writes belong to a transaction: of the import, or of a state. How many states there are depends on the
-        # clock, so that a run may have fewer writes than the one that was counted.
+        # Nearly all writes belong to a transaction of the import or of a checkpoint. The number of checkpoints
+        # depends on the clock, so a run may have fewer writes than the one that was counted.
         moments = 60 if FULL else 20
         killed = 0
         for i in range(moments):
@@ -332,7 +332,7 @@ class SessionTest(ProgramTest):
             messages = self.document("sessions", "show", name)["messages"]
             users = [m["text"] for m in messages if m["role"] == "user"]
             self.assertEqual(users, ["turn %d" % t for t in range(len(said))])
-            # It goes on.
+            # The chat can be continued.
             self.run_command("chat", "--session", name, *SMALL, "--max-tokens", "8", stdin=b"and now?\n")
             self.run_command("sessions", "verify", name)
 
@@ -352,12 +352,12 @@ class SessionTest(ProgramTest):
         self.assertEqual(state(), "stopped")
 
     def traces(self):
-        # A leak check needs to trace, and cannot while it is traced.
+        # LeakSanitizer uses ptrace, so it fails in a process that strace traces.
         self.traced = dict(self.environment, ASAN_OPTIONS="detect_leaks=0")
         return bool(shutil.which("strace")) and subprocess.run(["strace", "true"], capture_output=True).returncode == 0
 
     def chat_with_failing_writes(self, first, last, lines, name):
-        """A chat that has opened its session, and then finds no space for writes number `first` to `last`."""
+        """Opens the session in a chat whose later writes `first` to `last` fail with ENOSPC; no `last`: all of them."""
         log = os.path.join(self.folder, "trace")
         subprocess.run(["strace", "-f", "-qq", "-o", log, "-e", "trace=pwrite64", PROGRAM, "chat", "--session", name],
                        stdin=subprocess.DEVNULL, check=True, capture_output=True, timeout=PATIENCE, env=self.traced)
@@ -376,7 +376,8 @@ class SessionTest(ProgramTest):
         first("whole")
         expected = self.document("chat", "--session", "whole", "--max-tokens", "12", stdin=b"one\ntwo\n")["turns"]
 
-        # No space from the first turn on: both answers come, a note says why they are not saved, and so does the end.
+        # No space from the first turn on: both answers are given; a note and the final error say that they are not
+        # saved.
         first("full")
         full = self.chat_with_failing_writes(1, None, b"one\ntwo\n", "full")
         errors = full.stderr.decode()
@@ -388,11 +389,11 @@ class SessionTest(ProgramTest):
         self.assertTrue(error["text"].startswith("the last 2 turns are not saved"), error)
         self.assertEqual(messages("full"), ["zero"])
         self.run_command("sessions", "verify", "full")
-        # What was not saved was never said.
+        # Turns that were not saved are not part of the session.
         again = self.document("chat", "--session", "full", "--max-tokens", "12", stdin=b"one\ntwo\n")["turns"]
         self.assertEqual(again, expected)
 
-        # Space comes back while the second turn is under way: all is saved.
+        # There is space again during the second turn: all turns are saved.
         first("later")
         later = self.chat_with_failing_writes(1, 2, b"one\ntwo\n", "later")
         self.assertEqual(later.returncode, 0, later.stderr)
@@ -402,7 +403,7 @@ class SessionTest(ProgramTest):
         self.assertEqual(messages("later"), ["zero", "one", "two"])
         self.assertEqual(self.kept("later"), self.kept("whole"))
 
-        # Wherever the writes begin to fail: what is said to be saved is, and no more.
+        # Whichever write is the first to fail, every turn that is not reported as unsaved is stored.
         for moment in range(1, 40):
             name = "at %d" % moment
             first(name)
@@ -430,11 +431,11 @@ class SessionTest(ProgramTest):
         self.assertEqual(len(self.document("sessions", "show", "one")["messages"]), 2)
         self.run_command("sessions", "verify", "one")
 
-    # -- options on a session that is there ------------------------------------------------------------------------
+    # -- options on an existing session ----------------------------------------------------------------------------
 
     def test_sampling_of_a_run_is_that_of_its_command_line(self):
         self.run_command("read", self.book, "--session", "one", *SMALL)
-        # The question alone, as a chat puts it.
+        # The prompt is the bare question, as in a chat.
         sampled = ["--temperature", "1.5", "--seed", "3", "--max-tokens", "24", "--prompt", "{}"]
         greedy = self.document("ask", "--session", "one", "who?", "--prompt", "{}", "--max-tokens", "24")
         warm = self.document("ask", "--session", "one", "who?", *sampled)
@@ -447,7 +448,7 @@ class SessionTest(ProgramTest):
         summary = lambda *more: self.document("summarize", self.book, "--session", "one", "--max-tokens", "24", *more)
         self.assertNotEqual(summary(*sampled[:4])["answers"], summary()["answers"])
 
-        # A chat samples, whatever began the session, unless it is told not to; and asking afterwards is greedy still.
+        # A chat samples by default, however the session was created; asking afterwards is still greedy.
         first = lambda name, *more: self.document("chat", "--session", name, "--max-tokens", "24", *more, stdin=b"who?\n")
         for name in ("cold", "warm", "own"):
             self.run_command("sessions", "fork", "one", name)
@@ -498,7 +499,7 @@ class SessionTest(ProgramTest):
                     self.assertIn(value, sentence)
             self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", option, same)
         self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", "--kv-type", "auto", "--policy", "treekv")
-        # What pins take from the policy's own slots changes no option.
+        # Pins take slots of the policy's own, but change no option.
         self.run_command("chat", "--session", "one", "--pin", "3-9")
         for same in ("treekv", resolved):
             self.run_command("ask", "--session", "one", "who?", "--max-tokens", "2", "--policy", same)
@@ -527,7 +528,7 @@ class SessionTest(ProgramTest):
         self.assertIn("overlap of the kept sets", shown)
         self.assertRegex(shown, r"(?m)^talk +64 +- +- ")
 
-        # Only what is the same stream of the same documents can be laid side by side.
+        # Only sessions with the same documents can be compared.
         self.run_command("read", self.file("other.txt", text(3000, 2)), "--session", "other", *SMALL)
         self.fails(2, "PAL-SESSION-07", "compare", "--session", "tree,other")
         self.run_command("chat", "--session", "empty", *SMALL)
@@ -662,7 +663,7 @@ class SessionTest(ProgramTest):
         self.assertEqual([r["held"] for r in pinned["ranges"]], [1, 1])
         self.assertEqual((pinned["ranges"][0]["first"], pinned["ranges"][0]["last"]), (1, 3))
         self.assertLess(pinned["tokens"], 60)
-        # Later, in a chat: what is gone stays away, what is there stays there.
+        # Pins added later, in a chat: evicted tokens stay evicted, kept tokens stay kept.
         self.run_command("chat", "--session", "one", "--pin", "3000-3003", "--max-tokens", "20",
                          stdin=b"who wrote?\nand then?\n")
         kept, pins = self.kept("one"), self.pins("one")
@@ -798,7 +799,7 @@ class SessionTest(ProgramTest):
         while json.loads(owner.stderr.readline())["event"] != "checkpoint":
             pass
         sentence = self.fails(5, "PAL-DB-07", "read", self.book, "--session", "three", *SMALL)
-        self.assertIsNone(owner.poll())  # it was not waited for
+        self.assertIsNone(owner.poll())  # the command did not wait for it
         self.assertIn("process %d" % owner.pid, sentence)
         self.assertEqual({s["name"] for s in self.document("sessions", "list")["sessions"]}, {"one", "two"})
         self.run_command("ask", "--session", "one", "who?", "--max-tokens", "4")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Compares the rendering of published chat templates with Jinja2's, on thirty conversations each.
 
-The templates belong to others and are read where they are: a source tree of llama.cpp, as PyPI's llama-cpp-python
-carries it, a folder of .jinja files, or GGUF files (with PyPI's gguf). Usage:
+The templates belong to other projects and are not in this repository: a source tree of llama.cpp, as PyPI's
+llama-cpp-python carries it, a folder of .jinja files, or GGUF files (with PyPI's gguf). Usage:
   template_comparison_test.py RENDER_TEMPLATE [FOLDER_OR_FILE ...]
-Without a folder it takes those that PALIMPSEST_TEMPLATES names, separated by colons. Without templates or without
+Without a folder it uses those that PALIMPSEST_TEMPLATES names, separated by colons. Without templates or without
 Jinja2 it prints "not run" and exits with 77."""
 import json
 import os
@@ -17,9 +17,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "fixtures" / "te
 import conversations  # noqa: E402
 
 
-# Templates that are rendered where Jinja2 refuses them, and why that is right.
+# Templates that Jinja2 refuses and this program renders, and why that is right.
 ALSO_RENDERED = {
-    # It writes the items of "tools | map" as JSON. They are a generator in Python, which json.dumps refuses, and a list here.
+    # Writes the items of "tools | map" as JSON: in Python a generator, which json.dumps refuses; here a list.
     "llama-cpp-deepseek-r1.jinja",
 }
 
@@ -35,7 +35,7 @@ def of_gguf(path):
 
 
 def of_cpp_test(path):
-    """The templates that llama.cpp's test-chat-template.cpp spells as string literals."""
+    """The templates in the string literals of llama.cpp's test-chat-template.cpp."""
     source = path.read_text()
     for i, match in enumerate(re.finditer(r"\.?template_str\s*(?:=|\*/)\s*((?:(?:R\"([A-Za-z]*)\(.*?\)\2\"|\"(?:[^\"\\]|\\.)*\")\s*)+)", source, re.S)):
         text = ""

@@ -33,9 +33,9 @@ class TwoProcessTest(ProgramTest):
                 for head in inspected["heads"]:
                     self.assertLessEqual(len(head["tokens"]), 64)
                     self.assertLess(max(head["tokens"], default=-1), max(tokens, 1))
-                # The state at this place is this one, in both readings.
+                # At the same place, both readings have kept the same tokens.
                 self.assertEqual(kept.setdefault(tokens, inspected["heads"]), inspected["heads"])
-                self.assertGreaterEqual(ask(name)["coverage"]["tokens_read"], tokens - 8)  # but for the framing
+                self.assertGreaterEqual(ask(name)["coverage"]["tokens_read"], tokens - 8)  # without the framing
                 seen.append(tokens)
             self.assertEqual(reading.wait(), 0, reading.stderr.read())
             reading.communicate()
@@ -47,7 +47,7 @@ class TwoProcessTest(ProgramTest):
         files = "/proc/%d/fd" % process.pid
         try:
             return any(os.readlink(os.path.join(files, file)).startswith(self.database) for file in os.listdir(files))
-        except OSError:  # one was closed meanwhile
+        except OSError:  # a file was closed meanwhile
             return False
 
     def test_a_second_writer_waits_for_the_first(self):
@@ -59,7 +59,7 @@ class TwoProcessTest(ProgramTest):
             pass
         waiting = self.start("sessions", "rename", "one", "three")
         wait_until(lambda: self.has_opened_the_database(waiting))
-        time.sleep(0.5)  # to see that it does nothing meanwhile
+        time.sleep(0.5)  # it must do nothing meanwhile
         self.assertIsNone(waiting.poll())
         self.assertEqual({s["name"] for s in self.document("sessions", "list")["sessions"]}, {"one", "two"})
         owner.communicate(timeout=PATIENCE)
@@ -77,12 +77,12 @@ class TwoProcessTest(ProgramTest):
         reader.execute("BEGIN")
         self.assertEqual(names(), {"gone", "kept"})
         self.run_command("sessions", "rm", "gone")
-        self.assertEqual(names(), {"gone", "kept"})  # its view is whole as long as it lasts
+        self.assertEqual(names(), {"gone", "kept"})  # the reader's transaction still sees both
         self.assertEqual(reader.execute("SELECT count(*) FROM messages").fetchone(), (2,))
         reader.execute("COMMIT")
         self.assertEqual(names(), {"kept"})
         reader.close()
-        # What a reader kept from being overwritten is overwritten with the next thing written.
+        # Pages that the reader's transaction protected are overwritten by the next write.
         self.run_command("sessions", "rename", "kept", "still kept")
         for ending in ("", "-wal"):
             if os.path.exists(self.database + ending):

@@ -1,4 +1,4 @@
-"""Decides whether an answer in a model's own words holds the expected one. Numbers count the same in words and digits."""
+"""Decides whether an answer in free wording contains the expected one. Numbers in words and in digits are equal."""
 import re
 
 UNITS = {word: value for value, word in enumerate(
@@ -17,10 +17,10 @@ def words(text):
 
 
 def read_number(tokens, at):
-    """The number that begins at tokens[at] in words, and where it ends; None if there is none."""
+    """Returns the number in words that begins at tokens[at], and where it ends; None if there is none."""
     total = group = 0
     end = at
-    last = None  # what the number ended with so far: unit, ten, or scale
+    last = None  # kind of the last word: unit, ten, or scale
     while end < len(tokens):
         word = tokens[end]
         if word in UNITS and last in (None, "ten", "scale"):
@@ -60,6 +60,6 @@ def normal_form(text):
 
 
 def holds(answer, expected):
-    """Whether the expected words occur in the answer, in order and side by side."""
+    """Whether the answer contains the expected words, in order and adjacent."""
     have, want = normal_form(answer), normal_form(expected)
     return any(have[i:i + len(want)] == want for i in range(len(have) - len(want) + 1))

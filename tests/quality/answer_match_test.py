@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What counts as an answer: tests/quality/answer_match.py."""
+"""Tests of tests/quality/answer_match.py."""
 import unittest
 
 from answer_match import holds, normal_form

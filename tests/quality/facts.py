@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Counts how many facts of a document a model answers.
 
-    facts.py given PROGRAM --model MODEL        each question with the one paragraph that holds its answer
-    facts.py read PROGRAM --model MODEL         the whole document read once into the session, then every question
-    facts.py reference URL                      as 'given', asked of a llama.cpp server on this machine
+    facts.py given PROGRAM --model MODEL        each question with the one paragraph that contains its answer
+    facts.py read PROGRAM --model MODEL         the whole document, read once into the session, then every question
+    facts.py reference URL                      like 'given', but from a llama.cpp server on this machine
 
-The facts are those of resources/samples (--facts for others, with --document for the text): question, answer, and the
-sentence that holds it. Greedy answers of at most --max-tokens tokens; an answer counts if it holds the expected words
-(answer_match.py). The questions are put bare, or as --wording says. Arguments behind '--' go to the program, such as
---budget 2048. Prints a line per fact, then 'N of M'; --json writes all of it.
+The facts come from resources/samples (--facts chooses others, --document their text): question, answer, and the
+sentence that contains it. Answers are greedy, of at most --max-tokens tokens; an answer counts if it contains the
+expected words (answer_match.py). --wording adds text around the questions. Arguments after '--' go to the program, such
+as --budget 2048. Prints a line per fact, then 'N of M'; --json writes the results to a file.
 """
 import argparse
 import json

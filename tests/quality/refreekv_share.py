@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""What ReFreeKV keeps of real attention, in its paper's setting (schedule=once, no cap), by the length of the text: the first tokens of
-each book, and of as many further places of it. Prints a Markdown table of the mean share of tokens kept over all layers, and over those
-above the two that keep everything. The paper has 64 to 87 % on average over its tasks and models.
+"""Measures the share of tokens that refreekv keeps in its paper's setting (schedule=once, no cap), by the length of
+the text: --places passages of each book, the first at its beginning. Prints a Markdown table: the mean share over all
+layers with its range, and the mean over the layers above the first two, which keep everything. The paper reports 64 to
+87 % on average over its tasks and models.
 
     tests/quality/refreekv_share.py PALIMPSEST MODEL BOOK... [--lengths 256,512,...] [--places 3]"""
 import argparse
@@ -24,7 +25,7 @@ def tokens_of(program, model, book):
 
 
 def kept(program, model, ids, keys):
-    """Shares of the tokens that the layers keep."""
+    """Returns the share of the tokens that each layer keeps."""
     with tempfile.NamedTemporaryFile("wb", suffix=".txt") as file:
         file.write(b"\n".join(ids))
         file.flush()

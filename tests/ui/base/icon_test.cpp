@@ -1,5 +1,5 @@
-// The window's own icon: there on every machine, at the sizes that title bars and task lists take, and named in the
-// desktop entry.
+// The window's own icon: it needs no plugin, has the sizes of title bars and task lists, and the desktop entry names
+// it.
 #include <QFile>
 #include <QIcon>
 #include <QImage>
@@ -14,7 +14,7 @@ using namespace palimpsest::ui;
 class IconTest : public QObject {
     Q_OBJECT
 private Q_SLOTS:
-    // As on a machine where Qt's plugins for SVG are not installed.
+    // Like a machine without Qt's SVG plugins.
     void initTestCase() { QCoreApplication::setLibraryPaths({}); }
 
     void it_needs_no_plugin_data()

@@ -1,5 +1,5 @@
-// The chat as a reader has it: ten thousand turns at once, the end followed only by who is there, and every action
-// by keyboard, by menu and by name.
+// The chat view: ten thousand turns open at once, it follows the end only when scrolled to the end, and every action
+// works by keyboard, by menu and by accessible name.
 #include <QAccessible>
 #include <QApplication>
 #include <QClipboard>
@@ -156,7 +156,7 @@ void ChatViewTest::keeps_the_place_of_the_reader()
     view.set_current_turn(200);
     EVENTUALLY(view.is_laid_out());
     const int before = view.turn_rect(200).top();
-    // The turns above are laid out only now, and the reader's turn stays where it is.
+    // Lays out the turns above only now: the current turn must keep its place.
     for (int i = 0; i < 10; ++i)
         view.verticalScrollBar()->setValue(view.verticalScrollBar()->value() - 100);
     EVENTUALLY(view.is_laid_out());
@@ -164,7 +164,7 @@ void ChatViewTest::keeps_the_place_of_the_reader()
         view.verticalScrollBar()->setValue(view.verticalScrollBar()->value() + 100);
     EVENTUALLY(view.is_laid_out());
     QVERIFY2(std::abs(view.turn_rect(200).top() - before) <= 2, qPrintable(QString::number(view.turn_rect(200).top() - before)));
-    // The same turns again: nothing moves, and nothing is laid out anew.
+    // Setting the same turns again moves nothing and lays out nothing.
     const uint64_t made = view.layouts_made();
     view.set_turns(talk(400));
     QVERIFY(std::abs(view.turn_rect(200).top() - before) <= 2);
@@ -195,7 +195,7 @@ void ChatViewTest::keys_do_what_the_menu_does()
     QCOMPARE(place.count(), 1);
     QCOMPARE(place[0][0].value<StreamRange>(), (StreamRange{300, 400}));
     view.set_current_turn(3);
-    QTest::keyClick(&view, Qt::Key_R); // only the last
+    QTest::keyClick(&view, Qt::Key_R); // only the last answer can be regenerated
     QCOMPARE(regenerate.count(), 1);
     view.set_current_turn(4);
     QTest::keyClick(&view, Qt::Key_E);
@@ -236,7 +236,7 @@ void ChatViewTest::earlier_answers_are_turned_over()
     QTest::keyClick(&view, Qt::Key_Right);
     QTest::keyClick(&view, Qt::Key_Right);
     QVERIFY(view.turn_text(1).startsWith(QLatin1String("Answer 0")));
-    // Anew: what there was becomes an earlier answer, and stands again if nothing comes.
+    // Regenerating makes the present answer an earlier one; abandoning restores it.
     view.begin_answer({});
     QCOMPARE(view.turn_count(), 2);
     view.grow_answer(QStringLiteral("Third"));
@@ -261,7 +261,7 @@ void ChatViewTest::answers_say_what_they_are()
     view.set_turns(turns);
     QVERIFY(view.turn_notes(1).contains(
         QLatin1String("48,877 of 48,877 tokens read, 2,048 kept per head, nothing cut")));
-    QVERIFY(!view.turn_notes(1).contains(QLatin1String("40 %"))); // of the cache, which says nothing of the answer
+    QVERIFY(!view.turn_notes(1).contains(QLatin1String("40 %"))); // a share of the cache says nothing of the answer
     QVERIFY(view.turn_notes(1).contains(QLatin1String("Stopped")));
     QVERIFY(view.turn_notes(3).contains(QLatin1String("Cut at the length limit")));
     QVERIFY(view.turn_notes(5).contains(QLatin1String("Damaged")));
@@ -468,7 +468,7 @@ void ChatViewTest::the_page_joins_its_parts()
     QCOMPARE(page.view()->turn_text(1), QStringLiteral("It"));
     auto later = std::make_shared<SessionFacts>(*facts);
     later->turns = {question(1, QStringLiteral("One?")), answer(2, QStringLiteral("It is."))};
-    page.show_session(later); // does not take the growing answer away
+    page.show_session(later); // does not replace the growing answer
     QCOMPARE(page.view()->turn_text(1), QStringLiteral("It"));
     page.end_question(9, answer(2, QStringLiteral("It is.")));
     QCOMPARE(page.view()->turn_text(1), QStringLiteral("It is."));
@@ -479,7 +479,7 @@ void ChatViewTest::the_page_joins_its_parts()
     QTest::keyClick(page.composer()->field(), Qt::Key_Return);
     QCOMPARE(branched.count(), 1);
     QCOMPARE(branched[0][0].toLongLong(), 1);
-    page.begin_question(11, {}); // the last answer anew
+    page.begin_question(11, {}); // regenerates the last answer
     QCOMPARE(page.view()->turn_count(), 2);
     page.drop_question(11);
     QCOMPARE(page.view()->turn_text(1), QStringLiteral("It is."));

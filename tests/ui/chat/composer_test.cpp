@@ -1,4 +1,4 @@
-// The composer: what its keys do, what waits, and that nothing long ever lands in the field.
+// The composer: its keys, its queue of waiting questions, and long pastes, which never enter the field.
 #include <QApplication>
 #include <QClipboard>
 #include <QMimeData>
@@ -51,7 +51,7 @@ void ComposerTest::enter_sends_or_ctrl_enter()
     QTest::keyClick(field, Qt::Key_Enter, Qt::ControlModifier);
     QCOMPARE(asked.count(), 2);
     QCOMPARE(asked[1][0].toString(), QStringLiteral("a\nb"));
-    QTest::keyClick(field, Qt::Key_Z, Qt::ControlModifier); // sending is undone in the field
+    QTest::keyClick(field, Qt::Key_Z, Qt::ControlModifier); // undo brings back the text that was sent
     QCOMPARE(field->toPlainText(), QStringLiteral("a\nb"));
 }
 
@@ -119,7 +119,7 @@ void ComposerTest::history_comes_with_up()
     QTest::keyClick(field, Qt::Key_Down);
     QCOMPARE(field->toPlainText(), QStringLiteral("two"));
     QTest::keyClicks(field, QStringLiteral("!"));
-    QTest::keyClick(field, Qt::Key_Up); // it is a text of its own now
+    QTest::keyClick(field, Qt::Key_Up); // the edited text is no history entry
     QCOMPARE(field->toPlainText(), QStringLiteral("two!"));
 }
 

@@ -1,4 +1,4 @@
-// Messages that are made to harm: nothing is loaded, nothing blocks, and the whole text can still be copied.
+// Malicious messages: nothing is loaded, nothing blocks, and the whole text can still be copied.
 #include <QApplication>
 #include <QClipboard>
 #include <QFile>
@@ -22,7 +22,7 @@ using namespace palimpsest::ui;
 
 namespace {
 
-// The bar for one turn of the event loop; instrumented builds run many times slower.
+// The limit for one turn of the event loop; sanitizers are many times slower.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr double longest_ms = 1500;
 #else
@@ -53,9 +53,9 @@ private Q_SLOTS:
 
 private:
     void add_messages();
-    // Runs it as one turn of the event loop would be, and keeps the longest.
+    // Measures `work` as one turn of the event loop, and keeps the longest.
     void timed(const std::function<void()>& work);
-    void settle(); // until nothing is left to be laid out
+    void settle(); // until everything is laid out
     void check_nothing_was_loaded();
 
     QTemporaryDir folder_;

@@ -1,4 +1,4 @@
-// The instructions of a session: written before it begins, read afterwards, never lost while they are written.
+// The instructions of a session: edited before it begins, read-only afterwards, and drafts are never lost.
 #include <QPlainTextEdit>
 #include <QSignalSpy>
 #include <QTest>
@@ -72,7 +72,7 @@ private Q_SLOTS:
         QTest::keyClicks(shown.instructions.field(), QStringLiteral(" Be brief."));
         QCOMPARE(shown.drafted.last()[0].toString(), QStringLiteral("Be kind. Be brief."));
         shown.instructions.set_usual(QStringLiteral("Another default."));
-        QCOMPARE(shown.instructions.text(), QStringLiteral("Be kind. Be brief.")); // not over what was written
+        QCOMPARE(shown.instructions.text(), QStringLiteral("Be kind. Be brief.")); // a draft is not overwritten
         const SessionFacts begun = session(1, QStringLiteral("Be kind. Be brief."), true);
         shown.instructions.show_session(&begun);
         shown.instructions.show_session(nullptr);
@@ -88,19 +88,19 @@ private Q_SLOTS:
         shown.unfold_by_key();
         QTest::keyClicks(shown.instructions.field(), QStringLiteral("Answer in verse."));
         QCOMPARE(shown.wanted.count(), 0);
-        shown.instructions.show_session(&empty); // told again for another reason
+        shown.instructions.show_session(&empty); // published again for another reason
         QCOMPARE(shown.instructions.text(), QStringLiteral("Answer in verse."));
         QTest::keyClick(shown.instructions.field(), Qt::Key_Backtab);
         QVERIFY(!shown.instructions.field()->hasFocus());
         QCOMPARE(shown.wanted.count(), 1);
         QCOMPARE(shown.wanted[0][0].toString(), QStringLiteral("Answer in verse."));
-        shown.instructions.show_session(&empty); // told before the engine did it
+        shown.instructions.show_session(&empty); // published before the engine applied it
         QCOMPARE(shown.instructions.text(), QStringLiteral("Answer in verse."));
         const SessionFacts set = session(1, QStringLiteral("Answer in verse."), false);
         shown.instructions.show_session(&set);
         shown.instructions.commit();
         QCOMPARE(shown.wanted.count(), 1);
-        shown.instructions.show_session(&empty); // taken back elsewhere
+        shown.instructions.show_session(&empty); // reverted elsewhere
         QCOMPARE(shown.instructions.text(), QString());
     }
 

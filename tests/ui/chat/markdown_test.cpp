@@ -1,5 +1,5 @@
-// Markdown becomes the blocks one expects; nothing that hides, loads or runs gets through; a text that grows gives
-// at every moment what it gives at once.
+// Markdown is parsed into the expected blocks; nothing that hides, loads or runs gets through; a growing text always
+// gives the same blocks as the text at once.
 #include <QRandomGenerator>
 #include <QTest>
 
@@ -11,7 +11,7 @@ using namespace palimpsest::ui;
 
 namespace {
 
-// One line per block: what it lies in, its kind, its texts; **bold**, _italic_, `code`, ~struck~, [text](address).
+// One line per block: its containers, its kind, its texts; **bold**, _italic_, `code`, ~struck~, [text](address).
 QString drawn(const InlineText& text, const QStringList& links)
 {
     QString out;
@@ -224,7 +224,7 @@ void MarkdownTest::growing_lays_out_what_is_new()
         int moved = 0;
         layout.lay_out(0, 1 << 24, QDeadlineTimer(QDeadlineTimer::Forever), &moved);
     }
-    // Each step lays out the block that grew, and a block anew only as the last one of its segment.
+    // Each step lays out the block that grew; a block is laid out again only as the last one of its segment.
     QVERIFY2(layout.layouts_made() < static_cast<uint64_t>(steps) + 2 * 200,
              qPrintable(QString::number(layout.layouts_made())));
 }

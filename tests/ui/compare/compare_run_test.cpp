@@ -1,4 +1,5 @@
-// A comparison finds what each policy by itself would: interleaving changes nothing. With the shipped model.
+// A comparison gives every policy the same result as a reading of its own: interleaving changes nothing. Uses the
+// shipped model.
 
 #include <QFile>
 #include <QTemporaryDir>
@@ -21,7 +22,7 @@ using namespace palimpsest::ui;
 namespace {
 
 constexpr int32_t chunk = 96;
-constexpr size_t text_tokens = 1500; // no multiple of the chunk
+constexpr size_t text_tokens = 1500; // not a multiple of the chunk
 
 engine::SessionOptions options_of(const std::string& policy, int32_t budget)
 {
@@ -209,7 +210,7 @@ private Q_SLOTS:
         QCOMPARE(none->results[0].tokens_read, uint64_t{0});
     }
 
-    // A chunk of the whole text takes long; a stop from outside need not wait for its end.
+    // A chunk of the whole text takes long; a stop does not wait for its end.
     void it_stops_within_a_chunk()
     {
         auto options = options_of("h2o", 64);
@@ -220,8 +221,8 @@ private Q_SLOTS:
         std::clock_t begin = std::clock();
         QCOMPARE(compare(model_, wish, {})->phase, CompareState::Phase::Finished);
         const std::clock_t whole = std::clock() - begin;
-        // Stopped once a quarter of all is computed, in the middle of the first one's chunk. Where a busy machine
-        // wakes the stopper too late, once more; a stop that waits for the chunk's end never finds nothing read.
+        // Stops after a quarter of the total processor time, within the first policy's chunk. Repeats if a busy
+        // machine wakes the stopper too late; a stop that waits for the end of the chunk always finds tokens read.
         std::shared_ptr<const CompareState> state;
         for (int attempt = 0; attempt < 50 && (!state || state->results[0].tokens_read > 0); ++attempt) {
             std::stop_source stop;
@@ -234,7 +235,7 @@ private Q_SLOTS:
             state = compare(model_, wish, stop.get_token());
         }
         QCOMPARE(state->phase, CompareState::Phase::Stopped);
-        QCOMPARE(state->results[0].tokens_read, uint64_t{0}); // all of the text is one chunk
+        QCOMPARE(state->results[0].tokens_read, uint64_t{0}); // the whole text is one chunk
         QVERIFY(std::clock() - begin >= whole / 4);
     }
 
@@ -267,7 +268,7 @@ private Q_SLOTS:
         QCOMPARE(code_of([&] { compare(model_, wish_of({one, large}), {}); }), std::string("PAL-BUDGET-01"));
     }
 
-    // The documents are those that the reader saw, whatever session is open by the time it is their turn.
+    // A comparison uses the requested documents, whatever session is open by the time it runs.
     void a_text_of_another_store_or_model_is_refused()
     {
         const auto import = [&](storage::Store& store, const std::string& tokenizer, size_t tokens) {

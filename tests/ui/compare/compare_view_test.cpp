@@ -1,5 +1,4 @@
-// The view of a comparison: what is chosen is what is asked for, and what was found is what is shown. The findings
-// are those of the shipped model.
+// The comparison view requests what is chosen and shows what was found. The results are those of the shipped model.
 
 #include <QAbstractItemModelTester>
 #include <QClipboard>
@@ -39,7 +38,7 @@ std::shared_ptr<SessionFacts> session_with_document()
     return facts;
 }
 
-// A map that only notes what it was told.
+// A map that only records what it is given.
 struct NotedMap : QWidget {
     using QWidget::QWidget;
     std::shared_ptr<const engine::RetentionMap> kept;
@@ -71,7 +70,7 @@ class CompareViewTest : public QObject {
     Q_OBJECT
 
     std::shared_ptr<const engine::Model> model_;
-    std::vector<std::shared_ptr<const CompareState>> states_; // as told by one comparison
+    std::vector<std::shared_ptr<const CompareState>> states_; // published by one comparison
 
     std::unique_ptr<CompareView> view_with_session(MakeCompareMap make_map = make_retention_view) const
     {
@@ -195,7 +194,7 @@ private Q_SLOTS:
         QCOMPARE(troubles(*view).size(), 1);
         QVERIFY2(troubles(*view)[0].contains(QStringLiteral("only the first 256")), qPrintable(troubles(*view)[0]));
         QSignalSpy wanted(view.get(), &CompareView::start_wanted);
-        view->start(); // which it may all the same
+        view->start(); // starting is allowed all the same
         QCOMPARE(wanted.count(), 1);
     }
 
@@ -219,7 +218,7 @@ private Q_SLOTS:
         QCOMPARE(stop.count(), 1);
     }
 
-    // Cancelled while it waited: nothing of the one before is shown as if it were of this one.
+    // A comparison that is cancelled while it is queued shows no results of the previous one.
     void what_ends_before_it_began_leaves_the_start()
     {
         const auto view = view_with_session();
@@ -252,7 +251,7 @@ private Q_SLOTS:
         const QTemporaryDir folder;
         const QString name = folder.filePath(QStringLiteral("map.svg"));
         view->findChildren<RetentionView*>()[1]->save_as(name);
-        view->begin(); // which forgets the map, and not what was exported of it
+        view->begin(); // discards the map, but not its export
         EVENTUALLY_EQUAL(ended.count(), 1);
         QCOMPARE(ended.at(0).at(0).toString(), name);
         QFile file(name);

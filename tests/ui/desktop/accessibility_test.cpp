@@ -1,5 +1,4 @@
-// The whole window for those who do not see it, or do not point: names and roles, the Tab key, the tour by keyboard
-// only, contrast.
+// Accessibility of the whole window: names and roles, the Tab key, the tour by keyboard only, contrast.
 #include <QAccessible>
 #include <QComboBox>
 #include <QDialog>
@@ -39,7 +38,7 @@ QString described(const QWidget* widget)
                                     : QLatin1String("nothing"));
 }
 
-// Parts of Qt's own widgets, which speak for them.
+// Inner parts of Qt's widgets, whose name and role the widget itself has.
 bool is_part_of_a_widget(const QWidget* widget)
 {
     const QWidget* parent = widget->parentWidget();
@@ -49,11 +48,11 @@ bool is_part_of_a_widget(const QWidget* widget)
            (parent && parent->inherits("QComboBoxPrivateContainer"));
 }
 
-// Whether Tab should come there.
+// Whether Tab must reach the widget.
 bool wants_tab(const QWidget* widget)
 {
     if (!(widget->focusPolicy() & Qt::TabFocus) || !widget->isVisible() || !widget->isEnabled()) return false;
-    const auto* radio = qobject_cast<const QRadioButton*>(widget); // of a group one is reached, others by arrows
+    const auto* radio = qobject_cast<const QRadioButton*>(widget); // Tab reaches one of a group, arrows the others
     return !widget->focusProxy() && !is_part_of_a_widget(widget) && (!radio || radio->isChecked());
 }
 
@@ -76,7 +75,7 @@ void check_interface(QAccessibleInterface* interface, QStringList& troubles)
     const QString what = widget ? described(widget) : QStringLiteral("a part, role %1").arg(role);
     if (widget && (!widget->isVisible() || is_part_of_a_widget(widget))) return;
     QAccessibleTableCellInterface* const cell = interface->tableCellInterface();
-    if (cell && cell->columnIndex() > 0) return; // what is said of a row; it may be nothing
+    if (cell && cell->columnIndex() > 0) return; // further cells of a row may be empty
     const bool focusable = widget && widget->focusPolicy() != Qt::NoFocus && !widget->focusProxy();
     if ((is_interactive(role) || focusable) && name.trimmed().isEmpty()) troubles << what + " has no name";
     if (focusable && (role == QAccessible::NoRole || role == QAccessible::Client))
@@ -89,12 +88,12 @@ void walk(QAccessibleInterface* interface, QStringList& troubles, int& seen)
     ++seen;
     check_interface(interface, troubles);
     if (interface->role() == QAccessible::ScrollBar || interface->role() == QAccessible::SpinBox) return;
-    constexpr int most_children = 60; // of long lists, the rest is as they are
+    constexpr int most_children = 60; // the rest of a long list is alike
     for (int i = 0; i < std::min(interface->childCount(), most_children); ++i)
         walk(interface->child(i), troubles, seen);
 }
 
-// Everything wrong with the names and roles below `root`.
+// All problems with names and roles below `root`.
 QStringList troubles_of(QWidget& root)
 {
     QStringList troubles;
@@ -104,7 +103,7 @@ QStringList troubles_of(QWidget& root)
     return troubles;
 }
 
-// Where Tab (or Shift+Tab) goes from here, until it comes back or stays.
+// The widgets that Tab (or Shift+Tab) reaches from here, until it returns or stays.
 QSet<QWidget*> reached_by(Qt::Key key, QString* trap)
 {
     QSet<QWidget*> reached;
@@ -161,7 +160,7 @@ struct NamedPalette {
     QPalette palette;
 };
 
-// The program's own, a desktop's, and Qt's.
+// The palettes of the program, of desktops and of Qt.
 std::vector<NamedPalette> palettes()
 {
     std::vector<NamedPalette> all = {{"light desktop", test::light_palette()},
@@ -235,7 +234,7 @@ void AccessibilityTest::open_program()
     QVERIFY(QTest::qWaitForWindowActive(&program_->window(), test::patience_ms));
 }
 
-// A session with a document and an answer is open.
+// Opens a session with a document and an answer.
 void AccessibilityTest::ask_and_settle()
 {
     open_program();
@@ -249,7 +248,7 @@ void AccessibilityTest::ask_and_settle()
     QCOMPARE(program_->facts()->turns.size(), size_t{2});
 }
 
-// `look` at the dialog that the action opens, which is closed then.
+// Opens the dialog of the action, calls `look` with it and closes it.
 void AccessibilityTest::look_into(ActionId id, const std::function<void(QWidget&)>& look)
 {
     MainWindow* const window = &program_->window();

@@ -1,4 +1,4 @@
-// The areas of the window together, with the engine and a model: hits, sources, the reader's place, instructions.
+// The areas of the window together, with the engine and a model: hits, sources, the reading position, instructions.
 #include <QLabel>
 #include <QLineEdit>
 #include <QListView>
@@ -64,7 +64,7 @@ void AreasTest::cleanup()
     program_.reset();
 }
 
-// Three places of a thing, far from one another.
+// Writes a text that has `thing` in three places far from one another.
 QString AreasTest::write(const QString& name, const QString& thing) const
 {
     QFile file(folder_->filePath(name));
@@ -93,7 +93,7 @@ void AreasTest::open(const QString& session)
     QVERIFY(program_->facts() && program_->facts()->name == session);
 }
 
-// The first whose words these are, in the list below the library.
+// Activates the first hit with these words in the list below the library.
 void AreasTest::activate_hit(const QString& words)
 {
     LibraryView& library = program_->window().library();
@@ -119,11 +119,11 @@ void AreasTest::a_hit_leads_to_its_own_place()
                    text().paragraph(text().caret()).contains(words);
         });
     };
-    activate_hit(QStringLiteral("third anchor")); // of the open session
+    activate_hit(QStringLiteral("third anchor")); // in the open session
     QVERIFY2(shows(QStringLiteral("third anchor")), qPrintable(text().paragraph(text().caret())));
     QCOMPARE(program_->facts()->name, QStringLiteral("Beta"));
     program_->window().show_tab(Tab::Chat);
-    activate_hit(QStringLiteral("second lantern")); // of another one
+    activate_hit(QStringLiteral("second lantern")); // in another session
     QVERIFY2(shows(QStringLiteral("second lantern")), qPrintable(text().paragraph(text().caret())));
     QCOMPARE(program_->facts()->name, QStringLiteral("Alpha"));
     QCOMPARE(text().selection().first, text().selection().last);
@@ -237,7 +237,7 @@ void AreasTest::document_and_map_mark_the_same_sources()
     QVERIFY(says_what_was_held());
     QCOMPARE(on_the_map(), sources.size());
     QVERIFY(in_the_document());
-    program_->engine().pin(sources[0].range, QStringLiteral("a passage")); // the session is told of anew
+    program_->engine().pin(sources[0].range, QStringLiteral("a passage")); // publishes the session facts again
     QVERIFY(program_->settle());
     QCOMPARE(program_->facts()->pins.size(), size_t{1});
     QCOMPARE(on_the_map(), sources.size());
@@ -305,7 +305,7 @@ void AreasTest::instructions_are_set_until_a_session_begins()
     instructions->field()->setFocus();
     instructions->field()->selectAll();
     QTest::keyClicks(instructions->field(), QStringLiteral("Answer in verse."));
-    program_->say(QStringLiteral("Who kept the light?")); // the field is left on the way
+    program_->say(QStringLiteral("Who kept the light?")); // moves the focus out of the field
     QVERIFY(program_->settle());
     QCOMPARE(program_->failures(), QStringList());
     QCOMPARE(program_->facts()->name, name);
@@ -331,7 +331,7 @@ void AreasTest::instructions_written_before_a_session_are_its_own()
     QTest::keyClicks(instructions->field(), QStringLiteral("Be brief."));
     read(alpha_);
     QCOMPARE(program_->facts()->system, QStringLiteral("Be brief."));
-    read(beta_); // begins as every session does
+    read(beta_); // a new session has the usual instructions
     QCOMPARE(program_->facts()->system, QString());
 }
 

@@ -1,4 +1,4 @@
-// The real window with the real engine and the shipped model, driven as a user does.
+// The real window with the real engine and the shipped model, driven by user input.
 #include <QLabel>
 #include <QLocale>
 
@@ -109,7 +109,7 @@ void DesktopTest::an_answer_is_stopped_given_again_and_branched()
     read_sample();
     Preferences preferences = program_->window().preferences();
     preferences.max_tokens = 100000;
-    preferences.sampling.temperature = 4; // anything, but hardly an end
+    preferences.sampling.temperature = 4; // random text that hardly ever ends
     program_->window().change_preferences(preferences);
     program_->say(QStringLiteral("Tell everything."));
     ChatView* chat = program_->areas().chat()->view();

@@ -1,4 +1,4 @@
-// How soon the window is there, and that it costs nothing while nothing happens.
+// How soon the window appears, and that it uses no processor time while nothing happens.
 #include <sys/resource.h>
 #include <time.h>
 
@@ -19,7 +19,7 @@ double seconds(const timeval& time)
     return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
 }
 
-// All threads.
+// Processor time of all threads.
 double processor_seconds()
 {
     rusage usage{};
@@ -27,7 +27,7 @@ double processor_seconds()
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// That this thread has computed: from the start of the process, where it is the first.
+// Processor time of this thread; for the main thread, since the start of the process.
 double thread_seconds()
 {
     timespec now{};
@@ -42,7 +42,7 @@ void turn_for(int milliseconds)
     loop.exec();
 }
 
-// Timers that fire again and again, but for the caret of a field that has the focus.
+// Repeating timers, except for the caret of a field that has the focus.
 QStringList repeating_timers()
 {
     QStringList found;
@@ -79,7 +79,7 @@ private:
     QTemporaryDir folder_;
 };
 
-// The first, so that the process is new: all of Qt's own start is in it.
+// The first test, so that the process is new and the time includes Qt's own start.
 void IdleTest::the_window_is_there_at_once()
 {
     Program program(folder_.path());
@@ -103,7 +103,7 @@ void IdleTest::nothing_is_computed_while_nothing_happens()
     QVERIFY(program.facts());
     for (const Tab tab : {Tab::Chat, Tab::Document, Tab::Compare}) {
         program.window().show_tab(tab);
-        turn_for(1500); // what is told after the end, layouts, a flash
+        turn_for(1500); // late signals, layouts, a flash
         QCOMPARE(repeating_timers().join(u'\n'), QString());
         const double before = processor_seconds();
         turn_for(3000);

@@ -1,9 +1,9 @@
-// A watch on the window's event loop: the longest time that it did not turn, and what it did then.
+// Watches the window's event loop: finds the longest gap between two turns, and the event that took most of it.
 //
-// A timer of one millisecond fires once per turn. What counts between two of its shots is what the thread computed:
-// on a loaded machine, or one whose share of the processor is limited, the wall says when others ran. Beside it
-// stands the wall time less the time that the thread waited for a processor, which also has locks and disks in it;
-// it is told and not judged, for a limited share is in it too.
+// A timer of one millisecond fires once per turn. The limit applies to the thread's processor time between two
+// timeouts: on a loaded machine, or one with a limited share of the processor, wall time includes other threads. The
+// wall time without waits for a processor is reported too. It includes locks and disk accesses, but also the effects
+// of a limited share, so it has no limit.
 #pragma once
 
 #include <fcntl.h>
@@ -27,11 +27,11 @@
 namespace palimpsest::tests {
 
 struct Gap {
-    double cpu_ms = 0; // that the thread computed
+    double cpu_ms = 0; // processor time of the thread
     QString doing;     // the event that took most of it
     double doing_ms = 0;
-    double longest_own_ms = 0;  // of any gap: wall time less what was waited for a processor
-    double longest_wall_ms = 0; // of any gap
+    double longest_own_ms = 0;  // over all gaps: wall time without waits for a processor
+    double longest_wall_ms = 0; // over all gaps
     int turns = 0;              // of the loop, while it was watched
 
     QString text(const QString& what) const
@@ -57,7 +57,7 @@ inline double median_of(std::vector<double> values)
     return *middle;
 }
 
-// The application whose loop is watched. Everything is of the window's thread.
+// The application whose event loop is watched. Used on the window's thread only.
 class WatchedApplication : public QApplication {
 public:
     WatchedApplication(int& argc, char** argv)
@@ -74,8 +74,8 @@ public:
 
     static WatchedApplication& instance() { return *static_cast<WatchedApplication*>(qApp); }
 
-    // Turns the loop for `milliseconds`, or until `done`, and says what was the longest gap. `act` is called
-    // within a turn, as what a user does is.
+    // Runs the loop for `milliseconds`, or until `done`, and returns the longest gap. Calls `act` within a turn, like
+    // user input.
     Gap watch(const QString& what, const std::function<void()>& act, int milliseconds,
               const std::function<bool()>& done = {})
     {
@@ -93,7 +93,7 @@ public:
         loop.exec();
         return finish(what);
     }
-    // `act` sixty times a second, `times` times, as a wheel or a drag comes.
+    // Calls `act` sixty times a second, `times` times, like the events of a wheel or a drag.
     Gap repeat(const QString& what, int times, const std::function<void(int)>& act)
     {
         QEventLoop loop;
@@ -109,7 +109,7 @@ public:
         loop.exec();
         return finish(what);
     }
-    // From now on the paintings of this widget are timed that make a picture, as `pictures` counts them.
+    // From now on, measures the paint events of this widget that make a picture, as counted by `pictures`.
     void time_paints_of(const QWidget* widget, std::function<uint64_t()> pictures)
     {
         painted_ = widget;
@@ -117,7 +117,7 @@ public:
         paints_.clear();
     }
     void time_no_paints() { painted_ = nullptr; }
-    const std::vector<double>& paints() const { return paints_; } // milliseconds each, of computing
+    const std::vector<double>& paints() const { return paints_; } // milliseconds of processor time each
 
     bool notify(QObject* receiver, QEvent* event) override
     {
@@ -152,7 +152,7 @@ private:
         return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
     }
     static double cpu() { return clock_ms(CLOCK_THREAD_CPUTIME_ID); }
-    // That this thread could have run and another did; 0 where the system does not say.
+    // Time in which this thread was ready but had no processor; 0 if the system does not report it.
     double waited() const
     {
         char text[128] = {};

@@ -1,6 +1,6 @@
-// Every view of the window, light and dark, as it looks: with PALIMPSEST_PICTURES=FOLDER the pictures are kept
-// there (docs/pictures is made so, see docs/update.py). Without it the views are drawn all the same, and held to
-// what can be told without eyes: nothing that is shown is clipped by its own size, and dark is dark.
+// Draws every view of the window, light and dark, and saves the pictures if PALIMPSEST_PICTURES names a folder
+// (docs/pictures is made this way, see docs/update.py). Always checks that nothing shown is clipped by its own size,
+// and that dark is darker than light.
 #include <QAbstractItemView>
 #include <QComboBox>
 #include <QDialog>
@@ -115,7 +115,7 @@ void PicturesTest::keep_picture(const QImage& image, const QString& name) const
     if (folder.isEmpty()) return;
     QVERIFY(QDir().mkpath(folder));
     const QString scale = image.devicePixelRatioF() > 1 ? QStringLiteral("-2x") : QString();
-    QVERIFY(image.save(QStringLiteral("%1/%2%3.png").arg(folder, name, scale), "PNG", 0)); // 0: as small as it gets
+    QVERIFY(image.save(QStringLiteral("%1/%2%3.png").arg(folder, name, scale), "PNG", 0)); // 0: the smallest file
 }
 
 void PicturesTest::ask(const QString& question)
@@ -125,7 +125,7 @@ void PicturesTest::ask(const QString& question)
     QCOMPARE(program_->failures(), QStringList());
 }
 
-// Modal to the window, and shown without blocking the loop.
+// Waits for a dialog, which is modal to the window but does not block the event loop. Returns nullptr on timeout.
 QDialog* PicturesTest::dialog() const
 {
     QDialog* found = nullptr;
@@ -169,7 +169,7 @@ void PicturesTest::document()
 {
     program_->window().show_tab(Tab::Document);
     DocumentView* text = program_->areas().document()->view();
-    text->jump_to(program_->facts()->documents[0].range.last * 93 / 100); // where it fades
+    text->jump_to(program_->facts()->documents[0].range.last * 93 / 100); // where the shading fades
     QVERIFY(test::eventually([&] { return text->is_complete(); }));
     keep(QStringLiteral("document"));
 }
@@ -267,7 +267,7 @@ void PicturesTest::about()
 
 namespace {
 
-// An open list is a window of its own: draws it below its box, wherever the platform without a screen put it.
+// An open list is a separate window: draws it below its box, wherever the offscreen platform put it.
 QImage with_open_list(QWidget& window, QComboBox& box)
 {
     box.showPopup();
@@ -282,15 +282,15 @@ QImage with_open_list(QWidget& window, QComboBox& box)
 
 } // namespace
 
-// As a newcomer has it who let packaging/bootstrap fetch a model: PALIMPSEST_PICTURES_MODEL names its file.
+// The first start after packaging/bootstrap has fetched a model: PALIMPSEST_PICTURES_MODEL names its file.
 void PicturesTest::first_start_with_a_model()
 {
     const QFileInfo model(qEnvironmentVariable("PALIMPSEST_PICTURES_MODEL"));
     if (!model.isFile()) QSKIP("PALIMPSEST_PICTURES_MODEL names no file of a model");
-    constexpr int slow_ms = 3'000'000; // a whole book, on any machine
+    constexpr int slow_ms = 3'000'000; // enough for a whole book on any machine
     program_.reset();
     const QTemporaryDir home;
-    qputenv("XDG_DATA_HOME", QFile::encodeName(home.path())); // this model is no other test's
+    qputenv("XDG_DATA_HOME", QFile::encodeName(home.path())); // keeps this model out of other tests
     const QDir installed(QString::fromStdString(storage::models_folder().string()));
     QVERIFY(installed.mkpath(QStringLiteral(".")));
     QVERIFY(QFile::link(model.absoluteFilePath(), installed.filePath(model.fileName())));

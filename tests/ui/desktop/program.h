@@ -1,4 +1,4 @@
-// The whole program offscreen: window, areas, engine's thread, in a folder of its own.
+// The whole program offscreen: window, areas and engine thread, with its data in one folder.
 #pragma once
 
 #include <QFile>
@@ -25,7 +25,7 @@ namespace palimpsest::tests {
 
 using ui::test::sized;
 
-// The first bytes of the shipped sample, up to a paragraph's end.
+// Writes the first bytes of the shipped sample, up to the end of a paragraph, to a file, and returns its path.
 inline QString part_of_sample(const QTemporaryDir& folder, qint64 bytes)
 {
     QFile sample(QStringLiteral(PALIMPSEST_SOURCE_DIR "/resources/samples/ashford-light.md"));
@@ -57,15 +57,15 @@ public:
     const QStringList& failures() const { return failures_; }
     std::shared_ptr<const ui::SessionFacts> facts() const { return bench_.session(); }
 
-    // Nothing runs or waits, and all of it is shown.
+    // Waits until nothing runs or is queued, and the window has the newest frame.
     bool settle(int milliseconds = 180000)
     {
         const bool settled = ui::test::eventually(
             [&] { return engine_.is_idle() && bench_.frame() == engine_.frame(); }, milliseconds);
-        QCoreApplication::processEvents(); // what it told beside its frames
+        QCoreApplication::processEvents(); // delivers signals that are not frames
         return settled;
     }
-    // The areas too: laid out, loaded and painted.
+    // Waits for the areas too: laid out, loaded and painted.
     bool comes_to_rest() { return ui::test::comes_to_rest(window_); }
     void say(const QString& question)
     {

@@ -1,4 +1,4 @@
-// The whole window stays smooth: what a user does while the event loop is watched, at the sizes that are promised.
+// The whole window stays smooth: performs user actions at the promised sizes while it watches the event loop.
 #include <QClipboard>
 #include <QLineEdit>
 #include <QMimeData>
@@ -40,7 +40,7 @@ void turn_wheel(QWidget& over, QPoint steps, Qt::KeyboardModifiers held = Qt::No
     QApplication::sendEvent(&over, &wheel);
 }
 
-// A database with the named number of documents, each read by as many sessions.
+// Fills a database with `documents` documents, each read by `sessions` sessions.
 void fill_library(const QString& file, int documents, int sessions)
 {
     storage::Database db(file.toStdString(), storage::Database::Access::Write);
@@ -62,7 +62,7 @@ void fill_library(const QString& file, int documents, int sessions)
     }
 }
 
-// A session with so many turns in the database, and what the engine would tell of it.
+// Stores a session with `turns` turns. Returns the facts that the engine would publish of it.
 std::shared_ptr<const SessionFacts> long_chat(const QString& file, int turns)
 {
     storage::Database db(file.toStdString(), storage::Database::Access::Write);
@@ -137,7 +137,7 @@ void SmoothnessTest::cleanup()
     QApplication::setPalette(test::light_palette());
 }
 
-// A program with the settings of a first start.
+// Opens a program with the settings of a first start.
 void SmoothnessTest::make_program(const QString& sample)
 {
     program_ = std::make_unique<Program>(folder_->path(), sample);
@@ -169,7 +169,7 @@ void SmoothnessTest::pasting_half_a_million_tokens()
         [&] { QTest::keyClick(field, Qt::Key_V, Qt::ControlModifier); }, 120000,
         [&] { return reads_some_chunks(4); }));
     QVERIFY(reads_some_chunks(4));
-    QVERIFY(program_->facts()); // which tells of a document once it is taken in
+    QVERIFY(program_->facts()); // the facts have the document once it is imported
     QCOMPARE(program_->facts()->documents.size(), size_t{1});
     QVERIFY2(program_->facts()->tokens_in_input >= 500'000,
              qPrintable(QString::number(program_->facts()->tokens_in_input)));
@@ -200,7 +200,7 @@ void SmoothnessTest::reading_and_answering_with_map_and_document_open()
     QVERIFY2(median_of(loop().paints()) <= longest_frame_ms,
              qPrintable(QString::number(median_of(loop().paints()))));
     QVERIFY(!text->visible_text().isEmpty());
-    program_->engine().stop(); // one that is not read to its end is not asked about
+    program_->engine().stop(); // a partly read document cannot be asked about
     program_->window().open_paths({part_of_sample(*folder_, 8000)});
     QVERIFY(program_->settle());
     program_->window().show_tab(Tab::Chat);
@@ -260,7 +260,7 @@ void SmoothnessTest::ten_million_tokens_of_a_large_model()
              qPrintable(QString::number(median_of(loop().paints()))));
     const auto grown = static_cast<int64_t>(resident_bytes()) - static_cast<int64_t>(before);
     qInfo("scrolling and zooming took %lld KiB more", static_cast<long long>(grown / 1024));
-    constexpr int64_t most = int64_t{96} << 20; // pages of text that are kept, pictures of the pixels
+    constexpr int64_t most = int64_t{96} << 20; // cached text pages and rendered pixels
     QVERIFY2(grown < most, qPrintable(QString::number(grown)));
 }
 

@@ -1,4 +1,4 @@
-// The tour beside a program that is used: it goes on with what is done, covers nothing, and comes once.
+// The tour while the program is used: it follows what the user does, covers nothing, and appears only once.
 #include <QDockWidget>
 #include <QLineEdit>
 #include <QListView>
@@ -73,10 +73,10 @@ void TourTest::a_step_that_was_done_goes_on()
     QVERIFY(program_->settle());
     QCOMPARE(tour().step(), 2);
     tour().back();
-    QCOMPARE(tour().step(), 1); // it can be read once more
+    QCOMPARE(tour().step(), 1); // a finished step can be read again
 }
 
-// Whatever the engine thread says of the question, it is stopped as it says so.
+// Stops the engine at every frame that it publishes while it answers.
 void TourTest::a_stopped_answer_is_none()
 {
     read_part();
@@ -97,7 +97,7 @@ void TourTest::going_on_leaves_the_user_where_he_is()
     QVERIFY(program_->settle());
     QCOMPARE(tour().step(), 2);
     QCOMPARE(QApplication::focusWidget(), program_->areas().chat()->composer()->field());
-    QVERIFY(program_->areas().chat()->view()->isVisible()); // the answer, though this step is about the document
+    QVERIFY(program_->areas().chat()->view()->isVisible()); // the chat stays, though this step is about the document
 }
 
 void TourTest::it_covers_no_area()
@@ -142,7 +142,7 @@ void TourTest::one_that_was_outlived_does_not_return()
     program_->window().close();
     start();
     QVERIFY(!program_->window().tour());
-    program_->trigger(ActionId::TakeTour); // it is in the menu
+    program_->trigger(ActionId::TakeTour); // it is still in the menu
     QCOMPARE(tour().step(), 0);
 }
 

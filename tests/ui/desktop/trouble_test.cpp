@@ -1,4 +1,4 @@
-// The window says what a session cannot do and what to do about it, for as long as that is so.
+// The window says what a session cannot do and how to solve it, for as long as the problem lasts.
 #include <QAbstractButton>
 #include <QMessageBox>
 #include <QToolButton>
@@ -77,7 +77,7 @@ void TroubleTest::fill_disk_and_ask()
 void TroubleTest::what_is_not_saved_is_saved_on_retry()
 {
     fill_disk_and_ask();
-    QTest::mouseClick(retry(), Qt::LeftButton); // it is still full
+    QTest::mouseClick(retry(), Qt::LeftButton); // the disk is still full
     QVERIFY(program_->settle());
     QVERIFY(retry());
     disk_->heal();

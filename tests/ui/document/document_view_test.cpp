@@ -1,4 +1,4 @@
-// The document view over made-up streams: what it shows is what is there, whatever the length.
+// The document view on generated streams: it shows the right text at any length.
 #include <QAccessible>
 #include <QClipboard>
 #include <QFile>
@@ -36,7 +36,7 @@ size_t resident_bytes()
     return file.readAll().split(' ').at(1).toULongLong() * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
 
-// The most that the loop computed in one turn: what other programs do on a busy machine is not ours to answer for.
+// The longest processor time of one turn of the event loop, which does not depend on other programs.
 class LoopWatch {
 public:
     template<class Work>
@@ -83,7 +83,7 @@ void DocumentViewTest::ten_million_tokens_never_hold_the_loop()
     const SyntheticText text;
     const auto map = ragged_map(text.tokens, 32, 8);
     double longest = 0;
-    // A guest's processor may be taken away unseen: one of ten runs has to hold.
+    // A virtual machine can lose its processor unnoticed, so one of ten runs must hold the limit.
     for (int run = 0; run < 10; ++run) {
         LoopWatch watch;
         auto page = std::make_unique<DocumentPage>();
@@ -253,7 +253,7 @@ void DocumentViewTest::scripts_stand_where_they_are_hit()
     QVERIFY(arrives(*view));
     for (uint64_t token = 0; token < tokens.size(); ++token) {
         QCOMPARE(shown(view->token_text(token).toStdString()), shown(tokens[token]));
-        if (token == 11) continue; // stands above the letter before it
+        if (token == 11) continue; // combines with the letter before it
         const QRect rect = view->rect_of(token);
         QVERIFY(rect.width() > 0);
         QCOMPARE(view->token_at(rect.center()).value_or(99), token);
@@ -265,7 +265,7 @@ void DocumentViewTest::scripts_stand_where_they_are_hit()
     view->activateWindow();
     view->setFocus();
     view->set_caret(2);
-    QTest::keyClick(view.get(), Qt::Key_Left); // onwards, in Hebrew
+    QTest::keyClick(view.get(), Qt::Key_Left); // forward in Hebrew
     QCOMPARE(view->caret(), uint64_t{3});
 }
 
@@ -283,7 +283,7 @@ void DocumentViewTest::copies_the_bytes()
     const SyntheticText text;
     auto view = view_of(text.source());
     QVERIFY(arrives(*view));
-    const StreamRange range{4'099'000, 4'104'500}; // over two borders of pages, mostly out of sight
+    const StreamRange range{4'099'000, 4'104'500}; // crosses two page borders, mostly out of view
     std::string expected;
     for (uint64_t token = range.first; token < range.last; ++token)
         expected += text.text(token);
@@ -307,7 +307,7 @@ void DocumentViewTest::copies_all_of_a_long_text_and_says_how_far_it_is()
     view.copy();
     EVENTUALLY(page.copy_bar()->isVisible());
     view.jump_to(2'000'000);
-    QVERIFY(arrives(view)); // meanwhile
+    QVERIFY(arrives(view)); // while it copies
     QVERIFY(page.copy_bar()->isVisible());
     EVENTUALLY(!page.copy_bar()->isVisible());
     std::string expected;
@@ -334,7 +334,7 @@ void DocumentViewTest::grows_in_place()
     const StreamRange seen = view->visible_range();
     SyntheticText longer{150'000};
     source->set_outline(longer.outline(), [=] { return std::make_unique<tests::SyntheticPages>(longer); });
-    QVERIFY(view->is_complete()); // what both have in common was kept
+    QVERIFY(view->is_complete()); // the pages that both have in common were kept
     QCOMPARE(view->visible_range(), seen);
     view->jump_to(149'999);
     QVERIFY(arrives(*view));

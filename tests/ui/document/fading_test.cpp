@@ -1,4 +1,4 @@
-// The past of a text: the index of what faded, and the bar that replays it.
+// The past of a text: the index of eviction events, and the bar that replays it.
 #include <QLabel>
 #include <QSlider>
 #include <QTest>
@@ -36,7 +36,7 @@ ChunkClock plain_clock(uint64_t tokens, int chunk)
     return {outline, chunk};
 }
 
-// A chunk has passed once all of its tokens were read.
+// A chunk is complete once all of its tokens were read.
 int plain_holding(const std::vector<engine::FadeEvent>& events, int layers, uint64_t token, uint64_t read,
                   const ChunkClock& clock)
 {
@@ -115,7 +115,7 @@ void FadingTest::chunks_follow_what_was_fed()
                      {.range = {2020, 2050}, .kind = PartKind::Answer},
                      {.range = {2050, 2070}, .kind = PartKind::Question}};
     const ChunkClock clock(outline, 512);
-    QCOMPARE(clock.chunks(), uint64_t{4 + 1 + 30 + 1}); // a document's end ends its chunk
+    QCOMPARE(clock.chunks(), uint64_t{4 + 1 + 30 + 1}); // the end of a document ends its chunk
     QCOMPARE(clock.tokens_at(0), uint64_t{0});
     QCOMPARE(clock.tokens_at(2), uint64_t{1024});
     QCOMPARE(clock.tokens_at(4), uint64_t{2000});
@@ -146,7 +146,7 @@ void FadingTest::time_bar_replays()
     for (uint64_t token = 0; token < 400; ++token)
         QCOMPARE(qRound(page.view()->share_of(token) * 3),
                  plain_holding(events, 3, token, 20 * 512, plain_clock(20'000, 512)));
-    QCOMPARE(page.view()->share_of(20 * 512), 0.0); // not read by then
+    QCOMPARE(page.view()->share_of(20 * 512), 0.0); // not read at that time
     QCOMPARE(page.view()->share_of(20 * 512 - 1), 1.0);
     page.show_range({10, 20});
     QVERIFY(page.time_bar()->is_now());
@@ -189,16 +189,16 @@ void FadingTest::a_record_is_read_again_only_once_it_is_another()
         page.set_fading(record, 3, 512);
         EVENTUALLY_EQUAL(asked, before + 1);
         EVENTUALLY_EQUAL(read, reads);
-        QVERIFY(test::stays([&] { return read == reads; }, 50)); // not once too often
+        QVERIFY(test::stays([&] { return read == reads; }, 50)); // not read once too often
         EVENTUALLY(page.time_bar()->isEnabled());
     };
     set(1);
-    set(1); // it is what is shown
+    set(1); // unchanged: it is not read again
     ++row;
     set(2);
     source->set_outline(SyntheticText{30'000}.outline(),
                         [=] { return std::make_unique<tests::SyntheticPages>(text); });
-    set(3); // its time goes on
+    set(3); // the text has grown
     page.set_source(text.source());
     QVERIFY(!page.time_bar()->isEnabled());
     set(4);

@@ -1,4 +1,4 @@
-// Pins of passages.
+// Pinning passages of the document.
 #include <QAction>
 #include <QSignalSpy>
 #include <QTest>
@@ -59,7 +59,7 @@ void PinTest::a_pin_has_its_price()
     QSignalSpy unwanted(&page, &DocumentPage::unpin_wanted);
     for (QAction* action : page.actions())
         if (action->text() == QStringLiteral("Unpin")) action->trigger();
-    page.set_source(text.source()); // pins are the caller's to change
+    page.set_source(text.source()); // only the caller changes pins
     QVERIFY(page.view()->describe(150).contains(QStringLiteral("pinned")));
     QCOMPARE(unwanted.size(), 1);
     QCOMPARE(unwanted.at(0).at(0).value<StreamRange>(), range);

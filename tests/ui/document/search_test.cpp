@@ -1,4 +1,4 @@
-// Find in the document.
+// Searching in the document.
 #include <QAction>
 #include <QApplication>
 #include <QLineEdit>
@@ -112,7 +112,7 @@ void SearchTest::a_part_that_cannot_be_read_is_said()
             return tests::SyntheticPages::read(first, count);
         }
     };
-    const SyntheticText text{100'000}; // chapters at 1 and 50,001, beside the page that is torn
+    const SyntheticText text{100'000}; // chapters at 1 and 50,001, outside the damaged page
     const auto source = std::make_shared<TextSource>(text.outline(), [=] { return std::make_unique<Torn>(text); });
     QSignalSpy failed(source.get(), &TextSource::failed);
     DocumentPage page;
@@ -120,7 +120,7 @@ void SearchTest::a_part_that_cannot_be_read_is_said()
     page.show();
     page.find_bar()->open(QStringLiteral("Chapter"));
     EVENTUALLY(page.find_bar()->count() > 0 && !page.find_bar()->is_searching());
-    QCOMPARE(page.find_bar()->count(), quint64{2}); // it goes on behind it
+    QCOMPARE(page.find_bar()->count(), quint64{2}); // the search continues after the damaged page
     QVERIFY2(page.find_bar()->words().contains(QStringLiteral("cannot be read")),
              qPrintable(page.find_bar()->words()));
     QCOMPARE(failed.count(), 1);
@@ -192,7 +192,7 @@ void SearchTest::a_whole_text_that_is_selected_holds_nothing_up()
     };
     const QLineEdit* line = page.find_bar()->findChild<QLineEdit*>();
     page.view()->select({0, text.tokens - 5000});
-    page.view()->jump_to(text.tokens - 1); // nothing of it is seen
+    page.view()->jump_to(text.tokens - 1); // nothing of the selection is visible
     QVERIFY(arrives(*page.view()));
     const double passed = find_selected();
     QVERIFY2(passed < 50, qPrintable(QString::number(passed)));

@@ -1,4 +1,4 @@
-// How much of a token is held, as it is counted and as it is painted.
+// The share of lists that keep a token: its computation and its colours.
 #include <QTest>
 #include <random>
 
@@ -30,7 +30,7 @@ void ShadingTest::shades_are_a_plain_count()
     std::mt19937_64 random(13);
     int some = 0;
     for (int i = 0; i < 1000; ++i) {
-        // Half of them among the kept: anywhere, most have nothing to tell.
+        // Half of them are kept tokens: most random tokens are in no list.
         const auto& list = map->tokens[random() % map->tokens.size()];
         const uint64_t token = i % 2 == 0 ? random() % text.tokens : list[random() % list.size()];
         const int held = plain_count(*map, token);
@@ -51,7 +51,7 @@ void ShadingTest::pixels_have_the_shade()
 {
     const SyntheticText text{100'000};
     auto map = std::make_shared<engine::RetentionMap>(*ragged_map(text.tokens, 4, 2));
-    map->tokens_seen = 50'060; // what is behind was not read yet
+    map->tokens_seen = 50'060; // tokens from here on were not read yet
     for (auto& list : map->tokens)
         for (uint32_t token = 50'004; token < 50'060;
              token += 1 + static_cast<uint32_t>(&list - map->tokens.data()))

@@ -13,7 +13,7 @@
 
 namespace palimpsest::ui {
 
-// Ragged lists that end with the newest tokens.
+// Lists of different lengths that end with the newest tokens.
 inline std::shared_ptr<const engine::RetentionMap> ragged_map(uint64_t tokens, int layers, int heads,
                                                               uint32_t seed = 7)
 {

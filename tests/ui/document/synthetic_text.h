@@ -1,4 +1,4 @@
-// A stream of any length that is made up as it is read: nothing of it is stored.
+// A stream of any length that is generated as it is read; nothing of it is stored.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace palimpsest::tests {
 
-// Prose: a line of about a dozen words, now and then a paragraph of thousands without a line end, chapters every
-// 50,000 tokens, and some tokens that are single bytes of longer characters.
+// Prose: lines of about a dozen words, sometimes a paragraph of thousands without a line end, chapters every 50,000
+// tokens, and some tokens that are single bytes of longer characters.
 struct SyntheticText {
     uint64_t tokens = 10'000'000;
 
@@ -19,7 +19,7 @@ struct SyntheticText {
         x = (x ^ (x >> 27)) * 0x94D049BB133111EBULL;
         return x ^ (x >> 31);
     }
-    // The token at `at` of a document that begins at 1.
+    // The token at stream index `at`, for a document that begins at 1.
     std::string text(uint64_t at) const
     {
         static constexpr const char* parts[] = {"an", "river", "light", "to",   "keeper", "storm",

@@ -1,4 +1,4 @@
-// The text behind the document: as it is stored, cut into blocks, and damaged.
+// The text behind the document: read from the database, cut into blocks, and damaged.
 #include <QSemaphore>
 #include <QSignalSpy>
 #include <QTest>
@@ -160,7 +160,7 @@ void TextSourceTest::a_damaged_text_is_said()
     QVERIFY(!view->is_complete());
     QCoreApplication::processEvents();
     const auto told = failed.size();
-    QVERIFY(test::stays([&] { return failed.size() == told; }, 100)); // not again and again
+    QVERIFY(test::stays([&] { return failed.size() == told; }, 100)); // reported only once
     Finding finding;
     connect(source.get(), &TextSource::found, this, [&](const Finding& found) { finding = found; });
     source->find(QStringLiteral("x"));
@@ -216,8 +216,8 @@ void TextSourceTest::its_end_waits_for_nothing()
         std::make_unique<TextSource>(text.outline(), [=] { return std::make_unique<Slow>(text, began, may_end); });
     source->fetch({0, text.tokens});
     QVERIFY(began->tryAcquire(1, 5000));
-    source.reset();      // would wait for ever
-    may_end->release(1); // one page, and it ends
+    source.reset();      // must not wait for the read
+    may_end->release(1); // after one page, the read ends
     QVERIFY(QThreadPool::globalInstance()->waitForDone(5000));
     QCOMPARE(began->available(), 0);
 }
@@ -243,7 +243,8 @@ void TextSourceTest::bytes_lead_to_the_tokens_that_spell_them()
     TextSource source(outline, stored_pages(file, outline, {}));
     for (const size_t at : {size_t{0}, size_t{1}, size_t{1000}, size_t{65'535}, size_t{65'536}, size_t{139'999}}) {
         const uint64_t first = at < 2 ? at : at - 2;
-        const ByteRange bytes{tokens[first].begin, tokens[at].end}; // from within, where it has more than a byte
+        // The search begins within the first token if that has several bytes.
+        const ByteRange bytes{tokens[first].begin, tokens[at].end};
         StreamRange found;
         const uint64_t inside = tokens[first].end - tokens[first].begin > 1 ? 1 : 0;
         QVERIFY(source.locate(document, {bytes.first + inside, bytes.last}, this,

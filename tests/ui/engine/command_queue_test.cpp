@@ -1,4 +1,4 @@
-// The queue of commands by itself.
+// The command queue alone.
 #include <QTest>
 #include <thread>
 
@@ -60,7 +60,7 @@ void CommandQueueTest::what_runs_is_asked_to_stop_and_what_waits_goes_on()
     queue.push(nothing());
     const auto running = queue.next();
     QVERIFY(!running->stop.stop_requested());
-    QVERIFY(!queue.cancel(first)); // it does not wait, it runs
+    QVERIFY(!queue.cancel(first)); // it is running, not waiting
     QVERIFY(running->stop.stop_requested());
     queue.finish();
     queue.stop_running(); // nothing runs

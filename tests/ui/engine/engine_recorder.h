@@ -1,4 +1,4 @@
-// All that the engine's thread tells, received on the thread that made this.
+// Records all signals of the engine thread, on the thread that made this.
 #pragma once
 
 #include <QObject>
@@ -39,17 +39,17 @@ public:
     QString failure() const
     {
         return failures.empty() ? QString() : failures.back().second.code;
-    } // the last's code
+    } // code of the newest failure
 
     int frames = 0, library_changes = 0;
-    std::vector<std::pair<QString, QString>> models; // and their devices
+    std::vector<std::pair<QString, QString>> models; // names and devices
     std::vector<std::shared_ptr<const SessionFacts>> sessions;
     std::vector<quint64> queued, begun; // questions
     std::vector<Turn> answers;
-    std::vector<std::pair<quint64, bool>> finished; // cancelled
+    std::vector<std::pair<quint64, bool>> finished; // ids; whether cancelled
     std::vector<std::pair<quint64, Failure>> failures;
     QStringList notes, lost;
-    std::vector<std::pair<QString, bool>> readings; // complete
+    std::vector<std::pair<QString, bool>> readings; // names; whether complete
 };
 
 } // namespace palimpsest::ui

@@ -1,4 +1,4 @@
-// The engine's thread with the shipped model: everything the window asks of it.
+// The engine thread with the shipped model: every command of the window.
 #include <QFile>
 #include <QTemporaryDir>
 #include <QTest>
@@ -60,7 +60,7 @@ private:
     QString failure() const { return told_->failure(); }
     void start(const QString& database);
     QStringList sessions_in_library();
-    void change_database(const char* sql); // behind its back
+    void change_database(const char* sql); // without the engine's knowledge
     bool wait_until_idle(int milliseconds = 120000) const;
     bool wait_for_share(Activity activity, double share) const;
     void begin(const QString& name, const QString& policy = QStringLiteral("treekv"), int copies = 1);
@@ -92,7 +92,7 @@ bool EngineThreadTest::wait_until_idle(int milliseconds) const
 
 void EngineThreadTest::start(const QString& database)
 {
-    engine_.reset(); // one at a time has the database
+    engine_.reset(); // only one at a time can open the database
     engine_ = std::make_unique<EngineThread>(database);
     told_ = std::make_unique<EngineRecorder>(*engine_);
     engine_->set_sampling({}, 24);
@@ -307,7 +307,7 @@ void EngineThreadTest::the_policy_changes_here_or_from_the_start()
     QCOMPARE(facts()->tokens_read, facts()->tokens_in_input);
     QVERIFY(facts()->turns.empty());
 
-    // Both are there after a restart, as they were.
+    // Both sessions are stored with their policies.
     start(QString(engine_->database()));
     engine_->open_session(QStringLiteral("Ashford"));
     QVERIFY(wait_until_idle());
@@ -345,8 +345,8 @@ void EngineThreadTest::other_sessions_are_renamed_while_one_reads()
     told_->library_changes = 0;
     engine_->rename_session(QStringLiteral("short"), QStringLiteral("brief"));
     QVERIFY(test::eventually([&] { return told_->library_changes > 0; }));
-    QVERIFY(told_->readings.empty()); // it did not have to end first
-    // These wait, and what is told of them is told under their numbers.
+    QVERIFY(told_->readings.empty()); // it did not wait for the reading
+    // These wait, and report under their own command ids.
     const CommandId refused = engine_->rename_session(QStringLiteral("long"), QStringLiteral("brief"));
     engine_->rename_session(QStringLiteral("long"), QStringLiteral("longer"));
     QVERIFY(wait_until_idle());
@@ -406,7 +406,7 @@ void EngineThreadTest::what_was_removed_is_gone_though_the_program_ends()
                            {book(8)});
     QVERIFY(wait_for_share(Activity::Reading, 0.02));
     engine_->remove_session(QStringLiteral("one"));
-    engine_->remove_session(QStringLiteral("long")); // which is being read
+    engine_->remove_session(QStringLiteral("long")); // it is being read
     engine_->remove_session(QStringLiteral("two"));
     const QString database = engine_->database();
     engine_.reset();
@@ -464,7 +464,7 @@ void EngineThreadTest::frames_are_told_once_until_they_are_taken()
 {
     engine_->begin_session({.name = QStringLiteral("x"), .budget = QStringLiteral("256"), .chunk = 64}, {book(2)});
     QVERIFY(wait_until_idle());
-    QCOMPARE(told_->frames, 1); // none was taken meanwhile
+    QCOMPARE(told_->frames, 1); // no frame was taken meanwhile
     const uint64_t number = engine_->frame()->number;
     QVERIFY(number > 3);
     engine_->ask(QStringLiteral("Who?"));
@@ -510,7 +510,7 @@ void EngineThreadTest::an_answer_that_cannot_be_stored_stays_until_it_is()
              qPrintable(facts()->not_stored->sentence));
 
     engine_->store_turns();
-    engine_->open_session(QStringLiteral("Ashford")); // would lose them
+    engine_->open_session(QStringLiteral("Ashford")); // refused: it would lose the turns
     QVERIFY(wait_until_idle());
     QVERIFY(facts()->not_stored);
     QCOMPARE(facts()->turns.size(), size_t{4});
@@ -525,7 +525,7 @@ void EngineThreadTest::an_answer_that_cannot_be_stored_stays_until_it_is()
     QVERIFY(wait_until_idle());
     QCOMPARE(facts()->turns.size(), size_t{4});
     QCOMPARE(facts()->turns[3].text, answer);
-    engine_.reset(); // before its disk goes
+    engine_.reset(); // must end before `disk`
 }
 
 void EngineThreadTest::where_a_device_is_lost_all_goes_on_without_it()
@@ -533,7 +533,7 @@ void EngineThreadTest::where_a_device_is_lost_all_goes_on_without_it()
     const QString model = QStringLiteral(PALIMPSEST_SOURCE_DIR "/tests/fixtures/models/llama.f32.gguf");
     setenv("PALIMPSEST_PLUGINS", PALIMPSEST_BINARY_DIR "/tests/support/plugins/failing", 1);
     const QString database = engine_->database();
-    // It must last until a document is read, and not for all of it.
+    // The device must last until a document is being read, but not for all of it.
     for (int operations = 200; told_->lost.isEmpty() && operations < 1000000; operations *= 2) {
         setenv("PALIMPSEST_TEST_FAIL_AFTER", std::to_string(operations).c_str(), 1);
         start(database + QString::number(operations));
@@ -611,13 +611,13 @@ void EngineThreadTest::a_document_that_is_not_taken_in_leaves_what_was_open()
         QVERIFY(facts()->turns[1].provenance);
         QCOMPARE(sessions_in_library(), QStringList{QStringLiteral("Ashford")});
     }
-    engine_->read_files({empty}); // into one that is there
+    engine_->read_files({empty}); // into an existing session
     QVERIFY(wait_until_idle());
     QCOMPARE(facts()->name, QStringLiteral("Ashford"));
     QCOMPARE(facts()->documents.size(), size_t{1});
     told_->failures.clear();
 
-    // A session that is not saved is open again, too.
+    // An unsaved session is open again, too.
     engine_->begin_session({.name = QStringLiteral("secret"), .budget = QStringLiteral("256"), .saved = false},
                            {book()});
     engine_->ask(QStringLiteral("Who?"));
@@ -646,7 +646,7 @@ void EngineThreadTest::a_stopped_import_leaves_nothing()
     QCOMPARE(facts()->name, QStringLiteral("Ashford"));
     QVERIFY(!told_->notes.isEmpty());
     QVERIFY(told_->finished.back().second);
-    QCOMPARE(told_->readings.size(), size_t{1}); // that of the first
+    QCOMPARE(told_->readings.size(), size_t{1}); // only the first document
     QCOMPARE(sessions_in_library(), QStringList{QStringLiteral("Ashford")});
     int64_t documents = 0;
     engine_->run({}, [&](EngineThread::Tools& tools) {
@@ -710,7 +710,7 @@ void EngineThreadTest::a_session_goes_on_with_the_products_it_was_begun_with()
     QCOMPARE(facts()->name, QStringLiteral("exact"));
     QVERIFY(facts()->text_only.isEmpty());
     QVERIFY(engine_->model()->backend().exact_products());
-    load_on_cpu(); // the session stays open with its products
+    load_on_cpu(); // the session stays open with its product type
     QCOMPARE(failure(), QString());
     QCOMPARE(facts()->name, QStringLiteral("exact"));
     QVERIFY(engine_->model()->backend().exact_products());
@@ -719,11 +719,11 @@ void EngineThreadTest::a_session_goes_on_with_the_products_it_was_begun_with()
     QCOMPARE(engine_->model()->backend().exact_products(), usual->backend().exact_products());
     const auto model = engine_->model();
     begin(QStringLiteral("Ashford again"));
-    QVERIFY(engine_->model() == model); // it is not loaded again
+    QVERIFY(engine_->model() == model); // not loaded again
     engine_->open_session(QStringLiteral("exact"));
     engine_->begin_session({.name = QStringLiteral("new")}, {QStringLiteral("/no/such/file.txt")});
     QVERIFY(wait_until_idle());
-    QCOMPARE(facts()->name, QStringLiteral("exact")); // it is returned to
+    QCOMPARE(facts()->name, QStringLiteral("exact")); // the previous session is open again
     QVERIFY(engine_->model()->backend().exact_products());
 }
 
@@ -751,7 +751,7 @@ void EngineThreadTest::a_session_without_its_model_is_its_text()
         QCOMPARE(facts()->turns[1].text, before->turns[1].text);
         QCOMPARE(facts()->options.budget, before->options.budget);
         QVERIFY(!engine_->frame()->kept);
-        QCOMPARE(told_->models.size(), size_t{1}); // the other one stays
+        QCOMPARE(told_->models.size(), size_t{1}); // the loaded model stays
     }
     engine_->ask(QStringLiteral("And then?"));
     QVERIFY(wait_until_idle());
@@ -761,14 +761,14 @@ void EngineThreadTest::a_session_without_its_model_is_its_text()
     engine_->rename_session(QStringLiteral("other"), QStringLiteral("another"));
     QVERIFY(wait_until_idle());
     QCOMPARE(facts()->name, QStringLiteral("another"));
-    // A session that cannot be begun leaves the open one open.
+    // If a session cannot be created, the open one stays open.
     engine_->begin_session({.name = QStringLiteral("new"), .policy = QStringLiteral("treekw")});
     QVERIFY(wait_until_idle());
     QCOMPARE(facts()->name, QStringLiteral("another"));
     QVERIFY(!facts()->text_only.isEmpty());
     told_->failures.clear();
 
-    // With its model it is whole.
+    // With its model, the session can be continued.
     change_database("UPDATE sessions SET model = (SELECT model FROM sessions WHERE name = 'Ashford') "
                     "WHERE name = 'another'");
     engine_->open_session(QStringLiteral("another"));
@@ -793,7 +793,7 @@ void EngineThreadTest::pasted_text_of_an_unsaved_session_comes_to_no_disk()
     QCOMPARE(facts()->documents.size(), size_t{1});
     QCOMPARE(facts()->documents[0].info.title, std::string("README.md and a/b"));
     QCOMPARE(facts()->documents[0].info.source, std::string("-"));
-    QVERIFY(facts()->documents[0].sections.empty()); // plain text, whatever it is called
+    QVERIFY(facts()->documents[0].sections.empty()); // plain text, whatever its name
     engine_->read_text(QStringLiteral("nothing"), {});
     QVERIFY(wait_until_idle());
     QCOMPARE(failure(), QStringLiteral("PAL-DOC-03"));
@@ -820,7 +820,7 @@ void EngineThreadTest::a_session_that_is_being_opened_is_renamed_and_removed_onc
 {
     begin(QStringLiteral("long"), QStringLiteral("treekv"), 6);
     for (const bool removed : {false, true}) {
-        engine_->ask(QStringLiteral("Who?")); // so that its document is read again before it is open
+        engine_->ask(QStringLiteral("Who?")); // so that opening must read the document again
         engine_->close_session();
         change_database("DELETE FROM snapshots");
         engine_->open_session(removed ? QStringLiteral("longer") : QStringLiteral("long"));

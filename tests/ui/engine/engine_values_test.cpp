@@ -1,4 +1,4 @@
-// What the engine's thread makes of errors and of attention, without a thread or a model.
+// How the engine thread converts errors and attention, without a thread or a model.
 #include <QTest>
 #include <new>
 #include <stdexcept>
@@ -42,7 +42,7 @@ void EngineValuesTest::no_remedy_is_one_for_the_command_line()
                      qPrintable(said));
             QVERIFY(said.endsWith(QStringLiteral(" [%1]").arg(code)));
         }
-        // One that names nothing of the command is better than a general one.
+        // A remedy that names nothing of the command line is kept: it is better than a general one.
         const QString said =
             window_sentence(Error(ErrorKind::Usage, code.toStdString(), "x", "y", "did you mean 'z'?"));
         QVERIFY(said.contains(QStringLiteral("did you mean 'z'?")));
@@ -79,7 +79,7 @@ void EngineValuesTest::the_heaviest_passage_comes_first_and_none_overlap()
     auto attended = evenly(0, 1000, 0.0001);
     attended[600].weight = 0.5;
     attended[200].weight = 0.2;
-    attended[2].weight = 0.9; // attention rests there whatever it says
+    attended[2].weight = 0.9; // a sink has attention regardless of its content
     const auto passages = heaviest_passages(attended, {{0, 1000}});
     QVERIFY(passages.size() >= 2);
     const auto holds = [&](size_t i, uint64_t token) {

@@ -1,4 +1,4 @@
-// The window in its languages: nothing is missing from a translation, and nothing breaks where there is none.
+// The languages of the window: translations are complete, and the window works in languages without one.
 #include <QComboBox>
 #include <QDialogButtonBox>
 #include <QListWidget>
@@ -67,7 +67,7 @@ bool has_mnemonic(const QString& text)
     return !QKeySequence::mnemonic(text).isEmpty();
 }
 
-// How a translation may not differ from its source; empty: it does not.
+// How a translation wrongly differs from its source; empty if it does not.
 QString difference(const QString& source, const QString& translation)
 {
     const auto ends = [](const QString& text, const char* end) { return text.endsWith(QString::fromUtf8(end)); };
@@ -87,7 +87,7 @@ bool names_both_numbers(const QString& text)
     return pattern.match(text).hasMatch();
 }
 
-// Two entries of one menu with the same mnemonic, in it or a menu below.
+// Pairs of entries that have the same mnemonic in one menu, for this menu and its submenus.
 QStringList collisions(const QList<QAction*>& actions)
 {
     QStringList found;
@@ -151,7 +151,7 @@ void LanguagesTest::cleanup()
     QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates));
 }
 
-// A window begun in a language, as the program begins it.
+// Opens a window in a language, like the program at its start.
 void LanguagesTest::speak(const QString& language)
 {
     Preferences preferences;
@@ -272,7 +272,8 @@ void LanguagesTest::the_window_is_german()
     QCOMPARE(QLocale().toString(1234567), QStringLiteral("1.234.567"));
 }
 
-// Qt's own words come with Debian's qt6-translations-l10n; without it this fails, and they are English.
+// Qt's own texts come from Debian's qt6-translations-l10n; without that package they are English, and this test
+// fails.
 void LanguagesTest::buttons_that_are_qts_speak_the_language()
 {
     speak(QStringLiteral("de"));
@@ -329,7 +330,7 @@ void LanguagesTest::languages_go_by_their_own_names()
     for (const QComboBox* box : settings.findChildren<QComboBox*>()) {
         if (box->findData(QStringLiteral("de")) < 0) continue;
         QStringList names;
-        for (int i = 1; i < box->count(); ++i) // behind that of the desktop
+        for (int i = 1; i < box->count(); ++i) // after the entry for the desktop's language
             names += box->itemText(i);
         QCOMPARE(names, (QStringList{QStringLiteral("English"), QStringLiteral("Deutsch")}));
         return;
@@ -344,7 +345,7 @@ void LanguagesTest::right_to_left_turns_the_window_data()
     QTest::newRow("Hebrew") << QStringLiteral("he");
 }
 
-// There is no translation: the words stay English, the window is as its reader expects one.
+// These languages have no translation: the texts are English, but the layout is mirrored.
 void LanguagesTest::right_to_left_turns_the_window()
 {
     QFETCH(QString, language);

@@ -9,12 +9,12 @@ namespace palimpsest::tests {
 
 struct TranslatedMessage {
     QString source{};
-    QStringList forms{}; // one; as many as the language has plurals if is_plural
+    QStringList forms{}; // one, or one per plural form of the language if is_plural
     bool is_plural = false;
     QString state{}; // "unfinished", "vanished", "obsolete"; empty: done
 };
 
-// By context and source, and comment if there is one; empty if the file cannot be read.
+// Messages by context and source, and by comment if there is one; empty if the file cannot be read.
 QMap<QString, TranslatedMessage> read_translations(const QString& file);
 
 } // namespace palimpsest::tests

@@ -22,7 +22,7 @@ using namespace palimpsest::ui;
 
 namespace {
 
-// A database as the command leaves it: documents, sessions, messages.
+// A database with documents, sessions and messages, as the command stores them.
 class Shelf {
 public:
     explicit Shelf(const QTemporaryDir& folder) : file(folder.filePath(QStringLiteral("palimpsest.db")))
@@ -126,7 +126,7 @@ private Q_SLOTS:
 
     void bytes_are_those_of_the_text()
     {
-        const QByteArray text = "\xEF\xBB\xBFÄ 灯台 and the light"; // what marks UTF-8 is a part of the text
+        const QByteArray text = "\xEF\xBB\xBFÄ 灯台 and the light"; // the byte order mark is part of the text
         const auto tower = found(QStringLiteral("灯台"), text, text.size());
         QCOMPARE(tower.size(), size_t{1});
         QCOMPARE(text.mid(static_cast<qsizetype>(tower[0].byte), static_cast<qsizetype>(tower[0].bytes)),
@@ -149,7 +149,7 @@ private Q_SLOTS:
         QCOMPARE(model.index_of("b").data(LibraryModel::UnfinishedRole).toBool(), false); // it is being read
         model.set_hidden({3});
         QCOMPARE(model.rowCount(), 1);
-        QVERIFY(model.all_sessions().contains("c")); // its name is not free yet
+        QVERIFY(model.all_sessions().contains("c")); // a hidden session still has its name
         model.set_hidden({});
         QCOMPARE(model.rowCount(), 2);
         model.set_contents(contents({}));
@@ -178,7 +178,7 @@ private Q_SLOTS:
         QCOMPARE(wanted[0][0].toString(), QStringLiteral("a"));
         QCOMPARE(wanted[0][1].toString(), QStringLiteral("b"));
         QVERIFY(!model.setData(model.index_of("a"), " ", Qt::EditRole));
-        QVERIFY(!model.setData(model.index(0, 0), "x", Qt::EditRole)); // a document
+        QVERIFY(!model.setData(model.index(0, 0), "x", Qt::EditRole)); // a document cannot be renamed
     }
 
     void contents_come_from_the_database()
@@ -193,7 +193,7 @@ private Q_SLOTS:
         LibraryView view({.database = shelf.file});
         EVENTUALLY_EQUAL(view.model().rowCount(), 2);
         QCOMPARE(view.model().rowCount(view.model().index(0, 0)), 2); // one document, both sessions
-        QVERIFY(view.model().index_of("one").data(LibraryModel::UnfinishedRole).toBool()); // no state was saved
+        QVERIFY(view.model().index_of("one").data(LibraryModel::UnfinishedRole).toBool()); // no checkpoint
         QVERIFY(view.model().index_of("alone").isValid());
         shelf.add_session("later", std::nullopt);
         view.refresh();
@@ -243,7 +243,7 @@ private Q_SLOTS:
         view.remove("go");
         view.commit_removals();
         QCOMPARE(removed.count(), 1);
-        QVERIFY(!view.model().index_of("go").isValid()); // though it is stored still
+        QVERIFY(!view.model().index_of("go").isValid()); // hidden, though still stored
         QSignalSpy read_again(&view.model(), &QAbstractItemModel::dataChanged);
         view.refresh();
         EVENTUALLY(!read_again.isEmpty());
@@ -374,7 +374,7 @@ private Q_SLOTS:
         auto* hits = view.findChild<QListView*>();
         auto* tree = view.findChild<QTreeView*>();
         QTest::keyClicks(field, "other");
-        QCOMPARE(tree->model()->rowCount(), 1); // names at once
+        QCOMPARE(tree->model()->rowCount(), 1); // names are filtered at once
         field->clear();
         QTest::keyClicks(field, "CONSTANT ANNE");
         EVENTUALLY_EQUAL(hits->model()->rowCount(), 2);
@@ -394,7 +394,7 @@ private Q_SLOTS:
         EVENTUALLY_EQUAL(hits->model()->rowCount(), static_cast<int>(LibraryReader::most_hits_of_one));
         const auto labels = view.findChildren<QLabel*>();
         EVENTUALLY(std::any_of(labels.begin(), labels.end(), [](const QLabel* label) {
-            return label->isVisible() && label->text().contains("first"); // that there are more is said
+            return label->isVisible() && label->text().contains("first"); // it says that there are more
         }));
     }
 

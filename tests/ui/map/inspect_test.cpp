@@ -1,6 +1,5 @@
-// The map shows the same as `palimpsest inspect --json` prints. The command reads a text into a session whose
-// lists differ in length; at random places of every picture of it, the tokens and the colour are those of the
-// printed lists.
+// The map shows what `palimpsest inspect --json` prints. The command reads a text into a session whose lists differ
+// in length; at random places of every picture of it, tokens and colour must match the printed lists.
 
 #include <QMouseEvent>
 #include <QPainter>
@@ -48,7 +47,7 @@ struct Printed {
 
     struct Cell {
         uint64_t kept = 0, pairs = 0;
-        std::optional<uint64_t> oldest; // that is kept
+        std::optional<uint64_t> oldest; // oldest kept token
     };
     Cell cell(const MapRow& row, const StreamRange& tokens) const
     {
@@ -101,16 +100,16 @@ private Q_SLOTS:
     void files_of_lists_hold_what_the_command_prints();
 
 private:
-    QByteArray run(const QStringList& arguments) const; // what it prints; empty if it failed
+    QByteArray run(const QStringList& arguments) const; // standard output; empty on failure
     QByteArray map_file(const QString& ending, const QStringList& more = {}) const;
     QByteArray window_file(const MapWriter& write) const;
     MapScene scene() const;
 
     QTemporaryDir folder_;
     nlohmann::json json_; // as it was printed
-    Printed printed_;     // the lists of it
+    Printed printed_;     // its lists
     std::shared_ptr<const SessionFacts> facts_;
-    std::shared_ptr<const engine::RetentionMap> kept_; // as the window's engine tells it
+    std::shared_ptr<const engine::RetentionMap> kept_; // as published by the engine thread
 };
 
 QByteArray InspectTest::run(const QStringList& arguments) const
@@ -156,7 +155,7 @@ MapScene InspectTest::scene() const
 
 void InspectTest::initTestCase()
 {
-    QLocale::setDefault(QLocale(QLocale::English)); // as the command has it
+    QLocale::setDefault(QLocale(QLocale::English)); // like the command
     QFile sample(QStringLiteral(PALIMPSEST_SOURCE_DIR "/resources/samples/ashford-light.md"));
     QVERIFY(sample.open(QIODevice::ReadOnly));
     QFile text(folder_.filePath(QStringLiteral("text.md")));
@@ -298,7 +297,7 @@ void InspectTest::files_of_lists_hold_what_the_command_prints()
             QVERIFY2(json.at(key) == json_.at(key), key);
         for (const char* key : {"name", "budget", "chunk", "positions", "parameters"})
             QVERIFY2(json.at("policy").at(key) == json_.at("policy").at(key), key);
-        QCOMPARE(file.count('\n'), qsizetype(json.size() + printed_.lists.size())); // an entry or a list a line
+        QCOMPARE(file.count('\n'), qsizetype(json.size() + printed_.lists.size())); // one line per entry or list
     }
     for (const QByteArray& file : {map_file(QStringLiteral("csv")), window_file(writers.csv)}) {
         Printed table;

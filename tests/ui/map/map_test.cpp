@@ -1,4 +1,4 @@
-// The map without its widget: what a column stands for, what a cell counts, what a picture and a table say.
+// The map without its widget: the tokens of a column, the counts of a cell, pictures, tables and exports.
 
 #include <QAbstractItemModelTester>
 #include <QBuffer>
@@ -27,7 +27,7 @@ using namespace palimpsest::ui;
 
 namespace {
 
-double lightness(QRgb color) // of CIE L*a*b*, another space than the colours are made in
+double lightness(QRgb color) // CIE L*a*b*, a different space from the one in which the colours are made
 {
     const auto linear = [](int channel) {
         const double c = channel / 255.0;
@@ -56,7 +56,7 @@ double oklab_distance(QRgb x, QRgb y)
     return std::hypot(a[0] - b[0], a[1] - b[1], a[2] - b[2]);
 }
 
-// What a reader without one kind of cones sees (Viénot, Brettel, Mollon 1999), in linear light.
+// Simulates how a reader without one kind of cones sees a colour (Viénot, Brettel, Mollon 1999), in linear light.
 QRgb seen_without(bool red_cones, QRgb rgb)
 {
     const auto linear = [](int c) { return std::pow(c / 255.0, 2.2); };
@@ -134,7 +134,7 @@ void MapTest::rows_are_layers_from_the_top_with_heads_below_the_expanded()
     QVERIFY((rows.at(2) == MapRow{1, 1}));
     QVERIFY((rows.at(3) == MapRow{1, 0}));
     QCOMPARE(rows.index_of({1, 0}), 3);
-    QCOMPARE(rows.index_of({0, 1}), 4); // not shown: its layer
+    QCOMPARE(rows.index_of({0, 1}), 4); // a hidden head: the row of its layer
     QCOMPARE(rows.index_of({3, 0}), -1);
     rows.expand_all(true);
     QCOMPARE(rows.count(), 9);
@@ -163,7 +163,7 @@ void MapTest::a_window_never_leaves_the_stream()
         window.reset();
         QVERIFY(window.is_whole());
         window.set_length(length + 100);
-        QVERIFY(window.is_whole()); // the whole stays the whole
+        QVERIFY(window.is_whole()); // a whole window stays whole
     }
     MapWindow zoomed(1000);
     zoomed.show(100, 200);
@@ -198,7 +198,7 @@ void MapTest::columns_stand_for_whole_tokens_and_miss_none()
             for (int column = 0; column < columns.count(); ++column) {
                 const StreamRange tokens = columns.tokens(column);
                 QVERIFY(tokens.first < tokens.last && tokens.last <= length);
-                QVERIFY(tokens.first <= next); // none is left out
+                QVERIFY(tokens.first <= next); // no token is left out
                 if (columns.tokens_per_column() >= 2) QCOMPARE(tokens.first, next);
                 next = tokens.last;
                 const int found = columns.column_of(tokens.first);
@@ -250,7 +250,7 @@ void MapTest::cells_equal_a_plain_count()
 void MapTest::cells_of_huge_maps_equal_a_plain_count()
 {
     std::mt19937 random(3);
-    for (const uint32_t kept : {2048u, 60'000u}) { // looked up by token, and by edge
+    for (const uint32_t kept : {2048u, 60'000u}) { // counted by token, and by edge
         const auto map =
             synthetic_map({.layers = 2, .kv_heads = 2, .tokens = 10'000'000, .kept = kept, .ragged = false});
         const MapRows rows(2, 2);
@@ -281,7 +281,7 @@ void MapTest::colors_get_steadily_darker_or_lighter_in_equal_steps()
                                      lightness(seen_without(red_cones, colors.at(level - 7)))) >
                         0);
         }
-        // Steps wide enough that rounding to bytes does not matter.
+        // Compares colours far enough apart that rounding to bytes does not matter.
         double least = 1e9, most = 0;
         constexpr int step = 32;
         for (int level = 1; level + step < RetentionColors::levels; level += step) {
@@ -320,8 +320,8 @@ void MapTest::pixels_tell_what_the_lists_say_data()
             QTest::addRow("%s at %g", dark ? "dark" : "light", scale) << dark << scale;
 }
 
-// At random places: which row and tokens the pixel stands for is worked out anew from the layout, the count from
-// the lists as `inspect --json` writes them.
+// At random places: computes the row and tokens of the pixel from the layout, and the count from the lists as
+// `inspect --json` writes them.
 void MapTest::pixels_tell_what_the_lists_say()
 {
     QFETCH(bool, dark);
@@ -463,7 +463,7 @@ void MapTest::the_table_keeps_its_contract()
     QSignalSpy reset(&table, &QAbstractItemModel::modelReset), changed(&table, &QAbstractItemModel::dataChanged);
     scene.map = synthetic_map({.seed = 2});
     table.set_scene(scene);
-    QCOMPARE(reset.count(), 0); // the place of whoever reads it stays
+    QCOMPARE(reset.count(), 0); // the reader's position is kept
     QCOMPARE(changed.count(), 1);
     scene.rows.set_expanded(0, true);
     scene.marks.sections = {
@@ -550,7 +550,7 @@ void MapTest::a_failed_export_leaves_the_old_file()
     QVERIFY_EXCEPTION_THROWN(write_file(nowhere, map_file(nowhere, scene, print_options(), {})), Error);
 }
 
-// A model of 80 layers of 64 heads: more rows than the painter has pixels for at the usual scale.
+// A model of 80 layers with 64 KV heads: at the usual scale, more rows than a picture may have pixels.
 void MapTest::a_png_of_very_many_rows_is_painted_to_its_end()
 {
     MapScene scene =

@@ -1,4 +1,4 @@
-// Maps as policies make them: sinks, a tail that thins out towards the past, and the newest; every list differs.
+// Maps like those of policies: sinks, a tail that thins out towards the past, and recent tokens; every list differs.
 #pragma once
 
 #include <QPalette>
@@ -15,7 +15,7 @@ struct MapShape {
     int32_t layers = 6, kv_heads = 4;
     uint64_t tokens = 5000;
     uint32_t kept = 400; // in the longest list
-    bool ragged = true;  // others are shorter, some empty
+    bool ragged = true;  // the other lists are shorter, some empty
     uint32_t seed = 1;
 };
 
@@ -43,7 +43,7 @@ inline std::shared_ptr<engine::RetentionMap> synthetic_map(const MapShape& shape
     return map;
 }
 
-// Pairs of the row in [first, last), by looking at every kept token.
+// Counts the row's kept pairs of token and list in [first, last), by looking at every kept token.
 inline uint64_t plain_count(const engine::RetentionMap& map, int32_t layer, int32_t head, uint64_t first,
                             uint64_t last)
 {

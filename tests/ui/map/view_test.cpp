@@ -1,4 +1,4 @@
-// The map's widget: followed, zoomed, dragged, read by keyboard, and fast enough.
+// The widget of the map: following, zooming, dragging, keyboard, accessibility and speed.
 
 #include <QAccessible>
 #include <QAction>
@@ -44,7 +44,7 @@ uint64_t resident_bytes()
     return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Processor time of this thread, which other programs on the same cores do not change.
+// Processor time of this thread, which does not depend on other programs.
 double computing_milliseconds()
 {
     timespec now{};
@@ -136,7 +136,7 @@ void RetentionViewTest::follows_the_end_until_the_reader_zooms()
     QVERIFY(view.scene().window.is_whole());
     view.set_map(synthetic_map({.tokens = 2000}));
     QCOMPARE(view.scene().window.last(), 2000.0);
-    view.set_map(synthetic_map({.tokens = 2000}), 8000); // as much as is to come
+    view.set_map(synthetic_map({.tokens = 2000}), 8000); // with tokens still to come
     QCOMPARE(view.scene().window.last(), 8000.0);
     view.set_expanded(2, true);
     view.zoom(4);
@@ -147,7 +147,7 @@ void RetentionViewTest::follows_the_end_until_the_reader_zooms()
     QVERIFY(view.scene().rows.is_expanded(2));
     view.reset_zoom();
     QCOMPARE(view.scene().window.last(), 9000.0);
-    view.set_map(synthetic_map({.layers = 3, .tokens = 100})); // another model: from the start
+    view.set_map(synthetic_map({.layers = 3, .tokens = 100})); // another model resets the window
     QVERIFY(view.scene().window.is_whole());
     QCOMPARE(view.scene().rows.count(), 3);
     view.set_map(nullptr);
@@ -161,7 +161,7 @@ void RetentionViewTest::paints_at_most_thirty_times_a_second()
     const uint64_t before = view.frames_painted();
     QElapsedTimer time;
     time.start();
-    const double fewest = 5 / double(sanitizer_factor); // or it would be idle
+    const double fewest = 5 / double(sanitizer_factor); // otherwise the view would be idle
     const auto painted = [&] { return static_cast<double>(view.frames_painted() - before); };
     for (uint64_t tokens = 1000; time.elapsed() < (painted() < fewest ? test::patience_ms : 1000); ++tokens) {
         view.set_map(synthetic_map({.layers = 2, .kv_heads = 1, .tokens = tokens, .kept = 50}));
@@ -183,7 +183,7 @@ void RetentionViewTest::costs_nothing_when_nothing_changes()
     const uint64_t before = view.frames_painted();
     view.set_map(map);
     QTest::mouseMove(view.viewport(), middle_of(view, 0.3, 1));
-    QTest::mouseMove(view.viewport(), middle_of(view, 0.6, 3)); // the crosshair is no new picture
+    QTest::mouseMove(view.viewport(), middle_of(view, 0.6, 3)); // the crosshair needs no new picture
     QVERIFY(test::stays([&] { return view.frames_painted() == before; }, 150));
     QVERIFY(view.place());
 }
@@ -343,16 +343,16 @@ void RetentionViewTest::everything_is_reached_by_keyboard()
 
     QTest::keyClick(&view, Qt::Key_Plus);
     QVERIFY(!view.scene().window.is_whole());
-    QCOMPARE(view.scene().window.last(), 100'000.0); // around the crosshair, at the end
+    QCOMPARE(view.scene().window.last(), 100'000.0); // zooms around the crosshair, at the end
     for (int i = 0; i < 40; ++i)
         QTest::keyClick(&view, Qt::Key_Plus);
     QCOMPARE(view.scene().window.span(), MapWindow::least_span);
     const uint64_t token = view.place()->tokens.first;
-    QTest::keyClick(&view, Qt::Key_Left); // a token is wider than a pixel now: to the next one
+    QTest::keyClick(&view, Qt::Key_Left); // a token is wider than a pixel: moves by one token
     QCOMPARE(view.place()->tokens.first, token - 1);
     for (int i = 0; i < 20; ++i)
         QTest::keyClick(&view, Qt::Key_Left);
-    QCOMPARE(view.place()->tokens.first, token - 21); // the window came along
+    QCOMPARE(view.place()->tokens.first, token - 21); // the window followed
     QVERIFY(view.scene().window.first() <= double(token - 21));
     QTest::keyClick(&view, Qt::Key_Minus);
     QVERIFY(view.scene().window.span() > MapWindow::least_span);
@@ -449,7 +449,7 @@ void RetentionViewTest::the_table_opens_by_key_and_is_read_by_key()
     QVERIFY(window && window->isVisible());
     auto* const table = window->findChild<QTableView*>();
     QCOMPARE(table->model()->rowCount(), 6);
-    QVERIFY(!window->findChild<QComboBox*>()->isEnabled()); // no sections, no choice
+    QVERIFY(!window->findChild<QComboBox*>()->isEnabled()); // nothing to choose without sections
     QVERIFY(QTest::qWaitForWindowActive(window, test::patience_ms));
     EVENTUALLY(table->hasFocus());
     QSignalSpy activated(&view, &RetentionView::token_activated);
@@ -458,7 +458,7 @@ void RetentionViewTest::the_table_opens_by_key_and_is_read_by_key()
     QTest::keyClick(table, Qt::Key_Return);
     QCOMPARE(activated.count(), 1);
     QCOMPARE(activated.at(0).at(0).toULongLong(), 500ULL);
-    view.set_map(synthetic_map({.seed = 2})); // it lives on with the map
+    view.set_map(synthetic_map({.seed = 2})); // the table follows the map
     wait_for_picture(view);
     QCOMPARE(table->currentIndex().column(), 1);
     QTest::keyClick(window, Qt::Key_Escape);
@@ -491,7 +491,7 @@ void RetentionViewTest::exports_what_it_shows()
     QVERIFY(QFile::exists(folder.filePath(QStringLiteral("map.csv"))));
 }
 
-// A writer that only ends once the window's thread has gone on.
+// A writer that ends only after the window's thread has continued.
 void RetentionViewTest::exports_beside_the_windows_thread()
 {
     const QTemporaryDir folder;
@@ -526,7 +526,7 @@ void RetentionViewTest::closing_stops_an_export_and_leaves_the_old_file()
                               [&](std::ostream& out, const engine::RetentionMap&) {
                                   has_begun.release();
                                   try {
-                                      for (;;) // without an end of its own
+                                      for (;;) // never ends by itself
                                           out << "1,2,3\n";
                                   } catch (const std::ios::failure&) {
                                       was_stopped = true;
@@ -563,10 +563,10 @@ void RetentionViewTest::ten_million_tokens_are_smooth_data()
     QTest::addColumn<double>("limit_ms");
     QTest::newRow("2,048 a list") << 2048u << false << 16.0;
     QTest::newRow("2,048 a list, heads shown") << 2048u << true << 16.0;
-    QTest::newRow("32,768 a list") << 32'768u << false << 33.0; // eight million kept: 30 frames a second
+    QTest::newRow("32,768 a list") << 32'768u << false << 33.0; // eight million kept tokens: 30 frames a second
 }
 
-// A frame: a new map or a zoom, counted, coloured and painted.
+// One frame: a new map or a zoom, counted, coloured and painted.
 void RetentionViewTest::ten_million_tokens_are_smooth()
 {
     QFETCH(uint, kept);

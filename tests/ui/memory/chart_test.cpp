@@ -1,4 +1,4 @@
-// The chart: its ticks, its crosshair by keys and by mouse, its table, its colours.
+// The chart: ticks, crosshair by keys and by mouse, table, colours.
 
 #include <QAbstractItemModelTester>
 #include <QAccessible>

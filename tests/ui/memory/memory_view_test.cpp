@@ -1,4 +1,4 @@
-// The memory view: truthful and bounded over any length, readable without eyes.
+// The memory view: correct and bounded at any length, and accessible.
 
 #include <QAbstractItemModelTester>
 #include <QTableView>
@@ -158,7 +158,7 @@ private Q_SLOTS:
             QCOMPARE(point.y(), 2560.0 * slot_bytes);
         for (const QPointF& point : lines[1].points)
             QCOMPARE(point.y(), point.x() * slot_bytes);
-        view.show_frame(frame_at(128'512)); // it goes on
+        view.show_frame(frame_at(128'512)); // the session continues
         QCOMPARE(view.findChild<Chart*>()->lines()[1].points.size(), lines[1].points.size() + 1);
     }
 

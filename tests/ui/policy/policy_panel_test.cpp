@@ -1,4 +1,4 @@
-// The policy panel: everything the engine has is offered, and what the engine refuses is refused, in its words.
+// The policy panel offers everything the engine has, and refuses what the engine refuses, in the same words.
 
 #include <QAbstractItemModelTester>
 #include <QComboBox>
@@ -195,7 +195,7 @@ private Q_SLOTS:
         sinks->setText(QStringLiteral("many"));
         QCOMPARE(panel->check().field, PolicyCheck::Field::Parameter);
         QCOMPARE(panel->check().parameter, QStringLiteral("sinks"));
-        QVERIFY(sinks->isVisible()); // the options open for it
+        QVERIFY(sinks->isVisible()); // the options unfold to show it
         QCOMPARE(troubles(*panel), QStringList(panel->check().sentence));
         sinks->setText(QStringLiteral("1000"));
         QCOMPARE(panel->check().parameter, QStringLiteral("sinks"));
@@ -274,14 +274,14 @@ private Q_SLOTS:
         panel->set_session(session_with(*model_, options));
         QCOMPARE(panel->wish().policy, QStringLiteral("treekv:sinks=9"));
         defaults.budget = QStringLiteral("700");
-        panel->set_defaults(defaults); // the session's stay
+        panel->set_defaults(defaults); // the session's choice is kept
         QCOMPARE(panel->wish().policy, QStringLiteral("treekv:sinks=9"));
         panel->findChild<QLineEdit*>(QStringLiteral("budget"))->setText(QStringLiteral("77"));
         panel->set_session(nullptr);
         QVERIFY(shows_defaults());
         panel->findChild<QLineEdit*>(QStringLiteral("budget"))->setText(QStringLiteral("77"));
         panel->set_session(nullptr);
-        panel->set_defaults(defaults); // what is being chosen stays
+        panel->set_defaults(defaults); // the user's choice is kept
         QCOMPARE(panel->wish().budget, QStringLiteral("77"));
     }
 

@@ -1,4 +1,4 @@
-// Waits until the views that load, lay out or paint at their own pace show all they have to show.
+// Waits until the views that load, lay out or paint asynchronously have finished.
 #pragma once
 
 #include <QAbstractAnimation>
@@ -34,7 +34,7 @@ inline bool is_at_rest(const DocumentView& view)
     return !view.is_flashing() && (!view.source() || view.is_complete());
 }
 
-// An endless one shows that something is under way, and comes to no end.
+// An endless animation shows progress and never finishes, so it counts as at rest.
 inline bool is_at_rest(const QAbstractAnimation& animation)
 {
     return animation.state() != QAbstractAnimation::Running || animation.totalDuration() < 0;
@@ -61,7 +61,7 @@ bool are_at_rest(const QWidget& root)
 
 } // namespace at_rest
 
-// `root` itself, the visible views below it and the animations.
+// Waits for `root` itself, the visible views below it and the animations. Returns false if the wait times out.
 inline bool comes_to_rest(const QWidget& root)
 {
     QCoreApplication::processEvents(); // delivers the changes that were just made

@@ -1,4 +1,4 @@
-// The program whose precompiled headers all tests of the window use.
+// The program whose precompiled headers all window tests reuse.
 int main()
 {
 }

@@ -1,5 +1,5 @@
-// Checks that every panel passes: it draws in light and dark and at any scale, has room for its words, and has
-// names for assistive technology.
+// Checks for every panel: it draws in light and dark and at any scale, has room for its texts, and has names for
+// assistive technology.
 #pragma once
 
 #include <QAbstractButton>
@@ -44,7 +44,7 @@ inline QPalette dark_palette()
     return palette;
 }
 
-// Where PALIMPSEST_PICTURES names a folder, the widget as it looks is kept there, in light and dark.
+// If PALIMPSEST_PICTURES names a folder, saves pictures of the widget there, in light and dark.
 inline void keep_pictures(QWidget& widget, const QString& name)
 {
     const QString folder = qEnvironmentVariable("PALIMPSEST_PICTURES");
@@ -59,7 +59,7 @@ inline void keep_pictures(QWidget& widget, const QString& name)
     QApplication::setPalette(light_palette());
 }
 
-// Around all pixels that differ.
+// Returns the bounding rectangle of all pixels that differ.
 inline QRect difference(const QImage& a, const QImage& b)
 {
     QRect found;
@@ -69,8 +69,8 @@ inline QRect difference(const QImage& a, const QImage& b)
     return found;
 }
 
-// A widget that was made in one set of colours and changed to the other looks like one that was made in the other.
-// Empty: it does. `make` makes and shows the same widget every time.
+// Checks that a widget made in one set of colours and switched to the other looks like one made in the other. Returns
+// the differences, or nothing. `make` makes and shows the same widget every time.
 inline QString colours_that_stay(const std::function<std::shared_ptr<QWidget>()>& make)
 {
     const int blinking = QApplication::cursorFlashTime();
@@ -129,7 +129,7 @@ inline QStringList clipped(const QWidget& root)
     return found;
 }
 
-// Parts that Qt makes within a widget of ours, and names through it.
+// Parts that Qt makes inside our widgets and names through them.
 inline bool is_inner_part(const QWidget& widget)
 {
     const QWidget* parent = widget.parentWidget();
@@ -141,14 +141,14 @@ inline bool is_inner_part(const QWidget& widget)
            std::any_of(std::begin(inner), std::end(inner), [&](const char* name) { return widget.inherits(name); });
 }
 
-// Interactive widgets below `root` that assistive tools could not name.
+// Interactive widgets below `root` that assistive tools cannot name.
 inline QStringList nameless(const QWidget& root)
 {
     QStringList found;
     for (QWidget* widget : root.findChildren<QWidget*>()) {
         const bool is_interactive =
             widget->focusPolicy() != Qt::NoFocus || qobject_cast<const QAbstractButton*>(widget);
-        const bool is_label = qobject_cast<const QLabel*>(widget); // and says its name, if anything
+        const bool is_label = qobject_cast<const QLabel*>(widget); // a label's text is its name
         if (!is_interactive || is_label || is_inner_part(*widget)) continue;
         QAccessibleInterface* accessible = QAccessible::queryAccessibleInterface(widget);
         if (!accessible || accessible->text(QAccessible::Name).trimmed().isEmpty() ||

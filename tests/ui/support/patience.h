@@ -1,5 +1,5 @@
-// Waiting for a state instead of for a time. A wait ends as soon as its condition holds; its limit is there only
-// for a program that hangs, because a sanitizer on two busy processors takes ten times as long as a desk does.
+// Waits for a condition instead of a fixed time. A wait ends as soon as its condition holds; the limit only catches a
+// program that hangs, because a sanitizer on two busy processors takes ten times as long as a desktop.
 #pragma once
 
 #include <QTest>
@@ -14,8 +14,8 @@ bool eventually(Condition&& condition, int limit_ms = patience_ms)
     return QTest::qWaitFor(condition, limit_ms);
 }
 
-// Runs the event loop for `ms` and checks `condition` all the while, to show that something does not happen. A slow
-// machine can make it miss an offence, never report one that is none.
+// Runs the event loop for `ms` and checks `condition` throughout, to show that something does not happen. On a slow
+// machine it can miss a violation, but it never reports a false one.
 template<class Condition>
 bool stays(Condition&& condition, int ms)
 {
@@ -24,7 +24,7 @@ bool stays(Condition&& condition, int ms)
 
 } // namespace palimpsest::ui::test
 
-// QTRY_VERIFY and QTRY_COMPARE with that patience.
+// QTRY_VERIFY and QTRY_COMPARE with `patience_ms` as their limit.
 #define EVENTUALLY(condition) QTRY_VERIFY_WITH_TIMEOUT(condition, ::palimpsest::ui::test::patience_ms)
 #define EVENTUALLY_EQUAL(actual, expected)                                                                         \
     QTRY_COMPARE_WITH_TIMEOUT(actual, expected, ::palimpsest::ui::test::patience_ms)

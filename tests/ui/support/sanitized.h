@@ -1,4 +1,4 @@
-// Whether the program runs under a sanitizer, where a token costs some twenty times as much and no time means anything.
+// Whether the program runs under a sanitizer, where a token costs some twenty times as much and times mean nothing.
 #pragma once
 
 namespace palimpsest::ui::test {
@@ -9,7 +9,7 @@ inline constexpr bool is_sanitized = true;
 inline constexpr bool is_sanitized = false;
 #endif
 
-// Of texts, budgets and answers: what a sanitizer leaves time for.
+// Reduces the size of a text, budget or answer under a sanitizer.
 template<class Size>
 constexpr Size sized(Size size)
 {

@@ -1,4 +1,4 @@
-// Time that this thread has computed: what other programs take of the processor is not ours to answer for.
+// Processor time of this thread, which does not depend on other programs.
 #pragma once
 
 #include <ctime>

@@ -1,4 +1,4 @@
-// A desktop that turns dark in the evening: all that is open turns with it.
+// The desktop turns dark while the window is open: everything that is open changes its colours.
 #include <QListWidget>
 
 #include "tests/ui/desktop/program.h"

@@ -1,4 +1,4 @@
-// The palette of commands: what letters find, and what is offered.
+// The command palette: how it matches letters, and which commands it offers.
 #include <QFile>
 #include <QLineEdit>
 #include <QSignalSpy>

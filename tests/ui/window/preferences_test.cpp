@@ -1,4 +1,4 @@
-// What is chosen in the settings: it stays as it is, and the engine takes it.
+// The settings: they are stored unchanged, and refused if the engine refuses them.
 #include <QComboBox>
 #include <QDockWidget>
 #include <QLineEdit>
@@ -122,7 +122,7 @@ private Q_SLOTS:
         for (QComboBox* box : dialog.findChildren<QComboBox*>())
             if (box->isEditable()) policy = box;
         QVERIFY(policy->isEditable());
-        QVERIFY(policy->count() > 10); // every policy there is
+        QVERIFY(policy->count() > 10); // all policies
         const auto is_possible = [&] {
             for (const QPushButton* button : dialog.findChildren<QPushButton*>())
                 if (button->text().contains("OK")) return button->isEnabled();

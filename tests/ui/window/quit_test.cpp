@@ -1,5 +1,5 @@
-// Ctrl-C and what a desktop or a system sends at its end: the window closes as by hand, and the exit code tells
-// why.
+// SIGINT, and SIGTERM as a desktop or system sends it at its end: the window closes as if by hand, and the exit code
+// names the signal.
 #include <QFile>
 #include <QProcess>
 #include <QSignalSpy>
@@ -16,7 +16,7 @@ using namespace palimpsest::ui;
 namespace {
 
 #ifdef PALIMPSEST_PROGRAM
-// True once the process catches `signal`.
+// Whether the process handles `signal` by now.
 bool catches(qint64 process, int signal)
 {
     QFile status(QStringLiteral("/proc/%1/status").arg(process));
@@ -61,7 +61,7 @@ private Q_SLOTS:
         QSignalSpy wanted(&signals_taken, &QuitSignals::quit_wanted);
         QCOMPARE(signals_taken.exit_code(), 0);
         QCOMPARE(std::raise(signal), 0);
-        QCOMPARE(wanted.count(), 0); // nothing is done within the handler
+        QCOMPARE(wanted.count(), 0); // the handler itself does nothing else
         EVENTUALLY_EQUAL(wanted.count(), 1);
         QCOMPARE(signals_taken.exit_code(), code);
     }

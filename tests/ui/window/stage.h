@@ -1,4 +1,4 @@
-// A window with its own database and settings, and stand-ins for its areas.
+// A window with its own database and settings, and placeholders for its areas.
 #pragma once
 
 #include <QLocale>
@@ -19,14 +19,14 @@
 
 namespace palimpsest::ui::test {
 
-// For initTestCase: no file of the user's, and numbers as the tests have them.
+// For initTestCase: uses none of the user's files, and the number format that the tests expect.
 inline void use_own_places()
 {
     QStandardPaths::setTestModeEnabled(true);
     QLocale::setDefault(QLocale(QLocale::English, QLocale::UnitedStates));
 }
 
-// Stands for an area that has a test of its own.
+// Placeholder for an area that has its own tests.
 inline WindowAreas::Make placeholder(const QString& name)
 {
     return [name](QWidget* parent) -> QWidget* {
@@ -68,7 +68,6 @@ inline std::shared_ptr<SessionFacts> some_facts(const QString& name)
     return facts;
 }
 
-// A window with a database and settings of its own.
 struct Stage {
     explicit Stage(bool with_sessions = false)
     {
@@ -124,7 +123,7 @@ struct Stage {
         const int64_t ashford = document("The Chronicle of Ashford", 512'000);
         session("Who kept the lighthouse", ashford);
         session("Ashford, with a small budget", ashford);
-        // The library shows when a session was changed: the same in every run.
+        // The library shows when a session was changed: the fixed time makes pictures the same in every run.
         db.statement("UPDATE sessions SET created_ms = 1700000000000, changed_ms = 1700000000000").exec();
         sessions = static_cast<int>(conversations.list().size());
     }
@@ -134,8 +133,8 @@ struct Stage {
 
     QTemporaryDir folder;
     QString database;
-    FindModels find_models; // null: the window's own; takes effect when it is opened
-    int sessions = 0;       // that were put into the database
+    FindModels find_models; // null: the window's own; used by the next open()
+    int sessions = 0;       // in the database
     std::optional<PreferenceStore> store;
     std::unique_ptr<MainWindow> window;
 };
@@ -147,7 +146,7 @@ inline void use_colours(Colours colours)
     apply_appearance(preferences);
 }
 
-// To be looked at: with PALIMPSEST_SCREENSHOTS it is kept in that folder.
+// Draws the widget; if PALIMPSEST_SCREENSHOTS names a folder, saves the picture there to be looked at.
 inline void grab(QWidget& widget, const QString& name)
 {
     const QString folder = qEnvironmentVariable("PALIMPSEST_SCREENSHOTS");

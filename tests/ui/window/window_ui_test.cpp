@@ -1,4 +1,4 @@
-// The window: its actions and keys, what it says, its dialogs, and what a start costs.
+// The window: its actions and keys, its texts and dialogs, and the cost of a start.
 #include <QComboBox>
 #include <QDir>
 #include <QDockWidget>
@@ -95,7 +95,7 @@ private Q_SLOTS:
             }
         }
         QVERIFY(seen.size() > 25);
-        for (int i = 0; i < static_cast<int>(MenuId::Count); ++i) { // nor does a mnemonic
+        for (int i = 0; i < static_cast<int>(MenuId::Count); ++i) { // mnemonics are unique in a menu
             QSet<QChar> letters;
             for (const QAction* action : stage.window->actions().menu(static_cast<MenuId>(i))->actions()) {
                 const auto at = action->text().indexOf(u'&');
@@ -115,7 +115,7 @@ private Q_SLOTS:
         QVERIFY(activity_text({}).isEmpty());
         Frame nearly = reading_frame();
         nearly.share = 0.9999;
-        QVERIFY(activity_text(nearly).startsWith("Reading 99 %")); // done is done
+        QVERIFY(activity_text(nearly).startsWith("Reading 99 %")); // 100 % only when finished
     }
 
     void escape_stops_only_what_runs()
@@ -226,7 +226,7 @@ private Q_SLOTS:
         auto* bar = stage.window->findChild<MessageBar*>();
         QVERIFY(bar->sentence().contains("missing.md"));
         bar->show_message(MessageBar::Kind::Note, "a note");
-        QVERIFY(bar->sentence().contains("missing.md")); // a problem is not pushed aside by a note
+        QVERIFY(bar->sentence().contains("missing.md")); // a note does not replace a failure
     }
 
     void models_of_other_programs_are_offered_and_one_becomes_the_default()
@@ -254,7 +254,7 @@ private Q_SLOTS:
         EVENTUALLY_EQUAL(box->itemText(0), QString("palimpsest-small (shipped)"));
         QCOMPARE(box->itemText(1), QString("own"));
         QCOMPARE(box->itemText(2), QString("maker/repo/x (LM Studio)"));
-        QCOMPARE(box->findText("Make this model the default"), -1); // the shipped one is chosen
+        QCOMPARE(box->findText("Make this model the default"), -1); // the shipped model is chosen
 
         QSignalSpy model(stage.window.get(), &MainWindow::model_wanted);
         activate("maker/repo/x (LM Studio)");
@@ -265,7 +265,7 @@ private Q_SLOTS:
         QCOMPARE(QString::fromStdString(storage::set_default()), path);
         EVENTUALLY_EQUAL(box->currentText(), QString("x (default)"));
         QVERIFY(stage.window->preferences().model.model.isEmpty());
-        QCOMPARE(model.count(), 1); // it is loaded already
+        QCOMPARE(model.count(), 1); // it is already loaded
         activate("palimpsest-small (shipped)");
         QVERIFY(model[1][0].value<ModelChoiceWish>().model.endsWith("palimpsest-small.gguf"));
 
@@ -304,7 +304,7 @@ private Q_SLOTS:
         EVENTUALLY(box->findText("far") >= 0);
         QVERIFY(box->findText("slow (default)") >= 0);
         QCOMPARE(box->findText("Looking for models…"), -1);
-        QCOMPARE(box->currentText(), QString("palimpsest-small (shipped)")); // as it was chosen
+        QCOMPARE(box->currentText(), QString("palimpsest-small (shipped)")); // the choice is kept
     }
 
     void the_window_closes_while_a_disk_does_not_answer()
@@ -323,10 +323,10 @@ private Q_SLOTS:
         };
         stage.open();
         disk->is_asked.get_future().wait();
-        stage.window.reset(); // returns though the search does not
+        stage.window.reset(); // returns although the search has not
         stage.find_models = nullptr;
         QVERIFY(disk->stop.stop_requested());
-        QVERIFY(disk.use_count() > 1); // the search has it
+        QVERIFY(disk.use_count() > 1); // the search still holds it
         disk->answers.set_value();
         EVENTUALLY_EQUAL(disk.use_count(), 1); // its thread has ended
     }
@@ -416,7 +416,7 @@ private Q_SLOTS:
             dialog->reject();
         });
         look.start(10);
-        stage.window->actions()[ActionId::OpenFiles]->trigger(); // comes back when it is closed
+        stage.window->actions()[ActionId::OpenFiles]->trigger(); // returns once the dialog is closed
         QVERIFY(!filters.isEmpty());
         const auto refused_as = [&](const QString& ending) {
             QFile file(stage.folder.filePath("book" + ending));
@@ -510,7 +510,7 @@ private Q_SLOTS:
         QCOMPARE(tour->step(), 0);
         const auto press = [&](Qt::Key key) { QTest::keyClick(QApplication::focusWidget(), key); };
         QVERIFY(tour->isAncestorOf(QApplication::focusWidget()));
-        press(Qt::Key_Return); // the offer has the focus
+        press(Qt::Key_Return); // the offered button has the focus
         QCOMPARE(read.count(), 1);
         QVERIFY(read[0][0].toStringList().first().endsWith("ashford-light.md"));
         press(Qt::Key_Right);
@@ -552,7 +552,7 @@ private Q_SLOTS:
         EVENTUALLY_EQUAL(tour->outlined(), place_of(stage.window->findChild<QDockWidget*>("library")));
         QVERIFY(!offer());
         stage.window->show_tab(Tab::Compare);
-        stage.window->complete_task(TourTask::Ask); // not what this step is about
+        stage.window->complete_task(TourTask::Ask); // not the task of this step
         QCOMPARE(tour->step(), 0);
         stage.window->complete_task(TourTask::Read);
         QCOMPARE(tour->step(), 2);
@@ -571,7 +571,7 @@ private Q_SLOTS:
         tour->next();
         tour->next();
         EVENTUALLY_EQUAL(tour->outlined(), place_of(stage.window->findChild<QDockWidget*>("policy")));
-        stage.window->findChild<QDockWidget*>("memory")->raise(); // in the same place
+        stage.window->findChild<QDockWidget*>("memory")->raise(); // shown in its place
         EVENTUALLY_EQUAL(tour->outlined(), QRect());
         QVERIFY(offer());
     }
@@ -588,7 +588,7 @@ private Q_SLOTS:
         window.activateWindow();
         QVERIFY(QTest::qWaitForWindowActive(&window, test::patience_ms));
         notifier.tell("read", "done");
-        QCOMPARE(told.count(), 1); // it is looked at
+        QCOMPARE(told.count(), 1); // the window is active
     }
 
     void without_a_bus_nothing_is_inhibited()
@@ -660,12 +660,12 @@ private Q_SLOTS:
         EVENTUALLY_EQUAL(running(), QString());
     }
 
-    // A start without the process itself: from nothing to a painted window.
+    // The start of a window without that of its process, until it is painted.
     void a_window_is_there_within_a_second()
     {
         Stage stage(true);
         stage.window.reset();
-        std::clock_t before = std::clock(); // processor time: other programs' work does not count
+        std::clock_t before = std::clock(); // processor time does not depend on other programs
         stage.window =
             std::make_unique<MainWindow>(placeholders(), WindowPlaces{.database = stage.database}, *stage.store);
         QSignalSpy painted(stage.window.get(), &MainWindow::first_painted);
@@ -676,10 +676,10 @@ private Q_SLOTS:
         if (!is_sanitized) QVERIFY(seconds < 1);
         stage.wait_for_library();
         before = std::clock();
-        QTest::qWait(1000); // what it takes while nothing happens is what is measured
+        QTest::qWait(1000); // measures an idle window, so there is nothing to wait for
         const double share = static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC;
         qInfo("idle: %.2f %% of a processor", 100 * share);
-        QVERIFY(share < 0.05); // qWait looks around too
+        QVERIFY(share < 0.05); // includes the polling of qWait
     }
 
     void pictures_data()
@@ -689,7 +689,7 @@ private Q_SLOTS:
         QTest::newRow("dark") << static_cast<int>(Colours::Dark);
     }
 
-    // To be looked at: with PALIMPSEST_SCREENSHOTS they are kept in that folder.
+    // Draws pictures; if PALIMPSEST_SCREENSHOTS names a folder, saves them there to be looked at.
     void pictures()
     {
         QFETCH(int, colours);

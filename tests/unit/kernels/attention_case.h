@@ -1,4 +1,4 @@
-// A call of attention, what it gives on a backend and what it should give.
+// An attention call: its input, its output on a backend, and the expected output.
 #pragma once
 
 #include <functional>
@@ -17,17 +17,17 @@ namespace palimpsest::kernels::test {
 
 struct Case {
     int32_t group = 1, kv_heads = 2, head_dim = 64, rotary_dim = 64;
-    DType type = DType::F32, wide = DType::F16; // of the pool, and of what a quantised one is staged in
+    DType type = DType::F32, wide = DType::F16; // of the pool; of the staging buffer of a quantised pool
     bool keys_rotated = false;
-    int32_t rows = 1; // 0: a decoded token
+    int32_t rows = 1; // 0: one decoded token
     std::vector<int32_t> used;
     int32_t wanted = 0;
     uint32_t seed = 1;
-    bool every_signal = false; // and not only sums
-    bool by_rank = false;      // of every signal, none of single query heads
+    bool every_signal = false; // request every signal, not only sums
+    bool by_rank = false;      // with every_signal: without the signals of single query heads
     int32_t outside_newest = -1;
     RowStatistic statistic = RowStatistic::None;
-    bool retrieve = false; // a decoded token reads its list in part; lists lie in order
+    bool retrieve = false; // a decoded token attends to selected pages; row = rank
     PageRetrieval retrieval{};
     int32_t window = 0;
     float soft_cap = 0;
@@ -40,7 +40,7 @@ struct Case {
                 .scale = 1.0f / std::sqrt(static_cast<float>(head_dim)),
                 .soft_cap = soft_cap};
     }
-    // What the chunk's own rows are held in.
+    // Type in which the chunk's own rows are stored.
     DType new_type() const { return rows > 0 ? staging_type(type, wide) : type; }
     int32_t chunk() const { return std::max(rows, 1); }
     int32_t most_used() const { return *std::max_element(used.begin(), used.end()); }
@@ -65,7 +65,7 @@ inline std::ostream& operator<<(std::ostream& out, const Case& c)
     return out;
 }
 
-// The numbers of a case, the same for every backend and every physical layout.
+// The numbers of a case, the same on every backend and in every physical layout.
 struct Input {
     explicit Input(const Case& c) : table(rope_table(c.most_used() + c.chunk() + 16, c.rotary_dim))
     {
@@ -98,12 +98,12 @@ using Lists = std::vector<std::vector<float>>; // [kv_heads] or [query_heads][us
 struct Output {
     std::vector<float> out;
     Lists sums, low_counts, entropies, head_sums,
-        head_squares; // but for sums empty unless every signal is asked for
+        head_squares; // all but `sums` are empty unless every signal is requested
     std::vector<float> row_statistics;
     std::vector<std::vector<Row>> new_rows; // [kv_heads][chunk], as the backend stored them
 };
 
-// Bytes, so that NaN equals itself and -0 differs from 0.
+// Compares bytes, so that NaN equals itself and -0 differs from 0.
 inline bool same_bits(const std::vector<float>& a, const std::vector<float>& b)
 {
     return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
@@ -122,7 +122,7 @@ inline bool same_bits(const Output& a, const Output& b)
            same_lists(a.head_squares, b.head_squares) && same_bits(a.row_statistics, b.row_statistics);
 }
 
-// Outputs of a request in backend memory, NaN until written.
+// Output buffers of a SignalRequest in backend memory, NaN until written.
 class SignalBuffers {
 public:
     SignalBuffers(Backend& backend, const Case& c, int64_t stride) : backend_(backend), case_(c), stride_(stride)
@@ -208,7 +208,7 @@ inline std::vector<Row> staged_rows(const KvFixture& kv, size_t head, int32_t ro
     return result;
 }
 
-// Bounds of a case's lists, as the backend finds them.
+// Page bounds of a case's lists, computed by the backend.
 class PageKeys {
 public:
     PageKeys(const Case& c, const KvFixture& kv, const Rotation& rotation) : retrieval_(c.retrieval)
@@ -233,8 +233,8 @@ private:
     Buffer bounds_;
 };
 
-// `layout` draws the pages and, for decode, the order. `spoil` may change lists once their bounds are known, and
-// before anything attends to them.
+// `layout` seeds the page table and, for decode, the order lists. `spoil` may change lists after their page bounds
+// were computed and before attention runs.
 inline Output attend(
     Backend& backend, const Case& c, const Input& in, uint32_t layout,
     const std::function<void(KvFixture&)>& spoil = [](KvFixture&) {})
@@ -337,7 +337,7 @@ inline double largest_error(const std::vector<float>& got, const std::vector<dou
     return worst;
 }
 
-// Heads that a type's blocks divide.
+// Rounds head sizes up to whole blocks of the pool's type.
 inline void fit_blocks(Case& c)
 {
     const int32_t block = info(c.type).block, part = c.head_dim / c.rotary_dim;
@@ -372,8 +372,8 @@ inline std::vector<Case> random_cases(bool decode, int count, uint32_t seed)
     return cases;
 }
 
-// Few and small, but with every type under both rotations, widths with and without a path of their own, groups
-// that divide tiles and that do not, and ragged lists: for the emulator, and for everyone.
+// Few and small cases for the emulator and all other backends: every type with both rotations, head sizes with and
+// without a specialised kernel, group sizes that do and do not divide tiles, and lists of unequal length.
 inline std::vector<Case> chosen_cases(bool decode)
 {
     std::vector<Case> cases;
@@ -399,7 +399,7 @@ inline std::vector<Case> chosen_cases(bool decode)
     return cases;
 }
 
-// Every signal with windows shorter and longer than lists and chunks, with and without soft caps.
+// Every signal, with windows shorter and longer than lists and chunks, with and without soft caps.
 inline std::vector<Case> window_cases(bool decode, int count, uint32_t seed)
 {
     std::mt19937 random(seed);
@@ -422,7 +422,7 @@ inline std::vector<Case> window_cases(bool decode, int count, uint32_t seed)
     return cases;
 }
 
-// Few and small, with every type, rotation and path: for the emulator, and for everyone.
+// Few and small cases for the emulator and all other backends: every type, rotation and kernel path.
 inline std::vector<Case> chosen_window_cases(bool decode)
 {
     std::vector<Case> cases = chosen_cases(decode);

@@ -1,4 +1,4 @@
-// Prefill and decode attention against the float64 reference, and the promises about bits.
+// Prefill and decode attention: accuracy against the float64 reference, and guarantees about bits.
 
 #include <numeric>
 
@@ -26,7 +26,7 @@ void check(const Case& c, const Output& got, const ReferenceAttention& expected,
     }
 }
 
-// Counts that may differ by as many decisions as were ties.
+// Counts may differ from the reference by one per tie.
 void check_counts(const std::vector<float>& got, const std::vector<double>& expected,
                   const std::vector<double>& ties)
 {
@@ -37,7 +37,7 @@ void check_counts(const std::vector<float>& got, const std::vector<double>& expe
     }
 }
 
-// Where weights are rounded, as many more decisions may fall otherwise as lie within that of the edge.
+// With rounded weights, decisions near the threshold may differ: `most_each` per rank on average.
 void check_rounded_counts(const std::vector<float>& got, const std::vector<double>& expected, double most_each)
 {
     REQUIRE(got.size() == expected.size());
@@ -51,7 +51,7 @@ void check_every_signal(const Case& c, const Output& got, const ReferenceAttenti
 {
     const bool rounded = most > TestBackend::exact_attention;
     const double edge = 4 * most * std::min(c.wanted, c.chunk());
-    // Where a row is divided by the little it gives to old ranks, what it gives to new ones may be large.
+    // A row divided by a small sum over its old ranks may have large entropies at the new ranks.
     for (size_t h = 0; h < got.sums.size(); ++h) {
         CAPTURE(h);
         if (rounded)
@@ -82,8 +82,8 @@ double largest_of_block(const std::vector<double>& row, size_t i)
     return largest;
 }
 
-// Rows the backend stored for the chunk: exact, except that a rotated key may round the other way. A byte of a
-// block is off by half of its scale, which is 1 / 127 of its largest number.
+// Rows that the backend stored for the chunk must be exact, except that a rotated key may round in the other
+// direction and a Q8_0 element may be off by half a step, where a step is 1/127 of the largest number in its block.
 void check_stored(const Case& c, const Input& in, const Output& got)
 {
     const DType type = c.new_type();
@@ -106,7 +106,7 @@ void check_stored(const Case& c, const Input& in, const Output& got)
     }
 }
 
-// Every signal, of groups that fill panels, that do not, and that are wider than a vector.
+// Every signal, with group sizes that fill panels, that do not, and that exceed a vector.
 std::vector<Case> signal_cases(bool decode, int count, uint32_t seed)
 {
     std::mt19937 random(seed);
@@ -127,7 +127,7 @@ std::vector<Case> signal_cases(bool decode, int count, uint32_t seed)
     return cases;
 }
 
-// A slow backend gets one in so many of the cases.
+// Compares with the reference; emulated GPUs run one in `one_in` cases.
 void hold_to_reference(const std::vector<Case>& cases, size_t one_in = 1)
 {
     const auto backends = every_backend();
@@ -139,7 +139,7 @@ void hold_to_reference(const std::vector<Case>& cases, size_t one_in = 1)
             if (!takes(on, i, one_in)) continue;
             CAPTURE(c, on);
             const Output got = attend(*on.open(), c, in, c.seed);
-            // Stored rows may differ between targets where a rotated key rounds the other way.
+            // Stored rows may differ between targets, since a rotated key may round in the other direction.
             if (expected.out.empty() || c.keys_rotated) expected = reference(c, in, got);
             check_stored(c, in, got);
             const double most = on.attention_error(c.new_type(), c.head_dim, c.rows == 0);
@@ -201,7 +201,7 @@ TEST_CASE("a window over a very long list equals the reference")
     hold_to_reference({c});
 }
 
-// Rows of the list before `end`, all not numbers.
+// Overwrites the list's rows before rank `end` with NaN.
 void forget_before(KvFixture& kv, size_t head, int32_t end)
 {
     const std::vector<std::byte> nan(static_cast<size_t>(row_bytes(kv.type, kv.shape.head_dim)), std::byte{0xFF});
@@ -238,7 +238,7 @@ TEST_CASE("ranks before every row's window are not read")
     }
 }
 
-// A layer whose lists are cut to its window decodes as one that keeps everything and looks away.
+// A layer whose lists are cut to its window decodes the same bits as one that keeps everything and masks the rest.
 TEST_CASE("a decoded token has the bits it has with lists cut to its window")
 {
     auto cases = chosen_window_cases(true);
@@ -279,7 +279,7 @@ TEST_CASE("prefill attention over very long lists equals the reference")
                       2);
 }
 
-// More ranks than any table of pages in shared memory has room for, and bundles of splits, one of them not full.
+// More ranks than a page table in shared memory has room for, and bundles of splits, one of them not full.
 std::vector<Case> long_decode_cases()
 {
     std::vector<Case> cases;
@@ -304,7 +304,7 @@ TEST_CASE("decode attention over very long lists equals the reference")
     hold_to_reference(long_decode_cases());
 }
 
-// Rows enough that a warp takes two bands of them on a small card.
+// Enough rows for a warp to process two bands of them on a small GPU.
 std::vector<Case> banded_cases()
 {
     std::vector<Case> cases;
@@ -343,7 +343,7 @@ TEST_CASE("prefill attention of many rows equals the reference, and its bits tho
     }
 }
 
-// Groups that tensor cores count for and one that they do not.
+// Group sizes for which tensor cores compute the signals, and one (3) for which they do not.
 std::vector<Case> rank_signal_cases()
 {
     std::vector<Case> cases;
@@ -373,8 +373,8 @@ double difference(const std::vector<std::vector<float>>& a, const std::vector<st
     return sum;
 }
 
-// The latter are summed on plain cores, from the same 16-bit queries and keys: a decision may fall otherwise only
-// where rounding leaves it open.
+// Signals of single query heads are summed without tensor cores, from the same 16-bit queries and keys: only
+// decisions within rounding of the threshold may differ.
 TEST_CASE("signals by rank equal those that come with signals of every query head")
 {
     for (const TestBackend& on : every_backend()) {
@@ -480,7 +480,7 @@ TEST_CASE("asking for signals changes no bit of the output")
     }
 }
 
-// A stream no longer than its budget must give the full cache's bits (architecture.md, 2).
+// A stream no longer than its budget must give the same bits as a full cache.
 TEST_CASE("a row's bits do not depend on the rows of the chunk behind it")
 {
     const auto backends = every_backend();
@@ -518,7 +518,7 @@ TEST_CASE("a row's bits do not depend on whether a rank is cached or in the chun
         const TestBackend& on = backends[i / cases.size()];
         if (!takes(on, i % cases.size(), 6)) continue;
         Case& c = cases[i % cases.size()];
-        if (c.type == DType::Q8_0) continue; // in the chunk it is not quantised yet
+        if (c.type == DType::Q8_0) continue; // the chunk's rows are not quantised yet
         c.rows = 100;
         c.keys_rotated = false;
         const Input in(c);

@@ -1,4 +1,4 @@
-// The backends that a test body runs on, each with what it may be off by.
+// The backends that tests run on, with the error tolerated on each.
 #pragma once
 
 #include <cstdint>
@@ -32,9 +32,9 @@ public:
 
     Kind kind() const { return kind_; }
     const std::string& name() const { return name_; }
-    // Slow, so that cases for it are few and small.
+    // Slow, so its cases are few and small.
     bool emulated() const { return kind_ == Kind::EmulatedCuda; }
-    // Its place among the backends of its kind; the best SIMD target has 0.
+    // Index among the backends of its kind; the best SIMD target has 0.
     size_t number() const { return number_; }
     void set_number(size_t number) { number_ = number; }
 
@@ -45,7 +45,7 @@ public:
         return open_backend({.device = "cpu", .threads = threads, .simd = simd_, .exact_products = exact_products});
     }
 
-    // Whether the products of a prompt have activations of 16 bits (kernels/cpu/fixed_point_gemm.h).
+    // Whether prefill products take 16-bit activations (kernels/cpu/fixed_point_gemm.h).
     bool in_fixed_point(DType weight, Phase phase, bool exact_products = false) const
     {
         if (kind_ != Kind::Cpu || phase != Phase::Prefill || exact_products) return false;
@@ -53,11 +53,11 @@ public:
         return *has_fixed_point_ && prefills_in_fixed_point(weight);
     }
 
-    // The error of a matrix product, over the size of its row. Without lanes to share them, one sum of a few
-    // thousand terms takes them all. 16-bit activations make a sum of random signs off by a standard deviation of
-    // 2e-5 of its size: twelve of them are allowed, since rows differ in size. Tensor cores take operands of 16
-    // bits (kernels/cuda/gemm.h): each product is off by at most 2^-8 or 2^-10 of itself, and a sum of random signs
-    // by that much of its size but for few standard deviations.
+    // Tolerated error of a matrix product, relative to the root mean square of the result. SCALAR has no lanes, so
+    // a single sum accumulates a few thousand terms. With 16-bit activations, the error of a sum of terms with
+    // random signs has a standard deviation of 2e-5 of the sum's size; twelve of them are allowed, since rows
+    // differ in size. Tensor cores take 16-bit operands (kernels/cuda/gemm.h): each product has a relative error of
+    // at most 2^-8 or 2^-10, and a sum of terms with random signs has a few times that.
     double product_error(DType weight, Phase phase, bool exact_products = false) const
     {
         if (in_fixed_point(weight, phase, exact_products)) return 0x1p-12;
@@ -66,8 +66,8 @@ public:
         return weight == DType::BF16 ? 0x1p-6 : 0x1p-8;
     }
 
-    // The error of attention and its signals, over 1 + their size. On a GPU, prefill with heads of 64 or 128 has
-    // queries, keys and weights in the pool's 16 bits.
+    // Tolerated error of attention and its signals, relative to 1 + their magnitude. On a GPU, prefill with head
+    // sizes 64 and 128 rounds queries, keys and weights to the pool's 16-bit type.
     double attention_error(DType pool, int32_t head_dim, bool decode) const
     {
         const bool tensor_cores = kind_ != Kind::Cpu && !decode && (head_dim == 64 || head_dim == 128);
@@ -81,7 +81,7 @@ private:
     size_t number_ = 0;
     std::string name_, simd_;
     std::shared_ptr<Backend> kept_;
-    mutable std::optional<bool> has_fixed_point_; // asked once
+    mutable std::optional<bool> has_fixed_point_; // queried once
 };
 
 inline std::ostream& operator<<(std::ostream& out, const TestBackend& on)
@@ -101,8 +101,8 @@ inline std::optional<TestBackend> real_cuda(bool must_be_there)
     }
 }
 
-// CPU targets, the emulated GPU and a real one if there is one. PALIMPSEST_TEST_DEVICE restricts them to cpu,
-// emulated or cuda; a GPU that is asked for must be there.
+// The CPU's SIMD targets, the emulated GPUs and a real one if there is one. PALIMPSEST_TEST_DEVICE restricts them
+// to cpu, emulated or cuda. Throws Error if a GPU that was asked for by that variable cannot be opened.
 inline std::vector<TestBackend> every_backend()
 {
     const char* variable = std::getenv("PALIMPSEST_TEST_DEVICE");
@@ -126,23 +126,22 @@ inline std::vector<TestBackend> every_backend()
     return all;
 }
 
-// PALIMPSEST_TEST_LEVEL=ci, for runs under sanitizers, which are twenty times as slow.
+// PALIMPSEST_TEST_LEVEL=ci is for runs under sanitizers, which are twenty times slower.
 inline bool at_ci_level()
 {
     const char* level = std::getenv("PALIMPSEST_TEST_LEVEL");
     return level && std::string_view(level) == "ci";
 }
 
-// Whether a backend takes the case with this index: every one, or one in `one_in` on an emulated GPU. At the CI
-// level, the emulated GPUs divide the cases that they take between them, and each SIMD target but the best takes
-// one case in three. The best target and a real GPU take every case at every level.
+// Whether a backend runs the case with this index: every case, or one in `one_in` on an emulated GPU. At the CI
+// level, the emulated GPUs share their cases between them, and each SIMD target but the best runs one case in
+// three. The best target and a real GPU run every case at every level.
 inline bool takes(const TestBackend& on, size_t index, size_t one_in = 1)
 {
     if (on.emulated() && index % one_in != 0) return false;
     const bool best_target = on.kind() == Kind::Cpu && on.number() == 0;
     if (!at_ci_level() || on.kind() == Kind::Cuda || best_target) return true;
-    // Mixed (Knuth's multiplicative hash), so that no kind of case falls to one backend alone where kinds
-    // alternate.
+    // Knuth's multiplicative hash distributes cases of every kind over the backends, even if the kinds alternate.
     const auto turn = static_cast<uint32_t>(on.emulated() ? index / one_in : index);
     const size_t share = on.emulated() ? 2 : 3;
     return (((turn * 2654435769u) >> 16) + on.number()) % share == 0;

@@ -1,4 +1,4 @@
-// The best logits of backends that select, against a plain sort.
+// best_logits() of the backends that implement it, compared with a plain sort.
 
 #include <algorithm>
 #include <cmath>
@@ -40,7 +40,7 @@ Best best_on(Backend& backend, const Logits& logits, int32_t wanted)
                          .ids = ids.data<int32_t>(),
                          .first_bad = first_bad.data<int32_t>()});
     const auto behind = to_host<float>(backend, best, count + 1);
-    REQUIRE(behind.back() == 0); // nothing is written behind what is wanted
+    REQUIRE(behind.back() == 0); // writes nothing beyond `wanted` entries
     return {to_host<float>(backend, best, count), to_host<int32_t>(backend, ids, count),
             to_host<int32_t>(backend, first_bad, 1)[0]};
 }
@@ -71,7 +71,7 @@ void check(const TestBackend& on, const Logits& logits, int32_t wanted)
 std::vector<TestBackend> backends_that_select()
 {
     std::vector<TestBackend> all = every_backend();
-    // CPU targets exclude one another while a backend of one is open: they are not asked.
+    // The CPU backend does not implement best_logits().
     std::erase_if(all, [](const TestBackend& on) { return on.kind() == Kind::Cpu; });
     return all;
 }

@@ -1,5 +1,4 @@
-// Which cuBLASLt is taken where several are found, with libraries that are made for it
-// (tests/support/matrix_libraries).
+// The choice among several cuBLASLt libraries, with libraries made for this test (tests/support/matrix_libraries).
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// Finding, refusing and using the GPU plugin, with plugins that are made for it (tests/support/plugins).
+// Finding, refusing and using the GPU plugin, with plugins made for this test (tests/support/plugins).
 
 #include <cstdlib>
 #include <filesystem>
@@ -19,7 +19,7 @@ namespace {
 
 const std::string made = std::string(PALIMPSEST_BINARY_DIR) + "/tests/support/plugins/";
 
-// The folder in which plugins are looked for, while this lives.
+// Sets the folder that is searched for plugins during its lifetime.
 class PluginFolder {
 public:
     explicit PluginFolder(const std::string& folder)
@@ -67,7 +67,7 @@ void check_refused(const std::string& sentence)
     CHECK(error.subject() == "device 'cuda'");
     CHECK(error.text().find(sentence) != std::string::npos);
     CHECK(error.remedy().find("choose cpu") != std::string::npos);
-    CHECK(open_backend({.device = "auto", .threads = 3, .simd = ""})->threads() == 3); // the CPU, and silently
+    CHECK(open_backend({.device = "auto", .threads = 3, .simd = ""})->threads() == 3); // falls back to the CPU
     CudaSurvey survey;
     CHECK(DevicePlugin::find().survey(survey).problem == error.text());
     CHECK(survey.device_count == 0);
@@ -102,7 +102,7 @@ TEST_CASE("a plugin that is no library, of another version or of other headers i
 TEST_CASE("a plugin that works is taken where cuda is asked for", "[plugin]")
 {
     const PluginFolder use(made + "cpu");
-    for (const char* device : {"cuda", "cuda:0"}) // one thread: the plugin's own
+    for (const char* device : {"cuda", "cuda:0"}) // the plugin's backend has one thread
         CHECK(open_backend({.device = device, .threads = 3, .simd = ""})->threads() == 1);
     for (const char* device : {"cpu", "auto"})
         CHECK(open_backend({.device = device, .threads = 3, .simd = ""})->threads() == 3);

@@ -1,4 +1,4 @@
-// Random plans of every rule, with the statistics and order lists that they are about.
+// Random eviction plans for every rule, with the statistics and order lists that they apply to.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@
 
 namespace palimpsest::kernels::test {
 
-// What scores look like.
+// The kind of scores in the statistics.
 enum class Values : uint8_t {
-    Any,     // hardly any are equal
-    Few,     // of a handful, zeros of both signs among them
+    Any,     // almost all distinct
+    Few,     // a handful of values, including zeros of both signs
     Same,    // all equal
-    Strange, // infinities and what is not a number in between
+    Strange, // includes infinities and NaN
 };
 
 struct EvictionSetting {
@@ -27,12 +27,12 @@ struct EvictionSetting {
     int32_t lists = 3;
     uint32_t most_size = 300;
     Values values = Values::Any;
-    bool one_leaves = false; // of every list, where the rule lets it
-    bool after_token = true; // order lists, no ranks that stay
+    bool one_leaves = false; // evicts one token of every list, if the rule permits it
+    bool after_token = true; // evicts from order lists; false: writes the kept ranks
     bool with_pins = false;
 };
 
-// Host memory that an EvictArgs points to. Beyond what is in use lies poison.
+// Host memory that an EvictArgs points to. Everything beyond the used part is poisoned.
 class EvictionCase {
 public:
     static constexpr uint32_t poison = 0xdeadbeef;
@@ -86,8 +86,8 @@ public:
 
     EvictionSetting setting;
     std::vector<ListPlan> plans; // [lists]
-    std::vector<uint32_t> plan;  // these and their data
-    int64_t stride = 0;          // of all that follows
+    std::vector<uint32_t> plan;  // `plans` followed by their data
+    int64_t stride = 0;          // of all members below
     std::vector<double> sum, count;
     std::vector<uint32_t> order, dropped, kept;
     std::vector<uint32_t> pinned, held; // [lists, stride] or empty, [lists]
@@ -117,7 +117,7 @@ private:
             else
                 list = entries_of(0);
         } else if (head > 0 && one_in(4)) {
-            list = entries_of(head - 1); // points to the same words
+            list = entries_of(head - 1); // shares the data of that plan
         } else {
             plan_list(list);
         }
@@ -133,7 +133,7 @@ private:
         return list;
     }
 
-    // Plans are of the entries: the list grows by what is pinned, and ranks move up.
+    // Plans number entries, which skip pinned ranks: the list grows by the pinned ones.
     void pin_some(size_t head)
     {
         const uint32_t entries = plans[head].size;
@@ -151,7 +151,7 @@ private:
     {
         const bool nothing = one_in(6), given = setting.rule.select == SelectRule::Given || one_in(6);
         if (nothing) {
-            list.first = list.end = list.data = list.waves = list.wave_ends = poison; // nobody reads it
+            list.first = list.end = list.data = list.waves = list.wave_ends = poison; // not read
         } else if (given) {
             plan_given(list);
         } else if (setting.rule.select == SelectRule::Lowest) {
@@ -187,7 +187,7 @@ private:
         list.leaving = some_of(list.end - list.first);
     }
 
-    // Wave after wave: neighbours among the places that are still there meet.
+    // Generates waves of tiles; each tile combines neighbours among the places that earlier waves kept.
     void plan_tiles(ListPlan& list)
     {
         const SelectionRule& rule = setting.rule;

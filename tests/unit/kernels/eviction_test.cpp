@@ -1,5 +1,5 @@
-// Accumulation and eviction on every backend that selects by itself: to the bit what a plain reference says, and
-// what the policies do.
+// Accumulation and eviction on every backend that selects: the results must equal those of a plain reference and of
+// the policies bit by bit.
 
 #include "engine/policy/accumulator.h"
 #include "engine/policy/shaping.h"
@@ -18,7 +18,7 @@ using namespace test;
 
 using Backends = std::vector<TestBackend>;
 
-// The CPU's policies compare scores themselves.
+// On the CPU, policies compare the scores themselves.
 Backends selecting_backends()
 {
     Backends all = every_backend();
@@ -26,7 +26,7 @@ Backends selecting_backends()
     return all;
 }
 
-// Runs it in the emulator's other order of threads and blocks, too, where there is one.
+// Runs the body; on the emulator, a second time with threads and blocks in descending order.
 template<class Body>
 void in_every_order(const TestBackend& on, Body&& body)
 {
@@ -39,7 +39,7 @@ void in_every_order(const TestBackend& on, Body&& body)
     (void)on;
 }
 
-// Equal to the bit: zeros have signs, and what is not a number keeps its own.
+// Compares bits: the sign of a zero and the payload of a NaN count.
 template<class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b, size_t from, size_t count)
 {
@@ -52,7 +52,7 @@ void refresh(Backend& backend, std::vector<T>& host, const Buffer& device)
     host = to_host<T>(backend, device, host.size());
 }
 
-// What the backend makes of the case.
+// Runs evict() on a backend and returns the case with its results.
 EvictionCase evicted(Backend& backend, const EvictionCase& before)
 {
     EvictionCase after = before;
@@ -83,7 +83,7 @@ EvictionCase evicted(Backend& backend, const EvictionCase& before)
     return after;
 }
 
-// All but the statistics behind those that stay, which have no meaning.
+// Compares everything but the statistics between the kept ranks and the old size, which are undefined.
 void require_same(const EvictionCase& got, const EvictionCase& expected)
 {
     const auto stride = static_cast<size_t>(expected.stride);
@@ -118,7 +118,7 @@ void check(const Backends& backends, const EvictionSetting& setting, uint32_t se
     }
 }
 
-// Every kind of value, beside pinned tokens and without.
+// Every kind of value, one or several evicted tokens, with and without pinned tokens.
 void check_all(const Backends& backends, const SelectionRule& rule, uint32_t most_size, uint32_t seed)
 {
     for (const Values values : {Values::Any, Values::Few, Values::Same, Values::Strange})
@@ -239,8 +239,7 @@ struct Accumulation {
     double kept;
 };
 
-// Statistics of lists of these sizes, the step's own tokens included, as they come out of a backend or the
-// reference.
+// Arguments and results of accumulate() for lists of these sizes, which include the step's own tokens.
 class AccumulationCase {
 public:
     AccumulationCase(const Accumulation& with, std::vector<uint32_t> list_sizes, uint32_t seed)
@@ -255,7 +254,7 @@ public:
             plan.resize(plan.size() + 8);
             std::memcpy(plan.data() + plan.size() - 8, &list, sizeof list);
         }
-        // What came with the step has no past, whatever lies there.
+        // Ranks that arrive with this step have no past: their old values must not be read.
         const double nan = std::numeric_limits<double>::quiet_NaN();
         sum.assign(sizes.size() * static_cast<size_t>(stride), nan);
         count = sum;
@@ -335,7 +334,7 @@ TEST_CASE("sums and counts decay and grow")
     }
 }
 
-// ---- the policies' own loops
+// ---- comparison with the code of the policies
 
 TEST_CASE("sums and counts have the bits of the policies' accumulator")
 {
@@ -390,7 +389,7 @@ std::vector<uint32_t> dropped_of(const EvictionCase& of, size_t head)
     return {at, at + of.plans[head].leaving};
 }
 
-// What TopK would drop of a list's candidates.
+// The ranks that TopK evicts from a list's candidates.
 std::vector<uint32_t> top_k_drops(const EvictionCase& before, size_t head)
 {
     const SelectionRule& rule = before.setting.rule;
@@ -436,7 +435,7 @@ TEST_CASE("the lowest scores are those that the policies find")
             }
 }
 
-// What the survivors' rule would drop of the tiles of a list, one tile after the other.
+// The ranks that the policies' tile rule evicts from a list, one tile after the other.
 std::vector<uint32_t> survivors_drop(const EvictionCase& before, size_t head)
 {
     const SelectionRule& rule = before.setting.rule;

@@ -1,4 +1,4 @@
-// A layer's lists in backend memory beside a plain model of them: what each rank of each head should hold.
+// A layer's lists in backend memory, and a plain model of them: the expected key and value of each rank and head.
 #pragma once
 
 #include <algorithm>
@@ -50,7 +50,7 @@ inline std::vector<float> rope_table(int64_t positions, int32_t rotary_dim)
     return table;
 }
 
-// The bytes of a row outside of a pool, in its type.
+// The bytes of a row in its type, as it is stored outside of a pool.
 inline std::vector<std::byte> narrowed(DType type, const float* x, int64_t count)
 {
     std::vector<std::byte> bytes(static_cast<size_t>(row_bytes(type, count)));
@@ -76,7 +76,8 @@ struct Row {
     bool operator==(const Row&) const = default;
 };
 
-// Pool pages in random order, everything not written is NaN: a kernel that reads a row it should not shows it.
+// Pool pages are in random order and unwritten rows are NaN, which exposes a kernel that reads a row it must not
+// read.
 class KvFixture {
 public:
     KvFixture(Backend& owner, const HeadShape& head_shape, DType pool_type, int64_t capacity, uint32_t seed,
@@ -88,7 +89,7 @@ public:
     {
         const auto heads = static_cast<size_t>(shape.kv_heads);
         const size_t page_count = heads * static_cast<size_t>(page_stride);
-        std::vector<uint32_t> page_ids(page_count + 3); // some pages belong to nobody
+        std::vector<uint32_t> page_ids(page_count + 3); // some pages belong to no list
         std::iota(page_ids.begin(), page_ids.end(), 0u);
         std::shuffle(page_ids.begin(), page_ids.end(), random);
         const auto pool_bytes = page_ids.size() * static_cast<size_t>(page.bytes());
@@ -126,7 +127,7 @@ public:
         return {from, from + order_stride};
     }
 
-    // Sets a list to `rows`, in physical rows that `shuffled` puts in any order.
+    // Sets a list to `rows`; with `shuffled`, they are stored in random physical rows.
     void fill(size_t head, const std::vector<Row>& rows, bool shuffled)
     {
         std::vector<uint32_t> at(static_cast<size_t>(order_stride));
@@ -144,7 +145,7 @@ public:
 
     Row read(size_t head, int64_t row) const { return {read(keys, head, row), read(values, head, row)}; }
 
-    // Where a row's page begins in the pool, in bytes.
+    // Byte offset in the pool of the page that holds a row.
     int64_t page_at(size_t head, int64_t row) const
     {
         const auto index = head * static_cast<size_t>(page_stride) + static_cast<size_t>(row / page_rows);
@@ -189,7 +190,7 @@ public:
     std::mt19937 random;
     int64_t page_stride, order_stride;
     std::vector<int32_t> used;
-    std::vector<std::vector<Row>> lists; // what the kernels should hold, [kv_heads][rank]
+    std::vector<std::vector<Row>> lists; // expected rows, [kv_heads][rank]
     std::vector<uint32_t> pages_host;
     Buffer pages, order, keys, values, staged_keys, staged_values;
 };

@@ -1,4 +1,5 @@
-// Staging, compaction, dropping and straightening against lists of tokens: values must follow their tokens.
+// Staging, compaction, dropping and defragmenting, compared with lists of tokens: keys and values must follow their
+// tokens.
 
 #include <numeric>
 #include <set>
@@ -22,14 +23,14 @@ HeadShape small_shape(DType type)
     return {.query_heads = 6, .kv_heads = 3, .head_dim = dim, .scale = 0.25f};
 }
 
-// A token's key and value, exact in none of the narrower types.
+// An element of a token's key or value, exact in none of the narrower types.
 float element(uint32_t token, int64_t i, bool value)
 {
     const auto x = (token * 37u + static_cast<uint32_t>(i) * 11u + (value ? 5u : 0u)) % 251u;
     return (static_cast<float>(x) - 125.0f) * 0.337f;
 }
 
-// A row as the pool holds it after it was staged.
+// A row as the pool stores it after staging.
 std::vector<std::byte> taken_in(const KvFixture& kv, const float* x)
 {
     const int64_t dim = kv.shape.head_dim;
@@ -37,10 +38,10 @@ std::vector<std::byte> taken_in(const KvFixture& kv, const float* x)
     return narrowed(kv.type, widened_floats(kv.staged_type, staged.data(), dim).data(), dim);
 }
 
-// Runs random operations on a backend and on the fixture's lists.
+// Runs random operations on a backend and on the fixture's model lists.
 class Machine {
 public:
-    // `resident`: ranks that stay are sometimes in backend memory, as evict leaves them there.
+    // `resident`: the kept ranks are sometimes passed in backend memory, where evict() writes them.
     Machine(Backend& backend, DType type, bool resident, uint32_t seed)
         : resident_(resident),
           kv_(backend, small_shape(type), type, capacity, seed, seed % 2 ? DType::F16 : DType::BF16), random_(seed),
@@ -127,7 +128,7 @@ public:
         }
     }
 
-    // One list after the other, or all at once.
+    // Gathers one list after the other, or all at once.
     std::vector<std::pair<std::vector<std::byte>, std::vector<std::byte>>> gather(bool all_at_once) const
     {
         const auto bytes = static_cast<size_t>(row_bytes(kv_.type, kv_.shape.head_dim));
@@ -195,7 +196,7 @@ private:
     size_t heads() const { return kv_.lists.size(); }
     int64_t pick(int64_t low, int64_t high) { return std::uniform_int_distribution<int64_t>(low, high)(random_); }
 
-    // Writes the next token's key and value of one head into a qkv row; says how the pool will hold them.
+    // Writes the next token's key and value of one head into a qkv row; returns them as the pool will store them.
     Row new_token(size_t head, float* qkv, bool staged)
     {
         const HeadShape& shape = kv_.shape;
@@ -230,7 +231,7 @@ private:
         all.insert(all.end(), staged[head].begin(), staged[head].end());
         std::vector<uint32_t> ranks(all.size());
         std::iota(ranks.begin(), ranks.end(), 0u);
-        // Sometimes a policy takes out a run, sometimes single tokens anywhere.
+        // Evicts either a contiguous run or single tokens anywhere.
         const auto over = static_cast<int64_t>(ranks.size()) - capacity;
         int64_t out =
             std::clamp<int64_t>(std::max<int64_t>(over, pick(-20, 60)), 0, static_cast<int64_t>(ranks.size()));
@@ -281,7 +282,7 @@ TEST_CASE("compaction leaves a prefix that is in place alone")
         CAPTURE(on);
         const auto backend = on.open(1);
         KvFixture kv(*backend, shape, DType::F16, 128, 3);
-        // Nothing was ever written: keeping ranks 0..9 of 10 must not even look at staging.
+        // Nothing was ever written: keeping ranks 0..9 of 10 must not read the staging buffer.
         kv.used.assign(3, 10);
         CompactArgs args{.shape = shape,
                          .pool = kv.pool(),
@@ -361,8 +362,8 @@ TEST_CASE("staging rounds as the scalar conversion does, on every backend")
     }
 }
 
-// Blocks of everything a row may hold: nothing, one number that is much larger than the rest, ties between two
-// bytes, numbers whose scale is too small or too large for f16, and what is no number.
+// Blocks with every kind of content: zeros, one number much larger than the rest, ties between two bytes, numbers
+// whose scale is too small or too large for f16, NaN and infinities.
 std::vector<float> rows_to_quantise(std::mt19937& random, int64_t blocks)
 {
     constexpr float nan = std::numeric_limits<float>::quiet_NaN(),
@@ -401,7 +402,7 @@ TEST_CASE("a quantised block is as near as its scale allows, or not a number")
         }
         const bool fits = finite && largest < 127 * 65504.0f;
         numbers += fits;
-        // Half a step, of a scale that f16 has to 11 bits and to 2^-25.
+        // Half a step, plus the rounding of the scale to f16: 11 bits, or 2^-25 if it is subnormal.
         const float most = 0.501f * (largest / 127) + 127.5f * 0x1p-25f * (largest < 127 * 0x1p-14f ? 1.0f : 0.0f);
         for (size_t i = block; i < block + 32; ++i) {
             CAPTURE(block, i, x[i], back[i], largest);

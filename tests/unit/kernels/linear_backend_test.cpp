@@ -1,4 +1,4 @@
-// Opening a backend, its memory, and what it refuses.
+// Opening a backend, its memory, and the choices it refuses.
 
 #include <cstring>
 #include <numeric>
@@ -96,6 +96,6 @@ TEST_CASE("backend memory is zero, aligned, and copied both ways", "[backend]")
     CHECK(in[999] == 1005);
 
     CHECK(Buffer(*backend, 0).data() == nullptr);
-    // More than any address space: refused, not killed later.
+    // Larger than any address space: must be refused, not killed later.
     CHECK_THROWS_AS(Buffer(*backend, size_t{1} << 60), Error);
 }

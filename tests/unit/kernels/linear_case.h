@@ -1,4 +1,4 @@
-// Weights and calls of products, as the tests of linear and what is built on it make them.
+// Weights and calls of matrix products for the tests of linear() and of the operations built on it.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ inline std::vector<float> random_floats(std::mt19937& random, int64_t count, flo
     return values;
 }
 
-// Rows of random weights as a file would hold them.
+// Rows of random weights, as a file stores them.
 struct Stored {
     Stored(std::mt19937& random, DType type, int64_t rows, int64_t cols, int32_t paired = 0)
         : matrix{type, nullptr, rows, cols, paired}, bytes(static_cast<size_t>(rows * row_bytes(type, cols)))
@@ -54,7 +54,7 @@ struct Stored {
     std::vector<std::byte> bytes;
 };
 
-// Rows on a backend, and the same rows as the reference reads them.
+// Rows on a backend, and the same rows in the layout that the reference reads.
 struct Weights {
     Weights(Backend& backend, std::initializer_list<const Stored*> parts)
     {
@@ -67,10 +67,11 @@ struct Weights {
             if (matrix.type != DType::F32 && type != DType::BF16) type = matrix.type;
     }
     std::unique_ptr<Weight> placed, plain;
-    DType type = DType::F32; // of the parts, what a product may be off most with
+    DType type = DType::F32; // the type of the parts with the largest product error
 };
 
-// |got - expected| over the size of the expected row: f32 sums of some thousand terms stay well below 1e-6.
+// |got - expected| relative to the root mean square of `expected`: f32 sums of some thousand terms stay well below
+// 1e-6.
 inline double largest_error(const std::vector<float>& got, const std::vector<double>& expected)
 {
     REQUIRE(got.size() == expected.size());
@@ -88,7 +89,8 @@ inline std::vector<float> poisoned(int64_t count)
     return std::vector<float>(static_cast<size_t>(count), std::numeric_limits<float>::quiet_NaN());
 }
 
-// Host floats in backend memory; nothing for null. `before`: floats in front, so that rows begin anywhere.
+// Host floats in backend memory; null stays null. `before`: floats in front of them, so that rows may begin
+// anywhere.
 class Placed {
 public:
     Placed(Backend& backend, const float* host, int64_t count, int64_t before = 0) : before_(before)
@@ -105,7 +107,7 @@ private:
     int64_t before_;
 };
 
-// A call whose pointers are host memory, on a backend. Gives y.
+// Runs linear() on a backend with arguments in host memory. Returns y.
 inline std::vector<float> linear_on(Backend& backend, LinearArgs args, const Weight& weight, int64_t before = 0)
 {
     const int64_t floats = args.rows * weight.rows();

@@ -1,4 +1,4 @@
-// The vector exponential against float64, on every target.
+// The vector exponential compared with float64, on every SIMD target.
 #include <cmath>
 #include <cstdint>
 #include <limits>

@@ -1,4 +1,4 @@
-// Layers of experts against float64, and the promises about their bits.
+// Expert layers: accuracy against float64, and guarantees about bits.
 
 #include <ostream>
 
@@ -62,7 +62,7 @@ std::vector<ExpertsCase> experts_cases()
     return cases;
 }
 
-// The weights of a layer, as a file would hold them, and its input.
+// A layer's weights, as a file stores them, and its input.
 struct ExpertsInput {
     explicit ExpertsInput(const ExpertsCase& c)
         : random(seed), router(random, DType::F32, c.count, c.dim), x(random_floats(random, c.rows * c.dim)),
@@ -80,7 +80,7 @@ struct ExpertsInput {
     std::vector<float> x, norm;
 };
 
-// They are on a backend, and where the reference reads them.
+// The weights on a backend, and in the layout that the reference reads.
 class Layer {
 public:
     Layer(Backend& backend, const ExpertsInput& in) : backend_(backend), router_(backend, {&in.router})
@@ -181,7 +181,7 @@ TEST_CASE("an expert's row has the same bits whatever rows and threads come with
     }
 }
 
-// Expert e makes e + 1 of the gate's 1 and adds it: x tells which experts a row took, and with which weights.
+// Expert e adds e + 1 times the activated gate to x: x shows which experts were selected, and with which weights.
 TEST_CASE("of equal logits the expert with the lower number is taken", "[experts]")
 {
     constexpr int64_t count = 6;
@@ -211,7 +211,7 @@ TEST_CASE("of equal logits the expert with the lower number is taken", "[experts
             args.router = router_weight.get();
             args.gate_up = gate_ups;
             args.down = down;
-            args.used = 3; // of the three with logit 2: numbers 1 and 3
+            args.used = 3; // expert 2, then 1 and 3 of the three with logit 2
             args.phase = phase;
             backend->experts(args);
             const double best = std::exp(5.0), equal = std::exp(2.0), total = best + 2 * equal;

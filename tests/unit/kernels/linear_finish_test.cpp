@@ -1,4 +1,4 @@
-// How the rows of a product end (norm, factor, soft cap), other activations than SiLU, and the factor of
+// The finish of a product's rows (norm, factor, soft cap), activations other than SiLU, and the factor of
 // embeddings.
 
 #include <numbers>
@@ -15,7 +15,7 @@ struct Finish {
     bool norm = false;
     float factor = 1.0f, soft_cap = 0.0f;
 
-    // `size`: of the product before, of which a soft cap is a part.
+    // `size`: root mean square of the product before the finish; the soft cap is relative to it.
     RowFinish with(const std::vector<float>& weight, double size) const
     {
         const double capped = (norm ? 1.0 : size) * std::abs(static_cast<double>(factor));
@@ -35,14 +35,14 @@ std::ostream& operator<<(std::ostream& out, const Finish& f)
     return out << "norm " << f.norm << ", factor " << f.factor << ", soft cap " << f.soft_cap;
 }
 
-// Soft caps are as a part of what they cap, so that both ends of the tangent count.
+// Soft caps are relative to the values that they cap, so that both the linear and the flat part of tanh are tested.
 std::vector<Finish> finishes(const TestBackend& on)
 {
     if (on.emulated()) return {{true}, {false, 0.22f}, {false, 1.0f, 0.7f}, {true, 0.7f, 1.5f}};
     return {{true}, {false, 0.22f}, {false, 1.0f, 0.7f}, {true, -1.7f}, {false, 12.0f, 2.5f}, {true, 0.7f, 1.5f}};
 }
 
-// A soft cap shrinks what is large and leaves the errors of what is small.
+// A soft cap shrinks large values, but not the errors of small ones.
 double finished_error(const TestBackend& on, DType type, Phase phase)
 {
     return 4 * on.product_error(type, phase);
@@ -115,7 +115,7 @@ TEST_CASE("finished products agree with float64 for every type, phase and backen
     }
 }
 
-// Wider than what one task or one block of threads takes: the logits of a large vocabulary.
+// Wider than one task or one thread block processes, like the logits of a large vocabulary.
 TEST_CASE("very wide rows are finished whole", "[finish]")
 {
     for (const TestBackend& on : every_backend()) {
@@ -235,7 +235,7 @@ TEST_CASE("a factor multiplies what embed gives", "[finish]")
             const Stored stored(random, type, 50, 64);
             const Weights table(*backend, {&stored});
             const std::vector<int32_t> ids{49, 0, 7, 7, 23};
-            const EmbedArgs args{.table = table.plain.get(), .ids = ids, .factor = 0.0625f}; // exact
+            const EmbedArgs args{.table = table.plain.get(), .ids = ids, .factor = 0.0625f}; // exact: 2^-4
             const auto expected = reference::embed(args);
             const Buffer y = to_device(*backend, poisoned(static_cast<int64_t>(expected.size())));
             backend->embed({.table = table.placed.get(), .ids = ids, .y = y.data<float>(), .factor = args.factor});

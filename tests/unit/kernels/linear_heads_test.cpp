@@ -1,4 +1,4 @@
-// prepare_heads against float64: norms of each head or of all heads together, and the factor of queries.
+// prepare_heads compared with float64: norms per head or over all heads, and the query factor.
 
 #include <ostream>
 
@@ -69,7 +69,7 @@ struct HeadInput {
     std::vector<float> qkv, query_norm, key_norm;
 };
 
-// A call whose pointers are host memory, on a backend, of `rows` rows from `first` on. Gives them.
+// Runs prepare_heads on `rows` rows from `first` on, with arguments in host memory. Returns these rows.
 std::vector<float> prepared(Backend& backend, const HeadCase& c, HeadInput& in, int32_t first, int32_t rows)
 {
     const auto floats = static_cast<int64_t>(rows) * c.shape().qkv_width();

@@ -1,4 +1,4 @@
-// The vector logarithm against float64, on every target.
+// The vector logarithm compared with float64, on every SIMD target.
 #include <cmath>
 #include <cstdint>
 #include <vector>

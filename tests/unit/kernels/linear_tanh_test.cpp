@@ -1,4 +1,4 @@
-// The vector hyperbolic tangent against float64, on every target.
+// The vector hyperbolic tangent compared with float64, on every SIMD target.
 #include <cmath>
 #include <cstdint>
 #include <limits>

@@ -1,4 +1,5 @@
-// linear, feed_forward, embed and the norm against plain float64 loops, over types, shapes, phases and backends.
+// linear, feed_forward, embed and the norm compared with plain float64 loops, over types, shapes, phases and
+// backends.
 
 #include <numeric>
 #include <string>
@@ -27,7 +28,8 @@ std::vector<Variant> variants()
     return all;
 }
 
-// The emulator, and every backend at the CI level, has each switch in each phase, but not all together.
+// On the emulator, and at the CI level on every backend, each switch is tested in each phase, but not every
+// combination.
 std::vector<Variant> variants(const TestBackend& on)
 {
     if (!on.emulated() && !at_ci_level()) return variants();
@@ -61,7 +63,7 @@ void check_linear(const TestBackend& on, Backend& backend, const Weights& weight
     CHECK(largest_error(got, expected) < on.product_error(weights.type, v.phase));
 }
 
-// Rows `first` to `first` + `rows` of x, which lies in backend memory whole.
+// Computes rows `first` to `first` + `rows` of the product; x is entirely in backend memory.
 std::vector<float> product_of(Backend& backend, const Weight& weight, const Buffer& x, int64_t first, int64_t rows,
                               const Buffer& norm, Phase phase)
 {
@@ -85,9 +87,9 @@ std::vector<float> embedded(Backend& backend, const Weight& table, const std::ve
     return to_host<float>(backend, y, static_cast<size_t>(floats));
 }
 
-// A product with as many columns as prefill takes in wide blocks with one or two threads (from 1024 columns for
-// each thread on, kernels/cpu/gemm_blocks.h), and in narrow ones with three. The last block of either width is not
-// full, nor is its last tile; the depth goes beyond one block of it.
+// A product with enough columns that prefill with one or two threads uses wide blocks (from 1024 columns per thread
+// on, kernels/cpu/gemm_blocks.h), and with three threads narrow ones. With both widths, the last block and its last
+// tile are partial; the depth exceeds one block.
 class WideProduct {
 public:
     explicit WideProduct(DType type)
@@ -141,7 +143,7 @@ private:
     int64_t cols_;
     Stored stored_;
     std::vector<float> x_, bias_, before_;
-    std::vector<double> product_; // without bias, in float64
+    std::vector<double> product_; // float64, without bias
 };
 
 } // namespace
@@ -153,7 +155,7 @@ TEST_CASE("linear agrees with float64 for every type, shape, phase and backend",
         std::mt19937 random(seed);
         for (const DType type : all_types) {
             // Widths below, at and across the block depth of 256; heights that end inside a tile and inside a
-            // block. Above 4096, decode takes rows abreast.
+            // block. Above 4096, decode processes several rows side by side.
             std::vector<std::pair<int64_t, int64_t>> shapes{{1, 32}, {37, 96}, {150, 288}, {64, 1056}, {27, 4160}};
             if (on.emulated()) shapes = {{1, 32}, {37, 96}, {150, 288}};
             if (type != DType::Q8_0 && on.emulated())
@@ -189,7 +191,7 @@ TEST_CASE("a concatenation of types, with rotary rows stored in pairs, reads as 
 
 TEST_CASE("row h*d+j of paired heads is stored at h*d+2j, or 2(j-d/2)+1 in the upper half", "[linear]")
 {
-    std::vector<float> rows(16); // one column; the value is the stored row
+    std::vector<float> rows(16); // one column; the value is the number of the stored row
     for (size_t i = 0; i < rows.size(); ++i)
         rows[i] = static_cast<float>(i);
     const HostMatrix matrix{DType::F32, reinterpret_cast<const std::byte*>(rows.data()), 16, 1, 8};

@@ -35,7 +35,7 @@ TEST_CASE("every task runs once, whether workers spin, sleep or come late", "[th
 TEST_CASE("what tasks wrote is visible after the run", "[threads]")
 {
     ThreadPool pool(3);
-    std::vector<int64_t> written(1000); // no atomics: the run itself must order the memory
+    std::vector<int64_t> written(1000); // not atomic: run() itself must order the memory accesses
     for (int64_t round = 1; round < 500; ++round) {
         pool.run(1000, [&](int64_t task, int) { written[static_cast<size_t>(task)] += round; });
         REQUIRE(written[static_cast<size_t>(round)] == round * (round + 1) / 2);

@@ -1,4 +1,4 @@
-// Attention to a part of a list: bounds of pages, the choice by them, and the choice by mass.
+// Attention to a part of a list: page bounds, page selection by bounds, and selection by attention mass.
 
 #include "tests/support/catch.h"
 #include "tests/unit/kernels/attention_case.h"
@@ -31,7 +31,8 @@ std::vector<Case> retrieval_cases(int count, uint32_t seed)
     return cases;
 }
 
-// Some queries far from the rest, so that a few ranks hold most of the mass, as in a trained model.
+// Scales the token's queries, key and value up, so that a few ranks hold most of the attention mass, as in a trained
+// model.
 Input peaked(const Case& c)
 {
     Input in(c);
@@ -84,7 +85,7 @@ TEST_CASE("attention to what holds most of the mass equals the reference on ever
     hold_to_reference(cases, 7);
 }
 
-// More pages, and more ranks that are read, than a block has threads.
+// More pages, and more attended ranks, than a block has threads.
 TEST_CASE("attention to a part of long lists equals the reference on every backend")
 {
     std::vector<Case> cases = retrieval_cases(6, 25);
@@ -135,7 +136,7 @@ TEST_CASE("a list that fits is read as without retrieval, bit for bit")
     }
 }
 
-// What lies in pages that are left out may be anything.
+// Overwrites the pages that were not selected with NaN: the result must not change.
 void read_what_was_chosen(const TestBackend& on, const Case& c)
 {
     const Input in = peaked(c);
@@ -169,7 +170,7 @@ TEST_CASE("pages that are left out are not read")
             if (takes(on, i, 6)) read_what_was_chosen(on, cases[i]);
 }
 
-// Equal keys everywhere: all pages and all ranks of a list tie.
+// All keys are equal: all pages and all ranks of a list tie.
 struct Ties {
     Ties()
     {
@@ -188,7 +189,7 @@ struct Ties {
         Input in(c);
         const Row row = in.lists[0][0];
         std::fill(in.lists[0].begin(), in.lists[0].end(), row);
-        // The token's own key as the list's, turned by row 0 of the table: not at all.
+        // The token's own key equals the list's; row 0 of the table does not rotate it.
         const auto key = widened(c.type, row.key.data(), c.head_dim);
         std::copy(key.begin(), key.end(), in.qkv.begin() + c.shape().query_heads * c.head_dim);
         return attend(backend, c, in, 1);
@@ -215,7 +216,7 @@ TEST_CASE("of ranks that tie the lower are kept until the mass is held")
         const std::vector<float> sums = ties.attended(*on.open(1)).sums[0];
         for (size_t rank = 0; rank < sums.size(); ++rank) {
             CAPTURE(on, rank);
-            CHECK(sums[rank] == Approx(rank < 32 ? 1.0 / 32 : 0.0).margin(1e-7)); // half of 48 + 16
+            CHECK(sums[rank] == Approx(rank < 32 ? 1.0 / 32 : 0.0).margin(1e-7)); // half of the 48 + 16 ranks
         }
     }
 }

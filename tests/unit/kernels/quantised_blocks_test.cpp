@@ -1,4 +1,4 @@
-// Blocks of every weight type against the values of the gguf Python package (tests/fixtures/weights).
+// Blocks of every weight type, compared with the values of the gguf Python package (tests/fixtures/weights).
 
 #include <cstring>
 #include <fstream>

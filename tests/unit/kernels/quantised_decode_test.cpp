@@ -1,4 +1,4 @@
-// Decoded rows with quantised weights on the CPU, whose kernels may take activations as fixed-point numbers.
+// Decode with quantised weights on the CPU, whose kernels may convert activations to fixed-point numbers.
 
 #include <algorithm>
 #include <cmath>
@@ -65,7 +65,7 @@ TEST_CASE("activations of very different sizes lose nothing that f32 sums keep",
                 v *= 1e-20f;
             for (float& v : huge)
                 v *= 1e20f;
-            for (size_t i = 0; i < powers.size(); ++i) // just above and below a power of two
+            for (size_t i = 0; i < powers.size(); ++i) // just below and above a power of two
                 powers[i] = (i % 3 == 0 ? -1.0f : 1.0f) * (i % 2 == 0 ? 0x1.fffffep3f : 0x1.000002p4f);
             for (const auto* x : {&outlier, &tiny, &huge, &powers}) {
                 INFO("on " << on << ", type " << info(type).name << ", exact " << exact << ", first activation "
@@ -125,8 +125,8 @@ TEST_CASE("an activation that outweighs all others takes no bits from them", "[q
     }
 }
 
-// A row with an outlier is multiplied in f32 on every processor, and the outlier's weights are 0 here, so that both
-// products are the f32 sums of the same numbers.
+// A row with an outlier is multiplied in f32 on every processor. The outlier's weights are 0 here, so both products
+// are f32 sums of the same numbers.
 TEST_CASE("exact products are those of f32 also where the processor has faster ones", "[quantised]")
 {
     for (const TestBackend& on : every_backend()) {

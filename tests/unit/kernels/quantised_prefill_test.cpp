@@ -1,4 +1,4 @@
-// Prompts through quantised weights on the CPU, whose kernels may take activations as 16-bit fixed-point numbers.
+// Prefill with quantised weights on the CPU, whose kernels may convert activations to 16-bit fixed-point numbers.
 
 #include <algorithm>
 #include <cmath>
@@ -16,8 +16,8 @@ using namespace palimpsest::kernels::test;
 
 namespace {
 
-// Integers that a group of 32 activations is made of, times a power of two of its own. The largest magnitude that
-// 16 bits take is in every group, so that the group's scale is that power and nothing is rounded.
+// Each group of 32 activations consists of integers times a power of two of its own. Every group contains the
+// largest magnitude that 16 bits hold, so that its scale is that power and nothing is rounded.
 std::vector<float> fixed_point_numbers(std::mt19937& random, int64_t count)
 {
     constexpr int most = 127 * 256 + 127;
@@ -67,7 +67,7 @@ TEST_CASE("activations that 16 bits hold lose nothing to fixed-point products", 
             for (const int64_t width : {32, 96, 256, 288, 512, 1024}) {
                 if (width % info(type).block != 0) continue;
                 Rows w(type, width);
-                for (int64_t count = 1; count <= 7; ++count) { // every height of a tile, and two of them
+                for (int64_t count = 1; count <= 7; ++count) { // every tile height, and two tiles
                     INFO("on " << on << ", type " << info(type).name << ", " << count << " rows, width " << width);
                     const auto x = fixed_point_numbers(w.random, count * width);
                     CHECK(error_of(*backend, *w.weight, x) < 2 * on.product_error(type, Phase::Prefill, true));
@@ -128,9 +128,9 @@ TEST_CASE("an outlier of a prompt takes bits from its own group of 32 only", "[q
         const double allowed = on.product_error(DType::Q4_0, Phase::Prefill, exact);
         INFO("on " << on << ", exact " << exact);
         CHECK(error_of(*backend, *w.weight, x) <
-              allowed); // as a share of the product, which the outlier makes large
+              allowed); // relative to the product, which the outlier makes large
         w.clear_column(at);
-        // Its neighbours are off by 1,000 * 1.54e-5 at most, and the product by about 1.5e-3.
+        // Its neighbours are off by at most 1,000 * 1.54e-5, and the product by about 1.5e-3.
         const bool coarse = on.in_fixed_point(DType::Q4_0, Phase::Prefill, exact);
         CHECK(error_of(*backend, *w.weight, x) < (coarse ? 6e-3 : allowed));
         for (size_t i = group; i < group + 32; ++i)

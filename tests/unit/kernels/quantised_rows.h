@@ -1,4 +1,4 @@
-// Rows of every quantised type, and the CPU's ways to multiply with them.
+// Random weight rows of every quantised type, and the CPU backends that multiply with them.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ inline std::vector<DType> block_types()
     return types;
 }
 
-// Rows of one type in memory of their own.
+// Rows of one type, with their memory.
 struct Rows {
     Rows(DType of, int64_t width = cols)
         : type(of), random(seed), bytes(tests::random_blocks(random, type, rows * width))
@@ -31,7 +31,7 @@ struct Rows {
         const HostMatrix matrix{type, bytes.data(), rows, width, 0};
         weight = cpu::load({&matrix, 1});
     }
-    // Makes the scales and offsets of all blocks the smallest that an f16 can have, or MXFP4 an exponent.
+    // Makes the scales and offsets of all blocks subnormal f16 numbers; for MXFP4, uses the smallest exponents.
     void make_scales_subnormal()
     {
         const auto block = static_cast<size_t>(info(type).bytes);
@@ -43,7 +43,7 @@ struct Rows {
             if (type == DType::MXFP4) bytes[at] = static_cast<std::byte>(random() % 2);
         }
     }
-    // Makes the weights of one column 0. REQUIRES: Q4_0, where the code 8 is a weight of 0.
+    // Sets the weights of one column to 0. REQUIRES: Q4_0, where the code 8 is a weight of 0.
     void clear_column(size_t column)
     {
         for (size_t row = 0; row < static_cast<size_t>(rows); ++row) {

@@ -1,5 +1,5 @@
-// Weights of every quantised type on every backend: their values bit for bit, and products with them against plain
-// float64 loops.
+// Weights of every quantised type on every backend: their values must match bit for bit, and products with them are
+// compared with plain float64 loops.
 
 #include <cstring>
 #include <numeric>
@@ -30,7 +30,7 @@ constexpr DType quantised_types[] = {DType::Q4_0,   DType::Q4_1,   DType::Q5_0, 
                                      DType::Q2_K,   DType::Q3_K,   DType::Q4_K, DType::Q5_K, DType::Q6_K,
                                      DType::IQ4_NL, DType::IQ4_XS, DType::MXFP4};
 
-// Rows as a file holds them.
+// Weight rows, as a file stores them.
 class Stored {
 public:
     Stored(std::mt19937& random, DType type, int64_t rows, int64_t cols, int32_t paired = 0)
@@ -51,7 +51,7 @@ private:
     std::vector<std::byte> bytes_;
 };
 
-// Every backend, the CPU with exact products too.
+// Every backend; CPU backends also with exact products.
 std::vector<std::pair<TestBackend, bool>> every_way()
 {
     std::vector<std::pair<TestBackend, bool>> all;
@@ -80,7 +80,7 @@ struct Options {
     int64_t rows = 1;
     Phase phase = Phase::Decode;
     bool norm = false;
-    bool exact = false; // which the backend was opened with
+    bool exact = false; // exact_products of the backend
 };
 
 std::vector<float> product_of(Backend& backend, const Weight& weight, const std::vector<float>& x,
@@ -104,7 +104,7 @@ void check_product(const TestBackend& on, Backend& backend, const std::vector<St
     const auto plain = cpu::load(matrices(parts));
     const auto placed = backend.load(matrices(parts));
     std::mt19937 random(seed);
-    // Activations with a mean, which an offset that is off by a little would show.
+    // The mean of the activations is not 0, so that a small error of an offset shows.
     auto x = normal_floats(random, static_cast<size_t>(options.rows * plain->cols()));
     for (float& v : x)
         v += 0.25f;
@@ -193,7 +193,7 @@ TEST_CASE("products with every quantised type agree with float64", "[quantised]"
                 check_product(on, *backend, weight(37, 3 * block), {2, phase, true, exact});
                 check_product(on, *backend, weight(19, 1280), {3, phase, false, exact});
             }
-            // More columns than lie in shared memory at a time.
+            // More columns than fit in shared memory at once.
             check_product(on, *backend, weight(5, 4096 + 2 * 256), {1, Phase::Decode, true, exact});
         }
     }
@@ -202,10 +202,10 @@ TEST_CASE("products with every quantised type agree with float64", "[quantised]"
 TEST_CASE("a weight that prefill converts in several pieces is multiplied whole", "[quantised]")
 {
     for (const TestBackend& on : every_backend()) {
-        if (on.kind() != test::Kind::Cuda) continue; // some seconds on the emulator
+        if (on.kind() != test::Kind::Cuda) continue; // takes seconds on the emulator
         const auto backend = on.open();
         std::mt19937 random(seed);
-        // A piece has at least 128 rows, and no more of rows as wide as these.
+        // A piece has at least 128 rows, and exactly 128 if rows are this wide.
         for (const DType type : quantised_types)
             check_product(on, *backend, {Stored(random, type, 130, 65536 + 256)}, {1, Phase::Prefill, false});
     }
@@ -247,7 +247,7 @@ TEST_CASE("parts of several quantised types, with rotary rows in pairs, read as 
         std::vector<Stored> parts;
         parts.emplace_back(random, DType::Q4_K, 48, cols, 16);
         parts.emplace_back(random, DType::Q6_K, 33, cols);
-        parts.emplace_back(random, DType::Q6_K, 16, cols, 8); // goes with the one before
+        parts.emplace_back(random, DType::Q6_K, 16, cols, 8); // same type as the part before
         parts.emplace_back(random, DType::BF16, 7, cols);
         parts.emplace_back(random, DType::Q5_0, 5, cols);
         parts.emplace_back(random, DType::Q8_0, 1, cols);
@@ -261,9 +261,9 @@ TEST_CASE("parts of several quantised types, with rotary rows in pairs, read as 
         INFO("on " << on);
         CHECK(same_bits(embedded(*backend, *weight), expected));
         check_product(on, *backend, parts, {1, Phase::Decode, true});
-        // Prefill without the BF16 rows, whose operands have fewer bits.
+        // Prefill leaves out the BF16 rows, whose products are less precise.
         check_product(on, *backend, {parts.begin(), parts.begin() + 3}, {19, Phase::Prefill, false});
-        if (on.kind() != test::Kind::Cpu) continue; // parts of more than one block of the CPU's columns
+        if (on.kind() != test::Kind::Cpu) continue; // below: parts larger than a column block of the CPU
         std::vector<Stored> wide;
         wide.emplace_back(random, DType::Q6_K, 141, cols);
         wide.emplace_back(random, DType::Q6_K, 272, cols, 16);
@@ -310,7 +310,7 @@ TEST_CASE("a feed-forward layer of quantised weights agrees with float64, types 
                     INFO("on " << on << ", type " << info(type).name << ", mixed " << (gate_up == &mixed)
                                << ", phase " << static_cast<int>(phase) << ", exact " << exact << ", seed "
                                << seed);
-                    // In fixed point the second product adds its error to that of the first.
+                    // In fixed point, the second product adds its error to that of the first.
                     const double allowed =
                         (on.in_fixed_point(type, phase, exact) ? 2 : 1) * on.product_error(type, phase, exact);
                     CHECK(largest_error(to_host<float>(*backend, rows, input.size()), expected) < allowed);
@@ -383,12 +383,12 @@ TEST_CASE("a weight takes as much device memory as was said beforehand", "[quant
             parts.emplace_back(random, type, 512, 1024);
             parts.emplace_back(random, type, 3, 1024);
             parts.emplace_back(random, DType::F16, 1, 1024);
-            backend->load(matrices(parts)); // the ring that rows go through is there after it
+            backend->load(matrices(parts)); // allocates the ring that later uploads reuse
             const uint64_t before = backend->memory()->free;
             const auto weight = backend->load(matrices(parts));
             INFO("on " << on << ", type " << info(type).name);
             const uint64_t taken = before - backend->memory()->free, said = backend->weight_bytes(matrices(parts));
-            // A driver gives memory in pages of 2 MB.
+            // A driver allocates memory in pages of 2 MB.
             if (on.emulated()) CHECK(taken == said);
             CHECK(said >= static_cast<uint64_t>(weight->bytes()));
             CHECK(said <= static_cast<uint64_t>(weight->bytes()) * 21 / 20 + 4096);

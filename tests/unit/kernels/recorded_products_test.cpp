@@ -1,5 +1,5 @@
-// Recorded products one after the other, which may overlap (kernels/cuda/device.h), give the bits of the same
-// products run one by one.
+// Consecutive products of a recording, which may overlap (kernels/cuda/device.h), must give the same bits as the
+// same products run one by one.
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +23,8 @@ std::vector<float> not_written(int64_t floats)
     return std::vector<float>(static_cast<size_t>(floats), std::numeric_limits<float>::quiet_NaN());
 }
 
-// Products with weights of many types, each of what the one before gave: up to `wide`, and back onto x.
+// A chain of products with weights of many types, each applied to the previous result: from x to `wide`, and back,
+// accumulated onto x.
 class Products {
 public:
     Products(Backend& backend, int64_t dim, int64_t wide)
@@ -69,14 +70,15 @@ private:
     std::vector<std::unique_ptr<Weight>> weights_;
 };
 
-// The wide products take two tiles of x (kernels/cuda/gemv.cu). A card races only now and then.
+// The wide products read x in two tiles (kernels/cuda/gemv.cu). On a real GPU a race shows only now and then, so
+// the replay is repeated.
 TEST_CASE("replayed products wait for those that they overlap", "[recording]")
 {
     for (const TestBackend& on : every_backend()) {
         CAPTURE(on);
         const auto opened = on.open();
         Backend& backend = *opened;
-        if (!backend.selects()) continue; // nor does it record
+        if (!backend.selects()) continue; // cannot record either
         const bool card = on.kind() == Kind::Cuda;
         Products products(backend, card ? 4096 : 256, card ? 6144 : 4352);
         products.prepare();

@@ -1,5 +1,5 @@
-// Recorded tokens: what is replayed gives the bits of the same operations run one by one, whatever backend memory
-// holds then; and what a recording cannot keep is refused.
+// Recorded tokens: a replay must give the same bits as the same operations run one by one on the current contents
+// of backend memory; operations that cannot be recorded are refused.
 
 #include <functional>
 #include <initializer_list>
@@ -23,7 +23,7 @@ std::vector<float> unwritten(int64_t floats)
     return std::vector<float>(static_cast<size_t>(floats), std::numeric_limits<float>::quiet_NaN());
 }
 
-// A weight of random rows in backend memory.
+// A weight with random rows in backend memory.
 class RandomWeight {
 public:
     RandomWeight(Backend& backend, std::mt19937& random, DType type, std::initializer_list<int64_t> rows,
@@ -79,7 +79,7 @@ struct Layer {
     Buffer sum, count, dropped;
 };
 
-// A small model's step for one token, on memory of its own. Two that are made alike hold the same numbers.
+// One decoding step of a small model, in memory of its own. Decoders with equal arguments hold the same numbers.
 class Decoder {
 public:
     Decoder(Backend& backend, const Case& c, int layers, int32_t most_used)
@@ -106,8 +106,8 @@ public:
         }
     }
 
-    // What the next token reads, for both ways. `used`: of every layer's lists, of each of which `leaving` tokens
-    // then leave.
+    // Sets the input of the next token, for both kinds of queue(). `used`: lengths of every layer's lists, each of
+    // which then evicts `leaving` tokens.
     void prepare(int32_t id, const std::vector<int32_t>& used, int32_t position, uint32_t leaving = 0)
     {
         id_ = id;
@@ -136,7 +136,7 @@ public:
 
     void evict_tokens() { evicts_ = true; }
 
-    // Norms of heads and of what is added, factors, a soft cap of the logits, and GELU.
+    // Enables norms of heads and of layer outputs, factors, a soft cap of the logits, and GELU.
     void use_every_feature()
     {
         const auto floats = static_cast<size_t>(width());
@@ -147,7 +147,7 @@ public:
         of_logits_ = {.factor = 0.5f, .soft_cap = 3.0f};
     }
 
-    // Queues the operations; `resident`: with all that changes read from backend memory.
+    // Queues the operations; `resident`: everything that changes from token to token is read from backend memory.
     void queue(bool resident)
     {
         const auto* id = resident ? resident_.data<int32_t>() : nullptr;
@@ -164,7 +164,7 @@ public:
         backend_.copy(logged_.data(), logits_.data(), vocabulary * sizeof(float));
     }
 
-    // After a token: bounds of the page that it came to.
+    // After a token: updates the bounds of the page it was added to.
     void end_token()
     {
         if (!case_.retrieve) return;
@@ -176,7 +176,7 @@ public:
         }
     }
 
-    // All that the token gave, and what lies in the pools.
+    // All outputs of the token, and the contents of the pools.
     std::vector<std::vector<float>> results() const
     {
         std::vector<std::vector<float>> all;
@@ -308,7 +308,7 @@ private:
     std::mt19937 random_;
     RandomWeight table_, head_;
     Buffer norm_, angles_, x_, qkv_, heads_, logits_, logged_;
-    Buffer resident_; // i32: the id, then the lengths of lists
+    Buffer resident_; // i32: the token id, then the lengths of the lists
     Buffer plan_;
     bool evicts_ = false;
     Buffer head_norm_;
@@ -321,7 +321,7 @@ private:
     int32_t id_ = 0;
 };
 
-// Lengths of lists from token to token: they grow by one, and now and then fall by a few.
+// Lengths of the lists for the next token: they grow by one, and now and then shrink by several.
 std::vector<int32_t> next_lengths(const Case& c, std::vector<int32_t> used, int step)
 {
     for (size_t h = 0; h < used.size(); ++h) {
@@ -332,7 +332,7 @@ std::vector<int32_t> next_lengths(const Case& c, std::vector<int32_t> used, int 
 }
 
 struct Course {
-    Case shape; // with the lengths of lists at first
+    Case shape; // `used` has the initial lengths of the lists
     int layers = 1, tokens = 40;
     bool every_feature = false;
 };
@@ -359,8 +359,8 @@ Course course(int32_t group, int32_t head_dim, DType type, bool keys_rotated, st
     return made;
 }
 
-// Lists begin short of multiples of 64, the ranks that a block takes, so that splits come and go; those of the
-// last cases cross the length from which a list is read in part, which takes less of it.
+// Lists begin just below multiples of 64, the number of ranks per block, so that splits are added and removed. With
+// retrieval, lists grow past the length from which only a part of them is read.
 std::vector<Course> courses()
 {
     std::vector<Course> all{
@@ -380,7 +380,7 @@ std::vector<Course> courses()
         c.shape.retrieval.top_p = top_p;
         all.push_back(c);
     }
-    // Windows that lists are shorter than at first, one of which begins inside a block's ranks.
+    // Windows longer than the initial lists; one of them begins inside a block's ranks.
     for (const int32_t window : {130, 20}) {
         Course c = course(window == 20 ? 3 : 2, window == 20 ? 24 : 64, DType::BF16, window == 20, {5, 118});
         c.every_feature = true;
@@ -463,7 +463,7 @@ Error refusal_of(const std::function<void()>& body)
     throw;
 }
 
-// One token of a decoder, again and again.
+// One token of a decoder, decoded repeatedly.
 class OneToken {
 public:
     OneToken(Backend& backend, int32_t most_used)
@@ -510,7 +510,7 @@ TEST_CASE("what a recording cannot keep is refused by name, and all goes on", "[
         auto other = std::make_unique<Buffer>(backend, size_t{1} << 20);
         const auto recording = token.record();
         REQUIRE(recording);
-        CHECK(token.gives(before)); // nothing ran
+        CHECK(token.gives(before)); // recording ran nothing
         REQUIRE(!token.gives(expected));
         other = nullptr;
         REQUIRE(backend.replay(*recording));
@@ -564,7 +564,7 @@ TEST_CASE("a recording whose working memory has moved runs nothing", "[recording
             REQUIRE(backend.scratch_bytes() > scratch);
             token.prepare();
             const auto before = token.results();
-            if (backend.replay(*recording)) continue; // it may lie where it lay
+            if (backend.replay(*recording)) continue; // the memory may still be in its place
             ++moved;
             CHECK(token.gives(before));
             token.queue();
@@ -590,7 +590,7 @@ bool replay(const TestBackend& on, const Recording& recording, [[maybe_unused]] 
 }
 
 #ifdef PALIMPSEST_EMULATED_CUDA
-// Two layers' four products with weights and the logits; after the embedding all follow a kernel.
+// Nine products directly follow a kernel: four in each of two layers, and the logits.
 TEST_CASE("products of a recorded token overlap the kernels ahead of them from sm_90 on", "[recording]")
 {
     for (const auto& [capability, expected] : {std::pair(90, 9), std::pair(75, 0)}) {
@@ -645,7 +645,7 @@ TEST_CASE("a card does what its code was compiled for, and no more", "[recording
 {
     CHECK(tests::open_emulated_cuda(90)->simd_target() == "sm_90");
     CHECK(tests::open_emulated_cuda(90, 75)->simd_target() ==
-          "sm_75"); // an older card's code, compiled by the driver
+          "sm_75"); // code for an older GPU, compiled by the driver
     CHECK(tests::open_emulated_cuda(75, 75)->simd_target() == "sm_75");
     CHECK(tests::open_taciturn_cuda(90)->simd_target() == "sm_90");
     CHECK(tests::open_taciturn_cuda(90, 75)->simd_target() == "sm_75");
@@ -665,7 +665,7 @@ TEST_CASE("a layer of a decoded token is six launches, and at most three aside",
             decoder.queue(true);
             return tests::recorded_nodes(*backend.record([&] { decoder.queue(true); }));
         };
-        constexpr size_t others = 4; // embedding by two parts, logits, a copy
+        constexpr size_t others = 4; // two parts of the embedding, logits, a copy
         for (const size_t layers : {size_t{1}, size_t{3}}) {
             CHECK(nodes(static_cast<int>(layers), false) == others + 6 * layers);
             CHECK(nodes(static_cast<int>(layers), true) == others + 9 * layers);
@@ -687,7 +687,7 @@ TEST_CASE("signals of a decoded token are computed beside the next layer", "[rec
             decoder.queue(true);
             return tests::longest_chain(*backend.record([&] { decoder.queue(true); }));
         };
-        CHECK(chain(9) - chain(8) == 5); // of nine launches a layer
+        CHECK(chain(9) - chain(8) == 5); // of nine launches per layer
     }
 }
 #endif

@@ -1,6 +1,6 @@
-// Products as large as a model's: what a row comes to depends on that row alone (the engine's contract, 6),
-// whichever tiles, library or number of rows abreast it is computed with. On an emulated GPU sizes are the least
-// that reach the same kernels.
+// Products of the size of a real model's: the bits of a row must depend on that row alone, whichever tiles or
+// library compute it and however many rows are processed side by side. Emulated GPUs use the smallest sizes that
+// reach the same kernels.
 
 #include <algorithm>
 #include <utility>
@@ -17,7 +17,7 @@ namespace {
 
 enum class Addition { None, Bias, Accumulate };
 
-// The emulated GPU has four multiprocessors: from 129 rows on, a product of 264 columns has enough large tiles.
+// The emulated GPU has four multiprocessors: from 129 rows on, a product of 264 columns uses large tiles.
 struct PrefillSize {
     explicit PrefillSize(const TestBackend& on)
     {
@@ -35,7 +35,7 @@ struct PrefillSize {
     int64_t most() const { return counts.back(); }
 };
 
-// The rows of one prefill, of which any stretch can be computed alone.
+// The rows of one prefill; any range of them can be computed alone.
 class PrefillRows {
 public:
     PrefillRows(Backend& backend, DType type, const PrefillSize& size)
@@ -46,12 +46,12 @@ public:
     {
     }
 
-    // `unaligned`: the product begins where the matrix library does not take it.
+    // `unaligned`: the output begins at an address that the matrix library does not accept.
     std::vector<float> computed(int64_t first, int64_t rows, Addition addition, bool unaligned)
     {
         const int64_t floats = rows * size_.width;
         float* y = y_.data<float>() + (unaligned ? 1 : 0);
-        if (addition == Addition::Accumulate) // onto what the row itself decides
+        if (addition == Addition::Accumulate) // onto the bias, the same for every row
             for (int64_t r = 0; r < rows; ++r)
                 backend_.copy(y + r * size_.width, bias_.data(), static_cast<size_t>(size_.width) * sizeof(float));
         LinearArgs args = args_of(*weights_.placed, x_.data<float>() + first * size_.cols, rows);
@@ -64,7 +64,7 @@ public:
         return got;
     }
 
-    // One row in float64; a bias and what it is accumulated onto are the same numbers.
+    // One row in float64. The bias and the values accumulated onto are the same numbers.
     std::vector<double> expected(int64_t row, Addition addition) const
     {
         LinearArgs args = args_of(*weights_.plain, host_x_.data() + row * size_.cols, 1);
@@ -153,8 +153,7 @@ TEST_CASE("decode reads the rows of a tall weight two abreast with the bits of o
 {
     for (const TestBackend& on : every_backend()) {
         const auto backend = on.open();
-        // More rows than 64 for each of a card's multiprocessors, or of the four of the emulated one; an odd
-        // number.
+        // An odd number of rows, more than 64 for each multiprocessor of a GPU, or of the four of the emulated one.
         const int64_t tall = on.kind() == Kind::Cuda ? 20001 : 259, cols = 1056, rows = 2;
         for (const DType type : all_types) {
             std::mt19937 random(seed);

@@ -1,4 +1,4 @@
-// The fewest weights that hold a share of their sum, beside sorting all of them.
+// keep_top_mass(): the fewest weights that hold a share of their sum, compared with a full sort.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -30,7 +30,7 @@ std::vector<float> kept_by_sorting(std::vector<float> weights, double share)
     return weights;
 }
 
-// Multiples of 2^-20, whose sums are exact in any order, and so the edge is beyond doubt.
+// Multiples of 2^-20: their sums are exact in any order, so the cut-off is unambiguous.
 std::vector<float> random_weights(size_t count, int kind, std::mt19937& random)
 {
     std::vector<float> weights(count);

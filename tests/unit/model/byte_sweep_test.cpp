@@ -1,5 +1,5 @@
-// Every byte of a valid model changed in three ways, and every truncation: each gives an error, or a model that can
-// be read.
+// Changes every byte of a valid model in three ways, and truncates it at every length: each variant must give an
+// error or a readable model.
 
 #include <algorithm>
 #include <cstdint>
@@ -36,7 +36,7 @@ struct Outcome {
     uint64_t runs = 0, refused = 0;
 };
 
-// Anything but an Error or a readable model escapes and fails the test.
+// Any outcome but an Error or a readable model fails the test.
 void attempt(const Bytes& bytes, const std::function<ModelFiles(const Bytes&)>& open, Outcome& outcome)
 {
     ++outcome.runs;
@@ -86,7 +86,7 @@ void report(const char* what, const Bytes& valid, const Outcome& outcome)
     CHECK(outcome.refused < outcome.runs);
 }
 
-// Files below tests/fixtures/families with this ending, in order.
+// Files in tests/fixtures/families with this ending, sorted.
 std::vector<std::filesystem::path> family_files(const std::string& ending)
 {
     std::vector<std::filesystem::path> paths;
@@ -115,7 +115,7 @@ TEST_CASE("V3: GGUF, byte by byte")
 
 TEST_CASE("V3: GGUF with quantised tensors, byte by byte")
 {
-    constexpr uint32_t types[] = {2, 3, 6, 7, 8, 20, 39}; // all that have blocks of 32, the width of the tiny model
+    constexpr uint32_t types[] = {2, 3, 6, 7, 8, 20, 39}; // all with blocks of 32, the width of the tiny model
     constexpr size_t block_bytes[] = {18, 20, 22, 24, 34, 18, 17};
     auto builder = tiny_gguf();
     size_t matrices = 0;
@@ -187,7 +187,7 @@ TEST_CASE("GGUF files of every family, byte by byte")
         const Bytes valid = contents(path);
         const std::string name = path.filename().string();
         INFO(name);
-        // A byte of the weights changes numbers alone, so that few of them are enough.
+        // A changed byte of the weights only changes a number, so a few of them are enough.
         const Strides strides = {16, is_full() ? size_t{16} : 1024,
                                  GgufFile::parse(valid.get(), Refusal(name)).header_bytes()};
         const auto open = [&](const Bytes& bytes) { return open_gguf(in_memory(bytes, name)); };

@@ -1,4 +1,4 @@
-// The configurations of the families from both formats, and the files that they refuse.
+// The configurations of the model families, read from both formats, and the files that they refuse.
 
 #include <limits>
 
@@ -143,7 +143,7 @@ TEST_CASE("LongRoPE has two sets of factors, chosen by the positions that can be
     b.tensors.push_back({"rope_factors_short.weight", {4}, 0, factors, std::nullopt});
     check_refused(b, "14", "tensor 'rope_factors_long.weight' is missing");
     b.tensors.push_back({"rope_factors_long.weight", {4}, 0, factors, std::nullopt});
-    CHECK(load(b).config.original_context == 128); // that of the model, where the file names no other
+    CHECK(load(b).config.original_context == 128); // the model's context, unless the file names another
     b.set_u32("llama.rope.scaling.original_context_length", 64);
     CHECK(load(b).config.original_context == 64);
     CHECK(load(b).config.rope.long_factors.back() == 8.0f);
@@ -171,7 +171,7 @@ TEST_CASE("YaRN and dynamic scaling are read from both formats")
     b.set_f32("llama.rope.scaling.factor", 4.0f);
     b.set_u32("llama.rope.scaling.original_context_length", 64);
     CHECK(load(b).config.rope == c.rope);
-    b.set_f32("llama.rope.scaling.yarn_attn_factor", 0.75f); // instead of the one computed from the factor
+    b.set_f32("llama.rope.scaling.yarn_attn_factor", 0.75f); // replaces the one computed from the factor
     CHECK(load(b).config.rope.attention_factor == 0.75f);
     b.set_f32("llama.rope.scaling.yarn_attn_factor", 0.0f);
     check_refused(b, "12", "the attention factor of rope scaling is 0");
@@ -226,7 +226,7 @@ TEST_CASE("what a family cannot compute is refused by name")
     sparse["mlp_only_layers"] = {0};
     check_refused(sparse, "C6",
                   "a mixture of layers with and without experts ('mlp_only_layers') is not supported");
-    sparse["mlp_only_layers"] = {1}; // there is one layer, which is layer 0
+    sparse["mlp_only_layers"] = {1}; // the only layer is layer 0
     CHECK(parse(sparse).ffn == 16);
     sparse["mlp_only_layers"] = "none";
     check_refused(sparse, "C3", "'mlp_only_layers' is not a list of integers of 0 or more");

@@ -1,4 +1,4 @@
-// The models of tests/fixtures/models, written by other programs (test V10: what is valid is accepted).
+// Reads the models of tests/fixtures/models, which were written by other programs: valid files must be accepted.
 
 #include <algorithm>
 #include <filesystem>
@@ -146,7 +146,7 @@ TEST_CASE("a model that loads says how far it is, and is stopped between two mat
         };
         CHECK_FALSE(Model::load(path, backend(), options));
         CHECK(heard == 3);
-        CHECK_FALSE(Model::load(path, backend(), options)); // from the beginning
+        CHECK_FALSE(Model::load(path, backend(), options)); // stopped at the beginning
         CHECK(heard == 3);
     }
 }

@@ -1,4 +1,4 @@
-// The configurations of Gemma 2 and 3 from both formats, and from the files that Ollama's converter writes.
+// The configurations of Gemma 2 and 3, read from both formats and from the files that Ollama's converter writes.
 
 #include <algorithm>
 #include <limits>
@@ -51,7 +51,7 @@ void check_refused(const GgufBuilder& builder, const std::string& code, const st
     CHECK(refusal.says(part));
 }
 
-// The tiny model with the sizes and norms that Gemma has, and no other keys.
+// The tiny model with Gemma's sizes and norms, and no other keys.
 GgufBuilder tiny_gemma(const std::string& architecture)
 {
     GgufBuilder b = tiny_gguf();
@@ -79,7 +79,7 @@ GgufBuilder tiny_gemma2()
     return b;
 }
 
-// As Ollama's converter wrote those that see images: neither an epsilon nor anything about rotary angles.
+// As Ollama's converter wrote multimodal models: without an epsilon and without keys about rotary angles.
 GgufBuilder tiny_gemma3()
 {
     GgufBuilder b = tiny_gemma("gemma3");
@@ -89,7 +89,7 @@ GgufBuilder tiny_gemma3()
     return b;
 }
 
-// The same with more layers, every one of them as the first.
+// The same model with more layers, all copies of the first.
 GgufBuilder of_layers(GgufBuilder b, uint32_t layers)
 {
     b.set_u32("gemma3.block_count", layers);
@@ -135,10 +135,10 @@ TEST_CASE("Gemma 2 alternates, caps its logits and scales by its heads")
             check_refused(b, "12", "'" + std::string(key) + "' is");
         }
     b = tiny_gemma2();
-    b.set_u32("gemma2.attention.sliding_window", 4294967295u); // hides nothing
+    b.set_u32("gemma2.attention.sliding_window", 4294967295u); // masks nothing
     CHECK(windows_of(load(b).config) == Windows{0});
     b.remove("gemma2.attention.sliding_window");
-    CHECK(windows_of(load(b).config) == Windows{0}); // 4096, which hide nothing of 128
+    CHECK(windows_of(load(b).config) == Windows{0}); // the default of 4096 masks nothing in a context of 128
     b.set_u32("gemma2.context_length", 8192);
     CHECK(windows_of(load(b).config) == Windows{4096});
     b.remove("gemma2.attention.layer_norm_rms_epsilon");
@@ -155,7 +155,7 @@ TEST_CASE("Gemma 2 alternates, caps its logits and scales by its heads")
     const ModelConfig hf = parse(root);
     CHECK(hf.norm_offset == 1.0f);
     CHECK(hf.scale() == Approx(1 / 12.0));
-    CHECK(hf.head_dim == 256); // the library's default
+    CHECK(hf.head_dim == 256); // the default of transformers
     CHECK(windows_of(hf) == Windows{16, 0, 16, 0});
     root["query_pre_attn_scalar"] = -4;
     check_refused(root, "C5", "'query_pre_attn_scalar' is -4");
@@ -210,7 +210,7 @@ TEST_CASE("Gemma 3 has five local layers to a global one, and other angles in th
     whole["text_config"].erase("architectures");
     const HfConfig part = parse_hf_config(whole.dump(), Refusal("config.json"));
     CHECK(part.is_part);
-    CHECK(part.model.vocabulary == 262208); // the library's default
+    CHECK(part.model.vocabulary == 262208); // the default of transformers
     CHECK(part.eos == 2);
     CHECK(windows_of(part.model) == windows_of(c));
     whole["text_config"] = "none";
@@ -223,7 +223,7 @@ TEST_CASE("GGUF files of Gemma 3 without a window have global layers only")
     CHECK(windows_of(load(b).config) == Windows{16, 16, 16, 16, 16, 0, 16});
     b.set_u32("gemma3.attention.sliding_window_pattern", 2);
     CHECK(windows_of(load(b).config) == Windows{16, 0, 16, 0, 16, 0, 16});
-    b.set_u32("gemma3.attention.sliding_window", 256); // hides nothing, but there are local layers
+    b.set_u32("gemma3.attention.sliding_window", 256); // masks nothing, but there are local layers
     CHECK(load(b).config.plan(0) == LayerPlan{0, true});
     b.set_u32("gemma3.attention.sliding_window", 0);
     CHECK(load(b).config.plans.empty());

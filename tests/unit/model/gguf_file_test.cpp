@@ -1,4 +1,4 @@
-// Rules G1..G11: one broken file for each.
+// One broken file for each of the rules in docs/validation.md, G1 to G11.
 
 #include "engine/model/gguf_file.h"
 #include "engine/model/gguf_model.h"

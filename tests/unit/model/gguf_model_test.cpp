@@ -1,4 +1,4 @@
-// Rules G12..G14 and G16: what the metadata means for a model.
+// docs/validation.md, G12 to G14 and G16: configuration, tokenizer, tensors and fingerprint of a GGUF model.
 
 #include <cmath>
 #include <limits>
@@ -27,7 +27,7 @@ void check(const GgufBuilder& builder, const std::string& code, const std::strin
     CHECK(refusal.says(part));
 }
 
-// The tiny model of architecture qwen2: the same numbers under other keys, and biases.
+// The tiny model with architecture qwen2: the same numbers under other keys, and biases.
 GgufBuilder tiny_qwen2()
 {
     auto b = tiny_gguf();
@@ -196,9 +196,9 @@ TEST_CASE("rope scalings of GGUF files")
           "rope scaling 'exotic' is not supported; use a model with none, linear, yarn, longrope or llama3");
 
     b = tiny_gguf();
-    b.set_f32("llama.rope.scaling.factor", 4.0f); // of no type: linear
+    b.set_f32("llama.rope.scaling.factor", 4.0f); // no type: linear
     CHECK(load(b).config.rope.factors == std::vector<float>(4, 4.0f));
-    b.set_f32("llama.rope.scaling.factor", 1.0f); // which changes nothing
+    b.set_f32("llama.rope.scaling.factor", 1.0f); // changes nothing
     CHECK(load(b).config.rope.factors.empty());
 
     b = tiny_gguf();

@@ -1,4 +1,4 @@
-// Tensors of every type in a GGUF file, and what is refused of each.
+// Tensors of every type in a GGUF file, and the errors of each type that are refused.
 
 #include <optional>
 #include <string>
@@ -25,9 +25,9 @@ constexpr FileType file_types[] = {{0, DType::F32},     {1, DType::F16},     {2,
                                    {20, DType::IQ4_NL}, {23, DType::IQ4_XS}, {30, DType::BF16}, {39, DType::MXFP4}};
 static_assert(std::size(file_types) == kernels::dtype_count);
 
-constexpr uint64_t rows = 3, blocks = 2; // of a row
+constexpr uint64_t rows = 3, blocks = 2; // blocks per row
 
-// One tensor of three rows, with all the bytes they need.
+// One tensor of three rows, with all their bytes.
 GgufBuilder file_of(const FileType& file_type)
 {
     const auto& info = kernels::info(file_type.type);
@@ -88,7 +88,7 @@ TEST_CASE("a tensor that needs more bytes than the file has is refused")
         const Bytes whole = file_of(file_type).build();
         check(parse(Bytes(whole).cut_to(whole.size() - 1)), "10", "the file is truncated");
         auto builder = file_of(file_type);
-        builder.tensors[0].dims[1] = rows + 64; // rows that are not there
+        builder.tensors[0].dims[1] = rows + 64; // more rows than data
         check(parse(builder.build()), "10", "the file is truncated");
         builder = file_of(file_type);
         builder.claimed_tensors = 2;

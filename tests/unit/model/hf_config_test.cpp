@@ -1,4 +1,4 @@
-// Rules C1..C6.
+// docs/validation.md, C1 to C6: config.json.
 
 #include <nlohmann/json.hpp>
 
@@ -204,10 +204,10 @@ TEST_CASE("a window is that of the layers that have one")
         return found;
     };
     using Windows = std::vector<int32_t>;
-    CHECK(windows() == Windows{4096, 4096, 4096}); // the library's default
+    CHECK(windows() == Windows{4096, 4096, 4096}); // the default of transformers
     root["sliding_window"] = 8191;
     CHECK(windows() == Windows{8191, 8191, 8191});
-    root["sliding_window"] = 8192; // hides nothing
+    root["sliding_window"] = 8192; // masks nothing
     CHECK(windows() == Windows{0, 0, 0});
     root["sliding_window"] = nullptr;
     CHECK(windows() == Windows{0, 0, 0});
@@ -229,12 +229,12 @@ TEST_CASE("a window is that of the layers that have one")
     root["num_key_value_heads"] = 2;
     root["architectures"] = {"Qwen2ForCausalLM"};
     CHECK(parse(root).model.qkv_bias);
-    CHECK(windows() == Windows{0, 0, 0}); // switched off
+    CHECK(windows() == Windows{0, 0, 0}); // off by default
     root["use_sliding_window"] = true;
     root["max_window_layers"] = 1;
     CHECK(windows() == Windows{0, 16, 16});
 
-    root["architectures"] = {"LlamaForCausalLM"}; // never uses one
+    root["architectures"] = {"LlamaForCausalLM"}; // never uses windows
     CHECK(windows() == Windows{0, 0, 0});
 }
 

@@ -1,4 +1,4 @@
-// Rules S8, S9 and C7, tensors at odd addresses, and folders on disk.
+// docs/validation.md, S8, S9 and C7; tensors at odd addresses; folders on disk.
 
 #include <filesystem>
 #include <fstream>
@@ -36,7 +36,7 @@ void check(const SafetensorsEntries& entries, const std::string& code, const std
     check(folder, code, part);
 }
 
-// Two shards and their index: the embedding in one, the rest in the other.
+// Two shards and their index: the embedding in one, all other tensors in the other.
 TinyFolder sharded()
 {
     TinyFolder folder;
@@ -209,7 +209,7 @@ TEST_CASE("folders on disk")
     fs::remove(folder / "b.safetensors");
     check(refused([&] { open_model(folder); }), "S8", "b.safetensors: there is no such file");
 
-    write_folder(folder, TinyFolder()); // model.safetensors goes before an index
+    write_folder(folder, TinyFolder()); // model.safetensors takes precedence over an index
     write(folder / "tokenizer.json", R"({"model": {"type": "WordPiece"}})");
     model = open_model(folder);
     CHECK(model.mappings.size() == 3);

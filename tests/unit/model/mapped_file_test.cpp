@@ -1,4 +1,4 @@
-// Rules G1 and G16 on real files.
+// docs/validation.md, G1 and G16, on real files.
 
 #include <fcntl.h>
 #include <fstream>
@@ -44,7 +44,7 @@ TEST_CASE("G1 opens regular files only")
     write(scratch.path() / "long", std::string(101, 'x'));
     check(open("long"), "01", "the file has 101 bytes, the limit is 100");
     REQUIRE(mkfifo((scratch.path() / "fifo").c_str(), 0600) == 0);
-    check(open("fifo"), "01", "it is not a regular file"); // and does not wait for a writer
+    check(open("fifo"), "01", "it is not a regular file"); // without waiting for a writer
     check(refused([&] { MappedFile::open(scratch.path(), 100, "01"); }), "01", "it is not a regular file");
     check(refused([] { MappedFile::open("/dev/zero", 100, "01"); }), "01", "it is not a regular file");
     try {
@@ -78,7 +78,7 @@ TEST_CASE("a header longer than can be walked in time is refused (G3, L8)")
     {
         std::ofstream file(path, std::ios::binary);
         file << Bytes("GGUF").number(uint32_t{3}).number(uint64_t{0}).number(uint64_t{3}).text();
-        for (const char* key : {"a", "b", "c"}) { // arrays of 2^24 zeros of 8 bytes, as holes
+        for (const char* key : {"a", "b", "c"}) { // arrays of 2^24 zeros of 8 bytes, as file holes
             file << Bytes().counted(key).number(uint32_t{9}).number(uint32_t{10}).number(uint64_t{1} << 24).text();
             file.seekp(int64_t{1} << 27, std::ios::cur);
         }
@@ -106,7 +106,7 @@ TEST_CASE("G16 notices files that are rewritten, replaced or removed")
     write(scratch.path() / "other", text);
     std::filesystem::rename(scratch.path() / "other", path);
     check(unchanged(file), "16", "the file was replaced or removed");
-    CHECK(file->text() == text); // the descriptor keeps the old one
+    CHECK(file->text() == text); // the descriptor keeps the old file
 
     file = MappedFile::open(path, 1 << 20, "01");
     std::filesystem::remove(path);
@@ -120,10 +120,10 @@ TEST_CASE("G16: a file that shrinks under its mapping is an error, not a signal"
     write(path, tiny_gguf().build().text());
     const auto model = open_model(path);
     std::filesystem::resize_file(path, 100);
-    touch(model); // pages that are gone read as zeros
+    touch(model); // lost pages read as zeros
     check(refused([&] { model.mappings[0]->check_unchanged(); }), "16", "and has 100 now");
     check(refused([&] { full_hash(model); }), "16", "and has 100 now");
-    std::filesystem::resize_file(path, model.file_bytes); // back to its size: the pages are lost all the same
+    std::filesystem::resize_file(path, model.file_bytes); // restoring the size does not restore the pages
     check(refused([&] { model.mappings[0]->check_unchanged(); }), "16", "a part of the file could not be read");
 }
 

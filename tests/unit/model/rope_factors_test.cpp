@@ -14,7 +14,7 @@ TEST_CASE("linear scaling is one factor throughout")
 
 TEST_CASE("llama3 scaling keeps fast frequencies, divides slow ones and joins them without a step")
 {
-    const Llama3Scaling scaling; // that of Llama 3.1
+    const Llama3Scaling scaling; // defaults: those of Llama 3.1
     const auto factors = llama3_rope_factors(128, 500000.0, scaling);
     REQUIRE(factors.size() == 64);
     CHECK(factors.front() == 1.0f);
@@ -28,7 +28,7 @@ TEST_CASE("llama3 scaling keeps fast frequencies, divides slow ones and joins th
         between += factors[i] > 1.0f && factors[i] < 8.0f;
     }
     CHECK(between == 6);
-    // Half-way between 1 and 4 turns half of each share is kept: 1 / (0.5 / 8 + 0.5).
-    const double base = std::pow(8192.0 / (2.5 * 2 * std::numbers::pi), 2.0); // entry 1 of 4 turns 2.5 times
+    // With 2.5 rotations, half-way between 1 and 4, both frequencies count half: 1 / (0.5 / 8 + 0.5).
+    const double base = std::pow(8192.0 / (2.5 * 2 * std::numbers::pi), 2.0); // 2.5 rotations of entry 1
     CHECK(llama3_rope_factors(4, base, scaling)[1] == Approx(1.0 / (0.5 / 8 + 0.5)));
 }

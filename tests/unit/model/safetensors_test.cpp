@@ -1,4 +1,4 @@
-// Rules S1..S7: one broken header for each.
+// docs/validation.md, S1 to S7: one broken header for each rule.
 
 #include "engine/model/safetensors_file.h"
 #include "tests/support/catch.h"
@@ -30,7 +30,7 @@ void check_header(const std::string& header, const std::string& code, const std:
     check(safetensors_with_header(header, Bytes().pad_to(8)), code, part);
 }
 
-// A header with one tensor over 8 bytes of data.
+// A header with one tensor; the file has 8 bytes of data.
 std::string one(const std::string& entry)
 {
     return "{\"t\":" + entry + "}";

@@ -16,7 +16,7 @@ using namespace palimpsest::test;
 
 namespace {
 
-// The tiny model in three files, of which the first has no tensors.
+// The tiny model in three files; the first one has no tensors.
 class SplitModel {
 public:
     std::vector<GgufBuilder> parts;
@@ -30,7 +30,7 @@ public:
         for (size_t i = 0; i < whole.tensors.size(); ++i)
             parts[1 + i % 2].tensors.push_back(whole.tensors[i]);
         for (uint16_t i = 0; i < 3; ++i) {
-            parts[i].add_raw("split.no", 2, Bytes().number(i)); // as other programs write them
+            parts[i].add_raw("split.no", 2, Bytes().number(i)); // uint16, as other programs write it
             parts[i].add_raw("split.count", 2, Bytes().number(uint16_t{3}));
             parts[i].set_i32("split.tensors.count", static_cast<int32_t>(whole.tensors.size()));
         }

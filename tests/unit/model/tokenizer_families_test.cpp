@@ -1,5 +1,5 @@
-// Tokenizers that were trained in the style of model families (tests/fixtures/text/bpe/make_fixtures.py): the ids
-// of the reference libraries, from tokenizer.json and from a GGUF of the same vocabulary.
+// Tokenizers trained in the style of model families (tests/fixtures/text/bpe/make_fixtures.py): ids must equal
+// those of the reference libraries, both from tokenizer.json and from a GGUF file with the same vocabulary.
 
 #include <charconv>
 #include <cstdio>
@@ -61,7 +61,7 @@ Vocabulary json_vocabulary(const std::string& name)
     return read_tokenizer_json(text, 100000, Refusal("tokenizer.json")).vocabulary;
 }
 
-// The vocabulary as a GGUF carries it.
+// The vocabulary as a GGUF file stores it.
 Vocabulary gguf_of(const json& tokenizer, const std::string& pre)
 {
     std::vector<std::string> pieces, merges;
@@ -150,7 +150,7 @@ TEST_CASE("a GGUF of the same vocabulary gives the same ids")
         const std::string family = name;
         Vocabulary vocabulary =
             gguf_of(json::parse(read(family + ".tokenizer.json")), family == "llama3" ? "llama-bpe" : family);
-        CHECK(vocabulary.normalizer.empty()); // a GGUF does not say that its family composes characters
+        CHECK(vocabulary.normalizer.empty()); // a GGUF file does not say that its family uses NFC
         if (family == "qwen2") vocabulary.normalizer = "nfc";
         check_ids(Tokenizer(vocabulary), family);
     }
@@ -166,12 +166,12 @@ TEST_CASE("a GGUF's sentencepiece vocabulary gives the ids of sentencepiece, wit
     vocabulary.types = fixture["types"].get<std::vector<int32_t>>();
     vocabulary.add_space_prefix = false;
     vocabulary.eos = 1, vocabulary.bos = 2, vocabulary.unknown = 3;
-    // Converters write the spaces of user-defined pieces as such.
+    // Some converters write user-defined pieces with plain spaces.
     const bool has_plain_spaces = GENERATE(false, true);
     for (size_t id = 0; id < vocabulary.pieces.size(); ++id)
         if (has_plain_spaces && vocabulary.types[id] == 4 && vocabulary.pieces[id].starts_with("\xE2\x96\x81"))
             vocabulary.pieces[id] = std::string(vocabulary.pieces[id].size() / 3, ' ');
-    // Some leave the turn markers as normal pieces, or as user-defined ones.
+    // Some converters store turn markers as normal or user-defined pieces instead of control pieces.
     const int32_t marker_type = GENERATE(3, 1, 4);
     for (size_t id = 0; id < vocabulary.pieces.size(); ++id)
         if (vocabulary.pieces[id] == "<start_of_turn>" || vocabulary.pieces[id] == "<end_of_turn>")
@@ -217,7 +217,7 @@ TEST_CASE("text comes back from its ids")
         const Tokenizer tokenizer(json_vocabulary(family));
         for (const std::string& raw : texts()) {
             const std::string text = normalize(tokenizer.normalizer(), clean_utf8(raw));
-            if (marks_spaces && text.find("\xE2\x96\x81") != std::string::npos) continue; // reads as a space
+            if (marks_spaces && text.find("\xE2\x96\x81") != std::string::npos) continue; // decodes to a space
             INFO(family << ": " << raw);
             CHECK(decode(tokenizer, encode(tokenizer, {text})) == text);
             if (!composes) CHECK(text == clean_utf8(raw));
@@ -266,7 +266,7 @@ TEST_CASE("ten megabytes of one character take bounded memory and are cut by rul
     uint64_t count = 0, covered = 0;
     for (size_t done = 0; done < bytes; done += part.size()) {
         encoder.push(part, tokens);
-        // What is held back is less than one stretch.
+        // The encoder holds back at most two stretches.
         const uint64_t known = tokens.empty() ? covered : tokens.back().end;
         REQUIRE(encoder.source_bytes() - known <= 2 * Tokenizer::longest_stretch);
         count += tokens.size();
@@ -346,7 +346,7 @@ TEST_CASE("tokenizer.json is refused where it is damaged, and what it asks for i
     json strips = valid;
     strips["added_tokens"].back()["lstrip"] = true;
     check_named(strips, "'lstrip'");
-    json tags = valid; // as Phi-3's
+    json tags = valid; // as in Phi-3
     const auto tag = static_cast<TokenId>(1000);
     tags["added_tokens"].push_back({{"id", tag},
                                     {"content", "</s>"},

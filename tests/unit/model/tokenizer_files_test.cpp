@@ -1,4 +1,4 @@
-// Rules T1, T2, T3, T6, T7, T8 and T9 for tokenizer.model and tokenizer_config.json.
+// docs/validation.md, T1, T2, T3, T6, T7, T8 and T9, for tokenizer.model and tokenizer_config.json.
 
 #include <limits>
 
@@ -47,11 +47,11 @@ Vocabulary vocabulary(const TinyFolder& folder)
     return assemble_hf_model(folder.files()).vocabulary;
 }
 
-// A character map of 256 units with the given root and last unit.
+// A character map of 256 units with the given root and last unit, followed by `text`.
 Bytes character_map(uint32_t root, uint32_t value_unit, const std::string& text)
 {
     Bytes blob = Bytes().number(uint32_t{1024}).number(root);
-    blob.pad_to(4 + 255 * 4); // units that lead to themselves
+    blob.pad_to(4 + 255 * 4); // units of 0, which lead to themselves
     return blob.number(value_unit).append(text);
 }
 
@@ -106,7 +106,7 @@ TEST_CASE("T3 checks pieces")
 
 TEST_CASE("T6 follows the character map before the library does")
 {
-    const uint32_t leaf = (1u << 8) | (255u << 10); // from the root: base 255, with a value there
+    const uint32_t leaf = (1u << 8) | (255u << 10); // at the root: offset 255, has a value
     const std::string text("x\0", 2);
     CHECK(spm(with_map(character_map(leaf, 0x80000000u, text))).ids.size() == 20);
     CHECK(spm(with_map(Bytes())).ids.size() == 20);
@@ -146,7 +146,7 @@ TEST_CASE("T9 reads protobuf within bounds")
     check(after(protobuf_bytes(1, protobuf_bytes(2, "ab").text())), "T9", "field 2 has the wrong type");
     check(after(protobuf_bytes(1, protobuf_bytes(3, "ab").text())), "T9", "field 3 has the wrong type");
     check(after(protobuf_bytes(1, protobuf_varint(1, 4).text())), "T9", "field 1 has the wrong type");
-    // Unknown fields of every kind are stepped over.
+    // Unknown fields of every kind are skipped.
     Bytes unknown = protobuf_varint(100, 7);
     unknown.append(protobuf_bytes(101, "x"))
         .append(Bytes("\x7D"))
@@ -188,7 +188,7 @@ TEST_CASE("special tokens come from the most specific file that names them")
 
     folder.generation_config = R"({"eos_token_id":[2, 7]})";
     CHECK(vocabulary(folder).other_ends == std::vector<TokenId>{2, 7});
-    folder.generation_config = R"({"eos_token_id":[20, 7, -1]})"; // ends that the vocabulary does not have
+    folder.generation_config = R"({"eos_token_id":[20, 7, -1]})"; // 20 and -1 are not in the vocabulary
     std::vector<std::string> warnings;
     HfConfig config;
     config.model.vocabulary = 20;

@@ -1,4 +1,5 @@
-// The accumulator against its definition, written out over the whole history (policies.md, 3.1).
+// The accumulator against its definition over the whole history (docs/policies-spec.md, Accumulation and
+// forgetting).
 #include <algorithm>
 #include <map>
 #include <random>
@@ -14,7 +15,7 @@ using palimpsest::engine::SignalNeeds;
 
 namespace {
 
-// Causal rows that sum to 1, of a chunk of `rows` at the end of `entries`.
+// Causal attention rows that sum to 1, for a chunk of `rows` rows at the end of a list of `entries`.
 Attention random_attention(std::mt19937& random, int group, int rows, int entries)
 {
     std::exponential_distribution<double> weight;
@@ -33,7 +34,7 @@ Attention random_attention(std::mt19937& random, int group, int rows, int entrie
     return attention;
 }
 
-// What a backend hands over: sums over the last rows and all heads of the group.
+// Sums over the last rows and all heads of the group, as a backend returns them.
 std::vector<float> column_sums(const Attention& attention, int last_rows)
 {
     const size_t entries = attention[0][0].size(), rows = attention[0].size();
@@ -49,7 +50,7 @@ std::vector<float> column_sums(const Attention& attention, int last_rows)
     return columns;
 }
 
-// One entry's history: what each chunk added, and by how much the past faded when it came.
+// One entry's history: what each chunk added, and the factor that it multiplied the past with.
 struct History {
     std::vector<double> added, rows, faded;
 
@@ -113,7 +114,7 @@ struct Stream {
         }
     }
 
-    // Statistics move with their entries.
+    // Drops random entries together with their statistics.
     void drop_some()
     {
         for (size_t j = tokens.size(); j-- > 0;) {

@@ -23,7 +23,7 @@ std::vector<uint32_t> words_of(const engine::EvictionPlan& plan)
     return words;
 }
 
-// `count` words of the plan's data; throws a sentence if they lie outside.
+// Returns `count` words of the plan's data; throws a message if they are outside of it.
 std::span<const uint32_t> data_of(std::span<const uint32_t> words, size_t lists, uint32_t from, size_t count)
 {
     if (from < lists * 8 || from + count > words.size()) throw std::string("points outside of the plan's data");
@@ -36,7 +36,7 @@ void check_ascending(std::span<const uint32_t> ranks, uint32_t end, const std::s
     if (!ranks.empty() && ranks.back() >= end) throw what + " lie outside of the list";
 }
 
-// Of a list of `list.size` entries.
+// Checks the tiles of a list of `list.size` entries.
 void check_tiles(std::span<const uint32_t> words, size_t lists, const ListPlan& list, const SelectionRule& rule)
 {
     const auto tile = static_cast<size_t>(rule.tile), unit = static_cast<size_t>(rule.unit);
@@ -72,7 +72,7 @@ void check_list(std::span<const uint32_t> words, size_t lists, const ListPlan& l
     }
 }
 
-// Rows of the lists beside each other, as a backend keeps them.
+// One row of `stride` values per list, as a backend stores them.
 std::vector<double> in_rows(std::span<const engine::ListState> heads, size_t stride,
                             std::span<const double> engine::ListState::*field)
 {

@@ -1,4 +1,4 @@
-// A policy that selects by its plan: what leaves is the plan's outcome, by the plain reference of eviction.
+// A policy that selects by its plan: the reference eviction carries the plan out.
 #pragma once
 
 #include <memory>
@@ -10,12 +10,12 @@
 
 namespace palimpsest::tests {
 
-// What is wrong with the plan of a layer whose lists have these sizes, as kernels/eviction.h words it; or empty.
-// `pinned` as Policy::plan takes it.
+// Returns the fault of a plan for a layer with lists of these sizes, by the rules of kernels/eviction.h; empty if
+// there is none. `pinned` is as in Policy::plan().
 std::string fault_of(const engine::EvictionPlan& plan, const kernels::SelectionRule& rule,
                      std::span<const uint32_t> sizes, std::span<const uint32_t> pinned);
 
-// Observes nothing. REQUIRES: a policy that plans.
+// Ignores observations. REQUIRES: policy->plans().
 class ByPlan final : public engine::Policy {
 public:
     ByPlan(std::unique_ptr<engine::Policy> policy, engine::Pins pins)
@@ -25,7 +25,7 @@ public:
 
     const engine::EvictionPlan& last_plan() const { return plan_; }
 
-    // Fails the test if the plan is not what kernels/eviction.h calls one.
+    // Fails the test if the plan breaks the rules of kernels/eviction.h.
     void select(int32_t layer, std::span<const engine::ListState> heads,
                 std::vector<std::vector<uint32_t>>& dropped) override;
     void observe(int32_t, std::span<const engine::ListState>, const engine::LayerObservation&) override {}
@@ -52,7 +52,7 @@ private:
 
     std::unique_ptr<engine::Policy> policy_;
     engine::Pins pins_;
-    std::vector<uint32_t> pinned_ranks_, pinned_; // [kv_heads, stride], [kv_heads] how many; empty: no pins
+    std::vector<uint32_t> pinned_ranks_, pinned_; // [kv_heads, stride] ranks, [kv_heads] counts; empty: no pins
     size_t stride_ = 0;
     engine::EvictionPlan plan_;
 };

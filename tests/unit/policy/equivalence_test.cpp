@@ -1,4 +1,4 @@
-// The engine's policies beside the slow reference: random settings over random streams, compared after every chunk.
+// The engine's policies against the slow reference: random settings on random streams, compared after every chunk.
 #include <algorithm>
 
 #include "tests/support/catch.h"
@@ -26,7 +26,7 @@ Setting random_setting(Dice& dice, const std::string& policy, bool with_pins)
         out.shape.chunk = 0;
         if (dice.from(0, 3) == 0) {
             out.shape.chunk = 200;
-            // What heads may lend one another is little, or less than nothing: then they are refused, others not.
+            // Leaves heads little or nothing to share; settings that share slots between heads may then be refused.
             out.shape.context = out.shape.budget + out.shape.chunk + dice.from(-10, 20);
         }
         out.shape.pins = with_pins ? random_pins(dice, 400) : Pins();
@@ -42,7 +42,7 @@ SyntheticSignals random_signals(Dice& dice, uint32_t seed)
     return {.score = score, .seed = seed, .values = values};
 }
 
-// Where the two differ first, for a message a reader can follow.
+// Returns the first difference as a readable message; empty if there is none.
 std::string first_difference(PolicyStream& fast, SlowStream& slow, const StreamShape& shape)
 {
     for (int layer = 0; layer < shape.layers; ++layer) {
@@ -70,7 +70,7 @@ void compare_once(const std::string& policy, uint32_t seed, bool with_pins)
     PolicyStream fast(setting.spec, shape, signals);
     SlowStream slow(setting.spec, shape, signals);
     const int longest = std::vector<int>{1, 3, 17, 200}[static_cast<size_t>(dice.from(0, 3))];
-    const int end = dice.from(50, 400); // of what schedule=once waits for
+    const int end = dice.from(50, 400); // the end of the reading, for schedule=once
     for (int seen = 0; seen < 400;) {
         const int tokens = dice.from(1, longest);
         if (with_pins && dice.from(0, 9) == 0) {

@@ -1,5 +1,5 @@
-// Plans beside select: what a plan, carried out by the plain reference of eviction, takes out of the lists is what
-// select does, and both leave the same state.
+// Plans against select(): carrying out a plan with the reference eviction drops the same tokens as select(), and
+// leaves the same state.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -34,7 +34,7 @@ Words as_words(std::span<const uint32_t> words)
     return {words.begin(), words.end()};
 }
 
-// Where two streams over the same tokens differ first; or empty.
+// Returns the first difference between two streams over the same tokens; empty if there is none.
 std::string first_difference(PolicyStream& selected, PolicyStream& planned, const StreamShape& shape)
 {
     for (int layer = 0; layer < shape.layers; ++layer)
@@ -47,7 +47,7 @@ std::string first_difference(PolicyStream& selected, PolicyStream& planned, cons
     return "";
 }
 
-// Of few values now and then, so that ties occur, and now and then not a number.
+// Half of the time draws from four values only, so that ties occur; with `with_nan`, some sums are not a number.
 ScoreEntry random_scores(Dice& dice, uint32_t seed, bool with_nan)
 {
     const uint64_t values = dice.from(0, 1) == 0 ? 4 : 1 << 20;
@@ -75,7 +75,7 @@ Setting random_setting(Dice& dice, const std::string& policy, bool with_pins)
     return out;
 }
 
-// One stream of chunks and single tokens. False for a setting that does not plan.
+// Compares one stream of chunks and single tokens. Returns false if the setting does not plan.
 bool compare_once(const std::string& name, uint32_t seed, bool with_pins)
 {
     Dice dice(seed);
@@ -86,7 +86,7 @@ bool compare_once(const std::string& name, uint32_t seed, bool with_pins)
     const bool with_nan = dice.from(0, 3) == 0;
     PolicyStream selected(spec, shape, random_scores(dice, seed, with_nan));
     PolicyStream planned = selected.with(std::make_unique<ByPlan>(policy_of(spec, shape), shape.pins));
-    const int end = dice.from(50, 600); // of what schedule=once waits for
+    const int end = dice.from(50, 600); // the end of the reading, for schedule=once
     for (int seen = 0; seen < 600;) {
         const int tokens = std::vector<int>{1, 1, 1, 1, 5, 64, 300}[static_cast<size_t>(dice.from(0, 6))];
         selected.feed(tokens);
@@ -103,7 +103,7 @@ bool compare_once(const std::string& name, uint32_t seed, bool with_pins)
     return true;
 }
 
-// Whether some of the random settings of a policy plan, all, or none.
+// Whether none, some or all of a policy's random settings plan.
 enum class Planning { Never, Sometimes, Always };
 
 const std::map<std::string, Planning>& planning_policies()
@@ -187,7 +187,7 @@ TEST_CASE("plans: tiles of a wave share no place, and tiles that share one keep 
     waves.sort(Words{0, 1, 2, 3, 0, 2, 4, 5, 0, 4, 6, 7}, 2);
     CHECK(as_words(waves.places()) == Words{0, 1, 2, 3, 4, 5, 6, 7, 0, 2, 0, 4});
     CHECK(as_words(waves.ends()) == Words{4, 5, 6});
-    waves.sort(Words{4, 5, 9, 0, 1, 2, 1, 3, 6}, 3); // what was sorted before does not matter
+    waves.sort(Words{4, 5, 9, 0, 1, 2, 1, 3, 6}, 3); // an earlier sort() does not matter
     CHECK(as_words(waves.places()) == Words{4, 5, 9, 0, 1, 2, 1, 3, 6});
     CHECK(as_words(waves.ends()) == Words{2, 3});
     waves.sort({}, 2);
@@ -204,7 +204,7 @@ TEST_CASE("plans: tiles of a wave share no place, and tiles that share one keep 
                 places.push_back(place);
         }
         waves.sort(places, tile);
-        // The tiles of every place, in order: nothing else decides who stays.
+        // The tiles that contain each place, in order: only this decides which entries are kept.
         const auto by_place = [tile](std::span<const uint32_t> sorted) {
             std::map<uint32_t, std::vector<Words>> tiles;
             for (; !sorted.empty(); sorted = sorted.subspan(tile))
@@ -226,7 +226,7 @@ TEST_CASE("plans: tiles of a wave share no place, and tiles that share one keep 
 
 namespace {
 
-// The last layer's plan after the lists were filled and this many tokens came at once.
+// Returns the last layer's plan once the lists are full and `tokens` tokens arrive in one chunk.
 EvictionPlan plan_after(const std::string& spec, const StreamShape& shape, int tokens)
 {
     PolicyStream stream(spec, shape, growing_scores(3, 1 << 20));
@@ -270,7 +270,7 @@ TEST_CASE("plans: lists of a layer share their words, and a generated token take
 
 TEST_CASE("plans: a list without slots loses its oldest, whatever the rule")
 {
-    // 4 slots over 4 layers, steeply: the highest layer has none.
+    // 4 slots in all for 4 layers, divided steeply: the last layer gets none.
     const StreamShape shape{.layers = 4, .heads = 2, .budget = 10};
     const std::string spec = "treekv:sinks=2,recent=7,budget=pyramid,allocation=geometric,beta=40";
     const EvictionPlan plan = plan_after(spec, shape, 3);

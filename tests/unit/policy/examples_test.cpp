@@ -1,5 +1,5 @@
-// The worked examples of policies.md, and small cases worked out by hand, for the engine's policies and for the
-// slow reference alike.
+// The worked examples of docs/policies-spec.md and small cases computed by hand, checked on the engine's policies
+// and on the slow reference.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,7 +13,7 @@ using Sizes = std::vector<size_t>;
 
 namespace {
 
-// A score per token, the same for every layer and head and from the first chunk on.
+// One score per token, the same in every layer, head and chunk.
 ScoreEntry table(const std::vector<double>& scores)
 {
     return [=](int, int, int, uint32_t stream, double& sum, double& count) {
@@ -38,12 +38,12 @@ ScoreEntry table_of_layers(const std::vector<std::vector<double>>& scores)
     };
 }
 
-// What one chunk of these scores leaves in the only list.
+// Feeds one chunk with these scores and returns the tokens kept in the only list.
 template<class Stream>
 Tokens kept_of(const std::string& spec, int budget, const std::vector<double>& scores)
 {
     SyntheticSignals signals{.score = table(scores)};
-    signals.given = [&](int, int, int, uint32_t entry) { // for policies that ask for the heads' own
+    signals.given = [&](int, int, int, uint32_t entry) { // for policies that use per-head moments
         return SyntheticSignals::Received{scores[entry], scores[entry]};
     };
     Stream stream(spec, {.budget = budget}, signals);
@@ -128,8 +128,8 @@ TEMPLATE_TEST_CASE("examples: lacache's tables", "", PolicyStream, SlowStream)
 
 TEMPLATE_TEST_CASE("examples: lacache with scored survivors", "", PolicyStream, SlowStream)
 {
-    // Tiles of two from rank 4 on, eight recent. Token 17 arrives: of 4 and 5 the better stays, whatever the layer;
-    // then of 6 and 7, equal: the lower.
+    // Tiles of two from rank 4 on, eight recent tokens. The 17th token evicts the worse of 4 and 5, in every layer;
+    // the 18th evicts the later of 6 and 7, which tie.
     std::vector<double> scores(18, .1);
     scores[5] = .9;
     TestType stream("lacache:span=4,survivors=score", {.layers = 8, .heads = 1, .budget = 16}, table(scores));
@@ -150,14 +150,14 @@ TEMPLATE_TEST_CASE("examples: streaming keeps sinks and the newest", "", PolicyS
 
 TEMPLATE_TEST_CASE("examples: h2o keeps heavy hitters before the recent half", "", PolicyStream, SlowStream)
 {
-    // c = 4, two recent. Five tokens: of 0 1 2 the best two are 1 2; then of 1 2 3 they are 1 3.
+    // Budget 4, two of it recent. Five tokens: the best two of 0 1 2 are 1 2; then the best two of 1 2 3 are 1 3.
     TestType stream("h2o", {.budget = 4}, table({.1, .9, .3, .4, .2, .5}));
     stream.feed(5);
     CHECK(stream.kept(0, 0) == Tokens{1, 2, 3, 4});
     stream.feed(1);
     CHECK(stream.kept(0, 0) == Tokens{1, 3, 4, 5});
 
-    // Sums, not means: .6 of three queries stays, .5 of one leaves.
+    // Sums, not means: a sum of .6 over three queries is kept, a sum of .5 over one query is evicted.
     const ScoreEntry aged = [](int, int, int, uint32_t token, double& sum, double& count) {
         sum = token == 0 ? .6 : .5;
         count = token == 0 ? 3 : 1;
@@ -170,7 +170,7 @@ TEMPLATE_TEST_CASE("examples: h2o keeps heavy hitters before the recent half", "
 TEMPLATE_TEST_CASE("examples: scissorhands keeps what was low least often", "", PolicyStream, SlowStream)
 {
     const std::vector<double> low = {3, 0, 1, 1, 1, 0};
-    CHECK(kept_of<TestType>("scissorhands:recent=1", 4, low) == Tokens{1, 2, 3, 5});       // of equals the lower
+    CHECK(kept_of<TestType>("scissorhands:recent=1", 4, low) == Tokens{1, 2, 3, 5});       // ties keep the older
     CHECK(kept_of<TestType>("scissorhands:recent=1,drop=0.5", 4, low) == Tokens{1, 5});    // 3 slots less 2
     CHECK(kept_of<TestType>("scissorhands:recent=1,drop=0.4", 4, low) == Tokens{1, 2, 5}); // floor(1.6) = 1
 }
@@ -191,13 +191,13 @@ TEMPLATE_TEST_CASE("examples: tova looks at the mean of the layer, and may drop 
 
 TEMPLATE_TEST_CASE("examples: snapkv pools before it chooses", "", PolicyStream, SlowStream)
 {
-    // Averages of three over ranks 0-5: .3 .3 .3 .1 .2 .2; the newest is the window.
+    // Averages of three over ranks 0-5: .3 .3 .3 .1 .2 .2; the newest token is the window.
     const std::vector<double> scores = {0, .9, 0, 0, .3, .3, .1};
     CHECK(kept_of<TestType>("snapkv:window=1,kernel=3", 4, scores) == Tokens{0, 1, 2, 6});
     CHECK(kept_of<TestType>("snapkv:window=1,pooling=none", 4, scores) == Tokens{1, 4, 5, 6});
-    // Maxima of five: .9 .9 .9 .9 .3 .3. One sink, so two of the three best behind it.
+    // Maxima of five: .9 .9 .9 .9 .3 .3. One sink leaves two slots for the three best behind it.
     CHECK(kept_of<TestType>("snapkv:window=1,kernel=5,pooling=max,sinks=1", 4, scores) == Tokens{0, 1, 2, 6});
-    // Zeros outside count: .2 .4 | edges of a flat row are damped to 2/3, so the inner entries win.
+    // Averages count zeros outside the row: the averages are .2 .3 .3 .2, so the inner entries win.
     CHECK(kept_of<TestType>("snapkv:window=1,kernel=3", 3, {.3, .3, .3, .3, .1}) == Tokens{1, 2, 4});
 }
 
@@ -210,7 +210,7 @@ TEMPLATE_TEST_CASE("examples: pyramidkv's table", "", PolicyStream, SlowStream)
     CHECK(sizes("pyramidkv:allocation=geometric") == Sizes{405, 243, 148, 91, 57, 37, 25, 18});
     CHECK(sizes("pyramidkv:allocation=exponential") == Sizes{342, 228, 154, 105, 73, 53, 39, 30});
     CHECK(sizes("pyramidkv:beta=1") == Sizes(8, 128));
-    // The crossings cut the same pyramid out of other policies.
+    // Other policies with budget=pyramid get the same sizes.
     CHECK(sizes("treekv:budget=pyramid,sinks=4,recent=4") == linear);
     CHECK(sizes("treekv-log:budget=pyramid,sinks=4,recent=4") == linear);
     CHECK(sizes("hbw-kv:budget=pyramid,window=8") == linear);
@@ -219,7 +219,8 @@ TEMPLATE_TEST_CASE("examples: pyramidkv's table", "", PolicyStream, SlowStream)
 
 TEMPLATE_TEST_CASE("examples: pyramidkv's observed weights", "", PolicyStream, SlowStream)
 {
-    // Three layers, base 4: weights 6 1 1 give 9 1.5 1.5, the first is cut at 2 * 4, and 4 are left for two.
+    // Three layers, 4 slots on average: weights 6 1 1 give 9 1.5 1.5; the first is limited to 2 * 4, which leaves 4
+    // for the other two.
     const std::string allocation = GENERATE("entropy", "gini", "sparsity");
     const std::string spec = "pyramidkv:window=2,allocation=" + allocation;
     SyntheticSignals signals{.score = growing_scores(1, 1000)};
@@ -230,12 +231,12 @@ TEMPLATE_TEST_CASE("examples: pyramidkv's observed weights", "", PolicyStream, S
         return Sizes{stream.kept(0, 0).size(), stream.kept(1, 0).size(), stream.kept(2, 0).size()};
     };
     for (int i = 0; i < 12; ++i)
-        stream.feed(1); // shorter than the window: equal weights
+        stream.feed(1); // chunks shorter than the window: equal weights
     CHECK(sizes() == Sizes{6, 6, 6});
-    stream.feed(2); // shares 9 1.5 1.5; layer 0 has but 8 - 2 = 6 candidates, the others share 6
+    stream.feed(2); // shares 9 1.5 1.5; layer 0 has only 8 - 2 = 6 candidates, the others share 6
     CHECK(sizes() == Sizes{8, 5, 5});
     for (int i = 0; i < 12; ++i)
-        stream.feed(1); // the weights stay; layer 0 fills up to 2 * 4
+        stream.feed(1); // the weights do not change; layer 0 fills up to 2 * 4
     CHECK(sizes() == Sizes{10, 4, 4});
 }
 
@@ -249,7 +250,7 @@ TEMPLATE_TEST_CASE("examples: a nested pyramid keeps what the layer below keeps"
         CHECK(stream.kept(0, 0) == Tokens{0, 1, 5});
         CHECK(stream.kept(1, 0) == (nested ? Tokens{0, 1, 5} : Tokens{3, 4, 5}));
     }
-    // beta = 2 over two layers: 1.5 and .5 of two slots each, 3 and 1. The one is the best of 0 1 2 in layer 1.
+    // beta = 2 over two layers: 1.5 and .5 times two slots, so 3 and 1. Layer 1 keeps its best of 0 1 2.
     TestType stream("pyramidkv:window=1,pooling=none,beta=2,nested=true", {.layers = 2, .heads = 1, .budget = 3},
                     scores);
     stream.feed(6);
@@ -259,19 +260,19 @@ TEMPLATE_TEST_CASE("examples: a nested pyramid keeps what the layer below keeps"
 
 TEMPLATE_TEST_CASE("examples: treekv-block drops the lower of two blocks", "", PolicyStream, SlowStream)
 {
-    // Blocks of two, c = 6: two slots of a block, two recent. Means of the blocks .15 .35: block 0 leaves. Then
-    // tokens 4 5 (.25) stand against 6 7 (.35).
+    // Blocks of two, budget 6: two blocks and two recent tokens. The block means are .15 and .35, so block 0 is
+    // evicted. Then tokens 4 5 (.25) are compared with 6 7 (.35).
     TestType stream("treekv-block:unit=2", {.budget = 6}, table({.1, .2, .3, .4, .5, 0, .6, .1, 0, .2, .2}));
     stream.feed(7);
     CHECK(stream.kept(0, 0) == Tokens{2, 3, 4, 5, 6});
     stream.feed(2);
     CHECK(stream.kept(0, 0) == Tokens{2, 3, 6, 7, 8});
-    stream.feed(2); // the cursor is back: 2 3 (.35) and 6 7 (.35) are equal, the left leaves
+    stream.feed(2); // the cursor is back at the start: 2 3 (.35) and 6 7 (.35) tie, the left block is evicted
     CHECK(stream.kept(0, 0) == Tokens{6, 7, 8, 9, 10});
     TestType left("treekv-block:unit=2,rule=left", {.budget = 6});
     left.feed(7);
     CHECK(left.kept(0, 0) == Tokens{0, 1, 4, 5, 6});
-    // c = 7: what a block does not fill joins the recent window, and all 7 are used.
+    // Budget 7: slots that do not fill a block are added to the recent tokens, so all 7 are used.
     TestType odd("treekv-block:unit=2", {.budget = 7}, table({.1, .2, .3, .4, .5, 0, .6, .1}));
     odd.feed(7);
     CHECK(odd.kept(0, 0).size() == 7);
@@ -281,7 +282,7 @@ TEMPLATE_TEST_CASE("examples: treekv-block drops the lower of two blocks", "", P
 
 TEMPLATE_TEST_CASE("examples: a profile over layers fits a text that is cut once", "", PolicyStream, SlowStream)
 {
-    // c = 128 with a window of 8 is a base of 120.
+    // A budget of 128 with a window of 8 leaves 120 slots per layer on average.
     const auto slots = [](int tokens, const std::string& keys) {
         TestType stream("pyramidkv:window=8,schedule=once" + keys, {.layers = 8, .heads = 1, .budget = 128},
                         constant_scores(5, 1 << 20));
@@ -293,12 +294,12 @@ TEMPLATE_TEST_CASE("examples: a profile over layers fits a text that is cut once
         return out;
     };
     using Slots = std::vector<size_t>;
-    CHECK(slots(128, "") == Slots(8, 120)); // all of it
+    CHECK(slots(128, "") == Slots(8, 120)); // everything is kept
     CHECK(slots(90, "") == Slots(8, 82));
     CHECK(slots(129, "") == Slots(8, 120));
     CHECK(slots(240, "") == Slots(8, 120));
     CHECK(slots(1000, "") == Slots{234, 201, 169, 136, 104, 71, 39, 6});
-    // Layer 0 has 233 candidates; the one it cannot take goes up.
+    // Layer 0 has only 233 candidates; its spare slot goes to layer 1.
     CHECK(slots(241, "") == Slots{233, 202, 169, 136, 104, 71, 39, 6});
     CHECK(slots(1000, ",allocation=geometric") == Slots{397, 235, 140, 83, 49, 29, 17, 10});
     CHECK(slots(308, ",allocation=geometric") == Slots{300, 276, 164, 97, 57, 34, 20, 12});
@@ -317,7 +318,7 @@ TEMPLATE_TEST_CASE("examples: hbw-kv's two rounds", "", PolicyStream, SlowStream
 
 TEMPLATE_TEST_CASE("examples: hbw-kv's representatives", "", PolicyStream, SlowStream)
 {
-    // Seven candidates in three blocks: [0, 2), [2, 4), [4, 7); the newest is the window.
+    // Seven candidates in three blocks: [0, 2), [2, 4), [4, 7); the newest token is the window.
     const std::vector<double> scores = {.1, .4, .5, .5, .2, .6, .3, 0};
     const auto kept = [&](const std::string& kind) {
         return kept_of<TestType>("hbw-kv:window=1,representative=" + kind, 4, scores);
@@ -361,9 +362,10 @@ TEMPLATE_TEST_CASE("examples: a stream under refreekv keeps its floor", "", Poli
 
 TEMPLATE_TEST_CASE("examples: cake gives slots to the layer that shifts more", "", PolicyStream, SlowStream)
 {
-    // c = 4, one recent: 6 slots in two layers. The second chunk shows both layers the same, so their entropies are
-    // equal; entry 0 moved from .2 to .4 in layer 0 and from .3 to .4 in layer 1, so variances stand 4 : 1. Shares
-    // 4.8 and 1.2, hence 5 and 1. With gamma 200 entry 0 of layer 1 scores .35 + 1 and beats entry 3 with .5.
+    // Budget 4, one of it recent: 6 slots in two layers. The second chunk is the same in both layers, so their
+    // entropies are equal; entry 0 moves from .2 to .4 in layer 0 and from .3 to .4 in layer 1, so the variances
+    // are 4 : 1. The shares are 4.8 and 1.2, rounded to 5 and 1. With gamma 200 entry 0 of layer 1 scores .35 + 1
+    // and beats entry 3 with .5.
     SyntheticSignals signals;
     signals.given = [](int layer, int, int chunk, uint32_t stream) {
         double a = stream == 3 ? .5 : .01 * stream;
@@ -393,8 +395,8 @@ TEMPLATE_TEST_CASE("examples: cake gives slots to the layer that shifts more", "
 
 TEMPLATE_TEST_CASE("examples: adakv lends slots between heads", "", PolicyStream, SlowStream)
 {
-    // Of the best six of twelve candidates five are head 0's. floor .2: .6 + 4 and .6 + .8, so 5 and 1; floor .5:
-    // 4 and 2.
+    // Five of the best six of twelve candidates belong to head 0. floor=0.2 gives .6 + 4 and .6 + .8, so 5 and 1;
+    // floor=0.5 gives 4 and 2.
     const ScoreEntry scores = table_of_heads({{.9, .8, .7, .6, .5, .01, 0}, {.4, .3, .05, .04, .03, .02, 0}});
     const auto kept = [&](const std::string& spec) {
         TestType stream(spec, {.heads = 2, .budget = 4}, scores);
@@ -418,7 +420,7 @@ TEMPLATE_TEST_CASE("examples: what heads lend one another stays below the contex
 
 TEMPLATE_TEST_CASE("examples: twilight-evict keeps the smallest mass", "", PolicyStream, SlowStream)
 {
-    const std::vector<double> scores = {.4, .1, .3, .1, .1}; // best first .4 .3 .1: .8 of 1
+    const std::vector<double> scores = {.4, .1, .3, .1, .1}; // in descending order .4 .3 .1 sum to .8 of 1
     CHECK(kept_of<TestType>("twilight-evict:window=1,p=0.75", 64, scores) == Tokens{0, 1, 2, 4});
     CHECK(kept_of<TestType>("twilight-evict:window=1,p=0.75", 2, scores) == Tokens{0, 4});
     CHECK(kept_of<TestType>("twilight-evict:window=1,recent=0,p=0.4", 64, scores) == Tokens{0});
@@ -427,9 +429,9 @@ TEMPLATE_TEST_CASE("examples: twilight-evict keeps the smallest mass", "", Polic
 TEMPLATE_TEST_CASE("examples: an automatic budget holds the norm of the heads' attention", "", PolicyStream,
                    SlowStream)
 {
-    // Sink 0 and newest 7 first, then 1 2 3 6 5 4. Squares sum to .3088; missing norms after two, three, ...
-    // entries: .031 .014 .0103 .006. At 1 % that is five entries. In a flat layer all eight are needed, and six are
-    // allowed. Without the sink: .175 .078 .055 .033, of which 6 % is four.
+    // The order is sink 0, newest 7, then 1 2 3 6 5 4. The squares sum to .3088; the missing norms after two,
+    // three, ... entries are .031 .014 .0103 .006, so 1 % needs five entries. A flat layer needs all eight, and six
+    // are allowed. Without the sink the missing norms are .175 .078 .055 .033, so 6 % needs four entries.
     SyntheticSignals signals;
     signals.given = [](int layer, int, int, uint32_t entry) {
         const double a = layer == 0 ? refree_row[entry] : .125;
@@ -443,7 +445,7 @@ TEMPLATE_TEST_CASE("examples: an automatic budget holds the norm of the heads' a
     };
     CHECK(kept("mask_sinks=0", 0) == Tokens{0, 1, 2, 3, 7});
     CHECK(kept("mask_sinks=0", 1) == Tokens{0, 1, 2, 3, 4, 7});
-    CHECK(kept("mask_sinks=0,threshold=0.2", 0) == Tokens{0, 1, 7}); // at least one behind the protected ends
+    CHECK(kept("mask_sinks=0,threshold=0.2", 0) == Tokens{0, 1, 7}); // at least one besides the protected entries
     CHECK(kept("mask_sinks=1,threshold=0.06", 0) == Tokens{0, 1, 2, 7});
     CHECK(kept("mask_sinks=1,threshold=0.06", 1) == Tokens{0, 1, 2, 3, 4, 7});
 }

@@ -1,4 +1,4 @@
-// Policies that are the same under some setting, and policies that chunks do not change.
+// Policies that are equal under some setting, and policies that do not depend on the chunk size.
 #include <algorithm>
 
 #include "tests/support/catch.h"
@@ -85,7 +85,7 @@ TEST_CASE("policies: settings that are the same policy")
 
 TEST_CASE("policies: with one head per layer tova is snapkv with a window of one, and hears no others")
 {
-    // Scores whose count stays 1, as that of a window of one does.
+    // The count of every score stays 1, as with a window of one.
     const StreamShape shape{.layers = 3, .heads = 1, .budget = 20};
     PolicyStream tova("tova", shape, constant_scores(3, 1 << 20));
     PolicyStream window("snapkv:window=1,recent=0,pooling=none", shape, constant_scores(3, 1 << 20));
@@ -114,7 +114,7 @@ TEST_CASE("policies: lacache's tiles of two with scored survivors are treekv, bu
 
 TEST_CASE("policies: a budget of the whole stream is full attention")
 {
-    // Not pyramidkv, refreekv and twilight-evict, nor an automatic budget: they cut before it is full.
+    // Excludes pyramidkv, refreekv, twilight-evict and automatic budgets, which evict before the budget is full.
     const StreamShape shape{.layers = 6, .heads = 2, .budget = 200};
     for (const std::string spec : {"streaming",
                                    "h2o",
@@ -153,7 +153,7 @@ TEST_CASE("policies: a budget of the whole stream is full attention")
 TEST_CASE("policies: chunks change nothing where scores do not change")
 {
     const StreamShape shape{.layers = 6, .heads = 2, .budget = 48};
-    const int tokens = 64 * 7 * 3; // so that every length below ends full chunks here
+    const int tokens = 64 * 7 * 3; // a multiple of every chunk length below
     for (const std::string spec : {"streaming",
                                    "treekv",
                                    "treekv:height=3",

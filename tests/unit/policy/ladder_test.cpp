@@ -1,4 +1,4 @@
-// LaCache's geometry (policies.md, 4.10).
+// The geometry of lacache's tiles (docs/policies-spec.md, lacache).
 #include <algorithm>
 
 #include "engine/policy/ladder.h"

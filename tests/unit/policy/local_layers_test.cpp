@@ -1,4 +1,4 @@
-// Policies of models with local layers: what a window decides, and what is left to the policy.
+// Policies of models with local layers: a window that fits the budget replaces the policy in its layer.
 #include <numeric>
 #include <random>
 
@@ -13,7 +13,7 @@ using namespace palimpsest::engine;
 namespace {
 
 constexpr int32_t kv_heads = 2, budget = 64;
-// Layers 1 and 4 are global; layer 3 has a window beyond the budget.
+// Layers 1 and 4 are global; the window of layer 3 is larger than the budget.
 const std::vector<int32_t> windows = {24, 0, 64, 100, 0};
 
 PolicyContext context_of(int32_t layers)
@@ -175,7 +175,7 @@ TEST_CASE("a policy that keeps everything is unbounded only where there is no wi
     CHECK_FALSE(full->bounded());
     CHECK(full->layer_bounded(0));
     CHECK_FALSE(full->layer_bounded(1));
-    CHECK_FALSE(full->layer_bounded(3)); // its capacity ends before the window
+    CHECK_FALSE(full->layer_bounded(3)); // its capacity is smaller than the window
     CHECK(full->capacity() == budget);
 
     const auto all_local =
@@ -197,7 +197,7 @@ TEST_CASE("a policy that retrieves keeps windows whole and reads them whole")
     for (int32_t l = 0; l < 5; ++l)
         parts.push_back(how->reads_part_of(l));
     CHECK(parts ==
-          std::vector<bool>{false, false, false, false, true}); // of the global layers the first is skipped
+          std::vector<bool>{false, false, false, false, true}); // skip_layers=1 skips the first global layer
     CHECK(quest->list_budget(3, 0) == 100);
     CHECK(quest->list_budget(4, 0) == 4096);
 }

@@ -1,4 +1,4 @@
-// Pinned tokens stay whatever the policy, and count in its budget.
+// Every policy keeps pinned tokens and counts them in its budget.
 #include <algorithm>
 #include <random>
 
@@ -90,7 +90,7 @@ TEST_CASE("pins: those that never come change nothing but the policy's own slots
 
 TEST_CASE("pins: where they leave a profile nothing to tell layers apart by, lists are still cut together")
 {
-    // Slots of 9 on average, and then of 1 in every layer.
+    // 9 slots per layer on average; with the pins, 1 in every layer.
     const std::string spec =
         "pyramidkv:sinks=3,recent=8,window=8,allocation=exponential,beta=2.5,schedule=every:10";
     StreamShape shape{.layers = 3, .heads = 1, .budget = 20};

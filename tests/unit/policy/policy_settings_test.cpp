@@ -1,4 +1,4 @@
-// What a user writes after --policy: accepted, spelled out, or refused with a sentence.
+// The text after --policy: accepted and written out in full, or refused with a message.
 
 #include <algorithm>
 #include <set>
@@ -30,7 +30,7 @@ struct Refusal {
 };
 
 const std::vector<Refusal> refusals = {
-    // texts that are no spec
+    // not a spec
     {"", "PAL-POLICY-01", "the name is missing"},
     {":sinks=4", "PAL-POLICY-01", "the name is missing"},
     {"treekv:", "PAL-POLICY-02", "'' is not key=value"},
@@ -86,7 +86,7 @@ const std::vector<Refusal> refusals = {
     {"lacache:span=1,recent=5", "PAL-POLICY-04", "recent=5 is less than the 6 tokens"},
     {"lacache:pattern=old,recent=65", "PAL-POLICY-04", "recent=65 does not fit a budget of 64"},
     {"full", "PAL-POLICY-04", "a budget of 0 tokens", {.layers = 8, .kv_heads = 2, .budget = 0}},
-    // what the scores of a policy do not allow
+    // settings that the scores of a policy do not allow
     {"scissorhands:budget=auto", "PAL-POLICY-03", "budget=auto is not one of its values; use uniform, pyramid"},
     {"scissorhands:threshold=0.1", "PAL-POLICY-02", "has no parameter 'threshold'"},
     {"tova:heads=ada", "PAL-POLICY-02", "has no parameter 'heads'"},
@@ -114,7 +114,7 @@ const std::vector<Refusal> refusals = {
     {"treekv:rule=left,score=sum",
      "PAL-POLICY-04",
      "score=sum has no effect",
-     {.layers = 8, .kv_heads = 2, .budget = 64, .pins = Pins({{3, 9}})}}, // not because of the pins
+     {.layers = 8, .kv_heads = 2, .budget = 64, .pins = Pins({{3, 9}})}}, // the pins are not the reason
 };
 
 } // namespace
@@ -201,7 +201,7 @@ TEST_CASE("policies: a key that has no effect may stand at its default, as spell
         CAPTURE(spec);
         CHECK(resolved(resolved(spec)) == resolved(spec));
     }
-    // Where it has an effect after all, it is taken.
+    // Accepted, because the key has an effect here.
     CHECK_NOTHROW(resolved("hbw-kv:representative=max,renormalise=true"));
     CHECK_NOTHROW(resolved("hbw-kv:window=8,representative=first,renormalise=true,heads=ada"));
 }
@@ -225,7 +225,7 @@ TEST_CASE("policies: every wrong setting is refused with its sentence")
 TEST_CASE("registry: every policy is described, with every key it takes")
 {
     REQUIRE(policies().size() == 18);
-    // Read only beside the setting they belong to.
+    // Keys that are read only together with the setting they belong to.
     const std::set<std::string> conditional = {"allocation", "beta", "threshold", "norm", "mask_sinks", "floor",
                                               "average"};
     for (const auto& info : policies()) {
@@ -268,7 +268,7 @@ bool is_word(const std::string& text)
     return std::all_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
 }
 
-// By itself, or beside the key that it belongs to.
+// Whether the value is accepted alone or together with the setting that the key belongs to.
 bool is_taken(const std::string& name, const std::string& key, const std::string& value)
 {
     for (const std::string beside : {"", ",budget=pyramid", ",budget=auto", ",heads=ada", ",representative=avg"}) {
@@ -300,7 +300,7 @@ TEST_CASE("registry: every named value that a policy describes works, and no oth
                 CAPTURE(word);
                 CHECK(is_taken(info.name, parameter.key, word));
             }
-            // What is refused names the same values.
+            // The refusal names the same values.
             try {
                 std::string beside;
                 if (parameter.key == "allocation" && info.name != "pyramidkv") beside = ",budget=pyramid";
@@ -343,7 +343,7 @@ TEST_CASE("a stored spec keeps what has an effect, and the rest is passed over")
          {std::pair{"tova:heads=uniform,recent=3", "tova:recent=3"},
           std::pair{"treekv:rule=left,score=sum", "treekv:rule=left"},
           std::pair{"lacache:pattern=recent,span=3,sinks=2", "lacache:pattern=recent,sinks=2"},
-          // From before norms were those of query heads: what such a session keeps does not change.
+          // Stored before norms were computed per query head: such a session must keep the same tokens.
           std::pair{"refreekv:rows=3", "refreekv:rows=3,norm=mean,mask_sinks=0,floor=0"},
           std::pair{"refreekv:ranking=score,schedule=once", "refreekv:ranking=score,schedule=once,norm=mean"},
           std::pair{"snapkv:budget=auto", "snapkv:budget=auto,norm=scores,mask_sinks=0"}})

@@ -8,7 +8,7 @@ namespace palimpsest::tests {
 
 namespace {
 
-// splitmix64: a value for any key, so that scores do not depend on the order they are asked in.
+// splitmix64: hashes a key, so that scores do not depend on the order of the calls.
 uint64_t mixed(uint64_t x)
 {
     x += 0x9E3779B97F4A7C15u;
@@ -189,7 +189,7 @@ void PolicyStream::observe(int layer, int rows)
 
 void PolicyStream::evict(int layer)
 {
-    std::vector<std::vector<uint32_t>> dropped(3, {7, 7}); // what an earlier call left there does not matter
+    std::vector<std::vector<uint32_t>> dropped(3, {7, 7}); // contents from an earlier call do not matter
     const auto heads = states(layer);
     policy_->select(layer, heads, dropped);
     REQUIRE(dropped.size() == heads.size());
@@ -262,7 +262,7 @@ void PolicyStream::drop(List& list, const std::vector<uint32_t>& ranks)
         const auto at = list.moments.begin() + static_cast<std::ptrdiff_t>(rank * moments);
         left.moments.insert(left.moments.end(), at, at + static_cast<std::ptrdiff_t>(moments));
     }
-    REQUIRE(next == ranks.size()); // otherwise they do not ascend, repeat, or lie outside the list
+    REQUIRE(next == ranks.size()); // otherwise the ranks do not ascend, repeat, or are outside the list
     list = std::move(left);
 }
 

@@ -1,4 +1,4 @@
-// Lists of stream indices, sums and counts, fed through an engine policy without a model.
+// Feeds lists of stream indices, sums and counts through an engine policy, without a model.
 #pragma once
 
 #include <array>
@@ -13,31 +13,31 @@
 
 namespace palimpsest::tests {
 
-// Sets what one entry received by the end of a chunk; `chunk` counts from 0.
+// Sets the sum and count of one entry at the end of a chunk; `chunk` counts from 0.
 using ScoreEntry = std::function<void(int layer, int head, int chunk, uint32_t stream, double& sum, double& count)>;
 
 void no_scores(int layer, int head, int chunk, uint32_t stream, double& sum, double& count);
-// One score per token, layer and head, the same in every chunk; of few distinct values if `values` is small, so
-// that ties occur.
+// One score per token, layer and head, the same in every chunk. A small `values` limits the number of distinct
+// scores, so that ties occur.
 ScoreEntry constant_scores(uint64_t seed, uint64_t values);
 // Sums and counts that grow from chunk to chunk.
 ScoreEntry growing_scores(uint64_t seed, uint64_t values);
 
-// All that a stream without a model shows a policy. What one row of a chunk gives an entry per query head adds up
-// to its moments, and the mean of them to its sum, so that they agree with each other.
+// All signals of a stream without a model. In each chunk an entry receives one value per query head: its moments
+// add the values, its sum adds their mean, so that the two agree.
 struct SyntheticSignals {
     static constexpr int group = 2; // query heads per KV head
     using Received = std::array<double, group>;
 
-    ScoreEntry score = no_scores; // sums and counts, for policies that ask for no moments,
-    bool by_rows = false;         // unless they get what the rows give, too
+    ScoreEntry score = no_scores; // sums and counts, for policies that need no moments
+    bool by_rows = false;         // also computes those sums and counts from received()
     uint64_t seed = 1, values = 1 << 20;
-    // Of one row, and the row statistic of a layer; random where empty.
+    // The values of one row, and the row statistic of a layer; random if empty.
     std::function<Received(int layer, int head, int chunk, uint32_t stream)> given{};
     std::function<double(int layer, int chunk)> given_statistic{};
 
     Received received(int layer, int head, int chunk, uint32_t stream) const;
-    float entropy(int layer, int head, int chunk, uint32_t stream) const; // of the row, over the group
+    float entropy(int layer, int head, int chunk, uint32_t stream) const; // of one row, summed over the group
     double row_statistic(int layer, int chunk) const;
 };
 
@@ -60,24 +60,25 @@ public:
     {
     }
 
-    // One chunk: append, score, observe, evict. Fails the test if the ranks that leave are not ascending and in the
-    // list, or if more stays than the policy says.
+    // Feeds one chunk: append, score, observe, evict. Fails the test if the evicted ranks do not ascend or are
+    // outside the list, or if a list keeps more than the policy allows.
     void feed(int tokens);
-    // The last chunk was the reading's last: what schedule=once waited for.
+    // Ends the reading, which schedule=once waits for, and evicts.
     void end_reading();
-    // `tokens` in chunks of `chunk`, the last may be short.
+    // Feeds `tokens` tokens in chunks of `chunk`; the last one may be shorter.
     void feed_all(int tokens, int chunk);
-    // The same lists, going on with another policy.
+    // Returns a copy that continues the same lists with another policy.
     PolicyStream with(std::unique_ptr<engine::Policy> policy) const;
 
     engine::Policy& policy() { return *policy_; }
     const std::vector<uint32_t>& kept(int layer, int head) const { return list(layer, head).stream; }
-    // What left the list in the last chunk.
+    // Tokens that the last chunk evicted from the list.
     const std::vector<uint32_t>& evicted(int layer, int head) const { return list(layer, head).evicted; }
     std::vector<std::vector<uint32_t>> all_kept() const;
-    // Stream indices of entries whose mean one of them, the first, took in the last chunk; of more than one entry.
+    // Merges of more than one entry in the last chunk, as stream indices: first the entry that took the mean, then
+    // all that were merged.
     const std::vector<std::vector<uint32_t>>& merged(int layer, int head) const { return list(layer, head).merged; }
-    // The words of the policy's state behind version and layers.
+    // The words of the policy's state after version and number of layers.
     std::vector<uint32_t> state_words() const;
 
 private:

@@ -20,15 +20,15 @@ public:
         first_ = false;
     }
     void add(const std::string& key, int value) { add(key, std::to_string(value)); }
-    // Two times in three.
+    // Adds the key two times in three.
     void maybe(const std::string& key, const std::vector<std::string>& values)
     {
         if (dice_.from(0, 2) > 0) add(key, dice_.one_of(values));
     }
-    // What says nothing beside another setting is left out, mostly: where it does not stand at its default, it is
-    // refused.
+    // Whether to leave out a key that has no effect beside another setting. Mostly true: such a key is refused
+    // unless it has its default value.
     bool leaves_out() { return dice_.from(0, 9) > 0; }
-    // Refused beside schedule=once.
+    // floor is refused together with schedule=once.
     void add_stream_floor(int tokens)
     {
         add("floor", tokens);
@@ -44,7 +44,7 @@ private:
     bool may_end_ = true;
 };
 
-// Sinks and recent tokens that leave something of the budget.
+// Adds sinks and recent tokens that leave at least one slot of the budget.
 void add_ends(Dice& dice, SpecText& spec, int budget)
 {
     const int sinks = dice.from(0, std::clamp(budget - 1, 0, 5));

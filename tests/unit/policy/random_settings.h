@@ -22,21 +22,21 @@ private:
     std::mt19937 random_;
 };
 
-// How many settings of each policy are drawn: `usual`, or 30 where every step is slow, under sanitizers
-// (PALIMPSEST_TEST_LEVEL=ci): a value with a chance of one in eight is then missed once in fifty. Seven times as many
-// before a release (full).
+// Number of settings to draw per policy: `usual` by default. At most 30 with PALIMPSEST_TEST_LEVEL=ci, where
+// sanitizers make every step slow; a value with a chance of one in eight is then missed once in fifty. Seven times
+// `usual` with PALIMPSEST_TEST_LEVEL=full, before a release.
 uint32_t draws(uint32_t usual);
 
 // Every policy that evicts, and full.
 const std::vector<std::string>& evicting_policies();
 
-// A spec of this policy with some of its keys, crossings and schedule included.
+// A spec of this policy with some of its keys, options of other policies and schedules included.
 std::string random_spec(Dice& dice, const std::string& policy, const StreamShape& shape);
 
-// Often none; otherwise a few ranges anywhere in the stream, the sinks and what is never read included.
+// Often none; otherwise a few ranges anywhere in the stream, including sinks and tokens that are never read.
 engine::Pins random_pins(Dice& dice, uint32_t stream);
 
-// False for a combination that is refused; any other refusal is a failure of the test.
+// Returns false for a combination that is refused; fails the test on any other refusal.
 bool is_accepted(const std::string& spec, const StreamShape& shape);
 
 } // namespace palimpsest::tests

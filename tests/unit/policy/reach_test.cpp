@@ -1,5 +1,4 @@
-// The structure of treekv-log, and how far back treekv, treekv-log and lacache reach
-// (policies.md, 4.8, 4.10, 4.17).
+// The structure of treekv-log, and how far back treekv, treekv-log and lacache reach (docs/policies-spec.md).
 #include <algorithm>
 #include <map>
 #include <random>
@@ -23,7 +22,7 @@ struct WalkedStream {
     {
     }
 
-    // A chunk on a list that is at its budget.
+    // Feeds a chunk to a list that is at its budget.
     void feed(int tokens)
     {
         const auto budget = static_cast<uint32_t>(sinks + slots + recent);
@@ -38,7 +37,7 @@ struct WalkedStream {
     }
 };
 
-// Tokens of the first nine tenths of the stream among the middle slots.
+// Counts the middle slots that hold tokens of the first nine tenths of the stream.
 int reach(const std::string& name, int tokens, uint64_t seed)
 {
     constexpr int budget = 2048, sinks = 4, recent = 1020;

@@ -1,4 +1,4 @@
-// The slow reference against the numbers of policies.md and small cases worked out by hand.
+// The slow reference against the numbers of docs/policies-spec.md and small cases computed by hand.
 #include <cmath>
 #include <random>
 
@@ -36,9 +36,9 @@ TEST_CASE("reference: allocate's examples")
 {
     CHECK(allocate({1, 1, 1}, 7, {unlimited, unlimited, unlimited}) == Ranks{3, 2, 2});
     CHECK(allocate({6, 1, 1}, 12, {5, 9, 9}) == Ranks{5, 4, 3});
-    CHECK(allocate({1, 2}, 10, {3, 7}) == Ranks{3, 7});         // limits hold no more than the total
+    CHECK(allocate({1, 2}, 10, {3, 7}) == Ranks{3, 7});         // the limits sum to the total
     CHECK(allocate({0, 0}, 5, {9, 9}) == Ranks{3, 2});          // equal weights
-    CHECK(allocate({0, 0, 1}, 9, {4, 9, 3}) == Ranks{3, 3, 3}); // 2 is fixed first, then the others share equally
+    CHECK(allocate({0, 0, 1}, 9, {4, 9, 3}) == Ranks{3, 3, 3}); // entry 2 is limited first, then the others share
 }
 
 TEST_CASE("reference: top_k and pool")
@@ -63,7 +63,7 @@ TEST_CASE("reference: the pyramids of the table")
 
 TEST_CASE("reference: forgetting")
 {
-    // omega = 2. A chunk of one row keeps half of what was; a chunk of two keeps nothing.
+    // A window of 2: a chunk of one row keeps half of the past; a chunk of two keeps nothing of it.
     const ReferenceSettings settings = settings_of("snapkv:window=2", 1, 64);
     ReferenceSignals one(settings, {{.stream = 0, .sum = 3, .count = 2}, {.stream = 1}}, 1, 2);
     one.add({{{.25, .75}}, {{.75, .25}}});
@@ -91,7 +91,7 @@ TEST_CASE("reference: low counts compare the mean over heads with the uniform sh
 
 TEST_CASE("reference: renormalised rows hold 1 outside the window")
 {
-    // One newest entry is the window: rows .5 .5 0 -> prefix of two; .2 .3 .5 -> prefix .5.
+    // The newest entry alone is outside the prefix: row .5 .5 0 has a prefix mass of 1, row .2 .3 .5 one of .5.
     const ReferenceSettings settings = settings_of("hbw-kv:renormalise=true,window=2,recent=1", 1, 64);
     ReferenceSignals signals(settings, {{.stream = 0}, {.stream = 1}, {.stream = 2}}, 2, 1);
     signals.add({{{.5, .5, 0}, {.2, .3, .5}}});
@@ -137,8 +137,8 @@ TEST_CASE("reference: hbw-kv's example")
 
 TEST_CASE("reference: hbw-kv fills what its rounds leave")
 {
-    // Blocks of three: {0 1 2} .2, {3 4 5} .5, {6} .9; q = 1. Round 1 takes the single-entry block 2 (best of all),
-    // then of 4 slots 3 are left: block 1. m = 5: one more entry, the best of block 0.
+    // Blocks of three: {0 1 2} .2, {3 4 5} .5, {6} .9. The quota is one block: the single-entry block 2, which is
+    // the best. Of 4 slots 3 are left, and block 1 fits. A fifth slot goes to the best entry of block 0.
     const Scores score = {.1, .3, .2, .5, .5, .5, .9};
     CHECK(choose_blocks(settings_of("hbw-kv:block=3,rounds=1", 1, 64), score, 4) == Ranks{3, 4, 5, 6});
     CHECK(choose_blocks(settings_of("hbw-kv:block=3,rounds=1", 1, 64), score, 5) == Ranks{1, 3, 4, 5, 6});
@@ -164,7 +164,7 @@ TEST_CASE("reference: hbw-kv's representatives")
 TEST_CASE("reference: refreekv's row")
 {
     const Scores row = {.5, .1, .05, .05, .02, .03, .05, .2};
-    // One list, whose query heads all have the row times a factor.
+    // One list; every query head has the row times a factor.
     const auto keeps = [&](const std::string& keys, int cap, const std::vector<double>& heads = {1}) {
         const ReferenceSettings settings = settings_of("refreekv:floor=0,sinks=2," + keys, 8, cap);
         ReferenceList list;
@@ -180,11 +180,11 @@ TEST_CASE("reference: refreekv's row")
     CHECK(keeps("mask_sinks=0,threshold=0.01", 64, {1, 3, .1}) == Ranks{0, 1, 5, 6, 7});
     CHECK(keeps("mask_sinks=0,threshold=0.05", 64) == Ranks{0, 1, 7});
     CHECK(keeps("mask_sinks=0,threshold=0.01", 4) == Ranks{0, 1, 6, 7});
-    CHECK(keeps("mask_sinks=0,threshold=0.9", 64) == Ranks{0, 1, 7}); // sinks and the newest, at least
+    CHECK(keeps("mask_sinks=0,threshold=0.9", 64) == Ranks{0, 1, 7}); // at least the sinks and the newest
     CHECK(keeps("mask_sinks=2,threshold=0.01", 64) == Ranks{0, 1, 2, 3, 4, 5, 6, 7});
     CHECK(keeps("mask_sinks=2,threshold=0.05", 64) == Ranks{0, 1, 3, 4, 5, 6, 7});
-    // By score behind sinks and newest: 0 1 7 | 2 3 6 5 4. Missing norms: .014 after three, .012 with entry 2,
-    // .008 with entry 3: five.
+    // By score after sinks and newest: 0 1 7 | 2 3 6 5 4. Missing norms: .014 after three entries, .012 after entry
+    // 2, .008 after entry 3, so five are kept.
     CHECK(keeps("ranking=score,threshold=0.01", 64) == Ranks{0, 1, 2, 3, 7});
 }
 
@@ -207,8 +207,8 @@ TEST_CASE("reference: refreekv's missing norms")
     CHECK(missing(2) == Scores{.095, .067, .057, .053, .026, 0});
 }
 
-// Two heads that look at different ends: averaged first, the mean row is short of neither; taken apart, each needs
-// all that it looks at.
+// The two heads attend to different ends of the list. Averaging their rows first hides the weaker head; with
+// separate norms the entries of both are needed.
 TEST_CASE("reference: norms of heads are averaged, not their rows")
 {
     const ReferenceSettings settings = settings_of("refreekv:floor=0,sinks=0,mask_sinks=0,threshold=0.3", 8, 64);
@@ -222,7 +222,7 @@ TEST_CASE("reference: norms of heads are averaged, not their rows")
     const Ranks order = {3, 2, 1, 0};
     CHECK(norm_count(settings, {&list}, {order}) == 1); // .900 of .9055 + .1414
     const ReferenceSettings strict = settings_of("refreekv:floor=0,sinks=0,mask_sinks=0,threshold=0.1", 8, 64);
-    CHECK(norm_count(strict, {&list}, {order}) == 3); // .9055 is .865, .9055 + .1 is .960
+    CHECK(norm_count(strict, {&list}, {order}) == 3); // .9055 is .865 of the sum, .9055 + .1 is .960
     const ReferenceSettings mean =
         settings_of("refreekv:floor=0,sinks=0,mask_sinks=0,threshold=0.1,norm=mean", 8, 64);
     CHECK(norm_count(mean, {&list}, {order}) == 1);
@@ -231,7 +231,7 @@ TEST_CASE("reference: norms of heads are averaged, not their rows")
 TEST_CASE("reference: twilight-evict takes the smallest mass")
 {
     const ReferenceSettings settings = settings_of("twilight-evict:window=1,recent=1,p=0.75", 1, 64);
-    const Scores score = {.4, .1, .3, .1, .1}; // best first .4 .3 .1: .8 of 1
+    const Scores score = {.4, .1, .3, .1, .1}; // in descending order .4 .3 .1 sum to .8 of 1
     CHECK(choose_by_mass(settings, score) == Ranks{0, 1, 2, 4});
     CHECK(choose_by_mass(settings, score, 1) == Ranks{0, 1, 2, 3, 4});
     CHECK(choose_by_mass(settings_of("twilight-evict:window=1,recent=1,p=0.75", 1, 2), score) == Ranks{0, 4});
@@ -240,8 +240,9 @@ TEST_CASE("reference: twilight-evict takes the smallest mass")
 
 TEST_CASE("reference: quest's pages and twilight's mass")
 {
-    // Pages of two, keys in one dimension: bounds for query 1 are the greatest key, for query -1 the least negated.
-    // Mean over both: (greatest - least) / 2 of the pages {1 2} {5 -5} {0 9} {3 3}: .5 5 4.5 0; the last is read.
+    // Pages of two one-dimensional keys. The bound of a page is its greatest key for query 1, and its negated least
+    // key for query -1. Their mean is (greatest - least) / 2: .5 5 4.5 0 for {1 2} {5 -5} {0 9} {3 3}. The last
+    // page is always read.
     const ReferenceVectors keys = {{1}, {2}, {5}, {-5}, {0}, {9}, {3}, {3}, {7}};
     const auto quest = settings_of("quest:page=2", 4, 6);
     double margin = 1;
@@ -251,7 +252,7 @@ TEST_CASE("reference: quest's pages and twilight's mass")
     CHECK(retrieved(quest, 1, {{1}}, keys, margin)[0].size() == keys.size());
     CHECK(retrieved(settings_of("quest:page=2", 4, 9), 2, {{1}}, keys, margin)[0].size() == keys.size());
 
-    // Of these ranks query 1 sees logits 5 -5 0 9 7: e^9 alone is .866 of the mass, with e^7 .983.
+    // At these ranks query 1 has the logits 5 -5 0 9 7: e^9 alone is .866 of the mass, with e^7 .983.
     const auto twilight = retrieved(settings_of("twilight:page=2", 4, 6), 2, {{1}, {-1}}, keys, margin);
     CHECK(twilight[0] == Ranks{5});
     CHECK(twilight[1] == Ranks{3});

@@ -1,4 +1,4 @@
-// Loops over the entries of a list, beside the same loop written plainly: the same bits.
+// Loops over the entries of a list give the same bits as the same loops written plainly.
 #include <algorithm>
 #include <random>
 #include <vector>
@@ -13,7 +13,7 @@ using palimpsest::tests::on_every_target;
 
 namespace {
 
-// Few different values, so that there are ties.
+// With `ties`, draws from five values only.
 std::vector<double> random_numbers(size_t n, std::mt19937_64& random, bool ties = false)
 {
     std::uniform_real_distribution<double> uniform(0.1, 2);

@@ -1,4 +1,4 @@
-// The reference policy, shown the same as an engine policy in a PolicyStream.
+// Feeds the reference policy the way a PolicyStream feeds an engine policy.
 #pragma once
 
 #include <set>
@@ -21,13 +21,13 @@ public:
     void feed(int tokens);
     void feed_all(int tokens, int chunk);
     void end_reading();
-    // The same lists, going on with another policy.
+    // Continues the same lists with another policy.
     void restart(const std::string& spec, const engine::Pins& pins);
 
     ReferencePolicy& policy() { return policy_; }
     std::vector<uint32_t> kept(int layer, int head);
     std::vector<std::vector<uint32_t>> all_kept();
-    // As PolicyStream::merged.
+    // Like PolicyStream::merged().
     std::vector<std::vector<uint32_t>> merged(int layer, int head) const;
 
 private:

@@ -1,4 +1,4 @@
-// What holds for every policy, whatever the scores and chunks.
+// Properties that every policy has for any scores and chunk sizes.
 #include <algorithm>
 #include <random>
 
@@ -13,7 +13,7 @@ namespace {
 
 struct Kind {
     std::string spec;
-    int sinks, recent; // entries at either end that may never leave
+    int sinks, recent; // entries at either end that must never be evicted
 };
 
 constexpr StreamShape shape{.layers = 8, .heads = 2, .budget = 32};
@@ -34,7 +34,7 @@ const std::vector<Kind> kinds = {
     {"lacache:pattern=old", 31, 1},
 };
 
-// The entries of `kept` at `at` and behind are `count` stream indices from `first` on.
+// Whether kept[at, at + count) holds the consecutive stream indices from `first` on.
 bool holds(const std::vector<uint32_t>& kept, size_t at, uint32_t first, size_t count)
 {
     if (at + count > kept.size()) return false;
@@ -43,7 +43,7 @@ bool holds(const std::vector<uint32_t>& kept, size_t at, uint32_t first, size_t 
     return true;
 }
 
-// The first `sinks` tokens of the stream at one end of the list, the last `recent` at the other.
+// Whether the list begins with the first `sinks` tokens of the stream and ends with its last `recent` tokens.
 bool holds_ends(const std::vector<uint32_t>& kept, uint32_t seen, uint32_t sinks, uint32_t recent)
 {
     sinks = std::min(seen, sinks);
@@ -104,7 +104,8 @@ int parameter(PolicyStream& stream, const std::string& key)
     return found == given.end() ? 0 : std::stoi(found->second);
 }
 
-// Sinks and recent tokens that no list may lose; tiles and blocks may reach into the recent ones.
+// Fails if a list has lost a sink or a recent token. Tiles of lacache and blocks of treekv-block may reach into the
+// recent ones.
 void check_ends(PolicyStream& stream, const StreamShape& wide, const std::string& policy, uint32_t seen)
 {
     const bool reaches = policy == "lacache" || policy == "treekv-block";
@@ -342,7 +343,7 @@ TEST_CASE("policies: state values outside their range are refused")
         heights[i] = std::byte{0xFF};
     check_refused(limited.policy(), heights, "height 4294967295");
 
-    // Once it has evicted, per layer: the number of levels, and of each level its number and entries.
+    // After an eviction the state holds per layer the number of levels, then for each level its number and entries.
     log.feed_all(33, 33);
     const auto merged = log.policy().state();
     check_refused(log.policy(), changed(merged, 8, 17), "number of levels 17 where 0 to 16");

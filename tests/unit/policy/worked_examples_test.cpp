@@ -1,4 +1,4 @@
-// The tables of policies.md, 4.8 and 4.10, token for token.
+// The tables of docs/policies-spec.md for treekv and lacache, token for token.
 #include <array>
 
 #include "tests/support/catch.h"
@@ -86,7 +86,7 @@ TEST_CASE("treekv: the worked example, step by step")
     CHECK(stream.kept(0, 0) == Tokens{0, 1, 2, 3});
     for (const TreeStep& step : tree_steps) {
         CAPTURE(step.seen);
-        // A cursor at the end of the region is the same as one at its start.
+        // A cursor at the end of the region equals one at its start.
         CHECK(stream.state_words().at(0) % 4 == step.idx);
         stream.feed(1);
         CHECK(stream.evicted(0, 0) == Tokens{step.evicted});

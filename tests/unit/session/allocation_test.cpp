@@ -1,4 +1,4 @@
-// A warm stream allocates nothing: decoding a token, and reading a chunk, work in memory they have.
+// A warm session allocates nothing to decode a token or to read a chunk.
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -42,7 +42,7 @@ TEST_CASE("planning an eviction allocates nothing once longer ones were planned"
             make_policy(PolicySpec::parse(spec), {.layers = 4, .kv_heads = 2, .budget = 100, .chunk = 64});
         EvictionPlan plan;
         std::vector<uint32_t> sizes(8, 0);
-        // Lists that take in this many tokens and lose what they are told to.
+        // Appends `tokens` tokens to every list, drops what the plan says, and returns the number of allocations.
         const auto step = [&](uint32_t tokens) {
             const int64_t before = allocations;
             for (int32_t layer = 0; layer < 4; ++layer) {
@@ -61,7 +61,7 @@ TEST_CASE("planning an eviction allocates nothing once longer ones were planned"
         int64_t allocated = 0;
         for (int i = 0; i < 300; ++i)
             allocated += step(i % 10 == 0 ? 64 : 1);
-        // The lists of a policy that keeps all grow, but no plan reads them.
+        // The lists of `full` keep growing, but its plans do not depend on them.
         CHECK(allocated == 0);
     }
 }
@@ -90,11 +90,11 @@ TEST_CASE("a warm stream allocates nothing per token")
             return allocations - before;
         };
         fed(400);
-        generated(300); // past the sweep that straightens displaced rows
+        generated(300); // past the defragmentation of displaced rows
         fed(400);
         INFO(policy);
-        CHECK(generated(250) <= generated(10) + 6); // the list of answers grows
-        // 24 chunks more in a single super-chunk.
+        CHECK(generated(250) <= generated(10) + 6); // the list of generated tokens grows
+        // 24 more chunks in a single super-chunk.
         CHECK(fed(400) <= fed(16) + 6);
     }
 }

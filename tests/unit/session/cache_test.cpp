@@ -1,4 +1,4 @@
-// Kept-token lists, the retained-token map and what is derived from it.
+// Token lists, the retained-token map, and values derived from it.
 
 #include "engine/cache/fading.h"
 #include "engine/cache/retention_map.h"
@@ -48,7 +48,7 @@ TEST_CASE("a token fades when no head will hold it")
     a.stream = {1, 2, 3, 4};
     b.stream = {2, 3, 4, 5};
     const std::vector<const TokenList*> lists = {&a, &b};
-    // a loses 1, 2, 3; b loses 2 and 5: 1 (b never had it), 2 (both lose it) and 5 fade; 3 stays in b.
+    // a drops 1, 2, 3 and b drops 2 and 5. 1 (never in b), 2 (dropped by both) and 5 fade; 3 is still in b.
     CHECK(faded(lists, {{0, 1, 2}, {0, 3}}) == std::vector<uint32_t>{1, 2, 5});
     CHECK(faded(lists, {{}, {}}).empty());
 }

@@ -15,7 +15,7 @@ using engine::ListState;
 using engine::Merge;
 
 constexpr size_t shadows = 8;
-constexpr double most_off = 1e-4; // far more than backends differ by
+constexpr double most_off = 1e-4; // far more than the difference between backends
 
 std::vector<Merge> flat(std::span<const std::vector<Merge>> merges)
 {
@@ -37,7 +37,7 @@ std::vector<T> copy(std::span<const T> values)
     return {values.begin(), values.end()};
 }
 
-// Lists and an observation whose numbers are a little off, each by itself.
+// Copies of lists and an observation in which every number is slightly changed.
 class Off {
 public:
     Off(std::span<const ListState> heads, uint64_t seed) : random_(seed)
@@ -101,7 +101,7 @@ void LeadingPolicy::observe(int32_t layer, std::span<const ListState> heads, con
 {
     policy_->observe(layer, heads, seen);
     uint64_t seed = 77 * decisions_.of[static_cast<size_t>(layer)].size();
-    auto& shown = shown_[layer]; // until select: a policy that couples layers goes on looking at it
+    auto& shown = shown_[layer]; // kept until select(), because a policy that couples layers still reads it
     shown.clear();
     for (const auto& shadow : shadows_) {
         const auto off = std::make_shared<Off>(heads, ++seed);

@@ -1,4 +1,4 @@
-// Whether a policy decides on one backend what it decides on another, whose signals differ in their last bits.
+// Compares the decisions of a policy on two backends, whose signals differ in their last bits.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace palimpsest::tests {
 
-// What a policy was shown and chose for one layer of one step.
+// The input and the choice of a policy for one layer of one step.
 struct Decision {
     std::vector<std::vector<uint32_t>> streams;
     std::vector<std::vector<double>> sums, counts, moments;
@@ -19,11 +19,12 @@ struct Decision {
 
 struct Decisions {
     std::vector<std::vector<Decision>> of; // [layers], step after step
-    // The first step in which signals that are a little off lead to another choice: from there on streams may part.
+    // The first step in which slightly changed signals lead to another choice: from there on the streams may
+    // differ.
     size_t first_close = SIZE_MAX;
 };
 
-// Another policy's answers.
+// Forwards all calls to another policy.
 class ForwardingPolicy : public engine::Policy {
 public:
     explicit ForwardingPolicy(std::unique_ptr<engine::Policy> policy) : policy_(std::move(policy)) {}
@@ -60,7 +61,7 @@ protected:
     std::unique_ptr<engine::Policy> policy_;
 };
 
-// Notes every decision, and asks copies of the policy that are shown signals a little off.
+// Records every decision, and gives copies of the policy slightly changed signals.
 class LeadingPolicy final : public ForwardingPolicy {
 public:
     LeadingPolicy(std::unique_ptr<engine::Policy> policy, int32_t layers, Decisions& decisions);
@@ -77,7 +78,7 @@ private:
     std::map<int32_t, std::vector<std::shared_ptr<const void>>> shown_; // by layer: what the shadows observed
 };
 
-// Checks that it is shown the same and decides the same as the one that led, up to its first close decision.
+// Checks that input and decisions equal those of the leading policy, up to its first close decision.
 class FollowingPolicy final : public ForwardingPolicy {
 public:
     FollowingPolicy(std::unique_ptr<engine::Policy> policy, const Decisions& led, double tolerance)

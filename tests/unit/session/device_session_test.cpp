@@ -1,4 +1,4 @@
-// Sessions on a GPU backend: the engine above it is the same, and so must be what it does.
+// Sessions on a GPU backend behave as on the CPU.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -72,7 +72,7 @@ double largest_difference(const std::vector<float>& a, const std::vector<float>&
     return largest;
 }
 
-// The same stream on the CPU and on the device, decision by decision.
+// Runs the same stream on the CPU and on the device, and compares every decision.
 class Pair {
 public:
     Pair(std::shared_ptr<const Model> cpu, std::shared_ptr<const Model> device, const SessionOptions& options,
@@ -127,7 +127,7 @@ TEST_CASE("a device reads and answers as the CPU does under every policy", "[dev
     for (const std::string& policy : policies_and_settings()) {
         CAPTURE(policy);
         int64_t compared = 0;
-        // One that is close at once is no comparison.
+        // A stream whose first decision is close compares nothing, so up to three are tried.
         for (uint64_t seed = 1; seed <= 3 && compared < 16; ++seed) {
             CAPTURE(seed);
             std::optional<HostKeptOut> kept_out;
@@ -151,10 +151,10 @@ TEST_CASE("what a device evicts by itself is what the host would of the same sig
         pinned = !pinned;
         CAPTURE(policy, pinned);
         SessionOptions options = options_for(policy, PositionMode::Contiguous);
-        // Of the first text, of an answer, and of the second text.
+        // Pins in the first text, in an answer, and in the second text.
         if (pinned) options.pins = Pins({{5, 11}, {60, 64}, {111, 113}, {130, 134}});
         Session by_device(device, options);
-        // A policy of the caller's own selects, score by score.
+        // A policy given by the caller selects on the host, score by score.
         auto selecting = std::make_unique<ForwardingPolicy>(set_up(options, device->config(), {}).policy);
         Session by_host(device, options, std::move(selecting));
         REQUIRE(by_device.policy().plans());
@@ -217,7 +217,7 @@ TEST_CASE("a device goes on from a state and a fork bit for bit", "[device]")
         whole.feed(std::span(text).first(100));
         const auto on = Session::restore(model, whole.state());
         CHECK(on->retention().tokens == whole.retention().tokens);
-        whole.feed(std::span(text).subspan(100)); // asking for the state has changed nothing
+        whole.feed(std::span(text).subspan(100)); // state() changed nothing
         on->feed(std::span(text).subspan(100));
         const Outcome expected = outcome_of(whole, 3);
         CHECK(outcome_of(*on, 3) == expected);
@@ -251,7 +251,7 @@ TEST_CASE("pins that come and go on a device are saved with it", "[device]")
         const Outcome expected = outcome_of(*whole, 4);
         CHECK(outcome_of(*again, 4) == expected);
         if (policy == "h2o" || policy == "adakv") continue;
-        const auto other = start(cpu); // where no score is compared
+        const auto other = start(cpu); // these policies compare no scores
         other->feed(std::span(text).subspan(120, 50));
         other->set_pins({});
         other->feed(std::span(text).subspan(170));
@@ -335,10 +335,10 @@ TEST_CASE("sessions that take turns on a device are each as alone", "[device]")
     other_said.kept_after = second.retention().tokens;
     CHECK(said == expected);
     CHECK(other_said == other_expected);
-    CHECK(outcome_of(*fork, 6) == expected); // while both others went on
+    CHECK(outcome_of(*fork, 6) == expected); // although both others have continued
 }
 
-#ifdef PALIMPSEST_EMULATED_CUDA // its memory is counted to the byte, and it fails at the call that is named
+#ifdef PALIMPSEST_EMULATED_CUDA // the emulator counts memory to the byte, and fails at a given call
 
 TEST_CASE("a super-chunk of a large model is as long on a device as its products need", "[device]")
 {
@@ -375,7 +375,7 @@ TEST_CASE("a card that multiplies no BF16 keeps the cache of a BF16 model in F16
             options.kv_type = kernels::DType::Q8_0;
             const SessionSetup quantised = set_up(options, model->config(), model->backend().at_once());
             CHECK(cache_shape(*model, quantised.options, *quantised.policy, 0).wide == fast);
-            options.kv_type = kernels::DType::BF16; // asked for
+            options.kv_type = kernels::DType::BF16; // explicitly requested
             CHECK(Session(model, options).options().kv_type == kernels::DType::BF16);
         }
 }
@@ -434,7 +434,7 @@ TEST_CASE("what a session takes of a device is planned before anything is loaded
         session.logits();
         say(session, 3);
         session.state();
-        CHECK(free_bytes(*backend) == reserved); // a running answer takes nothing (P12)
+        CHECK(free_bytes(*backend) == reserved); // generating an answer allocates nothing
         const auto fork = session.fork();
         say(*fork, 2);
         const uint64_t all = before - free_bytes(*backend);
@@ -493,12 +493,12 @@ TEST_CASE("whichever call the device fails at, it is one error, and what is left
         const FailingDevice failing(n);
         try {
             use(Model::load(path, open_emulated_cuda(90)));
-            CHECK(n + 20 > calls); // that gives things back need not succeed
+            CHECK(n + 20 > calls); // calls that free resources need not succeed
         } catch (const Error& error) {
             INFO(error.what());
             CHECK(error.kind() == ErrorKind::Resources);
             CHECK(error.code() == "PAL-GPU-03");
-            CHECK(calls_after_failure() == 0); // which would only fail again
+            CHECK(calls_after_failure() == 0); // they would only fail again
         }
     }
 }

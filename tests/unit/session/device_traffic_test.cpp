@@ -1,4 +1,4 @@
-// What a session asks of a device for one token and for one super-chunk: launches, waiting, and bytes on the way.
+// What a session asks of a device for one token and for one super-chunk: launches, host waits and copied bytes.
 #include <cstdio>
 #include <optional>
 
@@ -63,7 +63,8 @@ simt::Traffic traffic_of(Work&& work)
     return simt::device_traffic() - before;
 }
 
-// What one of many takes: of so many more of them, so that what comes with the first and the last does not count.
+// Returns the traffic of one item: the difference between work(2 + count) and work(2), so that costs of the first
+// and the last item cancel.
 template<class Work>
 simt::Traffic each_of(int32_t count, Work&& work)
 {
@@ -106,7 +107,7 @@ void print(const char* what, const Case& of, const simt::Traffic& t)
 
 } // namespace
 
-// Not a test: prints a table. device-traffic-test "[table]"
+// Not a test: prints a table. Run with device-traffic-test "[table]".
 TEST_CASE("what tokens and super-chunks take", "[.table]")
 {
     const auto model = on_emulator(shape_of(3, 2));
@@ -122,7 +123,7 @@ TEST_CASE("what tokens and super-chunks take", "[.table]")
 
 namespace {
 
-// What may grow with the kernels (launches, nodes) is bounded; the rest is as it is.
+// Launches, which change with the kernels, have an upper bound; all other numbers are exact.
 struct Expected {
     uint64_t most_launches, waits, idle, copies_up, bytes_up, copies_down, bytes_down, pageable;
 };

@@ -1,4 +1,4 @@
-// A policy that evicts once, when the reading has ended (schedule "once").
+// A policy that evicts once, when the reading has ended (schedule=once).
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
 #include "tests/unit/session/own_policy.h"
@@ -10,7 +10,7 @@ using namespace palimpsest::tests;
 
 namespace {
 
-// Keeps everything until the end, and then of every list the newest tokens: fewer in higher layers.
+// Keeps everything until the end, then the newest tokens of every list: fewer in higher layers.
 class NewestAtTheEnd final : public OwnPolicy {
 public:
     explicit NewestAtTheEnd(int32_t capacity) : OwnPolicy(4, 2, capacity) {}
@@ -66,7 +66,7 @@ TEST_CASE("what waits for the end of a reading keeps everything until then, and 
     CHECK(session.retention().tokens == full.retention().tokens);
     std::vector<int32_t> rows;
     session.set_observer([&](const Selection& s) { rows.push_back(s.rows); });
-    CHECK(session.logits() == full.logits()); // the end is asked for by this, and comes after them
+    CHECK(session.logits() == full.logits()); // logits() ends the reading after they are computed
     CHECK(rows == std::vector<int32_t>{26, 26, 26, 26, 0, 0, 0, 0});
     const RetentionMap map = session.retention();
     for (int32_t l = 0; l < 4; ++l)
@@ -76,7 +76,7 @@ TEST_CASE("what waits for the end of a reading keeps everything until then, and 
         }
     CHECK(session.telemetry().evicted == 8 * 250 - 2 * (90 + 70 + 50 + 30));
 
-    // Nothing leaves any more, and the lists have the room of their capacity.
+    // Nothing more is evicted, and the lists may grow to their capacity.
     say(session, 30);
     session.feed(random_text(40));
     session.finish();
@@ -95,7 +95,7 @@ TEST_CASE("a reading that ends later goes on from its state, bit for bit")
         options.stops_within_chunk = within;
         Session whole(model, options, policy());
         whole.feed(text);
-        const SessionState last = whole.state(); // 26 tokens wait; nothing has left
+        const SessionState last = whole.state(); // 26 tokens are pending; nothing is evicted yet
         const Outcome expected = outcome_of(whole);
         Session begun(model, options, policy());
         begun.feed(std::span(text).first(100));
@@ -117,7 +117,7 @@ TEST_CASE("schedule=once: the first text is cut at its end, and what is read lat
     Session session(model, options);
     const auto held = [&] { return session.retention().of(0, 0).size(); };
     session.feed(random_text(150));
-    CHECK(held() == 128); // whole chunks of it
+    CHECK(held() == 128); // whole chunks only
     session.finish();
     CHECK(held() == 60);
     const auto kept = session.retention().tokens;
@@ -130,7 +130,7 @@ TEST_CASE("schedule=once: the first text is cut at its end, and what is read lat
     CHECK(held() == 230);
     const RetentionMap map = session.retention();
     for (int32_t l = 0; l < 4; ++l)
-        for (int32_t h = 0; h < 2; ++h) { // of the first text what was left of it, then every token
+        for (int32_t h = 0; h < 2; ++h) { // what is kept of the first text, then every token
             auto expected = kept[static_cast<size_t>(l * 2 + h)];
             for (uint32_t token = 150; token < 320; ++token)
                 expected.push_back(token);

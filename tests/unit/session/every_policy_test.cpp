@@ -1,5 +1,5 @@
-// What holds for a session of every policy by name, with the settings that change how lists, signals or layers come
-// together.
+// Properties of sessions under every named policy, and under settings that change how lists, signals or layers are
+// combined.
 #include <algorithm>
 
 #include "engine/policy/registry.h"
@@ -78,7 +78,7 @@ TEST_CASE("every policy goes on from a state and a fork bit for bit")
         for (Session* session : {&asked, on.get()})
             session->feed(std::span(text).subspan(100));
         const Outcome expected = outcome_of(whole);
-        CHECK(outcome_of(asked) == expected); // asking for the state has changed nothing
+        CHECK(outcome_of(asked) == expected); // state() changed nothing
         CHECK(outcome_of(*on) == expected);
         const auto again = Session::restore(model, on->state()); // in the middle of an answer
         const auto fork = on->fork();
@@ -140,7 +140,7 @@ TEST_CASE("no policy ever holds more than it says, and memory does not grow")
             REQUIRE(held(session) <= policy.total_budget());
             const uint64_t bytes = session.telemetry().cache_bytes;
             if (round == 10) allocated = bytes;
-            if (round > 10) REQUIRE(bytes <= allocated + 4096); // lists of what leaves may grow
+            if (round > 10) REQUIRE(bytes <= allocated + 4096); // lists of dropped ranks may grow
         }
     }
 }
@@ -166,7 +166,7 @@ TEST_CASE("policies that retrieve read all of a short list and parts of a long o
             session->feed(text);
         CHECK(outcome_of(all, 40) == expected);
         const Outcome read = outcome_of(parts, 40);
-        CHECK(read.logits == expected.logits); // reading is dense
+        CHECK(read.logits == expected.logits); // prefill attends to everything
         CHECK(read.kept_after == expected.kept_after);
         CHECK(read.logits_after != expected.logits_after);
     }
@@ -222,7 +222,7 @@ TEST_CASE("lists that a policy takes for alike are refused if one is shorter")
                               Catch::Contains("PAL-SNAP-02") && Catch::Contains("differ in length"));
         }
     }
-    Session ragged(model, options_for("adakv", PositionMode::Contiguous)); // which takes them for nothing
+    Session ragged(model, options_for("adakv", PositionMode::Contiguous)); // allows lists of different lengths
     ragged.feed(random_text(200));
     const SessionState state = ragged.state();
     CHECK(state.lists[2].tokens.size() != state.lists[3].tokens.size());
@@ -238,7 +238,7 @@ TEST_CASE("lists that a policy takes for the same are refused if one holds other
         session.feed(random_text(200));
         session.set_pins(Pins({{150, 190}}));
         SessionState state = session.state();
-        CHECK_NOTHROW(Session::restore(model, state)); // of h2o, heads may hold different pins
+        CHECK_NOTHROW(Session::restore(model, state)); // heads of h2o may hold different pins
         if (policy == "h2o") continue;
         auto& stream = state.lists[1].tokens.stream;
         for (size_t i = 0; i < stream.size(); ++i)
@@ -269,7 +269,7 @@ TEST_CASE("pins that change after a reading has ended bring no second eviction")
 
         Session reading(model, options_for(policy, PositionMode::Contiguous));
         reading.feed(random_text(200));
-        reading.set_pins(Pins({{180, 190}})); // the end is still to come
+        reading.set_pins(Pins({{180, 190}})); // the reading has not ended yet
         CHECK(reading.policy().waits_for_end());
         reading.finish();
         CHECK(held(reading) == 8 * budget);

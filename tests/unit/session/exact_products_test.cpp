@@ -1,4 +1,4 @@
-// Sessions whose products with quantised weights are computed in f32.
+// Sessions that compute products with quantised weights in f32.
 #include <filesystem>
 
 #include "kernels/base/error.h"
@@ -14,7 +14,7 @@ using palimpsest::test::refused;
 
 TEST_CASE("a state goes on only with the products it was computed with")
 {
-    // Q4_0 is multiplied in fixed point in prompts and decoded tokens, Q5_0 in prompts only.
+    // Q4_0 is multiplied in fixed point in prefill and decode, Q5_0 in prefill only.
     const auto path =
         random_model({.dim = 64, .ffn = 128, .type = GENERATE(kernels::DType::Q4_0, kernels::DType::Q5_0)});
     const auto load = [&](bool exact, const std::string& simd = "") {

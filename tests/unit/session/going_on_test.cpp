@@ -1,4 +1,4 @@
-// Sessions that go on from what another held: under another policy, or to see what an answer attended to.
+// Sessions that continue from the state of another: under another policy, or to trace what an answer attended to.
 #include <algorithm>
 
 #include "engine/policy/registry.h"
@@ -77,7 +77,7 @@ TEST_CASE("a policy that takes over keeps what is there, and is within its budge
         if (!retrieves) CHECK(other->telemetry().slots_used <= lists * 40);
         const RetentionMap before = session->retention(), after = other->retention();
         for (size_t i = 0; i < after.tokens.size(); ++i)
-            for (const uint32_t token : after.tokens[i]) // what has left stays away
+            for (const uint32_t token : after.tokens[i]) // evicted tokens stay evicted
                 CHECK(
                     (token >= 100 || std::binary_search(before.tokens[i].begin(), before.tokens[i].end(), token)));
         CHECK_NOTHROW(say(*other, 8));
@@ -105,7 +105,7 @@ TEST_CASE("what waits for its chunk goes on waiting under other options", "[goin
 {
     const auto model = load_random();
     const auto session = std::make_unique<Session>(model, options_with("streaming", 64));
-    session->feed(random_text(40)); // two chunks, and eight tokens that wait
+    session->feed(random_text(40)); // two chunks, and eight pending tokens
     const auto other = Session::adopt(model, session->state(), options_with("streaming", 64));
     CHECK(other->pending() == 8);
     CHECK(outcome_of(*other) == outcome_of(*session));
@@ -113,7 +113,7 @@ TEST_CASE("what waits for its chunk goes on waiting under other options", "[goin
 
 TEST_CASE("what an answer attended to is what a policy that looks at everything sums up", "[going-on]")
 {
-    // With LongRoPE, the trace is so short that on its own it would turn heads by the other angles.
+    // With LongRoPE, the trace alone is so short that it would use the angles for short contexts.
     const int32_t original_context = GENERATE(0, 110);
     CAPTURE(original_context);
     const auto model = load_random({.original_context = original_context});
@@ -151,7 +151,7 @@ TEST_CASE("what an answer attended to is what a policy that looks at everything 
     double of_the_turn = 0;
     for (size_t i = 70; i < 91; ++i)
         of_the_turn += received[i] / (lists * 12);
-    CHECK(sum + of_the_turn == Approx(1).margin(1e-4)); // every row gives away all of its attention
+    CHECK(sum + of_the_turn == Approx(1).margin(1e-4)); // the attention of every row sums to 1
     CHECK(sum > 0.05);
 }
 

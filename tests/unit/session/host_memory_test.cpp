@@ -1,4 +1,4 @@
-// The memory that is available, read from folders laid out as Linux lays out /proc and /sys/fs/cgroup.
+// Available memory, read from folders laid out like /proc and /sys/fs/cgroup of Linux.
 #include "engine/session/host_memory.h"
 
 #include <fstream>
@@ -56,7 +56,7 @@ TEST_CASE("the page cache of a control group counts as available")
     system.group("/user.slice/shell", std::to_string(1000 * mib), 900 * mib, page_cache("", 0, 0));
     CHECK(system.available() == 100 * mib);
     system.group("/user.slice/shell", std::to_string(1000 * mib), 900 * mib, page_cache("", 900 * mib, 90 * mib));
-    CHECK(system.available() == 1000 * mib); // the counters are not read at one moment
+    CHECK(system.available() == 1000 * mib); // the counters are not read at the same moment
 }
 
 TEST_CASE("the page cache counts as available in control groups of version 1, too")

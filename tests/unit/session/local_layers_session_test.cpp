@@ -75,7 +75,7 @@ TEST_CASE("a full cache of a model with local layers fills up in the global ones
 TEST_CASE("a model whose every layer is local reads texts of any length with every policy")
 {
     RandomModelShape shape{.layers = 2, .context = 128, .window = 40};
-    const auto model = load_random(shape); // as Mistral's first version
+    const auto model = load_random(shape); // like the first Mistral
     for (const std::string policy : {"full", "treekv", "adakv", "quest"}) {
         CAPTURE(policy);
         Session session(model, options_for(policy, policy == "full" ? 0 : 72));
@@ -167,7 +167,7 @@ TEST_CASE("the largest budget is found on both sides of a window")
         RandomModelShape shape = gemma();
         shape.window = tokens;
         shape.kv_heads = 4;
-        shape.head_dim = 256; // the cache outweighs what is allocated beside it
+        shape.head_dim = 256; // the cache is much larger than the other allocations
         shape.context = 8192;
         const auto model = load_random(shape);
         SessionOptions options = options_for("streaming", 0);
@@ -176,7 +176,7 @@ TEST_CASE("the largest budget is found on both sides of a window")
             options.budget = budget;
             const uint64_t available = MemoryPlanner(*model, UINT64_MAX).plan(options, 1).total();
             const int32_t largest = MemoryPlanner(*model, available).largest_budget(options, 1);
-            CHECK(std::abs(largest - budget) <= 350); // large buffers come in pieces of 2 MiB
+            CHECK(std::abs(largest - budget) <= 350); // large buffers are allocated in units of 2 MiB
         }
     }
 }

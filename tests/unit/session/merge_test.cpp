@@ -1,4 +1,4 @@
-// Entries that take the mean of others before these leave.
+// Entries that take the mean of others before those are evicted.
 #include <cstring>
 #include <map>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int32_t budget = 24;
 
-// Too long a list is cut into runs of three from the left; the middle one of each takes their mean.
+// Cuts a list that is too long into runs of three from the left; the middle entry of each takes their mean.
 class MergesThrees final : public OwnPolicy {
 public:
     explicit MergesThrees(KeyMean keys) : OwnPolicy(4, 2, budget), keys_(keys), merges_(2) {}
@@ -57,7 +57,7 @@ std::vector<float> row_of(const std::vector<std::byte>& rows, size_t row, size_t
     return values;
 }
 
-// Turned back to position 0.
+// Returns the key rotated back to position 0.
 std::vector<float> unturned(std::vector<float> key, const RopeAngles& angles, uint32_t position)
 {
     const std::vector<float> row = angles.table(position, 1);
@@ -72,8 +72,8 @@ std::vector<float> unturned(std::vector<float> key, const RopeAngles& angles, ui
 
 } // namespace
 
-// From staging, from pages and from the row of the newest token: the slow transformer keeps keys un-rotated and
-// merges by the definition.
+// Merges in the staging buffer, in pages and in the row of the newest token. The slow transformer keeps keys
+// unrotated and merges by the definition.
 TEST_CASE("merged entries are the means of keys, raw or rotated, of values and of what was accumulated")
 {
     const auto model = load_random();
@@ -129,7 +129,7 @@ TEST_CASE("merged entries are the means of keys, raw or rotated, of values and o
     };
     for (uint64_t i = 0; i < 8; ++i) {
         const auto tokens = random_text(10, i);
-        const auto expected = reference.feed(tokens); // before: the observer drops its entries
+        const auto expected = reference.feed(tokens); // first: the session's observer drops its entries
         session.feed(tokens);
         compare(expected);
     }

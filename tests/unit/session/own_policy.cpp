@@ -8,7 +8,7 @@ namespace palimpsest::tests {
 
 using engine::ListState;
 
-// Lists give up entries at random, from a random one each time, until they fit: very uneven on purpose.
+// Takes random amounts from random lists until the total fits: very uneven on purpose.
 std::vector<int64_t> RandomShares::budgets(std::span<const int64_t> lengths, int64_t total, uint64_t salt) const
 {
     std::mt19937_64 random(seed_ * 1000003 + salt);

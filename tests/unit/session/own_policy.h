@@ -1,4 +1,4 @@
-// Policies of the tests' own, for what no named policy shows by itself.
+// Policies for tests, with behaviour that no named policy has.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace palimpsest::tests {
 
-// Keeps everything; others change what they need.
+// Keeps everything; subclasses override what they need.
 class OwnPolicy : public engine::Policy {
 public:
     OwnPolicy(int32_t layers, int32_t kv_heads, int32_t limit) : layers_(layers), kv_heads_(kv_heads), limit_(limit)
@@ -37,8 +37,8 @@ private:
     engine::PolicySpec spec_{"streaming", {}};
 };
 
-// Random budgets for every list and step, and random entries that leave. With `coupled` all lists share one total,
-// otherwise those of a layer share theirs. What it does depends on its seed and the step alone.
+// Random budgets for every list and step, and random evictions. With `coupled` all lists share one total, otherwise
+// the lists of each layer share theirs. Depends on the seed and the step alone.
 class RandomShares : public OwnPolicy {
 public:
     RandomShares(int32_t layers, int32_t kv_heads, int32_t limit, int64_t total, bool coupled, uint64_t seed)

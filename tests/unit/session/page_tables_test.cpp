@@ -1,4 +1,4 @@
-// Pages go to and fro between lists, and none is lost or held twice.
+// Lists take pages and return them; no page is lost or held twice.
 #include <random>
 
 #include "engine/cache/page_tables.h"
@@ -46,7 +46,7 @@ TEST_CASE("a list that grows keeps the pages it has")
     CHECK(tables.page(0, 1) == second);
     CHECK_FALSE(tables.grow(1, 3));
     CHECK(tables.held(1) == 2);
-    CHECK(tables.grow(1, 1)); // has more already
+    CHECK(tables.grow(1, 1)); // it already has more
     CHECK(tables.held(1) == 2);
     tables.shrink(0, 3);
     CHECK(tables.grow(1, 3));
@@ -58,7 +58,7 @@ TEST_CASE("what a list holds lies in a row, from its home on")
     PageTables tables(3, 8, 12); // homes: 0 to 3, 4 to 7, 8 to 11
     REQUIRE(tables.grow(1, 6));
     for (uint32_t at = 0; at < 6; ++at)
-        CHECK(tables.page(1, at) == 4 + at); // goes on into the next one's home
+        CHECK(tables.page(1, at) == 4 + at); // continues into the home of the next list
     REQUIRE(tables.grow(2, 3));
     CHECK(tables.page(2, 0) == 10);
     CHECK(tables.page(2, 1) == 11);

@@ -1,4 +1,4 @@
-// Reading with a question in mind: a probe's rows show what they attend to, and leave nothing else behind.
+// Probes: question rows after each chunk provide signals and leave nothing else behind.
 #include <map>
 
 #include "kernels/base/error.h"
@@ -22,7 +22,7 @@ SessionOptions options_for(const std::string& policy, int32_t budget, int32_t ch
     return options;
 }
 
-// What every layer's lists had accumulated when the policy chose.
+// The accumulated sums of every layer's lists when the policy selected.
 using Sums = std::map<int32_t, std::vector<std::vector<double>>>;
 
 void keep_sums(Session& session, Sums& sums, int32_t& rows_seen)
@@ -107,7 +107,7 @@ TEST_CASE("a reading with a probe goes on from a state, a fork, and however the 
     for (Session* session : {&whole, &plain})
         session->feed(text);
     const Outcome expected = outcome_of(whole);
-    CHECK(outcome_of(plain).kept != expected.kept); // the question was seen
+    CHECK(outcome_of(plain).kept != expected.kept); // the question changed the selection
 
     Session begun(model, options);
     begun.set_probe(question);
@@ -116,7 +116,7 @@ TEST_CASE("a reading with a probe goes on from a state, a fork, and however the 
     CHECK(restored->probe() == question);
     restored->feed(std::span(text).subspan(101));
     CHECK(outcome_of(*restored) == expected);
-    const auto fork = Session::restore(model, begun.state())->fork(); // ends the chunk: boundaries move
+    const auto fork = Session::restore(model, begun.state())->fork(); // ends the chunk, so chunk boundaries move
     CHECK(fork->probe() == question);
 
     for (const bool within : {false, true}) {

@@ -1,4 +1,4 @@
-// A cache of 8.5 bits: what is quantised, when, and that it stays as it is from then on.
+// A cache of 8.5 bits per number: what is quantised, when, and that it does not change afterwards.
 
 #include <cstring>
 #include <random>
@@ -43,7 +43,7 @@ Bytes converted(DType from, std::span<const std::byte> row, DType to, int32_t di
     return bytes;
 }
 
-// Rows of the type's own rounding, so that storing them changes nothing.
+// Rows that are already rounded to the type, so that storing them changes nothing.
 Bytes random_rows(DType type, int64_t rows, int32_t dim, uint32_t seed)
 {
     std::mt19937 random(seed);
@@ -63,7 +63,7 @@ TokenList first_tokens(uint32_t count)
     return tokens;
 }
 
-// Lists that end within a page, at its end, and in the next.
+// Lists that end within a page, at its end, and in a later page, and an empty one.
 class FilledCache {
 public:
     explicit FilledCache(kernels::Backend& backend)
@@ -144,7 +144,7 @@ TEST_CASE("an entry that is stored is quantised again, and its neighbours are no
     CHECK(filled.is_in(filled.cache));
 }
 
-// Of the first layer keys and values follow from the tokens alone, whatever the cache is in.
+// In the first layer, keys and values depend on the tokens alone, whatever the cache type.
 TEST_CASE("what stays is quantised once, from the 16 bits it was staged in")
 {
     const auto [stored, wide] = GENERATE(std::pair(DType::F32, DType::F16), std::pair(DType::F16, DType::F16),
@@ -221,7 +221,7 @@ TEST_CASE("a quantised cache is little off and its rows take 17 bytes where f16 
         telemetry[quantised] = session.telemetry();
     }
     CHECK(telemetry[true].full_cache_bytes * 32 == telemetry[false].full_cache_bytes * 17);
-    constexpr uint64_t lists = 2 * 2, rows = 7 * 64, dim = 64; // a list of 400 and a token more takes seven pages
+    constexpr uint64_t lists = 2 * 2, rows = 7 * 64, dim = 64; // 400 entries and one more take seven pages
     CHECK(telemetry[false].cache_bytes - telemetry[true].cache_bytes ==
           lists * rows * 2 * (dim * 2 - dim * 34 / 32));
     double largest = 0, off = 0;

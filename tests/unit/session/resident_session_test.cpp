@@ -1,4 +1,4 @@
-// A backend that evicts by itself leaves every session as one whose host evicts: the same bits, the same records.
+// A session whose backend evicts gives the same bits and the same records as one whose host evicts.
 #include <filesystem>
 #include <stdexcept>
 #include <utility>
@@ -29,7 +29,7 @@ struct Models {
     }
 };
 
-// All that plan beside those that do not: settings that change how lists come together.
+// Every policy, and settings that change how lists are combined, whether they plan or not.
 std::vector<std::string> settings()
 {
     std::vector<std::string> all = {"treekv:rule=left",
@@ -82,7 +82,7 @@ struct Told {
     bool operator==(const Told&) const = default;
 };
 
-// A life with all that sessions do: text, tokens, text again, an unfinished chunk.
+// Runs a session through all that sessions do: text, tokens, text again, an unfinished chunk.
 Told live(Session& session)
 {
     Told told;
@@ -104,7 +104,7 @@ Told live(Session& session)
     told.outcome = outcome_of(session);
     told.evicted = session.telemetry().evicted;
     session.set_fade_sink({});
-    std::sort(told.faded.begin(), told.faded.end()); // a host is told layer by layer, as it goes
+    std::sort(told.faded.begin(), told.faded.end()); // the host reports events layer by layer
     return told;
 }
 
@@ -120,7 +120,7 @@ TEST_CASE("a session whose backend evicts is bit for bit the one whose host does
             const bool pinned = positions == PositionMode::Original;
             CAPTURE(policy, pinned);
             SessionOptions options = options_for(policy, positions);
-            // Of the first text, across its chunks; of an answer; of a text to come.
+            // Pins in the first text and across its chunks, in an answer, and in a later text.
             if (pinned) options.pins = Pins({{3, 9}, {70, 75}, {210, 212}, {300, 306}});
             Session host(models.host, options);
             Session resident(models.resident, options);
@@ -171,7 +171,7 @@ TEST_CASE("what a sink throws loses no token of a resident session", "[resident]
     }
     bool full = true;
     session.set_fade_sink([&](std::span<const FadeEvent>) {
-        session.retention(); // from within it is as of that step, and changes nothing
+        session.retention(); // inside the sink it shows that step, and changes nothing
         if (std::exchange(full, false)) throw std::runtime_error("disk full");
     });
     CHECK_THROWS_AS(say(session, 40), std::runtime_error);
@@ -213,7 +213,7 @@ TEST_CASE("a resident session asks its backend once a super-chunk and once a tok
     session.logits();
     int64_t before = models.use.downloads;
     session.feed(random_text(6 * chunk, 5));
-    CHECK(models.use.downloads - before == 1 + 2); // what the last token dropped, and two super-chunks
+    CHECK(models.use.downloads - before == 1 + 2); // the drops of the last token, and two super-chunks
     session.logits();
     before = models.use.downloads;
     say(session, 50);
@@ -260,7 +260,7 @@ TEST_CASE("a resident session goes on after a fork, a restore, with pins and wit
             auto restored = Session::restore(i == 0 ? models.host : models.resident, fork->state());
             if (policy != "quest") restored->set_pins(Pins({{3, 9}, {150, 160}}));
             restored->feed(random_text(90, 10));
-            say(*restored, 5); // from the second on as it was recorded
+            say(*restored, 5); // from the second token on as recorded
             if (policy != "quest") restored->set_pins(Pins({{3, 9}, {370, 378}}));
             say(*restored, 12);
             restored->set_probe(random_text(7, 5));

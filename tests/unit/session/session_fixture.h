@@ -1,4 +1,4 @@
-// What tests of sessions share: random models, random text, and everything two sessions must not differ in.
+// Shared by session tests: random models, random text, and the results in which two sessions must not differ.
 #pragma once
 
 #include <memory>

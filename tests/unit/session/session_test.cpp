@@ -1,4 +1,4 @@
-// The engine's contract (architecture.md), held on random models.
+// The guarantees of the engine (docs/architecture.md), checked on random models.
 
 #include <chrono>
 #include <filesystem>
@@ -43,7 +43,7 @@ SessionOptions options(const std::string& policy, int32_t budget, int32_t chunk)
     return o;
 }
 
-// Everything that must not differ: kept tokens, logits, and what is generated next.
+// Results that must not differ: kept tokens, logits, and the tokens generated next.
 struct Outcome {
     std::vector<std::vector<uint32_t>> kept;
     std::vector<float> logits;
@@ -67,7 +67,7 @@ const std::vector<std::string> every_policy = {"treekv",  "treekv:rule=left",   
 
 } // namespace
 
-// And longer than the window of a local layer, which both cut to the same tokens.
+// The stream is longer than the window of a local layer, which both sessions cut to the same tokens.
 TEST_CASE("a stream no longer than the budget gives the full cache's bits")
 {
     const auto shape = GENERATE(from_range(shapes_of_families(4096)));
@@ -106,7 +106,8 @@ TEST_CASE("the number of threads changes no bit")
     }
 }
 
-// Wide enough for several blocks of the products and panels of rows, long enough for segments of decode attention.
+// Wide enough for several blocks of the products and panels of rows, long enough for several splits of decode
+// attention.
 TEST_CASE("the number of threads changes no bit of a wide model")
 {
     const RandomModelShape wide{.layers = 2,
@@ -180,7 +181,7 @@ TEST_CASE("going on from a state is going on without it")
         restored->feed(rest);
         untouched.feed(rest);
         const Outcome expected = outcome(untouched, 64);
-        CHECK(outcome(session, 64) == expected); // asking for the state has changed nothing
+        CHECK(outcome(session, 64) == expected); // state() changed nothing
         CHECK(outcome(*restored, 64) == expected);
         session.feed(rest);
         const auto forked = session.fork();
@@ -310,7 +311,7 @@ TEST_CASE("a sampler is changed from the next token on, and goes into the state"
     const auto first = said(changed, 20);
     CHECK(first == said(begun, 20));
 
-    // A fresh random state; but what was said is known to the penalty.
+    // The random state is new, but the repeat penalty knows the tokens generated before.
     begun.set_sampler(warm);
     Sampler expected(warm);
     for (const TokenId token : first)
@@ -367,7 +368,7 @@ TEST_CASE("the budget holds after every step and memory does not grow")
 
 TEST_CASE("evicting after all layers keeps the sets of evicting layer by layer")
 {
-    // Says that it couples layers, and is otherwise the policy it wraps.
+    // Reports that it couples layers, and forwards everything else to the policy it wraps.
     class Coupled final : public Policy {
     public:
         explicit Coupled(std::unique_ptr<Policy> inner) : inner_(std::move(inner)) {}
@@ -422,7 +423,7 @@ TEST_CASE("losses are those of the logits before each token")
     session.finish(feed);
     CHECK(losses[0] == -1.0);
 
-    // The same stream, a prefix at a time: its last logits predict the next token.
+    // Prefixes of the same stream: the last logits of each predict the next token.
     for (const size_t length : {1u, 8u, 9u, 16u, 57u, 99u}) {
         Session prefix(model, options("treekv", 32, 8));
         prefix.feed(std::span(tokens).first(length));
@@ -477,7 +478,7 @@ TEST_CASE("cancelling within a chunk leaves the session as before it")
     const auto chunk_time = std::chrono::steady_clock::now() - begin;
     const Outcome expected = outcome(whole);
 
-    // However late the other thread comes: until it was in time a few times.
+    // Repeats until the other thread has stopped the session in time a few times, however late it is scheduled.
     int stopped = 0;
     for (int i = 1; i < 200 && stopped < 4; ++i) {
         Session session(model, o);
@@ -602,7 +603,7 @@ TEST_CASE("cancelling stops between super-chunks and leaves a session that goes 
     session.feed(tokens_of(16));
     CHECK(session.tokens_seen() == 64);
 
-    // What waits for its chunk is forgotten too.
+    // Pending tokens are discarded too.
     session.feed(tokens_of(5));
     CHECK(session.pending() == 5);
     CHECK_FALSE(session.finish({.stop = stop.get_token(), .progress = {}, .loss = {}}));

@@ -1,5 +1,5 @@
-// Ragged lists that share a pool of pages: no page is lost, no total exceeded, and no bit depends on where a token
-// lies.
+// Ragged lists that share a pool of pages: no page is lost, no total is exceeded, and no bit depends on the row
+// that a token occupies.
 #include <random>
 
 #include "tests/support/catch.h"
@@ -131,7 +131,7 @@ TEST_CASE("lists that share a pool give the bits of lists that do not, and no pa
             }
         }
         CHECK(separate.cache.consistent());
-        CHECK(shared.cache.allocated_bytes() <= allocated + 4096); // lists of what leaves, no more
+        CHECK(shared.cache.allocated_bytes() <= allocated + 4096); // only the lists of dropped ranks grow
         for (int32_t l = 0; l < layers; ++l)
             for (int32_t h = 0; h < kv_heads; ++h)
                 REQUIRE(shared.cache.list(l, h).stream == separate.cache.list(l, h).stream);
@@ -220,7 +220,7 @@ TEST_CASE("sessions with shared lists go on from a state, a fork, and whatever w
     CHECK(outcome_of(*fork, 70) == later);
     CHECK(outcome_of(*again, 70) == later);
 
-    // A state that says more than its policy may hold.
+    // A state whose lists hold more than the policy allows in total.
     SessionState state = cut->state();
     ListAtRest longest = state.lists[0];
     for (const ListAtRest& other : state.lists)

@@ -1,5 +1,4 @@
-// What a policy is shown of attention, as far as a session puts it together: the numbers themselves are held
-// against a slow reference by the fidelity tests.
+// The signals that a session passes to a policy. The fidelity tests compare the numbers with a slow reference.
 #include <cmath>
 
 #include "tests/support/catch.h"
@@ -12,7 +11,7 @@ using namespace palimpsest::tests;
 
 namespace {
 
-// Keeps the newest of every list, looks at everything, and counts what it looked at.
+// Keeps the newest entries of every list, passes all it observes to `look`, and counts the observations.
 class Curious final : public OwnPolicy {
 public:
     using Look = std::function<void(int32_t, std::span<const ListState>, const LayerObservation&)>;
@@ -30,7 +29,7 @@ public:
     void select(int32_t layer, std::span<const ListState> heads,
                 std::vector<std::vector<uint32_t>>& dropped) override
     {
-        CHECK(observed_ == (coupled_ ? 4 : 1)); // all layers come first, or this one
+        CHECK(observed_ == (coupled_ ? 4 : 1)); // all layers if they are coupled, otherwise this one
         if (!coupled_ || layer == 3) observed_ = 0;
         dropped.assign(heads.size(), {});
         for (size_t h = 0; h < heads.size(); ++h)
@@ -63,7 +62,7 @@ TEST_CASE("every layer is observed before it is selected from, and all of them w
     for (const bool within : {false, true}) {
         SessionOptions options = options_for(16);
         options.stops_within_chunk = within;
-        if (within && !coupled) continue; // then all are observed first, too
+        if (within && !coupled) continue; // then all layers are observed first as well
         int32_t looks = 0;
         std::vector<int32_t> rows;
         Session session(model, options,
@@ -94,11 +93,11 @@ TEST_CASE("moments belong to their entries: with a single row, squares are squar
                     for (size_t g = 0; g < 2; ++g) {
                         const double sum = own[2 * g], squares = own[2 * g + 1];
                         if (window == 1) REQUIRE(squares == Approx(sum * sum).epsilon(1e-5).margin(1e-12));
-                        REQUIRE(squares <= Approx(sum).margin(1e-9)); // of numbers up to 1
+                        REQUIRE(squares <= Approx(sum).margin(1e-9)); // the probabilities are at most 1
                         total += sum;
                     }
                 }
-                if (window == 1) REQUIRE(total == Approx(2).epsilon(1e-4)); // a row of every head, and no other
+                if (window == 1) REQUIRE(total == Approx(2).epsilon(1e-4)); // one row of each query head
             }
         };
         Session session(
@@ -144,7 +143,7 @@ TEST_CASE("row statistics are means over rows and heads, entropies stand beside 
             for (size_t h = 0; h < heads.size(); ++h) {
                 REQUIRE(seen.entropies[h].size() == heads[h].size());
                 for (const float e : seen.entropies[h])
-                    REQUIRE((e >= -1e-6f && e <= 8 * 2 * 0.37f)); // rows, heads, and -a ln a at most 1/e
+                    REQUIRE((e >= -1e-6f && e <= 8 * 2 * 0.37f)); // 8 rows, 2 heads, and -a ln a at most 1/e
             }
         };
         Session session(
@@ -167,6 +166,6 @@ TEST_CASE("a window that is a percentage follows the list")
     Session session(model, options_for(16),
                     std::make_unique<Curious>(SignalNeeds{.window_percent = 25}, 400, false, look));
     session.feed(random_text(48));
-    // 25 % of 16, 32 and 48 tokens; with at most 16 rows of them the older ones are forgotten.
+    // 25 % of 16, 32 and 48 tokens: fewer rows than a chunk of 16 has, so earlier chunks are forgotten.
     CHECK(counts == std::vector<double>{4, 8, 12});
 }

@@ -12,12 +12,12 @@ using palimpsest::engine::negative_log_likelihood;
 
 TEST_CASE("a token's loss is minus the logarithm of its probability")
 {
-    const std::vector<float> logits = {0, std::log(2.0f), std::log(5.0f)}; // 1, 2 and 5 of 8
+    const std::vector<float> logits = {0, std::log(2.0f), std::log(5.0f)}; // probabilities 1/8, 2/8 and 5/8
     CHECK(negative_log_likelihood(logits, 0) == Approx(std::log(8.0)));
     CHECK(negative_log_likelihood(logits, 1) == Approx(std::log(4.0)));
     CHECK(negative_log_likelihood(logits, 2) == Approx(std::log(1.6)));
     CHECK(negative_log_likelihood(std::vector<float>{7}, 0) == 0);
-    // Whatever their size: exp of these is beyond any number.
+    // Large logits, whose exp overflows or is zero.
     CHECK(negative_log_likelihood(std::vector<float>{3e4f, 3e4f}, 1) == Approx(std::log(2.0)));
     CHECK(negative_log_likelihood(std::vector<float>{-3e4f, -3e4f}, 0) == Approx(std::log(2.0)));
     CHECK(negative_log_likelihood(std::vector<float>{3e4f, -3e4f}, 1) == Approx(6e4));

@@ -1,5 +1,5 @@
-// Programmatic dependent launch on the emulator: a kernel that overlaps those before it begins before they run, so
-// that one that does not wait for them gives something else than it gives alone.
+// Programmatic dependent launch on the emulator: a kernel that may overlap earlier ones starts before they run, so
+// that it gives a wrong result if it does not wait for them.
 
 #include <cuda_runtime.h>
 
@@ -29,7 +29,7 @@ private:
     cudaStream_t stream_ = nullptr;
 };
 
-// A word per thread, in device memory.
+// One word per thread, in device memory.
 class Words {
 public:
     Words() { REQUIRE(cudaMalloc(&data_, count * sizeof(uint32_t)) == cudaSuccess); }
@@ -76,7 +76,7 @@ void run_as_graph(const Operations& operations)
         cudaGraphExec_t given;
         ~Given() { cudaGraphExecDestroy(given); }
     } given{exec};
-    const cudaError_t status = cudaGraphLaunch(exec, stream); // what it throws is not for REQUIRE
+    const cudaError_t status = cudaGraphLaunch(exec, stream); // may throw: not inside REQUIRE
     REQUIRE(status == cudaSuccess);
 }
 
@@ -102,7 +102,7 @@ void run_eagerly(const Operations& operations)
     operations(stream);
 }
 
-// Body(run): of every way in which kernels begin early, in both orders.
+// Calls body(run) for every way in which kernels start early, in both orders.
 void in_every_way(const std::function<void(void (*run)(const Operations&))>& body)
 {
     for (const simt::Order order : {simt::Order::Ascending, simt::Order::Descending})
@@ -134,23 +134,23 @@ __global__ void set(uint32_t* to, uint32_t x)
     to[index()] = x;
 }
 
-// to = 3 from + 1, where each thread reads what its neighbour fetched.
+// to = 3 * from + 1; each thread stores the value that its neighbour loaded.
 __global__ void obeys(uint32_t* to, const uint32_t* from, bool lets_next)
 {
     auto* const shared = static_cast<uint32_t*>(simt::block_shared());
     if (lets_next) simt::let_next_kernel_begin();
-    const uint32_t one = index() - threadIdx.x; // of its own block, kept while it waits
+    const uint32_t one = index() - threadIdx.x; // differs per block, must survive the wait
     shared[threadIdx.x] = threadIdx.x;
     simt::await_earlier_kernels();
     const unsigned other = shared[threadIdx.x] ^ 1;
     __syncthreads();
     shared[threadIdx.x] = 3 * from[one + threadIdx.x];
-    simt::await_earlier_kernels(); // again, as for another tile
+    simt::await_earlier_kernels(); // a second wait, as for another tile
     __syncthreads();
     to[one + other] = shared[other] + 1;
 }
 
-// Half of a block waits, the others wait for that half.
+// Half of the threads of a block wait for earlier kernels, the others for that half.
 __global__ void half_obeys(uint32_t* to, const uint32_t* from)
 {
     if (threadIdx.x < blockDim.x / 2) simt::await_earlier_kernels();
@@ -188,7 +188,7 @@ __global__ void waits_in_vain(uint32_t* to)
     to[index()] = 1;
 }
 
-// The first and the last block began early.
+// Whether the word belongs to a block that starts early: the first or the last.
 bool begun_early(uint32_t i)
 {
     return i < threads || i >= count - threads;
@@ -237,14 +237,14 @@ TEST_CASE("what a kernel writes before it waits comes before what earlier kernel
         Words x, y;
         x.fill(1);
         run([&](cudaStream_t stream) {
-            launch(stream, false, obeys, y, x, false); // reads what was written too early
+            launch(stream, false, obeys, y, x, false); // reads words written too early
             launch(stream, true, writes_too_early, x, 9u);
         });
         for (uint32_t i = 0; i < count; ++i)
             CHECK(y.all()[i] == (begun_early(i) ? 28u : 4u));
         CHECK(x.all() == List(count, 9));
         run([&](cudaStream_t stream) {
-            launch(stream, false, set, x, 5u); // writes over it
+            launch(stream, false, set, x, 5u); // overwrites them
             launch(stream, true, writes_too_early, x, 9u);
         });
         for (uint32_t i = 0; i < count; ++i)
@@ -267,7 +267,7 @@ TEST_CASE("kernels in a row begin before the first of them, if each lets the nex
                 launch(stream, true, obeys, z, y, lets_next);
                 launch(stream, true, obeys, y, z, lets_next);
             });
-            CHECK(y.all() == List(count, 1336)); // 5 times 3^5, and 1 + 3 + ... + 81
+            CHECK(y.all() == List(count, 1336)); // 5 * 3^5 + 1 + 3 + ... + 81
             CHECK(z.all() == List(count, 445));
             x.fill(1);
             run([&](cudaStream_t stream) {

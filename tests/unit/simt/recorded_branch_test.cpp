@@ -1,4 +1,4 @@
-// The branch of a recording: beside what follows it, behind what came before, and in order where nothing records.
+// The branch of a recording: it runs beside later work, after earlier work, and in order when nothing is recorded.
 
 #include <cuda_runtime.h>
 
@@ -13,7 +13,7 @@
 namespace palimpsest::kernels::cuda {
 namespace {
 
-// Appends what it is given to a list of words: list[0] counts them.
+// Appends a word to a list; list[0] is the number of words.
 __global__ void append(uint32_t* list, uint32_t word)
 {
     if (threadIdx.x != 0) return;
@@ -44,7 +44,7 @@ private:
 
 using List = std::vector<uint32_t>;
 
-// What a recording leaves, in order and with branches as late as they may be.
+// The lists that replays write, with branches in order and as late as possible.
 std::vector<List> replayed(CudaContext& context, const Words& words, const std::function<void()>& operations)
 {
     words.clear();

@@ -1,5 +1,5 @@
-// The emulator that the CUDA kernels are tested with: what it runs must come out right, what CUDA forbids must end
-// in a sentence.
+// The emulator on which the CUDA kernels are tested: it must compute correct results and report forbidden
+// operations in a readable message.
 
 #include <cuda_runtime.h>
 
@@ -118,7 +118,7 @@ TEST_CASE("shuffles and votes give each lane what CUDA gives it")
     });
 }
 
-// Warp w does w rounds of shuffles, so that warps come to the barrier at very different times.
+// Warp w does 3 * w rounds of shuffles, so that warps reach the barrier at very different times.
 __global__ void diverging_warps(int* out)
 {
     __shared__ int rounds[4];
@@ -155,7 +155,7 @@ TEST_CASE("warps of a block go their own ways between barriers")
     });
 }
 
-// Reverses the block's part of x through dynamic shared memory.
+// Reverses the block's part of x in dynamic shared memory.
 __global__ void reverse(uint32_t* x, uint32_t* not_written)
 {
     auto* const shared = static_cast<uint32_t*>(simt::block_shared());
@@ -195,7 +195,7 @@ TEST_CASE("atomics count every thread of every block")
     CHECK(most == 56);
 }
 
-// In this order, a thread that reads what its neighbour writes without a barrier between finds something else.
+// Without the barrier, the result depends on the order in which the threads run.
 __global__ void neighbours(int* out, bool wait)
 {
     auto* const shared = static_cast<int*>(simt::block_shared());
@@ -255,7 +255,7 @@ TEST_CASE("barriers that not all threads reach end in a sentence")
         CHECK_THAT(message(Wrong::Mask), Contains("a mask that is not full"));
         CHECK_THROWS_AS(launch(2, 96, 0, breaks_a_rule, Wrong::Throws, who), int);
     }
-    // Nothing of a block that could not go on is left for the next one.
+    // A block that could not continue leaves nothing behind for the next one.
     std::vector<float> x(64, 1.0f), sums(1);
     REQUIRE(launch(1, 64, 0, block_sums, x.data(), sums.data(), 64) == cudaSuccess);
     CHECK(sums[0] == 64);
@@ -304,7 +304,7 @@ TEST_CASE("device memory is accounted for, begins as ones and is freed once")
     cudaGetLastError();
 }
 
-// Device memory for as long as it lives.
+// Device memory with a lifetime.
 class Words {
 public:
     explicit Words(size_t count) : count_(count)
@@ -350,7 +350,7 @@ struct Streams {
         REQUIRE(cudaEventRecord(event, of) == cudaSuccess);
         REQUIRE(cudaStreamWaitEvent(waiting, event) == cudaSuccess);
     }
-    // What ending the capture says; the graph is dropped.
+    // Ends the capture and returns its status; the graph is destroyed.
     cudaError_t ended() const
     {
         cudaGraph_t graph = nullptr;
@@ -395,7 +395,7 @@ cudaError_t launch_on(cudaStream_t stream, void (*kernel)(Parameters...), Argume
     return cudaLaunchKernelEx(&config, kernel, arguments...);
 }
 
-// to = 3 to + x
+// to = 3 * to + x
 __global__ void push(uint32_t* to, const uint32_t* x)
 {
     if (threadIdx.x == 0) *to = 3 * *to + *x;
@@ -411,7 +411,7 @@ TEST_CASE("a captured stream keeps its work, and a graph does it again on what m
         streams.begin();
         const uint32_t* argument = x.data();
         REQUIRE(launch_on(streams.main, push, y.data(), argument) == cudaSuccess);
-        argument = nullptr; // the value of then is kept
+        argument = nullptr; // the captured value is kept
         REQUIRE(cudaMemcpyAsync(z.data(), y.data(), 4, cudaMemcpyDeviceToDevice, streams.main) == cudaSuccess);
         REQUIRE(cudaMemsetAsync(y.data(), 0, 4, streams.main) == cudaSuccess);
         const Graph graph(streams.main);
@@ -425,13 +425,13 @@ TEST_CASE("a captured stream keeps its work, and a graph does it again on what m
         y.fill(1);
         graph.launch(streams.main);
         CHECK(z.all() == std::vector<uint32_t>{12});
-        // The stream does things at once again.
+        // After the capture, the stream runs its work at once again.
         REQUIRE(launch_on(streams.main, push, y.data(), static_cast<const uint32_t*>(x.data())) == cudaSuccess);
         CHECK(y.all() == std::vector<uint32_t>{9});
     });
 }
 
-// Of two branches, the order decides which comes first; a join and a chain hold in both.
+// The order decides which of two branches runs first; joins and chains hold in both orders.
 TEST_CASE("events order the branches of a graph, and only they do")
 {
     std::vector<uint32_t> raced;
@@ -447,7 +447,7 @@ TEST_CASE("events order the branches of a graph, and only they do")
         add(streams.main, y.data(), 0);
         streams.wait(streams.side, streams.forked, streams.main);
         add(streams.side, y.data(), 1);
-        add(streams.side, y.data() + 1, 2); // nothing orders it with the next one
+        add(streams.side, y.data() + 1, 2); // not ordered with the next one
         add(streams.main, y.data() + 1, 0);
         streams.wait(streams.main, streams.joined, streams.side);
         add(streams.main, y.data(), 3);
@@ -531,7 +531,7 @@ TEST_CASE("captures begin once, end where they began, and with all their branche
     REQUIRE(cudaMemsetAsync(x.data(), 1, 4, streams.side) == cudaSuccess);
     CHECK(cudaEventSynchronize(streams.forked) == cudaErrorCapturedEvent);
     CHECK(streams.ended() == cudaErrorStreamCaptureUnjoined);
-    // The branch is free again, too.
+    // The branch's stream is free again, too.
     CHECK(cudaStreamSynchronize(streams.side) == cudaSuccess);
     CHECK(cudaStreamWaitEvent(streams.main, streams.forked) == cudaErrorCapturedEvent);
 
@@ -541,7 +541,7 @@ TEST_CASE("captures begin once, end where they began, and with all their branche
     CHECK(cudaStreamEndCapture(streams.side, &graph) == cudaErrorStreamCaptureUnmatched);
     CHECK(streams.ended() == cudaErrorStreamCaptureInvalidated);
 
-    // Memory may be had while a relaxed capture goes on.
+    // A relaxed capture permits allocations.
     REQUIRE(cudaStreamBeginCapture(streams.main, cudaStreamCaptureModeRelaxed) == cudaSuccess);
     {
         const Words more(3);

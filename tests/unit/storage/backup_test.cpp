@@ -1,4 +1,4 @@
-// Backups, what is checked after an unclean stop, and where a database lies (reliability.md, Q10, Q11, Q14).
+// Backups, the check after an unclean stop, and database locations.
 #include <csignal>
 #include <fstream>
 #include <random>
@@ -53,7 +53,7 @@ void back_up_on(ScratchDatabase& scratch, int days_later)
     back_up_daily(scratch->sql(), scratch.file(), first_day + std::chrono::days(days_later));
 }
 
-// Overwrites the middle of the file, from its second page on.
+// Overwrites the file from its second page on.
 void damage(const fs::path& file)
 {
     std::fstream out(file, std::ios::binary | std::ios::in | std::ios::out);
@@ -68,7 +68,7 @@ TEST_CASE("Q11: three daily backups are kept and a weekly one, without states")
 {
     ScratchDatabase scratch;
     back_up_on(scratch, 0);
-    CHECK_FALSE(fs::exists(backup_folder(scratch.file()))); // there is nothing to lose
+    CHECK_FALSE(fs::exists(backup_folder(scratch.file()))); // an empty database needs none
     const int64_t id = talk(*scratch, "one", "hello");
     scratch->sql().exec("INSERT INTO snapshots(session, complete, tokens_seen, header, hash, bytes, created_ms) "
                         "VALUES(1, 1, 0, x'00', 0, 0, 0); INSERT INTO blocks(hash, raw, seal, data) "
@@ -100,7 +100,7 @@ TEST_CASE("Q11: three daily backups are kept and a weekly one, without states")
     CHECK(names(scratch.file()) ==
           std::vector<std::string>{"palimpsest-daily-2026-11-25.db", "palimpsest-daily-2026-11-26.db",
                                    "palimpsest-daily-2026-11-27.db", "palimpsest-weekly-2026-11-27.db"});
-    // A backup can take the database's place.
+    // A backup can replace the database.
     scratch.clear();
     fs::copy_file(backups_of(scratch.file()).back(), scratch.file());
     scratch.open();
@@ -127,13 +127,13 @@ TEST_CASE("Q15: what is deleted for good is in no backup, and what is left is in
     back_up_on(scratch, 1);
     CHECK_FALSE(Conversations(*scratch).remove(secret).has_value());
     const auto left = backups_of(scratch.file());
-    REQUIRE(left.size() == 2); // of the day, and of the week
+    REQUIRE(left.size() == 2); // one daily, one weekly
     for (const fs::path& backup : left) {
         CHECK_FALSE(holds(backup, "31-7-19"));
         CHECK(holds(backup, "and this is not it"));
     }
     CHECK_FALSE(Conversations(*scratch).remove(other).has_value());
-    CHECK(names(scratch.file()).empty()); // there is nothing to lose
+    CHECK(names(scratch.file()).empty()); // an empty database needs none
 
     const int64_t third = talk(*scratch, "third", "3"), last = talk(*scratch, "last", "4");
     fs::remove_all(backup_folder(scratch.file()));
@@ -198,7 +198,7 @@ TEST_CASE("P5: a backup that cannot be written leaves the database to be used as
             }
             CHECK((refused > 0 || calls == 0));
             fs::remove_all(backup_folder(scratch.file()));
-            REQUIRE_NOTHROW(work()); // by the same connection
+            REQUIRE_NOTHROW(work()); // on the same connection
             CHECK_FALSE(backups_of(scratch.file()).empty());
         }
         REQUIRE_NOTHROW(talk(*scratch, "two", "hello"));
@@ -245,7 +245,7 @@ TEST_CASE("Q10: after an unclean stop the database is checked, and a damaged one
     CHECK(fs::file_size(scratch.file().string() + ".lock") == 0);
     damage(scratch.file());
     const fs::path lock = scratch.file().string() + ".lock";
-    std::ofstream(lock) << "4711\n"; // its owner did not come to let go of it
+    std::ofstream(lock) << "4711\n"; // as if its owner had been killed
     try {
         Database(scratch.file(), Database::Access::Write);
         FAIL("it was opened");
@@ -253,10 +253,10 @@ TEST_CASE("Q10: after an unclean stop the database is checked, and a damaged one
         CHECK(error.code() == "PAL-DB-03");
         CHECK(error.remedy().find("palimpsest-daily-2026-11-20.db") != std::string::npos);
     }
-    CHECK(fs::file_size(lock) > 0); // to be checked the next time too
+    CHECK(fs::file_size(lock) > 0); // so that the next start checks again
 
     std::ofstream(scratch.file(), std::ios::binary) << std::string(20000, 'z');
-    CHECK(refusal([&] { Database(scratch.file(), Database::Access::Write); }) == "PAL-DB-03"); // it was ours
+    CHECK(refusal([&] { Database(scratch.file(), Database::Access::Write); }) == "PAL-DB-03"); // it was a database
     std::ofstream(scratch.file(), std::ios::binary) << whole;
     scratch.open();
     CHECK(Conversations(*scratch).list().size() == 40);
@@ -294,7 +294,7 @@ TEST_CASE(
     uint64_t asked = 0;
     {
         const auto database = opened(20, asked);
-        CHECK(asked == 20); // and no page was read after that
+        CHECK(asked == 20); // no page is read after that
         CHECK(database->check_is_unfinished());
         CHECK(Conversations(*database).list().size() == 8);
         talk(*database, "more", "hello");
@@ -324,8 +324,8 @@ TEST_CASE("Q10: the whole check is made beside an owner, and spares the next one
     for (int i = 0; i < 40; ++i)
         talk(*scratch, "s" + std::to_string(i), std::string(3000, 'x'));
     const fs::path file = scratch.file();
-    CHECK(check_whole(file));    // beside an owner
-    CHECK(is_left_behind(file)); // it is still there
+    CHECK(check_whole(file));    // while its owner has it open
+    CHECK(is_left_behind(file)); // the owner's lock remains
     CHECK_NOTHROW(talk(*scratch, "more", "hello"));
     scratch.close();
     CHECK(check_whole(file));

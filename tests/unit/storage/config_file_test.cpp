@@ -1,4 +1,4 @@
-// One key of config.json changes; all else in the file stays as it was written.
+// Changing one key of config.json leaves the rest of the file as it was written.
 
 #include "storage/models/config_file.h"
 

@@ -1,4 +1,4 @@
-// The database file: who may open it, what it refuses, and what it keeps of documents and conversations.
+// The database file: who may open it, what it refuses, and what it stores of documents and conversations.
 #include <fstream>
 #include <sys/stat.h>
 
@@ -198,7 +198,7 @@ TEST_CASE("a document comes back as it was read, in any pieces")
     REQUIRE(library.sections(id).size() == 1);
     CHECK(library.sections(id)[0].title == "One");
 
-    { // an import that is given up leaves nothing
+    { // an abandoned import leaves nothing
         Import given_up(*scratch, "B", "b.txt", "fingerprint");
         given_up.add_text(body);
     }

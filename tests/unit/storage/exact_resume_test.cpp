@@ -1,6 +1,6 @@
-// Contract 7 of the engine through the store: wherever a session is cut, saved, and opened again from the database
-// file, it goes on bit for bit as the one that was never cut: for every policy, for axes crossed, for readings with
-// a question in mind, greedy and sampled.
+// Exact resuming through the store (docs/architecture.md): wherever a session is cut, saved, and reopened from the
+// database file, it continues bit for bit like one that was never cut. Holds for every policy, for combined
+// options, with question rows, greedy and sampled.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -28,7 +28,7 @@ constexpr int32_t answer_tokens = 256;
 class Dice {
 public:
     explicit Dice(uint32_t seed) : random_(seed) {}
-    int32_t between(int32_t first, int32_t last) // both included
+    int32_t between(int32_t first, int32_t last) // both inclusive
     {
         return first + static_cast<int32_t>(random_() % static_cast<uint32_t>(last - first + 1));
     }
@@ -67,8 +67,8 @@ struct Setting {
     int32_t least_heads = 1; // KV heads of a layer
 };
 
-// Every policy as it is, and what else there is to be saved: lists of unequal and changing length, moments,
-// averages in place of entries, choices that wait.
+// Every policy with its defaults, and settings with more to save: lists of unequal and changing length, moments,
+// averages in place of entries, evictions that wait for the end of the reading.
 std::vector<Setting> settings()
 {
     std::vector<Setting> all;
@@ -110,13 +110,13 @@ std::vector<TokenId> random_text(Dice& dice)
     return tokens;
 }
 
-// An answer with all that it was chosen from.
+// An answer with the logits it was chosen from, and the tokens kept at its end.
 struct Answer {
     std::vector<TokenId> tokens;
     std::vector<float> logits;               // [tokens + 1, vocabulary]: before each token, and after the last
     std::vector<std::vector<uint32_t>> kept; // in the end, per list
 
-    // From token `first` on.
+    // Generates the answer from token `first` on.
     static Answer of(Session& session, int32_t first = 0)
     {
         Answer answer;
@@ -148,7 +148,7 @@ struct Answer {
     }
 };
 
-// One session under its options, and where it can be cut.
+// One session with its options, and the places where it can be cut.
 class Scenario {
 public:
     Scenario(const Setting& setting, bool sampled, uint32_t seed)
@@ -178,7 +178,7 @@ public:
         const auto restored = reopened(*session);
         check_rest(*restored, said);
     }
-    // A process that died: the state is from before the answer, whose first tokens are known.
+    // Simulates a process that died: the state is from before the answer, whose first tokens are stored.
     void die_in_the_answer()
     {
         const int32_t said = dice_.between(0, answer_tokens - 1);

@@ -1,4 +1,4 @@
-// What the tests of the store on failing disks share.
+// Shared by the tests of the store on failing disks.
 #pragma once
 
 #include <cstdlib>
@@ -11,7 +11,7 @@
 
 namespace palimpsest::tests {
 
-// What the store may say when its disk fails.
+// The error codes that the store may report when its disk fails.
 inline const std::set<std::string>& documented()
 {
     static const std::set<std::string> codes{"PAL-DISK-01", "PAL-DISK-02", "PAL-DISK-03", "PAL-DB-01",
@@ -19,14 +19,14 @@ inline const std::set<std::string>& documented()
     return codes;
 }
 
-// Between two calls that are made to fail: every 7th, or every one with PALIMPSEST_TEST_LEVEL=full.
+// Distance between two calls that are made to fail: 7, or 1 with PALIMPSEST_TEST_LEVEL=full.
 inline uint64_t stride()
 {
     const char* level = std::getenv("PALIMPSEST_TEST_LEVEL");
     return level && std::string(level) == "full" ? 1 : 7;
 }
 
-// FaultVfs passes no flush on, so a file system in memory will do.
+// Prefers a folder in memory: FaultVfs passes no flush on, so nothing needs to survive.
 inline std::filesystem::path quick_folder()
 {
     return access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path();

@@ -1,6 +1,6 @@
-// The store on a disk that fails at every call it can fail at (reliability.md, P4, P5, Q6, Q12, V8): whatever
-// happens, the error is one of those that are documented, and with a healthy disk everything acknowledged is there
-// again. Every 7th call by default, every one with PALIMPSEST_TEST_LEVEL=full.
+// The store on a disk that fails at every call it can fail at: every error is a documented one, and on a healthy
+// disk everything acknowledged is there again. Tests every 7th call by default, every one with
+// PALIMPSEST_TEST_LEVEL=full.
 #include <fstream>
 #include <map>
 #include <random>
@@ -39,7 +39,7 @@ std::vector<std::byte> bytes_of(const engine::SessionState& state)
     return all;
 }
 
-// States of one session at three moments.
+// Three successive states of one session.
 const std::vector<engine::SessionState>& states()
 {
     static const auto all = [] {
@@ -121,17 +121,17 @@ std::string reply(size_t tokens)
     return text;
 }
 
-// What was acknowledged, and what was being done when it failed.
+// Everything that was acknowledged, and the step that was in progress at a failure.
 struct Journal {
     std::set<std::string> documents, sessions, gone;
-    std::map<std::string, std::vector<std::string>> messages; // of a session
+    std::map<std::string, std::vector<std::string>> messages; // by session
     std::map<std::string, std::vector<Pin>> pins;
-    std::map<std::string, uint64_t> state; // of a session: tokens seen of its newest
+    std::map<std::string, uint64_t> state; // by session: tokens seen by its newest
     bool exported = false;
     std::string doing;
 };
 
-// The work of an evening, in steps that can each be tried again.
+// A long sequence of work with the store, in steps that can each be retried.
 class Evening {
 public:
     Evening(fs::path file, Journal& journal) : file_(std::move(file)), journal_(journal)
@@ -139,7 +139,7 @@ public:
         const auto open = [&] {
             database_.reset();
             database_ = std::make_unique<Database>(file_, Database::Access::Write);
-            database_->guarded([&] { database_->sql().exec("PRAGMA cache_size = 10"); }); // to read more often
+            database_->guarded([&] { database_->sql().exec("PRAGMA cache_size = 10"); }); // forces more reads
             Snapshots(*database_).sweep();
             Library(*database_).sweep();
         };
@@ -213,7 +213,7 @@ public:
 private:
     void step(const std::string& name, std::function<void()> work) { steps_.emplace_back(name, std::move(work)); }
 
-    // False: not to be gone on with.
+    // Returns false if the run must not continue.
     static bool perform(const std::string& name, const std::function<void()>& work,
                         const std::function<bool(const std::string&, const Error&)>& failed)
     {
@@ -292,7 +292,7 @@ void check_messages(Database& database, const Journal& journal, const std::strin
     const size_t known = acknowledged == journal.messages.end() ? 0 : acknowledged->second.size();
     const auto found = Conversations(database).messages(id);
     REQUIRE(found.size() >= known);
-    REQUIRE(found.size() <= known + 1); // the one that was being said
+    REQUIRE(found.size() <= known + 1); // and the one in progress
     for (size_t i = 0; i < found.size(); ++i) {
         REQUIRE_FALSE(found[i].damaged);
         if (i >= known || found[i].text == acknowledged->second[i]) continue;
@@ -325,7 +325,7 @@ void check_pins(Database& database, const Journal& journal, const std::string& n
         REQUIRE((found.size() == 1 && found[0].label == "name"));
 }
 
-// With a healthy disk again: all that was acknowledged, and nothing by halves.
+// Checks on a healthy disk that everything acknowledged is there, and nothing is incomplete.
 void check_whole(const fs::path& file, const Journal& journal)
 {
     Database database(file, Database::Access::Write);
@@ -348,7 +348,7 @@ void check_whole(const fs::path& file, const Journal& journal)
         INFO(info.name);
         sessions.insert(info.name);
         std::string name = info.name;
-        if (journal.sessions.count(name) == 0) { // it was being made, renamed or removed
+        if (journal.sessions.count(name) == 0) { // it was being created, renamed or removed
             const std::set<std::string> begun{"create", "create another", "rename", "import export", "forget"};
             REQUIRE(begun.count(journal.doing) == 1);
             if (journal.doing == "rename") name = "talk";
@@ -364,11 +364,11 @@ void check_whole(const fs::path& file, const Journal& journal)
     const fs::path exported = file.parent_path() / "export.db";
     REQUIRE((fs::exists(exported) || !journal.exported));
     if (fs::exists(exported)) import_session(database, exported, "once more");
-    // The store can be worked with.
+    // The store is usable.
     Conversations(database).create({.name = "afterwards", .model = "m", .model_name = "m", .options = "{}"});
 }
 
-// After a failure that left the disk in doubt: refused at once, without asking the disk anything.
+// After a failure that leaves the content of the disk unknown, writes are refused at once, without a disk access.
 void check_refuses_to_write(FaultVfs& disk, Database& database)
 {
     const uint64_t before = disk.changes();
@@ -401,7 +401,7 @@ void one_evening(FaultVfs& disk, Fault fault, uint64_t nth, bool persistent, Tal
             in_doubt = error.code() == "PAL-DISK-02" && error.subject() == printable(folder.file().string());
             if (error.code() != "PAL-DISK-01") return false;
             REQUIRE(fault == Fault::Full);
-            REQUIRE((persistent || tries == 0)); // with space again the same connection goes on
+            REQUIRE((persistent || tries == 0)); // with space again the same connection works
             return ++tries < 2;
         });
         if (in_doubt && evening.database()) check_refuses_to_write(disk, *evening.database());
@@ -442,8 +442,8 @@ TEST_CASE("V8: whichever call to the disk fails, nothing acknowledged is lost an
                 INFO(name_of(fault) << (persistent ? " from call " : " at call ") << nth << " of " << calls);
                 one_evening(disk, fault, nth, persistent, tally);
             }
-            CHECK(tally.points * 10 >= calls / stride() * 9); // the number of calls is not quite the same each time
-            if (fault == Fault::ShortRead) CHECK(tally.refused == 0); // the rest is read too
+            CHECK(tally.points * 10 >= calls / stride() * 9); // the number of calls varies a little
+            if (fault == Fault::ShortRead) CHECK(tally.refused == 0); // short reads are continued
             std::printf("%-12s %-9s: %4llu points, %4llu refused, %4llu overcome\n", name_of(fault),
                         persistent ? "from then" : "once", static_cast<unsigned long long>(tally.points),
                         static_cast<unsigned long long>(tally.refused),
@@ -455,10 +455,10 @@ TEST_CASE("V8: whichever call to the disk fails, nothing acknowledged is lost an
 TEST_CASE("a checkpoint that cannot be flushed is the connection's last write, and what was committed is there")
 {
     FaultVfs disk;
-    const std::string text(9 << 20, 'x'); // more than the log may hold before a checkpoint
+    const std::string text(9 << 20, 'x'); // more than the write-ahead log may hold before a WAL checkpoint
     uint64_t refused = 0, committed = 0;
     for (const Fault fault : {Fault::Sync, Fault::Write}) {
-        // The first calls are of the commit, the last of the checkpoint.
+        // The first calls belong to the commit, the last to the WAL checkpoint.
         for (const uint64_t before_last : {400u, 100u, 1u, 0u}) {
             INFO(name_of(fault) << " " << before_last);
             tests::ScratchDatabase folder(quick_folder());
@@ -489,7 +489,7 @@ TEST_CASE("a checkpoint that cannot be flushed is the connection's last write, a
 
 namespace {
 
-class SmallDisk { // of 2 MiB; not there without the right to mount one
+class SmallDisk { // 2 MiB; not mounted without the permission to mount
 public:
     SmallDisk() : folder_(folder.file().parent_path() / "small")
     {
@@ -545,9 +545,9 @@ TEST_CASE("on a disk that is really full, writing pauses and goes on when there 
             refusal = tests::refusal(say);
         CHECK(refusal == "PAL-DISK-01");
         CHECK(tests::refusal([&] { Snapshots(database).save(session, states()[0]); }) == "PAL-DISK-01");
-        CHECK(conversations.messages(session).size() == said); // readable meanwhile
+        CHECK(conversations.messages(session).size() == said); // still readable
         fs::remove(disk / "filler");
-        REQUIRE_NOTHROW(say()); // by the same connection
+        REQUIRE_NOTHROW(say()); // on the same connection
         REQUIRE_NOTHROW(Snapshots(database).save(session, states()[0]));
     }
     {

@@ -1,5 +1,5 @@
-// Figures that users see of models some of whose layers see only a window: budgets given in
-// bytes, the price of pins, and whether a policy that is given again is the session's own.
+// Figures shown for models with local layers: budgets given in bytes, the cost of pins, and whether a policy that
+// is given again is the session's own.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -37,7 +37,7 @@ const std::shared_ptr<const engine::Model>& gemma()
     return loaded;
 }
 
-constexpr uint64_t token = 2 * 2 * 16 * 2; // of a layer: two heads, keys and values of 16 numbers of 16 bits
+constexpr uint64_t token = 2 * 2 * 16 * 2; // bytes in one layer: 2 heads, keys and values of 16 16-bit numbers
 
 int32_t budget_for(uint64_t bytes)
 {
@@ -54,7 +54,7 @@ class Quiet final : public Listener {};
 TEST_CASE("a budget in bytes counts local layers with their window")
 {
     const uint64_t chunk = 6 * 24 * token;
-    CHECK(budget_for(chunk + 6 * 30 * token) == 30); // below the window all layers take as much
+    CHECK(budget_for(chunk + 6 * 30 * token) == 30); // below the window all layers cost the same
     CHECK(budget_for(chunk + 6 * 40 * token) == 40);
     CHECK(budget_for(chunk + (3 * 40 + 3 * 72) * token) == 72);
     CHECK(budget_for(chunk + (3 * 40 + 3 * 512) * token) == 512);
@@ -72,7 +72,7 @@ TEST_CASE("pins are priced in the layers that hold them")
     session.feed(std::vector<engine::TokenId>(100, 80));
     CHECK(pins_json(session)["cache_bytes"] == 10 * 3 * token);
     CHECK(pins_sentence(session).find("in every head of 3 of 6 layers") != std::string::npos);
-    options.budget = 30; // below the window the policy chooses in all layers
+    options.budget = 30; // below the window the policy evicts in all layers
     engine::Session all(gemma(), options);
     all.feed(std::vector<engine::TokenId>(100, 80));
     CHECK(pins_json(all)["cache_bytes"] == 10 * 6 * token);

@@ -1,5 +1,4 @@
-// Older databases: read as they are, and brought to the newest version whole or not at all (reliability.md, Q7,
-// V17).
+// Older databases are read as they are, and migrated to the newest version completely or not at all.
 #include <fstream>
 #include <functional>
 #include <iterator>
@@ -32,7 +31,7 @@ namespace {
 
 const fs::path fixtures = PALIMPSEST_SOURCE_DIR "/tests/fixtures";
 
-// With the instructions that computed the sample's states; none on another architecture.
+// Loaded with the SIMD instructions that computed the sample's states; null on another architecture.
 std::shared_ptr<const engine::Model> model()
 {
     static const auto loaded = []() -> std::shared_ptr<const engine::Model> {
@@ -47,7 +46,7 @@ std::shared_ptr<const engine::Model> model()
     return loaded;
 }
 
-// A database that a program of schema 1 wrote, in a folder of its own.
+// A copy of a database that a program with schema 1 wrote, in its own folder.
 class Sample {
 public:
     explicit Sample(const fs::path& parent = fs::temp_directory_path()) : folder_(parent)
@@ -90,7 +89,7 @@ std::string bytes_of(const fs::path& file)
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// As check_content, and quicker: no state becomes a session.
+// Like check_content(), but faster: restores no session from a state.
 void check_rows(Database& database)
 {
     REQUIRE(Conversations(database).list().size() == 3);
@@ -103,7 +102,7 @@ void check_rows(Database& database)
     REQUIRE(Library(database).verify(Library(database).list().at(0).id) == 1442);
 }
 
-// Versions of the states' format, which stay what they were written in.
+// Returns the format versions of the stored states, which a migration does not change.
 std::set<uint8_t> state_formats(Database& database)
 {
     std::set<uint8_t> formats;
@@ -116,7 +115,7 @@ std::set<uint8_t> state_formats(Database& database)
     return formats;
 }
 
-// What the sample holds, whichever version it has by now.
+// Checks the content of the sample, whatever its schema version.
 void check_content(Database& database)
 {
     REQUIRE(Conversations(database).list().size() == 3);
@@ -153,7 +152,7 @@ TEST_CASE("a database of schema 1 is brought to the newest, with all it holds")
     CHECK(pins[0].since == 0);
     CHECK(pins[0].label.empty());
 
-    // What it was is kept: whole, of its version, and nobody else's to read.
+    // The backup from before the migration is complete, has the old version, and is private to the user.
     const fs::path backup = before_schema(sample.file(), schema_version);
     CHECK(backup.parent_path() == backup_folder(sample.file()));
     Database before(backup, Database::Access::Read);
@@ -177,7 +176,7 @@ TEST_CASE("an older database that is damaged or not ours is not migrated")
         CHECK((bytes_of(sample.file()) == before));
         return code;
     };
-    CHECK(migrated("INSERT INTO pins(session, first, last) VALUES(77, 1, 2)") == "PAL-DB-03"); // of no session
+    CHECK(migrated("INSERT INTO pins(session, first, last) VALUES(77, 1, 2)") == "PAL-DB-03"); // without a session
     CHECK(migrated("CREATE TRIGGER t AFTER INSERT ON pins BEGIN SELECT 1; END") == "PAL-DB-02");
     CHECK(migrated("ALTER TABLE pins ADD COLUMN since INTEGER") == "PAL-DB-02");
     CHECK(migrated("PRAGMA writable_schema = ON; DELETE FROM sqlite_schema WHERE name = 'messages_of_session'") ==
@@ -186,7 +185,8 @@ TEST_CASE("an older database that is damaged or not ours is not migrated")
 
 namespace {
 
-// Of what was interrupted or refused: the old one or the new one, whole, and opened again the new one.
+// After an interrupted or refused migration: the database is old or new, complete, and becomes new when it is
+// opened.
 void check_old_or_new(const fs::path& file)
 {
     const fs::path backup = before_schema(file, schema_version);
@@ -224,7 +224,7 @@ int watch(sqlite3* db, char**, const sqlite3_api_routines*)
     return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, count_statement, nullptr);
 }
 
-// A process of its own opens the database and dies at its nth statement. False: it did not come that far.
+// Opens the database in a child process that exits at its nth statement. Returns false if it executes fewer.
 bool dies_at(int nth, const fs::path& file)
 {
     const pid_t child = fork();
@@ -283,7 +283,7 @@ TEST_CASE("V17: whichever call to the disk fails, a migration leaves the old dat
                 check_old_or_new(sample.file());
             }
         REQUIRE(calls > 0);
-        if (fault == Fault::ShortRead) CHECK(refused == 0); // the rest is read too
+        if (fault == Fault::ShortRead) CHECK(refused == 0); // short reads are continued
         if (fault == Fault::Full || fault == Fault::Sync) CHECK(refused > 0);
     }
 }
@@ -332,6 +332,7 @@ TEST_CASE("Q11: a backup that is not what was written never gets its name")
         noticed += refused;
         CHECK(fs::exists(backup) != refused);
     }
-    // Every page of a table or index; what lies within a value is noticed by its own checksum when it is read.
+    // Damage to a page of a table or an index is noticed here; damage within a value is noticed by its own checksum
+    // when it is read.
     CHECK(noticed * 2 > calls);
 }

@@ -1,4 +1,4 @@
-// The memory that a model and a session need, and the model that is taken if none is named.
+// The memory that a model and a session need, and the default model.
 
 #include "storage/session/model_choice.h"
 
@@ -88,7 +88,7 @@ TEST_CASE("the largest budget fits, and a larger one does not")
         const uint64_t available = needed(*model, options);
         const int32_t largest = engine::MemoryPlanner(*model, available).largest_budget(options, 1);
         INFO(budget);
-        CHECK(largest > budget - 140); // memory comes in pages of tokens
+        CHECK(largest > budget - 140); // memory is allocated in pages of tokens
         options.budget = largest;
         CHECK(needed(*model, options) <= available + available / 20);
     }

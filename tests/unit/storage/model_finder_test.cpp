@@ -1,5 +1,5 @@
-// Models of this machine, by name: in folders laid out as LM Studio, Ollama and the Hugging Face hub lay theirs
-// out.
+// Finding models of this machine by name, in folders laid out like those of LM Studio, Ollama and the Hugging Face
+// hub.
 
 #include "storage/models/model_finder.h"
 
@@ -29,7 +29,7 @@ std::string header(const std::string& architecture, uint32_t file_type, const st
 {
     GgufBuilder file;
     file.set_string("general.architecture", architecture);
-    file.set_strings("tokenizer.ggml.tokens", {"a", "b"}); // what others write before the type
+    file.set_strings("tokenizer.ggml.tokens", {"a", "b"}); // other programs write this before the type
     if (!purpose.empty()) file.set_string("general.type", purpose);
     file.set_u32("general.file_type", file_type);
     return std::string(file.build().text());
@@ -40,7 +40,7 @@ std::string runnable()
     return std::string(tiny_gguf().build().text());
 }
 
-// config.json and the models folder of the user lie below `folder`.
+// Puts config.json and the user's models folder below `folder`.
 class OwnData {
 public:
     explicit OwnData(const fs::path& folder)
@@ -99,7 +99,7 @@ public:
         std::erase_if(found.models, [](const FoundModel& m) { return m.source == ModelSource::Shipped; });
         return found;
     }
-    // "NAME ARCHITECTURE TYPE" of each.
+    // Returns "NAME ARCHITECTURE TYPE" of each model.
     std::vector<std::string> listed() const
     {
         std::vector<std::string> lines;
@@ -272,7 +272,7 @@ TEST_CASE("a name is a whole name, a last part or a unique beginning")
     const auto chosen = [&](const std::string& name) { return choose_model(models, name).name; };
     CHECK(chosen("smollm2") == "SmolLM2-135M-Instruct.Q4_1");
     CHECK(chosen("smollm2-135m-instruct.q4_1.gguf") == "SmolLM2-135M-Instruct.Q4_1");
-    CHECK(chosen("qwen2.5-0.5b-q8_0") == "maker/repo/Qwen2.5-0.5B-Q8_0"); // rather than what begins so
+    CHECK(chosen("qwen2.5-0.5b-q8_0") == "maker/repo/Qwen2.5-0.5B-Q8_0"); // preferred to names that begin with it
     CHECK(chosen("maker/repo/qwen2.5-0.5b-q4") == "maker/repo/Qwen2.5-0.5B-Q4_K_M");
     CHECK(chosen("llama3.2:1b") == "llama3.2:1b");
     CHECK(chosen("phi3") == "phi3:latest");
@@ -303,7 +303,7 @@ TEST_CASE("of the models folder the one that was installed is the default, else 
     CHECK_FALSE(installed_model(machine.folders).model);
     machine.write("own/a-damaged.gguf", "GGUF");
     machine.write("own/b-bert.gguf", header("bert", 15));
-    machine.write("own/c-cut.gguf", header("llama", 15)); // a good header, and nothing more
+    machine.write("own/c-cut.gguf", header("llama", 15)); // a valid header, and nothing else
     machine.write("own/d.gguf", runnable());
     machine.write("own/e.gguf", runnable());
     const InstalledModel installed = installed_model(machine.folders);
@@ -334,7 +334,7 @@ TEST_CASE("a default that was set by its name is not a file of the current folde
         set_default(model);
         return default_model();
     };
-    CHECK(find_model("named") == "named"); // given now, it is the file
+    CHECK(find_model("named") == "named"); // a name given here means the file
     CHECK(set_to("named") == installed);
     CHECK(set_to(installed.string()) == installed);
     CHECK(set_to("./named") == "./named");

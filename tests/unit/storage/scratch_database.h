@@ -1,4 +1,4 @@
-// A database in a folder of its own that goes with the test.
+// A database in its own temporary folder, which the destructor removes.
 #pragma once
 
 #include <cstdlib>
@@ -12,7 +12,7 @@
 
 namespace palimpsest::tests {
 
-// The code of the Error that `work` throws; empty if it throws none.
+// Returns the code of the Error that `work` throws; empty if it throws none.
 inline std::string refusal(const std::function<void()>& work)
 {
     try {
@@ -43,7 +43,7 @@ public:
     storage::Database* operator->() { return database_.get(); }
     std::filesystem::path file() const { return folder_ / "palimpsest.db"; }
     void close() { database_.reset(); }
-    void clear() // only its folder is left
+    void clear() // removes all files, keeps the folder
     {
         close();
         for (const char* ending : {"", "-wal", "-shm", "-journal", ".lock"})

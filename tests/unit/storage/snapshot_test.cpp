@@ -1,4 +1,4 @@
-// Snapshots: exact, and refused when a single bit is not what was saved (reliability.md, K).
+// Snapshots are exact, and are refused if a single bit is not what was saved (docs/validation.md, K).
 #include <cmath>
 #include <random>
 
@@ -52,7 +52,7 @@ std::vector<TokenId> answer(Session& session)
 }
 
 struct Encoded {
-    std::vector<std::vector<std::byte>> blocks; // before the header, which fills it
+    std::vector<std::vector<std::byte>> blocks; // declared before the header, whose initialiser fills it
     std::vector<std::byte> header;
 
     explicit Encoded(const SessionState& state)
@@ -92,7 +92,7 @@ TEST_CASE("a saved session goes on bit for bit in another process's session")
         o.sampler.temperature = 0.7;
         o.sampler.repeat_penalty = 1.1;
         Session session(model, o);
-        session.feed(text(203)); // 11 wait for their chunk
+        session.feed(text(203)); // 11 tokens are pending
         const int64_t owner = new_session(*database, policy);
         const int64_t id = snapshots.save(owner, session.state());
         const auto restored = Session::restore(model, snapshots.load(id));
@@ -132,7 +132,7 @@ TEST_CASE("K1-K9: no damaged snapshot becomes a session")
     const Encoded whole(session.state());
     REQUIRE_NOTHROW(Session::restore(model, snapshots.load(id)));
 
-    // As stored: every bit of every row of the snapshot.
+    // As stored: one flipped bit in every byte of the snapshot's rows, and rows cut short.
     const auto restored = [&] { Session::restore(model, snapshots.load(id)); };
     const auto flip_each = [&](const char* read, const char* write) {
         std::vector<std::byte> bytes;
@@ -170,7 +170,7 @@ TEST_CASE("K1-K9: no damaged snapshot becomes a session")
               "UPDATE blocks SET data = ? WHERE id = (SELECT min(id) FROM blocks)");
     REQUIRE_NOTHROW(restored());
 
-    // As bytes, with checksums that an attacker has made right: nothing is read beyond its end.
+    // As bytes, with checksums that an attacker has corrected: nothing is read out of bounds.
     for (size_t i = 0; i < whole.header.size(); ++i) {
         Encoded bad = whole;
         bad.header[i] ^= std::byte{0xFF};
@@ -204,7 +204,7 @@ TEST_CASE("K3: nothing is allocated for more than a live session can hold")
     larger.lists[0].keys.resize(40000 * state.lists[0].keys.size() / state.lists[0].tokens.size());
     larger.lists[0].values.resize(larger.lists[0].keys.size());
     const int64_t bad = snapshots.save(owner, larger);
-    CHECK_NOTHROW(snapshots.load(bad)); // it is what was saved
+    CHECK_NOTHROW(snapshots.load(bad)); // its checksums are right
     CHECK(refusal([&] { snapshots.load(bad, limit); }) == "PAL-SNAP-03");
 
     SessionState impossible = state;
@@ -214,7 +214,7 @@ TEST_CASE("K3: nothing is allocated for more than a live session can hold")
 
 namespace {
 
-// A session whose state has all there is: moments, and the tokens of a question.
+// A session whose state has all optional content: moments, and the tokens of a question.
 std::unique_ptr<Session> reading_with_a_question(const std::shared_ptr<const Model>& model)
 {
     SessionOptions o = options("cake:window=4", 24);
@@ -244,7 +244,7 @@ TEST_CASE("moments and the tokens of a question are in a snapshot")
     CHECK(answer(*restored) == answer(*session));
     CHECK(restored->retention().tokens == session->retention().tokens);
 
-    // All it may hold is what it may hold at most; a question or a moment that is damaged is refused.
+    // The lists are as large as they may become; a damaged question or moment is refused.
     const SessionState full = session->state();
     uint64_t bytes = full.logits.size() * sizeof(float);
     for (const ListAtRest& list : full.lists)
@@ -273,8 +273,8 @@ TEST_CASE("moments and the tokens of a question are in a snapshot")
 
 namespace {
 
-// The bytes of an older version, which had less: no moments and no question (2), and no pins and no policy as asked
-// for (1).
+// Encodes a state in an older format: version 2 has no moments and no question, version 1 also has no pins and no
+// requested policy.
 Encoded in_format(uint8_t version, const SessionState& state)
 {
     Encoded old(state);
@@ -290,7 +290,7 @@ Encoded in_format(uint8_t version, const SessionState& state)
         bytes.erase(bytes.begin() + first, bytes.begin() + last);
     };
     erase(moments, moments + list(0));
-    erase(question, question + 2 * list(0)); // and the room for it
+    erase(question, question + 2 * list(0)); // and probe_room
     if (version == 1) erase(given, question);
     bytes[8] = std::byte{version};
     return old;
@@ -325,7 +325,7 @@ TEST_CASE("a snapshot of format 1, which had no pins either, is read")
     session.feed(text(100));
     const Encoded old = in_format(1, session.state());
     const SessionState state = old.decoded();
-    CHECK(state.given == session.options().policy); // all that was known: spelled out
+    CHECK(state.given == session.options().policy); // all that is known: the resolved policy
     CHECK(state.pins.empty());
     CHECK(position_of(old.header) == 100);
     const auto restored = Session::restore(model, state);
@@ -347,7 +347,7 @@ TEST_CASE("a damaged snapshot of an older format is refused, too")
             bad.header.resize(length);
             CHECK(refusal([&] { bad.decoded(); }) == "PAL-SNAP-03");
         }
-        for (const uint8_t other : {uint8_t{1}, uint8_t{2}, uint8_t{3}}) { // read as what it is not
+        for (const uint8_t other : {uint8_t{1}, uint8_t{2}, uint8_t{3}}) { // read as another version
             Encoded bad = old;
             bad.header[8] = std::byte{other};
             if (other != version) CHECK(refusal([&] { bad.decoded(); }) == "PAL-SNAP-03");
@@ -360,7 +360,8 @@ TEST_CASE("K3: lists whose sizes wrap around to what the blocks hold are noticed
     const auto model = load(tiny);
     const Encoded empty(Session(model, options("treekv", 24)).state());
     REQUIRE(empty.blocks.empty());
-    // Nothing was fed: the header ends in two lengths, logits, the bytes of a key, sums, moments, and no blocks.
+    // The header of an empty session ends in the number of lists, their two lengths, the logits, the bytes of a
+    // key, sums, moments, and no blocks.
     constexpr size_t lists = 2, tail = (1 + lists + 2) * sizeof(uint32_t) + 1 + 2 * sizeof(uint32_t);
     const auto header = [&](uint32_t length) {
         constexpr uint32_t count = 1 << 20, row_bytes = 49150, moments = 4096;
@@ -446,10 +447,10 @@ TEST_CASE("a turn that is taken back takes the states with it that had its token
     const auto model = load(tiny);
     Snapshots snapshots(*database);
     Session session(model, options("treekv", 24));
-    session.feed(text(195)); // 3 wait for their chunk
+    session.feed(text(195)); // 3 tokens are pending
     const int64_t owner = new_session(*database, "one");
     const int64_t before = snapshots.save(owner, session.state());
-    session.feed(text(8)); // the turn: 11 wait
+    session.feed(text(8)); // the turn: 11 tokens are pending
     const int64_t after = snapshots.save(owner, session.state());
     const auto ids = [&] {
         std::vector<int64_t> all;
@@ -472,7 +473,7 @@ TEST_CASE("a turn that is taken back takes the states with it that had its token
     CHECK(database->sql().execAndGet("SELECT count(*) FROM blocks").getInt() == 0);
 
     snapshots.save(owner, session.state());
-    database->sql().exec("UPDATE snapshots SET header = zeroblob(100)"); // who knows where that stands
+    database->sql().exec("UPDATE snapshots SET header = zeroblob(100)"); // its position in the stream is unknown
     take_back_to(203);
     CHECK(ids().empty());
 }
@@ -516,7 +517,7 @@ TEST_CASE("beside the newest state one of another place is kept, if there is one
     save();
     save();
     CHECK(kept() == std::vector<uint64_t>{64, 64});
-    session.feed(text(3)); // they wait for their chunk
+    session.feed(text(3)); // they are pending
     for (int i = 0; i < 3; ++i) {
         save();
         CHECK(kept() == std::vector<uint64_t>{67, 64});

@@ -1,4 +1,4 @@
-// How a stored session frames its turns where the model's files have changed since it was begun, or the program.
+// How a stored session frames its turns after the model's files or the program have changed.
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 const std::string instructions = "{% for m in messages %}{% if m.role == 'user' %}[INST] {{ m.content }} [/INST]"
                                  "{% else %} {{ m.content }}{{ eos_token }}{% endif %}{% endfor %}";
 
-// A model folder whose template can be replaced, and one session in a database beside it.
+// A model folder whose template can be replaced, and one session in a database next to it.
 class Desk {
 public:
     Desk() : folder_(scratch_.file().parent_path() / "model")
@@ -29,8 +29,8 @@ public:
         fs::copy(PALIMPSEST_SOURCE_DIR "/tests/fixtures/models/mistral", folder_);
     }
 
-    // Opens the session with a model of this template; empty: none. A session that was begun with another template
-    // stands for one of an earlier version, which framed turns otherwise: the model counts as the same.
+    // Opens the session with a model that has this template; empty: none. A session that was begun with another
+    // template stands for one of an older program, which framed turns differently: the model counts as the same.
     StoredSession& open(const std::string& chat_template)
     {
         nlohmann::json config{{"add_bos_token", false}, {"bos_token", "<s>"}, {"eos_token", "</s>"}};
@@ -44,7 +44,7 @@ public:
         options.model =
             engine::Model::load(folder_, kernels::open_backend({.device = "cpu", .threads = 1, .simd = ""}));
         options.talks = true;
-        options.reread = true; // from its tokens: its states are for the model as it was
+        options.reread = true; // from its tokens: its checkpoints belong to the model as it was
         store_->database.sql().exec("UPDATE sessions SET model = '" + options.model->fingerprint() + "'");
         session_ = std::make_unique<StoredSession>(*store_, "chat", options, silent_);
         return *session_;
@@ -54,7 +54,7 @@ public:
         session_.reset();
         store_.reset();
     }
-    // The day that the stored session is said to have been begun, since 1970.
+    // Sets the day on which the stored session was begun, counted from 1970.
     void set_day(int64_t day)
     {
         close();

@@ -1,6 +1,5 @@
-// What a window does with a stored session: another answer, a branch, pins by place, the fading record. What a
-// session is afterwards is held against one that went there straight: the same tokens kept, the same logits, the
-// same answer.
+// Operations of the window on a stored session: another answer, a branch, pins by position, the fade record. The
+// result equals a session that got there directly: the same kept tokens, logits and answer.
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
@@ -66,11 +65,11 @@ public:
     std::stop_token stop() const override { return stop_source.get_token(); }
     std::stop_source stop_source;
     std::vector<std::string> notes;
-    int reports = 0; // of readings
+    int reports = 0; // calls of progress()
     std::function<void()> at_progress;
 };
 
-// A folder with a database and a document, and one session at a time.
+// A folder with a database and a document, and one open session at a time.
 class Desk {
 public:
     Desk() : text_(scratch_.file().parent_path() / "book.txt")
@@ -128,7 +127,7 @@ std::vector<engine::TokenId> say(StoredSession& session, const std::string& mess
     return session.say(message, tokens(answer_tokens)).tokens;
 }
 
-// What a session is: what it keeps and what it would say next.
+// Compares what the sessions keep, and what they would generate next.
 void check_same(StoredSession& a, StoredSession& b)
 {
     CHECK(a.session().tokens_seen() == b.session().tokens_seen());
@@ -158,7 +157,7 @@ TEST_CASE("a reading that was stopped goes on without its file")
         CHECK_THROWS_AS(session->read(document), Interrupted);
         CHECK(session->is_half_read());
         desk.lose_book();
-        CHECK_THROWS_AS(session->read_on(), Interrupted); // no further: it is still asked to stop
+        CHECK_THROWS_AS(session->read_on(), Interrupted); // at once: the stop is still requested
         CHECK(session->is_half_read());
         desk.ear.at_progress = {};
         desk.ear.stop_source = {};
@@ -181,7 +180,7 @@ TEST_CASE("an answer generated again takes the place of the one before, which st
     const auto first = say(session, "And then?");
     const auto second = session.regenerate(seeded(2), tokens(answer_tokens)).tokens;
     CHECK(first != second);
-    CHECK(desk.ear.reports == 0); // the state from before the question was there
+    CHECK(desk.ear.reports == 0); // the checkpoint from before the question was used
 
     StoredSession& other = straight.with_book();
     say(other, "Who kept it?");
@@ -200,7 +199,7 @@ TEST_CASE("an answer generated again takes the place of the one before, which st
     CHECK(messages_of(session.parts()) == stream);
     CHECK(messages_of(desk.store().conversations.stream(session.id())) == stream);
 
-    // Again, and in a session that was opened anew.
+    // Again, in a reopened session.
     StoredSession& reopened = desk.open();
     check_same(reopened, other);
     const auto third = reopened.regenerate(seeded(3), tokens(answer_tokens)).tokens;
@@ -210,7 +209,7 @@ TEST_CASE("an answer generated again takes the place of the one before, which st
     CHECK(desk.messages()[6].parent == desk.messages()[5].id);
 
     reopened.undo();
-    reopened.undo(); // the question goes with all its answers
+    reopened.undo(); // removes the question with all its answers
     CHECK(desk.messages().size() == 2);
 }
 
@@ -257,7 +256,7 @@ TEST_CASE("an answer that could not be generated again is the one that was there
     CHECK_THROWS_AS(session.regenerate(seeded(2), failing), std::runtime_error);
     unchanged();
 
-    // In the middle of the text that is read again.
+    // Stops in the middle of the text that is read again.
     const auto states = desk.store().snapshots.of(session.id());
     desk.store().snapshots.remove(states.back().id);
     std::stop_source stop;
@@ -319,7 +318,8 @@ TEST_CASE("a device that is lost while an answer is generated again takes nothin
         session.regenerate(seeded(2), tokens(answer_tokens));
         if (session.lost_device().empty()) return true;
         ++lost;
-        // The plugin has kernels of its own, whose SIMD target no other test has pinned: not bit for bit.
+        // The plugin has its own kernels, with a SIMD target that no other test has fixed: logits may differ in
+        // bits.
         CHECK(session.session().tokens_seen() == other.session().tokens_seen());
         CHECK(session.session().retention().tokens == other.session().retention().tokens);
         CHECK(session.session().options().sampler == seeded(2));
@@ -422,7 +422,7 @@ TEST_CASE("what is not stored yet is known by its place in the stream")
     CHECK_FALSE(session.why_waiting().has_value());
     CHECK(session.waiting_message(parts) == nullptr);
     CHECK(desk.messages().size() == 4);
-    desk.close(); // before its disk goes
+    desk.close(); // before its disk is destroyed
 }
 
 TEST_CASE("a change of policy is made or not, whichever write the disk has no room for")
@@ -538,7 +538,7 @@ TEST_CASE("a branch holds what came before the message, and its states where one
         told.tells_catching_up = true;
         StoredSession& branch = desk.open("branch", told);
         CHECK((desk.ear.reports == 0) ==
-              last); // the two newest states are kept: one is from before the last message
+              last); // the two newest checkpoints are kept; one is from before the last message
         CHECK(desk.messages().size() == (last ? 4 : 2));
         check_same(branch, other);
         CHECK(say(branch, "Why?") == say(other, "Why?"));
@@ -555,7 +555,7 @@ TEST_CASE("pins by place are kept, cut and taken away")
     session.pin({early, early + 6}, "the end");
     REQUIRE(session.pins().size() == 1);
     CHECK(session.pins()[0].label == "the end");
-    session.pin({early + 4, early + 8}, "more"); // what is free of it
+    session.pin({early + 4, early + 8}, "more"); // only its unpinned part
     REQUIRE(session.pins().size() == 2);
     CHECK(session.pins()[1].first == early + 6);
     CHECK(refusal([&] { session.pin({0, 64}, "all of the budget"); }) == "PAL-PIN-01");
@@ -594,7 +594,7 @@ TEST_CASE("a passage pinned after an answer is pinned while it is generated agai
     session.pin(passage, "passage");
     session.pin({static_cast<uint32_t>(before) - 3, static_cast<uint32_t>(before)}, "of the answer");
     session.regenerate(seeded(2), tokens(answer_tokens));
-    CHECK(desk.ear.reports == 0); // two states at one place would have left none from before the question
+    CHECK(desk.ear.reports == 0); // pinning kept a checkpoint from before the question
     REQUIRE(session.pins().size() == 1);
     CHECK(session.pins()[0].label == "passage");
     CHECK(session.held(passage) == 1);
@@ -626,7 +626,7 @@ TEST_CASE("the fading record tells of every token that a layer holds no more, sa
     bool checked = false;
     auto watched = tokens(answer_tokens);
     watched.token = [&](engine::TokenId) {
-        if (!checked) check(session); // between two states
+        if (!checked) check(session); // between two checkpoints
         return checked = true;
     };
     session.say("Who kept it?", watched);
@@ -680,7 +680,7 @@ TEST_CASE("where the tokens of a document end is known in its middle")
         check(count - 1, 5);
         check(count, 5);
         check(10 * count, 5);
-        // As an older version took it in.
+        // As imported by an older version.
         if (!old) scratch->sql().exec("DELETE FROM document_blocks WHERE kind = 3");
     }
     scratch->sql().exec("UPDATE document_blocks SET data = zeroblob(length(data)) WHERE kind = 2 AND idx = 1");

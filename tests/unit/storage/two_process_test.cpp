@@ -1,9 +1,9 @@
-// Several processes on one database (reliability.md, P15, Q5): two that write in turn and two that read beside
-// them. Nothing that was acknowledged is lost, nobody sees a half of anything, and nobody has to wait longer than
-// the patience of the store. Some writers are killed on the way.
+// Several processes on one database: two that write in turn and two that read at the same time. Nothing
+// acknowledged is lost, no process sees anything incomplete, and none waits longer than the store's lock timeout.
+// Some writers are killed.
 //
-// The processes are this program again, started for one hidden test case each. What a writer has acknowledged
-// stands in a journal outside the database.
+// The processes run this program again, with one hidden test case each. A journal outside the database records what
+// a writer has acknowledged.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -29,7 +29,7 @@ namespace {
 
 constexpr int writers = 2, readers = 2;
 constexpr auto turn_length =
-    std::chrono::milliseconds(300); // of a writer, well below the patience of the one that waits
+    std::chrono::milliseconds(300); // of a writer, well below the lock timeout of the other
 
 std::string environment(const char* name)
 {
@@ -69,7 +69,7 @@ Kind kind_of(int64_t number)
         return Kind::Say;
     }
 }
-constexpr int taken_back = 3; // messages, of the four that were said since
+constexpr int taken_back = 3; // of the four messages said in every eight operations
 
 int64_t operations_done(Database& database, int writer)
 {
@@ -80,7 +80,7 @@ int64_t operations_done(Database& database, int writer)
     });
 }
 
-// What a writer's session holds after its first operations: a function of their number alone.
+// The operations of one writer. The content of its session depends only on how many of them were done.
 class Operations {
 public:
     Operations(Database& database, int writer) : db_(database), talk_(database), states_(database), writer_(writer)
@@ -94,7 +94,7 @@ public:
 
     int64_t done() { return operations_done(db_, writer_); }
 
-    // One acknowledged piece of work: one transaction, or several of which the last one counts it.
+    // Runs one acknowledged operation: one transaction, or several, the last of which counts it.
     void run(int64_t number)
     {
         switch (kind_of(number)) {
@@ -176,7 +176,7 @@ private:
     void copy_and_remove(int64_t number)
     {
         const std::string name = "copy of " + writer_name(writer_);
-        if (const auto left = talk_.find(name)) talk_.remove(left->id); // of one that was killed
+        if (const auto left = talk_.find(name)) talk_.remove(left->id); // left by a killed process
         const int64_t copy = talk_.fork(session_, name);
         for (const SnapshotInfo& state : states_.of(session_))
             states_.share(state.id, copy);
@@ -191,7 +191,7 @@ private:
     int64_t session_ = 0;
 };
 
-// What Operations have left behind after `done` of them.
+// The content that Operations have left after `done` of them.
 struct Expected {
     std::vector<std::string> messages{};
     size_t faded = 0;
@@ -229,7 +229,7 @@ struct Expected {
     }
 };
 
-// One view of the database. Returns how many operations it shows.
+// Checks one view of the database. Returns how many operations it shows.
 int64_t check_view(Database& database, int writer)
 {
     const SQLite::Transaction view(database.sql(), SQLite::TransactionBehavior::DEFERRED);
@@ -254,7 +254,7 @@ int64_t check_view(Database& database, int writer)
     return done;
 }
 
-// This program again, as one hidden test case.
+// Runs this program again, with one hidden test case.
 class Process {
 public:
     Process(const std::string& test, const std::vector<std::pair<std::string, std::string>>& variables,
@@ -282,7 +282,7 @@ public:
     }
 
     void kill() const { ::kill(pid_, SIGKILL); }
-    // Whether it was killed; anything else but success is a failure.
+    // Returns whether it was killed; any other end but success fails the test.
     bool wait()
     {
         int status = 0;
@@ -300,7 +300,7 @@ private:
     std::filesystem::path log_;
 };
 
-// The scene: a database, its journals, and the processes around it.
+// A database, its journals, and the processes that use it.
 class Scene {
 public:
     Scene()
@@ -319,7 +319,7 @@ public:
     int64_t views(int reader) const { return last_line("reader", reader) + 1; }
 
     int64_t acknowledged(int writer) const { return last_line("writer", writer) + 1; }
-    // Nothing acknowledged is lost, and nothing is there that was not begun.
+    // Checks that nothing acknowledged is lost, and that nothing is there that was not begun.
     int64_t check(int writer) const
     {
         Database database(scratch_.file(), Database::Access::Read);
@@ -407,7 +407,7 @@ TEST_CASE("a writer of two", "[.process]")
 
 TEST_CASE("a reader of two", "[.process]")
 {
-    const bool stays = environment("TEST_NUMBER") == "1"; // keeps its connection while writers come and go
+    const bool stays = environment("TEST_NUMBER") == "1"; // keeps its connection while writers start and stop
     const Journal journal;
     std::vector<int64_t> seen(writers);
     for (int64_t views = 0; !std::filesystem::exists(environment("TEST_STOP"));) {

@@ -1,4 +1,4 @@
-// Which pieces come out of text, and where they stand in it.
+// Encoding of text to pieces, and the source range of each piece.
 #include "engine/text/bpe/bpe_encoder.h"
 
 #include "engine/text/bpe/byte_alphabet.h"
@@ -140,7 +140,7 @@ TEST_CASE("an added token takes the white space after it where the file says so,
         CHECK(tokens[1].end == 13);
         CHECK(tokens[4].end == text.size());
     }
-    // A longer run is cut by rule, so that what is held back has a bound.
+    // A longer run is cut by rule, which bounds the text that is held back.
     std::vector<EncodedToken> tokens;
     const std::string run = "</s>" + std::string(longest_stretch + 100, ' ');
     CHECK(tokenizer.encode_prefix(run, true, false, 0, tokens) >= longest_stretch);

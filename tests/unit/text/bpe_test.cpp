@@ -33,7 +33,7 @@ std::vector<TokenId> ids_of(const std::vector<Symbol>& symbols)
     return ids;
 }
 
-// The definition: merge the leftmost pair of the best rank until there is none.
+// The definition: merges the leftmost pair of the best rank until no pair is left.
 std::vector<TokenId> merged_by_definition(std::vector<TokenId> ids, const std::vector<PieceMerge>& merges)
 {
     while (true) {
@@ -96,7 +96,7 @@ TEST_CASE("merging gives what its definition gives, for few and for many symbols
 
 TEST_CASE("the work of merging grows with the count of symbols and not faster")
 {
-    // Runs of one letter that double: every round of merges halves the count.
+    // Runs of one letter: every round of merges halves the number of symbols.
     std::vector<PieceMerge> merges;
     for (TokenId id = 0; id < 12; ++id)
         merges.push_back({id, id, id + 1});
@@ -139,7 +139,7 @@ TEST_CASE("the longest added token at the leftmost place is found")
     CHECK(find("x<a>>y") == std::tuple(1u, 5u, 2));
     CHECK(find("x<a") == std::tuple(3u, 3u, -1));
     CHECK(find("x<a", false) == std::tuple(1u, 1u, -1));
-    CHECK(find("x<a>", false) == std::tuple(1u, 1u, -1)); // "<a>>" may come
+    CHECK(find("x<a>", false) == std::tuple(1u, 1u, -1)); // "<a>>" may follow
     CHECK(find("x<b   ", false) == std::tuple(3u, 5u, 3));
     CHECK(find("none", false) == std::tuple(4u, 4u, -1));
 }
@@ -154,7 +154,7 @@ TEST_CASE("added tokens whose spellings take too much memory are refused by name
     };
     CHECK_THROWS_WITH(add_all(),
                       Catch::Contains("up to token 5") && Catch::Contains("have more than 1048576 bytes"));
-    AddedTokens alike; // common beginnings count once
+    AddedTokens alike; // common prefixes count once
     for (int i = 0; i < 10000; ++i)
         alike.add(std::string(200, 'x') + std::to_string(i), i);
     CHECK(alike.find(std::string(200, 'x') + "777", 0, true).id == 777);
@@ -181,7 +181,7 @@ TEST_CASE("pre-tokenizers cut as their families do")
     CHECK(pre_tokens(PreTokenizer("deepseek-llm"), "Hi!\n\nyou  42") ==
           Pieces{"Hi", "!", "\n", "\n", "you", "  ", "42"});
     CHECK(pre_tokens(PreTokenizer("metaspace"), "a  bc") == Pieces{"a", " ", " bc"});
-    // U+180E was white space once; U+3000 is.
+    // U+180E was white space in older versions of Unicode, U+3000 is in all.
     CHECK(pre_tokens(PreTokenizer("gpt-2"), "a\xE1\xA0\x8E\xE3\x80\x80"
                                             "b") == Pieces{"a", "\xE1\xA0\x8E", "\xE3\x80\x80", "b"});
 }

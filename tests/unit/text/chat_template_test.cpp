@@ -111,7 +111,7 @@ TEST_CASE("a template that cannot be used is named in a warning, and turns are f
 
 TEST_CASE("a framing of many markers is encoded in time that does not grow with the vocabulary's")
 {
-    // Looking for every control piece at every marker would compare 20,000 x 4,000 times.
+    // Comparing every control piece at every marker would take 20,000 x 4,000 comparisons.
     Vocabulary vocabulary = fixtures::default_vocabulary();
     const auto first = static_cast<TokenId>(vocabulary.pieces.size());
     for (int i = 0; i < 20000; ++i) {

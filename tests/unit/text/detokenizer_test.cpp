@@ -49,7 +49,7 @@ TEST_CASE("control pieces say nothing, unknown ones say so")
     IncrementalDetokenizer detokenizer(tokenizer, true);
     for (TokenId id : {1, 3, 4, 5, 2})
         CHECK(detokenizer.push(id).empty());
-    CHECK(detokenizer.push(0) == "\xE2\x81\x87 "); // its leading space falls to the start of the stream
+    CHECK(detokenizer.push(0) == "\xE2\x81\x87 "); // its leading space is dropped at the start of a stream
 }
 
 TEST_CASE("only the first space of a stream is the dummy prefix")

@@ -23,10 +23,10 @@ std::vector<EncodedToken> encode(const Tokenizer& tokenizer, const std::vector<s
 std::string document()
 {
     std::string text =
-        "\xE2\x80\x8B\xE2\x80\x9CTitle\xE2\x80\x9D\n\nby  nobody\n\n"; // begins with a character that goes
+        "\xE2\x80\x8B\xE2\x80\x9CTitle\xE2\x80\x9D\n\nby  nobody\n\n"; // begins with a removed character
     for (const auto& pair : nlohmann::json::parse(fixtures::read("normalizer.json")))
         text += pair["text"].get<std::string>() + "\n";
-    return text + fixtures::read("sample.txt") + " .\xE2\x80\x8B"; // and ends with one
+    return text + fixtures::read("sample.txt") + " .\xE2\x80\x8B"; // ends with another one
 }
 
 } // namespace
@@ -68,7 +68,7 @@ TEST_CASE("source ranges cover the document in order, and each maps to its token
     std::string seen;
     for (const EncodedToken& token : encode(tokenizer, {curly}, false)) {
         const std::string source = curly.substr(token.begin, token.end - token.begin);
-        // Only the pieces of one replaced character share its bytes: the first has them all.
+        // Pieces of a replaced character share its bytes: the first piece has all of them.
         if (!source.empty() && source.find('\xE2') == std::string::npos)
             CHECK(tokenizer.surface(token.id) == source);
         seen += source;

@@ -1,4 +1,4 @@
-// What tests/fixtures/text/make_fixtures.py wrote.
+// Reads the files that tests/fixtures/text/make_fixtures.py wrote.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@ inline std::string read(const std::string& name)
 
 struct EncodeCase {
     std::string text, decoded;
-    std::vector<TokenId> first, later; // at the start of a stream, later in it
+    std::vector<TokenId> first, later; // ids at the start of a stream, and later in it
 };
 
 inline std::vector<EncodeCase> encode_cases(const std::string& model)
@@ -44,7 +44,7 @@ inline Vocabulary model_vocabulary(const std::string& model)
     return vocabulary;
 }
 
-// As a GGUF carries it.
+// As a GGUF file stores it.
 inline Vocabulary piece_vocabulary(const std::string& model)
 {
     const auto json = nlohmann::json::parse(read(model + ".json"));
@@ -59,7 +59,7 @@ inline Vocabulary piece_vocabulary(const std::string& model)
     return vocabulary;
 }
 
-// The vocabulary of the shipped model's kind: with turn markers, a template and the "books-1" mapping.
+// A vocabulary like the shipped model's: with turn markers, a template and the "books-1" mapping.
 inline Vocabulary default_vocabulary()
 {
     Vocabulary vocabulary = piece_vocabulary("palimpsest");
@@ -73,7 +73,7 @@ inline Vocabulary default_vocabulary()
     return vocabulary;
 }
 
-// `text` cut at random places, in pieces of up to `longest` bytes.
+// Cuts `text` at random places into pieces of up to `longest` bytes.
 inline std::vector<std::string_view> random_cuts(std::string_view text, size_t longest, std::mt19937& random)
 {
     std::vector<std::string_view> pieces;

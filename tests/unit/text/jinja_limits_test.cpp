@@ -1,4 +1,4 @@
-// Templates that are made to cost much, or to break the interpreter, end with one sentence.
+// Templates made to be expensive, or to break the interpreter, must fail with one readable error.
 
 #include "engine/text/jinja/template.h"
 #include "kernels/base/error.h"
@@ -30,7 +30,7 @@ void refuse(const std::string& source, const std::string& what, const std::strin
     }
 }
 
-// Either way, without a crash.
+// May succeed or throw Error, but not crash.
 void run(const std::string& source)
 {
     try {
@@ -87,7 +87,7 @@ TEST_CASE("text that grows without end is stopped")
 
 TEST_CASE("searching a text takes linear time, and what is searched for is counted")
 {
-    // Every place of the text agrees with half of what is searched for: comparing place by place takes hours.
+    // Half of each needle matches at every place of the text: a naive search takes hours.
     const std::string texts = "{% set text = 'a' * 1000000 %}{% set half = 'a' * 500000 + 'b' %}"
                               "{% set half_back = 'b' + 'a' * 500000 %}";
     const auto rendered = [&](const std::string& source) {

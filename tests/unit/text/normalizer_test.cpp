@@ -24,7 +24,7 @@ std::vector<Pair> pairs()
 
 struct Mapped {
     std::string text;
-    std::vector<uint64_t> sources; // of every boundary in the text but the last
+    std::vector<uint64_t> sources; // [text.size()] source offset of each byte
 };
 
 Mapped map(std::string_view name, const std::vector<std::string_view>& pieces)
@@ -67,7 +67,7 @@ TEST_CASE("books-1 does not depend on how the text was cut")
 
 TEST_CASE("every byte knows where it came from")
 {
-    // "a—b’c…d", with spaces around the dash: a --b ' c ... d
+    // "a — b’c…d" becomes "a--b'c...d"
     const Mapped mapped = map("books-1", {"a \xE2\x80\x94 b\xE2\x80\x99"
                                           "c\xE2\x80\xA6"
                                           "d"});
@@ -110,7 +110,7 @@ TEST_CASE("any bytes become UTF-8")
     for (int i = 0; i < 20000; ++i)
         noise += static_cast<char>(random());
     const std::string text = normalize("books-1", noise);
-    CHECK(clean_utf8(text).size() >= text.size() - 500); // only NUL and CR are left to clean
+    CHECK(clean_utf8(text).size() >= text.size() - 500); // only NUL and CR remain to be cleaned
     const std::string marks = [] {
         std::string m = "e";
         for (int i = 0; i < 10000; ++i)

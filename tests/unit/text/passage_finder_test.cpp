@@ -9,7 +9,7 @@ using namespace palimpsest::engine;
 
 namespace {
 
-// The text of the tokens found, and how often the passage is there.
+// The text of the tokens found, and the number of matches.
 struct Found {
     std::string text;
     uint64_t matches = 0;

@@ -1,4 +1,4 @@
-// Sampling from the best logits alone, held to sampling from all of them.
+// Sampling from the best logits alone must choose the same tokens as sampling from all of them.
 
 #include <algorithm>
 #include <cmath>
@@ -55,7 +55,7 @@ void fill(std::vector<float>& logits, Shape shape, std::mt19937& random)
         case Shape::Ties:
             logit = std::round(5 * x);
             break;
-        case Shape::Close: // logits that differ where their probabilities are equal
+        case Shape::Close: // distinct logits with equal probabilities
             logit = 1e-20f * x;
             break;
         case Shape::Large:
@@ -92,7 +92,7 @@ struct Stream {
     int tokens = 200;
 };
 
-// How many of the stream's tokens were chosen from the best logits.
+// Returns how many of the stream's tokens were chosen from the best logits.
 int follow(const Stream& stream, std::mt19937& random)
 {
     const SamplerOptions& o = stream.options;
@@ -148,7 +148,7 @@ TEST_CASE("the best logits choose the token that all of them choose", "[best]")
         from_best += follow(stream, random);
         tokens += stream.tokens;
     }
-    CHECK(from_best > tokens / 3); // else this compares little
+    CHECK(from_best > tokens / 3); // otherwise this compares little
     CHECK(from_best < tokens);
 }
 

@@ -68,7 +68,7 @@ TEST_CASE("draws follow the distribution")
 {
     constexpr int count = 40000;
     INFO("seed " << seed);
-    // 99.9 % of chi-square with four degrees of freedom lie below 18.5.
+    // The 99.9 % quantile of chi-square with four degrees of freedom is 18.5.
     CHECK(chi_square(draw({.temperature = 1}, logits_of(five), count), five, count) < 18.5);
     CHECK(chi_square(draw({.temperature = 1}, logits_of(five), count), {0.35, 0.35, 0.15, 0.1, 0.05}, count) >
           18.5);
@@ -97,8 +97,8 @@ TEST_CASE("top-k, top-p and min-p keep what they say")
     CHECK(kept({.top_k = 50}) == Ids{0, 1, 2, 3, 4});
     CHECK(kept({.top_p = 0.001}) == Ids{0});
     CHECK(kept({.top_p = 0.65}) == Ids{0, 1});
-    CHECK(kept({.top_p = 0.72}) == Ids{0, 1, 2});       // the token that crosses is kept
-    CHECK(kept({.top_k = 2, .top_p = 0.55}) == Ids{0}); // 0.4 of 0.7 is left of top-k
+    CHECK(kept({.top_p = 0.72}) == Ids{0, 1, 2});       // the token that crosses the threshold is kept
+    CHECK(kept({.top_k = 2, .top_p = 0.55}) == Ids{0}); // 0.4 of the 0.7 that top-k keeps
     CHECK(kept({.min_p = 0.3}) == Ids{0, 1, 2});
     CHECK(kept({.min_p = 1}) == Ids{0});
     CHECK(keys(draw({.temperature = 1, .top_k = 2}, {1, 1, 1, 1}, 500)) == Ids{0, 1}); // ties keep the lower id
@@ -124,9 +124,9 @@ TEST_CASE("the repeat penalty works on what was accepted, within its window")
     CHECK(sampler.sample(logits) == 0);
     sampler.accept(2);
     sampler.accept(2);
-    CHECK(sampler.sample(logits) == 0); // 0 left the window
+    CHECK(sampler.sample(logits) == 0); // 0 is outside of the window
     sampler.accept(-1);
-    sampler.accept(77); // ids outside of the logits do no harm
+    sampler.accept(77); // ids outside of the logits are ignored
     CHECK(sampler.sample(logits) == 0);
 
     Sampler negative({.repeat_penalty = 2});

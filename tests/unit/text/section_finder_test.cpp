@@ -1,4 +1,4 @@
-// Headings found in a stream of text: which lines are, which are not, and where their tokens are.
+// Headings in a stream of text: which lines are headings, and the positions of their tokens.
 
 #include "engine/text/section_finder.h"
 #include "engine/text/utf8_cleaner.h"
@@ -8,7 +8,7 @@ using namespace palimpsest::engine;
 
 namespace {
 
-// Tokens of `token_bytes`; the text in pieces of `piece` bytes, its tokens `lag` bytes behind.
+// Pushes text in pieces of `piece` bytes, and tokens of `token_bytes` bytes that end `lag` bytes before the text.
 std::vector<Heading> headings(Markup markup, const std::string& text, size_t piece = 1 << 20, size_t lag = 0,
                               size_t token_bytes = 3)
 {
@@ -59,7 +59,7 @@ TEST_CASE("Markdown headings, with signs or underlined")
     CHECK(markdown("# One\ntext\n\n###### Six ######\n####### seven\n#none\n   ## Two #\n    # code\n#\n") ==
           Titles{"One", "Six", "Two"});
     CHECK(markdown("Title\n=====\n\ntext\n\nSub\n---\nNext\n-\n") == Titles{"Title", "Sub", "Next"});
-    // A rule, front matter, a paragraph of two lines, a list, a table, a quotation: underlined, and no headings.
+    // Underlined, but not headings: a rule, front matter, a paragraph of two lines, a list, a table, a quotation.
     CHECK(markdown("text\n\n---\n").empty());
     CHECK(markdown("---\ntitle: x\n---\ntext\n").empty());
     CHECK(markdown("one\ntwo\n---\n\n- item\n---\n\n1. item\n---\n\na | b\n---\n\n> said\n---\n").empty());
@@ -82,7 +82,7 @@ TEST_CASE("chapters of plain text")
                 "PART TWO \xe2\x80\x94 Up River\n\ntext\n\nVolume iv\ntext") ==
           Titles{"CHAPTER I", "Chapter 12.", "Book the First: Recalled to Life", "PART TWO \xe2\x80\x94 Up River",
                  "Volume iv"});
-    // Sentences that begin like one, and lines within a paragraph.
+    // Sentences that begin like a heading, and lines within a paragraph.
     CHECK(plain("Part two of the plan was simple.\n\nChapter I have read.\n\nBook 3. It goes on\nand "
                 "on.\n\nchapter 1\n\n"
                 "text\nChapter 1\ntext\n\nPartly 1\n\nBOOk 1\n")
@@ -138,7 +138,7 @@ TEST_CASE("what is long is cut or skipped, and nothing heaps up")
     CHECK(cut[0].title.size() == 198);
     CHECK(headings(Markup::Markdown, "# " + std::string(100000, 'x') + "\n# One\n", 4096).size() == 1);
 
-    // A million lines without a heading, then one; and more headings than are noted.
+    // A million lines without a heading, then one heading; and more headings than the finder stores.
     std::string many;
     for (int i = 0; i < 1000000; ++i)
         many += "a line\n";

@@ -18,7 +18,7 @@ Vocabulary of_bytes(std::string model)
     return vocabulary;
 }
 
-// Field numbers of the proto, as a file that says something else would have them.
+// Appends a field to the serialized model, which overrides or adds to what the model has.
 std::string with(std::string model, uint8_t message, std::string field)
 {
     model += static_cast<char>(message << 3 | 2);
@@ -105,7 +105,7 @@ TEST_CASE("a vocabulary that does not fit itself is refused")
     vocabulary.eos = 100000;
     CHECK_THROWS_AS(sentencepiece_model(vocabulary), Error);
     vocabulary = fixtures::piece_vocabulary("llama");
-    vocabulary.types[3] = 1; // one byte piece too few
+    vocabulary.types[3] = 1; // one byte piece is missing
     CHECK_THROWS_AS(Tokenizer(vocabulary), Error);
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("user-defined pieces that are spelled with spaces come out of text")
     CHECK(std::count(ids.begin(), ids.end(), spaces) == 1);
     CHECK(tokenizer.surface(spaces) == "   ");
 
-    // Another piece has the escaped spelling already: both stay what they are.
+    // Another piece has the escaped spelling already: both keep their spellings.
     vocabulary.pieces.push_back("\xE2\x96\x81\xE2\x96\x81\xE2\x96\x81");
     vocabulary.scores.push_back(-5);
     vocabulary.types.push_back(1);

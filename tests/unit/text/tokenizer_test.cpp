@@ -22,7 +22,7 @@ std::string decode(const Tokenizer& tokenizer, const std::vector<TokenId>& ids, 
     return text + detokenizer.finish();
 }
 
-// Encodes as a stream whose pieces come one by one.
+// Encodes a stream whose pieces arrive one by one.
 std::vector<EncodedToken> stream(const Tokenizer& tokenizer, const std::vector<std::string_view>& pieces,
                                  bool first_piece)
 {
@@ -136,7 +136,7 @@ TEST_CASE("pieces across line ends keep lines together")
         vocabulary.scores.push_back(score);
         vocabulary.types.push_back(1);
     };
-    vocabulary.types[6] = 1; // "\n" merges now
+    vocabulary.types[6] = 1; // now "\n" merges
     add("\n\n", -0.1f);
     add("\n\xE2\x96\x81", -0.2f);
     const Tokenizer tokenizer(vocabulary);
@@ -159,7 +159,7 @@ TEST_CASE("pieces across line ends keep lines together")
 TEST_CASE("control spellings are plain text")
 {
     Vocabulary vocabulary = fixtures::piece_vocabulary("palimpsest");
-    vocabulary.types[3] = 4; // a converter that calls <|user|> user defined changes nothing
+    vocabulary.types[3] = 4; // a file that declares <|user|> as user-defined must make no difference
     const Tokenizer tokenizer(vocabulary);
     std::string text;
     for (TokenId id = 0; id < tokenizer.size(); ++id)
@@ -168,7 +168,7 @@ TEST_CASE("control spellings are plain text")
         CHECK_FALSE(tokenizer.is_control(id));
     CHECK(tokenizer.is_control(3));
 
-    // The library would find a control piece of one character.
+    // sentencepiece would produce a control piece of one character.
     vocabulary.types[static_cast<size_t>(tokenizer.id("k"))] = 3;
     CHECK_THROWS_AS(Tokenizer(vocabulary), Error);
 }
@@ -191,7 +191,7 @@ TEST_CASE("a line over 64 KiB is cut by rule")
     CHECK(first_cut(std::string(limit + 8, '\x80')) == limit);
     CHECK(first_cut(std::string(limit + 8, ' ')) == limit);
 
-    // Cut before a space, words fall into the same pieces as in one encode.
+    // A cut before a space gives words the same pieces as one encode.
     std::string line;
     for (int i = 0; i < 40000; ++i) {
         line += i % 7 == 0 ? "stairs " : "the ";
@@ -211,7 +211,7 @@ TEST_CASE("time is linear in the length of a line")
         std::string text;
         while (text.size() < bytes)
             text += unit;
-        const std::clock_t start = std::clock(); // processor time: other programs do not count
+        const std::clock_t start = std::clock(); // processor time excludes other programs
         const std::vector<TokenId> ids = tokenizer.encode(text, true);
         const std::clock_t end = std::clock();
         CHECK(ids.size() > bytes / 16);

@@ -22,7 +22,7 @@ const std::vector<Case>& cases()
         {"plain", "plain"},
         {"\xEF\xBB\xBF", ""},
         {"\xEF\xBB\xBFmark", "mark"},
-        {"a\xEF\xBB\xBF", "a\xEF\xBB\xBF"}, // only at the start is it a byte-order mark
+        {"a\xEF\xBB\xBF", "a\xEF\xBB\xBF"}, // a byte-order mark only at the start
         {"a\r\nb\rc\nd\r", "a\nb\nc\nd\n"},
         {"\r\r\n\n", "\n\n\n"},
         {"a\0b\0"s, "ab", 0, 2},
@@ -33,7 +33,7 @@ const std::vector<Case>& cases()
         {"\xC0\xAF", "\xEF\xBF\xBD\xEF\xBF\xBD", 2},                                 // not the shortest form
         {"\xED\xA0\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD", 3},                 // a surrogate
         {"\xF4\x90\x80\x80", "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD", 4}, // beyond U+10FFFF
-        {"\xE4\xB8", "\xEF\xBF\xBD", 1},                                             // cut short: one sequence
+        {"\xE4\xB8", "\xEF\xBF\xBD", 1},                                             // truncated: one sequence
         {"\xE4\xB8"
          "a",
          "\xEF\xBF\xBD"
@@ -44,7 +44,7 @@ const std::vector<Case>& cases()
         {"\xFF\xFEh\0i\0\r\0\n\0"s, "hi\n"},
         {"\xFE\xFF\0h\0i"s, "hi"},
         {"\xFE\xFF\xD8\x3D\xDE\x00"s, "\xF0\x9F\x98\x80"},
-        {"\xFF\xFE\x3D\xD8x\0\x00\xDE"s, "\xEF\xBF\xBDx\xEF\xBF\xBD", 2}, // surrogates alone
+        {"\xFF\xFE\x3D\xD8x\0\x00\xDE"s, "\xEF\xBF\xBDx\xEF\xBF\xBD", 2}, // lone surrogates
         {"\xFF\xFEh\0i"s, "h\xEF\xBF\xBD", 1},                            // half a unit
         {"\xFE\xFF\xD8\x3D"s, "\xEF\xBF\xBD", 1},
     };
