@@ -51,6 +51,7 @@ endfunction()
 function(palimpsest_test name)
     cmake_parse_arguments(ARG "" "" "SOURCES;LIBRARIES" ${ARGN})
     add_executable(${name} ${ARG_SOURCES})
+    palimpsest_precompile_headers(${name} REUSE_FROM palimpsest-test-headers)
     target_link_libraries(${name} PRIVATE palimpsest-test-support palimpsest-flags ${ARG_LIBRARIES})
     target_compile_definitions(${name} PRIVATE PALIMPSEST_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
         PALIMPSEST_BINARY_DIR="${CMAKE_BINARY_DIR}")

@@ -305,14 +305,14 @@ struct BoundPagesArgs {
 
 // Attention of a token to a part of its list (docs/policies-spec.md, quest and twilight). Lists of at most `tokens`
 // ranks, the new one included, are read completely. In longer lists, the token attends to the last page and to the
-// `most_pages` - 1 other pages with the largest bound, sum over d of max(q_d min_d, q_d max_d), averaged over the query
+// `max_pages` - 1 other pages with the largest bound, sum over d of max(q_d min_d, q_d max_d), averaged over the query
 // group; ties: the lower page. With top_p > 0, lists of any length: every query head then attends only to the smallest
 // set of these ranks, best first, whose softmax mass reaches top_p (ties: the lower rank; >= top_p - 1e-12). Ranks that
 // are left out have A = 0 and count as visible. REQUIRES: the bounds of every page but the last are up to date.
 struct PageRetrieval {
     PageBounds pages; // bounds null: retrieval is off, whatever the other members say
     int32_t tokens = 0;
-    int32_t most_pages = 0;
+    int32_t max_pages = 0;
     double top_p = 0;
 };
 

@@ -6,7 +6,7 @@ namespace palimpsest::kernels {
 namespace {
 
 // Rounds as device allocators do: memory is allocated in blocks of 2 MiB, which several small requests share.
-uint64_t as_taken(size_t bytes)
+uint64_t rounded_allocation(size_t bytes)
 {
     constexpr size_t piece = size_t{2} << 20, shared_up_to = size_t{1} << 20, alignment = 512;
     const size_t to = bytes > shared_up_to ? piece : alignment;
@@ -35,7 +35,7 @@ public:
 std::unique_ptr<Weight> CountingBackend::load(std::span<const HostMatrix> parts)
 {
     for (const HostMatrix& part : parts)
-        loaded_bytes_ += as_taken(counted_.weight_bytes({&part, 1}));
+        loaded_bytes_ += rounded_allocation(counted_.weight_bytes({&part, 1}));
     return std::make_unique<SizedWeight>(parts);
 }
 
@@ -52,13 +52,13 @@ void CountingBackend::download(void* to_host, const void*, size_t bytes)
 void* CountingBackend::allocate(size_t bytes)
 {
     static std::byte nowhere;
-    buffer_bytes_ += as_taken(bytes);
+    buffer_bytes_ += rounded_allocation(bytes);
     return &nowhere;
 }
 
 void CountingBackend::release(void*, size_t bytes) noexcept
 {
-    buffer_bytes_ -= as_taken(bytes);
+    buffer_bytes_ -= rounded_allocation(bytes);
 }
 
 } // namespace palimpsest::kernels

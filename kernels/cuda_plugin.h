@@ -33,7 +33,7 @@ struct CudaDevice {
     char problem[256] = "";  // why it cannot be used
 };
 
-struct CudaSurvey {
+struct CudaInfo {
     static constexpr int most_devices = 16;
     char driver_release[64] = ""; // 580.65.06, if the system reports it
     int32_t driver_version = 0;   // newest CUDA version it supports, 13000: 13.0; 0: no driver
@@ -47,13 +47,13 @@ struct CudaSurvey {
     char matrix_library_problem[256] = ""; // why it is missing, or why an earlier one was not used
 };
 
-enum class CudaAnswer : int32_t {
+enum class CudaStatus : int32_t {
     Written = 0,
     OtherLayout = 1, // nothing was written: caller and library were built from different headers
 };
 
-using OpenCuda = CudaAnswer(uint64_t layout, int32_t device, CudaOpening* opening) noexcept;
-using SurveyCuda = CudaAnswer(uint64_t layout, CudaSurvey* survey) noexcept;
+using OpenCuda = CudaStatus(uint64_t layout, int32_t device, CudaOpening* opening) noexcept;
+using SurveyCuda = CudaStatus(uint64_t layout, CudaInfo* survey) noexcept;
 
 // A hash of the sizes of the structs that cross the interface; almost certainly differs if one of them has changed.
 constexpr uint64_t cuda_plugin_layout()
@@ -66,7 +66,7 @@ constexpr uint64_t cuda_plugin_layout()
           sizeof(StageArgs),      sizeof(AttendArgs),       sizeof(PageBounds),  sizeof(BoundPagesArgs),
           sizeof(PageRetrieval),  sizeof(DecodeAttendArgs), sizeof(CompactArgs), sizeof(DropArgs),
           sizeof(AccumulateArgs), sizeof(SelectionRule),    sizeof(EvictArgs),   sizeof(BestLogitsArgs),
-          sizeof(DefragmentArgs), sizeof(GatherArgs),       sizeof(CudaOpening), sizeof(CudaSurvey),
+          sizeof(DefragmentArgs), sizeof(GatherArgs),       sizeof(CudaOpening), sizeof(CudaInfo),
           sizeof(RowFinish),      sizeof(PrepareHeadsArgs), sizeof(ExpertsArgs), sizeof(WorkBounds),
           sizeof(AtOnce)})
         hash = (hash ^ bytes) * 0x100000001b3;

@@ -83,17 +83,17 @@ std::unique_ptr<Backend> DevicePlugin::open(int device, PluginProblem& problem) 
     problem = problem_;
     if (!works()) return nullptr;
     CudaOpening opening;
-    if (open_(cuda_plugin_layout(), device, &opening) != CudaAnswer::Written)
+    if (open_(cuda_plugin_layout(), device, &opening) != CudaStatus::Written)
         problem = of_other_version(file_);
     else if (!opening.backend)
         problem = {opening.code, opening.problem, opening.remedy};
     return std::unique_ptr<Backend>(opening.backend);
 }
 
-PluginProblem DevicePlugin::survey(CudaSurvey& survey) const
+PluginProblem DevicePlugin::survey(CudaInfo& survey) const
 {
     if (!works()) return problem_;
-    if (survey_(cuda_plugin_layout(), &survey) != CudaAnswer::Written) return of_other_version(file_);
+    if (survey_(cuda_plugin_layout(), &survey) != CudaStatus::Written) return of_other_version(file_);
     return {};
 }
 

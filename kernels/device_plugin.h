@@ -31,7 +31,7 @@ public:
     // The backend of a device; null, with the reason in `problem`, if it cannot be opened.
     std::unique_ptr<Backend> open(int device, PluginProblem& problem) const;
     // Fills `survey` with what the plugin finds on this machine. If it returns a problem, `survey` is unchanged.
-    PluginProblem survey(CudaSurvey& survey) const;
+    PluginProblem survey(CudaInfo& survey) const;
 
 private:
     DevicePlugin() = default;

@@ -28,7 +28,7 @@ struct PinnedRanks {
 struct AccumulateArgs {
     int32_t kv_heads = 0;
     const uint32_t* plan = nullptr; // ListPlan [kv_heads]; only `size` is read
-    int64_t most_size = 0;          // upper bound for the size of a list
+    int64_t max_size = 0;          // upper bound for the size of a list
     const float* columns = nullptr; // [kv_heads, column_stride]
     int64_t column_stride = 0;
     int32_t divisor = 1;
@@ -85,7 +85,7 @@ static_assert(sizeof(ListPlan) == 32);
 struct EvictArgs {
     int32_t kv_heads = 0;
     const uint32_t* plan = nullptr; // ListPlan [kv_heads] and their data
-    int64_t most_size = 0;          // upper bound for the size of a list
+    int64_t max_size = 0;          // upper bound for the size of a list
     int64_t max_evicted = 0;       // upper bound for the ranks evicted from a list
     SelectionRule rule;
     ListStatistics statistics; // sum null: none

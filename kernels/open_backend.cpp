@@ -14,7 +14,7 @@
 namespace palimpsest::kernels {
 namespace {
 
-constexpr int most_threads = 1024;
+constexpr int max_threads = 1024;
 
 // Cores this process may run on. Hyper-threads of one core share its arithmetic units and count once.
 int physical_cores()
@@ -35,9 +35,9 @@ int physical_cores()
 
 int checked_threads(int wanted)
 {
-    if (wanted < 0 || wanted > most_threads)
+    if (wanted < 0 || wanted > max_threads)
         throw Error(ErrorKind::Usage, "PAL-OPTION-12", "threads",
-                    std::to_string(wanted) + " is not between 0 and " + std::to_string(most_threads),
+                    std::to_string(wanted) + " is not between 0 and " + std::to_string(max_threads),
                     "0 uses one thread per core");
     return wanted == 0 ? physical_cores() : wanted;
 }

@@ -15,7 +15,7 @@ namespace palimpsest::storage {
 namespace {
 
 constexpr size_t max_name_bytes = 200;
-constexpr int64_t most_raw_bytes = 1 << 20;
+constexpr int64_t max_raw_bytes = 1 << 20;
 
 SessionInfo info_of(SQLite::Statement& row)
 {
@@ -213,7 +213,7 @@ std::optional<Error> Conversations::remove(int64_t session)
         auto remove = db_.statement("DELETE FROM sessions WHERE id = ?");
         remove.bind(1, session);
         remove.exec();
-        db_.remove_unnamed_blocks();
+        db_.remove_unreferenced_blocks();
         db_.sql().exec("DELETE FROM documents WHERE complete = 1 AND id NOT IN "
                        "(SELECT document FROM stream WHERE document IS NOT NULL)");
     });
@@ -279,7 +279,7 @@ int64_t Conversations::fork(int64_t session, const std::string& name, std::optio
         rows.exec();
         auto all = pins(session);
         if (before) {
-            drop_fading_after(id, tokens);
+            drop_fade_record_after(id, tokens);
             std::erase_if(all, [&](const Pin& pin) { return pin.first >= tokens; });
             for (Pin& pin : all) {
                 pin.last = std::min(pin.last, tokens);
@@ -416,10 +416,10 @@ void Conversations::remove_messages_from(int64_t session, int64_t message)
     });
 }
 
-void Conversations::append_fading(int64_t session, std::span<const engine::EvictionEvent> events, uint64_t tokens_seen)
+void Conversations::append_fade_record(int64_t session, std::span<const engine::EvictionEvent> events, uint64_t tokens_seen)
 {
     static_assert(sizeof(engine::EvictionEvent) == 3 * sizeof(uint32_t));
-    constexpr size_t per_row = static_cast<size_t>(most_raw_bytes) / sizeof(engine::EvictionEvent);
+    constexpr size_t per_row = static_cast<size_t>(max_raw_bytes) / sizeof(engine::EvictionEvent);
     db_.guarded([&] {
         for (size_t at = 0; at < events.size(); at += per_row) {
             const auto raw = std::as_bytes(events.subspan(at, std::min(per_row, events.size() - at)));
@@ -439,7 +439,7 @@ void Conversations::append_fading(int64_t session, std::span<const engine::Evict
     });
 }
 
-void Conversations::drop_fading_after(int64_t session, uint64_t tokens_seen)
+void Conversations::drop_fade_record_after(int64_t session, uint64_t tokens_seen)
 {
     db_.guarded([&] {
         auto remove = db_.statement("DELETE FROM fading WHERE session = ? AND tokens_seen > ?");
@@ -452,14 +452,14 @@ void Conversations::drop_fading_after(int64_t session, uint64_t tokens_seen)
 std::vector<engine::EvictionEvent> Conversations::fading(int64_t session)
 {
     std::vector<engine::EvictionEvent> all;
-    each_fading(session, [&](std::span<const engine::EvictionEvent> events) {
+    each_fade_record_block(session, [&](std::span<const engine::EvictionEvent> events) {
         all.insert(all.end(), events.begin(), events.end());
         return true;
     });
     return all;
 }
 
-void Conversations::each_fading(int64_t session,
+void Conversations::each_fade_record_block(int64_t session,
                                 const std::function<bool(std::span<const engine::EvictionEvent>)>& each)
 {
     db_.guarded([&] {
@@ -469,7 +469,7 @@ void Conversations::each_fading(int64_t session,
         while (query.executeStep()) {
             const int64_t bytes = query.getColumn(0).getInt64();
             const auto stored = blob(query.getColumn(2));
-            const bool fits = bytes >= 0 && bytes <= most_raw_bytes && bytes % sizeof(engine::EvictionEvent) == 0;
+            const bool fits = bytes >= 0 && bytes <= max_raw_bytes && bytes % sizeof(engine::EvictionEvent) == 0;
             events.resize(fits ? static_cast<size_t>(bytes) / sizeof(engine::EvictionEvent) : 0);
             const auto raw = std::as_writable_bytes(std::span(events));
             if (!fits || !unpack(stored, raw) || hash64(raw) != query.getColumn(1).getInt64())

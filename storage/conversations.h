@@ -88,13 +88,13 @@ public:
     // Deletes this message and all later ones, also from the stream.
     void remove_messages_from(int64_t session, int64_t message);
 
-    // Appends the events up to a checkpoint; drop_fading_after deletes the events after the point of a resume.
-    void append_fading(int64_t session, std::span<const engine::EvictionEvent> events, uint64_t tokens_seen);
-    void drop_fading_after(int64_t session, uint64_t tokens_seen);
+    // Appends the events up to a checkpoint; drop_fade_record_after deletes the events after the point of a resume.
+    void append_fade_record(int64_t session, std::span<const engine::EvictionEvent> events, uint64_t tokens_seen);
+    void drop_fade_record_after(int64_t session, uint64_t tokens_seen);
     std::vector<engine::EvictionEvent> fading(int64_t session);
     // Reads the record row by row (at most 1 MiB each) until `each` returns false: a long stream's record takes
     // gigabytes.
-    void each_fading(int64_t session, const std::function<bool(std::span<const engine::EvictionEvent>)>& each);
+    void each_fade_record_block(int64_t session, const std::function<bool(std::span<const engine::EvictionEvent>)>& each);
 
     // Replaces all pins, in the caller's transaction or its own. REQUIRES: no two pins begin at the same token.
     void set_pins(int64_t session, std::span<const Pin> pins);

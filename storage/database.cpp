@@ -36,7 +36,7 @@ namespace fs = std::filesystem;
 }
 
 // Null while there is an owner, and if the last one shut down cleanly.
-std::unique_ptr<OwnerLock> lock_left_behind(const fs::path& file)
+std::unique_ptr<OwnerLock> try_lock_after_crash(const fs::path& file)
 try {
     std::error_code none;
     if (const auto bytes = fs::file_size(file, none); none || bytes == 0) return nullptr;
@@ -124,7 +124,7 @@ Database::Database(const fs::path& file, Access access, std::optional<Place> pla
 Database::~Database()
 {
     sql_.reset();
-    if (lock_ && !suspect_ && !check_is_unfinished_) lock_->let_go_in_order();
+    if (lock_ && !suspect_ && !check_is_unfinished_) lock_->mark_clean_shutdown();
 }
 
 Database::Database() : file_(":memory:")
@@ -174,7 +174,7 @@ void Database::open(Access access, const CheckLimit& limit)
     if (!writes && version == 0) refuse_without_sessions(file_);
     if (version > schema_version) return;
     check_schema(*sql_, writes ? schema_version : version);
-    if (!writes) read_as_newest(*sql_, version);
+    if (!writes) add_compatibility_views(*sql_, version);
 }
 
 void Database::set_up_writer()
@@ -191,7 +191,7 @@ void Database::set_up_writer()
 // Runs the quick check if the last owner did not shut down cleanly.
 void Database::check_after_unclean_stop(const CheckLimit& limit)
 {
-    if (!lock_ || !lock_->was_left_behind()) return;
+    if (!lock_ || !lock_->ended_uncleanly()) return;
     const auto end = std::chrono::steady_clock::now() + limit.time;
     const auto go_on = [&] { return std::chrono::steady_clock::now() < end && (!limit.go_on || limit.go_on()); };
     const auto found = check_pages(*sql_, PageCheck::Quick, go_on);
@@ -199,10 +199,10 @@ void Database::check_after_unclean_stop(const CheckLimit& limit)
     if (found && !found->empty()) refuse_damaged(file_, *found);
 }
 
-bool check_whole(const fs::path& file, const std::function<bool()>& go_on)
+bool check_integrity(const fs::path& file, const std::function<bool()>& go_on)
 {
     if (!fs::exists(file)) refuse_without_sessions(file);
-    const auto lock = lock_left_behind(file.string() + ".lock");
+    const auto lock = try_lock_after_crash(file.string() + ".lock");
     Database database(file, Database::Access::Read);
     return database.guarded([&] {
         const auto found = check_pages(database.sql(), PageCheck::Whole, go_on);
@@ -212,7 +212,7 @@ bool check_whole(const fs::path& file, const std::function<bool()>& go_on)
         if (orphan.executeStep())
             refuse_damaged(file,
                            "a row of '" + orphan.getColumn(0).getString() + "' names another that is not there");
-        if (lock) lock->let_go_in_order();
+        if (lock) lock->mark_clean_shutdown();
         return true;
     });
 }
@@ -228,7 +228,7 @@ uint64_t Database::file_bytes() const
     return total;
 }
 
-void Database::remove_unnamed_blocks()
+void Database::remove_unreferenced_blocks()
 {
     sql_->exec("DELETE FROM blocks WHERE id NOT IN (SELECT block FROM snapshot_blocks)");
 }

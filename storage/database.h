@@ -68,7 +68,7 @@ public:
     SQLite::Database& sql() { return *sql_; }
 
     uint64_t file_bytes() const;
-    void remove_unnamed_blocks(); // deletes blocks that no snapshot uses; within a transaction
+    void remove_unreferenced_blocks(); // deletes blocks that no snapshot uses; within a transaction
     void shrink();                // returns free pages to the system and truncates the log unless readers use it
 
     // Runs `work` and turns SQLite's exceptions into Errors that name the file: Resources (PAL-DISK-01) if the disk
@@ -122,6 +122,6 @@ private:
 // Checks all pages, indexes and references of `file`, also beside an owner. If nothing is wrong and the last owner
 // did not shut down cleanly, the next owner need not check again. Returns false if `go_on`, called at every page,
 // stopped the check. Throws Error like opening for Read, and Failed (PAL-DB-03, damaged).
-bool check_whole(const std::filesystem::path& file, const std::function<bool()>& go_on = {});
+bool check_integrity(const std::filesystem::path& file, const std::function<bool()>& go_on = {});
 
 } // namespace palimpsest::storage

@@ -7,13 +7,13 @@
 
 namespace palimpsest::storage {
 
-struct FadingMark {
+struct FadeRecordMark {
     int64_t session = 0;
     int64_t last_row = -1, tokens_seen = 0, hash = 0; // of the newest row
-    bool operator==(const FadingMark&) const = default;
+    bool operator==(const FadeRecordMark&) const = default;
 };
 
 // Reads one row. Throws Error like Database.
-FadingMark fading_mark(Database& database, int64_t session);
+FadeRecordMark fading_mark(Database& database, int64_t session);
 
 } // namespace palimpsest::storage

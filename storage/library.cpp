@@ -14,7 +14,7 @@ namespace {
 enum Kind { Text = 0, Ids = 1, Lengths = 2, Starts = 3 }; // Starts: byte offset of a token block in the text, u64
 
 constexpr uint64_t tokens_per_block = 65536;
-constexpr int64_t most_raw_bytes = 1 << 20;
+constexpr int64_t max_raw_bytes = 1 << 20;
 
 [[noreturn]] void damaged(int64_t document)
 {
@@ -97,7 +97,7 @@ std::optional<std::vector<std::byte>> Library::block(int64_t document, int kind,
     query.bind(3, index);
     if (!query.executeStep()) return std::nullopt;
     const int64_t bytes = query.getColumn(0).getInt64();
-    if (bytes < 0 || bytes > most_raw_bytes) damaged(document);
+    if (bytes < 0 || bytes > max_raw_bytes) damaged(document);
     std::vector<std::byte> raw(static_cast<size_t>(bytes));
     const auto stored = blob(query.getColumn(2));
     if (!unpack(stored, raw) || hash64(raw) != query.getColumn(1).getInt64()) damaged(document);

@@ -54,7 +54,7 @@ OwnerLock::OwnerLock(const std::filesystem::path& file, std::chrono::millisecond
     sign(descriptor_);
 }
 
-void OwnerLock::let_go_in_order()
+void OwnerLock::mark_clean_shutdown()
 {
     // If truncating fails, the next owner just checks unnecessarily.
     (void)!ftruncate(descriptor_, 0);

@@ -17,9 +17,9 @@ public:
     OwnerLock& operator=(const OwnerLock&) = delete;
 
     // The last owner was killed, or its machine stopped.
-    bool was_left_behind() const { return left_behind_; }
+    bool ended_uncleanly() const { return left_behind_; }
     // Marks a clean shutdown: everything is written, and the next owner has nothing to check.
-    void let_go_in_order();
+    void mark_clean_shutdown();
 
 private:
     int descriptor_ = -1;

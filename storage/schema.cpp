@@ -214,7 +214,7 @@ void check_schema(SQLite::Database& db, int version)
     if (objects(db) != objects(expected)) refuse(db, "its tables are not those of a Palimpsest database");
 }
 
-void read_as_newest(SQLite::Database& db, int version)
+void add_compatibility_views(SQLite::Database& db, int version)
 {
     for (int step = version; step < schema_version; ++step)
         db.exec(steps[step].as_read);

@@ -17,6 +17,6 @@ void migrate(SQLite::Database& db);
 void check_schema(SQLite::Database& db, int version);
 // Creates temporary views so that a read-only connection can query an older version like the newest. Writes
 // nothing.
-void read_as_newest(SQLite::Database& db, int version);
+void add_compatibility_views(SQLite::Database& db, int version);
 
 } // namespace palimpsest::storage

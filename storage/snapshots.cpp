@@ -92,7 +92,7 @@ void Snapshots::write(int64_t id, int64_t session, const engine::SessionState& s
         finish.bind(5, id);
         finish.exec();
         forget_older(session, id, state.tokens_seen + state.pending.size());
-        db_.remove_unnamed_blocks();
+        db_.remove_unreferenced_blocks();
         if (with_it) with_it();
     });
     db_.count_written(header.size());
@@ -140,7 +140,7 @@ void Snapshots::remove(int64_t snapshot)
 {
     db_.in_transaction([&] {
         forget(snapshot);
-        db_.remove_unnamed_blocks();
+        db_.remove_unreferenced_blocks();
     });
 }
 
@@ -261,7 +261,7 @@ void Snapshots::remove_all(int64_t session)
         auto forget = db_.statement("DELETE FROM snapshots WHERE session = ?");
         forget.bind(1, session);
         forget.exec();
-        db_.remove_unnamed_blocks();
+        db_.remove_unreferenced_blocks();
     });
 }
 
@@ -277,7 +277,7 @@ void Snapshots::remove_after(int64_t session, uint64_t tokens)
         }
         for (const int64_t id : beyond)
             forget(id);
-        db_.remove_unnamed_blocks();
+        db_.remove_unreferenced_blocks();
     });
 }
 
@@ -285,7 +285,7 @@ void Snapshots::sweep()
 {
     db_.transaction([&] {
         db_.sql().exec("DELETE FROM snapshots WHERE complete = 0");
-        db_.remove_unnamed_blocks();
+        db_.remove_unreferenced_blocks();
     });
 }
 

@@ -9,7 +9,7 @@ namespace palimpsest::app {
 namespace {
 
 using kernels::CudaDevice;
-using kernels::CudaSurvey;
+using kernels::CudaInfo;
 using nlohmann::ordered_json;
 
 ordered_json text_or_null(const std::string& text)
@@ -46,13 +46,13 @@ std::string line_of(const CudaDevice& device, int number)
            format_bytes(device.memory_bytes) + usable;
 }
 
-std::string library_text(const CudaSurvey& survey)
+std::string library_text(const CudaInfo& survey)
 {
     const std::string library = survey.matrix_library, problem = survey.matrix_library_problem;
     return (library.empty() ? "no cuBLASLt" : "cuBLASLt " + library) + (problem.empty() ? "" : " (" + problem + ")");
 }
 
-std::string software_line(const CudaSurvey& survey, const std::string& plugin)
+std::string software_line(const CudaInfo& survey, const std::string& plugin)
 {
     const std::string release = *survey.driver_release ? std::string(survey.driver_release) + " " : "";
     const std::string driver = survey.driver_version == 0
@@ -62,12 +62,12 @@ std::string software_line(const CudaSurvey& survey, const std::string& plugin)
            plugin;
 }
 
-int described(const CudaSurvey& survey)
+int described(const CudaInfo& survey)
 {
-    return std::min(survey.device_count, CudaSurvey::most_devices);
+    return std::min(survey.device_count, CudaInfo::most_devices);
 }
 
-ordered_json facts_of(const CudaSurvey& survey)
+ordered_json facts_of(const CudaInfo& survey)
 {
     ordered_json devices = ordered_json::array();
     for (int i = 0; i < described(survey); ++i)
@@ -82,7 +82,7 @@ ordered_json facts_of(const CudaSurvey& survey)
 }
 
 // Hardware and software in one line; empty without a plugin that can query them.
-std::string line_of(const CudaSurvey& survey, const std::string& plugin)
+std::string line_of(const CudaInfo& survey, const std::string& plugin)
 {
     if (survey.runtime_version == 0) return "";
     std::string line;
@@ -92,7 +92,7 @@ std::string line_of(const CudaSurvey& survey, const std::string& plugin)
 }
 
 // The first problem: with the plugin, the driver, or the device that `auto` selects.
-kernels::PluginProblem problem_of(const kernels::DevicePlugin& plugin, CudaSurvey& survey)
+kernels::PluginProblem problem_of(const kernels::DevicePlugin& plugin, CudaInfo& survey)
 {
     kernels::PluginProblem problem = plugin.survey(survey);
     if (problem.code.empty() && *survey.problem) problem = {"PAL-GPU-01", survey.problem, survey.remedy};
@@ -105,7 +105,7 @@ kernels::PluginProblem problem_of(const kernels::DevicePlugin& plugin, CudaSurve
 GpuReport gpu_report()
 {
     const auto plugin = kernels::DevicePlugin::find();
-    CudaSurvey survey;
+    CudaInfo survey;
     const kernels::PluginProblem problem = problem_of(plugin, survey);
     const bool used = problem.code.empty();
     ordered_json facts{{"used", used},

@@ -42,7 +42,7 @@ kernels::AccumulateArgs KvCache::accumulation(int32_t layer, int32_t rows, int32
 {
     return {.kv_heads = shape_.heads.kv_heads,
             .plan = plan_,
-            .most_size = kept_stride_,
+            .max_size = kept_stride_,
             .columns = seen.low_counts ? seen.low_counts : seen.sums,
             .column_stride = seen.stride,
             .divisor = seen.low_counts ? 1 : shape_.heads.group(),
@@ -57,7 +57,7 @@ kernels::EvictArgs KvCache::eviction(int32_t layer, kernels::Phase phase) const
 {
     kernels::EvictArgs args;
     args.kv_heads = shape_.heads.kv_heads;
-    args.most_size = kept_stride_;
+    args.max_size = kept_stride_;
     args.statistics = resident_->statistics(layer);
     args.pinned = resident_->pinned(layer);
     if (phase == kernels::Phase::Decode) {

@@ -40,7 +40,7 @@ void TokenOutputs::queued(bool drops)
     delivered_ = false;
 }
 
-void TokenOutputs::queued_alone()
+void TokenOutputs::queued_logits_only()
 {
     queued(false);
     delivered_ = true;

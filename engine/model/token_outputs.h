@@ -25,7 +25,7 @@ public:
     int64_t stride() const { return stride_; }
 
     void queued(bool drops); // a token was queued; `drops`: its lists drop ranks
-    void queued_alone();     // only its logits were queued: the host chooses what to evict
+    void queued_logits_only();     // only its logits were queued: the host chooses what to evict
     void forget() { state_ = State::None; }
     bool is_queued() const { return state_ != State::None; }
     bool awaits_dropped_ranks() const { return !delivered_; } // dropped ranks were not read yet

@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t most_steps = 16; // per normalizer, pre-tokenizer or decoder
+constexpr size_t max_steps = 16; // per normalizer, pre-tokenizer or decoder
 constexpr int32_t type_normal = 1, type_unknown = 2, type_control = 3, type_user_defined = 4, type_unused = 5,
                   type_byte = 6;
 
@@ -101,18 +101,18 @@ private:
                 const json* parts = JsonFields(*step, refuse_, "T1").find(list);
                 if (!parts || !parts->is_array())
                     refuse_.fail("T1", "a sequence of " + in_quotes(key) + " has no parts");
-                if (parts->size() > most_steps) too_many_steps(key);
+                if (parts->size() > max_steps) too_many_steps(key);
                 for (auto part = parts->rbegin(); part != parts->rend(); ++part)
                     open.push_back(&*part);
             }
-            if (flat.size() + open.size() > most_steps) too_many_steps(key);
+            if (flat.size() + open.size() > max_steps) too_many_steps(key);
         }
         return flat;
     }
 
     [[noreturn]] void too_many_steps(const char* key) const
     {
-        refuse_.fail("T1", in_quotes(key) + " has more than " + std::to_string(most_steps) + " steps",
+        refuse_.fail("T1", in_quotes(key) + " has more than " + std::to_string(max_steps) + " steps",
                      Refusal::other_model);
     }
 

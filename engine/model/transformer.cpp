@@ -47,10 +47,10 @@ Transformer::Transformer(const Model& model, const TransformerShape& shape)
     logits_ = kernels::Buffer(
         backend, static_cast<size_t>(std::min<int64_t>(logit_rows, shape.max_rows) * c.vocabulary) * sizeof(float));
     if (shape.resident) {
-        const int64_t words_of_list = 16 + 3 * int64_t{shape.token_leaving}; // upper bound for a plan
+        const int64_t words_of_list = 16 + 3 * int64_t{shape.max_dropped_per_token}; // upper bound for a plan
         inputs_.reserve(words_of_list * shape_.kv_heads, backend);
     }
-    if (backend.selects()) token_.fit(shape.resident ? shape.token_leaving : 1, backend);
+    if (backend.selects()) token_.fit(shape.resident ? shape.max_dropped_per_token : 1, backend);
     if (!shape.retrieval) return;
     int32_t layers = 0;
     for (int32_t l = 0; l < c.layers; ++l)
@@ -65,7 +65,7 @@ bool Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32
     const bool layers_first = made_for_.layers_first;
     assert(!layers_first || chunk_rows.size() == 1);
     cache.defragment();
-    const std::span<const TokenId> rows = lay_out(tokens, chunk_rows, probe);
+    const std::span<const TokenId> rows = layout_rows(tokens, chunk_rows, probe);
     prepare_angles(first, std::ssize(tokens) + question_rows_);
 
     const int32_t layers = model_->config().layers;
@@ -106,7 +106,7 @@ bool Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32
 }
 
 // Lays out the rows of a super-chunk: each chunk's tokens, followed by the question rows.
-std::span<const TokenId> Transformer::lay_out(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows,
+std::span<const TokenId> Transformer::layout_rows(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows,
                                               std::span<const TokenId> probe)
 {
     phase_ = kernels::Phase::Prefill;
@@ -132,8 +132,8 @@ std::span<const TokenId> Transformer::lay_out(std::span<const TokenId> tokens, s
 
 void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerStep& step)
 {
-    constexpr int32_t displaced_rows_worth_a_sweep = 64; // docs/performance.md
-    if (cache.displaced() >= displaced_rows_worth_a_sweep) cache.defragment();
+    constexpr int32_t defragment_threshold = 64; // docs/performance.md
+    if (cache.displaced() >= defragment_threshold) cache.defragment();
     cache.reserve_token();
     rows_ = 1;
     question_rows_ = 0;
@@ -259,7 +259,7 @@ kernels::PageRetrieval Transformer::retrieval_of(int32_t layer) const
 {
     if (!retrieves(layer)) return {};
     const Retrieval& how = *made_for_.retrieval;
-    return {.pages = bounds_of(layer), .tokens = how.tokens, .most_pages = how.most_pages(), .top_p = how.top_p};
+    return {.pages = bounds_of(layer), .tokens = how.tokens, .max_pages = how.max_pages(), .top_p = how.top_p};
 }
 
 // While decoding, only the last page changes, and its bounds are not read before it is full.
@@ -332,7 +332,7 @@ int32_t Transformer::window(int32_t layer) const
 
 bool Transformer::watches(int32_t layer) const
 {
-    return made_for_.unwatched.empty() || !made_for_.unwatched[static_cast<size_t>(layer)];
+    return made_for_.layers_without_signals.empty() || !made_for_.layers_without_signals[static_cast<size_t>(layer)];
 }
 
 bool Transformer::downloads_signals() const

@@ -56,12 +56,12 @@ struct TransformerShape {
     int32_t max_rows = 1;        // per super-chunk, question rows included
     int32_t max_ranks = 1;       // longest list, chunk and question rows included
     bool resident = false;       // the cache is device-resident
-    int32_t token_leaving = 1;   // most ranks that a device-resident list drops per generated token
+    int32_t max_dropped_per_token = 1;   // most ranks that a device-resident list drops per generated token
     bool layers_first = false;   // prefill computes all layers of a chunk before anything is evicted
     bool couples_layers = false; // decode computes all layers before anything is evicted
     SignalNeeds signals{};
     std::optional<Retrieval> retrieval{};
-    std::vector<bool> unwatched{}; // [layers] whose signals are not requested, whatever `signals` says; empty: none
+    std::vector<bool> layers_without_signals{}; // [layers] whose signals are not requested, whatever `signals` says; empty: none
     int64_t reach = 1;             // positions stay below this; selects the rotary angles
 };
 
@@ -80,7 +80,7 @@ public:
 
     // Discards the recording because memory used by eviction has moved; the next token is queued operation by
     // operation.
-    void record_anew()
+    void discard_recording()
     {
         recording_.reset();
         warm_ = false;
@@ -114,7 +114,7 @@ private:
         int64_t token = 0;  // first token, in the input
         int32_t tokens = 0; // without the question rows behind them
     };
-    std::span<const TokenId> lay_out(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows,
+    std::span<const TokenId> layout_rows(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows,
                                      std::span<const TokenId> probe);
     void embed(std::span<const TokenId> ids, const int32_t* device_id);
     void project_qkv(int32_t layer);

@@ -10,7 +10,7 @@ void Transformer::decode_on_device(TokenId token, uint64_t index, KvCache& cache
 {
     kernels::Backend& backend = model_->backend();
     const auto plans = step.plans();
-    if (fit_token(plans, cache)) record_anew();
+    if (fit_token(plans, cache)) discard_recording();
     inputs_.send(token, cache.used(), plans, backend);
     const auto queue = [&] { queue_token(cache, step); };
     if (!recording_ && warm_) recording_ = backend.record(queue);
@@ -79,7 +79,7 @@ void Transformer::queue_logits()
     kernels::Backend& backend = model_->backend();
     backend.linear(logits_args(x_.data<float>(), 1, kernels::Phase::Decode, token_.logits()));
     backend.best_logits(token_.best_args());
-    if (!made_for_.resident) token_.queued_alone();
+    if (!made_for_.resident) token_.queued_logits_only();
 }
 
 void Transformer::set_dropped_ranks(KvCache& cache)

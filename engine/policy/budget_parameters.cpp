@@ -153,7 +153,7 @@ std::unique_ptr<Budget> read_allocation(PolicyParameters& parameters, const Poli
                               read_schedule(parameters).once && !basis.constant);
     }
     parameters.refuse_idle({"beta"}, "on an allocation by observed weights");
-    return std::make_unique<LayerBids>(LayerBids::Sizes{.layers = context.layers,
+    return std::make_unique<LayerWeightsBudget>(LayerWeightsBudget::Sizes{.layers = context.layers,
                                                         .kv_heads = context.kv_heads,
                                                         .mean = basis.slots,
                                                         .most = 2 * basis.slots,

@@ -30,7 +30,7 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
     const Shaping shaping = read_pooling(parameters, pooling);
     const double gamma = parameters.number("gamma", 200, 0, 1e9);
     if (frame.window == 1) parameters.refuse_idle({"gamma"}, "with window=1");
-    auto layers = std::make_unique<LayerBids>(LayerBids::Sizes{.layers = context.layers,
+    auto layers = std::make_unique<LayerWeightsBudget>(LayerWeightsBudget::Sizes{.layers = context.layers,
                                                                .kv_heads = context.kv_heads,
                                                                .mean = frame.slots,
                                                                .most = 2 * frame.slots,

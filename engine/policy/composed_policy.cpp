@@ -327,7 +327,7 @@ void ComposedPolicy::plan_due(int32_t layer, std::span<const uint32_t> sizes, st
     if (is_due(layer, cuts)) parts_.selection->plan(layer, cuts.lists, plan);
 }
 
-void ComposedPolicy::end_reading()
+void ComposedPolicy::end_prefill()
 {
     if (!waits_for_end()) return;
     ending_ = true;

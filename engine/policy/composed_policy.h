@@ -52,7 +52,7 @@ public:
     bool holds_pins(int32_t) const override { return parts_.budget && !context_.pins.empty(); }
     std::span<const std::vector<Merge>> merges() const override { return merges_; }
     bool waits_for_end() const override { return schedule_.once && !ended_; }
-    void end_reading() override;
+    void end_prefill() override;
     void resume_ended() override { ended_ = true; }
     std::vector<std::byte> state() const override;
     void restore(std::span<const std::byte> state) override;

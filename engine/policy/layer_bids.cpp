@@ -34,19 +34,19 @@ double Preference::log_weight(std::span<const ListCut> heads, const LayerObserva
     return std::log(std::max(0.0, entropy)) / tau1_ + std::log(shift) / tau2_;
 }
 
-LayerBids::LayerBids(Sizes sizes, std::shared_ptr<const LayerWeight> weight)
+LayerWeightsBudget::LayerWeightsBudget(Sizes sizes, std::shared_ptr<const LayerWeight> weight)
     : sizes_(sizes), weight_(std::move(weight)), log_weights_(static_cast<size_t>(sizes.layers), 0.0),
       limits_(static_cast<size_t>(sizes.layers), 0)
 {
 }
 
-void LayerBids::add_needs(SignalNeeds& needs) const
+void LayerWeightsBudget::add_needs(SignalNeeds& needs) const
 {
     weight_->add_needs(needs);
     needs.statistics_rows = sizes_.window;
 }
 
-void LayerBids::observe(int32_t layer, std::span<const ListCut> heads, const LayerObservation& seen)
+void LayerWeightsBudget::observe(int32_t layer, std::span<const ListCut> heads, const LayerObservation& seen)
 {
     int64_t longest = 0;
     for (const ListCut& list : heads)
@@ -58,7 +58,7 @@ void LayerBids::observe(int32_t layer, std::span<const ListCut> heads, const Lay
     log_weights_[static_cast<size_t>(layer)] = weight < infinity ? weight : -infinity;
 }
 
-void LayerBids::slots(int32_t layer, std::span<const ListCut>, std::span<int32_t> result)
+void LayerWeightsBudget::slots(int32_t layer, std::span<const ListCut>, std::span<int32_t> result)
 {
     if (shares_.empty()) {
         const double largest = *std::max_element(log_weights_.begin(), log_weights_.end());
@@ -70,13 +70,13 @@ void LayerBids::slots(int32_t layer, std::span<const ListCut>, std::span<int32_t
     std::fill(result.begin(), result.end(), static_cast<int32_t>(shares_[static_cast<size_t>(layer)]));
 }
 
-void LayerBids::save(StateWriter& out) const
+void LayerWeightsBudget::save(StateWriter& out) const
 {
     for (const double weight : log_weights_)
         out.number(weight);
 }
 
-void LayerBids::load(StateReader& in)
+void LayerWeightsBudget::load(StateReader& in)
 {
     for (double& weight : log_weights_) {
         weight = in.number("weight of a layer");

@@ -46,14 +46,14 @@ private:
 
 // Divides mean * layers slots by weight; no layer gets more than `most`, or more than it has candidates. Weights
 // are those of the last chunk of at least `window` tokens, and equal before the first one.
-class LayerBids final : public Budget {
+class LayerWeightsBudget final : public Budget {
 public:
     struct Sizes {
         int32_t layers = 0, kv_heads = 0;
         int64_t mean = 0, most = 0;
         int32_t window = 1;
     };
-    LayerBids(Sizes sizes, std::shared_ptr<const LayerWeight> weight);
+    LayerWeightsBudget(Sizes sizes, std::shared_ptr<const LayerWeight> weight);
 
     int32_t most(int32_t) const override { return static_cast<int32_t>(sizes_.most); }
     int64_t total() const override { return sizes_.mean * sizes_.layers * sizes_.kv_heads; }
@@ -64,7 +64,7 @@ public:
     void slots(int32_t layer, std::span<const ListCut> heads, std::span<int32_t> result) override;
     void save(StateWriter& out) const override;
     void load(StateReader& in) override;
-    std::unique_ptr<Budget> clone() const override { return std::make_unique<LayerBids>(*this); }
+    std::unique_ptr<Budget> clone() const override { return std::make_unique<LayerWeightsBudget>(*this); }
 
 private:
     Sizes sizes_;

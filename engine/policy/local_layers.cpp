@@ -94,9 +94,9 @@ public:
     }
 
     bool waits_for_end() const override { return acting_ && acting_->waits_for_end(); }
-    void end_reading() override
+    void end_prefill() override
     {
-        if (acting_) acting_->end_reading();
+        if (acting_) acting_->end_prefill();
     }
     void resume_ended() override
     {

@@ -94,7 +94,7 @@ struct Retrieval {
     int32_t skip_layers = 2;   // the first layers read everything
     double top_p = 0;          // 0: pages only
     std::vector<bool> whole{}; // [layers] that read everything; empty: the first skip_layers
-    int32_t most_pages() const { return std::max(3, tokens / page); }
+    int32_t max_pages() const { return std::max(3, tokens / page); }
     bool reads_part_of(int32_t layer) const
     {
         return whole.empty() ? layer >= skip_layers : !whole[static_cast<size_t>(layer)];
@@ -151,10 +151,10 @@ public:
     // The merges to perform before the entries of the last select are evicted: per head, or empty.
     virtual std::span<const std::vector<Merge>> merges() const { return {}; }
 
-    // True for schedule=once until prefill has ended; nothing is evicted before. After end_reading, each layer gets
+    // True for schedule=once until prefill has ended; nothing is evicted before. After end_prefill, each layer gets
     // one observe and select without a chunk; after that nothing is evicted any more.
     virtual bool waits_for_end() const { return false; }
-    virtual void end_reading() {}
+    virtual void end_prefill() {}
     // For a policy that replaces one whose prefill has ended: no eviction is due, now or later.
     virtual void resume_ended() {}
 

@@ -62,7 +62,7 @@ std::string PolicySpec::text() const
     return out;
 }
 
-PolicySpec as_begun(PolicySpec given, const PolicySpec& resolved)
+PolicySpec with_original_defaults(PolicySpec given, const PolicySpec& resolved)
 {
     for (const auto& [key, value] : resolved.parameters) {
         const bool had_no_floor = key == "floor" && value == "0" && given.name == "refreekv";

@@ -21,6 +21,6 @@ struct PolicySpec {
 
 // The requested policy plus those resolved values whose defaults have changed between versions (norm, mask_sinks,
 // refreekv's floor), so that an old session keeps the values it started with.
-PolicySpec as_begun(PolicySpec given, const PolicySpec& resolved);
+PolicySpec with_original_defaults(PolicySpec given, const PolicySpec& resolved);
 
 } // namespace palimpsest::engine

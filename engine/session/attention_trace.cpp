@@ -11,9 +11,9 @@ namespace palimpsest::engine {
 namespace {
 
 // A policy that accumulates all attention and keeps every token.
-class Witness final : public Policy {
+class RecordAllPolicy final : public Policy {
 public:
-    Witness(int64_t lists, int32_t room) : lists_(lists), room_(room) {}
+    RecordAllPolicy(int64_t lists, int32_t room) : lists_(lists), room_(room) {}
 
     const PolicySpec& resolved() const override { return spec_; }
     SignalNeeds signals() const override { return {.window = SignalNeeds::all}; }
@@ -30,7 +30,7 @@ public:
     }
     std::vector<std::byte> state() const override { return {}; }
     void restore(std::span<const std::byte>) override {}
-    std::unique_ptr<Policy> clone() const override { return std::make_unique<Witness>(*this); }
+    std::unique_ptr<Policy> clone() const override { return std::make_unique<RecordAllPolicy>(*this); }
 
 private:
     PolicySpec spec_{"full", {}};
@@ -104,7 +104,7 @@ std::vector<AttendedToken> attention_trace(std::shared_ptr<const Model> model, c
     SessionState state = without_sums(before);
     state.question_ids.clear();
     const auto session =
-        Session::adopt(model, state, options, std::make_unique<Witness>(lists, static_cast<int32_t>(room)));
+        Session::adopt(model, state, options, std::make_unique<RecordAllPolicy>(lists, static_cast<int32_t>(room)));
 
     const FeedOptions feed{.stop = stop, .progress = {}, .loss = {}};
     std::vector<Received> layers(static_cast<size_t>(model->config().layers));

@@ -36,7 +36,7 @@ void Session::DeviceStep::evict(int32_t layer, int32_t chunk, int32_t rows, kern
     s_.cache_.accumulate_on_device(layer, seen.question_rows, seen.shown);
     if (s_.observer_) {
         s_.cache_.sync(); // earlier steps do not go to the observer
-        look_at(layer);
+        view_lists(layer);
         observed_rows_ = rows;
         observing_ = true;
     }
@@ -72,7 +72,7 @@ void Session::DeviceStep::queued(int32_t layer, int64_t stride)
     count(plan);
 }
 
-void Session::DeviceStep::end_reading()
+void Session::DeviceStep::end_prefill()
 {
     const int32_t layers = s_.cache_.shape().layers;
     for (int32_t l = 0; l < layers; ++l) {
@@ -101,7 +101,7 @@ void Session::DeviceStep::is_synced(const SyncedStep& step)
     report_faded(step.layer, step.step, step.lists, step.dropped, s_.fade_sink_);
 }
 
-void Session::DeviceStep::look_at(int32_t layer)
+void Session::DeviceStep::view_lists(int32_t layer)
 {
     const int32_t heads = s_.cache_.shape().heads.kv_heads;
     observed_.resize(static_cast<size_t>(heads));

@@ -23,7 +23,7 @@ public:
     void queue(int32_t layer, const kernels::SignalRequest& seen, const uint32_t* plan, uint32_t* dropped,
                int64_t stride) override;
     void queued(int32_t layer, int64_t stride) override;
-    void end_reading() override;
+    void end_prefill() override;
 
 private:
     struct Seen { // signals of one layer, until its eviction
@@ -33,7 +33,7 @@ private:
 
     void count(const EvictionPlan& plan);
     void is_synced(const SyncedStep& step);
-    void look_at(int32_t layer); // fills shown_ with the lists, appended rows and statistics included
+    void view_lists(int32_t layer); // fills shown_ with the lists, appended rows and statistics included
 
     Session& s_;
     std::vector<Seen> seen_;          // [layers]

@@ -142,16 +142,16 @@ bool Session::feed(std::span<const TokenId> tokens, const FeedOptions& options)
 bool Session::finish(const FeedOptions& options)
 {
     if (!run(std::ssize(pending_), options)) return false;
-    if (policy_->waits_for_end() && tokens_seen_ > 0) end_reading();
+    if (policy_->waits_for_end() && tokens_seen_ > 0) end_prefill();
     return true;
 }
 
-void Session::end_reading()
+void Session::end_prefill()
 {
     sync();
     cache_.defragment();
-    policy_->end_reading();
-    step_->end_reading();
+    policy_->end_prefill();
+    step_->end_prefill();
 }
 
 void Session::set_question_ids(std::vector<TokenId> tokens)
@@ -219,7 +219,7 @@ try {
 std::unique_ptr<Policy> Session::policy_beside(const Pins& pins) const
 {
     SessionOptions changed = options_;
-    changed.policy = as_begun(given_, options_.policy);
+    changed.policy = with_original_defaults(given_, options_.policy);
     changed.pins = pins;
     auto policy = policy_of(changed, model_->config());
     check_positions(*policy, changed, model_->config(), std::ssize(question_ids_));
@@ -240,7 +240,7 @@ void Session::set_pins(const Pins& pins)
     } else {
         sync();
         pin_lists(cache_, pins, *policy);
-        transformer_.record_anew();
+        transformer_.discard_recording();
     }
     policy_ = std::move(policy);
     options_.policy = policy_->resolved();

@@ -149,7 +149,7 @@ private:
     class SessionStep;
     class Step;
     class DeviceStep;
-    class TakeBack;
+    class UndoAppend;
     Session(std::shared_ptr<const Model> model, SessionSetup setup);
     // Moves options and policy out of `setup`.
     Session(std::shared_ptr<const Model> model, SessionSetup& setup, const CacheShape& shape,
@@ -164,7 +164,7 @@ private:
     void sync_previous(bool last);
     bool run(int64_t tokens, const FeedOptions& options);
     void decode(TokenId token);
-    void end_reading();
+    void end_prefill();
     std::unique_ptr<Policy> policy_beside(const Pins& pins) const;
     // Rebuilds cache and forward pass for another policy, pins, number of question rows, or lists longer than the
     // limits; the kept tokens stay.
@@ -180,7 +180,7 @@ private:
                                             SessionSetup setup);
     static std::unique_ptr<Session> adopt(std::shared_ptr<const Model> model, SessionState state,
                                           SessionSetup setup);
-    void take_over(const SessionState& state); // everything but the lists
+    void restore_scalars(const SessionState& state); // everything but the lists
     void restore_lists(const SessionState& state);
     void compute_logits();
     TokenId choose(); // samples the next token, from the best logits alone if these suffice

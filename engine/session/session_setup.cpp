@@ -268,21 +268,21 @@ int64_t position_reach(const ModelConfig& model, const SessionOptions& options, 
 TransformerShape transformer_shape(const ModelConfig& model, const CacheShape& cache, const SessionOptions& options,
                                    const Policy& policy, int32_t question_rows)
 {
-    std::vector<bool> unwatched;
+    std::vector<bool> layers_without_signals;
     for (int32_t l = 0; l < model.layers; ++l)
-        unwatched.push_back(!policy.watches(l));
+        layers_without_signals.push_back(!policy.watches(l));
     const int32_t chunks = options.rows_at_once / options.chunk;
     const int32_t longest = *std::max_element(cache.list_budget.begin(), cache.list_budget.end());
     return {.positions = options.positions,
             .max_rows = options.rows_at_once + chunks * question_rows,
             .max_ranks = longest + cache.staged_rows,
             .resident = cache.resident,
-            .token_leaving = policy.max_evicted_per_token(),
+            .max_dropped_per_token = policy.max_evicted_per_token(),
             .layers_first = cache.stage_every_layer,
             .couples_layers = policy.couples_layers(),
             .signals = policy.signals(),
             .retrieval = policy.retrieval(),
-            .unwatched = std::move(unwatched),
+            .layers_without_signals = std::move(layers_without_signals),
             .reach = position_reach(model, options, policy)};
 }
 
@@ -308,7 +308,7 @@ kernels::PageRetrieval retrieval_of(const std::optional<Retrieval>& how)
     if (!how) return {};
     return {.pages = {.bounds = &there, .page_stride = 0, .page = how->page},
             .tokens = how->tokens,
-            .most_pages = how->most_pages(),
+            .max_pages = how->max_pages(),
             .top_p = how->top_p};
 }
 

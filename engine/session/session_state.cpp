@@ -171,9 +171,9 @@ uint64_t Session::largest_lists(const Model& model, const SessionState& state)
 }
 
 // Undoes the append of the token that was just fed; its row stays the next free one of each list.
-class Session::TakeBack final : public LayerStep {
+class Session::UndoAppend final : public LayerStep {
 public:
-    explicit TakeBack(KvCache& cache) : cache_(cache) {}
+    explicit UndoAppend(KvCache& cache) : cache_(cache) {}
 
     void attended(int32_t, int32_t, int32_t, int32_t, const kernels::SignalRequest&) override {}
     void evict(int32_t layer, int32_t, int32_t, kernels::Phase) override { cache_.undo_append(layer, 1); }
@@ -189,7 +189,7 @@ IntegrityCheck Session::integrity_check()
     if (tokens_seen_ == 0 || !has_room(1, 0)) return result;
     compute_logits(); // the decode below overwrites the activations they are computed from
     sync();
-    TakeBack undo_append(cache_);
+    UndoAppend undo_append(cache_);
     transformer_.decode(last_token_, tokens_seen_, cache_, undo_append);
     std::vector<float> logits;
     transformer_.last_logits(logits);
@@ -317,7 +317,7 @@ std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, co
     session->given_.stored = true;
     session->restore_lists(state);
     session->policy_->restore(state.policy_state);
-    session->take_over(state);
+    session->restore_scalars(state);
     session->pending_ = state.pending;
     if (session->integrity_check() != state.integrity_check)
         throw Error(ErrorKind::Failed, "PAL-SNAP-03", "saved session", "what it predicts is not what it predicted",
@@ -413,12 +413,12 @@ std::unique_ptr<Session> Session::adopt(std::shared_ptr<const Model> model, Sess
     });
     auto session = std::unique_ptr<Session>(new Session(std::move(model), setup, shape, {}));
     fit([&] { session->restore_lists(state); });
-    session->take_over(state);
+    session->restore_scalars(state);
     session->feed(waiting);
     return session;
 }
 
-void Session::take_over(const SessionState& state)
+void Session::restore_scalars(const SessionState& state)
 {
     sampler_.restore(state.sampler_state);
     logits_ = state.logits;

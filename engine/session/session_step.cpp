@@ -26,7 +26,7 @@ void Session::Step::attended(int32_t layer, int32_t, int32_t rows, int32_t quest
         accumulate(layer, h, rows, shown);
     observe(layer, rows, question_rows, shown);
     if (question_rows > 0) s_.cache_.undo_append(layer, question_rows);
-    look_at(layer);
+    view_lists(layer);
     s_.policy_->observe(layer, lists_, seen_[static_cast<size_t>(layer)].observation);
 }
 
@@ -79,7 +79,7 @@ double Session::Step::mean_row_statistic(int32_t rows, const kernels::SignalRequ
     return sum / (std::min(rows, shown.rows) * static_cast<double>(heads));
 }
 
-void Session::Step::look_at(int32_t layer)
+void Session::Step::view_lists(int32_t layer)
 {
     lists_.clear();
     tokens_.clear();
@@ -92,7 +92,7 @@ void Session::Step::look_at(int32_t layer)
 
 void Session::Step::evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase)
 {
-    look_at(layer);
+    view_lists(layer);
     s_.policy_->select(layer, lists_, dropped_);
     const auto merges = s_.policy_->merges();
     report(layer, s_.steps_seen_ + static_cast<uint64_t>(chunk), rows, merges);
@@ -105,7 +105,7 @@ void Session::Step::evict(int32_t layer, int32_t chunk, int32_t rows, kernels::P
         s_.cache_.evict_token(layer, dropped_);
 }
 
-void Session::Step::end_reading()
+void Session::Step::end_prefill()
 {
     const int32_t layers = s_.cache_.shape().layers;
     for (int32_t l = 0; l < layers; ++l)

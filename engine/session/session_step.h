@@ -12,7 +12,7 @@ class Session::SessionStep : public LayerStep {
 public:
     virtual void plan_token() {} // before a generated token, unless there is an observer
     // Ends prefill: runs one eviction step without a chunk. REQUIRES: row = rank.
-    virtual void end_reading() = 0;
+    virtual void end_prefill() = 0;
 };
 
 class Session::Step final : public SessionStep {
@@ -23,7 +23,7 @@ public:
     void attended(int32_t layer, int32_t chunk, int32_t rows, int32_t question_rows,
                   const kernels::SignalRequest& shown) override;
     void evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase) override;
-    void end_reading() override;
+    void end_prefill() override;
 
 private:
     struct Seen { // observation of one layer, until its eviction
@@ -35,7 +35,7 @@ private:
     void accumulate(int32_t layer, int32_t head, int32_t rows, const kernels::SignalRequest& shown);
     void observe(int32_t layer, int32_t rows, int32_t question_rows, const kernels::SignalRequest& shown);
     double mean_row_statistic(int32_t rows, const kernels::SignalRequest& shown) const;
-    void look_at(int32_t layer);
+    void view_lists(int32_t layer);
     void merge(int32_t layer, kernels::Phase phase, std::span<const std::vector<Merge>> merges);
     void report(int32_t layer, uint64_t step, int32_t rows, std::span<const std::vector<Merge>> merges);
 

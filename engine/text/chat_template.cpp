@@ -51,10 +51,10 @@ ChatTemplate::ChatTemplate(const Vocabulary& vocabulary, const Tokenizer& tokeni
     if (plain_) use_plain(options);
     std::string& last = turn_.open_user.back().text;
     document_is_first_text_ =
-        yield_space(last) || std::none_of(turn_.open_user.begin(), turn_.open_user.end(), [&](const Part& part) {
+        strip_trailing_space(last) || std::none_of(turn_.open_user.begin(), turn_.open_user.end(), [&](const Part& part) {
             return part.is_users ? !part.text.empty() : has_text(part.text);
         });
-    message_takes_prefix_ = yield_space(turn_.close_assistant);
+    message_takes_prefix_ = strip_trailing_space(turn_.close_assistant);
 }
 
 bool ChatTemplate::prints_date(const Vocabulary& vocabulary)
@@ -103,7 +103,7 @@ std::string ChatTemplate::description() const
 
 // Removes a space before the user's text if the tokenizer adds one as dummy prefix, so that the space joins the first
 // word as in a single encode.
-bool ChatTemplate::yield_space(std::string& text) const
+bool ChatTemplate::strip_trailing_space(std::string& text) const
 {
     if (!text.ends_with(' ') || !tokenizer_.adds_space_prefix()) return false;
     text.pop_back();

@@ -71,7 +71,7 @@ private:
     };
     void use_template(const Vocabulary& vocabulary, const FramingOptions& options);
     void use_plain(const FramingOptions& options);
-    bool yield_space(std::string& text) const;
+    bool strip_trailing_space(std::string& text) const;
     bool has_text(std::string_view text) const;
     void read_markers();
     std::vector<TokenId> encode_parts(const std::vector<Part>& parts, bool first_piece) const;

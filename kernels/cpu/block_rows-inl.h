@@ -19,7 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
 
-using cpu::SummedRow;
+using cpu::PreparedRow;
 
 #if HWY_TARGET != HWY_SCALAR
 
@@ -83,7 +83,7 @@ HWY_INLINE void AddGroups(D d, const UnpackedWeights& weights, const float* HWY_
 // The dot product of a row: each scale multiplies the sum of its group, each offset the sum of the group's activations.
 // Prefetches in software, because the hardware prefetcher stops at page boundaries.
 template<DType type>
-float DotBlocks(const std::byte* HWY_RESTRICT w, const SummedRow& row, int64_t cols)
+float DotBlocks(const std::byte* HWY_RESTRICT w, const PreparedRow& row, int64_t cols)
 {
     using Blocks = BlocksOf<type>;
     constexpr int groups = super_block / Blocks::group, bytes = super_block / Blocks::elements * Blocks::bytes;

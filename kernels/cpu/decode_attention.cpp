@@ -347,7 +347,7 @@ HWY_INLINE void ValuesOfBlock(const DecodeSegment& segment, const BlockRows& row
 }
 
 // Whether no head of the query group attends to any row of the block.
-HWY_INLINE bool NobodyReads(const DecodeSegment& segment, const float* weights, int64_t count, int64_t group)
+HWY_INLINE bool AllWeightsZero(const DecodeSegment& segment, const float* weights, int64_t count, int64_t group)
 {
     for (int64_t g = 0; g < group; ++g)
         for (int64_t i = 0; i < count; ++i)
@@ -370,7 +370,7 @@ HWY_INLINE void ValuesOfSegment(const DecodeAttendArgs& args, const DecodeSegmen
         for (int64_t v = 0; v < rows.count; ++v)
             rows.at[v] = list.value(read[first + v]);
         const float* weights = segment.weights + first - segment.first;
-        if (sparse && NobodyReads(segment, weights, rows.count, group)) continue;
+        if (sparse && AllWeightsZero(segment, weights, rows.count, group)) continue;
         if (dim == segment.padded_dim) {
             ValuesOfBlock<type>(segment, rows, group, weights);
         } else {
@@ -481,7 +481,7 @@ namespace {
 // Memory layout of all segments of all heads; does not depend on the number of threads.
 class SegmentPlan {
 public:
-    SegmentPlan(const DecodeAttendArgs& args, const PageRetrieving& retrieving, CpuContext& context)
+    SegmentPlan(const DecodeAttendArgs& args, const PageSelector& retrieving, CpuContext& context)
         : args_(args), retrieving_(retrieving), context_(context)
     {
         const HeadShape& shape = args.shape;
@@ -526,7 +526,7 @@ public:
 
 private:
     const DecodeAttendArgs& args_;
-    const PageRetrieving& retrieving_;
+    const PageSelector& retrieving_;
     CpuContext& context_;
     int64_t padded_dim_ = 0, segments_ = 0;
     size_t row_floats_ = 0; // queries and f32 rows of one worker
@@ -534,7 +534,7 @@ private:
 };
 
 // Top-p for one query head: turns its logits into weights and sets those outside of the top-p set to zero.
-void apply_top_p(const DecodeAttendArgs& args, SegmentPlan& plan, const PageRetrieving& retrieving,
+void apply_top_p(const DecodeAttendArgs& args, SegmentPlan& plan, const PageSelector& retrieving,
                     int64_t query_head, uint32_t* order)
 {
     const int64_t head = query_head / args.shape.group(), g = query_head % args.shape.group();
@@ -554,7 +554,7 @@ bool only_sums(const DecodeAttendArgs& args)
 {
     SignalRequest more = args.signals;
     more.sums = nullptr;
-    return args.signals.outside_newest < 0 && !args.retrieval.pages.bounds && !wants_anything(more);
+    return args.signals.outside_newest < 0 && !args.retrieval.pages.bounds && !wants_signals(more);
 }
 
 // Combines the segments of one head, in order: rescales softmax parts to the common row maximum. If signals are
@@ -563,8 +563,8 @@ void combine_head(const DecodeAttendArgs& args, SegmentPlan& plan, int64_t head,
 {
     const auto scale_into = HWY_DYNAMIC_DISPATCH(ScaleInto);
     const int64_t dim = args.shape.head_dim, group = args.shape.group(), segments = plan.segments_of(head);
-    const bool sums = wants_anything(args.signals) && only_sums(args);
-    const bool probabilities = wants_anything(args.signals) && !sums;
+    const bool sums = wants_signals(args.signals) && only_sums(args);
+    const bool probabilities = wants_signals(args.signals) && !sums;
     for (int64_t g = 0; g < group; ++g) {
         float top = plan.segment(head, 0, worker).row_maxima[g], total = 0;
         for (int64_t i = 1; i < segments; ++i)
@@ -608,11 +608,11 @@ SignalRequest beginning_at(int64_t first, SignalRequest wanted)
 // Computes signals other than plain sums from the probabilities of the ranks that were read.
 class SignalRows {
 public:
-    SignalRows(const DecodeAttendArgs& args, const SegmentPlan& plan, const PageRetrieving& retrieving,
+    SignalRows(const DecodeAttendArgs& args, const SegmentPlan& plan, const PageSelector& retrieving,
                CpuContext& context)
         : args_(args), plan_(plan), retrieving_(retrieving), context_(context)
     {
-        if (!wants_anything(args.signals) || only_sums(args)) return;
+        if (!wants_signals(args.signals) || only_sums(args)) return;
         wanted_ = true;
         for (int64_t head = 0; head < args.shape.kv_heads; ++head) {
             ranks_ = std::max<int64_t>(ranks_, args.lists.used[head] + 1);
@@ -645,7 +645,7 @@ private:
 
     const DecodeAttendArgs& args_;
     const SegmentPlan& plan_;
-    const PageRetrieving& retrieving_;
+    const PageSelector& retrieving_;
     CpuContext& context_;
     bool wanted_ = false, spread_ = false; // `spread`: some list is read in part
     int64_t ranks_ = 0;                    // of the longest list
@@ -655,7 +655,7 @@ private:
 
 void decode_attend(const DecodeAttendArgs& args, CpuContext& context)
 {
-    PageRetrieving retrieving(args, context);
+    PageSelector retrieving(args, context);
     SegmentPlan plan(args, retrieving, context);
     const SignalRows signals(args, plan, retrieving, context);
     const auto attend_segment = HWY_DYNAMIC_DISPATCH(AttendDecodeSegment);
@@ -682,7 +682,7 @@ void decode_attend(const DecodeAttendArgs& args, CpuContext& context)
     context.threads.run(heads, [&](int64_t head, int worker) {
         combine_head(args, plan, head, worker);
         signals.signal(head, worker);
-        if (wants_anything(args.signals))
+        if (wants_signals(args.signals))
             clear_unseen(args.signals, args.shape.group(), head, retrieving.list(head).first);
     });
 }

@@ -66,7 +66,7 @@ inline float RowStatisticOf(RowStatistic kind, const float* a, int64_t ranks, fl
 }
 
 // Divides each head's probabilities by their sum outside the `newest` ranks, unless that is 0.
-inline void DivideByOutside(const DecodedRow& row, int64_t newest)
+inline void DivideByOutside(const DecodeWeights& row, int64_t newest)
 {
     if (newest == 0) return;
     for (int64_t g = 0; g < row.group; ++g) {
@@ -81,7 +81,7 @@ inline void DivideByOutside(const DecodedRow& row, int64_t newest)
 }
 
 // The signals that are sums over the query group. Outputs are those of this head; null if not requested.
-inline void GroupSignals(const DecodedRow& row, float* sums, float* low_counts, float* entropies)
+inline void GroupSignals(const DecodeWeights& row, float* sums, float* low_counts, float* entropies)
 {
     const float uniform = static_cast<float>(row.group) / static_cast<float>(row.ranks);
     ForRanks(row.ranks, [&](auto d, int64_t i) {
@@ -104,7 +104,7 @@ inline void GroupSignals(const DecodedRow& row, float* sums, float* low_counts, 
 }
 
 // `sorted` is scratch for [ranks]. Modifies the row.
-void DecodeSignals(const SignalRequest& wanted, int64_t head, const DecodedRow& row, float* sorted)
+void DecodeSignals(const SignalRequest& wanted, int64_t head, const DecodeWeights& row, float* sorted)
 {
     for (int64_t g = 0; g < row.group && wanted.row_statistic != RowStatistic::None; ++g)
         wanted.row_statistics[head * row.group + g] =

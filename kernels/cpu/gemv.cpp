@@ -75,7 +75,7 @@ HWY_INLINE float dot<DType::Q8_0>(const std::byte* HWY_RESTRICT w, const float* 
 
 // Wider rows of activations do not stay in an L1 cache of 32 kB beside the weights that stream through it.
 constexpr int64_t narrow_cols = 4096;
-constexpr int rows_abreast = 8;
+constexpr int rows_per_pass = 8;
 
 // row_bytes, inlined.
 template<DType type>
@@ -90,21 +90,21 @@ HWY_INLINE int64_t bytes_before(int64_t elements)
 // sums[r] += row r of W times x, for one vector of columns that starts at byte `w` of row 0.
 template<DType type, class D, class V>
 HWY_INLINE void add_products(D d, const std::byte* HWY_RESTRICT w, int64_t stride, const float* HWY_RESTRICT x,
-                             V (&sums)[rows_abreast])
+                             V (&sums)[rows_per_pass])
 {
     const auto xs = hn::LoadU(d, x);
 #pragma GCC unroll 8
-    for (int r = 0; r < rows_abreast; ++r)
+    for (int r = 0; r < rows_per_pass; ++r)
         sums[r] = hn::MulAdd(LoadWide<type>(d, w + r * stride, 0), xs, sums[r]);
 }
 
 template<class D, class V>
 HWY_INLINE void add_q8_0_products(D d, const std::byte* HWY_RESTRICT w, int64_t stride, const float* HWY_RESTRICT x,
-                                  V (&sums)[rows_abreast])
+                                  V (&sums)[rows_per_pass])
 {
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
 #pragma GCC unroll 8
-    for (int r = 0; r < rows_abreast; ++r) {
+    for (int r = 0; r < rows_per_pass; ++r) {
         const std::byte* block = w + r * stride;
         __builtin_prefetch(block + 1024, 0, 2); // into L2: eight streams are too many for the hardware prefetcher
         auto partial = hn::Mul(Q8Bytes(d, block, 0), hn::LoadU(d, x));
@@ -117,18 +117,18 @@ HWY_INLINE void add_q8_0_products(D d, const std::byte* HWY_RESTRICT w, int64_t 
 // Multiplies several rows of weights at once, so that each load of x serves all of them. Each row has one chain of
 // sums, which is split every 1024 columns, because rounding errors grow with its length.
 template<DType type>
-HWY_INLINE void dot_abreast(const std::byte* HWY_RESTRICT w, int64_t stride, const float* HWY_RESTRICT x,
+HWY_INLINE void dot_many_rows(const std::byte* HWY_RESTRICT w, int64_t stride, const float* HWY_RESTRICT x,
                             int64_t cols, float* HWY_RESTRICT dots)
 {
     constexpr int64_t chain = 1024;
     const hn::CappedTag<float, q8_0_weights> d;
     const int64_t step = type == DType::Q8_0 ? q8_0_weights : static_cast<int64_t>(hn::Lanes(d));
-    hn::Vec<decltype(d)> denominators[rows_abreast];
+    hn::Vec<decltype(d)> denominators[rows_per_pass];
     for (auto& total : denominators)
         total = hn::Zero(d);
     int64_t i = 0;
     while (i + step <= cols) {
-        hn::Vec<decltype(d)> sums[rows_abreast];
+        hn::Vec<decltype(d)> sums[rows_per_pass];
         for (auto& sum : sums)
             sum = hn::Zero(d);
         for (const int64_t end = std::min(i + chain, cols); i + step <= end; i += step) {
@@ -138,10 +138,10 @@ HWY_INLINE void dot_abreast(const std::byte* HWY_RESTRICT w, int64_t stride, con
             else
                 add_products<type>(d, at, stride, x + i, sums);
         }
-        for (int r = 0; r < rows_abreast; ++r)
+        for (int r = 0; r < rows_per_pass; ++r)
             denominators[r] = hn::Add(denominators[r], sums[r]);
     }
-    for (int r = 0; r < rows_abreast; ++r) {
+    for (int r = 0; r < rows_per_pass; ++r) {
         dots[r] = hn::GetLane(hn::SumOfLanes(d, denominators[r]));
         if (i < cols) dots[r] += dot<type>(w + r * stride + bytes_before<type>(i), x + i, cols - i);
     }
@@ -154,8 +154,8 @@ void dot_rows_of(const std::byte* w, int64_t stride, int64_t rows, const float* 
 {
     int64_t r = 0;
     if (cols > narrow_cols)
-        for (; r + rows_abreast <= rows; r += rows_abreast)
-            dot_abreast<type>(w + r * stride, stride, x, cols, dots + r);
+        for (; r + rows_per_pass <= rows; r += rows_per_pass)
+            dot_many_rows<type>(w + r * stride, stride, x, cols, dots + r);
     for (; r < rows; ++r)
         dots[r] = dot<type>(w + r * stride, x, cols);
 }
@@ -209,7 +209,7 @@ bool to_fixed_point(const float* x, int64_t cols, DType type, cpu::FixedPoint128
 
 #if HWY_TARGET <= HWY_AVX3
 template<DType type>
-void dot_fixed_point(const std::byte* w, int64_t stride, int64_t rows, const SummedRow& row, int64_t cols,
+void dot_fixed_point(const std::byte* w, int64_t stride, int64_t rows, const PreparedRow& row, int64_t cols,
                      float* dots)
 {
     const cpu::FixedPoint128* x = row.fixed_point[static_cast<int>(type)];
@@ -218,7 +218,7 @@ void dot_fixed_point(const std::byte* w, int64_t stride, int64_t rows, const Sum
 }
 #endif
 
-void dot_rows(DType type, const std::byte* w, int64_t stride, int64_t rows, const SummedRow& row, int64_t cols,
+void dot_rows(DType type, const std::byte* w, int64_t stride, int64_t rows, const PreparedRow& row, int64_t cols,
               float* dots)
 {
     switch (type) {
@@ -275,7 +275,7 @@ int64_t groups_of(const CpuWeight::Part& part)
 }
 
 // Multiplies one group of rows of a part, in stored order.
-void multiply_group(const Product& p, const CpuWeight::Part& part, int64_t group, const SummedRow& x, float* y)
+void multiply_group(const Product& p, const CpuWeight::Part& part, int64_t group, const PreparedRow& x, float* y)
 {
     float dots[group_rows];
     const int64_t begin = group * group_rows, end = std::min(begin + group_rows, part.matrix.rows);
@@ -290,7 +290,7 @@ void multiply_group(const Product& p, const CpuWeight::Part& part, int64_t group
 
 // Groups are numbered consecutively across the parts. A thread takes one run of groups, so that it reads memory as one
 // stream.
-void multiply_groups(const Product& p, const SummedRow& x, float* y, int64_t begin, int64_t end)
+void multiply_groups(const Product& p, const PreparedRow& x, float* y, int64_t begin, int64_t end)
 {
     int64_t first = 0;
     for (const CpuWeight::Part& part : p.weight->parts()) {
@@ -311,9 +311,9 @@ int64_t offset_group(DType type)
 }
 
 // Computes and converts the rows of activations, one at a time.
-class RowMaker {
+class RowComputer {
 public:
-    RowMaker(const Product& product, CpuContext& context) : x_(product.x)
+    RowComputer(const Product& product, CpuContext& context) : x_(product.x)
     {
         const auto cols = static_cast<size_t>(x_.cols);
         made_ = context.shared_scratch(ScratchUse::NormedRows).get<float>(cols);
@@ -326,10 +326,10 @@ public:
             fixed_ = context.shared_scratch(ScratchUse::PackedRows).get<FixedPoint128>(type_count_ * fixed_count());
     }
 
-    SummedRow row(int64_t r) const
+    PreparedRow row(int64_t r) const
     {
         if (!x_.is_plain()) x_.make(r, made_);
-        SummedRow row{.x = x_.is_plain() ? x_.in_memory(r) : made_};
+        PreparedRow row{.x = x_.is_plain() ? x_.in_memory(r) : made_};
         if (sums16_count_ > 0) row.sums16 = summed(row.x, 16, sums_);
         if (sums32_count_ > 0) row.sums32 = summed(row.x, 32, sums_ + sums16_count_);
         FixedPoint128* to = fixed_;
@@ -383,9 +383,9 @@ void gemv(const Product& product, CpuContext& context)
     for (const CpuWeight::Part& part : product.weight->parts())
         groups += groups_of(part);
     const int64_t runs = std::min<int64_t>(groups, context.threads.threads());
-    const RowMaker rows(product, context);
+    const RowComputer rows(product, context);
     for (int64_t r = 0; r < product.x.rows; ++r) {
-        const SummedRow x = rows.row(r);
+        const PreparedRow x = rows.row(r);
         float* y = product.y + r * product.weight->rows();
         context.threads.run(runs, [&](int64_t run, int) {
             multiply_groups(product, x, y, groups * run / runs, groups * (run + 1) / runs);

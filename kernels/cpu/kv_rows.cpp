@@ -100,8 +100,8 @@ void append_staged_rows(const CompactArgs& args, const KvList& list, int64_t hea
 }
 
 // A contiguous copy of `count` rows of keys and values outside of the pool, as planes.
-struct RowsAside {
-    RowsAside(const KvPage& page, std::byte* memory, int64_t count)
+struct ScratchRows {
+    ScratchRows(const KvPage& page, std::byte* memory, int64_t count)
         : keys{memory, memory + count * page.element_bytes}, values{memory + count * (page.element_bytes +
                                                                                       page.scale_bytes),
                                                                     memory + count * (2 * page.element_bytes +
@@ -117,7 +117,7 @@ KvRow row_of(const KvPage& page, const KvRow& first, int64_t row)
 }
 
 // Copies ranks [first, last) of a list out of the pool, in rank order.
-void take_ranks(const KvList& list, const uint32_t* order, int64_t first, int64_t last, const RowsAside& to)
+void take_ranks(const KvList& list, const uint32_t* order, int64_t first, int64_t last, const ScratchRows& to)
 {
     for (int64_t rank = first; rank < last; ++rank) {
         move_rows(list.page(), list.key(order[rank]), row_of(list.page(), to.keys, rank - first), 1);
@@ -126,7 +126,7 @@ void take_ranks(const KvList& list, const uint32_t* order, int64_t first, int64_
 }
 
 // Copies those rows to rows [to, to + count) of a list.
-void put_rows(const KvList& list, const RowsAside& from, int64_t to, int64_t count)
+void put_rows(const KvList& list, const ScratchRows& from, int64_t to, int64_t count)
 {
     for (int64_t i = 0, n = 0; i < count; i += n) {
         n = KvList::piece(to + i, count - i);
@@ -195,7 +195,7 @@ void defragment_head(const DefragmentArgs& args, int64_t head, std::byte* scratc
     while (first < used && order[first] == first)
         ++first;
     if (first < used) {
-        const RowsAside aside(list.page(), scratch, used - first);
+        const ScratchRows aside(list.page(), scratch, used - first);
         take_ranks(list, order, first, used, aside);
         put_rows(list, aside, first, used - first);
     }

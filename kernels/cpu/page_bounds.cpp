@@ -19,7 +19,7 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 // least = min(least, key), greatest = max(greatest, key).
-HWY_INLINE void WidenBounds(const float* HWY_RESTRICT key, int64_t dim, float* HWY_RESTRICT least,
+HWY_INLINE void UpdateBounds(const float* HWY_RESTRICT key, int64_t dim, float* HWY_RESTRICT least,
                             float* HWY_RESTRICT greatest)
 {
     const hn::ScalableTag<float> d;
@@ -52,7 +52,7 @@ void BoundPage(const BoundPagesArgs& args, int64_t head, int64_t page, float* ke
             std::copy_n(key, dim, least);
             std::copy_n(key, dim, greatest);
         } else {
-            WidenBounds(key, dim, least, greatest);
+            UpdateBounds(key, dim, least, greatest);
         }
     }
 }

@@ -72,7 +72,7 @@ namespace {
 constexpr int64_t pages_per_task = 512;
 }
 
-PageRetrieving::PageRetrieving(const DecodeAttendArgs& args, CpuContext& context)
+PageSelector::PageSelector(const DecodeAttendArgs& args, CpuContext& context)
     : args_(args), context_(context), retrieves_(args.retrieval.pages.bounds != nullptr)
 {
     assert(!retrieves_ || args.window == 0);
@@ -92,7 +92,7 @@ PageRetrieving::PageRetrieving(const DecodeAttendArgs& args, CpuContext& context
     context.reserve<float>(ScratchUse::PackedRows, static_cast<size_t>(3 * args.shape.head_dim));
 }
 
-void PageRetrieving::choose()
+void PageSelector::choose()
 {
     if (all_whole_) return;
     score_pages();
@@ -101,7 +101,7 @@ void PageRetrieving::choose()
     });
 }
 
-ReadList PageRetrieving::list(int64_t head) const
+ReadList PageSelector::list(int64_t head) const
 {
     if (whole(head)) {
         const int64_t first = first_seen(head);
@@ -111,7 +111,7 @@ ReadList PageRetrieving::list(int64_t head) const
     return {ranks_ + head * most_ranks_, rows_ + head * most_ranks_, count, 0};
 }
 
-void PageRetrieving::score_pages()
+void PageSelector::score_pages()
 {
     const auto score = HWY_DYNAMIC_DISPATCH(ScorePages);
     const int64_t heads = args_.shape.kv_heads, parts = (most_pages_ + pages_per_task - 1) / pages_per_task;
@@ -125,7 +125,7 @@ void PageRetrieving::score_pages()
     });
 }
 
-void PageRetrieving::pick_pages(int64_t head)
+void PageSelector::pick_pages(int64_t head)
 {
     const float* scores = scores_ + head * most_pages_;
     const auto better = [&](uint32_t a, uint32_t b) {

@@ -24,9 +24,9 @@ struct ReadList {
 namespace cpu {
 
 // The retrieval of one decode call. Uses the context's memory, so only one may exist at a time.
-class PageRetrieving {
+class PageSelector {
 public:
-    PageRetrieving(const DecodeAttendArgs& args, CpuContext& context);
+    PageSelector(const DecodeAttendArgs& args, CpuContext& context);
 
     // Scores pages and picks the best, for lists that are not read completely.
     void choose();
@@ -38,7 +38,7 @@ private:
     int64_t length(int64_t head) const { return int64_t{args_.lists.used[head]} + 1; }
     int64_t page() const { return args_.retrieval.pages.page; }
     int64_t last_page(int64_t head) const { return (length(head) - 1) / page(); }
-    int64_t others() const { return int64_t{args_.retrieval.most_pages} - 1; }
+    int64_t others() const { return int64_t{args_.retrieval.max_pages} - 1; }
     bool whole(int64_t head) const
     {
         return !retrieves_ || length(head) <= args_.retrieval.tokens || last_page(head) <= others();
@@ -50,7 +50,7 @@ private:
     CpuContext& context_;
     bool retrieves_ = false, all_whole_ = true;
     int64_t most_pages_ = 0, most_ranks_ = 0; // strides
-    float* scores_ = nullptr;                 // [kv_heads, most_pages]
+    float* scores_ = nullptr;                 // [kv_heads, max_pages]
     uint32_t* pages_ = nullptr;               // same shape
     uint32_t* ranks_ = nullptr;               // [kv_heads, most_ranks]
     uint32_t* rows_ = nullptr;                // same shape

@@ -88,7 +88,7 @@ AttendSizes SizesOf(const AttendArgs& args)
     sizes.tile_ranks = MR;
     sizes.panel_rows = NR;
     const int64_t group = args.shape.group();
-    sizes.panel_fill = wants_whole_rows(args.signals) && group <= NR ? NR / group * group : NR;
+    sizes.panel_fill = needs_all_heads(args.signals) && group <= NR ? NR / group * group : NR;
     // Fewer rows for very long lists, so that the scores stay in the caches.
     sizes.panels = std::max<int64_t>(1, (ranks > 16384 ? 16 : 32) / NR);
     sizes.padded_ranks = (ranks + MR - 1) / MR * MR;
@@ -390,9 +390,9 @@ AttendScratch signal_scratch_of(const AttendArgs& args, CpuContext& context, int
 
 // The KV heads that are packed at the same time. Packed tiles need 8 bytes per rank and dimension, so there are only as
 // many heads as keep every thread busy.
-class HeadWave {
+class HeadBatch {
 public:
-    HeadWave(const AttendArgs& args, CpuContext& context, const AttendSizes& sizes)
+    HeadBatch(const AttendArgs& args, CpuContext& context, const AttendSizes& sizes)
         : args_(args), sizes_(sizes), most_(std::min<int64_t>(context.threads.threads(), args.shape.kv_heads))
     {
         const size_t floats = static_cast<size_t>(most_) * sizes.packed_floats();
@@ -417,7 +417,7 @@ private:
     float *keys_ = nullptr, *values_ = nullptr;
 };
 
-void pack_wave(const AttendArgs& args, CpuContext& context, const AttendSizes& sizes, const HeadWave& wave,
+void pack_wave(const AttendArgs& args, CpuContext& context, const AttendSizes& sizes, const HeadBatch& wave,
                int64_t first)
 {
     const auto pack_tiles_of = HWY_DYNAMIC_DISPATCH(PackTiles);
@@ -440,11 +440,11 @@ public:
     Segments(const AttendArgs& args, const AttendSizes& sizes) : args_(args), sizes_(sizes)
     {
         const int64_t group = args.shape.group(), rows = args.rows * group, block = sizes.panels * sizes.panel_fill;
-        const int64_t blocks = (rows + block - 1) / block, unit = wants_whole_rows(args.signals) ? group : 1;
+        const int64_t blocks = (rows + block - 1) / block, unit = needs_all_heads(args.signals) ? group : 1;
         for (int64_t s = 1; s <= row_segments; ++s)
             ends_[s] = std::min((blocks * s / row_segments * block + unit - 1) / unit * unit, rows);
         const int64_t first_row = (args.rows - std::min(args.signals.rows, args.rows)) * group;
-        if (!wants_anything(args.signals)) return;
+        if (!wants_signals(args.signals)) return;
         while (ends_[first_part_ + 1] <= first_row)
             ++first_part_;
         parts_ = row_segments - first_part_;
@@ -473,7 +473,7 @@ private:
     float* memory_ = nullptr;
 };
 
-void attend_wave(const AttendArgs& args, CpuContext& context, const AttendSizes& sizes, const HeadWave& wave,
+void attend_wave(const AttendArgs& args, CpuContext& context, const AttendSizes& sizes, const HeadBatch& wave,
                  int64_t first, const Segments& segments)
 {
     const auto attend_rows = HWY_DYNAMIC_DISPATCH(AttendRows);
@@ -532,7 +532,7 @@ void attend(const AttendArgs& args, CpuContext& context)
 {
     if (args.rows == 0) return;
     const AttendSizes sizes = HWY_DYNAMIC_DISPATCH(SizesOf)(args);
-    const HeadWave wave(args, context, sizes);
+    const HeadBatch wave(args, context, sizes);
     Segments segments(args, sizes);
     // Allocates scratch memory here, because tasks must not throw.
     for (int worker = 0; worker < context.threads.threads(); ++worker) {

@@ -357,7 +357,7 @@ HWY_INLINE void BeginSignals(const SignalContext& context)
     }
 }
 
-// REQUIRES: if all heads of a row must be in one panel (wants_whole_rows) and the group is not wide, that the panel
+// REQUIRES: if all heads of a row must be in one panel (needs_all_heads) and the group is not wide, that the panel
 // begins with a complete row.
 HWY_INLINE void AddSignals(const SignalContext& context, const Panel& panel)
 {
@@ -369,7 +369,7 @@ HWY_INLINE void AddSignals(const SignalContext& context, const Panel& panel)
     if (lanes.entropies) AddEntropies(panel, shares, lanes.entropies);
     if (context.part.row_statistics) AddRowStatistics(context, panel);
     if (context.wide()) {
-        if (wants_whole_rows(context.wanted)) AddWideGroup(context, panel, shares);
+        if (needs_all_heads(context.wanted)) AddWideGroup(context, panel, shares);
         return;
     }
     if (lanes.low_counts) AddLowCounts(context, panel, shares);

@@ -51,21 +51,21 @@ inline SignalPart lay_out(const SignalRequest& wanted, int64_t group, int64_t ra
 }
 
 // Attention probabilities of one KV head's query group: [group, stride], of which the first `ranks` are used.
-struct DecodedRow {
+struct DecodeWeights {
     float* a = nullptr;
     int64_t group = 1, stride = 0, ranks = 0;
 
     float* head(int64_t g) const { return a + g * stride; }
 };
 
-inline bool wants_anything(const SignalRequest& wanted)
+inline bool wants_signals(const SignalRequest& wanted)
 {
     return wanted.rows > 0 && (wanted.sums || wanted.low_counts || wanted.entropies || wanted.head_sums ||
                                wanted.head_squares || wanted.row_statistic != RowStatistic::None);
 }
 
 // Whether all heads of a row must be processed in the same panel.
-inline bool wants_whole_rows(const SignalRequest& wanted)
+inline bool needs_all_heads(const SignalRequest& wanted)
 {
     return wanted.rows > 0 && (wanted.low_counts || wanted.head_sums || wanted.head_squares);
 }

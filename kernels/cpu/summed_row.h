@@ -6,7 +6,7 @@
 
 namespace palimpsest::kernels::cpu {
 
-struct SummedRow {
+struct PreparedRow {
     const float* x = nullptr;      // [cols]
     const float* sums16 = nullptr; // [cols / 16], sums of 16 elements; null if no weight has such offsets
     const float* sums32 = nullptr; // [cols / 32], sums of 32 elements; likewise

@@ -41,7 +41,7 @@ double MassAbove(const float* weights, int64_t count, float threshold)
 }
 
 // Zeroes weights that are not above `least`, and lists in `order` those in (least, most].
-int64_t ListBetween(float* weights, int64_t count, float least, float most, uint32_t* order)
+int64_t PruneAndListBetween(float* weights, int64_t count, float least, float most, uint32_t* order)
 {
     const F32 d;
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -72,7 +72,7 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace palimpsest::kernels {
 HWY_EXPORT(MassAbove);
-HWY_EXPORT(ListBetween);
+HWY_EXPORT(PruneAndListBetween);
 
 namespace cpu {
 
@@ -81,7 +81,7 @@ namespace {
 // The smallest number of the best weights in `order` that reach `mass`, by repeated halving: if the better half reaches
 // the mass, only it is searched further, otherwise it is kept completely. Puts the best ones first in `order` and
 // returns their number.
-int64_t fewest(const float* weights, uint32_t* order, int64_t count, double mass)
+int64_t smallest_prefix(const float* weights, uint32_t* order, int64_t count, double mass)
 {
     const auto better = [&](uint32_t a, uint32_t b) {
         return weights[a] > weights[b] || (weights[a] == weights[b] && a < b);
@@ -120,9 +120,9 @@ void keep_top_mass(float* weights, int64_t count, double share, uint32_t* order)
         if (mass < wanted) beyond = mass;
     }
     wanted -= beyond;
-    const int64_t between = HWY_DYNAMIC_DISPATCH(ListBetween)(weights, count, std::bit_cast<float>(least),
+    const int64_t between = HWY_DYNAMIC_DISPATCH(PruneAndListBetween)(weights, count, std::bit_cast<float>(least),
                                                               std::bit_cast<float>(most), order);
-    for (int64_t i = fewest(weights, order, between, wanted); i < between; ++i)
+    for (int64_t i = smallest_prefix(weights, order, between, wanted); i < between; ++i)
         weights[order[i]] = 0.0f;
 }
 

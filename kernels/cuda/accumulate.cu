@@ -29,8 +29,8 @@ __global__ void __launch_bounds__(block_threads) accumulate_kernel(AccumulateArg
 
 void accumulate(const AccumulateArgs& args, CudaContext& context)
 {
-    if (args.kv_heads == 0 || args.most_size == 0) return;
-    const auto blocks = static_cast<unsigned>((args.most_size + block_threads - 1) / block_threads);
+    if (args.kv_heads == 0 || args.max_size == 0) return;
+    const auto blocks = static_cast<unsigned>((args.max_size + block_threads - 1) / block_threads);
     launch(context, {dim3(blocks, static_cast<unsigned>(args.kv_heads)), dim3(block_threads)}, accumulate_kernel,
            args);
 }

@@ -103,7 +103,7 @@ constexpr uint32_t table_word(CodeTable table, int word)
 // Replaces each byte, a code below 16, by its entry in the table. One byte permutation looks up four codes among
 // eight entries; the bit of value 8 selects between two such results.
 template<CodeTable table>
-__device__ inline uint32_t looked_up(uint32_t codes)
+__device__ inline uint32_t look_up_codes(uint32_t codes)
 {
     constexpr uint32_t t0 = table_word(table, 0), t1 = table_word(table, 1), t2 = table_word(table, 2),
                        t3 = table_word(table, 3);
@@ -127,7 +127,7 @@ __device__ inline uint32_t code_word(const uint32_t* values, [[maybe_unused]] co
     constexpr Coding coding = coding_of(type);
     uint32_t codes = plane_word<coding.low_bits>(values, j);
     if constexpr (coding.high_bits > 0) codes |= plane_word<coding.high_bits>(high, j) << coding.low_bits;
-    if constexpr (coding.table != CodeTable::None) codes = looked_up<coding.table>(codes);
+    if constexpr (coding.table != CodeTable::None) codes = look_up_codes<coding.table>(codes);
     return codes;
 }
 

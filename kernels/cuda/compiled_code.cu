@@ -17,7 +17,7 @@ __global__ void write_compiled_for(int* to)
 // Runs a kernel that reports it. Not with launch(): there is no CudaContext yet.
 int compiled_for_by_its_own_account()
 {
-    const std::unique_ptr<void, void (*)(void*)> memory(take_device_memory(sizeof(int)), give_device_memory);
+    const std::unique_ptr<void, void (*)(void*)> memory(allocate_device(sizeof(int)), free_device);
     cudaLaunchConfig_t config{};
     config.gridDim = config.blockDim = dim3(1);
     check(cudaLaunchKernelEx(&config, write_compiled_for, static_cast<int*>(memory.get())));

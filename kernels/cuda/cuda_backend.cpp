@@ -103,8 +103,8 @@ void CudaBackend::upload(void* to, const void* from_host, size_t bytes)
     on.refuse_while_recording("sends host memory");
     // Through pinned memory: the host does not wait, and copies to the device overlap with filling the pinned
     // memory.
-    for (size_t sent = 0; sent < bytes; sent += SendRing::most_kept) {
-        const size_t piece = std::min(bytes - sent, SendRing::most_kept);
+    for (size_t sent = 0; sent < bytes; sent += SendRing::max_kept) {
+        const size_t piece = std::min(bytes - sent, SendRing::max_kept);
         on.send_to(static_cast<std::byte*>(to) + sent, static_cast<const std::byte*>(from_host) + sent, piece);
     }
 }
@@ -224,11 +224,11 @@ void* CudaBackend::allocate(size_t bytes)
 {
     CudaContext& on = context();
     on.refuse_while_recording("claims device memory");
-    void* data = take_device_memory(bytes);
+    void* data = allocate_device(bytes);
     try {
         check(cudaMemsetAsync(data, 0, bytes, on.stream()));
     } catch (const Error&) {
-        give_device_memory(data);
+        free_device(data);
         throw;
     }
     return data;
@@ -236,7 +236,7 @@ void* CudaBackend::allocate(size_t bytes)
 
 void CudaBackend::release(void* data, size_t) noexcept
 {
-    give_device_memory(data);
+    free_device(data);
 }
 
 } // namespace palimpsest::kernels::cuda

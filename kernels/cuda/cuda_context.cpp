@@ -39,14 +39,14 @@ bool knows_overlaps(int capability)
 
 Scratch::~Scratch()
 {
-    give_device_memory(data_);
+    free_device(data_);
 }
 
 void Scratch::grow(size_t bytes)
 {
-    give_device_memory(std::exchange(data_, nullptr));
+    free_device(std::exchange(data_, nullptr));
     bytes_ = 0;
-    data_ = take_device_memory(bytes);
+    data_ = allocate_device(bytes);
     bytes_ = bytes;
 }
 
@@ -83,7 +83,7 @@ void* CudaContext::scratch_memory(ScratchUse use, size_t bytes)
     return scratch.data();
 }
 
-const void* CudaContext::send_anew(const void* host, size_t bytes)
+const void* CudaContext::send_uncached(const void* host, size_t bytes)
 {
     void* place = sent_.take(host, bytes);
     try {

@@ -89,12 +89,12 @@ public:
     // Like send, for arrays that are often sent again: sends nothing while the device still has a copy. Valid for
     // work that is queued before the next call.
     template<class T>
-    const T* send_once(std::span<const T> host)
+    const T* send_cached(std::span<const T> host)
     {
         refuse_while_recording("sends host memory");
-        if (host.size_bytes() > SentBefore::place_bytes) return send(host);
+        if (host.size_bytes() > UploadCache::place_bytes) return send(host);
         const void* there = sent_.find(host.data(), host.size_bytes());
-        if (!there) there = send_anew(host.data(), host.size_bytes());
+        if (!there) there = send_uncached(host.data(), host.size_bytes());
         return static_cast<const T*>(there);
     }
     // Like send, into the caller's device memory; `host` may be freed at once.
@@ -149,26 +149,26 @@ public:
     [[nodiscard]] Aside aside() { return Aside(streams_); } // throws Error
     void wait_for_aside() { streams_.join(); }              // throws Error
     // Work on the branch reads results of one layer's attention while the next layer's attention already writes
-    // its own: there are two buffers, used alternately. take_turn waits for the branch's work up to the previous
-    // leave_turn of that buffer.
-    size_t take_turn() // throws Error
+    // its own: there are two buffers, used alternately. acquire_signal_buffer waits for the branch's work up to the previous
+    // release_signal_buffer of that buffer.
+    size_t acquire_signal_buffer() // throws Error
     {
         turn_ = 1 - turn_;
         streams_.wait_for_mark(turn_);
         return turn_;
     }
-    void leave_turn(size_t turn) { streams_.mark(turn); } // throws Error
+    void release_signal_buffer(size_t turn) { streams_.mark(turn); } // throws Error
 
 private:
     void* scratch_memory(ScratchUse use, size_t bytes);
-    const void* send_anew(const void* host, size_t bytes);
+    const void* send_uncached(const void* host, size_t bytes);
 
     int device_ = 0; // first: the other members are created on this device
     int capability_ = 0, multiprocessors_ = 0;
     size_t most_shared_ = 0;
     bool overlaps_ = false; // what may_overlap returns if the recording allows it
     SendRing ring_;
-    SentBefore sent_;
+    UploadCache sent_;
     CudaStreams streams_;
     const char* operation_ = "";
     std::array<Scratch, scratch_uses> scratch_;

@@ -21,19 +21,19 @@ Owned<cudaEvent_t> new_event()
 
 } // namespace
 
-void GiveBack::operator()(cudaStream_t stream) const noexcept
+void Releaser::operator()(cudaStream_t stream) const noexcept
 {
     give_back([&] { return cudaStreamDestroy(stream); });
 }
-void GiveBack::operator()(cudaEvent_t event) const noexcept
+void Releaser::operator()(cudaEvent_t event) const noexcept
 {
     give_back([&] { return cudaEventDestroy(event); });
 }
-void GiveBack::operator()(cudaGraph_t graph) const noexcept
+void Releaser::operator()(cudaGraph_t graph) const noexcept
 {
     give_back([&] { return cudaGraphDestroy(graph); });
 }
-void GiveBack::operator()(cudaGraphExec_t exec) const noexcept
+void Releaser::operator()(cudaGraphExec_t exec) const noexcept
 {
     give_back([&] { return cudaGraphExecDestroy(exec); });
 }

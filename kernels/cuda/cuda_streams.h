@@ -10,14 +10,14 @@
 namespace palimpsest::kernels::cuda {
 
 // Handles of the current device. Not released once the device has failed.
-struct GiveBack {
+struct Releaser {
     void operator()(cudaStream_t stream) const noexcept;
     void operator()(cudaEvent_t event) const noexcept;
     void operator()(cudaGraph_t graph) const noexcept;
     void operator()(cudaGraphExec_t exec) const noexcept;
 };
 template<class Handle>
-using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, GiveBack>;
+using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Releaser>;
 
 // Not thread-safe: the thread that began a recording must end it.
 class CudaStreams {

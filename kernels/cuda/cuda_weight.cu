@@ -151,7 +151,7 @@ public:
     explicit Part(const HostMatrix& m)
     {
         const PlaneBytes bytes = bytes_of(m);
-        data_ = static_cast<unsigned char*>(take_device_memory(static_cast<size_t>(sum_of(bytes))));
+        data_ = static_cast<unsigned char*>(allocate_device(static_cast<size_t>(sum_of(bytes))));
         unsigned char* end = data_;
         const auto take = [&](int64_t size) { return size > 0 ? std::exchange(end, end + size) : nullptr; };
         to_.values = take(bytes.values);
@@ -164,7 +164,7 @@ public:
     {
     }
     Part& operator=(Part&&) = delete;
-    ~Part() { give_device_memory(data_); }
+    ~Part() { free_device(data_); }
 
     const WeightPlanes& planes() const { return planes_; }
 
@@ -193,7 +193,7 @@ private:
 void upload(const HostMatrix& m, const Part& part, CudaContext& context)
 {
     const int64_t bytes = row_bytes(m.type, m.cols);
-    const int64_t most = std::max(int64_t{1}, static_cast<int64_t>(SendRing::most_kept) / bytes);
+    const int64_t most = std::max(int64_t{1}, static_cast<int64_t>(SendRing::max_kept) / bytes);
     for (int64_t first = 0; first < m.rows; first += most) {
         const int64_t rows = std::min(most, m.rows - first);
         const std::byte* sent =

@@ -408,7 +408,7 @@ __device__ inline void load_weights(const DecodeWork& work, const Split& split, 
 
 // True if a query head of the tile attends to the row; otherwise the row need not contain finite numbers.
 template<int heads>
-__device__ inline bool anybody_reads(const SplitMemory<heads>& memory, int32_t i)
+__device__ inline bool any_head_reads(const SplitMemory<heads>& memory, int32_t i)
 {
     bool reads = false;
 #pragma unroll
@@ -427,7 +427,7 @@ __device__ inline void fast_values(const DecodeWork& work, const Split& split, i
     constexpr int each = Values::each, lanes = Values::lanes;
     const auto self = static_cast<int>(threadIdx.x), warp = self / warp_lanes, lane = self % warp_lanes;
     const int column = Values::column();
-    const auto reads = [&](int32_t i) { return !sparse || anybody_reads(memory, i); };
+    const auto reads = [&](int32_t i) { return !sparse || any_head_reads(memory, i); };
     float sums[heads][each] = {};
 #pragma unroll
     for (int first = 0; first < Values::all; first += Values::count) {
@@ -477,7 +477,7 @@ __device__ inline void plain_values(const DecodeWork& work, const Split& split, 
     for (auto d = static_cast<int32_t>(threadIdx.x); d < dim; d += threads) {
         float sums[heads] = {};
         for (int32_t i = 0; i < split.count; ++i) {
-            if (sparse && !anybody_reads(memory, i)) continue;
+            if (sparse && !any_head_reads(memory, i)) continue;
             const float value = load<type>(pool_row<type>(work.args.pool.values, memory.places[i], dim), d);
 #pragma unroll
             for (int g = 0; g < heads; ++g)
@@ -715,7 +715,7 @@ DecodeWork plan_work(const DecodeAttendArgs& args, CudaContext& context)
     work.tickets = tickets(shape.kv_heads, work.splits, context);
     work.args.lists.used = args.lists.device_used;
     if (work.args.lists.used == nullptr)
-        work.args.lists.used = context.send_once(std::span(args.lists.used, static_cast<size_t>(shape.kv_heads)));
+        work.args.lists.used = context.send_cached(std::span(args.lists.used, static_cast<size_t>(shape.kv_heads)));
     return work;
 }
 
@@ -735,7 +735,7 @@ void attend_by_mass(DecodeWork& work, CudaContext& context)
 
 // Gives weights and factors of splits one of two buffers, since signals read them while the next layer runs.
 // Allocates both buffers, so that a recording finds them.
-void put_apart(DecodeWork& work, size_t turn, CudaContext& context)
+void use_signal_buffer(DecodeWork& work, size_t turn, CudaContext& context)
 {
     const size_t parts = static_cast<size_t>(work.args.shape.query_heads) * static_cast<size_t>(work.splits);
     float* const places[] = {context.scratch<float>(ScratchUse::Watched, parts * (1 + split_ranks)),
@@ -748,12 +748,12 @@ void put_apart(DecodeWork& work, size_t turn, CudaContext& context)
 
 void decode_attend(const DecodeAttendArgs& args, CudaContext& context)
 {
-    const bool watched = wants_anything(args.signals);
+    const bool watched = wants_signals(args.signals);
     DecodeWork work = plan_work(args, context);
     const bool beside = watched && !work.plan.retrieves;
-    const size_t turn = beside ? context.take_turn() : 0;
+    const size_t turn = beside ? context.acquire_signal_buffer() : 0;
     if (watched && !beside) context.wait_for_aside(); // signals of an earlier layer may still read this buffer
-    if (watched) put_apart(work, turn, context);
+    if (watched) use_signal_buffer(work, turn, context);
     work.read = choose_ranks(args, work.args.lists.used, context);
     if (work.plan.retrieves && args.retrieval.top_p > 0)
         attend_by_mass(work, context);
@@ -767,7 +767,7 @@ void decode_attend(const DecodeAttendArgs& args, CudaContext& context)
     if (!beside) return decode_signals(args, work.args.lists.used, work.read, weights, context);
     const auto aside = context.aside();
     decode_signals(args, work.args.lists.used, work.read, weights, context);
-    context.leave_turn(turn);
+    context.release_signal_buffer(turn);
 }
 
 } // namespace palimpsest::kernels::cuda

@@ -44,7 +44,7 @@ struct DecodedWeights {
     }
 };
 
-inline bool wants_anything(const SignalRequest& wanted)
+inline bool wants_signals(const SignalRequest& wanted)
 {
     return wanted.rows > 0 && (wanted.sums || wanted.low_counts || wanted.entropies || wanted.head_sums ||
                                wanted.head_squares || wanted.row_statistic != RowStatistic::None);

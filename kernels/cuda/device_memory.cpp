@@ -29,7 +29,7 @@ std::string mebibytes(size_t bytes)
 
 } // namespace
 
-void* take_device_memory(size_t bytes)
+void* allocate_device(size_t bytes)
 {
     void* data = nullptr;
     const cudaError_t status = cudaMalloc(&data, bytes);
@@ -41,7 +41,7 @@ void* take_device_memory(size_t bytes)
     return data;
 }
 
-void give_device_memory(void* data) noexcept
+void free_device(void* data) noexcept
 {
     if (data != nullptr) give_back([&] { return cudaFree(data); });
 }

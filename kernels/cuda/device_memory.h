@@ -7,9 +7,9 @@ namespace palimpsest::kernels::cuda {
 
 // Allocates uninitialised memory on the current device, 256-byte aligned. Throws Error (Resources, PAL-GPU-02)
 // that states the memory needed, the memory free, and what to choose instead.
-void* take_device_memory(size_t bytes);
+void* allocate_device(size_t bytes);
 
 // Waits for kernels that may still use the memory. Null is allowed; after a sticky error nothing is freed.
-void give_device_memory(void* data) noexcept;
+void free_device(void* data) noexcept;
 
 } // namespace palimpsest::kernels::cuda

@@ -19,12 +19,12 @@ constexpr int chunk_threads = 1024, token_threads = 256;
 constexpr int tile_moves = 4; // moves that one thread has in flight
 
 // Scratch of the blocks, one list after the other.
-struct EvictionRoom {
-    uint64_t* keys;  // [kv_heads, most_size] by rank or place; null: not needed
+struct EvictionScratch {
+    uint64_t* keys;  // [kv_heads, max_size] by rank or place; null: not needed
     uint32_t* words; // [kv_heads, list_words]
-    int64_t most_size, bit_words, list_words;
+    int64_t max_size, bit_words, list_words;
 
-    __device__ uint64_t* list_keys(int64_t head) const { return keys + head * most_size; }
+    __device__ uint64_t* list_keys(int64_t head) const { return keys + head * max_size; }
     __device__ uint32_t* leaving(int64_t head) const { return words + head * list_words; }
     __device__ uint32_t* before(int64_t head) const { return leaving(head) + bit_words; }
     // The ties of LowestRanks or the entries of TileWaves; then the rows of the ranks dropped from an order list.
@@ -39,7 +39,7 @@ __device__ void mark_all(const uint32_t* ranks, const EvictedRanks<threads>& lea
 }
 
 template<int threads>
-__device__ void mark_lowest(const EvictArgs& args, int64_t head, const ListPlan& list, const EvictionRoom& room,
+__device__ void mark_lowest(const EvictArgs& args, int64_t head, const ListPlan& list, const EvictionScratch& room,
                             const EvictedRanks<threads>& leaving)
 {
     const LowestRanks<threads> lowest(list.first, list.end, list.leaving);
@@ -138,12 +138,12 @@ __device__ void remove_evicted(const EvictArgs& args, int64_t head, const Evicte
     compact_ranks(rows, leaving, dropped[0]); // synchronises the block after dropped_rows was read
     if (rows.order)
         for (int32_t i = static_cast<int32_t>(threadIdx.x); i < count; i += threads)
-            rows.order[place_behind(dropped, count, size, i)] = dropped_rows[i];
+            rows.order[swizzled_index(dropped, count, size, i)] = dropped_rows[i];
 }
 
 // One block per list.
 template<int threads>
-__global__ void __launch_bounds__(threads) evict_kernel(EvictArgs args, EvictionRoom room)
+__global__ void __launch_bounds__(threads) evict_kernel(EvictArgs args, EvictionScratch room)
 {
     __shared__ uint32_t single;
     const int64_t head = blockIdx.x;
@@ -181,13 +181,13 @@ bool needs_keys(const EvictArgs& args)
     return args.rule.select == SelectRule::Tiles && args.rule.ties_keep_older;
 }
 
-EvictionRoom room_of(const EvictArgs& args, CudaContext& context)
+EvictionScratch room_of(const EvictArgs& args, CudaContext& context)
 {
-    EvictionRoom room{};
-    room.most_size = args.most_size;
-    room.bit_words = (args.most_size + 31) / 32;
-    room.list_words = 2 * room.bit_words + std::max(args.most_size, args.max_evicted);
-    const auto lists = static_cast<size_t>(args.kv_heads), ranks = static_cast<size_t>(args.most_size);
+    EvictionScratch room{};
+    room.max_size = args.max_size;
+    room.bit_words = (args.max_size + 31) / 32;
+    room.list_words = 2 * room.bit_words + std::max(args.max_size, args.max_evicted);
+    const auto lists = static_cast<size_t>(args.kv_heads), ranks = static_cast<size_t>(args.max_size);
     if (needs_keys(args)) room.keys = context.scratch<uint64_t>(ScratchUse::EvictionScores, lists * ranks);
     room.words = context.scratch<uint32_t>(ScratchUse::EvictionRanks, lists * static_cast<size_t>(room.list_words));
     return room;
@@ -197,9 +197,9 @@ EvictionRoom room_of(const EvictArgs& args, CudaContext& context)
 
 void evict(const EvictArgs& args, CudaContext& context)
 {
-    if (args.kv_heads == 0 || args.most_size == 0) return;
-    const EvictionRoom room = room_of(args, context);
-    if (args.rule.select == SelectRule::Lowest && room.keys) score_ranks(args, room.keys, room.most_size, context);
+    if (args.kv_heads == 0 || args.max_size == 0) return;
+    const EvictionScratch room = room_of(args, context);
+    if (args.rule.select == SelectRule::Lowest && room.keys) score_ranks(args, room.keys, room.max_size, context);
     const auto lists = static_cast<unsigned>(args.kv_heads);
     if (args.order)
         launch(context, {dim3(lists), dim3(token_threads)}, evict_kernel<token_threads>, args, room);

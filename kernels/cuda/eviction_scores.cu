@@ -90,7 +90,7 @@ void score_ranks(const EvictArgs& args, uint64_t* keys, int64_t stride, CudaCont
 {
     const int32_t kernel = pooled_ranks(args.rule), reach = kernel / 2;
     const bool staged = kernel <= most_staged_kernel;
-    const auto blocks = static_cast<unsigned>((args.most_size + block_threads - 1) / block_threads);
+    const auto blocks = static_cast<unsigned>((args.max_size + block_threads - 1) / block_threads);
     const auto lists = static_cast<unsigned>(args.rule.layer_mean ? 1 : args.kv_heads);
     const size_t shared = staged ? static_cast<size_t>(block_threads + 2 * reach) * sizeof(double) : 0;
     const Launch shape{dim3(blocks, lists), dim3(block_threads), shared};

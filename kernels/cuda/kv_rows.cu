@@ -171,12 +171,12 @@ __host__ __device__ int32_t in_place(const uint32_t* kept, int32_t count)
 }
 
 // For ranks that the host does not know: `first` is found on the device.
-constexpr int32_t not_known = -1;
+constexpr int32_t unknown_first = -1;
 
 __device__ ListRanks without_prefix(const SentRanks& kept, int64_t head)
 {
     ListRanks list = kept.lists[head];
-    if (list.first != not_known) return list;
+    if (list.first != unknown_first) return list;
     const int32_t staying = list.count < list.used ? list.count : list.used; // staged rows always move
     list.first = in_place(kept.ranks + list.begin, staying);
     list.begin += list.first;
@@ -262,7 +262,7 @@ __global__ void __launch_bounds__(block_threads)
     }
     __syncthreads();
     for (int i = thread; i < drop.count; i += block_threads)
-        order[place_behind(dropped, drop.count, drop.used, i)] = rows[i];
+        order[swizzled_index(dropped, drop.count, drop.used, i)] = rows[i];
 }
 
 // ---- defragment and gather
@@ -455,15 +455,15 @@ void download_planes(const GatherArgs& args, int64_t count, const std::byte* gat
 // Defragments lists [from, from + count) of a layer.
 template<class Vector>
 void defragment_lists(const DefragmentArgs& args, CudaContext& context, const int32_t* used, const int32_t* first,
-                      std::byte* scratch, int64_t most_used, int64_t from, int64_t count, Plane plane)
+                      std::byte* scratch, int64_t max_used, int64_t from, int64_t count, Plane plane)
 {
     const auto rows = paged_rows<Vector>(args.shape, args.pool, args.lists, plane);
-    const Launch shape{dim3(blocks_of(most_used, gathered_rows_per_block), 2, static_cast<unsigned>(count)),
+    const Launch shape{dim3(blocks_of(max_used, gathered_rows_per_block), 2, static_cast<unsigned>(count)),
                        dim3(block_threads)};
     auto* gathered = reinterpret_cast<Vector*>(scratch);
     launch(context, shape, gather_kernel<Vector>, rows, args.lists.order, args.lists.order_stride, used, first,
-           from, gathered, most_used);
-    launch(context, shape, put_kernel<Vector>, rows, used, first, from, gathered, most_used);
+           from, gathered, max_used);
+    launch(context, shape, put_kernel<Vector>, rows, used, first, from, gathered, max_used);
 }
 
 // Sends the ranks that have to move; no ranks if none has to.
@@ -486,9 +486,9 @@ SentRanks device_ranks(const CompactArgs& args, CudaContext& context)
     static thread_local std::vector<ListRanks> lists;
     lists.clear();
     for (int64_t head = 0; head < args.shape.kv_heads; ++head)
-        lists.push_back({static_cast<int32_t>(head * args.kept_stride), not_known, args.kept_count[head],
+        lists.push_back({static_cast<int32_t>(head * args.kept_stride), unknown_first, args.kept_count[head],
                          args.lists.used[head]});
-    return {context.send_once(std::span<const ListRanks>(lists)), args.device_kept};
+    return {context.send_cached(std::span<const ListRanks>(lists)), args.device_kept};
 }
 
 } // namespace
@@ -529,21 +529,21 @@ void drop(const DropArgs& args, CudaContext& context)
 void defragment(const DefragmentArgs& args, CudaContext& context)
 {
     const int64_t heads = args.shape.kv_heads, bytes = row_bytes(args.pool.type, args.shape.head_dim);
-    const int64_t most_used = *std::max_element(args.lists.used, args.lists.used + heads);
-    const int32_t* used = context.send_once(std::span<const int32_t>(args.lists.used, static_cast<size_t>(heads)));
+    const int64_t max_used = *std::max_element(args.lists.used, args.lists.used + heads);
+    const int32_t* used = context.send_cached(std::span<const int32_t>(args.lists.used, static_cast<size_t>(heads)));
     int32_t* first = context.scratch<int32_t>(ScratchUse::ReadRanks, static_cast<size_t>(heads));
     const dim3 threads(block_threads);
     launch(context, {dim3(static_cast<unsigned>(heads)), threads}, first_displaced_kernel, args.lists.order,
            args.lists.order_stride, used, first);
-    if (most_used > 0) {
-        const auto list_bytes = static_cast<size_t>(2 * most_used * bytes);
+    if (max_used > 0) {
+        const auto list_bytes = static_cast<size_t>(2 * max_used * bytes);
         const int64_t at_once = std::clamp(static_cast<int64_t>(most_scratch / list_bytes), int64_t{1}, heads);
         auto* scratch =
             context.scratch<std::byte>(ScratchUse::MovedRows, static_cast<size_t>(at_once) * list_bytes);
         for (int64_t from = 0; from < heads; from += at_once)
             for_planes(args.shape, args.pool, [&](Plane plane, int64_t row_bytes) {
                 with_vector(row_bytes, [&]<class Vector>(Vector) {
-                    defragment_lists<Vector>(args, context, used, first, scratch, most_used, from,
+                    defragment_lists<Vector>(args, context, used, first, scratch, max_used, from,
                                              std::min(at_once, heads - from), plane);
                 });
             });
@@ -561,7 +561,7 @@ const std::byte* gather_rows(const GatherArgs& args, CudaContext& context)
     const int64_t count = args.lists.used[args.head];
     const int64_t row = row_bytes(args.pool.type, args.shape.head_dim);
     const int32_t* used =
-        context.send_once(std::span<const int32_t>(args.lists.used, static_cast<size_t>(args.shape.kv_heads)));
+        context.send_cached(std::span<const int32_t>(args.lists.used, static_cast<size_t>(args.shape.kv_heads)));
     auto* gathered = context.scratch<std::byte>(ScratchUse::MovedRows, static_cast<size_t>(2 * count * row));
     std::byte* to = gathered;
     for_planes(args.shape, args.pool, [&](Plane plane, int64_t plane_row_bytes) {

@@ -45,7 +45,7 @@ void bound_pages(const BoundPagesArgs& args, CudaContext& context)
     if (most <= args.first) return;
     const int64_t pages = (most - 1) / args.pages.page + 1 - args.first / args.pages.page;
     BoundPagesArgs device = args;
-    device.lists.used = context.send_once(std::span(args.lists.used, static_cast<size_t>(heads)));
+    device.lists.used = context.send_cached(std::span(args.lists.used, static_cast<size_t>(heads)));
     const dim3 grid(static_cast<unsigned>(pages), static_cast<unsigned>(heads));
     with_pool_type(args.pool.type, [&](auto type) {
         launch(context, {grid, dim3(bound_threads)}, bound_page<decltype(type)::value>, device);

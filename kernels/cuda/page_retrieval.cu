@@ -225,7 +225,7 @@ ReadPlan read_plan(const DecodeAttendArgs& args)
     return {.retrieves = true,
             .tokens = retrieval.tokens,
             .page = retrieval.pages.page,
-            .others = retrieval.most_pages - 1};
+            .others = retrieval.max_pages - 1};
 }
 
 ReadRanks choose_ranks(const DecodeAttendArgs& args, const int32_t* used, CudaContext& context)

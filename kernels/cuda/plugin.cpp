@@ -59,7 +59,7 @@ cuda::CublasLtLibrary matrix_library(const cuda::Driver& driver)
     }
 }
 
-void survey(CudaSurvey& to)
+void survey(CudaInfo& to)
 {
     const cuda::Driver driver = cuda::find_driver();
     write(to.driver_release, driver.release);
@@ -71,7 +71,7 @@ void survey(CudaSurvey& to)
         write(to.problem, driver.refusal->problem);
         write(to.remedy, driver.refusal->remedy);
     }
-    for (int i = 0; i < std::min(driver.devices, CudaSurvey::most_devices); ++i)
+    for (int i = 0; i < std::min(driver.devices, CudaInfo::most_devices); ++i)
         describe(i, driver, to.devices[i]);
     const cuda::CublasLtLibrary library = matrix_library(driver);
     write(to.matrix_library, library.file);
@@ -82,10 +82,10 @@ void survey(CudaSurvey& to)
 
 extern "C" {
 
-[[gnu::visibility("default")]] CudaAnswer palimpsest_cuda_open_1(uint64_t layout, int32_t device,
+[[gnu::visibility("default")]] CudaStatus palimpsest_cuda_open_1(uint64_t layout, int32_t device,
                                                                  CudaOpening* opening) noexcept
 {
-    if (layout != cuda_plugin_layout()) return CudaAnswer::OtherLayout;
+    if (layout != cuda_plugin_layout()) return CudaStatus::OtherLayout;
     try {
         open(device, *opening);
     } catch (const Error& error) {
@@ -94,19 +94,19 @@ extern "C" {
         refuse(*opening, "PAL-MEM-01", "there is not enough memory to open it",
                "close other programs, or choose cpu");
     }
-    return CudaAnswer::Written;
+    return CudaStatus::Written;
 }
 
-[[gnu::visibility("default")]] CudaAnswer palimpsest_cuda_survey_1(uint64_t layout, CudaSurvey* to) noexcept
+[[gnu::visibility("default")]] CudaStatus palimpsest_cuda_survey_1(uint64_t layout, CudaInfo* to) noexcept
 {
-    if (layout != cuda_plugin_layout()) return CudaAnswer::OtherLayout;
+    if (layout != cuda_plugin_layout()) return CudaStatus::OtherLayout;
     try {
         survey(*to);
     } catch (const std::exception&) {
         write(to->problem, "there is not enough memory to look");
         write(to->remedy, "close other programs");
     }
-    return CudaAnswer::Written;
+    return CudaStatus::Written;
 }
 
 static_assert(std::is_same_v<decltype(palimpsest_cuda_open_1), OpenCuda>);

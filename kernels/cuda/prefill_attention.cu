@@ -180,7 +180,7 @@ void attend(const AttendArgs& args, CudaContext& context)
         attend_on_tensor_cores(forward, context);
     else
         attend_on_plain_cores(forward, context);
-    if (wants_anything(args.signals)) prefill_signals(args, forward.turned, forward.lse, context);
+    if (wants_signals(args.signals)) prefill_signals(args, forward.turned, forward.lse, context);
 }
 
 } // namespace palimpsest::kernels::cuda

@@ -105,7 +105,7 @@ RotatedRows rotate_rows(const AttendArgs& args, DType type, CudaContext& context
         ScratchUse::RotatedKeys, static_cast<size_t>(query_bytes + heads * turning.key_stride * row_bytes));
     turning.queries = memory;
     turning.keys = memory + query_bytes;
-    turning.args.lists.used = context.send_once(std::span(args.lists.used, static_cast<size_t>(heads)));
+    turning.args.lists.used = context.send_cached(std::span(args.lists.used, static_cast<size_t>(heads)));
     with_types(args.pool.type, args.staging.type, [&](auto pool, auto staged) {
         constexpr DType from = decltype(pool)::value, chunk = decltype(staged)::value;
         if (type == DType::F32) return launch_turning<from, chunk, DType::F32>(turning, context);

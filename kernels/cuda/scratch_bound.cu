@@ -120,7 +120,7 @@ private:
         const int64_t pages = lists_ * (work_.token_ranks / work_.retrieval.pages.page + 1);
         const int64_t read = std::min<int64_t>(
             work_.token_ranks, std::max<int64_t>(work_.retrieval.tokens,
-                                                 int64_t{work_.retrieval.most_pages} * work_.retrieval.pages.page));
+                                                 int64_t{work_.retrieval.max_pages} * work_.retrieval.pages.page));
         need(ScratchUse::PageScores, pages * 4);
         need(ScratchUse::ReadRanks, (pages + lists_ * read) * 4);
     }

@@ -14,16 +14,16 @@ constexpr size_t alignment = 256;
 
 } // namespace
 
-// A half takes pieces of up to half its size, so a full half holds at least most_kept bytes.
+// A half takes pieces of up to half its size, so a full half holds at least max_kept bytes.
 SendRing::SendRing() : SendRing(nullptr)
 {
-    add_halves(2 * most_kept);
+    add_halves(2 * max_kept);
 }
 
 SendRing::~SendRing()
 {
     for (const Half& half : halves_) {
-        give_device_memory(half.device);
+        free_device(half.device);
         if (half.pinned) give_back([&] { return cudaFreeHost(half.pinned); });
         if (half.left) give_back([&] { return cudaEventDestroy(half.left); });
     }
@@ -34,7 +34,7 @@ void SendRing::add_halves(size_t bytes)
     for (int i = 0; i < 2; ++i) {
         Half& half = halves_.emplace_back();
         check(cudaHostAlloc(reinterpret_cast<void**>(&half.pinned), bytes, cudaHostAllocDefault));
-        half.device = static_cast<std::byte*>(take_device_memory(bytes));
+        half.device = static_cast<std::byte*>(allocate_device(bytes));
         check(cudaEventCreateWithFlags(&half.left, cudaEventDisableTiming));
         device_bytes_ += bytes;
     }

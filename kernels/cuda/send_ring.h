@@ -13,7 +13,7 @@ namespace palimpsest::kernels::cuda {
 // the stream copies. Not thread-safe.
 class SendRing {
 public:
-    static constexpr size_t most_kept = size_t{1} << 20; // a copy stays valid until this many more bytes were sent
+    static constexpr size_t max_kept = size_t{1} << 20; // a copy stays valid until this many more bytes were sent
 
     SendRing(); // throws Error
     ~SendRing();

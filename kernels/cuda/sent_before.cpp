@@ -7,18 +7,18 @@
 
 namespace palimpsest::kernels::cuda {
 
-SentBefore::SentBefore() : device_(static_cast<std::byte*>(take_device_memory(places * place_bytes)))
+UploadCache::UploadCache() : device_(static_cast<std::byte*>(allocate_device(places * place_bytes)))
 {
     for (auto& content : contents_)
         content.reserve(place_bytes);
 }
 
-SentBefore::~SentBefore()
+UploadCache::~UploadCache()
 {
-    give_device_memory(device_);
+    free_device(device_);
 }
 
-const void* SentBefore::find(const void* host, size_t bytes) const
+const void* UploadCache::find(const void* host, size_t bytes) const
 {
     for (size_t i = 0; i < places; ++i)
         if (contents_[i].size() == bytes && std::memcmp(contents_[i].data(), host, bytes) == 0)
@@ -26,7 +26,7 @@ const void* SentBefore::find(const void* host, size_t bytes) const
     return nullptr;
 }
 
-void* SentBefore::take(const void* host, size_t bytes)
+void* UploadCache::take(const void* host, size_t bytes)
 {
     assert(bytes <= place_bytes);
     const auto* from = static_cast<const std::byte*>(host);
@@ -36,7 +36,7 @@ void* SentBefore::take(const void* host, size_t bytes)
     return place;
 }
 
-void SentBefore::forget(const void* place)
+void UploadCache::forget(const void* place)
 {
     contents_[static_cast<size_t>(static_cast<const std::byte*>(place) - device_) / place_bytes].clear();
 }

@@ -9,14 +9,14 @@
 namespace palimpsest::kernels::cuda {
 
 // Not thread-safe.
-class SentBefore {
+class UploadCache {
 public:
     static constexpr size_t places = 64, place_bytes = 1024;
 
-    SentBefore(); // throws Error
-    ~SentBefore();
-    SentBefore(const SentBefore&) = delete;
-    SentBefore& operator=(const SentBefore&) = delete;
+    UploadCache(); // throws Error
+    ~UploadCache();
+    UploadCache(const UploadCache&) = delete;
+    UploadCache& operator=(const UploadCache&) = delete;
 
     const void* find(const void* host, size_t bytes) const; // returns null if there is no copy
     // Returns device memory for these bytes, in place of the oldest copy; the caller must send the bytes there

@@ -87,7 +87,7 @@ std::vector<uint32_t> pages_read(const ReferenceAttentionArgs& args, size_t kv_h
     const size_t ranks = static_cast<size_t>(args.used[kv_head]) + 1, last = (ranks - 1) / page;
     std::vector<uint32_t> pages(last + 1);
     std::iota(pages.begin(), pages.end(), 0u);
-    const auto others = static_cast<size_t>(args.retrieval.most_pages - 1);
+    const auto others = static_cast<size_t>(args.retrieval.max_pages - 1);
     if (ranks <= static_cast<size_t>(args.retrieval.tokens) || last <= others) return pages;
 
     std::vector<double> scores(last, 0.0);

@@ -79,7 +79,7 @@ std::string source_name(ModelSource source)
 
 FoundModels find_models(const ModelFolders& folders, FindDetail detail)
 {
-    ModelListing listing(folders.most_entries);
+    ModelListing listing(folders.max_entries);
     std::error_code ignored;
     if (fs::is_regular_file(shipped_model(), ignored))
         listing.add({model_name(shipped_model()), ModelSource::Shipped, shipped_model(), 0});

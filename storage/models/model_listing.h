@@ -19,7 +19,7 @@ std::vector<FolderEntry> entries_below(const std::filesystem::path& folder, int 
 
 class ModelListing {
 public:
-    explicit ModelListing(size_t most_entries = most_folder_entries) : most_entries_(most_entries) {}
+    explicit ModelListing(size_t max_entries = most_folder_entries) : most_entries_(max_entries) {}
 
     // Like the free function, but adds a note if a folder has more entries than the limit.
     std::vector<FolderEntry> entries_below(const std::filesystem::path& folder, int depth);

@@ -72,7 +72,7 @@ bool Checkpoints::restore_newest()
             for (const int64_t id : damaged)
                 if (!read_only) store.snapshots.remove(id);
             if (!read_only)
-                store.conversations.drop_fading_after(context_.info.id, context_.session->tokens_seen());
+                store.conversations.drop_fade_record_after(context_.info.id, context_.session->tokens_seen());
             return true;
         } catch (const Error& error) {
             if (!concerns_snapshot(error)) throw;
@@ -89,7 +89,7 @@ bool Checkpoints::restore_newest()
     if (read_only) return false;
     for (const int64_t id : damaged) // the others can still be used on the device that made them
         store.snapshots.remove(id);
-    store.conversations.drop_fading_after(context_.info.id, 0);
+    store.conversations.drop_fade_record_after(context_.info.id, 0);
     return false;
 }
 
@@ -124,7 +124,7 @@ void Checkpoints::save()
     const engine::SessionState state = context_.session->state();
     const uint64_t before = store.database.bytes_written();
     store.snapshots.save(context_.info.id, state, [&] {
-        store.conversations.append_fading(context_.info.id, faded_, state.tokens_seen);
+        store.conversations.append_fade_record(context_.info.id, faded_, state.tokens_seen);
         store.conversations.touch(context_.info.id);
         rate_.store();
     });
@@ -183,7 +183,7 @@ void Checkpoints::replace_all(engine::Session& changed, const std::string& setti
     const engine::SessionState state = changed.state();
     const std::vector<SnapshotInfo> before = store.snapshots.of(session);
     store.snapshots.save(session, state, [&] {
-        store.conversations.append_fading(session, faded_, state.tokens_seen);
+        store.conversations.append_fade_record(session, faded_, state.tokens_seen);
         store.conversations.set_options(session, settings);
         for (const SnapshotInfo& snapshot : before)
             store.snapshots.remove(snapshot.id);
@@ -210,7 +210,7 @@ void Checkpoints::collect_fading()
 
 void Checkpoints::fading(const engine::EvictionSink& sink)
 {
-    context_.store.conversations.each_fading(context_.info.id, [&](std::span<const engine::EvictionEvent> events) {
+    context_.store.conversations.each_fade_record_block(context_.info.id, [&](std::span<const engine::EvictionEvent> events) {
         sink(events);
         return true;
     });

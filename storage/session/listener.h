@@ -30,7 +30,7 @@ public:
     // Called after every super-chunk. The session may be read but not changed.
     virtual void progress(const ReadingProgress& /*progress*/, const engine::Session& /*session*/) {}
     // Called before a message is fed: the session state may be captured.
-    virtual void turn_begins(engine::Session& /*session*/) {}
+    virtual void message_starts(engine::Session& /*session*/) {}
     virtual void reading_ended() {} // reading completed or stopped; no more progress calls for it
     // The checkpoint with this many stream tokens is on stable storage.
     virtual void saved(uint64_t /*tokens_seen*/, uint64_t /*bytes_written*/) {}

@@ -104,7 +104,7 @@ Coverage read_document(Document& document, const engine::Tokenizer& tokenizer, e
         ids.clear();
         seen_before = session.tokens_seen() + static_cast<uint64_t>(session.pending());
         for (const engine::EncodedToken& token : tokens)
-            if (coverage.tokens_in_input++ < options.most_tokens) ids.push_back(token.id);
+            if (coverage.tokens_in_input++ < options.max_tokens_read) ids.push_back(token.id);
         if (!session.feed(ids, feed)) interrupted(session);
         coverage.tokens_read += ids.size();
         if (feed.stop.stop_requested()) interrupted(session);

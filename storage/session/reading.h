@@ -35,7 +35,7 @@ void check_complete(const Coverage& coverage, bool required, const std::string& 
 
 struct ReadOptions {
     bool first_text = true;            // no text was fed before
-    uint64_t most_tokens = UINT64_MAX; // of the document; the rest is only counted
+    uint64_t max_tokens_read = UINT64_MAX; // of the document; the rest is only counted
     uint64_t bytes_before = 0;         // of preceding documents, for the progress
     engine::FeedOptions feed;
     ReadingMeter* progress = nullptr;

@@ -35,7 +35,7 @@ engine::GenerateResult SessionTurns::say(const std::string& message, const engin
     check_message(message);
     // So that an answer that is cut short can be generated again.
     if (!checkpoints_.sampling_is_saved()) fallback_.run([&] { checkpoints_.save_if_there_is_room(); });
-    fallback_.run([&] { context_.listener.turn_begins(*context_.session); });
+    fallback_.run([&] { context_.listener.message_starts(*context_.session); });
     Turn& turn = journal_.begin(message, framing_.turn(context_.stream, message));
     journal_.store();
     unread_ = turn.question.ids;
@@ -210,7 +210,7 @@ std::optional<uint64_t> SessionTurns::go_back_to(size_t question, const std::sto
     feeder_.catch_up(LastDocument::Finish, {.stop = stop, .saves = false, .shows_progress = true});
     stream.append(StreamMessage{.id = asked->id, .tokens = asked->ids.size()});
     context_.session->set_question_ids({});
-    context_.listener.turn_begins(*context_.session);
+    context_.listener.message_starts(*context_.session);
     return feeder_.feed_message(asked->ids, stop) ? std::optional(restored_at) : std::nullopt;
 }
 

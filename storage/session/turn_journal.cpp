@@ -106,7 +106,7 @@ void TurnJournal::replace_answer(Turn& turn)
     turn.reply.id = conversations.add_message(session, turn.reply);
     conversations.replace_in_stream(session, turn.replacement->answer, turn.reply.id);
     context_.store.snapshots.remove_after(session, context_.stream.tokens_before(turn.part));
-    conversations.drop_fading_after(session, turn.replacement->restored_at);
+    conversations.drop_fade_record_after(session, turn.replacement->restored_at);
     conversations.set_pins(session, context_.pins->all());
 }
 

@@ -312,7 +312,7 @@ void measure_retrieval(const Options& options, Backend& backend, const bench::Cl
                      .signals = {},
                      .retrieval = {.pages = {retrieve ? bounds[i].data<float>() : nullptr, pages, page},
                                    .tokens = tokens,
-                                   .most_pages = tokens / page,
+                                   .max_pages = tokens / page,
                                    .top_p = top_p}});
         };
         bound(0);

@@ -234,7 +234,7 @@ private:
             add("compact", at + " b 512", [=, this] { return compact_work(context_, shape); });
             add("drop", at + " one", [=, this] { return drop_work(context_, shape, 1); });
             add("drop", at + " 256", [=, this] { return drop_work(context_, shape, 256); });
-            add("straighten", at + " straight", [=, this] { return straighten_work(context_, shape); });
+            add("straighten", at + " straight", [=, this] { return defragment_work(context_, shape); });
         }
         add("stage", name + " b 512", [=, this] { return stage_work(context_, attention(m, 0, 512)); });
         add("gather", name + " n 2048", [=, this] { return gather_work(context_, attention(m, 2048, 1)); });
@@ -425,7 +425,7 @@ private:
         });
         call("compact " + name, [&] { return compact_work(context_, shape); });
         call("drop " + name, [&] { return drop_work(context_, shuffled, 5); });
-        call("straighten " + name, [&] { return straighten_work(context_, shuffled); });
+        call("straighten " + name, [&] { return defragment_work(context_, shuffled); });
         call("gather " + name, [&] { return gather_work(context_, shuffled); });
         call("bound_pages " + name, [&] {
             AttentionCase in_order = shape;

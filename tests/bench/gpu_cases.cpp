@@ -166,7 +166,7 @@ public:
         table = DeviceArray<float>(context, angles(stride + 1));
         out = DeviceArray<float>(static_cast<size_t>(rows * shape.query_heads) * dim);
         fill_orders(context, layers, wanted.shuffled);
-        resident_used = DeviceArray<int32_t>(context, used);
+        device_used = DeviceArray<int32_t>(context, used);
         const auto planes = static_cast<size_t>(shape.query_heads * stride);
         for (DeviceArray<float>& plane : outputs)
             plane = DeviceArray<float>(planes);
@@ -181,7 +181,7 @@ public:
         return {.pages = pages.data() + list * pages_per_list,
                 .page_stride = pages_per_list,
                 .used = used.data(),
-                .resident_used = resident_used.data(),
+                .device_used = device_used.data(),
                 .order = order.data() + list * stride,
                 .order_stride = stride};
     }
@@ -211,7 +211,7 @@ public:
     DeviceArray<std::byte> keys, values, staged_keys, staged_values;
     DeviceArray<float> qkv, table, out, outputs[6];
     DeviceArray<uint32_t> pages, order;
-    DeviceArray<int32_t> resident_used;
+    DeviceArray<int32_t> device_used;
 
 private:
     std::vector<float> angles(int64_t positions) const
@@ -395,7 +395,7 @@ private:
         const CudaContext::Aside aside = context_.aside();
         cuda::accumulate({.kv_heads = kv_heads,
                           .plan = plan_.data(),
-                          .most_size = lists_.stride,
+                          .max_size = lists_.stride,
                           .columns = seen.sums,
                           .column_stride = seen.stride,
                           .divisor = lists_.shape.group(),
@@ -405,8 +405,8 @@ private:
                          context_);
         cuda::evict({.kv_heads = kv_heads,
                      .plan = plan_.data(),
-                     .most_size = lists_.stride,
-                     .most_leaving = 1,
+                     .max_size = lists_.stride,
+                     .max_evicted = 1,
                      .rule = {.select = SelectRule::Lowest, .score = ScoreRule::Mean},
                      .statistics = statistics,
                      .order = lists_.order.data() + first_rank(layer),
@@ -493,11 +493,11 @@ GpuWork drop_work(CudaContext& context, const AttentionCase& shape, int32_t coun
     return {body, 1, 8.0 * ranks};
 }
 
-GpuWork straighten_work(CudaContext& context, const AttentionCase& shape)
+GpuWork defragment_work(CudaContext& context, const AttentionCase& shape)
 {
     const auto lists = std::make_shared<const Lists>(context, shape, 1);
     const auto body = [=, &context](int) {
-        cuda::straighten({.shape = lists->shape, .pool = lists->pool(), .lists = lists->lists(0)}, context);
+        cuda::defragment({.shape = lists->shape, .pool = lists->pool(), .lists = lists->lists(0)}, context);
     };
     return {body, 1, 4.0 * std::accumulate(lists->used.begin(), lists->used.end(), 0.0)};
 }

@@ -62,7 +62,7 @@ GpuWork layer_work(kernels::cuda::CudaContext& context, const LayerCase& shape, 
 GpuWork compact_work(kernels::cuda::CudaContext& context, const AttentionCase& shape);
 // Work: bytes of order lists read and written. Evicts `count` ranks per list.
 GpuWork drop_work(kernels::cuda::CudaContext& context, const AttentionCase& shape, int32_t count);
-GpuWork straighten_work(kernels::cuda::CudaContext& context, const AttentionCase& shape);
+GpuWork defragment_work(kernels::cuda::CudaContext& context, const AttentionCase& shape);
 GpuWork stage_work(kernels::cuda::CudaContext& context, const AttentionCase& shape);
 // One call each: bounds of all pages, then decode attention to a part of the list.
 GpuWork retrieval_work(kernels::cuda::CudaContext& context, const AttentionCase& shape, double top_p);

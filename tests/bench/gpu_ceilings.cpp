@@ -21,8 +21,8 @@ using kernels::cuda::check;
 
 class DeviceBytes {
 public:
-    explicit DeviceBytes(size_t bytes) : data_(kernels::cuda::take_device_memory(bytes)) {}
-    ~DeviceBytes() { kernels::cuda::give_device_memory(data_); }
+    explicit DeviceBytes(size_t bytes) : data_(kernels::cuda::allocate_device(bytes)) {}
+    ~DeviceBytes() { kernels::cuda::free_device(data_); }
     DeviceBytes(const DeviceBytes&) = delete;
     DeviceBytes& operator=(const DeviceBytes&) = delete;
     std::byte* data() const { return static_cast<std::byte*>(data_); }

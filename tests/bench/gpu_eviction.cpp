@@ -78,7 +78,7 @@ GpuWork accumulate_work(CudaContext& context, const EvictionCase& shape)
     const auto body = [=, &context](int) {
         cuda::accumulate({.kv_heads = shape.kv_heads,
                           .plan = layer->plan.data(),
-                          .most_size = shape.size,
+                          .max_size = shape.size,
                           .columns = layer->columns.data(),
                           .column_stride = layer->stride,
                           .divisor = 4,
@@ -98,8 +98,8 @@ GpuWork evict_work(CudaContext& context, const EvictionCase& shape)
     const auto body = [=, &context](int) {
         cuda::evict({.kv_heads = shape.kv_heads,
                      .plan = layer->plan.data(),
-                     .most_size = shape.size,
-                     .most_leaving = shape.leaving,
+                     .max_size = shape.size,
+                     .max_evicted = shape.leaving,
                      .rule = {.select = select, .score = ScoreRule::Mean},
                      .statistics = layer->statistics(),
                      .order = decodes ? layer->order.data() : nullptr,

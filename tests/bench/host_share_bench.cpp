@@ -60,7 +60,7 @@ public:
     void bound_pages(const kernels::BoundPagesArgs&) override {}
     void compact(const kernels::CompactArgs&) override {}
     void drop(const kernels::DropArgs&) override {}
-    void straighten(const kernels::StraightenArgs&) override {}
+    void defragment(const kernels::DefragmentArgs&) override {}
     void gather(const kernels::GatherArgs&) override {}
     bool selects() const override { return true; }
     void evict(const kernels::EvictArgs& args) override
@@ -132,7 +132,7 @@ void measure(const std::string& policy, const std::shared_ptr<const Model>& mode
     options.budget = budget;
     Session session(model, options);
     uint64_t faded = 0;
-    session.set_fade_sink([&](std::span<const FadeEvent> events) { faded += events.size(); });
+    session.set_eviction_sink([&](std::span<const EvictionEvent> events) { faded += events.size(); });
     const std::vector<TokenId> chunk(512, 1);
     for (int32_t fed = 0; fed < budget + 1024; fed += 512)
         session.feed(chunk);

@@ -111,7 +111,7 @@ public:
                                               .chunk = setting.chunk}),
           probe_(setting.probe)
     {
-        session_.set_probe(probe_);
+        session_.set_question_ids(probe_);
         session_.set_observer([this](const Selection& s) { dumps_.emplace_back(s); });
     }
 
@@ -185,15 +185,15 @@ private:
 
     // The reference's own accumulation starts from the engine's statistics before this step, and treats the probe
     // as a part of the chunk.
-    void expect_signals(int rows, int probe_rows)
+    void expect_signals(int rows, int question_rows)
     {
         expected_.clear();
         if (!session_.policy().signals().any()) return;
         for (int l = 0; l < c_.layers; ++l)
             for (int h = 0; h < c_.kv_heads; ++h) {
                 ReferenceList list = policy_.list(l, h);
-                list.resize(list.size() + static_cast<size_t>(probe_rows));
-                expected_.emplace_back(policy_.settings(), std::move(list), rows + probe_rows,
+                list.resize(list.size() + static_cast<size_t>(question_rows));
+                expected_.emplace_back(policy_.settings(), std::move(list), rows + question_rows,
                                        c_.heads / c_.kv_heads);
             }
     }
@@ -212,7 +212,7 @@ private:
     void follow(std::span<const Dump> layers, int rows)
     {
         if (layers.front().rows == 0)
-            policy_.end_reading();
+            policy_.end_prefill();
         else
             REQUIRE(layers.front().rows == rows);
         for (const Dump& dump : layers) {
@@ -252,8 +252,8 @@ private:
         for (int h = 0; h < c_.kv_heads; ++h) {
             const ReferenceSignals& expected = heads.emplace_back(expected_[at(dump.layer, h)]);
             const Dump::List& seen = dump.lists[static_cast<size_t>(h)];
-            const auto probe_rows = static_cast<size_t>(dump.seen.rows - dump.rows);
-            REQUIRE(seen.sum.size() + probe_rows == expected.list().size());
+            const auto question_rows = static_cast<size_t>(dump.seen.rows - dump.rows);
+            REQUIRE(seen.sum.size() + question_rows == expected.list().size());
             for (size_t j = 0; j < seen.sum.size(); ++j) {
                 const ReferenceEntry& entry = expected.list()[j];
                 note(seen.sum[j], entry.sum, expected.close_calls(j));

@@ -182,18 +182,18 @@ FaultVfs::FaultVfs() : system_(sqlite3_vfs_find(nullptr))
     vfs_.xAccess = Methods::access;
     vfs_.xFullPathname = Methods::full_path;
     sqlite3_vfs_register(&vfs_, 1);
-    take_reads(true);
+    intercept_reads(true);
 }
 
 FaultVfs::~FaultVfs()
 {
-    take_reads(false);
+    intercept_reads(false);
     sqlite3_vfs_unregister(&vfs_);
     sqlite3_vfs_register(system_, 1);
 }
 
 // SQLite is built with either pread or pread64.
-void FaultVfs::take_reads(bool take)
+void FaultVfs::intercept_reads(bool take)
 {
     current = take ? this : nullptr;
     static_assert(sizeof(off_t) == sizeof(off64_t));

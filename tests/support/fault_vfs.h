@@ -43,7 +43,7 @@ public:
     struct Methods; // the callbacks of SQLite
 private:
     bool fails(Fault fault); // counts matching calls
-    void take_reads(bool take);
+    void intercept_reads(bool take);
 
     sqlite3_vfs vfs_{};
     sqlite3_vfs* system_;

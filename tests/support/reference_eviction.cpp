@@ -123,7 +123,7 @@ double entry_score(const EvictArgs& args, int64_t head, const ListPlan& list, ui
 }
 
 // Marks the offsets of a tile whose entries are kept, by their scores.
-std::vector<bool> who_stays(const SelectionRule& rule, const std::vector<double>& scores)
+std::vector<bool> kept_entries(const SelectionRule& rule, const std::vector<double>& scores)
 {
     if (!rule.ties_keep_older) {
         const bool left = scores[0] > scores[1];
@@ -150,7 +150,7 @@ Ranks thinned(const EvictArgs& args, int64_t head, const ListPlan& list)
         std::vector<double> scores;
         for (size_t i = 0; i < tile; ++i)
             scores.push_back(entry_score(args, head, list, entries[places[i]]));
-        const std::vector<bool> stays = who_stays(args.rule, scores);
+        const std::vector<bool> stays = kept_entries(args.rule, scores);
         size_t to = 0;
         for (size_t i = 0; i < tile; ++i) {
             const uint32_t entry = entries[places[i]];
@@ -218,7 +218,7 @@ void reference_accumulate(const AccumulateArgs& args)
 {
     for (int64_t head = 0; head < args.kv_heads; ++head) {
         const int64_t size = list_plan(args.plan, head).size;
-        const int64_t old = size + args.probe_rows - args.rows;
+        const int64_t old = size + args.question_rows - args.rows;
         double* sum = args.statistics.sum + head * args.statistics.stride;
         double* count = args.statistics.count + head * args.statistics.stride;
         for (int64_t rank = 0; rank < size; ++rank) {

@@ -61,7 +61,7 @@ public:
     void observe(int layer, const ReferenceObservation& seen);
     void evict();
     // schedule=once: reading ends here; only the next evict evicts.
-    void end_reading() { ended_ = true; }
+    void end_prefill() { ended_ = true; }
 
     // Blocks with more than one entry that the last evict replaced by their mean.
     const std::vector<ReferenceMerge>& merges(int layer, int head) const;

@@ -22,9 +22,9 @@ public:
     Operations operations;
 };
 
-class SelectingBackend final : public Backend {
+class EvictingBackend final : public Backend {
 public:
-    SelectingBackend(int threads, SelectingBackendUse& use)
+    EvictingBackend(int threads, SelectingBackendUse& use)
         : cpu_(open_backend({.device = "cpu", .threads = threads, .simd = ""})), use_(use)
     {
     }
@@ -51,7 +51,7 @@ public:
     {
         run([=, this] {
             EmbedArgs now = args;
-            if (args.resident_id) now.ids = {args.resident_id, 1};
+            if (args.device_id) now.ids = {args.device_id, 1};
             cpu_->embed(now);
         });
     }
@@ -76,7 +76,7 @@ public:
     {
         run([=, this] {
             DecodeAttendArgs now = args;
-            if (args.lists.resident_used) now.lists.used = args.lists.resident_used;
+            if (args.lists.device_used) now.lists.used = args.lists.device_used;
             cpu_->decode_attend(now);
         });
     }
@@ -103,8 +103,8 @@ public:
     void compact(const CompactArgs& args) override
     {
         CompactArgs now = args;
-        if (args.resident_kept)
-            now.kept = args.resident_kept;
+        if (args.device_kept)
+            now.kept = args.device_kept;
         else
             ++use_.host_evictions;
         cpu_->compact(now);
@@ -114,7 +114,7 @@ public:
         ++use_.host_evictions;
         cpu_->drop(args);
     }
-    void straighten(const StraightenArgs& args) override { cpu_->straighten(args); }
+    void defragment(const DefragmentArgs& args) override { cpu_->defragment(args); }
     void gather(const GatherArgs& args) override { cpu_->gather(args); }
 
     bool selects() const override { return true; }
@@ -170,7 +170,7 @@ private:
 
 std::unique_ptr<Backend> open_selecting_backend(int threads, SelectingBackendUse& use)
 {
-    return std::make_unique<SelectingBackend>(threads, use);
+    return std::make_unique<EvictingBackend>(threads, use);
 }
 
 } // namespace palimpsest::tests

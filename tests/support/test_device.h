@@ -24,10 +24,10 @@ inline std::unique_ptr<kernels::Backend> open_test_device()
 }
 
 #ifndef PALIMPSEST_EMULATED_CUDA
-class HostKeptOut { // the host cannot access a GPU's memory anyway
+class HostAccessForbidden { // the host cannot access a GPU's memory anyway
 public:
-    HostKeptOut() {}
-    ~HostKeptOut() {}
+    HostAccessForbidden() {}
+    ~HostAccessForbidden() {}
 };
 #endif
 

@@ -10,7 +10,7 @@
 namespace palimpsest::ui {
 
 template<class Sample>
-class Thinned {
+class DownsampledSeries {
 public:
     struct Entry {
         uint64_t tokens = 0;
@@ -18,7 +18,7 @@ public:
     };
 
     // REQUIRES: capacity >= 4.
-    explicit Thinned(size_t capacity) : capacity_(capacity) {}
+    explicit DownsampledSeries(size_t capacity) : capacity_(capacity) {}
 
     // Replaces a sample with the same `tokens`. If the stream became shorter, drops the samples beyond its new end.
     void add(uint64_t tokens, const Sample& sample)

@@ -154,7 +154,7 @@ void ChatView::perform(int turn, TurnAction action)
         Q_EMIT branch_wanted(entry.turn.message, entry.turn.text);
         return;
     case TurnAction::ShowSources:
-        Q_EMIT xray_wanted(entry.turn);
+        Q_EMIT sources_wanted(entry.turn);
         return;
     }
 }

@@ -50,17 +50,17 @@ EmptyChat::EmptyChat(QWidget* parent)
     connect(open_, &QPushButton::clicked, this, &EmptyChat::open_wanted);
     connect(sample_, &QPushButton::clicked, this, &EmptyChat::sample_wanted);
     try_->hide();
-    retell();
+    update_texts();
     restyle();
 }
 
 void EmptyChat::set_document(const QString& title)
 {
     document_ = visible_text(title);
-    retell();
+    update_texts();
 }
 
-void EmptyChat::retell()
+void EmptyChat::update_texts()
 {
     const bool none = document_.isEmpty();
     title_->setText(none ? tr("Chat over a whole book") : tr("Ask about “%1”").arg(document_));
@@ -107,7 +107,7 @@ void EmptyChat::changeEvent(QEvent* event)
 {
     QScrollArea::changeEvent(event);
     if (event->type() == QEvent::FontChange || event->type() == QEvent::PaletteChange) restyle();
-    if (event->type() == QEvent::LanguageChange) retell();
+    if (event->type() == QEvent::LanguageChange) update_texts();
 }
 
 } // namespace palimpsest::ui

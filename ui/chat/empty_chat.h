@@ -29,7 +29,7 @@ protected:
 
 private:
     void restyle();
-    void retell();
+    void update_texts();
 
     QLabel *title_, *what_, *try_;
     QPushButton *open_, *sample_;

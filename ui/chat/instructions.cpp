@@ -89,7 +89,7 @@ void Instructions::set_usual(const QString& system)
 
 void Instructions::set_has_place(bool has_place)
 {
-    has_place_ = has_place;
+    template_has_system_prompt_ = has_place;
     update_note();
 }
 
@@ -149,7 +149,7 @@ void Instructions::update_note()
                   "was computed after them. A new session can have others.");
         break;
     }
-    if (!has_place_)
+    if (!template_has_system_prompt_)
         note +=
             u' ' + tr("The loaded model has no place of its own for instructions: they are put before the first "
                       "text of the conversation.");

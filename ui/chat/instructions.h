@@ -57,7 +57,7 @@ private:
     int64_t session_ = 0;
     QString usual_, shown_;         // shown_: the session's text, or the last one requested
     std::optional<QString> wanted_; // requested, but not in the session yet
-    bool has_place_ = true, is_shown_ = false;
+    bool template_has_system_prompt_ = true, is_shown_ = false;
 };
 
 } // namespace palimpsest::ui

@@ -123,16 +123,16 @@ private:
 
 class Comparison {
 public:
-    Comparison(const std::shared_ptr<const engine::Model>& model, const CompareRequest& wish, const CompareSink& sink)
-        : model_(*model), wish_(wish), sink_(sink)
+    Comparison(const std::shared_ptr<const engine::Model>& model, const CompareJob& job, const CompareSink& sink)
+        : model_(*model), job_(job), sink_(sink)
     {
-        for (const Contender& contender : wish.contenders)
-            readings_.emplace_back(model, contender, wish.tokens.size());
+        for (const Contender& contender : job.contenders)
+            readings_.emplace_back(model, contender, job.tokens.size());
     }
 
     std::shared_ptr<const CompareState> run(const std::stop_token& stop)
     {
-        const auto chunk = static_cast<uint64_t>(wish_.chunk);
+        const auto chunk = static_cast<uint64_t>(job_.chunk);
         for (uint64_t end = chunk; !done(); end += chunk)
             if (!read_in_turn(end, stop)) return publish(CompareState::Phase::Stopped);
         return publish(CompareState::Phase::Finished);
@@ -150,7 +150,7 @@ private:
         for (Reading& r : readings_)
             if (!r.done()) reading.push_back(&r);
         for (Reading* r : reading) {
-            if (stop.stop_requested() || !r->read_up_to(wish_.tokens, end, stop)) return false;
+            if (stop.stop_requested() || !r->read_up_to(job_.tokens, end, stop)) return false;
             if (sink_ && seconds_since(published_) >= between_publications) publish(CompareState::Phase::Running);
         }
         for (Reading* r : reading)
@@ -162,10 +162,10 @@ private:
     {
         auto state = std::make_shared<CompareState>();
         state->phase = phase;
-        state->what = wish_.what;
+        state->what = job_.what;
         state->model_name = model_.config().name;
         state->model_fingerprint = model_.fingerprint();
-        state->tokens_total = wish_.tokens.size();
+        state->tokens_total = job_.tokens.size();
         uint64_t read = 0, all = 0;
         double left = 0;
         for (const Reading& r : readings_) {
@@ -196,31 +196,31 @@ private:
 
     static constexpr double between_publications = 0.1; // in seconds
     const engine::Model& model_;
-    const CompareRequest& wish_;
+    const CompareJob& job_;
     const CompareSink& sink_;
     std::vector<Reading> readings_;
     Clock::time_point published_ = Clock::now();
 };
 
-void check(const CompareRequest& wish)
+void check(const CompareJob& job)
 {
-    const size_t count = wish.contenders.size();
+    const size_t count = job.contenders.size();
     if (count < fewest_contenders || count > most_contenders)
         refuse(std::to_string(count) + " policies cannot be compared",
                "choose from " + std::to_string(fewest_contenders) + " to " + std::to_string(most_contenders));
-    if (wish.chunk < 1)
-        refuse("a chunk of " + std::to_string(wish.chunk) + " tokens is not possible", "give 1 or more");
-    if (wish.tokens.empty()) refuse("there is nothing to read", "choose a document with text");
+    if (job.chunk < 1)
+        refuse("a chunk of " + std::to_string(job.chunk) + " tokens is not possible", "give 1 or more");
+    if (job.tokens.empty()) refuse("there is nothing to read", "choose a document with text");
 }
 
 } // namespace
 
 std::shared_ptr<const CompareState> compare(const std::shared_ptr<const engine::Model>& model,
-                                            const CompareRequest& wish, std::stop_token stop, const CompareSink& sink)
+                                            const CompareJob& job, std::stop_token stop, const CompareSink& sink)
 {
-    check(wish);
-    require_memory(memory_of(*model, wish.contenders), memory_left(*model), wish.contenders.size());
-    return Comparison(model, wish, sink).run(stop);
+    check(job);
+    require_memory(memory_of(*model, job.contenders), memory_left(*model), job.contenders.size());
+    return Comparison(model, job, sink).run(stop);
 }
 
 } // namespace palimpsest::ui

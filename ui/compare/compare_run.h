@@ -25,7 +25,7 @@ struct Contender {
     engine::SessionOptions options;
 };
 
-struct CompareRequest {
+struct CompareJob {
     std::string what; // name of the text
     std::vector<engine::TokenId> tokens;
     int32_t chunk = 512;
@@ -51,7 +51,7 @@ struct CompareResult {
     double tokens_per_second = 0; // including computing losses
     std::shared_ptr<const engine::RetentionMap> kept;
     engine::Reach reach; // of `kept`
-    Thinned<CompareStep> steps{1024};
+    DownsampledSeries<CompareStep> steps{1024};
 };
 
 struct CompareState {
@@ -77,7 +77,7 @@ void require_memory(uint64_t needed, uint64_t left, size_t contenders);
 // Error: Usage (PAL-OPTION-03) for too few or too many contenders or an empty text, Resources before reading if
 // memory does not suffice, and the errors of Session::feed.
 std::shared_ptr<const CompareState> compare(const std::shared_ptr<const engine::Model>& model,
-                                            const CompareRequest& wish, std::stop_token stop,
+                                            const CompareJob& job, std::stop_token stop,
                                             const CompareSink& sink = {});
 
 } // namespace palimpsest::ui

@@ -87,17 +87,17 @@ std::shared_ptr<const CompareState> compare(EngineThread::Tools& tools, const Co
                                             const CompareSink& sink)
 {
     Text text = read_text(tools, request);
-    CompareRequest wish{.what = request.what.toStdString(), .tokens = {}, .chunk = request.chunk, .contenders = {}};
+    CompareJob job{.what = request.what.toStdString(), .tokens = {}, .chunk = request.chunk, .contenders = {}};
     for (const CompareRequest::Choice& choice : request.choices) {
         NewSession session;
         session.policy = choice.policy;
         session.budget = choice.budget;
         session.chunk = request.chunk;
-        wish.contenders.push_back({choice.policy.trimmed().toStdString(),
+        job.contenders.push_back({choice.policy.trimmed().toStdString(),
                                    session_options(session, tools.model->config(), text.of_the_input)});
     }
-    wish.tokens = std::move(text.tokens);
-    return compare(tools.model, wish, tools.stop, [&](std::shared_ptr<const CompareState> state) {
+    job.tokens = std::move(text.tokens);
+    return compare(tools.model, job, tools.stop, [&](std::shared_ptr<const CompareState> state) {
         tools.progress(state->share, state->seconds_left);
         sink(std::move(state));
     });

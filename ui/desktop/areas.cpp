@@ -152,7 +152,7 @@ void Areas::join_chat()
     view->set_place_name([this](StreamRange range) { return place_name(range); });
     connect(view, &ChatView::regenerate_wanted, engine, &EngineThread::regenerate);
     connect(view, &ChatView::place_wanted, this, &Areas::show_place);
-    connect(view, &ChatView::xray_wanted, this, &Areas::show_sources);
+    connect(view, &ChatView::sources_wanted, this, &Areas::show_sources);
     connect(view, &ChatView::link_activated, this,
             [window](const QString& address) { ask_about_link(window, address); });
     connect(chat_->start(), &EmptyChat::open_wanted, window->actions()[ActionId::OpenFiles], &QAction::trigger);
@@ -207,11 +207,11 @@ void Areas::join_map()
         document_->view()->select(range);
     });
     connect(&bench_->window(), &MainWindow::map_export_wanted, map_, &RetentionView::choose_export);
-    connect(map_, &RetentionView::export_ended, this, &Areas::tell_export);
-    connect(compare_, &CompareView::export_ended, this, &Areas::tell_export);
+    connect(map_, &RetentionView::export_ended, this, &Areas::show_export_result);
+    connect(compare_, &CompareView::export_ended, this, &Areas::show_export_result);
 }
 
-void Areas::tell_export(const QString& file, const QString& trouble)
+void Areas::show_export_result(const QString& file, const QString& trouble)
 {
     if (trouble.isEmpty())
         bench_->window().tell(MessageBar::Kind::Note, tr("%1 was written.").arg(file));

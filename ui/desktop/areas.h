@@ -60,7 +60,7 @@ private:
     void show_said(const SearchHit& hit);
     void offer_questions();
     void set_pin_terms(const engine::Telemetry& telemetry);
-    void tell_export(const QString& file, const QString& trouble);
+    void show_export_result(const QString& file, const QString& trouble);
 
     void read_pasted(const QString& text);
     QString describe(uint64_t token) const;

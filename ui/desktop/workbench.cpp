@@ -74,7 +74,7 @@ void Workbench::connect_engine()
                         "the processor; restart Palimpsest to use the device again.")
                          .arg(device));
     });
-    connect(e, &EngineThread::reading_finished, this, &Workbench::tell_end);
+    connect(e, &EngineThread::reading_finished, this, &Workbench::notify_reading_ended);
     connect(e, &EngineThread::answer_finished, &window_, [this](quint64, const Turn& answer) {
         if (answer.state != storage::MessageState::Stopped) window_.complete_task(TourTask::Ask);
     });
@@ -163,10 +163,10 @@ void Workbench::show_session(std::shared_ptr<const SessionFacts> facts)
     window_.set_session(facts_);
     Q_EMIT session_shown(facts_);
     show_frame(); // new views have not received the newest frame
-    tell_trouble(before.get());
+    show_session_error(before.get());
 }
 
-void Workbench::tell_trouble(const SessionFacts* before)
+void Workbench::show_session_error(const SessionFacts* before)
 {
     const QString was = trouble_of(before), is = trouble_of(facts_.get());
     if (!was.isEmpty() && was != is) window_.withdraw(was);
@@ -190,7 +190,7 @@ void Workbench::show_failure(CommandId id, const Failure& failure)
     if (facts_ && facts_->not_stored) told_meanwhile_ = failure.sentence;
 }
 
-void Workbench::tell_end(const QString& what, bool complete)
+void Workbench::notify_reading_ended(const QString& what, bool complete)
 {
     if (complete) window_.complete_task(TourTask::Read);
     notifier_->tell(complete ? tr("%1 was read").arg(what) : tr("Reading %1 has stopped").arg(what),

@@ -48,10 +48,10 @@ private:
     void connect_engine();
     void show_frame();
     void show_session(std::shared_ptr<const SessionFacts> facts);
-    void tell_trouble(const SessionFacts* before);
+    void show_session_error(const SessionFacts* before);
     void show_failure(CommandId id, const Failure& failure);
     MessageBar::Action retry();
-    void tell_end(const QString& what, bool complete);
+    void notify_reading_ended(const QString& what, bool complete);
     void read(const QStringList& files);
     void begin_session(bool saved);
     void apply(const Preferences& preferences);

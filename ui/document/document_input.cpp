@@ -158,7 +158,7 @@ void DocumentView::mouseMoveEvent(QMouseEvent* event)
 }
 
 // While the mouse is held above or below the viewport, scrolls by half its distance from it.
-void DocumentView::drag_on()
+void DocumentView::scroll_while_dragging()
 {
     const int above = std::min(0, drag_position_.y());
     const int below = std::max(0, drag_position_.y() - viewport()->height());

@@ -102,7 +102,7 @@ PinPrice pin_price(StreamRange range, const PinTerms& terms, const engine::Reten
 
 DocumentPage::DocumentPage(QWidget* parent)
     : QWidget(parent), view_(new DocumentView(this)), find_(new FindBar(this)), copying_(new CopyBar(this)),
-      time_(new TimeBar(this)), fading_(new FadingLoader(this))
+      time_(new TimeBar(this)), fading_(new FadeRecordLoader(this))
 {
     make_actions();
     auto* column = new QVBoxLayout(this);
@@ -135,8 +135,8 @@ DocumentPage::DocumentPage(QWidget* parent)
     connect(time_, &TimeBar::time_changed, this, [this] {
         view_->set_time(time_->is_now() ? nullptr : time_->index(), time_->step(), time_->tokens_read());
     });
-    connect(fading_, &FadingLoader::built, time_, &TimeBar::set_index);
-    connect(fading_, &FadingLoader::failed, time_, &TimeBar::set_failed);
+    connect(fading_, &FadeRecordLoader::built, time_, &TimeBar::set_index);
+    connect(fading_, &FadeRecordLoader::failed, time_, &TimeBar::set_failed);
     selection_changed();
     place_changed();
 }
@@ -291,7 +291,7 @@ void DocumentPage::show_match(StreamRange match)
     show_range(match);
 }
 
-void DocumentPage::set_fading(FadingRecord record, int32_t layers, int32_t chunk)
+void DocumentPage::set_fading(FadeRecord record, int32_t layers, int32_t chunk)
 {
     if (!record.read || !source_ || source_->tokens() == 0) {
         fading_->forget();

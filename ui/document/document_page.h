@@ -47,7 +47,7 @@ public:
     void show_match(StreamRange match);
     // Sets the fade record of the session; a worker thread builds its index, unless it is already shown. An empty
     // record disables the time bar.
-    void set_fading(FadingRecord record, int32_t layers, int32_t chunk);
+    void set_fading(FadeRecord record, int32_t layers, int32_t chunk);
 
     DocumentView* view() const { return view_; }
     FindBar* find_bar() const { return find_; }
@@ -81,7 +81,7 @@ private:
     FindBar* find_;
     CopyBar* copying_;
     TimeBar* time_;
-    FadingLoader* fading_;
+    FadeRecordLoader* fading_;
     std::shared_ptr<TextSource> source_;
     std::vector<storage::Pin> pins_;
     PinTerms terms_;

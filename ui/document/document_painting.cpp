@@ -112,7 +112,7 @@ void DocumentView::set_kept(std::shared_ptr<const engine::RetentionMap> kept)
     viewport()->update();
 }
 
-void DocumentView::set_time(std::shared_ptr<const FadingIndex> index, int step, uint64_t tokens_read)
+void DocumentView::set_time(std::shared_ptr<const FadeIndex> index, int step, uint64_t tokens_read)
 {
     past_ = std::move(index), past_step_ = step, past_tokens_ = tokens_read;
     viewport()->update();
@@ -156,7 +156,7 @@ std::vector<double> DocumentView::shares(StreamRange range) const
             all[token - range.first] =
                 static_cast<double>(past_->layers_holding(token, past_step_)) / std::max(1, past_->layers());
     } else if (kept_ && !kept_->tokens.empty()) {
-        const auto counts = held_counts(*kept_, range);
+        const auto counts = kept_counts(*kept_, range);
         for (size_t i = 0; i < all.size(); ++i)
             all[i] = static_cast<double>(counts[i]) / static_cast<double>(kept_->tokens.size());
     }

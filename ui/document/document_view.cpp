@@ -49,7 +49,7 @@ DocumentView::DocumentView(QWidget* parent) : QAbstractScrollArea(parent)
     connect(verticalScrollBar(), &QScrollBar::valueChanged, this, &DocumentView::scroll_bar_moved);
     connect(verticalScrollBar(), &QScrollBar::actionTriggered, this, &DocumentView::scroll_bar_action);
     drag_timer_.setInterval(30);
-    connect(&drag_timer_, &QTimer::timeout, this, &DocumentView::drag_on);
+    connect(&drag_timer_, &QTimer::timeout, this, &DocumentView::scroll_while_dragging);
     connect(&flashing_, &QVariantAnimation::valueChanged, viewport(), [this] { viewport()->update(); });
     flash_end_.setSingleShot(true);
     connect(&flash_end_, &QTimer::timeout, this, [this] {
@@ -69,7 +69,7 @@ void DocumentView::set_source(std::shared_ptr<TextSource> source)
     source_ = std::move(source);
     reader_ = source_ ? std::make_unique<BlockReader>(*source_) : nullptr;
     past_.reset();
-    begin_again();
+    reset_view();
     forget_layout();
     if (source_) {
         connect(source_.get(), &TextSource::page_arrived, this, [this] {
@@ -87,7 +87,7 @@ void DocumentView::take_outline(bool is_another)
     reader_ = std::make_unique<BlockReader>(*source_);
     if (is_another) {
         stop_copying();
-        begin_again();
+        reset_view();
     }
     caret_ = std::min(caret_, source_->tokens());
     selection_anchor_ = std::min(selection_anchor_, source_->tokens());
@@ -97,7 +97,7 @@ void DocumentView::take_outline(bool is_another)
 }
 
 // Resets the view to the top without a selection, for a new text.
-void DocumentView::begin_again()
+void DocumentView::reset_view()
 {
     place_ = {0, 4 * line_height()}; // below any caption of the first line; clamp() closes the gap
     caret_ = selection_anchor_ = 0;

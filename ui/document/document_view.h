@@ -39,7 +39,7 @@ public:
     void set_kept(std::shared_ptr<const engine::RetentionMap> kept); // null: unknown
     const engine::RetentionMap* kept() const { return kept_.get(); }
     // Shows the past state of `index` at `step`; null shows the present.
-    void set_time(std::shared_ptr<const FadingIndex> index, int step, uint64_t tokens_read);
+    void set_time(std::shared_ptr<const FadeIndex> index, int step, uint64_t tokens_read);
     void set_shades(ShadeColors colors); // empty: default_shades of the palette
     void set_shaded(bool shaded);
     void set_underlined(bool underlined); // a line under each token; thickness shows the share that is kept
@@ -112,7 +112,7 @@ private:
     };
 
     // ---- layout (document_view.cpp)
-    void begin_again();
+    void reset_view();
     void forget_layout();
     void lay_out();
     Item* item_of(uint64_t token);
@@ -156,12 +156,12 @@ private:
     bool move_caret(QKeyEvent* event);
     void move_line(int lines, bool extend);
     void move_page(int pages, bool extend);
-    void drag_on();
+    void scroll_while_dragging();
 
     std::shared_ptr<TextSource> source_;
     std::unique_ptr<BlockReader> reader_;
     std::shared_ptr<const engine::RetentionMap> kept_;
-    std::shared_ptr<const FadingIndex> past_;
+    std::shared_ptr<const FadeIndex> past_;
     int past_step_ = 0;
     uint64_t past_tokens_ = 0;
     ShadeColors colors_;

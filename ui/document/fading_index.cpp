@@ -8,7 +8,7 @@
 namespace palimpsest::ui {
 namespace {
 
-constexpr uint64_t most_steps = 254; // 255 is `never`
+constexpr uint64_t max_steps = 254; // 255 is `never`
 
 uint64_t divided_up(uint64_t a, uint64_t b)
 {
@@ -50,18 +50,18 @@ uint64_t ChunkClock::tokens_at(uint64_t chunks) const
     return std::min(run.last, run.token + (chunks - run.chunk) * run.width);
 }
 
-FadingIndex::FadingIndex(ChunkClock clock, int32_t layers, size_t most_bytes)
+FadeIndex::FadeIndex(ChunkClock clock, int32_t layers, size_t max_bytes)
     : clock_(std::move(clock)), layers_(layers)
 {
     const uint64_t wanted = tokens() * static_cast<uint64_t>(layers);
-    tokens_per_cell_ = std::max<uint64_t>(1, divided_up(wanted, std::max<size_t>(most_bytes, 1)));
-    chunks_per_step_ = std::max<uint64_t>(1, divided_up(divided_up(tokens(), clock_.width()), most_steps));
+    tokens_per_cell_ = std::max<uint64_t>(1, divided_up(wanted, std::max<size_t>(max_bytes, 1)));
+    chunks_per_step_ = std::max<uint64_t>(1, divided_up(divided_up(tokens(), clock_.width()), max_steps));
     tokens_per_step_ = chunks_per_step_ * clock_.width();
     steps_ = static_cast<int>(divided_up(tokens(), tokens_per_step_));
     faded_.assign(divided_up(tokens(), tokens_per_cell_) * static_cast<uint64_t>(layers), never);
 }
 
-void FadingIndex::add(std::span<const engine::EvictionEvent> events)
+void FadeIndex::add(std::span<const engine::EvictionEvent> events)
 {
     for (const engine::EvictionEvent& event : events) {
         const bool inside =
@@ -73,17 +73,17 @@ void FadingIndex::add(std::span<const engine::EvictionEvent> events)
     }
 }
 
-uint64_t FadingIndex::tokens_read(int step) const
+uint64_t FadeIndex::tokens_read(int step) const
 {
     return std::min(tokens(), static_cast<uint64_t>(std::max(step, 0)) * tokens_per_step_);
 }
 
-int FadingIndex::step_at(uint64_t tokens_read) const
+int FadeIndex::step_at(uint64_t tokens_read) const
 {
     return tokens_read >= tokens() ? steps_ : static_cast<int>(tokens_read / tokens_per_step_);
 }
 
-int FadingIndex::layers_holding(uint64_t token, int step) const
+int FadeIndex::layers_holding(uint64_t token, int step) const
 {
     if (token >= tokens()) return 0;
     const uint64_t row = token / tokens_per_cell_ * static_cast<uint64_t>(layers_);
@@ -91,27 +91,27 @@ int FadingIndex::layers_holding(uint64_t token, int step) const
     return static_cast<int>(std::count_if(cell, cell + layers_, [&](uint8_t gone_by) { return gone_by > step; }));
 }
 
-FadingRecord stored_fading(const QString& database, int64_t session)
+FadeRecord stored_fading(const QString& database, int64_t session)
 {
     const auto with = [file = database.toStdString()](auto&& work) {
         storage::Database reading(file, storage::Database::Access::Read);
         return work(reading);
     };
     return {.read =
-                [=](const FadingRecord::Each& each) {
-                    with([&](storage::Database& db) { storage::Conversations(db).each_fading(session, each); });
+                [=](const FadeRecord::Each& each) {
+                    with([&](storage::Database& db) { storage::Conversations(db).each_fade_record_block(session, each); });
                 },
             .mark = [=] { return with([&](storage::Database& db) { return storage::fading_mark(db, session); }); }};
 }
 
-void FadingLoader::forget()
+void FadeRecordLoader::forget()
 {
     ++number_;
     thread_.request_stop();
     built_.reset();
 }
 
-void FadingLoader::build(FadingRecord record, ChunkClock clock, int32_t layers)
+void FadeRecordLoader::build(FadeRecord record, ChunkClock clock, int32_t layers)
 {
     thread_.request_stop();
     // The new thread joins the old one, so that the window does not block.
@@ -123,7 +123,7 @@ void FadingLoader::build(FadingRecord record, ChunkClock clock, int32_t layers)
     });
 }
 
-void FadingLoader::run(const std::stop_token& stop, const FadingRecord& record, Built wanted,
+void FadeRecordLoader::run(const std::stop_token& stop, const FadeRecord& record, Built wanted,
                        const std::optional<Built>& known, quint64 number)
 {
     const auto post = [this, number](auto tell) {
@@ -137,7 +137,7 @@ void FadingLoader::run(const std::stop_token& stop, const FadingRecord& record, 
     try {
         wanted.mark = record.mark();
         if (known == wanted) return;
-        const auto index = std::make_shared<FadingIndex>(wanted.clock, wanted.layers);
+        const auto index = std::make_shared<FadeIndex>(wanted.clock, wanted.layers);
         record.read([&](std::span<const engine::EvictionEvent> events) {
             index->add(events);
             return !stop.stop_requested();
@@ -145,7 +145,7 @@ void FadingLoader::run(const std::stop_token& stop, const FadingRecord& record, 
         if (stop.stop_requested()) return;
         post([this, index, wanted] {
             built_ = wanted;
-            Q_EMIT built(std::shared_ptr<const FadingIndex>(index));
+            Q_EMIT built(std::shared_ptr<const FadeIndex>(index));
         });
     } catch (const std::exception& error) {
         post([this, sentence = QString::fromUtf8(error.what())] {

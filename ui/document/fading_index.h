@@ -40,13 +40,13 @@ private:
 };
 
 // One byte per layer and cell: the step by which the layer had dropped the token. A step is one chunk of tokens
-// read, or several if a byte cannot number all chunks. If one byte per token and layer exceeds `most_bytes`, one
+// read, or several if a byte cannot number all chunks. If one byte per token and layer exceeds `max_bytes`, one
 // token represents its neighbours. For a token that represents itself, the index is exact to the step.
-class FadingIndex {
+class FadeIndex {
 public:
     static constexpr size_t default_bytes = size_t{128} << 20;
 
-    FadingIndex(ChunkClock clock, int32_t layers, size_t most_bytes = default_bytes);
+    FadeIndex(ChunkClock clock, int32_t layers, size_t max_bytes = default_bytes);
     void add(std::span<const engine::EvictionEvent> events); // in any order; events out of range are ignored
 
     uint64_t tokens() const { return clock_.tokens(); }
@@ -72,36 +72,36 @@ private:
 };
 
 // Source of a fade record. Both functions are called on a worker thread and may throw Error.
-struct FadingRecord {
+struct FadeRecord {
     using Each = std::function<bool(std::span<const engine::EvictionEvent>)>;
     std::function<void(const Each&)> read;     // passes all events in batches, until Each returns false
-    std::function<storage::FadingMark()> mark; // changes when the record changes
+    std::function<storage::FadeRecordMark()> mark; // changes when the record changes
 };
 
 // The fade record of a session in the database, read through a separate connection.
-FadingRecord stored_fading(const QString& database, int64_t session);
+FadeRecord stored_fading(const QString& database, int64_t session);
 
 // Builds an index on a worker thread. The next build(), or the destructor, stops a running build. An index that was
 // just built is not built again.
-class FadingLoader : public QObject {
+class FadeRecordLoader : public QObject {
     Q_OBJECT
 public:
-    explicit FadingLoader(QObject* parent = nullptr) : QObject(parent) {}
-    void build(FadingRecord record, ChunkClock clock, int32_t layers);
+    explicit FadeRecordLoader(QObject* parent = nullptr) : QObject(parent) {}
+    void build(FadeRecord record, ChunkClock clock, int32_t layers);
     void forget(); // forgets the last index and ignores a running build
 
 Q_SIGNALS:
-    void built(std::shared_ptr<const palimpsest::ui::FadingIndex> index);
+    void built(std::shared_ptr<const palimpsest::ui::FadeIndex> index);
     void failed(const QString& sentence);
 
 private:
     struct Built {
-        storage::FadingMark mark;
+        storage::FadeRecordMark mark;
         ChunkClock clock;
         int32_t layers = 0;
         bool operator==(const Built&) const = default;
     };
-    void run(const std::stop_token& stop, const FadingRecord& record, Built wanted,
+    void run(const std::stop_token& stop, const FadeRecord& record, Built wanted,
              const std::optional<Built>& known, quint64 number);
 
     quint64 number_ = 0;

@@ -10,7 +10,7 @@ namespace {
 
 constexpr double least_contrast = 4.5;
 
-std::pair<size_t, size_t> held_between(const std::vector<uint32_t>& list, StreamRange range)
+std::pair<size_t, size_t> kept_range(const std::vector<uint32_t>& list, StreamRange range)
 {
     const auto first = std::ranges::lower_bound(list, range.first);
     const auto last = std::lower_bound(first, list.end(), range.last);
@@ -26,11 +26,11 @@ QColor ink_on(const QColor& background, const QColor& wanted)
 
 } // namespace
 
-std::vector<uint16_t> held_counts(const engine::RetentionMap& map, StreamRange range)
+std::vector<uint16_t> kept_counts(const engine::RetentionMap& map, StreamRange range)
 {
     std::vector<uint16_t> counts(range.last > range.first ? range.last - range.first : 0);
     for (const auto& list : map.tokens) {
-        const auto [first, last] = held_between(list, range);
+        const auto [first, last] = kept_range(list, range);
         for (size_t i = first; i < last; ++i)
             ++counts[list[i] - range.first];
     }
@@ -43,7 +43,7 @@ std::vector<Holder> holders(const engine::RetentionMap& map, uint64_t token)
     for (int32_t layer = 0; layer < map.layers; ++layer)
         for (int32_t head = 0; head < map.kv_heads; ++head) {
             const auto& list = map.of(layer, head);
-            const auto [first, last] = held_between(list, {token, token + 1});
+            const auto [first, last] = kept_range(list, {token, token + 1});
             if (first < last)
                 all.push_back({layer, head, static_cast<uint32_t>(first), static_cast<uint32_t>(list.size())});
         }
@@ -55,7 +55,7 @@ double held_share(const engine::RetentionMap& map, StreamRange range)
     if (map.tokens.empty() || range.last <= range.first) return 0;
     size_t held = 0;
     for (const auto& list : map.tokens) {
-        const auto [first, last] = held_between(list, range);
+        const auto [first, last] = kept_range(list, range);
         held += last - first;
     }
     return static_cast<double>(held) /

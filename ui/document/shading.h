@@ -15,7 +15,7 @@ namespace palimpsest::ui {
 
 // Counts the (layer, KV head) lists that keep each token of `range`. O(lists * log kept + tokens kept in the
 // range).
-std::vector<uint16_t> held_counts(const engine::RetentionMap& map, StreamRange range);
+std::vector<uint16_t> kept_counts(const engine::RetentionMap& map, StreamRange range);
 
 // One list that keeps a token.
 struct Holder {

@@ -18,7 +18,7 @@ namespace palimpsest::ui {
 namespace {
 
 constexpr size_t most_waiting = 32;      // page requests; older ones, for text scrolled past, are dropped
-constexpr qint64 milliseconds_told = 60; // between two progress reports
+constexpr qint64 report_interval_ms = 60; // between two progress reports
 
 QString folded(QString text)
 {
@@ -127,7 +127,7 @@ public:
     {
         const std::scoped_lock lock(mutex_);
         finding_ = {.search = search, .matches = {}};
-        what_ = folded(what), next_ = 0, behind_ = 0, told_trouble_ = false;
+        what_ = folded(what), next_ = 0, behind_ = 0, error_reported_ = false;
         finding_told_.start();
         wake_.notify_one();
     }
@@ -258,7 +258,7 @@ private:
         const bool finished = !trouble.isNull() || at >= range.last;
         fetch_.at = finished ? range.last : at;
         if (!finished) fetch_.bytes = std::move(bytes);
-        if (!finished && fetch_.told.elapsed() < milliseconds_told) return;
+        if (!finished && fetch_.told.elapsed() < report_interval_ms) return;
         fetch_.told.start();
         const double share = share_of(at - range.first, range.last - range.first);
         post([excerpt = Excerpt{number, share, finished, text}](TextSource& source) {
@@ -288,7 +288,7 @@ private:
         std::shared_ptr<const TextPage> page;
         const QString trouble = attempt(
             lock, [&] { page = std::make_shared<const TextPage>(read(number * page_tokens, page_tokens)); });
-        if (!trouble.isNull() && !std::exchange(told_trouble_, true)) tell(trouble);
+        if (!trouble.isNull() && !std::exchange(error_reported_, true)) tell(trouble);
         return page;
     }
 
@@ -306,7 +306,7 @@ private:
         finding_.share = share_of(looked_at, tokens_);
         finding_.finished = looked_at >= tokens_;
         if (finding_.finished) what_.clear();
-        if (!finding_.finished && finding_told_.elapsed() < milliseconds_told) return;
+        if (!finding_.finished && finding_told_.elapsed() < report_interval_ms) return;
         post([finding = finding_](TextSource& source) {
             if (finding.search == source.search_) Q_EMIT source.found(finding);
         });
@@ -344,7 +344,7 @@ private:
     QString what_;              // empty: no search
     uint64_t next_ = 0;         // next page to search
     uint64_t behind_ = 0;       // end of the last match
-    bool told_trouble_ = false; // report one error per search
+    bool error_reported_ = false; // report one error per search
     QElapsedTimer finding_told_;
     std::unique_ptr<PageReader> reader_;    // used by the worker thread only; null if it could not be opened
     QString why_closed_;                    // used by the worker thread only

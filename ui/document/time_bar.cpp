@@ -51,7 +51,7 @@ TimeBar::TimeBar(QWidget* parent)
     set_index(nullptr);
 }
 
-void TimeBar::set_index(std::shared_ptr<const FadingIndex> index)
+void TimeBar::set_index(std::shared_ptr<const FadeIndex> index)
 {
     const bool was_now = is_now();
     const uint64_t read = tokens_read();

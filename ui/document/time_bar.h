@@ -19,9 +19,9 @@ public:
     explicit TimeBar(QWidget* parent = nullptr);
 
     // Null: there is no record, and the bar is disabled. A slider at "now" stays at "now".
-    void set_index(std::shared_ptr<const FadingIndex> index);
+    void set_index(std::shared_ptr<const FadeIndex> index);
     void set_failed(const QString& sentence);
-    std::shared_ptr<const FadingIndex> index() const { return index_; }
+    std::shared_ptr<const FadeIndex> index() const { return index_; }
     int step() const;
     bool is_now() const; // slider at its end: the current state, exact per head
     uint64_t tokens_read() const;
@@ -40,7 +40,7 @@ private:
     void advance();
     QIcon play_icon() const;
 
-    std::shared_ptr<const FadingIndex> index_;
+    std::shared_ptr<const FadeIndex> index_;
     QToolButton* play_;
     QToolButton* now_;
     QSlider* slider_;

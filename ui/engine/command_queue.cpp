@@ -8,7 +8,7 @@ CommandId CommandQueue::push(Command command)
 {
     const std::lock_guard lock(mutex_);
     const CommandId id = ++last_;
-    if (closed_ && !command.at_the_end_too) return id;
+    if (closed_ && !command.runs_after_close) return id;
     waiting_.push_back({id, std::move(command), {}});
     changed_.notify_one();
     return id;
@@ -34,7 +34,7 @@ std::vector<CommandId> CommandQueue::cancel_all()
     all_cancelled_ = true;
     std::vector<CommandId> gone;
     std::erase_if(waiting_, [&](const Entry& entry) {
-        if (entry.command.at_the_end_too) return false;
+        if (entry.command.runs_after_close) return false;
         gone.push_back(entry.id);
         return true;
     });
@@ -86,11 +86,11 @@ std::stop_token CommandQueue::renew_stop()
     return running_stop_.get_token();
 }
 
-std::optional<CommandQueue::Running> CommandQueue::take_one_that_cuts_in()
+std::optional<CommandQueue::Running> CommandQueue::take_interleaved()
 {
     const std::lock_guard lock(mutex_);
     const auto entry = std::find_if(waiting_.begin(), waiting_.end(),
-                                    [](const Entry& e) { return e.command.may_cut_in && e.command.may_cut_in(); });
+                                    [](const Entry& e) { return e.command.may_interleave && e.command.may_interleave(); });
     return entry == waiting_.end() ? std::nullopt : take(entry);
 }
 

@@ -18,11 +18,11 @@ struct Command {
     std::function<void(std::stop_token)> work;
     // For short commands: whether this one may run now, in the middle of another. Called on the engine thread with
     // the queue locked. Empty: never.
-    std::function<bool()> may_cut_in{};
-    bool at_the_end_too = false; // kept by cancel_all and executed after close
+    std::function<bool()> may_interleave{};
+    bool runs_after_close = false; // kept by cancel_all and executed after close
 };
 
-// Thread-safe, except that only the engine thread calls next, finish, renew_stop and take_one_that_cuts_in.
+// Thread-safe, except that only the engine thread calls next, finish, renew_stop and take_interleaved.
 class CommandQueue {
 public:
     CommandId push(Command command);
@@ -30,9 +30,9 @@ public:
     // Requests a stop if the command is running. Returns true if it was waiting: it is removed and will not run.
     bool cancel(CommandId id);
     // Requests a stop of the running command. Returns the waiting commands that were removed: all but those with
-    // at_the_end_too.
+    // runs_after_close.
     std::vector<CommandId> cancel_all();
-    void close();         // accepts only at_the_end_too from now on; next returns nullopt once the queue is empty
+    void close();         // accepts only runs_after_close from now on; next returns nullopt once the queue is empty
     bool is_idle() const; // no command is running or waiting
     int waiting() const;
 
@@ -46,7 +46,7 @@ public:
     // Gives the running command a fresh stop token after a stop, for remaining work that another stop may end. The
     // token is stopped already if cancel_all was called since the command began.
     std::stop_token renew_stop();
-    std::optional<Running> take_one_that_cuts_in();
+    std::optional<Running> take_interleaved();
 
 private:
     struct Entry {

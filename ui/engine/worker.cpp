@@ -44,13 +44,13 @@ engine::TokenRange token_range(const StreamRange& range)
     return {static_cast<uint32_t>(range.first), static_cast<uint32_t>(range.last)};
 }
 
-// The longest prefix of whole characters (graphemes) that fits in `most_bytes` of UTF-8.
-QString shortened(const QString& text, qsizetype most_bytes)
+// The longest prefix of whole characters (graphemes) that fits in `max_bytes` of UTF-8.
+QString shortened(const QString& text, qsizetype max_bytes)
 {
     QTextBoundaryFinder characters(QTextBoundaryFinder::Grapheme, text);
     characters.toEnd();
     qsizetype length = text.size();
-    while (length > 0 && text.left(length).toUtf8().size() > most_bytes)
+    while (length > 0 && text.left(length).toUtf8().size() > max_bytes)
         length = characters.toPreviousBoundary();
     return text.left(length);
 }
@@ -143,11 +143,11 @@ CommandId EngineThread::Worker::add_short(Work work, const QString& changes)
     return queue_.push(
         {.work =
              [this, work = std::move(work)](std::stop_token stop) {
-                 if (!cuts_in_) stop_ = std::move(stop);
+                 if (!interleaving_) stop_ = std::move(stop);
                  work(*this);
              },
-         .may_cut_in = [this, changes] { return changes.isEmpty() || (!is_open(changes) && opening_ != changes); },
-         .at_the_end_too = true});
+         .may_interleave = [this, changes] { return changes.isEmpty() || (!is_open(changes) && opening_ != changes); },
+         .runs_after_close = true});
 }
 
 CommandId EngineThread::Worker::ask(const QString& text, const NewSession& otherwise)
@@ -238,13 +238,13 @@ void EngineThread::Worker::run_command(CommandQueue::Running running)
 }
 
 // Called between chunks or tokens: runs short commands that do not concern the open session.
-void EngineThread::Worker::let_others_cut_in()
+void EngineThread::Worker::run_interleaved()
 {
-    if (cuts_in_) return;
-    cuts_in_ = true;
-    while (auto other = queue_.take_one_that_cuts_in())
+    if (interleaving_) return;
+    interleaving_ = true;
+    while (auto other = queue_.take_interleaved())
         run_command(std::move(*other));
-    cuts_in_ = false;
+    interleaving_ = false;
 }
 
 storage::Store& EngineThread::Worker::store()
@@ -285,7 +285,7 @@ void EngineThread::Worker::device_lost(const std::string& device)
 
 void EngineThread::Worker::progress(const storage::ReadingProgress& reading, const engine::Session& session)
 {
-    let_others_cut_in();
+    run_interleaved();
     frame_.what = text_of(reading.what);
     frame_.share = reading.share;
     frame_.seconds_left = reading.seconds_left;
@@ -370,7 +370,7 @@ std::shared_ptr<const engine::Model> EngineThread::Worker::load(const ModelChoic
     choice.threads = wish.threads;
     choice.compute = compute;
     const auto tell = [this](double share) {
-        let_others_cut_in();
+        run_interleaved();
         frame_.share = share;
         tell_frame(false);
     };
@@ -721,7 +721,7 @@ engine::GenerateOptions EngineThread::Worker::generate_options(storage::AnswerTe
     options.token = [this, &text](engine::TokenId id) {
         const bool go_on = text.push(id);
         frame_.answer += text_of(text.fresh());
-        let_others_cut_in();
+        run_interleaved();
         if (Clock::now() - told_ >= frame_interval) {
             look_at(session_->session(), false);
             tell_frame(false);
@@ -784,7 +784,7 @@ void EngineThread::Worker::tell_answer()
 }
 
 // If memory is short, skips the session state: the answer then has no sources.
-void EngineThread::Worker::turn_begins(engine::Session& session)
+void EngineThread::Worker::message_starts(engine::Session& session)
 {
     before_turn_.reset();
     if (!may_trace(session, 0)) return;
@@ -884,7 +884,7 @@ bool EngineThread::Worker::is_open(const QString& name) const
 
 void EngineThread::Worker::export_session(const QString& name, const QString& file)
 {
-    if (session_ && is_open(name) && !cuts_in_) session_->save();
+    if (session_ && is_open(name) && !interleaving_) session_->save();
     storage::export_session(store().database, store().conversations.get(name.toStdString()).id, file.toStdString());
     Q_EMIT owner_.noted(EngineThread::tr("“%1” was exported to %2.").arg(name, file));
 }
@@ -909,7 +909,7 @@ void EngineThread::Worker::rename_session(const QString& name, const QString& to
 
 void EngineThread::Worker::fork_session(const QString& name, const QString& to)
 {
-    if (session_ && is_open(name) && !cuts_in_) session_->save();
+    if (session_ && is_open(name) && !interleaving_) session_->save();
     storage::fork_session(store(), name.toStdString(), to.toStdString());
     Q_EMIT owner_.library_changed();
 }
@@ -917,14 +917,14 @@ void EngineThread::Worker::fork_session(const QString& name, const QString& to)
 void EngineThread::Worker::remove_session(const QString& name)
 {
     const bool was_open = is_open(name);
-    const auto no_backup = store().conversations.remove(store().conversations.get(name.toStdString()).id);
+    const auto backup_error = store().conversations.remove(store().conversations.get(name.toStdString()).id);
     if (was_open) { // including turns that could not be stored
         session_.reset();
         text_only_.reset();
         provenances_.clear();
         tell_facts();
     }
-    if (no_backup) note(std::string("what is left has no backup now: ") + no_backup->what());
+    if (backup_error) note(std::string("what is left has no backup now: ") + backup_error->what());
     Q_EMIT owner_.library_changed();
 }
 
@@ -937,7 +937,7 @@ void EngineThread::Worker::run(const std::function<void(Tools&)>& work)
                 .session = session_.get(),
                 .stop = stop_,
                 .progress = [this](double share, std::optional<double> seconds_left) {
-                    let_others_cut_in();
+                    run_interleaved();
                     frame_.share = share;
                     frame_.seconds_left = seconds_left;
                     tell_frame(false);

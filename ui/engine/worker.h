@@ -82,7 +82,7 @@ private:
     // Listener: called during a computation
     void note(const std::string& sentence) override;
     void progress(const storage::ReadingProgress& reading, const engine::Session& session) override;
-    void turn_begins(engine::Session& session) override;
+    void message_starts(engine::Session& session) override;
     void device_lost(const std::string& device) override;
     std::stop_token stop() const override { return stop_; }
 
@@ -90,7 +90,7 @@ private:
     void run_command(CommandQueue::Running running);
     void rest();
     void require_saved() const;
-    void let_others_cut_in();
+    void run_interleaved();
 
     storage::Store& store(); // the user's database
     storage::Store& place();
@@ -161,7 +161,7 @@ private:
     Frame frame_;
     CommandId running_ = 0;
     std::stop_token stop_;
-    bool cuts_in_ = false;
+    bool interleaving_ = false;
     Clock::time_point told_{}, looked_{};
     Clock::duration look_cost_{};
     std::jthread thread_; // last: uses all other members

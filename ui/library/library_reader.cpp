@@ -279,7 +279,7 @@ private:
     TextSearch::Visit visitor(const SearchHit& origin)
     {
         return [this, origin, count = uint64_t{0}](const TextMatch& match) mutable {
-            if (progress_.hits == LibraryReader::most_hits || count == LibraryReader::most_hits_of_one) {
+            if (progress_.hits == LibraryReader::max_hits || count == LibraryReader::most_hits_of_one) {
                 progress_.has_all_hits = false;
                 return false;
             }

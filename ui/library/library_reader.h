@@ -55,7 +55,7 @@ public:
     // Starts a search and cancels a running one. An empty text only cancels.
     void search(const QString& text);
 
-    static constexpr uint64_t most_hits = 1000, most_hits_of_one = 50;
+    static constexpr uint64_t max_hits = 1000, most_hits_of_one = 50;
 
 Q_SIGNALS:
     void contents_read(std::shared_ptr<const palimpsest::ui::LibraryContents> contents);

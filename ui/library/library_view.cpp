@@ -26,7 +26,7 @@ namespace palimpsest::ui {
 namespace {
 
 constexpr int pause_in_typing_ms = 300;
-constexpr int least_to_search = 2; // characters; a single one would match almost everything
+constexpr int min_searched = 2; // characters; a single one would match almost everything
 
 // A label with a button, as wide as the library.
 struct Bar {
@@ -336,7 +336,7 @@ void LibraryView::search_changed(const QString& text)
     expand_again();
     reader_.search({});
     hits_->clear();
-    const bool searches = text.trimmed().size() >= least_to_search;
+    const bool searches = text.trimmed().size() >= min_searched;
     found_->setVisible(searches);
     if (!searches) return pause_->stop();
     found_title_->setText(tr("Searching what was read and said …"));

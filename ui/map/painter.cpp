@@ -353,7 +353,7 @@ void RetentionPainter::paint_labels(QPainter& painter, const MapScene& scene, co
 
 void RetentionPainter::paint_axis(QPainter& painter, const MapScene& scene, const MapLayout& layout) const
 {
-    const MapWindow& window = scene.window;
+    const VisibleRange& window = scene.window;
     const double widest =
         text_width(small_, QLocale().toString(static_cast<qulonglong>(window.length()))) + 1.5 * em();
     const double step = tick_step(window.span() * widest / std::max(1.0, layout.plot.width()));

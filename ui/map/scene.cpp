@@ -48,7 +48,7 @@ MapScene MapScene::of(std::shared_ptr<const engine::RetentionMap> map, uint64_t 
     MapScene scene;
     if (map) {
         scene.rows = MapRows(map->layers, map->kv_heads);
-        scene.window = MapWindow(std::max(length, map->tokens_seen));
+        scene.window = VisibleRange(std::max(length, map->tokens_seen));
         scene.map = std::move(map);
     }
     return scene;

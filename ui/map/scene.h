@@ -32,7 +32,7 @@ const MapSection* section_at(const std::vector<MapSection>& sections, uint64_t t
 struct MapScene {
     std::shared_ptr<const engine::RetentionMap> map; // null: no session is open
     MapRows rows;
-    MapWindow window;
+    VisibleRange window;
     QString title; // empty: no title is drawn
     bool has_legend = true;
     bool has_handles = false; // expand/collapse handles at the layers; only on screen

@@ -97,7 +97,7 @@ void RetentionView::set_map(std::shared_ptr<const engine::RetentionMap> map, uin
         set_place({});
     }
     scene_.window.set_length(whole);
-    renew_place();
+    refresh_cell();
     repaint_later();
 }
 
@@ -141,7 +141,7 @@ void RetentionView::show_tokens(StreamRange range)
     const auto first = static_cast<double>(range.first), last = static_cast<double>(range.last);
     const double margin = std::max(2 * (last - first), 32.0);
     scene_.window.show(first - margin, last + margin);
-    renew_place();
+    refresh_cell();
     repaint_later();
 }
 
@@ -149,7 +149,7 @@ void RetentionView::show_window(double first, double last)
 {
     if (first == scene_.window.first() && last == scene_.window.last()) return;
     scene_.window.show(first, last);
-    renew_place();
+    refresh_cell();
     repaint_later();
 }
 
@@ -163,20 +163,20 @@ void RetentionView::reset_zoom()
 {
     scene_.window.reset();
     scene_.selection.reset();
-    renew_place();
+    refresh_cell();
     repaint_later();
 }
 
 void RetentionView::zoom(double factor)
 {
-    const MapWindow& window = scene_.window;
+    const VisibleRange& window = scene_.window;
     double at = (window.first() + window.last()) / 2;
     if (place_) at = (static_cast<double>(place_->tokens.first) + static_cast<double>(place_->tokens.last)) / 2;
     // Keeps the first or last token visible if the crosshair is on it.
     if (place_ && place_->tokens.first == 0) at = 0;
     if (place_ && place_->tokens.last == window.length()) at = window.last();
     scene_.window.zoom(factor, std::clamp(at, window.first(), window.last()));
-    renew_place();
+    refresh_cell();
     repaint_later();
 }
 
@@ -349,7 +349,7 @@ std::optional<MapCell> RetentionView::place_at(const QPointF& at) const
 }
 
 // After a change of the visible range, the crosshair stays on its token, which may now be in another cell.
-void RetentionView::renew_place()
+void RetentionView::refresh_cell()
 {
     if (!place_) return;
     const TokenColumns divided = columns();

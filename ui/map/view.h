@@ -96,7 +96,7 @@ protected:
 private:
     struct Drag {
         QPointF from;
-        MapWindow window;
+        VisibleRange window;
         int scroll = 0;
         std::optional<uint64_t> selects_from; // first token of a selection; set if Shift is held
         bool moved = false;
@@ -117,7 +117,7 @@ private:
     void set_place(std::optional<MapCell> place);
     void update_crosshair();
     std::optional<MapCell> place_at(const QPointF& at) const;
-    void renew_place();
+    void refresh_cell();
     void start_place(); // initial position for the keyboard
     void move_columns(int columns);
     void move_rows(int rows);

@@ -5,9 +5,9 @@
 
 namespace palimpsest::ui {
 
-MapWindow::MapWindow(uint64_t length) : length_(length), last_(static_cast<double>(length)) {}
+VisibleRange::VisibleRange(uint64_t length) : length_(length), last_(static_cast<double>(length)) {}
 
-void MapWindow::set_length(uint64_t length)
+void VisibleRange::set_length(uint64_t length)
 {
     const bool whole = is_whole();
     length_ = length;
@@ -17,7 +17,7 @@ void MapWindow::set_length(uint64_t length)
         show(first_, last_);
 }
 
-void MapWindow::zoom(double factor, double at)
+void VisibleRange::zoom(double factor, double at)
 {
     const double wanted = std::clamp(span() / factor, std::min(least_span, static_cast<double>(length_)),
                                      static_cast<double>(length_));
@@ -26,12 +26,12 @@ void MapWindow::zoom(double factor, double at)
     show(first, first + wanted);
 }
 
-void MapWindow::pan(double tokens)
+void VisibleRange::pan(double tokens)
 {
     show(first_ + tokens, last_ + tokens);
 }
 
-void MapWindow::show(double first, double last)
+void VisibleRange::show(double first, double last)
 {
     const auto length = static_cast<double>(length_);
     const double width = std::clamp(last - first, std::min(least_span, length), length);
@@ -39,7 +39,7 @@ void MapWindow::show(double first, double last)
     last_ = std::min(first_ + width, length);
 }
 
-void MapWindow::reveal(uint64_t token)
+void VisibleRange::reveal(uint64_t token)
 {
     const auto left = static_cast<double>(token);
     if (left < first_)
@@ -48,7 +48,7 @@ void MapWindow::reveal(uint64_t token)
         pan(left + 1 - last_);
 }
 
-TokenColumns::TokenColumns(const MapWindow& window, int count)
+TokenColumns::TokenColumns(const VisibleRange& window, int count)
     : length_(window.length()), first_(window.first()), span_(window.span()),
       count_(window.length() > 0 ? std::max(count, 0) : 0)
 {

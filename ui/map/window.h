@@ -9,12 +9,12 @@
 namespace palimpsest::ui {
 
 // The visible range [first, last] of the stream, in tokens; always within [0, length].
-class MapWindow {
+class VisibleRange {
 public:
     static constexpr double least_span = 8; // unless the stream is shorter
 
-    MapWindow() = default; // empty stream
-    explicit MapWindow(uint64_t length);
+    VisibleRange() = default; // empty stream
+    explicit VisibleRange(uint64_t length);
 
     uint64_t length() const { return length_; }
     double first() const { return first_; }
@@ -34,12 +34,12 @@ private:
     double first_ = 0, last_ = 0;
 };
 
-// A MapWindow divided into columns of equal width. A column covers the tokens [floor(left edge), floor(right
+// A VisibleRange divided into columns of equal width. A column covers the tokens [floor(left edge), floor(right
 // edge)), but at least the token at its left edge, so that every column covers whole tokens.
 class TokenColumns {
 public:
     TokenColumns() = default;                         // no columns
-    TokenColumns(const MapWindow& window, int count); // no columns if the stream is empty
+    TokenColumns(const VisibleRange& window, int count); // no columns if the stream is empty
 
     int count() const { return count_; }
     double tokens_per_column() const { return span_ / count_; }

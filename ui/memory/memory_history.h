@@ -29,14 +29,14 @@ public:
     void add_past(const engine::Telemetry& now, const FullCache& full_cache);
     void clear() { samples_.clear(); }
     bool empty() const { return samples_.entries().empty(); }
-    const std::vector<Thinned<Sample>::Entry>& samples() const { return samples_.entries(); }
+    const std::vector<DownsampledSeries<Sample>::Entry>& samples() const { return samples_.entries(); }
 
     // Whether the cache and the full cache differ so much that a linear scale would flatten one of them.
     bool wants_logarithm() const;
     std::vector<ChartLine> lines() const; // this session's cache, then a full cache
 
 private:
-    Thinned<Sample> samples_;
+    DownsampledSeries<Sample> samples_;
 };
 
 } // namespace palimpsest::ui

@@ -58,7 +58,7 @@ PolicyCheck resolve(const NewSession& wish, const engine::Model* model, std::opt
 }
 
 // Returns the parameter whose removal makes the settings valid; empty if there is none.
-QString guilty_parameter(const NewSession& wish, const engine::Model* model, std::optional<uint64_t> input_tokens)
+QString invalid_parameter(const NewSession& wish, const engine::Model* model, std::optional<uint64_t> input_tokens)
 try {
     const auto spec = engine::PolicySpec::parse(wish.policy.toStdString());
     for (const auto& [key, value] : spec.parameters) {
@@ -104,7 +104,7 @@ try {
     PolicyCheck check;
     check.sentence = sentence_of(error);
     check.field = field_of(error);
-    if (check.field == Field::Policy) check.parameter = guilty_parameter(wish, model, input_tokens);
+    if (check.field == Field::Policy) check.parameter = invalid_parameter(wish, model, input_tokens);
     if (!check.parameter.isEmpty()) check.field = Field::Parameter;
     return check;
 }

@@ -541,7 +541,7 @@ void MainWindow::make_default(const QString& model)
     } catch (const Error& error) {
         return tell(MessageBar::Kind::Failure, window_sentence(error));
     }
-    model_bar_->look_again();
+    model_bar_->refresh_area();
     Preferences changed = preferences_;
     changed.model.model.clear();
     change_preferences(changed);
@@ -622,9 +622,9 @@ void MainWindow::build_tour()
                                         .read_sample = [this] { Q_EMIT read_wanted({places_.sample}); },
                                         .ask = [this](const QString& text) { Q_EMIT ask_wanted(text); }}));
     middle_->insertWidget(middle_->indexOf(tabs_), tour_);
-    connect(tabs_, &QTabWidget::currentChanged, tour_, &Tour::look_again);
+    connect(tabs_, &QTabWidget::currentChanged, tour_, &Tour::refresh_area);
     for (const QDockWidget* area : docks_)
-        connect(area, &QDockWidget::visibilityChanged, tour_, &Tour::look_again, Qt::QueuedConnection);
+        connect(area, &QDockWidget::visibilityChanged, tour_, &Tour::refresh_area, Qt::QueuedConnection);
 }
 
 void MainWindow::complete_task(TourTask task)

@@ -64,7 +64,7 @@ void ModelBar::set_choice(const ModelChoiceRequest& choice, const QString& model
     choice_ = choice;
     folder_ = models_folder;
     if (is_elsewhere)
-        look_again();
+        refresh_area();
     else if (has_no_name)
         look(); // keeps the current list meanwhile
     fill_models();
@@ -72,7 +72,7 @@ void ModelBar::set_choice(const ModelChoiceRequest& choice, const QString& model
     fill_devices(*devices_, choice.device);
 }
 
-void ModelBar::look_again()
+void ModelBar::refresh_area()
 {
     found_.reset();
     look();
@@ -80,7 +80,7 @@ void ModelBar::look_again()
 
 void ModelBar::look()
 {
-    ModelsWanted wanted{.folders = elsewhere_, .chosen = choice_.model};
+    ModelQuery wanted{.folders = elsewhere_, .chosen = choice_.model};
     wanted.folders.own = folder_.toStdString();
     search_.look_in(wanted);
 }

@@ -22,7 +22,7 @@ public:
     ModelBar(const Actions& actions, const WindowPlaces& places, QWidget* parent);
 
     void set_choice(const ModelChoiceRequest& choice, const QString& models_folder);
-    void look_again(); // starts a search for models; the list is updated when it ends
+    void refresh_area(); // starts a search for models; the list is updated when it ends
     bool is_looking() const { return !found_; }
     // The model in memory; an empty name: none.
     void set_loaded(const QString& name, const QString& device);

@@ -48,7 +48,7 @@ void name_model(ModelsHere& here, const QString& path)
 
 } // namespace
 
-ModelsHere find_models_here(const ModelsWanted& wanted, const std::stop_token& stop)
+ModelsHere find_models_here(const ModelQuery& wanted, const std::stop_token& stop)
 {
     ModelsHere here;
     const std::function<void()> steps[] = {
@@ -69,7 +69,7 @@ struct ModelSearch::State {
     std::mutex mutex; // guards the members below
     std::condition_variable_any changed;
     ModelSearch* owner; // null: the search object is destroyed
-    std::optional<ModelsWanted> wanted;
+    std::optional<ModelQuery> wanted;
     uint64_t newest = 0; // number of the latest call
     bool is_searching = false;
 
@@ -95,7 +95,7 @@ ModelSearch::~ModelSearch()
     if (!has_ended) thread_.detach();
 }
 
-void ModelSearch::look_in(const ModelsWanted& wanted)
+void ModelSearch::look_in(const ModelQuery& wanted)
 {
     const std::lock_guard lock(state_->mutex);
     state_->wanted = wanted;
@@ -109,7 +109,7 @@ void ModelSearch::work(const std::shared_ptr<State>& state, const std::stop_toke
         std::unique_lock lock(state->mutex);
         state->changed.wait(lock, stop, [&] { return state->wanted.has_value(); });
         if (stop.stop_requested()) return;
-        const ModelsWanted wanted = *std::exchange(state->wanted, std::nullopt);
+        const ModelQuery wanted = *std::exchange(state->wanted, std::nullopt);
         const uint64_t number = state->newest;
         state->is_searching = true;
         lock.unlock();

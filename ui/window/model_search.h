@@ -18,7 +18,7 @@
 
 namespace palimpsest::ui {
 
-struct ModelsWanted {
+struct ModelQuery {
     storage::ModelFolders folders{};
     QString chosen{}; // path or name of the model that the window uses; empty: the default
 };
@@ -32,11 +32,11 @@ struct ModelsHere {
 
 // May block as long as the disk does, even after the window is closed. The result is ignored once a stop is
 // requested.
-using FindModels = std::function<ModelsHere(const ModelsWanted&, const std::stop_token&)>;
+using FindModels = std::function<ModelsHere(const ModelQuery&, const std::stop_token&)>;
 
 // Searches those folders and determines the default model of the command line. Throws nothing: a step that fails is
 // left out of the result.
-ModelsHere find_models_here(const ModelsWanted& wanted, const std::stop_token& stop);
+ModelsHere find_models_here(const ModelQuery& wanted, const std::stop_token& stop);
 
 class ModelSearch : public QObject {
     Q_OBJECT
@@ -46,7 +46,7 @@ public:
     ~ModelSearch() override;
 
     // `found` is emitted once, for the newest call; results of earlier calls are dropped.
-    void look_in(const ModelsWanted& wanted);
+    void look_in(const ModelQuery& wanted);
 
 Q_SIGNALS:
     void found(const palimpsest::ui::ModelsHere& models);

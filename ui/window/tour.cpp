@@ -141,7 +141,7 @@ void Tour::write_step()
     next_->setText(step_ + 1 < steps() ? tr("&Next") : tr("&Done"));
     setAccessibleDescription(tr("%1: %2. %3").arg(count_->text(), now.title, now.text));
     show();
-    look_again();
+    refresh_area();
     for (const QWidget* part : {static_cast<QWidget*>(this), parentWidget()})
         part->layout()->activate(); // adapts the height to the new text at once
     QAccessibleEvent alert(this, QAccessible::Alert);
@@ -159,10 +159,10 @@ void Tour::take_offer()
     const TourStep now = steps_[static_cast<size_t>(step_)];
     if (now.area.show) now.area.show();
     if (now.do_offer) now.do_offer();
-    look_again();
+    refresh_area();
 }
 
-void Tour::look_again()
+void Tour::refresh_area()
 {
     if (step_ < 0) return;
     const TourStep& now = steps_[static_cast<size_t>(step_)];
@@ -240,7 +240,7 @@ bool Tour::eventFilter(QObject* watched, QEvent* event)
     const auto type = event->type();
     const bool is_place = type == QEvent::Resize || type == QEvent::Move || type == QEvent::LayoutRequest;
     if ((watched == window_ || watched == area_) && is_place)
-        QMetaObject::invokeMethod(this, &Tour::look_again,
+        QMetaObject::invokeMethod(this, &Tour::refresh_area,
                                   Qt::QueuedConnection); // after the layout is complete
     if (watched != window_ && watched != area_ && type == QEvent::KeyPress) {
         const auto* key = static_cast<QKeyEvent*>(event);

@@ -88,7 +88,7 @@ Check check_database(const std::string& given, const std::stop_token& stop)
 {
     const std::filesystem::path file = database_file(given);
     try {
-        if (!storage::check_whole(file, [&] { return !stop.stop_requested(); }))
+        if (!storage::check_integrity(file, [&] { return !stop.stop_requested(); }))
             throw Interrupted{"stopped while the sessions were checked; nothing was changed"};
         std::error_code unknown;
         const uint64_t bytes = std::filesystem::file_size(file, unknown);

@@ -212,9 +212,9 @@ private:
     void remove(Console& console)
     {
         const auto store = open(Access::Write);
-        const auto no_backup = store->conversations.remove(store->conversations.get(name_).id);
-        if (no_backup)
-            write_note(console, false, std::string("what is left has no backup now: ") + no_backup->what());
+        const auto backup_error = store->conversations.remove(store->conversations.get(name_).id);
+        if (backup_error)
+            write_note(console, false, std::string("what is left has no backup now: ") + backup_error->what());
     }
 
     void fork(Console&)

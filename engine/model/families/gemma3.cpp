@@ -18,7 +18,7 @@ bool has_mistaken_cap(const ConfigFields& fields, const ModelConfig& config)
 
 // The context of the three largest models was extended by a factor of 8. Ollama's conversions omit it, together
 // with the rope base.
-void read_stretch(const ConfigFields& fields, ModelConfig& config)
+void read_context_extension(const ConfigFields& fields, ModelConfig& config)
 {
     const bool is_stretched =
         config.layers == layers_of_4b || config.layers == layers_of_12b || config.layers == layers_of_27b;
@@ -42,7 +42,7 @@ const Family& gemma3_family()
                 read_gemma_scale(fields, config, layers_of_27b); // as for Gemma 2
                 config.head_norm = HeadNorm::PerHead;
                 if (!has_mistaken_cap(fields, config)) config.logit_soft_cap = read_soft_cap(fields, logit_cap, 0);
-                if (fields.is_gguf()) read_stretch(fields, config);
+                if (fields.is_gguf()) read_context_extension(fields, config);
                 constexpr ConfigKey key = {"attention.sliding_window_pattern", "sliding_window_pattern"};
                 const bool listed = fields.listed_windows(config.layers).has_value();
                 const uint64_t period = listed ? 6 : fields.integer(key).value_or(6);

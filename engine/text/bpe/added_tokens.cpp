@@ -13,10 +13,10 @@ void AddedTokens::add(std::string_view text, TokenId id)
     uint32_t node = 0;
     for (const char byte : text) {
         const auto [at, is_new] = edges_.try_emplace(edge(node, byte), nodes_);
-        if (is_new && nodes_++ > most_bytes)
+        if (is_new && nodes_++ > max_bytes)
             throw Error(ErrorKind::Failed, "PAL-MODEL-13", "tokenizer",
                         "the spellings of its added tokens, up to token " + std::to_string(id) +
-                            ", have more than " + std::to_string(most_bytes) + " bytes",
+                            ", have more than " + std::to_string(max_bytes) + " bytes",
                         "use another model");
         node = at->second;
     }

@@ -18,9 +18,9 @@ public:
     // Bounds the time of find, per byte.
     static constexpr size_t longest = 256;
     // Limits memory to about 64 bytes each: bytes of all spellings, shared prefixes counted once.
-    static constexpr uint32_t most_bytes = 1u << 20;
+    static constexpr uint32_t max_bytes = 1u << 20;
 
-    // REQUIRES: 1 to `longest` bytes. Throws Error (Failed, PAL-MODEL-13) beyond `most_bytes`.
+    // REQUIRES: 1 to `longest` bytes. Throws Error (Failed, PAL-MODEL-13) beyond `max_bytes`.
     void add(std::string_view text, TokenId id);
     bool empty() const { return nodes_ == 1; }
 

@@ -104,7 +104,7 @@ BpeEncoder::BpeEncoder(const Vocabulary& vocabulary)
     assert(vocabulary.kind == Vocabulary::Kind::Bpe);
     check(vocabulary);
     if (is_bytes_ || !vocabulary.pre_tokenizer.empty()) pre_tokenizer_.emplace(vocabulary.pre_tokenizer);
-    read_kinds(vocabulary);
+    classify_pieces(vocabulary);
     std::vector<PieceMerge> merges = vocabulary.merges;
     // Without this, ordinary text could produce a token that only the program may insert.
     std::erase_if(merges, [&](const PieceMerge& merge) { return kind(merge.result) == PieceKind::Control; });
@@ -128,7 +128,7 @@ void BpeEncoder::check(const Vocabulary& vocabulary) const
     if (unknown_ >= 0 && !is_id(unknown_)) refuse("the unknown token's id is not in the vocabulary");
 }
 
-void BpeEncoder::read_kinds(const Vocabulary& vocabulary)
+void BpeEncoder::classify_pieces(const Vocabulary& vocabulary)
 {
     std::vector<bool> is_made(pieces_.size()); // as the result of a merge
     for (const PieceMerge& merge : vocabulary.merges)

@@ -51,7 +51,7 @@ private:
     struct Encoding; // the state of one call
 
     void check(const Vocabulary& vocabulary) const;
-    void read_kinds(const Vocabulary& vocabulary);
+    void classify_pieces(const Vocabulary& vocabulary);
     void read_pieces();
     size_t encode_window(std::string_view window, bool first_piece, bool at_end, uint64_t offset,
                          Encoding& state) const;

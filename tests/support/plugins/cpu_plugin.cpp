@@ -10,12 +10,12 @@ using namespace palimpsest::kernels;
 
 extern "C" {
 
-CudaAnswer palimpsest_cuda_open_1(uint64_t layout, int32_t device, CudaOpening* opening) noexcept
+CudaStatus palimpsest_cuda_open_1(uint64_t layout, int32_t device, CudaOpening* opening) noexcept
 {
-    if (layout != cuda_plugin_layout()) return CudaAnswer::OtherLayout;
+    if (layout != cuda_plugin_layout()) return CudaStatus::OtherLayout;
     if (device == 0) {
         opening->backend = new cpu::CpuBackend(1, "");
-        return CudaAnswer::Written;
+        return CudaStatus::Written;
     }
     std::strcpy(opening->code, device == 1 ? "PAL-GPU-02" : "PAL-GPU-01");
     if (device == 1)
@@ -23,12 +23,12 @@ CudaAnswer palimpsest_cuda_open_1(uint64_t layout, int32_t device, CudaOpening* 
     else
         std::memset(opening->problem, 'x', sizeof opening->problem - 1);
     std::strcpy(opening->remedy, "choose cpu");
-    return CudaAnswer::Written;
+    return CudaStatus::Written;
 }
 
-CudaAnswer palimpsest_cuda_survey_1(uint64_t layout, CudaSurvey* survey) noexcept
+CudaStatus palimpsest_cuda_survey_1(uint64_t layout, CudaInfo* survey) noexcept
 {
-    if (layout != cuda_plugin_layout()) return CudaAnswer::OtherLayout;
+    if (layout != cuda_plugin_layout()) return CudaStatus::OtherLayout;
     std::strcpy(survey->driver_release, "123.45");
     survey->driver_version = 13020;
     survey->runtime_version = 13000;
@@ -43,6 +43,6 @@ CudaAnswer palimpsest_cuda_survey_1(uint64_t layout, CudaSurvey* survey) noexcep
     survey->devices[1].compute_capability = 61;
     std::strcpy(survey->devices[1].problem, "its compute capability is 6.1 and 7.5 is needed");
     std::strcpy(survey->matrix_library_problem, "not looked for");
-    return CudaAnswer::Written;
+    return CudaStatus::Written;
 }
 }

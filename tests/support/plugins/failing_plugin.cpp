@@ -62,7 +62,7 @@ public:
     void bound_pages(const BoundPagesArgs& args) override { device().bound_pages(args); }
     void compact(const CompactArgs& args) override { device().compact(args); }
     void drop(const DropArgs& args) override { device().drop(args); }
-    void straighten(const StraightenArgs& args) override { device().straighten(args); }
+    void defragment(const DefragmentArgs& args) override { device().defragment(args); }
     void gather(const GatherArgs& args) override { device().gather(args); }
 
 private:
@@ -89,17 +89,17 @@ private:
 
 extern "C" {
 
-CudaAnswer palimpsest_cuda_open_1(uint64_t layout, int32_t, CudaOpening* opening) noexcept
+CudaStatus palimpsest_cuda_open_1(uint64_t layout, int32_t, CudaOpening* opening) noexcept
 {
-    if (layout != cuda_plugin_layout()) return CudaAnswer::OtherLayout;
+    if (layout != cuda_plugin_layout()) return CudaStatus::OtherLayout;
     opening->backend = new FailingDevice;
-    return CudaAnswer::Written;
+    return CudaStatus::Written;
 }
 
-CudaAnswer palimpsest_cuda_survey_1(uint64_t layout, CudaSurvey* survey) noexcept
+CudaStatus palimpsest_cuda_survey_1(uint64_t layout, CudaInfo* survey) noexcept
 {
-    if (layout != cuda_plugin_layout()) return CudaAnswer::OtherLayout;
+    if (layout != cuda_plugin_layout()) return CudaStatus::OtherLayout;
     survey->device_count = 1;
-    return CudaAnswer::Written;
+    return CudaStatus::Written;
 }
 }

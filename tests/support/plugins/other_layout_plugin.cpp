@@ -6,13 +6,13 @@ using namespace palimpsest::kernels;
 
 extern "C" {
 
-CudaAnswer palimpsest_cuda_open_1(uint64_t, int32_t, CudaOpening*) noexcept
+CudaStatus palimpsest_cuda_open_1(uint64_t, int32_t, CudaOpening*) noexcept
 {
-    return CudaAnswer::OtherLayout;
+    return CudaStatus::OtherLayout;
 }
 
-CudaAnswer palimpsest_cuda_survey_1(uint64_t, CudaSurvey*) noexcept
+CudaStatus palimpsest_cuda_survey_1(uint64_t, CudaInfo*) noexcept
 {
-    return CudaAnswer::OtherLayout;
+    return CudaStatus::OtherLayout;
 }
 }

@@ -62,7 +62,7 @@ void Block::set_grid(const Grid& grid)
     grid_ = &grid;
     const dim3& size = grid.threads;
     threads_ = size.x * size.y * size.z;
-    if (threads_ == 0 || threads_ > most_threads)
+    if (threads_ == 0 || threads_ > max_threads)
         throw Misuse("a block has " + std::to_string(threads_) + " threads");
     warps_ = (threads_ + lanes - 1) / lanes;
     for (unsigned t = 0; t < threads_; ++t)

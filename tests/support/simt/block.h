@@ -14,7 +14,7 @@
 
 namespace simt {
 
-inline constexpr unsigned lanes = 32, most_threads = 1024, most_warps = most_threads / lanes;
+inline constexpr unsigned lanes = 32, max_threads = 1024, most_warps = max_threads / lanes;
 
 enum class State : uint8_t { New, Running, AtBlock, AtWarp, AtEarlierKernels, Ended };
 
@@ -79,8 +79,8 @@ private:
 
     unsigned threads_ = 0, warps_ = 0;
     const Grid* grid_ = nullptr;
-    Thread thread_[most_threads];
-    uint3 index_[most_threads] = {};
+    Thread thread_[max_threads];
+    uint3 index_[max_threads] = {};
     Warp warp_[most_warps];
     uint3 block_index_ = {};
     uint32_t ready_warps_ = 0;

@@ -48,7 +48,7 @@ void DeviceMemory::protect()
     closed_ = closed;
 }
 
-void DeviceMemory::keep_host_out(bool out)
+void DeviceMemory::forbid_host_access(bool out)
 {
     host_is_out_ = out;
     protect();

@@ -23,7 +23,7 @@ public:
     bool is_near(const void* data) const { return data >= base_ && data < base_ + total; }
 
     // Allows access only to kernels and runtime copies; other accesses crash, as with a GPU. Slows down every call.
-    void keep_host_out(bool out);
+    void forbid_host_access(bool out);
     // Allows all accesses during its lifetime.
     class Access {
     public:

@@ -17,9 +17,9 @@ std::unique_ptr<kernels::Backend> open_emulated_cuda(int capability, int compile
     return std::make_unique<kernels::cuda::CudaBackend>(0);
 }
 
-std::unique_ptr<kernels::Backend> open_taciturn_cuda(int capability, int compiled_for)
+std::unique_ptr<kernels::Backend> open_cuda_without_ptx_version(int capability, int compiled_for)
 {
-    simt::set_device({.capability = capability, .compiled_for = compiled_for, .says_source = false});
+    simt::set_device({.capability = capability, .compiled_for = compiled_for, .reports_ptx_version = false});
     return std::make_unique<kernels::cuda::CudaBackend>(0);
 }
 
@@ -30,7 +30,7 @@ LaunchedThreads::LaunchedThreads()
 
 int LaunchedThreads::most() const
 {
-    return simt::most_threads();
+    return simt::max_threads();
 }
 
 size_t recorded_nodes(const kernels::Recording& recording)
@@ -51,14 +51,14 @@ size_t longest_chain(const kernels::Recording& recording)
     return *std::max_element(chains.begin(), chains.end());
 }
 
-HostKeptOut::HostKeptOut()
+HostAccessForbidden::HostAccessForbidden()
 {
-    simt::keep_host_out(true);
+    simt::forbid_host_access(true);
 }
 
-HostKeptOut::~HostKeptOut()
+HostAccessForbidden::~HostAccessForbidden()
 {
-    simt::keep_host_out(false);
+    simt::forbid_host_access(false);
 }
 
 FailingDevice::FailingDevice(uint64_t calls)
@@ -99,13 +99,13 @@ WithheldMemory::~WithheldMemory()
 
 LateDevice::LateDevice()
 {
-    simt::keep_work_back(true);
+    simt::delay_work(true);
 }
 
 LateDevice::~LateDevice()
 {
     simt::run_queued();
-    simt::keep_work_back(false);
+    simt::delay_work(false);
 }
 
 DescendingOrder::DescendingOrder()

@@ -14,7 +14,7 @@ namespace palimpsest::tests {
 std::unique_ptr<kernels::Backend> open_emulated_cuda(int capability, int compiled_for = 0);
 
 // The same with a driver that does not report what the code was compiled for.
-std::unique_ptr<kernels::Backend> open_taciturn_cuda(int capability, int compiled_for = 0);
+std::unique_ptr<kernels::Backend> open_cuda_without_ptx_version(int capability, int compiled_for = 0);
 
 // Largest block size of the launches during its lifetime.
 class LaunchedThreads {
@@ -28,12 +28,12 @@ size_t recorded_nodes(const kernels::Recording& recording);
 // Length of the longest chain of dependent ones.
 size_t longest_chain(const kernels::Recording& recording);
 // During its lifetime, accesses to device memory outside of kernels and copies crash.
-class HostKeptOut {
+class HostAccessForbidden {
 public:
-    HostKeptOut();
-    ~HostKeptOut();
-    HostKeptOut(const HostKeptOut&) = delete;
-    HostKeptOut& operator=(const HostKeptOut&) = delete;
+    HostAccessForbidden();
+    ~HostAccessForbidden();
+    HostAccessForbidden(const HostAccessForbidden&) = delete;
+    HostAccessForbidden& operator=(const HostAccessForbidden&) = delete;
 };
 
 // During its lifetime the device fails: after `calls` more calls, every call fails. Its end simulates a new

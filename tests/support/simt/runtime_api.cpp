@@ -39,7 +39,7 @@ struct Device {
     cudaError_t last = cudaSuccess;
     std::optional<Failure> failure;
     uint64_t calls = 0, overlapping_launches = 0, calls_after_failure = 0;
-    int most_threads = 0;
+    int max_threads = 0;
 };
 
 Device& device()
@@ -249,7 +249,7 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, void (*
     device().overlapping_launches += config.numAttrs;
     count_launch(config.stream);
     const dim3& block = config.blockDim;
-    device().most_threads = std::max(device().most_threads, static_cast<int>(block.x * block.y * block.z));
+    device().max_threads = std::max(device().max_threads, static_cast<int>(block.x * block.y * block.z));
     const Grid grid{config.gridDim, block, config.dynamicSmemBytes, body, std::move(arguments)};
     return submit(config.stream, Work(grid, config.numAttrs > 0));
 }
@@ -293,19 +293,19 @@ void count_after_failure()
     if (device().failure && device().failure->sticks) ++device().calls_after_failure;
 }
 
-int most_threads()
+int max_threads()
 {
-    return device().most_threads;
+    return device().max_threads;
 }
 
 void forget_threads()
 {
-    device().most_threads = 0;
+    device().max_threads = 0;
 }
 
-void keep_host_out(bool out)
+void forbid_host_access(bool out)
 {
-    device().memory.keep_host_out(out);
+    device().memory.forbid_host_access(out);
 }
 
 void withhold(size_t bytes)
@@ -575,7 +575,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t)
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*)
 {
     const simt::DeviceShape& shape = device().shape;
-    attributes->ptxVersion = shape.says_source ? simt::compiled_for() : 0;
+    attributes->ptxVersion = shape.reports_ptx_version ? simt::compiled_for() : 0;
     attributes->binaryVersion = shape.capability;
     return simt::enter();
 }

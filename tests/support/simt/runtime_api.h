@@ -202,7 +202,7 @@ struct DeviceShape {
     int most_shared = 227 * 1024; // bytes per block, opted in
     int compiled_for = 0;         // capability its code was compiled for; 0: its own
     // reports the PTX version of code (ptxVersion), not only the binary version (binaryVersion)
-    bool says_source = true;
+    bool reports_ptx_version = true;
 };
 void set_device(const DeviceShape& shape);
 int compiled_for(); // the capability that its code was compiled for
@@ -215,11 +215,11 @@ uint64_t calls();                // so far
 uint64_t overlapping_launches(); // among these; they begin early if the next work is known (work.h)
 uint64_t calls_after_failure();  // calls that free or destroy, since fail_after
 void count_after_failure();      // to be called by each of them
-int most_threads();              // largest block launched since forget_threads
+int max_threads();              // largest block launched since forget_threads
 void forget_threads();
 cudaError_t enter(bool allocates = false); // to be called first by every call that can fail
-// Reserves device memory for kernels and copies (DeviceMemory::keep_host_out).
-void keep_host_out(bool out);
+// Reserves device memory for kernels and copies (DeviceMemory::forbid_host_access).
+void forbid_host_access(bool out);
 // Simulates another program that occupies this much of the device's memory.
 void withhold(size_t bytes);
 

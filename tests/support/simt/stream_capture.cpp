@@ -162,7 +162,7 @@ cudaError_t submit(cudaStream_t stream, Work work)
     return cudaSuccess;
 }
 
-void keep_work_back(bool back)
+void delay_work(bool back)
 {
     queue().back = back;
 }

@@ -29,7 +29,7 @@ cudaError_t submit(cudaStream_t stream, Work work);
 bool is_captured(cudaStream_t stream);
 // Delays work until the host waits for it. Work runs in submission order, which is valid for all streams. Kernels
 // of a stream that overlap their predecessors begin early (work.h), as in a graph.
-void keep_work_back(bool back);
+void delay_work(bool back);
 bool is_late(cudaStream_t stream); // work of this stream is delayed
 uint64_t queued_so_far();
 cudaError_t run_queued(uint64_t so_many = UINT64_MAX); // up to this total count

@@ -180,7 +180,7 @@ void ChatViewTest::keys_do_what_the_menu_does()
     show(view);
     view.set_turns(talk(6));
     QSignalSpy regenerate(&view, &ChatView::regenerate_wanted), branch(&view, &ChatView::branch_wanted);
-    QSignalSpy place(&view, &ChatView::place_wanted), xray(&view, &ChatView::xray_wanted);
+    QSignalSpy place(&view, &ChatView::place_wanted), xray(&view, &ChatView::sources_wanted);
     view.set_current_turn(5);
     QTest::keyClick(&view, Qt::Key_C);
     QVERIFY(QGuiApplication::clipboard()->text().startsWith(QLatin1String("Answer 4, which")));

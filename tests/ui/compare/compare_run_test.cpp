@@ -71,7 +71,7 @@ class CompareRunTest : public QObject {
     std::shared_ptr<const engine::Model> model_;
     std::vector<engine::TokenId> tokens_;
 
-    CompareWish wish_of(std::vector<Contender> contenders, size_t tokens = text_tokens) const
+    CompareJob job_of(std::vector<Contender> contenders, size_t tokens = text_tokens) const
     {
         return {.what = "Ashford",
                 .tokens = {tokens_.begin(), tokens_.begin() + static_cast<std::ptrdiff_t>(tokens)},
@@ -99,7 +99,7 @@ private Q_SLOTS:
         std::vector<Contender> contenders;
         for (const std::string& spec : specs)
             contenders.push_back({spec, options_of(spec, 192)});
-        const auto state = compare(model_, wish_of(contenders), {});
+        const auto state = compare(model_, job_of(contenders), {});
         QCOMPARE(state->phase, CompareState::Phase::Finished);
         QCOMPARE(state->share, 1.0);
         QCOMPARE(state->results.size(), specs.size());
@@ -126,7 +126,7 @@ private Q_SLOTS:
     {
         const std::vector<Contender> contenders = {{"treekv", options_of("treekv", 128)},
                                                    {"tova", options_of("tova", 128)}};
-        const auto state = compare(model_, wish_of(contenders), {});
+        const auto state = compare(model_, job_of(contenders), {});
         for (const size_t at : {size_t{0}, size_t{4}, size_t{9}}) {
             const uint64_t tokens = state->results[0].steps.entries()[at].tokens;
             QCOMPARE(tokens, (at + 1) * chunk);
@@ -146,7 +146,7 @@ private Q_SLOTS:
         const size_t tokens = 300;
         const auto state = compare(
             model_,
-            wish_of({{"streaming", options_of("streaming", 64)}, {"quest", options_of("quest", 64)}}, tokens), {});
+            job_of({{"streaming", options_of("streaming", 64)}, {"quest", options_of("quest", 64)}}, tokens), {});
         auto options = options_of("quest", 64);
         options.chunk = 1;
         engine::Session session(model_, options);
@@ -163,7 +163,7 @@ private Q_SLOTS:
     void what_keeps_everything_is_read_as_far_as_it_holds()
     {
         const auto state = compare(
-            model_, wish_of({{"full", options_of("full", 400)}, {"streaming", options_of("streaming", 128)}}), {});
+            model_, job_of({{"full", options_of("full", 400)}, {"streaming", options_of("streaming", 128)}}), {});
         const CompareResult& full = state->results[0];
         QVERIFY(!full.complete);
         QCOMPARE(full.tokens_read, uint64_t{400});
@@ -177,7 +177,7 @@ private Q_SLOTS:
     {
         std::vector<std::shared_ptr<const CompareState>> told;
         const auto last =
-            compare(model_, wish_of({{"treekv", options_of("treekv", 128)}, {"h2o", options_of("h2o", 128)}}), {},
+            compare(model_, job_of({{"treekv", options_of("treekv", 128)}, {"h2o", options_of("h2o", 128)}}), {},
                     [&](std::shared_ptr<const CompareState> state) { told.push_back(std::move(state)); });
         QVERIFY(!told.empty());
         QCOMPARE(told.back(), last);
@@ -194,7 +194,7 @@ private Q_SLOTS:
     {
         std::stop_source stop;
         const auto before =
-            compare(model_, wish_of({{"treekv", options_of("treekv", 128)}, {"h2o", options_of("h2o", 128)}}),
+            compare(model_, job_of({{"treekv", options_of("treekv", 128)}, {"h2o", options_of("h2o", 128)}}),
                     stop.get_token(), [&](const std::shared_ptr<const CompareState>& state) {
                         if (state->share > 0.1) stop.request_stop();
                     });
@@ -204,7 +204,7 @@ private Q_SLOTS:
         std::stop_source at_once;
         at_once.request_stop();
         const auto none =
-            compare(model_, wish_of({{"treekv", options_of("treekv", 128)}, {"h2o", options_of("h2o", 128)}}),
+            compare(model_, job_of({{"treekv", options_of("treekv", 128)}, {"h2o", options_of("h2o", 128)}}),
                     at_once.get_token());
         QCOMPARE(none->phase, CompareState::Phase::Stopped);
         QCOMPARE(none->results[0].tokens_read, uint64_t{0});
@@ -216,10 +216,10 @@ private Q_SLOTS:
         auto options = options_of("h2o", 64);
         options.chunk = 1400;
         options.stops_within_chunk = true;
-        CompareWish wish = wish_of({{"h2o", options}, {"h2o", options}}, 1400);
-        wish.chunk = 1400;
+        CompareJob job = job_of({{"h2o", options}, {"h2o", options}}, 1400);
+        job.chunk = 1400;
         std::clock_t begin = std::clock();
-        QCOMPARE(compare(model_, wish, {})->phase, CompareState::Phase::Finished);
+        QCOMPARE(compare(model_, job, {})->phase, CompareState::Phase::Finished);
         const std::clock_t whole = std::clock() - begin;
         // Stops after a quarter of the total processor time, within the first policy's chunk. Repeats if a busy
         // machine wakes the stopper too late; a stop that waits for the end of the chunk always finds tokens read.
@@ -232,7 +232,7 @@ private Q_SLOTS:
                     QThread::usleep(100);
                 stop.request_stop();
             });
-            state = compare(model_, wish, stop.get_token());
+            state = compare(model_, job, stop.get_token());
         }
         QCOMPARE(state->phase, CompareState::Phase::Stopped);
         QCOMPARE(state->results[0].tokens_read, uint64_t{0}); // the whole text is one chunk
@@ -256,16 +256,16 @@ private Q_SLOTS:
     void what_cannot_be_compared_is_refused()
     {
         const Contender one{"treekv", options_of("treekv", 128)};
-        QCOMPARE(code_of([&] { compare(model_, wish_of({one}), {}); }), std::string("PAL-OPTION-03"));
+        QCOMPARE(code_of([&] { compare(model_, job_of({one}), {}); }), std::string("PAL-OPTION-03"));
         QCOMPARE(code_of([&] {
-                     compare(model_, wish_of({one, one, one, one, one}), {});
+                     compare(model_, job_of({one, one, one, one, one}), {});
                  }),
                  std::string("PAL-OPTION-03"));
-        QCOMPARE(code_of([&] { compare(model_, wish_of({one, one}, 0), {}); }), std::string("PAL-OPTION-03"));
+        QCOMPARE(code_of([&] { compare(model_, job_of({one, one}, 0), {}); }), std::string("PAL-OPTION-03"));
         const Contender wrong{"treekv:leap=1", options_of("treekv:leap=1", 128)};
-        QCOMPARE(code_of([&] { compare(model_, wish_of({one, wrong}), {}); }), std::string("PAL-POLICY-02"));
+        QCOMPARE(code_of([&] { compare(model_, job_of({one, wrong}), {}); }), std::string("PAL-POLICY-02"));
         const Contender large{"treekv", options_of("treekv", 1 << 20)};
-        QCOMPARE(code_of([&] { compare(model_, wish_of({one, large}), {}); }), std::string("PAL-BUDGET-01"));
+        QCOMPARE(code_of([&] { compare(model_, job_of({one, large}), {}); }), std::string("PAL-BUDGET-01"));
     }
 
     // A comparison uses the requested documents, whatever session is open by the time it runs.
@@ -289,7 +289,7 @@ private Q_SLOTS:
                                       .session = nullptr,
                                       .stop = {},
                                       .progress = [](double, std::optional<double>) {}};
-            CompareRequest request;
+            CompareJob request;
             request.what = QStringLiteral("Ashford");
             request.documents = {document};
             request.choices = {{QStringLiteral("treekv"), QStringLiteral("128")},
@@ -308,7 +308,7 @@ private Q_SLOTS:
     void all_of_it_is_exported()
     {
         const auto state = compare(
-            model_, wish_of({{"treekv", options_of("treekv", 128)}, {"h2o", options_of("h2o", 64)}}, 480), {});
+            model_, job_of({{"treekv", options_of("treekv", 128)}, {"h2o", options_of("h2o", 64)}}, 480), {});
         QTemporaryDir folder;
         const QString path = folder.filePath(QStringLiteral("comparison.json"));
         write_file(path, comparison_file(state));

@@ -107,17 +107,17 @@ private Q_SLOTS:
         QFile file(QString::fromStdString(root + "/resources/samples/ashford-light.md"));
         QVERIFY(file.open(QIODevice::ReadOnly));
         const QByteArray text = file.read(6'000);
-        CompareWish wish{.what = "Ashford", .tokens = {}, .chunk = 64, .contenders = {}};
-        wish.tokens =
+        CompareJob job{.what = "Ashford", .tokens = {}, .chunk = 64, .contenders = {}};
+        job.tokens =
             model_->tokenizer()->encode(std::string_view(text.data(), static_cast<size_t>(text.size())), true);
         for (const char* spec : {"treekv", "streaming", "h2o", "lacache"}) {
             engine::SessionOptions options;
             options.policy = engine::PolicySpec::parse(spec);
             options.budget = 256;
             options.chunk = 64;
-            wish.contenders.push_back({spec, options});
+            job.contenders.push_back({spec, options});
         }
-        compare(model_, wish, {},
+        compare(model_, job, {},
                 [&](std::shared_ptr<const CompareState> state) { states_.push_back(std::move(state)); });
         QVERIFY(states_.back()->phase == CompareState::Phase::Finished);
     }

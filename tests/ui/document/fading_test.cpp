@@ -17,10 +17,10 @@ namespace {
 
 using tests::SyntheticText;
 
-std::vector<engine::FadeEvent> random_events(uint64_t tokens, int layers, uint64_t chunks, uint32_t seed)
+std::vector<engine::EvictionEvent> random_events(uint64_t tokens, int layers, uint64_t chunks, uint32_t seed)
 {
     std::mt19937_64 random(seed);
-    std::vector<engine::FadeEvent> events;
+    std::vector<engine::EvictionEvent> events;
     for (uint64_t token = 0; token < tokens; ++token)
         for (int32_t layer = 0; layer < layers; ++layer)
             if (random() % 5 != 0)
@@ -37,11 +37,11 @@ ChunkClock plain_clock(uint64_t tokens, int chunk)
 }
 
 // A chunk is complete once all of its tokens were read.
-int plain_holding(const std::vector<engine::FadeEvent>& events, int layers, uint64_t token, uint64_t read,
+int plain_holding(const std::vector<engine::EvictionEvent>& events, int layers, uint64_t token, uint64_t read,
                   const ChunkClock& clock)
 {
     int held = layers;
-    for (const engine::FadeEvent& event : events)
+    for (const engine::EvictionEvent& event : events)
         held -= event.token == token && clock.tokens_at(event.chunk + 1) <= read;
     return held;
 }
@@ -68,7 +68,7 @@ void FadingTest::the_past_is_a_plain_replay()
     for (const ChunkClock& clock : {plain_clock(300, 300), plain_clock(300, 3), plain_clock(300, 1),
                                     ChunkClock(chat, 64), ChunkClock(chat, 1)}) {
         const auto events = random_events(300, 6, clock.chunks(), 17);
-        FadingIndex index(clock, 6);
+        FadeIndex index(clock, 6);
         index.add(std::span(events).first(events.size() / 2));
         index.add(std::span(events).subspan(events.size() / 2));
         QCOMPARE(index.tokens_per_cell(), uint64_t{1});
@@ -88,7 +88,7 @@ void FadingTest::a_coarse_past_says_so()
 {
     const ChunkClock clock = plain_clock(4000, 80);
     const auto events = random_events(4000, 4, 50, 19);
-    const auto index = std::make_shared<FadingIndex>(clock, 4, 4096);
+    const auto index = std::make_shared<FadeIndex>(clock, 4, 4096);
     index->add(events);
     QCOMPARE(index->tokens_per_cell(), uint64_t{4});
     QVERIFY(index->bytes() <= 4096);
@@ -101,8 +101,8 @@ void FadingTest::a_coarse_past_says_so()
     for (const QLabel* label : bar.findChildren<QLabel*>())
         said = said || label->toolTip().contains(QStringLiteral("One token in 4"));
     QVERIFY(said);
-    const FadingIndex long_book(plain_clock(10'000'000, 512), 32);
-    QVERIFY(long_book.bytes() <= FadingIndex::default_bytes);
+    const FadeIndex long_book(plain_clock(10'000'000, 512), 32);
+    QVERIFY(long_book.bytes() <= FadeIndex::default_bytes);
     QVERIFY(long_book.tokens_per_cell() > 1 && long_book.chunks_per_step() > 1);
 }
 
@@ -135,7 +135,7 @@ void FadingTest::time_bar_replays()
     page.show();
     QVERIFY(arrives(*page.view()));
     QVERIFY(!page.time_bar()->isEnabled());
-    page.set_fading({.read = [&](const auto& each) { each(events); }, .mark = [] { return storage::FadingMark(); }},
+    page.set_fading({.read = [&](const auto& each) { each(events); }, .mark = [] { return storage::FadeRecordMark(); }},
                     3, 512);
     EVENTUALLY(page.time_bar()->isEnabled());
     QVERIFY(page.time_bar()->is_now());
@@ -165,7 +165,7 @@ void FadingTest::time_bar_replays()
                              throw Error(ErrorKind::Failed, "PAL-SNAP-03", "fading record", "it is damaged",
                                          "go on");
                          },
-                     .mark = [] { return storage::FadingMark{.session = 2}; }},
+                     .mark = [] { return storage::FadeRecordMark{.session = 2}; }},
                     3, 512);
     EVENTUALLY(!page.time_bar()->isEnabled());
 }
@@ -178,11 +178,11 @@ void FadingTest::a_record_is_read_again_only_once_it_is_another()
     page.set_source(source);
     std::atomic<int> asked = 0, read = 0;
     std::atomic<int64_t> row = 0;
-    const FadingRecord record{.read = [&](const auto&) { ++read; },
+    const FadeRecord record{.read = [&](const auto&) { ++read; },
                               .mark =
                                   [&] {
                                       ++asked;
-                                      return storage::FadingMark{.session = 1, .last_row = row};
+                                      return storage::FadeRecordMark{.session = 1, .last_row = row};
                                   }};
     const auto set = [&](int reads) {
         const int before = asked;

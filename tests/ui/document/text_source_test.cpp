@@ -109,18 +109,18 @@ void TextSourceTest::reads_a_stored_session()
     view->jump_to(140'003);
     QVERIFY(arrives(*view));
     QCOMPARE(view->paragraph(140'005), QStringLiteral("Who kept it?"));
-    conversations.append_fading(session, std::vector<engine::FadeEvent>{{0, 5, 1}, {1, 6, 2}}, 100);
+    conversations.append_fade_record(session, std::vector<engine::EvictionEvent>{{0, 5, 1}, {1, 6, 2}}, 100);
     size_t events = 0;
-    const FadingRecord record = stored_fading(file, session);
-    record.read([&](std::span<const engine::FadeEvent> some) {
+    const FadeRecord record = stored_fading(file, session);
+    record.read([&](std::span<const engine::EvictionEvent> some) {
         events += some.size();
         return true;
     });
     QCOMPARE(events, size_t{2});
-    const storage::FadingMark mark = record.mark();
+    const storage::FadeRecordMark mark = record.mark();
     conversations.rename(session, "two");
     QVERIFY(record.mark() == mark);
-    conversations.append_fading(session, std::vector<engine::FadeEvent>{{0, 7, 3}}, 200);
+    conversations.append_fade_record(session, std::vector<engine::EvictionEvent>{{0, 7, 3}}, 200);
     QVERIFY(record.mark() != mark);
 }
 

@@ -85,9 +85,9 @@ void CommandQueueTest::short_commands_cut_in()
     queue.push(nothing());
     const auto running = queue.next();
     queue.push(nothing());
-    const CommandId quick = queue.push({.work = [](std::stop_token) {}, .may_cut_in = [] { return true; }});
-    QCOMPARE(queue.take_one_that_cuts_in()->id, quick);
-    QVERIFY(!queue.take_one_that_cuts_in());
+    const CommandId quick = queue.push({.work = [](std::stop_token) {}, .may_interleave = [] { return true; }});
+    QCOMPARE(queue.take_interleaved()->id, quick);
+    QVERIFY(!queue.take_interleaved());
     QCOMPARE(queue.waiting(), 1);
 }
 
@@ -97,16 +97,16 @@ void CommandQueueTest::one_that_may_not_cut_in_now_keeps_its_place()
     bool may = false;
     queue.push(nothing());
     const auto running = queue.next();
-    const CommandId first = queue.push({.work = [](std::stop_token) {}, .may_cut_in = [&] { return may; }});
+    const CommandId first = queue.push({.work = [](std::stop_token) {}, .may_interleave = [&] { return may; }});
     const CommandId second = queue.push(nothing());
-    QVERIFY(!queue.take_one_that_cuts_in());
+    QVERIFY(!queue.take_interleaved());
     queue.finish();
     QCOMPARE(queue.next()->id, first);
     queue.finish();
     QCOMPARE(queue.next()->id, second);
-    const CommandId third = queue.push({.work = [](std::stop_token) {}, .may_cut_in = [&] { return may; }});
+    const CommandId third = queue.push({.work = [](std::stop_token) {}, .may_interleave = [&] { return may; }});
     may = true;
-    QCOMPARE(queue.take_one_that_cuts_in()->id, third);
+    QCOMPARE(queue.take_interleaved()->id, third);
 }
 
 void CommandQueueTest::what_was_stopped_may_go_on_until_it_is_stopped_again()

@@ -70,7 +70,7 @@ struct Printed {
     }
 };
 
-StreamRange tokens_of(const MapWindow& window, int column, int columns)
+StreamRange tokens_of(const VisibleRange& window, int column, int columns)
 {
     const auto at = [&](int edge) { return uint64_t(window.first() + window.span() * edge / columns); };
     return {at(column), std::max(at(column) + 1, at(column + 1))};
@@ -230,8 +230,8 @@ void InspectTest::the_window_shows_what_the_command_prints()
         QMouseEvent move(QEvent::MouseMove, at, view.viewport()->mapToGlobal(at), Qt::NoButton, Qt::NoButton, {});
         QApplication::sendEvent(view.viewport(), &move);
         QVERIFY(view.place());
-        QVERIFY((*view.place() == MapPlace{row, tokens}));
-        const PlaceFacts facts = facts_of(*view.scene().map, *view.place());
+        QVERIFY((*view.place() == MapCell{row, tokens}));
+        const CellFacts facts = facts_of(*view.scene().map, *view.place());
         const Printed::Cell cell = printed_.cell(row, tokens);
         QCOMPARE(facts.count.kept, cell.kept);
         QCOMPARE(facts.count.pairs, cell.pairs);

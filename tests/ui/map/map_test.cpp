@@ -148,7 +148,7 @@ void MapTest::a_window_never_leaves_the_stream()
     std::mt19937 random(7);
     std::uniform_real_distribution<> real(-1, 1);
     for (const uint64_t length : {uint64_t{0}, uint64_t{1}, uint64_t{5}, uint64_t{1000}, uint64_t{10'000'000}}) {
-        MapWindow window(length);
+        VisibleRange window(length);
         for (int i = 0; i < 2000; ++i) {
             if (i % 3 == 0) window.zoom(std::pow(10, 3 * real(random)), real(random) * 2 * double(length));
             if (i % 3 == 1) window.pan(real(random) * double(length));
@@ -158,14 +158,14 @@ void MapTest::a_window_never_leaves_the_stream()
                 QVERIFY(window.first() <= double(token) && double(token) + 1 <= window.last() + 1e-6);
             }
             QVERIFY(window.first() >= 0 && window.last() <= double(length));
-            QVERIFY(window.span() >= std::min(MapWindow::least_span, double(length)) - 1e-6);
+            QVERIFY(window.span() >= std::min(VisibleRange::least_span, double(length)) - 1e-6);
         }
         window.reset();
         QVERIFY(window.is_whole());
         window.set_length(length + 100);
         QVERIFY(window.is_whole()); // a whole window stays whole
     }
-    MapWindow zoomed(1000);
+    VisibleRange zoomed(1000);
     zoomed.show(100, 200);
     zoomed.set_length(2000);
     QCOMPARE(zoomed.first(), 100.0);
@@ -176,7 +176,7 @@ void MapTest::a_window_never_leaves_the_stream()
 
 void MapTest::zoom_keeps_the_token_under_the_cursor()
 {
-    MapWindow window(10'000'000);
+    VisibleRange window(10'000'000);
     const double at = 1'234'567.0;
     window.zoom(100, at);
     for (int i = 0; i < 10; ++i) {
@@ -191,7 +191,7 @@ void MapTest::columns_stand_for_whole_tokens_and_miss_none()
     std::mt19937 random(11);
     for (const uint64_t length : {uint64_t{1}, uint64_t{7}, uint64_t{300}, uint64_t{9'999'991}})
         for (int i = 0; i < 40; ++i) {
-            MapWindow window(length);
+            VisibleRange window(length);
             if (i > 0) window.zoom(1 + random() % 1000, double(random() % length));
             const TokenColumns columns(window, 1 + static_cast<int>(random() % 1700));
             uint64_t next = columns.tokens(0).first;
@@ -206,7 +206,7 @@ void MapTest::columns_stand_for_whole_tokens_and_miss_none()
             }
             QVERIFY(double(next) + 1 >= std::floor(window.last()));
         }
-    QCOMPARE(TokenColumns(MapWindow(0), 100).count(), 0);
+    QCOMPARE(TokenColumns(VisibleRange(0), 100).count(), 0);
 }
 
 void MapTest::cells_equal_a_plain_count_data()
@@ -231,7 +231,7 @@ void MapTest::cells_equal_a_plain_count()
     MapRows rows(map->layers, map->kv_heads);
     rows.set_expanded(2, true);
     rows.set_expanded(5, true);
-    MapWindow window(6000); // 1,000 of them not read yet
+    VisibleRange window(6000); // 1,000 of them not read yet
     window.show(first, last);
     const TokenColumns divided(window, columns);
     const MapCells cells = count_cells(*map, rows.all(), divided);
@@ -255,7 +255,7 @@ void MapTest::cells_of_huge_maps_equal_a_plain_count()
             synthetic_map({.layers = 2, .kv_heads = 2, .tokens = 10'000'000, .kept = kept, .ragged = false});
         const MapRows rows(2, 2);
         for (const double factor : {1.0, 17.0, 900.0}) {
-            MapWindow window(10'000'000);
+            VisibleRange window(10'000'000);
             window.zoom(factor, 9'990'000);
             const TokenColumns divided(window, 1500);
             const MapCells cells = count_cells(*map, rows.all(), divided);
@@ -418,7 +418,7 @@ void MapTest::a_place_knows_rank_and_holders()
 {
     engine::RetentionMap map{
         .layers = 2, .kv_heads = 2, .tokens_seen = 100, .tokens = {{0, 5, 9}, {9}, {}, {5, 9, 99}}};
-    PlaceFacts facts = facts_of(map, {{0, 0}, {6, 20}});
+    CellFacts facts = facts_of(map, {{0, 0}, {6, 20}});
     QCOMPARE(facts.count.kept, uint64_t{1});
     QCOMPARE(facts.count.pairs, uint64_t{14});
     QCOMPARE(facts.token, uint64_t{9});
@@ -434,10 +434,10 @@ void MapTest::a_place_knows_rank_and_holders()
     QVERIFY(!facts.rank);
     facts = facts_of(map, {{1, 0}, {98, 120}}); // partly unread
     QCOMPARE(facts.count.pairs, uint64_t{2});
-    const MapPlace place{{0, 1}, {9, 10}};
-    const QString sentence = place_sentence(place, facts_of(map, place), map.tokens_seen);
+    const MapCell place{{0, 1}, {9, 10}};
+    const QString sentence = cell_sentence(place, facts_of(map, place), map.tokens_seen);
     QVERIFY(sentence.contains(row_name({0, 1})) && sentence.contains(QLatin1String("100")));
-    QVERIFY(place_sentence({{0, 1}, {200, 210}}, facts_of(map, {{0, 1}, {200, 210}}), 100) != sentence);
+    QVERIFY(cell_sentence({{0, 1}, {200, 210}}, facts_of(map, {{0, 1}, {200, 210}}), 100) != sentence);
 }
 
 void MapTest::percentages_never_hide_something()

@@ -211,7 +211,7 @@ void RetentionViewTest::a_place_on_the_screen_is_the_place_in_the_lists()
             QTest::mouseMove(view.viewport(), {1, 1});
             QTest::mouseMove(view.viewport(), at);
             QVERIFY(view.place());
-            const MapPlace place = *view.place();
+            const MapCell place = *view.place();
             const uint64_t kept =
                 plain_count(*map, place.row.layer, place.row.head, place.tokens.first, place.tokens.last);
             const uint64_t pairs = (place.tokens.last - place.tokens.first) * (place.row.is_layer() ? 4 : 1);
@@ -236,7 +236,7 @@ void RetentionViewTest::the_wheel_zooms_around_the_cursor()
     QVERIFY(view.scene().window.span() < 100'000);
     for (int i = 0; i < 60; ++i)
         turn_wheel(view, at, 1);
-    QCOMPARE(view.scene().window.span(), MapWindow::least_span);
+    QCOMPARE(view.scene().window.span(), VisibleRange::least_span);
     const double first = view.scene().window.first();
     turn_wheel(view, at, -5, Qt::ShiftModifier);
     QVERIFY(view.scene().window.first() > first);
@@ -312,7 +312,7 @@ void RetentionViewTest::everything_is_reached_by_keyboard()
     QVERIFY(view.place());
     QTest::keyClick(&view, Qt::Key_Home);
     QCOMPARE(view.place()->tokens.first, uint64_t{0});
-    const MapPlace start = *view.place();
+    const MapCell start = *view.place();
     QTest::keyClick(&view, Qt::Key_Right);
     QCOMPARE(view.place()->tokens.first, start.tokens.last); // the very next cell
     QTest::keyClick(&view, Qt::Key_Left);
@@ -346,7 +346,7 @@ void RetentionViewTest::everything_is_reached_by_keyboard()
     QCOMPARE(view.scene().window.last(), 100'000.0); // zooms around the crosshair, at the end
     for (int i = 0; i < 40; ++i)
         QTest::keyClick(&view, Qt::Key_Plus);
-    QCOMPARE(view.scene().window.span(), MapWindow::least_span);
+    QCOMPARE(view.scene().window.span(), VisibleRange::least_span);
     const uint64_t token = view.place()->tokens.first;
     QTest::keyClick(&view, Qt::Key_Left); // a token is wider than a pixel: moves by one token
     QCOMPARE(view.place()->tokens.first, token - 1);
@@ -355,7 +355,7 @@ void RetentionViewTest::everything_is_reached_by_keyboard()
     QCOMPARE(view.place()->tokens.first, token - 21); // the window followed
     QVERIFY(view.scene().window.first() <= double(token - 21));
     QTest::keyClick(&view, Qt::Key_Minus);
-    QVERIFY(view.scene().window.span() > MapWindow::least_span);
+    QVERIFY(view.scene().window.span() > VisibleRange::least_span);
     QTest::keyClick(&view, Qt::Key_0);
     QVERIFY(view.scene().window.is_whole());
     QTest::keyClick(&view, Qt::Key_Asterisk, Qt::ShiftModifier);

@@ -218,7 +218,7 @@ private Q_SLOTS:
         QCOMPARE(read[0][0].toStringList(), QStringList{folder.filePath("book.md")});
         QCOMPARE(import.count(), 1);
         QCOMPARE(model.count(), 1);
-        QCOMPARE(model[0][0].value<ModelChoiceWish>().model, folder.filePath("small.gguf"));
+        QCOMPARE(model[0][0].value<ModelChoiceRequest>().model, folder.filePath("small.gguf"));
         QCOMPARE(stage.store->recent_files(), QStringList{folder.filePath("book.md")});
         stage.window->open_paths({folder.filePath("models")});
         QCOMPARE(stage.window->preferences().models_folder, folder.filePath("models"));
@@ -260,14 +260,14 @@ private Q_SLOTS:
         activate("maker/repo/x (LM Studio)");
         const QString path = folder.filePath("lmstudio/maker/repo/x.gguf");
         QCOMPARE(model.count(), 1);
-        QCOMPARE(model[0][0].value<ModelChoiceWish>().model, path);
+        QCOMPARE(model[0][0].value<ModelChoiceRequest>().model, path);
         activate("Make this model the default");
         QCOMPARE(QString::fromStdString(storage::set_default()), path);
         EVENTUALLY_EQUAL(box->currentText(), QString("x (default)"));
         QVERIFY(stage.window->preferences().model.model.isEmpty());
         QCOMPARE(model.count(), 1); // it is already loaded
         activate("palimpsest-small (shipped)");
-        QVERIFY(model[1][0].value<ModelChoiceWish>().model.endsWith("palimpsest-small.gguf"));
+        QVERIFY(model[1][0].value<ModelChoiceRequest>().model.endsWith("palimpsest-small.gguf"));
 
         QFile file(config.filePath("palimpsest/config.json"));
         QVERIFY(file.open(QIODevice::WriteOnly));
@@ -283,7 +283,7 @@ private Q_SLOTS:
         std::promise<void> disk;
         const std::shared_future<void> answer = disk.get_future().share();
         Stage stage;
-        stage.find_models = [answer](const ModelsWanted&, const std::stop_token&) {
+        stage.find_models = [answer](const ModelQuery&, const std::stop_token&) {
             answer.wait();
             return ModelsHere{.default_model = "/models/slow.gguf",
                               .models = {{.name = "slow", .path = "/models/slow.gguf"},
@@ -315,7 +315,7 @@ private Q_SLOTS:
         };
         const auto disk = std::make_shared<Disk>();
         Stage stage;
-        stage.find_models = [disk](const ModelsWanted&, const std::stop_token& stop) {
+        stage.find_models = [disk](const ModelQuery&, const std::stop_token& stop) {
             disk->stop = stop;
             disk->is_asked.set_value();
             disk->answers.get_future().wait();
@@ -334,7 +334,7 @@ private Q_SLOTS:
     void a_search_that_fails_leaves_the_shipped_model()
     {
         Stage stage;
-        stage.find_models = [](const ModelsWanted&, const std::stop_token&) -> ModelsHere {
+        stage.find_models = [](const ModelQuery&, const std::stop_token&) -> ModelsHere {
             throw std::bad_alloc();
         };
         stage.open();
@@ -360,7 +360,7 @@ private Q_SLOTS:
         QVERIFY(shipped >= 0);
         Q_EMIT box->activated(shipped);
         QCOMPARE(model.count(), 1);
-        QVERIFY(model[0][0].value<ModelChoiceWish>().model.endsWith("palimpsest-small.gguf"));
+        QVERIFY(model[0][0].value<ModelChoiceRequest>().model.endsWith("palimpsest-small.gguf"));
 
         QFile file(config.filePath("palimpsest/config.json"));
         QVERIFY(file.open(QIODevice::WriteOnly));
@@ -390,7 +390,7 @@ private Q_SLOTS:
         Preferences preferences = stage.store->load();
         preferences.model.model = folder.filePath("ollama/blobs/sha256-" + digest);
         stage.store->save(preferences);
-        stage.find_models = [answer](const ModelsWanted& wanted, const std::stop_token& stop) {
+        stage.find_models = [answer](const ModelQuery& wanted, const std::stop_token& stop) {
             answer.wait();
             return find_models_here(wanted, stop);
         };

@@ -43,7 +43,7 @@ struct Case {
     // Type in which the chunk's own rows are stored.
     DType new_type() const { return rows > 0 ? staging_type(type, wide) : type; }
     int32_t chunk() const { return std::max(rows, 1); }
-    int32_t most_used() const { return *std::max_element(used.begin(), used.end()); }
+    int32_t max_used() const { return *std::max_element(used.begin(), used.end()); }
 };
 
 inline std::ostream& operator<<(std::ostream& out, const Case& c)
@@ -59,7 +59,7 @@ inline std::ostream& operator<<(std::ostream& out, const Case& c)
             << static_cast<int>(c.statistic);
     if (c.retrieve)
         out << ", page " << c.retrieval.pages.page << ", tokens " << c.retrieval.tokens << ", pages "
-            << c.retrieval.most_pages << ", top_p " << c.retrieval.top_p;
+            << c.retrieval.max_pages << ", top_p " << c.retrieval.top_p;
     if (c.window > 0) out << ", window " << c.window;
     if (c.soft_cap > 0) out << ", soft cap " << c.soft_cap;
     return out;
@@ -67,7 +67,7 @@ inline std::ostream& operator<<(std::ostream& out, const Case& c)
 
 // The numbers of a case, the same on every backend and in every physical layout.
 struct Input {
-    explicit Input(const Case& c) : table(rope_table(c.most_used() + c.chunk() + 16, c.rotary_dim))
+    explicit Input(const Case& c) : table(rope_table(c.max_used() + c.chunk() + 16, c.rotary_dim))
     {
         std::mt19937 random(c.seed);
         const HeadShape shape = c.shape();
@@ -214,7 +214,7 @@ public:
     PageKeys(const Case& c, const KvFixture& kv, const Rotation& rotation) : retrieval_(c.retrieval)
     {
         if (!c.retrieve) return;
-        retrieval_.pages.page_stride = c.most_used() / retrieval_.pages.page + 3;
+        retrieval_.pages.page_stride = c.max_used() / retrieval_.pages.page + 3;
         const auto floats = static_cast<size_t>(c.kv_heads * retrieval_.pages.page_stride * 2 * c.head_dim);
         const float nan = std::numeric_limits<float>::quiet_NaN();
         bounds_ = to_device(kv.backend, std::vector<float>(floats, nan));
@@ -241,7 +241,7 @@ inline Output attend(
 {
     const HeadShape shape = c.shape();
     const int32_t chunk = c.chunk();
-    KvFixture kv(backend, shape, c.type, c.most_used() + std::max(c.rows, 40), layout, c.wide);
+    KvFixture kv(backend, shape, c.type, c.max_used() + std::max(c.rows, 40), layout, c.wide);
     for (size_t h = 0; h < in.lists.size(); ++h)
         kv.fill(h, in.lists[h], c.rows == 0 && !c.retrieve);
 

@@ -68,7 +68,7 @@ void check_refused(const std::string& sentence)
     CHECK(error.text().find(sentence) != std::string::npos);
     CHECK(error.remedy().find("choose cpu") != std::string::npos);
     CHECK(open_backend({.device = "auto", .threads = 3, .simd = ""})->threads() == 3); // falls back to the CPU
-    CudaSurvey survey;
+    CudaInfo survey;
     CHECK(DevicePlugin::find().survey(survey).problem == error.text());
     CHECK(survey.device_count == 0);
 }

@@ -25,7 +25,7 @@ enum class Values : uint8_t {
 struct EvictionSetting {
     SelectionRule rule;
     int32_t lists = 3;
-    uint32_t most_size = 300;
+    uint32_t max_size = 300;
     Values values = Values::Any;
     bool one_leaves = false; // evicts one token of every list, if the rule permits it
     bool after_token = true; // evicts from order lists; false: writes the kept ranks
@@ -42,7 +42,7 @@ public:
     {
         const auto lists = static_cast<size_t>(setting.lists);
         plans.resize(lists);
-        stride = setting.most_size + (setting.with_pins ? 37 : 7);
+        stride = setting.max_size + (setting.with_pins ? 37 : 7);
         const auto words = lists * static_cast<size_t>(stride);
         sum.assign(words, poison_value);
         count.assign(words, 1.0);
@@ -66,8 +66,8 @@ public:
         result.plan = plan.data();
         result.rule = setting.rule;
         for (const ListPlan& list : plans) {
-            result.most_size = std::max<int64_t>(result.most_size, list.size);
-            result.most_leaving = std::max<int64_t>(result.most_leaving, list.leaving);
+            result.max_size = std::max<int64_t>(result.max_size, list.size);
+            result.max_evicted = std::max<int64_t>(result.max_evicted, list.leaving);
         }
         if (has_statistics()) result.statistics = {sum.data(), count.data(), stride};
         if (setting.after_token) {
@@ -110,7 +110,7 @@ private:
     {
         ListPlan& list = plans[head];
         const SelectionRule& rule = setting.rule;
-        list.size = one_in(3) ? setting.most_size : pick(1, setting.most_size);
+        list.size = one_in(3) ? setting.max_size : pick(1, setting.max_size);
         if (rule.layer_mean) {
             if (head == 0)
                 plan_list(list);
@@ -137,7 +137,7 @@ private:
     void pin_some(size_t head)
     {
         const uint32_t entries = plans[head].size;
-        const uint32_t most = static_cast<uint32_t>(stride) - setting.most_size;
+        const uint32_t most = static_cast<uint32_t>(stride) - setting.max_size;
         held[head] = one_in(4) ? 0 : pick(1, most);
         plans[head].size = entries + held[head];
         std::vector<uint32_t> ranks(plans[head].size);
@@ -193,7 +193,7 @@ private:
         const SelectionRule& rule = setting.rule;
         const auto tile = static_cast<uint32_t>(rule.tile), unit = static_cast<uint32_t>(rule.unit);
         const auto stays = static_cast<uint32_t>(rule.kept);
-        if (list.size < tile * unit) list.size = std::min(tile * unit + pick(0, 40), setting.most_size);
+        if (list.size < tile * unit) list.size = std::min(tile * unit + pick(0, 40), setting.max_size);
         list.first = pick(0, std::min(list.size - tile * unit, 9u));
         std::vector<uint32_t> places((list.size - list.first) / unit), tiles, ends;
         std::iota(places.begin(), places.end(), 0u);

@@ -109,7 +109,7 @@ void check(const Backends& backends, const EvictionSetting& setting, uint32_t se
     reference_evict(expected.args());
     for (const TestBackend& on : backends) {
         const SelectionRule& rule = setting.rule;
-        CAPTURE(on, seed, setting.most_size, int(setting.values), setting.one_leaves, setting.after_token,
+        CAPTURE(on, seed, setting.max_size, int(setting.values), setting.one_leaves, setting.after_token,
                 setting.with_pins);
         CAPTURE(int(rule.select), int(rule.score), int(rule.pooling), rule.kernel, rule.layer_mean);
         CAPTURE(rule.tile, rule.kept, rule.unit, rule.ties_keep_older);
@@ -119,14 +119,14 @@ void check(const Backends& backends, const EvictionSetting& setting, uint32_t se
 }
 
 // Every kind of value, one or several evicted tokens, with and without pinned tokens.
-void check_all(const Backends& backends, const SelectionRule& rule, uint32_t most_size, uint32_t seed)
+void check_all(const Backends& backends, const SelectionRule& rule, uint32_t max_size, uint32_t seed)
 {
     for (const Values values : {Values::Any, Values::Few, Values::Same, Values::Strange})
         for (const bool one_leaves : {false, true}) {
             for (const bool with_pins : {false, true})
                 check(backends,
                       {.rule = rule,
-                       .most_size = most_size,
+                       .max_size = max_size,
                        .values = values,
                        .one_leaves = one_leaves,
                        .after_token = seed % 3 != 0,
@@ -142,7 +142,7 @@ TEST_CASE("while decoding, an eviction takes blocks that find room beside produc
     const auto backend = palimpsest::tests::open_emulated_cuda(90);
     for (const bool after_token : {false, true}) {
         const EvictionSetting setting{.rule = {.select = SelectRule::Lowest, .score = ScoreRule::Mean},
-                                      .most_size = 300,
+                                      .max_size = 300,
                                       .after_token = after_token};
         const palimpsest::tests::LaunchedThreads launched;
         evicted(*backend, EvictionCase(setting, 3));
@@ -213,7 +213,7 @@ TEST_CASE("more tiles meet at once than a block has threads")
         check(
             backends,
             {.rule = {.select = SelectRule::Tiles, .score = ScoreRule::FewLow, .ties_keep_older = ties_keep_older},
-             .most_size = 5000,
+             .max_size = 5000,
              .values = Values::Few},
             3);
 }
@@ -226,7 +226,7 @@ TEST_CASE("lists of tens of thousands")
             check(backends,
                   {.rule = {.select = select, .score = ScoreRule::Mean},
                    .lists = 2,
-                   .most_size = 70000,
+                   .max_size = 70000,
                    .values = values,
                    .after_token = false},
                   1);
@@ -235,7 +235,7 @@ TEST_CASE("lists of tens of thousands")
 // ---- accumulation
 
 struct Accumulation {
-    int32_t rows, probe_rows, counted, divisor;
+    int32_t rows, question_rows, counted, divisor;
     double kept;
 };
 
@@ -247,7 +247,7 @@ public:
     {
         const uint32_t most = *std::max_element(sizes.begin(), sizes.end());
         stride = most + 5;
-        column_stride = most + step.probe_rows + 3;
+        column_stride = most + step.question_rows + 3;
         columns = normal_floats(random_, sizes.size() * static_cast<size_t>(column_stride));
         for (const uint32_t size : sizes) {
             const ListPlan list{.size = size, .leaving = 0xdeadbeef};
@@ -269,18 +269,18 @@ public:
     {
         return {.kv_heads = static_cast<int32_t>(sizes.size()),
                 .plan = plan.data(),
-                .most_size = *std::max_element(sizes.begin(), sizes.end()),
+                .max_size = *std::max_element(sizes.begin(), sizes.end()),
                 .columns = columns.data(),
                 .column_stride = column_stride,
                 .divisor = step.divisor,
                 .rows = step.rows,
-                .probe_rows = step.probe_rows,
+                .question_rows = step.question_rows,
                 .counted = step.counted,
                 .kept = step.kept,
                 .statistics = {sum.data(), count.data(), stride}};
     }
     size_t at(size_t head) const { return head * static_cast<size_t>(stride); }
-    size_t old(size_t head) const { return sizes[head] - static_cast<size_t>(step.rows - step.probe_rows); }
+    size_t old(size_t head) const { return sizes[head] - static_cast<size_t>(step.rows - step.question_rows); }
 
     Accumulation step;
     std::vector<uint32_t> sizes, plan;
@@ -314,8 +314,8 @@ TEST_CASE("sums and counts decay and grow")
                                   {64, 0, 17, 1, 1.0 / 3.0}, {40, 9, 40, 5, 0.0},   {40, 9, 6, 8, 0.7},
                                   {9, 9, 4, 2, 0.9},         {300, 0, 300, 7, 1.0}};
     for (const Accumulation& step : steps) {
-        CAPTURE(step.rows, step.probe_rows, step.counted, step.divisor, step.kept);
-        const auto own = static_cast<uint32_t>(step.rows - step.probe_rows);
+        CAPTURE(step.rows, step.question_rows, step.counted, step.divisor, step.kept);
+        const auto own = static_cast<uint32_t>(step.rows - step.question_rows);
         const AccumulationCase before(step, {own + 1, own + 300, std::max(own, 1u), own + 77}, own + 1);
         AccumulationCase expected = before;
         reference_accumulate(expected.args());

@@ -51,7 +51,7 @@ public:
 
     void prefill()
     {
-        straighten();
+        defragment();
         const auto rows = static_cast<int32_t>(pick(0, 70));
         const Staged staged = stage(rows);
         std::vector<uint32_t> kept(heads() * kept_stride);
@@ -59,7 +59,7 @@ public:
         for (size_t h = 0; h < heads(); ++h)
             counts.push_back(choose_kept(h, rows, staged, kept.data() + h * kept_stride));
         const bool resident = resident_ && pick(0, 1) == 0;
-        const Buffer resident_kept = to_device(kv_.backend, kept);
+        const Buffer device_kept = to_device(kv_.backend, kept);
         kv_.backend.compact({.shape = kv_.shape,
                              .pool = kv_.pool(),
                              .lists = kv_.view(),
@@ -67,7 +67,7 @@ public:
                              .kept = resident ? nullptr : kept.data(),
                              .kept_stride = kept_stride,
                              .kept_count = counts.data(),
-                             .resident_kept = resident ? resident_kept.data<uint32_t>() : nullptr});
+                             .device_kept = resident ? device_kept.data<uint32_t>() : nullptr});
         kv_.used = counts;
     }
 
@@ -118,9 +118,9 @@ public:
             kv_.used[h] -= counts[h];
     }
 
-    void straighten()
+    void defragment()
     {
-        kv_.backend.straighten({.shape = kv_.shape, .pool = kv_.pool(), .lists = kv_.view()});
+        kv_.backend.defragment({.shape = kv_.shape, .pool = kv_.pool(), .lists = kv_.view()});
         for (size_t h = 0; h < heads(); ++h) {
             const auto order = kv_.order_of(h);
             for (size_t rank = 0; rank < order.size(); ++rank)
@@ -183,7 +183,7 @@ public:
             else if (what < 9)
                 drop();
             else
-                straighten();
+                defragment();
             check(step % 2 == 0);
         }
     }
@@ -293,9 +293,9 @@ TEST_CASE("compaction leaves a prefix that is in place alone")
                          .kept_count = counts.data()};
         backend->compact(args);
         if (on.kind() != Kind::Cpu) {
-            const Buffer resident_kept = to_device(*backend, kept);
+            const Buffer device_kept = to_device(*backend, kept);
             args.kept = nullptr;
-            args.resident_kept = resident_kept.data<uint32_t>();
+            args.device_kept = device_kept.data<uint32_t>();
             backend->compact(args);
         }
         REQUIRE(kv.read(0, 0).key == std::vector<std::byte>(32, std::byte{0xFF}));

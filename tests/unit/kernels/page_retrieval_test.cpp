@@ -21,7 +21,7 @@ std::vector<Case> retrieval_cases(int count, uint32_t seed)
         c.head_dim = c.rotary_dim = pick({8, 24, 64});
         c.retrieval.pages.page = pick({16, 16, 5, 8, 32, 64});
         c.retrieval.tokens = pick({40, 100, 300});
-        c.retrieval.most_pages = std::max(3, c.retrieval.tokens / c.retrieval.pages.page);
+        c.retrieval.max_pages = std::max(3, c.retrieval.tokens / c.retrieval.pages.page);
         for (int32_t& used : c.used)
             used = pick({0, 1, 39, 40, 99, 100, 128, 250, 511, 512, 900, 1300});
         c.every_signal = true;
@@ -94,7 +94,7 @@ TEST_CASE("attention to a part of long lists equals the reference on every backe
         std::fill(c.used.begin(), c.used.end(), 3000 + static_cast<int32_t>(i));
         c.retrieval.pages.page = 8;
         c.retrieval.tokens = 1200;
-        c.retrieval.most_pages = 150;
+        c.retrieval.max_pages = 150;
         c.retrieval.top_p = i % 3 == 2 ? 0.5 : 0.0;
     }
     hold_to_reference(cases, 1);
@@ -127,10 +127,10 @@ TEST_CASE("a list that fits is read as without retrieval, bit for bit")
             CAPTURE(c, on);
             const auto backend = on.open();
             const Output all = attend(*backend, plain, in, 1);
-            c.retrieval.tokens = c.most_used() + 1;
+            c.retrieval.tokens = c.max_used() + 1;
             REQUIRE(same_bits(attend(*backend, c, in, 1).out, all.out));
             c.retrieval.tokens = 1;
-            c.retrieval.most_pages = c.most_used() / c.retrieval.pages.page + 1;
+            c.retrieval.max_pages = c.max_used() / c.retrieval.pages.page + 1;
             REQUIRE(same_bits(attend(*backend, c, in, 1).out, all.out));
         }
     }
@@ -182,7 +182,7 @@ struct Ties {
         c.wanted = 1;
         c.every_signal = true;
         c.retrieve = true;
-        c.retrieval = {.pages = {.page = 16}, .tokens = 64, .most_pages = 4};
+        c.retrieval = {.pages = {.page = 16}, .tokens = 64, .max_pages = 4};
     }
     Output attended(Backend& backend)
     {
@@ -249,11 +249,11 @@ TEST_CASE("bounds of pages are the least and greatest of their keys, refreshed f
             if (!takes(on, i, 5)) continue;
             CAPTURE(c, on);
             const auto backend = on.open();
-            KvFixture kv(*backend, c.shape(), c.type, c.most_used() + 1, c.seed);
+            KvFixture kv(*backend, c.shape(), c.type, c.max_used() + 1, c.seed);
             for (size_t h = 0; h < in.lists.size(); ++h)
                 kv.fill(h, in.lists[h], false);
             const Buffer table = to_device(*backend, in.table);
-            const int64_t page = c.retrieval.pages.page, stride = c.most_used() / page + 2;
+            const int64_t page = c.retrieval.pages.page, stride = c.max_used() / page + 2;
             const auto row = static_cast<size_t>(2 * c.head_dim);
             constexpr float untouched = -777.0f;
             const Buffer bounds =

@@ -16,7 +16,7 @@ namespace {
 using namespace test;
 
 constexpr int32_t vocabulary = 50;
-constexpr size_t most_leaving = 3;
+constexpr size_t max_evicted = 3;
 
 std::vector<float> unwritten(int64_t floats)
 {
@@ -68,7 +68,7 @@ struct Layer {
             x = of_sum(random);
         sum = to_device(backend, drawn);
         count = to_device(backend, std::vector<double>(tokens, 7.0));
-        dropped = to_device(backend, std::vector<uint32_t>(static_cast<size_t>(c.kv_heads) * most_leaving));
+        dropped = to_device(backend, std::vector<uint32_t>(static_cast<size_t>(c.kv_heads) * max_evicted));
     }
     ListStatistics statistics() const { return {sum.data<double>(), count.data<double>(), kv.order_stride}; }
 
@@ -82,12 +82,12 @@ struct Layer {
 // One decoding step of a small model, in memory of its own. Decoders with equal arguments hold the same numbers.
 class Decoder {
 public:
-    Decoder(Backend& backend, const Case& c, int layers, int32_t most_used)
-        : backend_(backend), case_(c), in_(c), most_used_(most_used), random_(c.seed),
+    Decoder(Backend& backend, const Case& c, int layers, int32_t max_used)
+        : backend_(backend), case_(c), in_(c), most_used_(max_used), random_(c.seed),
           table_(backend, random_, DType::BF16, {30, vocabulary - 30}, dim),
           head_(backend, random_, DType::BF16, {vocabulary}, dim),
           norm_(to_device(backend, normal_floats(random_, dim))),
-          angles_(to_device(backend, rope_table(most_used + 2, c.rotary_dim))),
+          angles_(to_device(backend, rope_table(max_used + 2, c.rotary_dim))),
           x_(to_device(backend, unwritten(dim))), qkv_(to_device(backend, unwritten(c.shape().qkv_width()))),
           heads_(to_device(backend, unwritten(width()))), logits_(to_device(backend, unwritten(vocabulary))),
           logged_(to_device(backend, unwritten(vocabulary))),
@@ -95,11 +95,11 @@ public:
           plan_(backend, c.used.size() * sizeof(ListPlan))
     {
         for (int l = 0; l < layers; ++l)
-            layers_.push_back(std::make_unique<Layer>(backend, case_, in_, most_used + 2, dim,
+            layers_.push_back(std::make_unique<Layer>(backend, case_, in_, max_used + 2, dim,
                                                       c.seed + 100 + static_cast<uint32_t>(l)));
         if (!c.retrieve) return;
         pages_ = c.retrieval.pages;
-        pages_.page_stride = most_used / pages_.page + 2;
+        pages_.page_stride = max_used / pages_.page + 2;
         for (auto& layer : layers_) {
             bounds_.push_back(to_device(backend, unwritten(c.kv_heads * pages_.page_stride * 2 * c.head_dim)));
             bound_pages(*layer, 0);
@@ -153,7 +153,7 @@ public:
         const auto* id = resident ? resident_.data<int32_t>() : nullptr;
         const std::span<const int32_t> ids = resident ? std::span<const int32_t>() : std::span(&id_, 1);
         backend_.embed(
-            {.table = table_.get(), .ids = ids, .resident_id = id, .y = x_.data<float>(), .factor = embed_factor_});
+            {.table = table_.get(), .ids = ids, .device_id = id, .y = x_.data<float>(), .factor = embed_factor_});
         for (size_t l = 0; l < layers_.size(); ++l)
             queue_layer(l, resident);
         linear({.x = x_.data<float>(),
@@ -236,7 +236,7 @@ private:
         const SignalRequest seen = layer.signals.request();
         backend_.accumulate({.kv_heads = case_.kv_heads,
                              .plan = plan_.data<uint32_t>(),
-                             .most_size = most_used_ + 1,
+                             .max_size = most_used_ + 1,
                              .columns = seen.sums,
                              .column_stride = seen.stride,
                              .divisor = case_.group,
@@ -245,14 +245,14 @@ private:
                              .statistics = layer.statistics()});
         backend_.evict({.kv_heads = case_.kv_heads,
                         .plan = plan_.data<uint32_t>(),
-                        .most_size = most_used_ + 1,
-                        .most_leaving = most_leaving,
+                        .max_size = most_used_ + 1,
+                        .max_evicted = max_evicted,
                         .rule = {.select = SelectRule::Lowest, .score = ScoreRule::Mean},
                         .statistics = layer.statistics(),
                         .order = layer.kv.order.data<uint32_t>(),
                         .order_stride = layer.kv.order_stride,
                         .dropped = layer.dropped.data<uint32_t>(),
-                        .dropped_stride = most_leaving});
+                        .dropped_stride = max_evicted});
     }
     void queue_layer(size_t l, bool resident)
     {
@@ -271,7 +271,7 @@ private:
         const std::vector<int32_t> most(layer.kv.used.size(), most_used_);
         if (resident) {
             lists.used = most.data();
-            lists.resident_used = resident_.data<int32_t>() + 1;
+            lists.device_used = resident_.data<int32_t>() + 1;
         }
         PageRetrieval retrieval = case_.retrieval;
         if (case_.retrieve) retrieval.pages = bounds(layer);
@@ -376,7 +376,7 @@ std::vector<Course> courses()
         Course c = course(2, 64, top_p > 0 ? DType::F32 : DType::F16, top_p > 0, {70, 118});
         c.shape.retrieve = true;
         c.shape.retrieval.tokens = 140;
-        c.shape.retrieval.most_pages = 5;
+        c.shape.retrieval.max_pages = 5;
         c.shape.retrieval.top_p = top_p;
         all.push_back(c);
     }
@@ -423,7 +423,7 @@ TEST_CASE("a replayed token equals one run operation by operation, to the bit", 
             if (!takes(on, i + b, i < 2 ? 1 : 2)) continue;
             CAPTURE(course, on);
             Backend& backend = *on.open();
-            const int32_t most = c.most_used() + course.tokens;
+            const int32_t most = c.max_used() + course.tokens;
             Decoder eager(backend, c, course.layers, most), replayed(backend, c, course.layers, most);
             for (Decoder* decoder : {&eager, &replayed})
                 if (course.every_feature) decoder->use_every_feature();
@@ -466,8 +466,8 @@ Error refusal_of(const std::function<void()>& body)
 // One token of a decoder, decoded repeatedly.
 class OneToken {
 public:
-    OneToken(Backend& backend, int32_t most_used)
-        : backend_(backend), decoder_(backend, small().shape, small().layers, most_used)
+    OneToken(Backend& backend, int32_t max_used)
+        : backend_(backend), decoder_(backend, small().shape, small().layers, max_used)
     {
         prepare();
     }
@@ -624,7 +624,7 @@ TEST_CASE("a replayed token evicts as one run operation by operation", "[recordi
         std::vector<int32_t> used = small.shape.used;
         for (int step = 0; step < 24; ++step) {
             CAPTURE(step);
-            const auto leaving = static_cast<uint32_t>(step % 5 == 4 ? most_leaving : step % 2);
+            const auto leaving = static_cast<uint32_t>(step % 5 == 4 ? max_evicted : step % 2);
             for (Decoder* decoder : {&eager, &replayed})
                 decoder->prepare(step, used, 0, leaving);
             eager.queue(false);
@@ -647,8 +647,8 @@ TEST_CASE("a card does what its code was compiled for, and no more", "[recording
     CHECK(tests::open_emulated_cuda(90, 75)->simd_target() ==
           "sm_75"); // code for an older GPU, compiled by the driver
     CHECK(tests::open_emulated_cuda(75, 75)->simd_target() == "sm_75");
-    CHECK(tests::open_taciturn_cuda(90)->simd_target() == "sm_90");
-    CHECK(tests::open_taciturn_cuda(90, 75)->simd_target() == "sm_75");
+    CHECK(tests::open_cuda_without_ptx_version(90)->simd_target() == "sm_90");
+    CHECK(tests::open_cuda_without_ptx_version(90, 75)->simd_target() == "sm_75");
 }
 
 TEST_CASE("a layer of a decoded token is six launches, and at most three aside", "[recording]")

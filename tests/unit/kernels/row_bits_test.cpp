@@ -102,7 +102,7 @@ private:
 
 std::string matrix_library(const TestBackend& on)
 {
-    CudaSurvey survey;
+    CudaInfo survey;
     if (on.kind() == Kind::Cuda) DevicePlugin::find().survey(survey);
     return *survey.matrix_library ? survey.matrix_library : "no matrix library";
 }

@@ -133,7 +133,7 @@ void ByPlan::look_for_pins(int32_t layer, std::span<const engine::ListState> hea
 void ByPlan::evict(std::span<const engine::ListState> heads, std::vector<std::vector<uint32_t>>& dropped)
 {
     dropped.assign(heads.size(), {});
-    if (!plan_.anything_leaves()) return;
+    if (!plan_.evicts_any()) return;
     const size_t stride = std::ranges::max(heads, {}, &engine::ListState::size).size();
     const std::vector<uint32_t> words = words_of(plan_);
     std::vector<double> sum = in_rows(heads, stride, &engine::ListState::sum);
@@ -142,8 +142,8 @@ void ByPlan::evict(std::span<const engine::ListState> heads, std::vector<std::ve
     const bool scored = policy_->signals().any();
     kernels::test::reference_evict({.kv_heads = static_cast<int32_t>(heads.size()),
                                     .plan = words.data(),
-                                    .most_size = static_cast<int64_t>(stride),
-                                    .most_leaving = static_cast<int64_t>(stride),
+                                    .max_size = static_cast<int64_t>(stride),
+                                    .max_evicted = static_cast<int64_t>(stride),
                                     .rule = policy_->selection_rule(),
                                     .statistics = {.sum = scored ? sum.data() : nullptr,
                                                    .count = scored ? count.data() : nullptr,

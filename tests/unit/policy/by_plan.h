@@ -38,7 +38,7 @@ public:
     int32_t list_budget(int32_t layer, int32_t head) const override { return policy_->list_budget(layer, head); }
     int64_t total_budget() const override { return policy_->total_budget(); }
     bool waits_for_end() const override { return policy_->waits_for_end(); }
-    void end_reading() override { policy_->end_reading(); }
+    void end_prefill() override { policy_->end_prefill(); }
     std::vector<std::byte> state() const override { return policy_->state(); }
     void restore(std::span<const std::byte> state) override { policy_->restore(state); }
     std::unique_ptr<engine::Policy> clone() const override

@@ -89,8 +89,8 @@ void compare_once(const std::string& policy, uint32_t seed, bool with_pins)
         slow.feed(tokens);
         seen += tokens;
         if (seen >= end && fast.policy().waits_for_end()) {
-            fast.end_reading();
-            slow.end_reading();
+            fast.end_prefill();
+            slow.end_prefill();
             CHECK_FALSE(fast.policy().waits_for_end());
         }
         const std::string difference = first_difference(fast, slow, shape);
@@ -143,8 +143,8 @@ TEST_CASE("policies: schedule=once evicts when the reading ends, as the referenc
                 REQUIRE(fast.kept(0, 0).size() == slow.kept(0, 0).size());
             }
             CHECK(fast.kept(3, 1).size() == 119);
-            fast.end_reading();
-            slow.end_reading();
+            fast.end_prefill();
+            slow.end_prefill();
             CHECK(first_difference(fast, slow, shape).empty());
             if (policy != "full") CHECK(fast.kept(0, 0).size() < 119);
             const size_t left = fast.kept(0, 0).size();

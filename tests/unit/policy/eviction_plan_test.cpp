@@ -94,8 +94,8 @@ bool compare_once(const std::string& name, uint32_t seed, bool with_pins)
         seen += tokens;
         std::string difference = first_difference(selected, planned, shape);
         if (difference.empty() && seen >= end && selected.policy().waits_for_end()) {
-            selected.end_reading();
-            planned.end_reading();
+            selected.end_prefill();
+            planned.end_prefill();
             difference = first_difference(selected, planned, shape);
         }
         if (!difference.empty()) FAIL("after " << seen << " tokens, the last " << tokens << ": " << difference);
@@ -256,7 +256,7 @@ TEST_CASE("plans: lists of a layer share their words, and a generated token take
             CHECK(plan.list(h).leaving == 1);
     }
     CHECK(plan_after("full", shape, 1).words() == 3 * list_words);
-    CHECK_FALSE(plan_after("full", shape, 1).anything_leaves());
+    CHECK_FALSE(plan_after("full", shape, 1).evicts_any());
 
     const EvictionPlan chunk = plan_after("treekv:sinks=0,recent=0", shape, 1000);
     CHECK(chunk.list(0).leaving == 1000);

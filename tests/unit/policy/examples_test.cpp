@@ -287,7 +287,7 @@ TEMPLATE_TEST_CASE("examples: a profile over layers fits a text that is cut once
         TestType stream("pyramidkv:window=8,schedule=once" + keys, {.layers = 8, .heads = 1, .budget = 128},
                         constant_scores(5, 1 << 20));
         stream.feed_all(tokens, 64);
-        stream.end_reading();
+        stream.end_prefill();
         std::vector<size_t> out;
         for (int layer = 0; layer < 8; ++layer)
             out.push_back(stream.kept(layer, 0).size() - 8);

@@ -100,9 +100,9 @@ void PolicyStream::feed(int tokens)
     ++chunks_;
 }
 
-void PolicyStream::end_reading()
+void PolicyStream::end_prefill()
 {
-    policy_->end_reading();
+    policy_->end_prefill();
     for (int layer = 0; layer < shape_.layers; ++layer)
         observe(layer, 0);
     for (int layer = 0; layer < shape_.layers; ++layer)

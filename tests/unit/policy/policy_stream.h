@@ -64,7 +64,7 @@ public:
     // outside the list, or if a list keeps more than the policy allows.
     void feed(int tokens);
     // Ends the reading, which schedule=once waits for, and evicts.
-    void end_reading();
+    void end_prefill();
     // Feeds `tokens` tokens in chunks of `chunk`; the last one may be shorter.
     void feed_all(int tokens, int chunk);
     // Returns a copy that continues the same lists with another policy.

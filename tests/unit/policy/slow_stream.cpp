@@ -50,9 +50,9 @@ void SlowStream::feed_all(int tokens, int chunk)
         feed(std::min(chunk, tokens - done));
 }
 
-void SlowStream::end_reading()
+void SlowStream::end_prefill()
 {
-    policy_.end_reading();
+    policy_.end_prefill();
     policy_.evict();
 }
 

@@ -20,7 +20,7 @@ public:
 
     void feed(int tokens);
     void feed_all(int tokens, int chunk);
-    void end_reading();
+    void end_prefill();
     // Continues the same lists with another policy.
     void restart(const std::string& spec, const engine::Pins& pins);
 

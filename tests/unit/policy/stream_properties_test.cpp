@@ -238,7 +238,7 @@ TEST_CASE("policies: whatever the settings, ends stay, and clones and restored s
                     grow({&stream});
                     check_ends(stream, random.shape, policy, seen);
                 }
-                if (stream.policy().waits_for_end() && dice.from(0, 1) == 0) stream.end_reading();
+                if (stream.policy().waits_for_end() && dice.from(0, 1) == 0) stream.end_prefill();
                 check_ends(stream, random.shape, policy, seen);
                 PolicyStream cloned = stream.with(stream.policy().clone());
                 auto fresh = engine::make_policy(stream.policy().resolved(), context_of(random.shape));
@@ -250,7 +250,7 @@ TEST_CASE("policies: whatever the settings, ends stay, and clones and restored s
                     REQUIRE(restored.all_kept() == stream.all_kept());
                 }
                 for (PolicyStream* one : {&stream, &cloned, &restored})
-                    if (one->policy().waits_for_end()) one->end_reading();
+                    if (one->policy().waits_for_end()) one->end_prefill();
                 check_ends(stream, random.shape, policy, seen);
                 REQUIRE(cloned.all_kept() == stream.all_kept());
                 REQUIRE(restored.all_kept() == stream.all_kept());

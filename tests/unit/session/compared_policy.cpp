@@ -15,7 +15,7 @@ using engine::ListState;
 using engine::Merge;
 
 constexpr size_t shadows = 8;
-constexpr double most_off = 1e-4; // far more than the difference between backends
+constexpr double max_difference = 1e-4; // far more than the difference between backends
 
 std::vector<Merge> flat(std::span<const std::vector<Merge>> merges)
 {
@@ -61,7 +61,7 @@ public:
     }
 
 private:
-    double off(double x) { return x * (1 + most_off * std::uniform_real_distribution<double>(-1, 1)(random_)); }
+    double off(double x) { return x * (1 + max_difference * std::uniform_real_distribution<double>(-1, 1)(random_)); }
     template<class T>
     std::vector<T> off(std::span<const T> values)
     {
@@ -134,11 +134,11 @@ void LeadingPolicy::select(int32_t layer, std::span<const ListState> heads,
     of_layer.push_back(std::move(now));
 }
 
-void LeadingPolicy::end_reading()
+void LeadingPolicy::end_prefill()
 {
-    policy_->end_reading();
+    policy_->end_prefill();
     for (const auto& shadow : shadows_)
-        shadow->end_reading();
+        shadow->end_prefill();
 }
 
 void FollowingPolicy::select(int32_t layer, std::span<const ListState> heads,

@@ -51,7 +51,7 @@ public:
     }
     std::span<const std::vector<engine::Merge>> merges() const override { return policy_->merges(); }
     bool waits_for_end() const override { return policy_->waits_for_end(); }
-    void end_reading() override { policy_->end_reading(); }
+    void end_prefill() override { policy_->end_prefill(); }
     void resume_ended() override { policy_->resume_ended(); }
     std::vector<std::byte> state() const override { return policy_->state(); }
     void restore(std::span<const std::byte> state) override { policy_->restore(state); }
@@ -70,7 +70,7 @@ public:
                  const engine::LayerObservation& seen) override;
     void select(int32_t layer, std::span<const engine::ListState> heads,
                 std::vector<std::vector<uint32_t>>& dropped) override;
-    void end_reading() override;
+    void end_prefill() override;
 
 private:
     Decisions& decisions_;

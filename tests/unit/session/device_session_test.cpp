@@ -130,7 +130,7 @@ TEST_CASE("a device reads and answers as the CPU does under every policy", "[dev
         // A stream whose first decision is close compares nothing, so up to three are tried.
         for (uint64_t seed = 1; seed <= 3 && compared < 16; ++seed) {
             CAPTURE(seed);
-            std::optional<HostKeptOut> kept_out;
+            std::optional<HostAccessForbidden> kept_out;
             if (seed == 1) kept_out.emplace();
             Pair pair(cpu, device, options_for(policy, positions), 2e-5);
             pair.feed(random_text(150, seed));
@@ -190,13 +190,13 @@ TEST_CASE("pins, and a question in mind, are to a device what they are to the CP
         CAPTURE(policy);
         SessionOptions options = options_for(policy, PositionMode::Contiguous);
         options.pins = Pins({{5, 11}, {60, 64}});
-        options.probe_room = 5;
+        options.question_room = 5;
         Pair pair(cpu, device, options, 2e-5);
         for (Session* session : {pair.on_cpu.get(), pair.on_device.get()})
-            session->set_probe(random_text(5, 9));
+            session->set_question_ids(random_text(5, 9));
         pair.feed(random_text(130, 3));
         for (Session* session : {pair.on_cpu.get(), pair.on_device.get()})
-            session->set_probe({});
+            session->set_question_ids({});
         pair.say(4);
         CHECK(pair.compared() >= 4);
         CHECK(pair.on_device->held({5, 11}) == 1);

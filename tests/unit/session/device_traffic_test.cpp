@@ -125,13 +125,13 @@ namespace {
 
 // Launches, which change with the kernels, have an upper bound; all other numbers are exact.
 struct Expected {
-    uint64_t most_launches, waits, idle, copies_up, bytes_up, copies_down, bytes_down, pageable;
+    uint64_t max_launches, waits, idle, copies_up, bytes_up, copies_down, bytes_down, pageable;
 };
 
 void check(const char* what, const Case& of, const simt::Traffic& t, const Expected& expected)
 {
     CAPTURE(of.name, what);
-    CHECK(t.launches <= expected.most_launches);
+    CHECK(t.launches <= expected.max_launches);
     CHECK(t.waits == expected.waits);
     CHECK(t.idle == expected.idle);
     CHECK(t.copies_up == expected.copies_up);

@@ -16,7 +16,7 @@ public:
     explicit NewestAtTheEnd(int32_t capacity) : OwnPolicy(4, 2, capacity) {}
     bool bounded() const override { return false; }
     bool waits_for_end() const override { return stage_ == Stage::Reading; }
-    void end_reading() override { stage_ = Stage::Ending; }
+    void end_prefill() override { stage_ = Stage::Ending; }
     static uint32_t kept(int32_t layer) { return 90 - 20 * static_cast<uint32_t>(layer); }
 
     void observe(int32_t, std::span<const ListState>, const LayerObservation& seen) override

@@ -301,11 +301,11 @@ TEST_CASE("what does not fit the positions is named: a question, or how many ent
     const auto model = load_random({.context = 128});
     SessionOptions options = options_for("tova", PositionMode::Contiguous);
     options.budget = 0;
-    options.probe_room = 104;
+    options.question_room = 104;
     CHECK_THROWS_WITH(Session(model, options), Catch::Contains("PAL-BUDGET-01") &&
                                                    Catch::Contains("a question of 104 tokens") &&
                                                    Catch::Contains("ask a shorter question"));
-    options.probe_room = 103;
+    options.question_room = 103;
     CHECK_NOTHROW(Session(model, options));
     options.chunk = 128;
     CHECK_THROWS_WITH(Session(model, options),

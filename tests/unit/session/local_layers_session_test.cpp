@@ -150,7 +150,7 @@ TEST_CASE("restoring a session never holds two caches")
         CAPTURE(policy);
         const SessionOptions options = options_for(policy, 400);
         auto session = std::make_unique<Session>(model, options);
-        session->set_probe(random_text(5));
+        session->set_question_ids(random_text(5));
         session->feed(random_text(700));
         const SessionState state = session->state();
         const Outcome expected = outcome_of(*session);

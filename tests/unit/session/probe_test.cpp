@@ -50,7 +50,7 @@ TEST_CASE("a policy without signals does not notice a probe, bit for bit")
             Session plain(model, options);
             options.rows_at_once = rows_at_once;
             Session probed(model, options);
-            probed.set_probe(random_text(23, 77));
+            probed.set_question_ids(random_text(23, 77));
             std::vector<double> losses[2];
             size_t which = 0;
             for (Session* session : {&plain, &probed}) {
@@ -82,7 +82,7 @@ TEST_CASE("signals are those of the chunk and the probe as one chunk, of the chu
         int32_t rows = 0, rows_as_one = 0;
         keep_sums(probed, seen, rows);
         keep_sums(as_one, expected, rows_as_one);
-        probed.set_probe(question);
+        probed.set_question_ids(question);
         probed.feed(text);
         as_one.feed(both);
         CHECK(rows == 63);
@@ -103,26 +103,26 @@ TEST_CASE("a reading with a probe goes on from a state, a fork, and however the 
     const auto text = random_text(300), question = random_text(9, 4);
     SessionOptions options = options_for("treekv", 64, 16, positions);
     Session whole(model, options), plain(model, options);
-    whole.set_probe(question);
+    whole.set_question_ids(question);
     for (Session* session : {&whole, &plain})
         session->feed(text);
     const Outcome expected = outcome_of(whole);
     CHECK(outcome_of(plain).kept != expected.kept); // the question changed the selection
 
     Session begun(model, options);
-    begun.set_probe(question);
+    begun.set_question_ids(question);
     begun.feed(std::span(text).first(101));
     const auto restored = Session::restore(model, begun.state());
-    CHECK(restored->probe() == question);
+    CHECK(restored->question_ids() == question);
     restored->feed(std::span(text).subspan(101));
     CHECK(outcome_of(*restored) == expected);
     const auto fork = Session::restore(model, begun.state())->fork(); // ends the chunk, so chunk boundaries move
-    CHECK(fork->probe() == question);
+    CHECK(fork->question_ids() == question);
 
     for (const bool within : {false, true}) {
         options.stops_within_chunk = within;
         Session pieces(model, options);
-        pieces.set_probe(question);
+        pieces.set_question_ids(question);
         for (size_t at = 0; at < text.size(); at += 7)
             pieces.feed(std::span(text).subspan(at, std::min<size_t>(7, text.size() - at)));
         CHECK(outcome_of(pieces) == expected);
@@ -135,13 +135,13 @@ TEST_CASE("a probe that ends leaves a session like one that had none")
     SessionOptions options = options_for("streaming", 64, 16, PositionMode::Contiguous);
     Session plain(model, options), probed(model, options);
     const uint64_t bytes = probed.telemetry().cache_bytes;
-    probed.set_probe(random_text(30));
+    probed.set_question_ids(random_text(30));
     CHECK(probed.telemetry().cache_bytes > bytes);
     for (Session* session : {&plain, &probed})
         session->feed(random_text(100));
     say(probed, 5), say(plain, 5);
     const auto logits = probed.logits();
-    probed.set_probe({});
+    probed.set_question_ids({});
     CHECK(probed.logits() == logits);
     CHECK(probed.telemetry().cache_bytes <= bytes + 4096);
     for (Session* session : {&plain, &probed})
@@ -157,7 +157,7 @@ TEST_CASE("stopping within a chunk takes its probe back too")
     Session session(model, options), whole(model, options);
     const auto text = random_text(192);
     for (Session* s : {&session, &whole}) {
-        s->set_probe(random_text(11, 2));
+        s->set_question_ids(random_text(11, 2));
         s->feed(std::span(text).first(96));
     }
     std::stop_source stop;
@@ -180,21 +180,21 @@ TEST_CASE("a probe that does not fit is refused and changes nothing")
     const auto model = load_random({.context = 128});
     Session session(model, options_for("treekv", 80, 32, PositionMode::Contiguous));
     session.feed(random_text(64));
-    CHECK_THROWS_WITH(session.set_probe(random_text(17)),
+    CHECK_THROWS_WITH(session.set_question_ids(random_text(17)),
                       Catch::Contains("PAL-BUDGET-01") && Catch::Contains("17"));
-    CHECK_THROWS_WITH(session.set_probe({96}), Catch::Contains("PAL-TEXT-01"));
-    CHECK(session.probe().empty());
-    CHECK_NOTHROW(session.set_probe(random_text(16)));
-    CHECK_THROWS_AS(session.set_probe(random_text(17)), Error);
-    CHECK(session.probe().size() == 16);
+    CHECK_THROWS_WITH(session.set_question_ids({96}), Catch::Contains("PAL-TEXT-01"));
+    CHECK(session.question_ids().empty());
+    CHECK_NOTHROW(session.set_question_ids(random_text(16)));
+    CHECK_THROWS_AS(session.set_question_ids(random_text(17)), Error);
+    CHECK(session.question_ids().size() == 16);
 
     Session original(model, options_for("treekv", 80, 32, PositionMode::Original));
-    original.set_probe(random_text(20));
+    original.set_question_ids(random_text(20));
     original.feed(random_text(96));
     CHECK_THROWS_WITH(original.feed(random_text(32)), Catch::Contains("PAL-BUDGET-03"));
 
     Session full(model, options_for("full", 0, 32, PositionMode::Contiguous));
-    full.set_probe(random_text(20));
+    full.set_question_ids(random_text(20));
     full.feed(random_text(96));
     CHECK_THROWS_WITH(full.feed(random_text(32)), Catch::Contains("PAL-BUDGET-02"));
 }

@@ -86,8 +86,8 @@ struct Told {
 Told live(Session& session)
 {
     Told told;
-    session.set_fade_sink([&](std::span<const FadeEvent> events) {
-        for (const FadeEvent& e : events)
+    session.set_eviction_sink([&](std::span<const EvictionEvent> events) {
+        for (const EvictionEvent& e : events)
             told.faded.push_back({e.chunk, e.layer, e.token});
     });
     session.feed(random_text(200, 3));
@@ -103,7 +103,7 @@ Told live(Session& session)
     }
     told.outcome = outcome_of(session);
     told.evicted = session.telemetry().evicted;
-    session.set_fade_sink({});
+    session.set_eviction_sink({});
     std::sort(told.faded.begin(), told.faded.end()); // the host reports events layer by layer
     return told;
 }
@@ -170,12 +170,12 @@ TEST_CASE("what a sink throws loses no token of a resident session", "[resident]
         say(*s, 10);
     }
     bool full = true;
-    session.set_fade_sink([&](std::span<const FadeEvent>) {
+    session.set_eviction_sink([&](std::span<const EvictionEvent>) {
         session.retention(); // inside the sink it shows that step, and changes nothing
         if (std::exchange(full, false)) throw std::runtime_error("disk full");
     });
     CHECK_THROWS_AS(say(session, 40), std::runtime_error);
-    session.set_fade_sink({});
+    session.set_eviction_sink({});
     const auto text = random_text(64, 5);
     const auto seen = static_cast<int32_t>(session.tokens_seen() - other.tokens_seen());
     say(other, seen);
@@ -192,12 +192,12 @@ TEST_CASE("what a sink throws while a text is read loses no token of it", "[resi
     for (Session* s : {&session, &other})
         s->feed(random_text(8 * chunk, 3));
     bool full = true;
-    session.set_fade_sink([&](std::span<const FadeEvent>) {
+    session.set_eviction_sink([&](std::span<const EvictionEvent>) {
         if (std::exchange(full, false)) throw std::runtime_error("disk full");
     });
     const auto text = random_text(12 * chunk, 4);
     CHECK_THROWS_AS(session.feed(text), std::runtime_error);
-    session.set_fade_sink({});
+    session.set_eviction_sink({});
     const auto seen = static_cast<size_t>(session.tokens_seen() - other.tokens_seen());
     CHECK(seen > 0);
     other.feed(std::span(text).first(seen));
@@ -251,7 +251,7 @@ TEST_CASE("a resident session goes on after a fork, a restore, with pins and wit
         Session* both[] = {&host, &resident};
         for (size_t i = 0; i < 2; ++i) {
             Session& session = *both[i];
-            session.set_probe(random_text(9, 8));
+            session.set_question_ids(random_text(9, 8));
             session.feed(random_text(170, 3));
             say(session, 11);
             auto fork = session.fork();
@@ -263,7 +263,7 @@ TEST_CASE("a resident session goes on after a fork, a restore, with pins and wit
             say(*restored, 5); // from the second token on as recorded
             if (policy != "quest") restored->set_pins(Pins({{3, 9}, {370, 378}}));
             say(*restored, 12);
-            restored->set_probe(random_text(7, 5));
+            restored->set_question_ids(random_text(7, 5));
             auto pinned = restored->fork();
             pinned->feed(random_text(90, 11));
             say(*pinned, 12);
@@ -310,7 +310,7 @@ TEST_CASE("whoever looks on sees the same of a resident session", "[resident]")
                 seen[i].rows.push_back(s.seen.rows);
             };
             session.set_observer(observer);
-            session.set_probe(random_text(5, 6));
+            session.set_question_ids(random_text(5, 6));
             session.feed(random_text(150, 3));
             say(session, 20);
             session.set_observer({});

@@ -442,8 +442,8 @@ TEST_CASE("fading names each token once per layer, when its last head lets go")
     const auto model = load();
     Session session(model, options("treekv", 32, 16));
     std::vector<std::vector<uint32_t>> faded_tokens(4);
-    session.set_fade_sink([&](std::span<const FadeEvent> events) {
-        for (const FadeEvent& e : events)
+    session.set_eviction_sink([&](std::span<const EvictionEvent> events) {
+        for (const EvictionEvent& e : events)
             faded_tokens[static_cast<size_t>(e.layer)].push_back(e.token);
     });
     session.feed(tokens_of(400));
@@ -694,12 +694,12 @@ TEST_CASE("a state that does not fit is refused and changes nothing")
     refused([](SessionState& s) { s.pending = {96}; });
     for (const TokenId unknown : {-1, 96}) {
         SessionState bad = good;
-        bad.probe_tokens = {3, unknown};
+        bad.question_ids = {3, unknown};
         CHECK_THROWS_WITH(Session::restore(model, bad), Catch::Contains("PAL-SNAP-02"));
     }
     refused([](SessionState& s) { s.pending.assign(32, 1); });
-    refused([](SessionState& s) { s.probe.ids[0] ^= 1; });
-    refused([](SessionState& s) { s.probe.logits[7] = std::nextafter(s.probe.logits[7], 1e9f); });
+    refused([](SessionState& s) { s.integrity_check.ids[0] ^= 1; });
+    refused([](SessionState& s) { s.integrity_check.logits[7] = std::nextafter(s.integrity_check.logits[7], 1e9f); });
     refused([](SessionState& s) { s.lists[3].keys[5] ^= std::byte{1}; });
     refused([](SessionState& s) { s.policy_state.clear(); });
     refused([](SessionState& s) { s.sampler_state.clear(); });

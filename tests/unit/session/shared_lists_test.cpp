@@ -165,7 +165,7 @@ TEST_CASE("the layer that has evicted most says how far a cache is out of order"
     }
     CHECK(cache.displaced() == 6);
     CHECK(cache.clone().displaced() == 6);
-    cache.straighten();
+    cache.defragment();
     CHECK(cache.displaced() == 0);
     CHECK(cache.used(0, 1) == 6);
     CHECK(cache.used(2, 1) == 0);

@@ -150,7 +150,7 @@ TEST_CASE("row statistics are means over rows and heads, entropies stand beside 
             model, options_for(16),
             std::make_unique<Curious>(SignalNeeds{.window = 8, .entropies = true, .row_statistic = statistic}, 40,
                                       true, look));
-        session.set_probe(random_text(5, 1));
+        session.set_question_ids(random_text(5, 1));
         session.feed(random_text(150));
         session.finish();
     }

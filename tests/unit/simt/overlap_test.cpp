@@ -84,11 +84,11 @@ void run_late(const Operations& operations)
 {
     const Stream stream;
     const struct Late {
-        Late() { simt::keep_work_back(true); }
+        Late() { simt::delay_work(true); }
         ~Late()
         {
             simt::forget_captures();
-            simt::keep_work_back(false);
+            simt::delay_work(false);
         }
     } late;
     operations(stream);

@@ -24,13 +24,13 @@ __global__ void append(uint32_t* list, uint32_t word)
 class Words {
 public:
     explicit Words(CudaContext& context)
-        : context_(context), data_(static_cast<uint32_t*>(take_device_memory(bytes)))
+        : context_(context), data_(static_cast<uint32_t*>(allocate_device(bytes)))
     {
         clear();
     }
     Words(const Words&) = delete;
     Words& operator=(const Words&) = delete;
-    ~Words() { give_device_memory(data_); }
+    ~Words() { free_device(data_); }
 
     void add(uint32_t word) const { launch(context_, {dim3(1), dim3(32)}, append, data_, word); }
     void clear() const { check(cudaMemset(data_, 0, bytes)); }

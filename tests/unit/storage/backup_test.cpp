@@ -324,31 +324,31 @@ TEST_CASE("Q10: the whole check is made beside an owner, and spares the next one
     for (int i = 0; i < 40; ++i)
         talk(*scratch, "s" + std::to_string(i), std::string(3000, 'x'));
     const fs::path file = scratch.file();
-    CHECK(check_whole(file));    // while its owner has it open
+    CHECK(check_integrity(file));    // while its owner has it open
     CHECK(is_left_behind(file)); // the owner's lock remains
     CHECK_NOTHROW(talk(*scratch, "more", "hello"));
     scratch.close();
-    CHECK(check_whole(file));
+    CHECK(check_integrity(file));
     CHECK_FALSE(is_left_behind(file));
 
     leave_behind(file);
     uint64_t asked = 0;
-    CHECK_FALSE(check_whole(file, [&] { return ++asked < 5; }));
+    CHECK_FALSE(check_integrity(file, [&] { return ++asked < 5; }));
     CHECK(asked == 5);
     CHECK(is_left_behind(file));
-    CHECK(check_whole(file));
+    CHECK(check_integrity(file));
     CHECK_FALSE(is_left_behind(file));
 
     {
         SQLite::Database other(file.string(), SQLite::OPEN_READWRITE);
         other.exec("PRAGMA foreign_keys = OFF; INSERT INTO pins(session, first, last) VALUES(4711, 1, 2)");
     }
-    CHECK(refusal([&] { check_whole(file); }) == "PAL-DB-03");
+    CHECK(refusal([&] { check_integrity(file); }) == "PAL-DB-03");
     leave_behind(file);
     damage(file);
-    CHECK(refusal([&] { check_whole(file); }) == "PAL-DB-03");
+    CHECK(refusal([&] { check_integrity(file); }) == "PAL-DB-03");
     CHECK(is_left_behind(file));
-    CHECK(refusal([&] { check_whole(file.parent_path() / "none.db"); }) == "PAL-DB-00");
+    CHECK(refusal([&] { check_integrity(file.parent_path() / "none.db"); }) == "PAL-DB-00");
     CHECK_FALSE(fs::exists(file.parent_path() / "none.db.lock"));
 }
 

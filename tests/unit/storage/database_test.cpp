@@ -234,10 +234,10 @@ TEST_CASE("sessions, messages and streams")
     reply.state = MessageState::Complete;
     conversations.update_message(reply);
 
-    const std::vector<engine::FadeEvent> faded{{0, 3, 1}, {1, 4, 2}, {1, 9, 2}};
-    conversations.append_fading(id, std::span(faded).first(2), 10);
-    conversations.append_fading(id, std::span(faded).last(1), 20);
-    const auto same = [](const engine::FadeEvent& a, const engine::FadeEvent& b) {
+    const std::vector<engine::EvictionEvent> faded{{0, 3, 1}, {1, 4, 2}, {1, 9, 2}};
+    conversations.append_fade_record(id, std::span(faded).first(2), 10);
+    conversations.append_fade_record(id, std::span(faded).last(1), 20);
+    const auto same = [](const engine::EvictionEvent& a, const engine::EvictionEvent& b) {
         return a.layer == b.layer && a.token == b.token && a.chunk == b.chunk;
     };
     const auto record = conversations.fading(id);
@@ -260,7 +260,7 @@ TEST_CASE("sessions, messages and streams")
         CHECK(tokens_of(stream[2]) == 3); // it has grown since
         CHECK(conversations.fading(session).size() == 3);
     }
-    conversations.drop_fading_after(copy, 10);
+    conversations.drop_fade_record_after(copy, 10);
     CHECK(conversations.fading(copy).size() == 2);
     conversations.remove_messages_from(copy, conversations.messages(copy)[1].id);
     CHECK(conversations.messages(copy).size() == 1);

@@ -91,7 +91,7 @@ SessionOptions random_options(Dice& dice, const Setting& setting, bool sampled, 
     SessionOptions o;
     o.policy = PolicySpec::parse(setting.policy);
     o.budget = setting.policy == "full" ? 1024 : dice.between(40, 96);
-    if (setting.steered) o.probe_room = static_cast<int32_t>(question.size());
+    if (setting.steered) o.question_room = static_cast<int32_t>(question.size());
     o.chunk = dice.one_of({8, 16, 24});
     o.positions = dice.one_of({PositionMode::Contiguous, PositionMode::Original});
     o.kv_type = dice.one_of({kernels::DType::F32, kernels::DType::F16, kernels::DType::BF16});
@@ -195,7 +195,7 @@ private:
     std::unique_ptr<Session> begun() const
     {
         auto session = std::make_unique<Session>(model_, options_);
-        if (steered_) session->set_probe(question);
+        if (steered_) session->set_question_ids(question);
         return session;
     }
 

@@ -262,9 +262,9 @@ private:
     {
         const auto& state = states()[moment];
         const int64_t owner = id(session);
-        const std::vector<engine::FadeEvent> faded(50, {0, 3, 1});
+        const std::vector<engine::EvictionEvent> faded(50, {0, 3, 1});
         Snapshots(*database_).save(owner, state, [&] {
-            talks().append_fading(owner, faded, state.tokens_seen);
+            talks().append_fade_record(owner, faded, state.tokens_seen);
             talks().touch(owner);
         });
         journal_.state[session] = state.tokens_seen;
@@ -326,7 +326,7 @@ void check_pins(Database& database, const Journal& journal, const std::string& n
 }
 
 // Checks on a healthy disk that everything acknowledged is there, and nothing is incomplete.
-void check_whole(const fs::path& file, const Journal& journal)
+void check_integrity(const fs::path& file, const Journal& journal)
 {
     Database database(file, Database::Access::Write);
     Snapshots(database).sweep();
@@ -410,7 +410,7 @@ void one_evening(FaultVfs& disk, Fault fault, uint64_t nth, bool persistent, Tal
     tally.refused += refused;
     tally.overcome += disk.failures() > 0 && !refused;
     disk.heal();
-    check_whole(folder.file(), journal);
+    check_integrity(folder.file(), journal);
 }
 
 uint64_t calls_of(FaultVfs& disk, Fault fault)

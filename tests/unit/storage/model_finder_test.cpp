@@ -372,10 +372,10 @@ TEST_CASE("a folder with more entries than are looked at is noted")
     Machine machine;
     for (char name = 'a'; name < 'k'; ++name)
         machine.write(std::string("lmstudio/m/r/") + name + ".gguf", header("llama", 15));
-    machine.folders.most_entries = 12; // two folders and ten files
+    machine.folders.max_entries = 12; // two folders and ten files
     CHECK(machine.find().models.size() == 10);
     CHECK(machine.find().notes.empty());
-    machine.folders.most_entries = 11;
+    machine.folders.max_entries = 11;
     const FoundModels found = machine.find();
     CHECK(found.models.size() == 9);
     REQUIRE(found.notes.size() == 1);

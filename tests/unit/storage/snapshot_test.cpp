@@ -218,9 +218,9 @@ namespace {
 std::unique_ptr<Session> reading_with_a_question(const std::shared_ptr<const Model>& model)
 {
     SessionOptions o = options("cake:window=4", 24);
-    o.probe_room = 12;
+    o.question_room = 12;
     auto session = std::make_unique<Session>(model, o);
-    session->set_probe({3, 1, 4, 1, 5});
+    session->set_question_ids({3, 1, 4, 1, 5});
     session->feed(text(100));
     return session;
 }
@@ -233,12 +233,12 @@ TEST_CASE("moments and the tokens of a question are in a snapshot")
     const auto session = reading_with_a_question(model);
     const Encoded encoded(session->state());
     const SessionState state = encoded.decoded();
-    CHECK(state.probe_tokens == std::vector<TokenId>{3, 1, 4, 1, 5});
-    CHECK(state.probe_room == 12);
+    CHECK(state.question_ids == std::vector<TokenId>{3, 1, 4, 1, 5});
+    CHECK(state.question_room == 12);
     CHECK(state.lists[1].tokens.moments.size() == state.lists[1].tokens.size() * 2 * 2);
     CHECK(state.lists[1].tokens.moments == session->state().lists[1].tokens.moments);
     const auto restored = Session::restore(model, state);
-    CHECK(restored->options().probe_room == 12);
+    CHECK(restored->options().question_room == 12);
     for (Session* s : {session.get(), restored.get()})
         s->feed(text(90));
     CHECK(answer(*restored) == answer(*session));
@@ -256,11 +256,11 @@ TEST_CASE("moments and the tokens of a question are in a snapshot")
         change(bad);
         CHECK_THROWS_AS(Session::restore(model, bad), Error);
     };
-    refused([](SessionState& s) { s.probe_tokens[0] = 96; });
-    refused([](SessionState& s) { s.probe_tokens[0] = -1; });
-    refused([](SessionState& s) { s.probe_tokens.resize(5000, 1); });
-    refused([](SessionState& s) { s.probe_room = -1; });
-    refused([](SessionState& s) { s.probe_room = INT32_MAX; });
+    refused([](SessionState& s) { s.question_ids[0] = 96; });
+    refused([](SessionState& s) { s.question_ids[0] = -1; });
+    refused([](SessionState& s) { s.question_ids.resize(5000, 1); });
+    refused([](SessionState& s) { s.question_room = -1; });
+    refused([](SessionState& s) { s.question_room = INT32_MAX; });
     refused([](SessionState& s) { s.lists[0].tokens.moments.pop_back(); });
     refused([](SessionState& s) { s.lists[0].tokens.moments.clear(); });
     refused([](SessionState& s) { s.lists[1].tokens.moments[2] = std::nan(""); });
@@ -280,7 +280,7 @@ Encoded in_format(uint8_t version, const SessionState& state)
     Encoded old(state);
     auto& bytes = old.header;
     REQUIRE(bytes[8] == std::byte{3});
-    REQUIRE(state.probe_tokens.empty());
+    REQUIRE(state.question_ids.empty());
     const auto list = [](size_t count) { return static_cast<std::ptrdiff_t>(sizeof(uint32_t) + count); };
     const auto given = 12 + list(state.model_fingerprint.size()) + list(state.simd_target.size()) +
                        list(state.policy.text().size());
@@ -290,7 +290,7 @@ Encoded in_format(uint8_t version, const SessionState& state)
         bytes.erase(bytes.begin() + first, bytes.begin() + last);
     };
     erase(moments, moments + list(0));
-    erase(question, question + 2 * list(0)); // and probe_room
+    erase(question, question + 2 * list(0)); // and question_room
     if (version == 1) erase(given, question);
     bytes[8] = std::byte{version};
     return old;
@@ -311,7 +311,7 @@ TEST_CASE("a snapshot of format 2, which had no moments and no question, is read
     CHECK(state.pins == o.pins.ranges());
     CHECK(position_of(old.header) == 100);
     const auto restored = Session::restore(model, state);
-    CHECK(restored->probe().empty());
+    CHECK(restored->question_ids().empty());
     CHECK(restored->pins() == o.pins);
     for (Session* s : {&session, restored.get()})
         s->feed(text(50));

@@ -150,9 +150,9 @@ private:
     }
     void fade(int64_t number)
     {
-        const engine::FadeEvent event{0, static_cast<uint32_t>(number), 0};
+        const engine::EvictionEvent event{0, static_cast<uint32_t>(number), 0};
         db_.transaction([&] {
-            talk_.append_fading(session_, std::span(&event, 1), static_cast<uint64_t>(number));
+            talk_.append_fade_record(session_, std::span(&event, 1), static_cast<uint64_t>(number));
             count(number);
         });
     }
@@ -169,7 +169,7 @@ private:
         const int64_t first = talk_.messages(session_).front().id;
         db_.transaction([&] {
             talk_.remove_messages_from(session_, first);
-            talk_.drop_fading_after(session_, 0);
+            talk_.drop_fade_record_after(session_, 0);
             count(number);
         });
     }
