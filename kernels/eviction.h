@@ -24,7 +24,7 @@ struct PinnedRanks {
 // Adds one step's signals to the statistics: y' = kept * y + x for every rank of a list, where ranks that arrived with
 // this step start at y = 0. For sums, x is columns / divisor. For counts, x is `counted`, but for the i-th new rank
 // (from 0), which only rows - i of the rows can see, min(counted, rows - i). In double precision, each operation
-// rounded once, so the bits match engine/policy/accumulator.h.
+// rounded once, so the bits match engine/policy/signals/accumulator.h.
 struct AccumulateArgs {
     int32_t kv_heads = 0;
     const uint32_t* plan = nullptr; // ListPlan [kv_heads]; only `size` is read
@@ -40,7 +40,7 @@ struct AccumulateArgs {
 };
 
 enum class ScoreRule : uint8_t { None, Mean, Total, FewLow }; // sum / count; sum; -sum
-enum class PoolRule : uint8_t { None, Average, Max };         // engine/policy/shaping.h
+enum class PoolRule : uint8_t { None, Average, Max };         // engine/policy/signals/shaping.h
 
 enum class SelectRule : uint8_t {
     Given,  // evicts the ranks given in the plan

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <map>
 
-#include "engine/policy/registry.h"
+#include "engine/policy/named/registry.h"
 #include "kernels/base/error.h"
 #include "storage/backup.h"
 #include "storage/clock.h"

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <string>
 
-#include "engine/policy/accumulator.h"
+#include "engine/policy/signals/accumulator.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {

@@ -3,7 +3,7 @@
 #include <cassert>
 
 #include "engine/cache/kv_cache.h"
-#include "engine/policy/accumulator.h"
+#include "engine/policy/signals/accumulator.h"
 
 namespace palimpsest::engine {
 

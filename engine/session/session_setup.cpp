@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/policy/local_layers.h"
+#include "engine/policy/named/local_layers.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "kernels/base/error.h"
-#include "kernels/cuda/cuda_error.h"
-#include "kernels/cuda/cuda_graph.h"
-#include "kernels/cuda/device_memory.h"
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/device/cuda_error.h"
+#include "kernels/cuda/device/cuda_graph.h"
+#include "kernels/cuda/device/device_memory.h"
+#include "kernels/cuda/device/kernels.h"
 #include "kernels/cuda/scratch_bound.h"
 
 namespace palimpsest::kernels::cuda {

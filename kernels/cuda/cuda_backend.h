@@ -2,9 +2,9 @@
 #pragma once
 
 #include "kernels/backend.h"
-#include "kernels/cuda/cuda_context.h"
-#include "kernels/cuda/pinned_blocks.h"
-#include "kernels/cuda/pinned_pair.h"
+#include "kernels/cuda/device/cuda_context.h"
+#include "kernels/cuda/device/pinned_blocks.h"
+#include "kernels/cuda/device/pinned_pair.h"
 
 namespace palimpsest::kernels::cuda {
 

@@ -5,7 +5,7 @@
 #include <array>
 
 #include "kernels/backend.h"
-#include "kernels/cuda/cuda_context.h"
+#include "kernels/cuda/device/cuda_context.h"
 
 namespace palimpsest::kernels::cuda {
 

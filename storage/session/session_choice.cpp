@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "engine/policy/registry.h"
+#include "engine/policy/named/registry.h"
 #include "engine/session/cache_bytes.h"
 #include "engine/session/session_setup.h"
 #include "kernels/base/byte_quantity.h"

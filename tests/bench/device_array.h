@@ -5,9 +5,9 @@
 #include <memory>
 #include <vector>
 
-#include "kernels/cuda/cuda_context.h"
-#include "kernels/cuda/cuda_error.h"
-#include "kernels/cuda/device_memory.h"
+#include "kernels/cuda/device/cuda_context.h"
+#include "kernels/cuda/device/cuda_error.h"
+#include "kernels/cuda/device/device_memory.h"
 
 namespace palimpsest::bench {
 

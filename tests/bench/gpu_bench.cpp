@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "kernels/base/error.h"
-#include "kernels/cuda/cuda_error.h"
-#include "kernels/cuda/launch_count.h"
+#include "kernels/cuda/device/cuda_error.h"
+#include "kernels/cuda/device/launch_count.h"
 #include "tests/bench/gpu_cases.h"
 #include "tests/bench/gpu_ceilings.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "kernels/backend.h"
-#include "kernels/cuda/cuda_context.h"
+#include "kernels/cuda/device/cuda_context.h"
 #include "tests/bench/gpu_timer.h"
 
 namespace palimpsest::bench {

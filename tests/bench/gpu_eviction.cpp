@@ -2,7 +2,7 @@
 #include <numeric>
 #include <random>
 
-#include "kernels/cuda/kernels.h"
+#include "kernels/cuda/device/kernels.h"
 #include "tests/bench/device_array.h"
 #include "tests/bench/gpu_cases.h"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "kernels/base/error.h"
-#include "kernels/cuda/cuda_error.h"
-#include "kernels/cuda/cuda_graph.h"
+#include "kernels/cuda/device/cuda_error.h"
+#include "kernels/cuda/device/cuda_graph.h"
 #include "tests/bench/median.h"
 
 namespace palimpsest::bench {

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "kernels/cuda/cuda_context.h"
+#include "kernels/cuda/device/cuda_context.h"
 
 namespace palimpsest::bench {
 

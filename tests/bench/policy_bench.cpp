@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/policy/registry.h"
+#include "engine/policy/named/registry.h"
 #include "engine/session/session.h"
 #include "kernels/base/error.h"
 #include "tests/bench/ceilings.h"

@@ -21,7 +21,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "engine/policy/registry.h"
+#include "engine/policy/named/registry.h"
 #include "ui/base/chart.h"
 #include "ui/base/quantity.h"
 #include "ui/base/table_text.h"

@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "engine/policy/registry.h"
+#include "engine/policy/named/registry.h"
 
 using namespace palimpsest;
 

@@ -4,7 +4,7 @@
 
 #include <QWidget>
 
-#include "engine/policy/registry.h"
+#include "engine/policy/named/registry.h"
 
 class QComboBox;
 class QLabel;

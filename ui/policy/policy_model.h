@@ -4,7 +4,7 @@
 #include <QAbstractListModel>
 #include <QSortFilterProxyModel>
 
-#include "engine/policy/registry.h"
+#include "engine/policy/named/registry.h"
 
 namespace palimpsest::ui {
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/policy/registry.h"
+#include "engine/policy/named/registry.h"
 #include "ui/engine/engine_thread.h"
 #include "ui/policy/policy_check.h"
 

@@ -20,7 +20,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
-#include "engine/policy/registry.h"
+#include "engine/policy/named/registry.h"
 #include "ui/base/icon.h"
 #include "ui/policy/policy_check.h"
 #include "ui/window/device_choice.h"

@@ -8,7 +8,7 @@
 
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/output.h"
-#include "engine/policy/registry.h"
+#include "engine/policy/named/registry.h"
 
 namespace palimpsest::app {
 namespace {

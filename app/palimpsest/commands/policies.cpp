@@ -4,7 +4,7 @@
 
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/output.h"
-#include "engine/policy/registry.h"
+#include "engine/policy/named/registry.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::app {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "kernels/cuda/cuda_backend.h"
-#include "kernels/cuda/cuda_error.h"
-#include "kernels/cuda/cuda_graph.h"
+#include "kernels/cuda/device/cuda_error.h"
+#include "kernels/cuda/device/cuda_graph.h"
 #include "tests/support/simt/runtime_api.h"
 #include "tests/support/simt/stream_capture.h"
 

@@ -1,5 +1,5 @@
 // The emulator has no cuBLASLt: the backend's own kernels compute all products.
-#include "kernels/cuda/cublaslt.h"
+#include "kernels/cuda/linear/cublaslt.h"
 
 namespace palimpsest::kernels::cuda {
 

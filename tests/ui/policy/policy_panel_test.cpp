@@ -12,7 +12,7 @@
 #include <QTest>
 
 #include "engine/policy/policy.h"
-#include "engine/policy/registry.h"
+#include "engine/policy/named/registry.h"
 #include "engine/session/session.h"
 #include "kernels/base/error.h"
 #include "tests/ui/support/looks.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/cublaslt_library.h"
+#include "kernels/cuda/linear/cublaslt_library.h"
 #include "tests/support/catch.h"
 
 using namespace palimpsest::kernels::cuda;

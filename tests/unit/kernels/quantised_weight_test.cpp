@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/cuda_weight.h"
+#include "kernels/cuda/linear/cuda_weight.h"
 #include "kernels/reference/reference_linear.h"
 #include "tests/support/catch.h"
 #include "tests/support/random_blocks.h"

@@ -4,7 +4,7 @@
 #include <map>
 #include <random>
 
-#include "engine/policy/accumulator.h"
+#include "engine/policy/signals/accumulator.h"
 #include "engine/policy/policy.h"
 #include "tests/support/catch.h"
 #include "tests/support/reference_policy.h"

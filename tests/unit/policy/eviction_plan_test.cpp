@@ -5,8 +5,8 @@
 #include <limits>
 #include <map>
 
-#include "engine/policy/registry.h"
-#include "engine/policy/tile_waves.h"
+#include "engine/policy/named/registry.h"
+#include "engine/policy/selection/tile_waves.h"
 #include "tests/support/catch.h"
 #include "tests/unit/policy/by_plan.h"
 #include "tests/unit/policy/random_settings.h"

@@ -1,7 +1,7 @@
 // The geometry of lacache's tiles (docs/policies-spec.md, lacache).
 #include <algorithm>
 
-#include "engine/policy/ladder.h"
+#include "engine/policy/selection/ladder.h"
 #include "tests/support/catch.h"
 
 using namespace palimpsest::engine;

@@ -2,8 +2,8 @@
 #include <numeric>
 #include <random>
 
-#include "engine/policy/local_layers.h"
-#include "engine/policy/registry.h"
+#include "engine/policy/named/local_layers.h"
+#include "engine/policy/named/registry.h"
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
 

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <random>
 
-#include "engine/policy/registry.h"
+#include "engine/policy/named/registry.h"
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
 #include "tests/unit/policy/policy_stream.h"

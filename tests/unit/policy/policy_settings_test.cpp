@@ -4,9 +4,9 @@
 #include <set>
 #include <sstream>
 
-#include "engine/policy/parameters.h"
+#include "engine/policy/named/parameters.h"
 #include "engine/policy/policy.h"
-#include "engine/policy/registry.h"
+#include "engine/policy/named/registry.h"
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
 

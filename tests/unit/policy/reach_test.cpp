@@ -4,7 +4,7 @@
 #include <random>
 #include <set>
 
-#include "engine/policy/fullest_level.h"
+#include "engine/policy/selection/fullest_level.h"
 #include "tests/support/catch.h"
 #include "tests/unit/policy/policy_stream.h"
 

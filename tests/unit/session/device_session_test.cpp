@@ -3,7 +3,7 @@
 #include <cmath>
 #include <optional>
 
-#include "engine/policy/registry.h"
+#include "engine/policy/named/registry.h"
 #include "engine/session/memory_plan.h"
 #include "engine/session/session_setup.h"
 #include "kernels/base/error.h"

@@ -2,7 +2,7 @@
 // combined.
 #include <algorithm>
 
-#include "engine/policy/registry.h"
+#include "engine/policy/named/registry.h"
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
 #include "tests/unit/session/session_fixture.h"

@@ -1,7 +1,7 @@
 // Sessions that continue from the state of another: under another policy, or to trace what an answer attended to.
 #include <algorithm>
 
-#include "engine/policy/registry.h"
+#include "engine/policy/named/registry.h"
 #include "engine/session/attention_trace.h"
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"

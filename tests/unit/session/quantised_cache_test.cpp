@@ -4,7 +4,7 @@
 #include <random>
 
 #include "engine/cache/kv_cache.h"
-#include "engine/policy/registry.h"
+#include "engine/policy/named/registry.h"
 #include "engine/session/session_setup.h"
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"

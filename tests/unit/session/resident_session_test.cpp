@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "engine/policy/registry.h"
+#include "engine/policy/named/registry.h"
 #include "tests/support/catch.h"
 #include "tests/support/selecting_backend.h"
 #include "tests/unit/session/session_fixture.h"

@@ -5,9 +5,9 @@
 #include <functional>
 #include <vector>
 
-#include "kernels/cuda/cuda_graph.h"
-#include "kernels/cuda/device.h"
-#include "kernels/cuda/device_memory.h"
+#include "kernels/cuda/device/cuda_graph.h"
+#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/device/device_memory.h"
 #include "tests/support/catch.h"
 
 namespace palimpsest::kernels::cuda {

@@ -8,7 +8,7 @@
 #include <random>
 #include <string_view>
 
-#include "engine/policy/registry.h"
+#include "engine/policy/named/registry.h"
 #include "engine/session/session.h"
 #include "storage/conversations.h"
 #include "storage/snapshots.h"

@@ -1,0 +1,40 @@
+#include "engine/policy/named/named_policy.h"
+#include "engine/policy/selection/top_k.h"
+#include "engine/policy/named/window_parameters.h"
+
+namespace palimpsest::engine {
+
+namespace {
+
+PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
+{
+    const ProtectedEnds ends{.sinks = parameters.whole("sinks", 0),
+                             .recent = parameters.whole("recent", context.budget / 2)};
+    const int64_t slots = require_slots(parameters, context, ends);
+    return {.budget = read_budget(parameters, context, {.ends = ends, .slots = slots}),
+            .signal = {.kind = ScoreKind::Total, .window = SignalNeeds::all},
+            .selection = std::make_unique<TopK>(),
+            .ends = ends,
+            .positions = PositionMode::Contiguous};
+}
+
+} // namespace
+
+NamedPolicy h2o_policy()
+{
+    PolicyInfo info{.name = "h2o",
+                    .keeps = "The tokens that received most attention so far, and the newest ones.",
+                    .signals = "attention of all queries",
+                    .cost = "a second attention pass over each chunk",
+                    .positions = "contiguous",
+                    .paper = "H2O (arXiv 2306.14048)",
+                    .parameters = {sinks_info(),
+                                   {.key = "recent",
+                                    .meaning = "newest tokens, always kept",
+                                    .default_text = "c/2",
+                                    .range = "0 to c - sinks - 1"}}};
+    add_budget_infos(info.parameters);
+    return {.info = std::move(info), .compose = compose};
+}
+
+} // namespace palimpsest::engine

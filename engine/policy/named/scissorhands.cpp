@@ -1,0 +1,94 @@
+#include <cmath>
+
+#include "engine/policy/named/named_policy.h"
+#include "engine/policy/selection/top_k.h"
+#include "engine/policy/named/window_parameters.h"
+
+namespace palimpsest::engine {
+
+namespace {
+
+constexpr BudgetAxis axis{.by_norm = false};
+
+// Evicts down to `less` entries below the budget, after which the list refills (hysteresis).
+class DropTo final : public StatelessSelection<DropTo> {
+public:
+    explicit DropTo(uint32_t less) : less_(less) {}
+    bool reads_shaped() const override { return true; }
+    void select(int32_t layer, std::span<const ListCut> heads, std::vector<std::vector<uint32_t>>& dropped) override
+    {
+        best_.select(layer, lowered(heads), dropped);
+    }
+    uint32_t max_evicted_per_token() const override { return less_ + 1; }
+    bool plans() const override { return best_.plans(); }
+    kernels::SelectionRule rule() const override { return best_.rule(); }
+    void plan(int32_t layer, std::span<const ListCut> heads, EvictionPlan& plan) override
+    {
+        best_.plan(layer, lowered(heads), plan);
+    }
+
+private:
+    std::span<const ListCut> lowered(std::span<const ListCut> heads)
+    {
+        lowered_.assign(heads.begin(), heads.end());
+        for (ListCut& list : lowered_)
+            if (list.excess() > 0) list.budget -= std::min(less_, list.budget);
+        return lowered_;
+    }
+
+    uint32_t less_;
+    TopK best_;
+    std::vector<ListCut> lowered_; // scratch
+};
+
+PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
+{
+    const ProtectedEnds ends{.sinks = parameters.whole("sinks", 0), .recent = parameters.whole("recent", 10)};
+    const int32_t window = parameters.positive("window", 400);
+    const double drop = parameters.number("drop", 0, 0, 1);
+    const int64_t slots = require_slots(parameters, context, ends);
+    const auto less = static_cast<int64_t>(drop * context.budget + 1e-9);
+    if (less > slots)
+        parameters.refuse("drop=" + number_text(drop) + " gives up " + std::to_string(less) + " tokens, and only " +
+                              std::to_string(slots) + " are not protected",
+                          "lower drop, sinks or recent");
+    auto budget = read_budget(parameters, context, {.ends = ends, .slots = slots, .window = window, .axis = axis});
+    if (less > 0 && !budget->is_uniform())
+        parameters.refuse("drop=" + number_text(drop) + " needs a budget that all lists share equally",
+                          "leave drop out, or budget and heads");
+    return {.budget = std::move(budget),
+            .signal = {.kind = ScoreKind::FewLow, .window = window},
+            .selection = std::make_unique<DropTo>(static_cast<uint32_t>(less)),
+            .ends = ends,
+            .positions = PositionMode::Contiguous};
+}
+
+} // namespace
+
+NamedPolicy scissorhands_policy()
+{
+    PolicyInfo info{.name = "scissorhands",
+                    .keeps = "The tokens that are rarely unimportant: those that few recent queries gave less than "
+                             "their uniform share.",
+                    .signals = "low rows of the last `window` queries",
+                    .cost = "an attention pass over the window of each chunk",
+                    .positions = "contiguous",
+                    .paper = "Scissorhands (arXiv 2305.17118)",
+                    .parameters = {sinks_info(),
+                                   {.key = "recent",
+                                    .meaning = "newest tokens, always kept",
+                                    .default_text = "10",
+                                    .range = "0 to c - sinks - 1"},
+                                   {.key = "window",
+                                    .meaning = "newest queries whose judgement counts",
+                                    .default_text = "400",
+                                    .range = "1 and more"},
+                                   {.key = "drop",
+                                    .meaning = "share of the budget given up at once when it is exceeded",
+                                    .default_text = "0",
+                                    .range = "0 to 1, at most the slots between sinks and recent"}}};
+    add_budget_infos(info.parameters, axis);
+    return {.info = std::move(info), .compose = compose};
+}
+
+} // namespace palimpsest::engine

@@ -1,0 +1,96 @@
+#include "engine/policy/named/tree_parameters.h"
+
+#include <algorithm>
+
+namespace palimpsest::engine {
+
+namespace {
+
+enum class Rule : uint8_t { Score, Left };
+enum class TreeScore : uint8_t { Mean, Sum, Last };
+
+Signal signal_of(TreeScore score)
+{
+    switch (score) {
+    case TreeScore::Sum:
+        return {.kind = ScoreKind::Total, .window = SignalNeeds::all};
+    case TreeScore::Last:
+        return {.kind = ScoreKind::Total, .window = 1};
+    case TreeScore::Mean:
+        break;
+    }
+    return {.kind = ScoreKind::Mean, .window = SignalNeeds::all};
+}
+
+std::shared_ptr<const TileRule> always_left(int32_t layers)
+{
+    return std::make_shared<FixedOffsets>(std::vector<std::vector<uint32_t>>(static_cast<size_t>(layers), {0u}));
+}
+
+} // namespace
+
+std::vector<ParameterInfo> tree_parameter_infos()
+{
+    std::vector<ParameterInfo> infos = {
+        {.key = "sinks",
+         .meaning = "first tokens, always kept",
+         .default_text = "4",
+         .range = "0 to c - recent - 1"},
+        {.key = "recent",
+         .meaning = "newest tokens, always kept",
+         .default_text = "max(0, c/2 - sinks)",
+         .range = "0 to c - sinks - 1"},
+        {.key = "rule",
+         .meaning = "who stays of two neighbours: the higher score, or always the left",
+         .default_text = "score",
+         .range = "score, left"},
+        {.key = "score",
+         .meaning = "attention per query that could see the token, in total, or of the newest query",
+         .default_text = "mean",
+         .range = "mean, sum, last"},
+    };
+    add_budget_infos(infos);
+    return infos;
+}
+
+size_t TreeParameters::lists(const PolicyContext& context) const
+{
+    const auto layers = static_cast<size_t>(context.layers);
+    return schedules() == SchedulePer::PerLayer ? layers : layers * static_cast<size_t>(context.kv_heads);
+}
+
+int32_t TreeParameters::most_slots(const PolicyContext& context) const
+{
+    int32_t most = 0;
+    for (int32_t l = 0; l < context.layers; ++l)
+        most = std::max(most, budget->most(l));
+    return most;
+}
+
+TreeParameters read_tree_parameters(PolicyParameters& parameters, const PolicyContext& context,
+                                    bool constant_budget)
+{
+    require_budget(parameters, context);
+    TreeParameters tree;
+    tree.ends.sinks = parameters.whole("sinks", 4);
+    tree.ends.recent = parameters.whole("recent", std::max(0, context.budget / 2 - tree.ends.sinks));
+    const auto rule = parameters.choice<Rule>("rule", {{"score", Rule::Score}, {"left", Rule::Left}});
+    tree.signal = signal_of(parameters.choice<TreeScore>(
+        "score", {{"mean", TreeScore::Mean}, {"sum", TreeScore::Sum}, {"last", TreeScore::Last}}));
+    const int64_t slots = require_slots(parameters, context, tree.ends);
+    if (rule == Rule::Left) {
+        parameters.refuse_idle({"score"}, "with rule=left");
+        tree.signal = {};
+        tree.tile_rule = always_left(context.layers);
+    } else {
+        tree.tile_rule = std::make_shared<HigherScore>();
+    }
+    tree.budget = read_budget(parameters, context,
+                              {.ends = tree.ends,
+                               .slots = slots,
+                               .window = std::min(tree.signal.window, statistics_window),
+                               .constant = constant_budget});
+    return tree;
+}
+
+} // namespace palimpsest::engine

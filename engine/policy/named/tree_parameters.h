@@ -1,0 +1,35 @@
+// The parameters that treekv and treekv-log share.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/policy/named/budget_parameters.h"
+#include "engine/policy/named/parameters.h"
+#include "engine/policy/policy.h"
+#include "engine/policy/protect.h"
+#include "engine/policy/signals/score.h"
+#include "engine/policy/selection/tile_rule.h"
+#include "engine/policy/selection/tile_selection.h"
+
+namespace palimpsest::engine {
+
+struct TreeParameters {
+    ProtectedEnds ends;
+    Signal signal; // none with rule=left
+    std::shared_ptr<const TileRule> tile_rule;
+    std::unique_ptr<Budget> budget;
+
+    SchedulePer schedules() const { return budget->heads_alike() ? SchedulePer::PerLayer : SchedulePer::PerList; }
+    size_t lists(const PolicyContext& context) const; // number of walks
+    int32_t most_slots(const PolicyContext& context) const;
+};
+
+std::vector<ParameterInfo> tree_parameter_infos();
+
+// `constant_budget`: a profile over layers is not fitted to the text. Throws Error (Usage) if a value is bad or no
+// slot is left between sinks and recent.
+TreeParameters read_tree_parameters(PolicyParameters& parameters, const PolicyContext& context,
+                                    bool constant_budget = false);
+
+} // namespace palimpsest::engine

@@ -1,0 +1,40 @@
+// Keeps whole blocks, chosen in rounds: the best of all blocks, and the best in each of several stretches of the
+// list (HBW-KV, section 3; docs/policies-spec.md, hbw-kv).
+#pragma once
+
+#include "engine/policy/selection/selection.h"
+
+namespace palimpsest::engine {
+
+class GroupedBlocks final : public StatelessSelection<GroupedBlocks> {
+public:
+    // `block`: entries per block; rounds[r]: groups in round r. REQUIRES: all at least 1.
+    GroupedBlocks(int32_t block, std::vector<int32_t> rounds)
+        : block_(static_cast<uint32_t>(block)), rounds_(std::move(rounds))
+    {
+    }
+
+    bool reads_shaped() const override { return true; }
+    void select(int32_t layer, std::span<const ListCut> heads,
+                std::vector<std::vector<uint32_t>>& dropped) override;
+
+private:
+    struct Blocks {
+        std::vector<double> scores;
+        std::vector<bool> taken;
+        std::vector<uint32_t> order; // scratch
+    };
+
+    void cut_blocks(const ListCut& list);
+    void take_best(uint32_t first, uint32_t last, uint32_t quota); // among blocks [first, last)
+    void take_rounds(uint32_t quota);
+    uint32_t size_of(const ListCut& list, uint32_t block) const;
+    void choose(const ListCut& list, std::vector<uint32_t>& dropped);
+    void fill_up(const ListCut& list, uint32_t left, std::vector<uint32_t>& dropped);
+
+    uint32_t block_;
+    std::vector<int32_t> rounds_;
+    Blocks blocks_;
+};
+
+} // namespace palimpsest::engine

@@ -1,0 +1,13 @@
+// Signals that a policy gets from a chunk's attention, from the log-sum-exps of its rows (docs/policies-spec.md).
+#pragma once
+
+#include "kernels/cuda/attention/prefill_rows.h"
+
+namespace palimpsest::kernels::cuda {
+
+inline constexpr int32_t split_stacked_rows = 256; // approximate rows of a split
+
+// `lse`: [kv_heads, turned.query_stride] of the stacked rows, base 2.
+void prefill_signals(const AttendArgs& args, const RotatedRows& turned, const float* lse, CudaContext& context);
+
+} // namespace palimpsest::kernels::cuda

@@ -1,0 +1,47 @@
+#include "kernels/cuda/device/compiled_code.h"
+
+#include <memory>
+
+#include "kernels/base/error.h"
+#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/device/device_memory.h"
+
+namespace palimpsest::kernels::cuda {
+namespace {
+
+__global__ void write_compiled_for(int* to)
+{
+    *to = compiled_for();
+}
+
+// Runs a kernel that reports it. Not with launch(): there is no CudaContext yet.
+int compiled_for_by_its_own_account()
+{
+    const std::unique_ptr<void, void (*)(void*)> memory(allocate_device(sizeof(int)), free_device);
+    cudaLaunchConfig_t config{};
+    config.gridDim = config.blockDim = dim3(1);
+    check(cudaLaunchKernelEx(&config, write_compiled_for, static_cast<int*>(memory.get())));
+    int capability = 0;
+    check(cudaMemcpy(&capability, memory.get(), sizeof capability, cudaMemcpyDeviceToHost));
+    return capability;
+}
+
+} // namespace
+
+int compiled_capability()
+{
+    cudaFuncAttributes of{};
+    const cudaError_t status = cudaFuncGetAttributes(&of, reinterpret_cast<const void*>(write_compiled_for));
+    if (status == cudaErrorNoKernelImageForDevice) {
+        cudaGetLastError();
+        throw Error(ErrorKind::Resources, "PAL-GPU-05", "graphics card",
+                    "this build has no code for its compute capability",
+                    "build with it in PALIMPSEST_CUDA_ARCHITECTURES, or choose --device cpu");
+    }
+    check(status);
+    if (of.ptxVersion > 0) return of.ptxVersion;
+    // Some drivers do not report it, and binaryVersion, for which the driver compiled the code, may be newer.
+    return compiled_for_by_its_own_account();
+}
+
+} // namespace palimpsest::kernels::cuda
