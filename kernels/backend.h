@@ -1,12 +1,12 @@
 // The interface between the engine and the compute backends: coarse, fused operations on whole layers.
 //
-// Memory. "Backend memory" is memory from Backend::allocate: ordinary memory on the CPU, device memory on a GPU. Every
-// pointer in an argument struct is backend memory unless it is marked `host`. Only uploads and downloads copy between
-// the two.
+// Memory. "Backend memory" is memory from Backend::allocate: ordinary memory on the CPU, device memory on a GPU.
+// Every pointer in an argument struct is backend memory unless it is marked `host`. Only uploads and downloads copy
+// between the two.
 //
-// Numbers. Activations are f32, row-major. The result of a row never depends on how many rows are computed with it, on
-// the number of threads, or on the physical row of a cached token; sums run in a fixed order. Prefill and Decode may
-// round differently: the exact bits depend on tokens, chunk boundaries and phase (docs/architecture.md).
+// Numbers. Activations are f32, row-major. The result of a row never depends on how many rows are computed with it,
+// on the number of threads, or on the physical row of a cached token; sums run in a fixed order. Prefill and Decode
+// may round differently: the exact bits depend on tokens, chunk boundaries and phase (docs/architecture.md).
 //
 // Threads. A backend may be used by one thread at a time.
 #pragma once
@@ -89,8 +89,8 @@ struct RmsNorm {
     float epsilon = 1e-5f;
 };
 
-// Applied to every row of a product, bias included, before the row is stored or added: first the norm, then the factor,
-// then the soft cap y = cap * tanh(y / cap).
+// Applied to every row of a product, bias included, before the row is stored or added: first the norm, then the
+// factor, then the soft cap y = cap * tanh(y / cap).
 struct RowFinish {
     RmsNorm norm{}; // over the row's whole width
     float factor = 1.0f;
@@ -99,11 +99,11 @@ struct RowFinish {
 };
 
 struct EmbedArgs {
-    const Weight* table = nullptr;        // [vocabulary, dim]
-    std::span<const int32_t> ids;         // host; each in [0, vocabulary)
+    const Weight* table = nullptr;      // [vocabulary, dim]
+    std::span<const int32_t> ids;       // host; each in [0, vocabulary)
     const int32_t* device_id = nullptr; // backend memory: one id, instead of `ids`; REQUIRES selects()
-    float* y = nullptr;                   // [ids, dim]
-    float factor = 1.0f;                  // multiplies every element
+    float* y = nullptr;                 // [ids, dim]
+    float factor = 1.0f;                // multiplies every element
 };
 
 // y = finish(norm(x) W^T + bias); y += that with `accumulate`.
@@ -134,9 +134,9 @@ struct FeedForwardArgs {
     RowFinish finish{};
 };
 
-// A mixture-of-experts feed-forward layer: x += factor * sum over the chosen e of weight_e * down_e(activation(g_e) *
-// u_e). Every row chooses the `used` experts with the largest router logits (ties: the lower number). weight_e is the
-// softmax over all experts; with `renormalise` it is divided by the sum of the chosen weights.
+// A mixture-of-experts feed-forward layer: x += factor * sum over the chosen e of weight_e * down_e(activation(g_e)
+// * u_e). Every row chooses the `used` experts with the largest router logits (ties: the lower number). weight_e is
+// the softmax over all experts; with `renormalise` it is divided by the sum of the chosen weights.
 struct ExpertsArgs {
     float* x = nullptr; // [rows, dim]
     int64_t rows = 0;
@@ -184,19 +184,19 @@ struct PrepareHeadsArgs {
     float* qkv = nullptr; // [rows, qkv_width]; values are unchanged
     int32_t rows = 0;
     RmsNorm query_norm{}, key_norm{};
-    // false: normalises each head separately, weights [head_dim]. true: normalises all heads of a row together, weights
-    // [query_heads * head_dim] and [kv_heads * head_dim].
+    // false: normalises each head separately, weights [head_dim]. true: normalises all heads of a row together,
+    // weights [query_heads * head_dim] and [kv_heads * head_dim].
     bool across_heads = false;
-    // Multiplies the first query_factor_dims elements of every query head after the norm. A RoPE scaling that scales
-    // the logits uses this with the square of its factor, since keys are not scaled.
+    // Multiplies the first query_factor_dims elements of every query head after the norm. A RoPE scaling that
+    // scales the logits uses this with the square of its factor, since keys are not scaled.
     float query_factor = 1.0f;
     int32_t query_factor_dims = 0;
 };
 
 inline constexpr int page_rows = 64;
 
-// Keys and values of one session: pages of 64 rows, [pages, 64, head_dim] each, in the layout of kv_page.h. A key and
-// its value have the same row number.
+// Keys and values of one session: pages of 64 rows, [pages, 64, head_dim] each, in the layout of kv_page.h. A key
+// and its value have the same row number.
 struct KvPool {
     DType type = DType::F16; // Q8_0: head_dim is a multiple of 32
     std::byte* keys = nullptr;
@@ -240,8 +240,8 @@ enum class RowStatistic : uint8_t {
     Density, // share of ranks with a >= 1/v
 };
 
-// The signals that a policy requests: statistics of the attention probabilities A of the last `rows` rows, per rank of
-// the list followed by the chunk. Outputs that are null are not computed; all are f32.
+// The signals that a policy requests: statistics of the attention probabilities A of the last `rows` rows, per rank
+// of the list followed by the chunk. Outputs that are null are not computed; all are f32.
 struct SignalRequest {
     static constexpr int32_t all = INT32_MAX;
     int32_t rows = 0; // 0: no signals
@@ -259,7 +259,8 @@ struct SignalRequest {
     float* row_statistics = nullptr; // [query_heads] sum over rows
 };
 
-// Splits qkv rows (queries, keys, values side by side) and writes the chunk's keys and values to the staging buffer.
+// Splits qkv rows (queries, keys, values side by side) and writes the chunk's keys and values to the staging
+// buffer.
 struct StageArgs {
     HeadShape shape;
     const float* qkv = nullptr; // [rows, qkv_width]
@@ -279,9 +280,8 @@ struct AttendArgs {
     Rotation rotation;
     float* out = nullptr; // [rows, query_heads * head_dim]
     SignalRequest signals;
-    // > 0: a row attends only to the newest `window` ranks up to and including its own; for signals, the other ranks
-    // are
-    // invisible to it.
+    // > 0: a row attends only to the newest `window` ranks up to and including its own; for signals, the other
+    // ranks are invisible to it.
     int32_t window = 0;
 };
 
@@ -305,10 +305,11 @@ struct BoundPagesArgs {
 
 // Attention of a token to a part of its list (docs/policies-spec.md, quest and twilight). Lists of at most `tokens`
 // ranks, the new one included, are read completely. In longer lists, the token attends to the last page and to the
-// `max_pages` - 1 other pages with the largest bound, sum over d of max(q_d min_d, q_d max_d), averaged over the query
-// group; ties: the lower page. With top_p > 0, lists of any length: every query head then attends only to the smallest
-// set of these ranks, best first, whose softmax mass reaches top_p (ties: the lower rank; >= top_p - 1e-12). Ranks that
-// are left out have A = 0 and count as visible. REQUIRES: the bounds of every page but the last are up to date.
+// `max_pages` - 1 other pages with the largest bound, sum over d of max(q_d min_d, q_d max_d), averaged over the
+// query group; ties: the lower page. With top_p > 0, lists of any length: every query head then attends only to the
+// smallest set of these ranks, best first, whose softmax mass reaches top_p (ties: the lower rank; >= top_p -
+// 1e-12). Ranks that are left out have A = 0 and count as visible. REQUIRES: the bounds of every page but the last
+// are up to date.
 struct PageRetrieval {
     PageBounds pages; // bounds null: retrieval is off, whatever the other members say
     int32_t tokens = 0;
@@ -330,8 +331,8 @@ struct DecodeAttendArgs {
     int32_t window = 0; // as in AttendArgs; REQUIRES 0 with retrieval
 };
 
-// Ends a prefill chunk: of the used + rows ranks, the `kept` ones, ascending, become ranks 0, 1, ... in rows 0, 1, ...
-// Rows of the pool are moved unchanged; rows from staging are quantised if the pool is quantised.
+// Ends a prefill chunk: of the used + rows ranks, the `kept` ones, ascending, become ranks 0, 1, ... in rows 0, 1,
+// ... Rows of the pool are moved unchanged; rows from staging are quantised if the pool is quantised.
 struct CompactArgs {
     HeadShape shape;
     KvPool pool;
@@ -372,8 +373,8 @@ struct BestLogitsArgs {
     int32_t* first_bad = nullptr; // [1] the lowest id whose logit is not finite, or count
 };
 
-// Copies one list's keys and values in rank order, for a snapshot: [used, head_dim] each, in the pool's type; a Q8_0
-// row is stored as its blocks (kv_page.h).
+// Copies one list's keys and values in rank order, for a snapshot: [used, head_dim] each, in the pool's type; a
+// Q8_0 row is stored as its blocks (kv_page.h).
 struct GatherArgs {
     HeadShape shape;
     KvPool pool;
@@ -388,7 +389,8 @@ struct DeviceMemory {
     uint64_t free = 0, total = 0;
 };
 
-// The recommended size of a super-chunk: large enough to be efficient, small enough that a stop takes effect in time.
+// The recommended size of a super-chunk: large enough to be efficient, small enough that a stop takes effect in
+// time.
 struct AtOnce {
     double operations = 5e10; // at most; attention not counted
     int32_t rows = 512;       // at most
@@ -443,8 +445,8 @@ public:
     virtual std::string simd_target() const = 0; // "AVX3", "sm_90"; results differ in the last bits between targets
     virtual int threads() const = 0;
     virtual bool exact_products() const { return false; } // CPU: no weights in fixed point
-    // Bytes of working memory that operations have allocated so far, not counting Buffers; shared by all callers, and
-    // never shrinks.
+    // Bytes of working memory that operations have allocated so far, not counting Buffers; shared by all callers,
+    // and never shrinks.
     virtual uint64_t scratch_bytes() const = 0;
 
     // Only for a device with its own memory. The next three functions announce what the session will need.
@@ -465,9 +467,9 @@ public:
         return std::make_unique<FinishedDownload>(*this, from, bytes);
     }
 
-    // Once a stop of this token is requested, operations may end early and leave their outputs undefined; the caller
-    // discards the results of the forward pass. A default-constructed token disables this. Backends with short
-    // operations may ignore it.
+    // Once a stop of this token is requested, operations may end early and leave their outputs undefined; the
+    // caller discards the results of the forward pass. A default-constructed token disables this. Backends with
+    // short operations may ignore it.
     virtual void set_stop(std::stop_token stop) = 0;
 
     virtual std::unique_ptr<Weight> load(std::span<const HostMatrix> parts) = 0;
@@ -500,14 +502,14 @@ public:
     virtual void evict(const EvictArgs& /*args*/) {}
     virtual void best_logits(const BestLogitsArgs& /*args*/) {}
     // Records the operations that `operations` calls, without running them: embed with device_id, linear and
-    // feed_forward with Phase::Decode, prepare_heads, decode_attend with device_used, accumulate, evict, best_logits
-    // and copy. Argument structs are copied now, backend memory is read at replay. The operations must have run once
-    // before, so that all working memory is allocated.
-    // accumulate, evict and the signals of decode_attend may run concurrently with the operations recorded after them.
-    // This REQUIRES that no other recorded operation accesses the same memory: a layer's signals, statistics, order
-    // lists and plan.
+    // feed_forward with Phase::Decode, prepare_heads, decode_attend with device_used, accumulate, evict,
+    // best_logits and copy. Argument structs are copied now, backend memory is read at replay. The operations must
+    // have run once before, so that all working memory is allocated. accumulate, evict and the signals of
+    // decode_attend may run concurrently with the operations recorded after them. This REQUIRES that no other
+    // recorded operation accesses the same memory: a layer's signals, statistics, order lists and plan.
     virtual std::unique_ptr<Recording> record(const std::function<void()>& /*operations*/) { return nullptr; }
-    // false: nothing ran, because working memory was reallocated; run the operations once more and record them again.
+    // false: nothing ran, because working memory was reallocated; run the operations once more and record them
+    // again.
     virtual bool replay(const Recording& /*recording*/) { return false; }
 
 private:
@@ -535,13 +537,14 @@ struct BackendChoice {
     std::string device = "auto"; // auto, cpu, cuda[:N]; auto means cpu
     int threads = 0;             // of the CPU; 0: physical cores
     std::string simd;            // empty: the best available, else the name of a target
-    // CPU only. true: computes every product with quantised weights in f32. false: a processor with AVX-512 VNNI uses
-    // 16-bit fixed point in prefill and 24-bit in decode (base/fixed_point_types.h), which is faster but gives other
-    // bits. Processors with and without VNNI agree bit for bit on a SIMD target only if this is true.
+    // CPU only. true: computes every product with quantised weights in f32. false: a processor with AVX-512 VNNI
+    // uses 16-bit fixed point in prefill and 24-bit in decode (base/fixed_point_types.h), which is faster but gives
+    // other bits. Processors with and without VNNI agree bit for bit on a SIMD target only if this is true.
     bool exact_products = false;
 };
 
-// Throws Error: Usage for an unknown device or target, with the list of valid ones; NotFound or Resources for a GPU.
+// Throws Error: Usage for an unknown device or target, with the list of valid ones; NotFound or Resources for a
+// GPU.
 std::unique_ptr<Backend> open_backend(const BackendChoice& choice = {});
 
 } // namespace palimpsest::kernels

@@ -1,7 +1,7 @@
-// The interface between the program and libpalimpsest-cuda.so, the only file that depends on CUDA: two C functions that
-// report in plain data. The number in their names is the version of this header, backend.h, base/dtype.h and
-// base/error.h: increase it with every change that affects compiled callers. cuda_plugin_layout detects changed struct
-// sizes even if it was not increased.
+// The interface between the program and libpalimpsest-cuda.so, the only file that depends on CUDA: two C functions
+// that report in plain data. The number in their names is the version of this header, backend.h, base/dtype.h and
+// base/error.h: increase it with every change that affects compiled callers. cuda_plugin_layout detects changed
+// struct sizes even if it was not increased.
 //
 // A backend throws Error like any other. The library must stay loaded as long as an object of it may exist.
 #pragma once
@@ -39,7 +39,7 @@ struct CudaInfo {
     int32_t driver_version = 0;   // newest CUDA version it supports, 13000: 13.0; 0: no driver
     int32_t runtime_version = 0;
     int32_t device_count = 0; // may exceed most_devices, the number described
-    uint64_t launches = 0;  // by this process so far: kernels but the matrix library's, and nodes of recordings
+    uint64_t launches = 0;    // by this process so far: kernels but the matrix library's, and nodes of recordings
     CudaDevice devices[most_devices];
     char problem[256] = ""; // why no device can be used
     char remedy[256] = "";

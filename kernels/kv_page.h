@@ -1,9 +1,9 @@
 // Layout of KvPool rows in their pages, and conversion from and to the layout outside of a pool.
 //
-// A page of F32, F16 or BF16 is its 64 rows, one after the other. A page of Q8_0 is two planes: int8 [64, head_dim],
-// followed by the scales, f16 [64, head_dim / 32], so that elements and scales of a row can be read in whole vectors,
-// which blocks of 34 bytes do not allow. Outside of a pool (gathered or in a snapshot), a row of Q8_0 is its head_dim /
-// 32 blocks, each a scale and 32 int8 (BlockQ8_0).
+// A page of F32, F16 or BF16 is its 64 rows, one after the other. A page of Q8_0 is two planes: int8 [64,
+// head_dim], followed by the scales, f16 [64, head_dim / 32], so that elements and scales of a row can be read in
+// whole vectors, which blocks of 34 bytes do not allow. Outside of a pool (gathered or in a snapshot), a row of
+// Q8_0 is its head_dim / 32 blocks, each a scale and 32 int8 (BlockQ8_0).
 #pragma once
 
 #include "kernels/backend.h"

@@ -416,7 +416,8 @@ void Conversations::remove_messages_from(int64_t session, int64_t message)
     });
 }
 
-void Conversations::append_fade_record(int64_t session, std::span<const engine::EvictionEvent> events, uint64_t tokens_seen)
+void Conversations::append_fade_record(int64_t session, std::span<const engine::EvictionEvent> events,
+                                       uint64_t tokens_seen)
 {
     static_assert(sizeof(engine::EvictionEvent) == 3 * sizeof(uint32_t));
     constexpr size_t per_row = static_cast<size_t>(max_raw_bytes) / sizeof(engine::EvictionEvent);
@@ -460,7 +461,7 @@ std::vector<engine::EvictionEvent> Conversations::fading(int64_t session)
 }
 
 void Conversations::each_fade_record_block(int64_t session,
-                                const std::function<bool(std::span<const engine::EvictionEvent>)>& each)
+                                           const std::function<bool(std::span<const engine::EvictionEvent>)>& each)
 {
     db_.guarded([&] {
         auto query = db_.statement("SELECT raw, hash, data FROM fading WHERE session = ? ORDER BY idx");

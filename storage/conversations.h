@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "engine/cache/fading.h"
-#include "engine/text/vocabulary.h"
+#include "engine/text/subwords/vocabulary.h"
 #include "kernels/base/error.h"
 #include "storage/database.h"
 #include "storage/stream_part.h"
@@ -94,7 +94,8 @@ public:
     std::vector<engine::EvictionEvent> fading(int64_t session);
     // Reads the record row by row (at most 1 MiB each) until `each` returns false: a long stream's record takes
     // gigabytes.
-    void each_fade_record_block(int64_t session, const std::function<bool(std::span<const engine::EvictionEvent>)>& each);
+    void each_fade_record_block(int64_t session,
+                                const std::function<bool(std::span<const engine::EvictionEvent>)>& each);
 
     // Replaces all pins, in the caller's transaction or its own. REQUIRES: no two pins begin at the same token.
     void set_pins(int64_t session, std::span<const Pin> pins);

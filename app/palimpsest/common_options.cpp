@@ -9,7 +9,7 @@
 
 #include "kernels/base/error.h"
 #include "storage/models/config_file.h"
-#include "storage/session/user_folders.h"
+#include "storage/user_folders.h"
 
 namespace palimpsest::app {
 namespace {

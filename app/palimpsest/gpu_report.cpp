@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/backends/device_plugin.h"
 #include "kernels/base/byte_quantity.h"
-#include "kernels/device_plugin.h"
 
 namespace palimpsest::app {
 namespace {
@@ -49,7 +49,8 @@ std::string line_of(const CudaDevice& device, int number)
 std::string library_text(const CudaInfo& survey)
 {
     const std::string library = survey.matrix_library, problem = survey.matrix_library_problem;
-    return (library.empty() ? "no cuBLASLt" : "cuBLASLt " + library) + (problem.empty() ? "" : " (" + problem + ")");
+    return (library.empty() ? "no cuBLASLt" : "cuBLASLt " + library) +
+           (problem.empty() ? "" : " (" + problem + ")");
 }
 
 std::string software_line(const CudaInfo& survey, const std::string& plugin)

@@ -202,7 +202,7 @@ void DeviceLists::forget(size_t steps)
 
 // Calls the sink, which may throw, before anything is dropped.
 void DeviceLists::apply(const Logged& logged, const uint32_t* leaving, std::vector<TokenList>& lists,
-                          const SyncSink& sink)
+                        const SyncSink& sink)
 {
     TokenList* first = lists.data() + list_at(logged.step.layer, 0);
     heads_.clear();

@@ -40,7 +40,7 @@ public:
         int64_t plans_kept = 1;   // steps of a layer in a super-chunk
     };
     DeviceLists(const Shape& shape,
-                  kernels::Backend& backend); // backend must outlive this; throws Error (Resources)
+                kernels::Backend& backend); // backend must outlive this; throws Error (Resources)
 
     const Shape& shape() const { return shape_; }
     kernels::ListStatistics statistics(int32_t layer) const; // sum null: no statistics
@@ -120,8 +120,7 @@ private:
     void fetch(Log& log); // downloads its contents into words_
     void sync_first(size_t steps, std::vector<TokenList>& lists, const SyncSink& sink);
     void forget(size_t steps); // removes the first `steps` of steps_
-    void apply(const Logged& logged, const uint32_t* leaving, std::vector<TokenList>& lists,
-               const SyncSink& sink);
+    void apply(const Logged& logged, const uint32_t* leaving, std::vector<TokenList>& lists, const SyncSink& sink);
     void drop(const Logged& logged, std::vector<TokenList>& lists); // drops the ranks in dropped_
     size_t list_at(int32_t layer, int32_t head) const
     {

@@ -75,12 +75,12 @@ KvCache::KvCache(CacheShape shape, kernels::Backend& backend)
     // A list at its limit evicts as many tokens as were appended, so rows_at_once ranks per list fit a super-chunk.
     // DeviceLists makes the log large enough for one step of a layer in any case.
     resident_.emplace(DeviceLists::Shape{.layers = shape_.layers,
-                                           .kv_heads = shape_.heads.kv_heads,
-                                           .longest = kept_stride_,
-                                           .with_signals = shape_.with_signals,
-                                           .rows_logged = shape_.rows_at_once,
-                                           .rows_planned = shape_.staged_rows,
-                                           .plans_kept = shape_.rows_at_once / std::max(shape_.staged_rows, 1)},
+                                         .kv_heads = shape_.heads.kv_heads,
+                                         .longest = kept_stride_,
+                                         .with_signals = shape_.with_signals,
+                                         .rows_logged = shape_.rows_at_once,
+                                         .rows_planned = shape_.staged_rows,
+                                         .plans_kept = shape_.rows_at_once / std::max(shape_.staged_rows, 1)},
                       backend);
 }
 

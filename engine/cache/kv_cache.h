@@ -23,8 +23,8 @@
 #include <span>
 #include <vector>
 
-#include "engine/cache/page_tables.h"
 #include "engine/cache/device_lists.h"
+#include "engine/cache/page_tables.h"
 #include "engine/cache/token_list.h"
 #include "engine/policy/pins.h"
 #include "kernels/kv_page.h"
@@ -93,8 +93,8 @@ public:
     // Ends a decode step: drops ranks and moves no rows.
     void evict_token(int32_t layer, const std::vector<std::vector<uint32_t>>& dropped);
     // The counterparts for a device-resident cache, whose backend evicts: send() uploads the plan,
-    // accumulate_on_device() adds the signals of the appended tokens unless `seen` has no rows, and evict_on_device()
-    // evicts as planned. `step` is passed on as SyncedStep::step.
+    // accumulate_on_device() adds the signals of the appended tokens unless `seen` has no rows, and
+    // evict_on_device() evicts as planned. `step` is passed on as SyncedStep::step.
     bool resident() const { return resident_.has_value(); }
     void lengths(int32_t layer, std::vector<uint32_t>& sizes) const; // [kv_heads] appended rows included
     // Replaces the pinned tokens, which the backend must not evict from the layers where `holding` is true.
@@ -108,7 +108,7 @@ public:
     void send(const EvictionPlan& plan);
     void accumulate_on_device(int32_t layer, int32_t question_rows, const kernels::SignalRequest& seen);
     void evict_on_device(int32_t layer, kernels::Phase phase, uint64_t step, const EvictionPlan& plan,
-                        const kernels::SelectionRule& rule);
+                         const kernels::SelectionRule& rule);
     // Logs a generated token's evictions, which LayerStep::queue has queued; `stride` is that of its dropped ranks.
     void log_token(int32_t layer, uint64_t step, const EvictionPlan& plan, int64_t stride);
     void set_dropped_ranks(std::span<const uint32_t> dropped) { resident_->set_dropped_ranks(dropped); }

@@ -83,7 +83,7 @@ void KvCache::accumulate_on_device(int32_t layer, int32_t question_rows, const k
 }
 
 void KvCache::evict_on_device(int32_t layer, kernels::Phase phase, uint64_t step, const EvictionPlan& plan,
-                             const kernels::SelectionRule& rule)
+                              const kernels::SelectionRule& rule)
 {
     const int64_t most = plan.max_evicted(), stride = std::max<int64_t>(most, 1);
     if (!resident_->has_room(stride)) sync();

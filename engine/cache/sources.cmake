@@ -1,9 +1,9 @@
 set(CACHE_SOURCES
+    cache/device_lists.cpp
     cache/fading.cpp
     cache/kv_cache.cpp
     cache/kv_cache_resident.cpp
     cache/page_tables.cpp
-    cache/device_lists.cpp
     cache/retention_export.cpp
     cache/retention_map.cpp
     cache/token_list.cpp)

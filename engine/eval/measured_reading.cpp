@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/eval/token_loss.h"
+#include "engine/session/token_loss.h"
 
 namespace palimpsest::engine {
 namespace {

@@ -1,4 +1,3 @@
 set(EVAL_SOURCES
     eval/loss_meter.cpp
-    eval/measured_reading.cpp
-    eval/token_loss.cpp)
+    eval/measured_reading.cpp)

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "engine/model/model_config.h"
-#include "engine/model/model_files.h"
+#include "engine/model/config/model_config.h"
+#include "engine/model/files/model_files.h"
 #include "engine/text/tokenizer.h"
 #include "kernels/backend.h"
 

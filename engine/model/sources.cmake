@@ -1,8 +1,5 @@
 set(MODEL_SOURCES
-    model/bpe_merges.cpp
-    model/bus_guard.cpp
-    model/config_check.cpp
-    model/content_hash.cpp
+    model/config/rope_factors.cpp
     model/families/family.cpp
     model/families/gemma.cpp
     model/families/gemma2.cpp
@@ -17,34 +14,37 @@ set(MODEL_SOURCES
     model/families/qwen2.cpp
     model/families/qwen3.cpp
     model/families/qwen3moe.cpp
-    model/gguf_config.cpp
-    model/gguf_file.cpp
-    model/gguf_model.cpp
-    model/gguf_summary.cpp
-    model/gguf_vocabulary.cpp
-    model/hf_config.cpp
-    model/hf_folder.cpp
-    model/hf_rope.cpp
-    model/hf_tokenizer.cpp
-    model/mapped_file.cpp
+    model/files/bpe_merges.cpp
+    model/files/bus_guard.cpp
+    model/files/config_check.cpp
+    model/files/content_hash.cpp
+    model/files/gguf_config.cpp
+    model/files/gguf_file.cpp
+    model/files/gguf_model.cpp
+    model/files/gguf_summary.cpp
+    model/files/gguf_vocabulary.cpp
+    model/files/hf_config.cpp
+    model/files/hf_folder.cpp
+    model/files/hf_rope.cpp
+    model/files/hf_tokenizer.cpp
+    model/files/mapped_file.cpp
+    model/files/model_files.cpp
+    model/files/piece_check.cpp
+    model/files/protobuf_fields.cpp
+    model/files/safetensors_file.cpp
+    model/files/shard_index.cpp
+    model/files/split_files.cpp
+    model/files/spm_model_check.cpp
+    model/files/strict_json.cpp
+    model/files/tokenizer_json.cpp
+    model/files/vocabulary_file.cpp
+    model/forward/rope_angles.cpp
+    model/forward/signal_buffers.cpp
+    model/forward/signals_on_host.cpp
+    model/forward/token_inputs.cpp
+    model/forward/token_outputs.cpp
+    model/forward/transformer.cpp
+    model/forward/transformer_token.cpp
     model/model.cpp
-    model/model_files.cpp
-    model/model_identity.cpp
-    model/model_tensors.cpp
-    model/piece_check.cpp
-    model/protobuf_fields.cpp
-    model/rope_angles.cpp
-    model/rope_factors.cpp
-    model/safetensors_file.cpp
-    model/shard_index.cpp
-    model/signal_buffers.cpp
-    model/signals_on_host.cpp
-    model/token_inputs.cpp
-    model/token_outputs.cpp
-    model/split_files.cpp
-    model/spm_model_check.cpp
-    model/strict_json.cpp
-    model/tokenizer_json.cpp
-    model/transformer.cpp
-    model/transformer_token.cpp
-    model/vocabulary_file.cpp)
+    model/files/model_identity.cpp
+    model/files/model_tensors.cpp)

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "engine/model/model_config.h"
+#include "engine/model/config/model_config.h"
 #include "kernels/base/dtype.h"
 
 namespace palimpsest::engine {

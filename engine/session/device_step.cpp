@@ -20,7 +20,7 @@ void Session::DeviceStep::plan_token()
 }
 
 void Session::DeviceStep::attended(int32_t layer, int32_t, int32_t rows, int32_t question_rows,
-                                     const kernels::SignalRequest& shown)
+                                   const kernels::SignalRequest& shown)
 {
     if (question_rows > 0) s_.cache_.undo_append(layer, question_rows);
     seen_[static_cast<size_t>(layer)] = {shown, rows, question_rows};
@@ -41,14 +41,14 @@ void Session::DeviceStep::evict(int32_t layer, int32_t chunk, int32_t rows, kern
         observing_ = true;
     }
     s_.cache_.evict_on_device(layer, phase, s_.steps_seen_ + static_cast<uint64_t>(chunk), chunk_plan_,
-                             s_.policy_->selection_rule());
+                              s_.policy_->selection_rule());
     if (observing_) s_.cache_.sync();
     observing_ = false;
     count(chunk_plan_);
 }
 
 void Session::DeviceStep::queue(int32_t layer, const kernels::SignalRequest& seen, const uint32_t* plan,
-                                  uint32_t* dropped, int64_t stride)
+                                uint32_t* dropped, int64_t stride)
 {
     kernels::Backend& backend = s_.model_->backend();
     if (seen.rows > 0) {

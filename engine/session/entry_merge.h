@@ -3,7 +3,7 @@
 #pragma once
 
 #include "engine/cache/kv_cache.h"
-#include "engine/model/rope_angles.h"
+#include "engine/model/forward/rope_angles.h"
 #include "engine/policy/policy.h"
 
 namespace palimpsest::engine {

@@ -6,7 +6,7 @@
 #include <functional>
 #include <set>
 
-#include "engine/model/mapped_file.h"
+#include "engine/model/files/mapped_file.h"
 #include "engine/session/session.h"
 #include "kernels/base/error.h"
 

@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/text/vocabulary.h"
+#include "engine/text/subwords/vocabulary.h"
 
 namespace palimpsest::engine {
 

@@ -4,10 +4,10 @@
 #include <cassert>
 #include <chrono>
 
-#include "engine/eval/token_loss.h"
 #include "engine/session/cache_bytes.h"
 #include "engine/session/device_step.h"
 #include "engine/session/session_step.h"
+#include "engine/session/token_loss.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {

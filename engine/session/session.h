@@ -17,8 +17,8 @@
 
 #include "engine/cache/fading.h"
 #include "engine/cache/retention_map.h"
+#include "engine/model/forward/transformer.h"
 #include "engine/model/model.h"
-#include "engine/model/transformer.h"
 #include "engine/session/session_options.h"
 #include "engine/session/session_setup.h"
 #include "engine/session/session_state.h"
@@ -168,14 +168,15 @@ private:
     std::unique_ptr<Policy> policy_beside(const Pins& pins) const;
     // Rebuilds cache and forward pass for another policy, pins, number of question rows, or lists longer than the
     // limits; the kept tokens stay.
-    void rebuild(const Policy& policy, const Pins& pins, int32_t question_rows, std::span<const int32_t> list_lengths);
+    void rebuild(const Policy& policy, const Pins& pins, int32_t question_rows,
+                 std::span<const int32_t> list_lengths);
     std::vector<int32_t> list_lengths() const;
     bool finish_or_wait(std::stop_token stop); // false: stopped, the incomplete chunk stays pending
     void check_tokens(std::span<const TokenId> tokens) const;
     bool has_room(int64_t tokens, int64_t question_rows) const;
     void check_room(int64_t tokens, int64_t question_rows) const;
-    int64_t slots_left() const; // minimum over the lists of unbounded layers
-    IntegrityCheck integrity_check();      // runs the integrity check; the session stays as it was
+    int64_t slots_left() const;       // minimum over the lists of unbounded layers
+    IntegrityCheck integrity_check(); // runs the integrity check; the session stays as it was
     static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state,
                                             SessionSetup setup);
     static std::unique_ptr<Session> adopt(std::shared_ptr<const Model> model, SessionState state,

@@ -17,8 +17,8 @@ struct SessionOptions {
     int32_t budget = 0;
     int32_t chunk = 512; // tokens per prefill chunk
     Pins pins{};         // tokens that no policy evicts; they count in the budget
-    // The most question rows to expect (Session::set_question_ids); lists that borrow slots from others leave that much
-    // room.
+    // The most question rows to expect (Session::set_question_ids); lists that borrow slots from others leave that
+    // much room.
     int32_t question_room = 0;
     PositionMode positions = PositionMode::Contiguous;
     // None: BF16 for models stored in BF16 if the device is fast with it, else F16. With Q8_0, chunks are staged in

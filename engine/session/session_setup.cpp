@@ -71,8 +71,8 @@ kernels::DType sixteen_bits(const ModelConfig& model, const kernels::AtOnce& at_
         throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "--chunk", chunk + " leaves no room" + positions,
                     "give a smaller --chunk");
     throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "--question",
-                "a question of " + std::to_string(options.question_room) + " tokens leaves no room beside " + chunk +
-                    positions,
+                "a question of " + std::to_string(options.question_room) + " tokens leaves no room beside " +
+                    chunk + positions,
                 "ask a shorter question, or give a smaller --chunk");
 }
 
@@ -222,7 +222,8 @@ std::vector<bool> layers_with_pins(const Policy& policy, int32_t layers)
     return with_pins;
 }
 
-CacheShape cache_shape(const Model& model, const SessionOptions& options, const Policy& policy, int32_t question_rows)
+CacheShape cache_shape(const Model& model, const SessionOptions& options, const Policy& policy,
+                       int32_t question_rows)
 {
     const ModelConfig& c = model.config();
     const SignalNeeds needs = policy.signals();

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "engine/cache/kv_cache.h"
+#include "engine/model/forward/transformer.h"
 #include "engine/model/model.h"
-#include "engine/model/transformer.h"
 #include "engine/policy/policy.h"
 #include "engine/session/session_options.h"
 
@@ -45,7 +45,8 @@ Unbounded why_unbounded(const Policy& policy, const SessionOptions& options);
 // [layers] whether the policy keeps pinned tokens in the lists of a layer.
 std::vector<bool> layers_with_pins(const Policy& policy, int32_t layers);
 // The cache for the policy's limits and for chunks followed by `question_rows` question rows.
-CacheShape cache_shape(const Model& model, const SessionOptions& options, const Policy& policy, int32_t question_rows);
+CacheShape cache_shape(const Model& model, const SessionOptions& options, const Policy& policy,
+                       int32_t question_rows);
 // Raises the limits of a shape to these list lengths, [layers * kv_heads].
 CacheShape with_room_for(CacheShape shape, std::span<const int32_t> list_lengths);
 TransformerShape transformer_shape(const ModelConfig& model, const CacheShape& cache, const SessionOptions& options,

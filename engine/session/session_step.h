@@ -2,8 +2,8 @@
 // sinks. Its buffers are reused from step to step.
 #pragma once
 
-#include "engine/model/rope_angles.h"
-#include "engine/model/signals_on_host.h"
+#include "engine/model/forward/rope_angles.h"
+#include "engine/model/forward/signals_on_host.h"
 #include "engine/session/session.h"
 
 namespace palimpsest::engine {

@@ -1,6 +1,7 @@
 set(SESSION_SOURCES
     session/attention_trace.cpp
     session/cache_bytes.cpp
+    session/device_step.cpp
     session/entry_merge.cpp
     session/host_memory.cpp
     session/memory_plan.cpp
@@ -9,5 +10,5 @@ set(SESSION_SOURCES
     session/session_remarks.cpp
     session/session_setup.cpp
     session/session_state.cpp
-    session/device_step.cpp
-    session/session_step.cpp)
+    session/session_step.cpp
+    session/token_loss.cpp)

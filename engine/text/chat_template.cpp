@@ -5,7 +5,7 @@
 #include "engine/text/jinja/code_points.h"
 #include "engine/text/normalizer.h"
 #include "engine/text/turn_framing.h"
-#include "engine/text/utf8_cleaner.h"
+#include "engine/text/unicode/utf8_cleaner.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {
@@ -50,10 +50,10 @@ ChatTemplate::ChatTemplate(const Vocabulary& vocabulary, const Tokenizer& tokeni
     }
     if (plain_) use_plain(options);
     std::string& last = turn_.open_user.back().text;
-    document_is_first_text_ =
-        strip_trailing_space(last) || std::none_of(turn_.open_user.begin(), turn_.open_user.end(), [&](const Part& part) {
-            return part.is_users ? !part.text.empty() : has_text(part.text);
-        });
+    document_is_first_text_ = strip_trailing_space(last) ||
+                              std::none_of(turn_.open_user.begin(), turn_.open_user.end(), [&](const Part& part) {
+                                  return part.is_users ? !part.text.empty() : has_text(part.text);
+                              });
     message_takes_prefix_ = strip_trailing_space(turn_.close_assistant);
 }
 
@@ -101,8 +101,8 @@ std::string ChatTemplate::description() const
     return plain_ ? "plain: " + why_plain_ : "the model's own template";
 }
 
-// Removes a space before the user's text if the tokenizer adds one as dummy prefix, so that the space joins the first
-// word as in a single encode.
+// Removes a space before the user's text if the tokenizer adds one as dummy prefix, so that the space joins the
+// first word as in a single encode.
 bool ChatTemplate::strip_trailing_space(std::string& text) const
 {
     if (!text.ends_with(' ') || !tokenizer_.adds_space_prefix()) return false;

@@ -1,19 +1,19 @@
 // The framing of turns for a model, as token ids.
 //
-// A document is fed into the open user turn, followed by an empty line and the question; then the user's turn is closed
-// and the assistant's opened. The framing comes from the model's own template (turn_framing.h):
+// A document is fed into the open user turn, followed by an empty line and the question; then the user's turn is
+// closed and the assistant's opened. The framing comes from the model's own template (turn_framing.h):
 //
 //     open_user  DOCUMENT  next_document  DOCUMENT  question  close_user_open_assistant  ANSWER
 //     close_assistant_open_user  message  close_user_open_assistant  ANSWER  ...
 //
 // If the model has no template, or one that cannot be used, plain framing is used instead: `DOCUMENT\n\nQuestion:
-// ...\nAnswer:`. For an unusable template, warning() says why. A system prompt goes where the template puts it; if the
-// template has no place for it, before the first text.
+// ...\nAnswer:`. For an unusable template, warning() says why. A system prompt goes where the template puts it; if
+// the template has no place for it, before the first text.
 //
 // Control pieces that the template prints become their ids; the same spelling in the user's text or a system prompt
-// stays text. BOS is added once, if the model requires it or the template prints it. Text after the first of a stream
-// is encoded without the dummy prefix, unless the template has a space there. Thinking is disabled for models whose
-// template supports `enable_thinking`.
+// stays text. BOS is added once, if the model requires it or the template prints it. Text after the first of a
+// stream is encoded without the dummy prefix, unless the template has a space there. Thinking is disabled for
+// models whose template supports `enable_thinking`.
 #pragma once
 
 #include <chrono>

@@ -4,12 +4,12 @@
 #include <string>
 
 #include "engine/text/tokenizer.h"
-#include "engine/text/utf8.h"
+#include "engine/text/unicode/utf8.h"
 
 namespace palimpsest::engine {
 
-// The concatenation of all outputs, including finish(), equals the decoding of all ids at once. Control pieces produce
-// no text. An incomplete or invalid sequence of byte pieces becomes U+FFFD.
+// The concatenation of all outputs, including finish(), equals the decoding of all ids at once. Control pieces
+// produce no text. An incomplete or invalid sequence of byte pieces becomes U+FFFD.
 class IncrementalDetokenizer {
 public:
     // `stream_start`: the first text piece carries the dummy prefix, whose space is not part of the text.

@@ -11,8 +11,8 @@
 
 namespace palimpsest::engine {
 
-// Token ranges are bytes of the pushed text: ascending, without gaps, from 0 to the end; an empty result has none. Ids
-// do not depend on how the document is split into pushes. Memory: the push and one line, at most 64 KiB of it.
+// Token ranges are bytes of the pushed text: ascending, without gaps, from 0 to the end; an empty result has none.
+// Ids do not depend on how the document is split into pushes. Memory: the push and one line, at most 64 KiB of it.
 class DocumentEncoder {
 public:
     // `first_piece` as in Tokenizer::encode. The tokenizer must outlive this.

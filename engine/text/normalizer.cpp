@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/text/utf8.h"
+#include "engine/text/unicode/utf8.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {
@@ -141,8 +141,8 @@ bool has_decomposition(char32_t code)
 
 } // namespace
 
-// A chain of stages, each of which passes characters to the next. A stage holds back at most a few characters, or the
-// range of a run. The order is that of the passes of `normalize` in recipe/corpus.py.
+// A chain of stages, each of which passes characters to the next. A stage holds back at most a few characters, or
+// the range of a run. The order is that of the passes of `normalize` in recipe/corpus.py.
 class Normalizer::Stages {
 public:
     explicit Stages(bool only_composes) : only_composes_(only_composes) {}

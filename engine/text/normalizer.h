@@ -1,14 +1,14 @@
-// The character mapping of a model's training text, applied to text just before the tokenizer, with a map from every
-// byte of the result back to the source.
+// The character mapping of a model's training text, applied to text just before the tokenizer, with a map from
+// every byte of the result back to the source.
 //
-// "books-1" is the mapping of the default model (recipe/corpus.py, `normalize`): quotes and primes become ' and ", em
-// dashes -- without spaces around them, en dashes between digits -, ellipses and runs of dots ..., unusual spaces and
-// runs of spaces one space; zero-width characters are removed; long s and ligatures are spelled out; then NFC. "nfc"
-// applies only NFC (Unicode normalisation form C, UAX #15), as the tokenizers of the Qwen family expect. "" changes
-// nothing.
+// "books-1" is the mapping of the default model (recipe/corpus.py, `normalize`): quotes and primes become ' and ",
+// em dashes -- without spaces around them, en dashes between digits -, ellipses and runs of dots ..., unusual
+// spaces and runs of spaces one space; zero-width characters are removed; long s and ligatures are spelled out;
+// then NFC. "nfc" applies only NFC (Unicode normalisation form C, UAX #15), as the tokenizers of the Qwen family
+// expect. "" changes nothing.
 //
-// One pass, constant memory. The result does not depend on how the text is split into pieces. A combining sequence of
-// more than 32 characters is composed in parts (UAX #15, Stream-Safe Text Format, allows 30 marks).
+// One pass, constant memory. The result does not depend on how the text is split into pieces. A combining sequence
+// of more than 32 characters is composed in parts (UAX #15, Stream-Safe Text Format, allows 30 marks).
 #pragma once
 
 #include <cstdint>
@@ -22,8 +22,8 @@ namespace palimpsest::engine {
 // Maps positions in normalised text to offsets in its source. Stores anchors only where lengths differ.
 class OffsetMap {
 public:
-    // The source offset of the character that begins at `position` of the normalised text. Within the replacement of
-    // one source character, that character's end. Monotone. REQUIRES: position has not been forgotten.
+    // The source offset of the character that begins at `position` of the normalised text. Within the replacement
+    // of one source character, that character's end. Monotone. REQUIRES: position has not been forgotten.
     uint64_t source(uint64_t position) const;
     // Appends: normalised text starting at `position` comes from the source starting at `source`. Both must not
     // decrease.
@@ -36,8 +36,8 @@ private:
     struct Anchor {
         uint64_t position, source;
     };
-    // Ascending; if empty, source == position. If two anchors have the same position, the first ends the text before
-    // it, and the second, after removed characters, begins the text that follows.
+    // Ascending; if empty, source == position. If two anchors have the same position, the first ends the text
+    // before it, and the second, after removed characters, begins the text that follows.
     std::deque<Anchor> anchors_;
 };
 
@@ -49,8 +49,8 @@ public:
     Normalizer& operator=(Normalizer&&) noexcept;
     ~Normalizer();
 
-    // Appends normalised text to `out` and its anchors to `map`. Positions and source offsets count from the start of
-    // the stream. Invalid UTF-8 becomes U+FFFD, except for "".
+    // Appends normalised text to `out` and its anchors to `map`. Positions and source offsets count from the start
+    // of the stream. Invalid UTF-8 becomes U+FFFD, except for "".
     void push(std::string_view bytes, std::string& out, OffsetMap& map);
     void finish(std::string& out, OffsetMap& map);
 

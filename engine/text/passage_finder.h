@@ -16,8 +16,8 @@ namespace palimpsest::engine {
 // Memory: proportional to the passage. Cost: linear in the text (Knuth, Morris, Pratt).
 class PassageFinder {
 public:
-    // Encodes and decodes the passage with the tokenizer, as happened to the text. Throws Error (Usage, PAL-PIN-02) if
-    // it is blank. The tokenizer must outlive this.
+    // Encodes and decodes the passage with the tokenizer, as happened to the text. Throws Error (Usage, PAL-PIN-02)
+    // if it is blank. The tokenizer must outlive this.
     PassageFinder(const Tokenizer& tokenizer, std::string_view passage);
 
     void push(TokenId id);      // the next token of the stream

@@ -1,8 +1,8 @@
 // Finds the headings of a document while it streams.
 //
 // Markdown: "# Title" to "###### Title", and a one-line paragraph underlined by = or -; not inside fenced code.
-// Plain text: headings can only be guessed, and a false one costs more than a missed one. Recognised are "Chapter 1",
-// "BOOK II", "Part the First: Up River" after a blank line, and short lines in capitals between blank lines.
+// Plain text: headings can only be guessed, and a false one costs more than a missed one. Recognised are "Chapter
+// 1", "BOOK II", "Part the First: Up River" after a blank line, and short lines in capitals between blank lines.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "engine/text/sentencepiece_model.h"
-#include "engine/text/utf8_repair.h"
+#include "engine/text/unicode/utf8_repair.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {

@@ -4,14 +4,15 @@
 #include <memory>
 #include <span>
 
-#include "engine/text/stretch_cutter.h"
-#include "engine/text/subword_encoder.h"
+#include "engine/text/subwords/stretch_cutter.h"
+#include "engine/text/subwords/subword_encoder.h"
 
 namespace palimpsest::engine {
 
 class SentencepieceEncoder final : public SubwordEncoder {
 public:
-    // REQUIRES: Kind::SpmPieces or Kind::SpmModel. Throws Error (Failed, PAL-MODEL-13) if the vocabulary is unusable.
+    // REQUIRES: Kind::SpmPieces or Kind::SpmModel. Throws Error (Failed, PAL-MODEL-13) if the vocabulary is
+    // unusable.
     explicit SentencepieceEncoder(const Vocabulary& vocabulary);
     ~SentencepieceEncoder() override;
 
@@ -33,8 +34,8 @@ private:
 
     void encode_stretch(std::string_view text, bool first_piece, uint64_t offset,
                         std::vector<EncodedToken>& out) const;
-    // `source` [byte of text, and its size]: the offset it comes from; empty: offsets are unchanged. REQUIRES: valid
-    // UTF-8.
+    // `source` [byte of text, and its size]: the offset it comes from; empty: offsets are unchanged. REQUIRES:
+    // valid UTF-8.
     void encode_valid(std::string_view text, bool first_piece, uint64_t offset, std::span<const uint32_t> source,
                       std::vector<EncodedToken>& out) const;
     void append(const EncodedToken& token, std::vector<EncodedToken>& out) const;

@@ -6,8 +6,8 @@
 #include <optional>
 #include <unordered_set>
 
-#include "engine/text/stretch_cutter.h"
-#include "engine/text/utf8.h"
+#include "engine/text/subwords/stretch_cutter.h"
+#include "engine/text/unicode/utf8.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {
@@ -64,8 +64,8 @@ void write_float(uint32_t field, float value, std::string& out)
         out += static_cast<char>(bits >> shift);
 }
 
-// Markers that the program inserts become control pieces, whatever their type in the file, so that text cannot produce
-// them. Some converters leave Gemma's turn markers as normal pieces.
+// Markers that the program inserts become control pieces, whatever their type in the file, so that text cannot
+// produce them. Some converters leave Gemma's turn markers as normal pieces.
 bool is_marker(const Vocabulary& vocabulary, size_t id)
 {
     const auto token = static_cast<TokenId>(id);
@@ -84,11 +84,12 @@ int32_t type_of(const Vocabulary& vocabulary, size_t id)
     return (type == normal || type == user_defined) && is_marker(vocabulary, id) ? control : type;
 }
 
-// GGUF converters write user-defined pieces, such as Gemma's runs of spaces, with spaces; the library looks for them in
-// text whose spaces are replaced by U+2581. A piece that the vocabulary has in both spellings is not changed.
+// GGUF converters write user-defined pieces, such as Gemma's runs of spaces, with spaces; the library looks for
+// them in text whose spaces are replaced by U+2581. A piece that the vocabulary has in both spellings is not
+// changed.
 //
-// Gemma's runs of 2 to 31 spaces are therefore matched by the types in the file, longest first: 32 spaces become 31 and
-// 1, as in sentencepiece itself. The conversion in transformers ignores the types and merges them to 16 and 16.
+// Gemma's runs of 2 to 31 spaces are therefore matched by the types in the file, longest first: 32 spaces become 31
+// and 1, as in sentencepiece itself. The conversion in transformers ignores the types and merges them to 16 and 16.
 std::string marked_piece(const Vocabulary& vocabulary, size_t id,
                          const std::unordered_set<std::string_view>& pieces)
 {

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "engine/text/vocabulary.h"
+#include "engine/text/subwords/vocabulary.h"
 
 namespace palimpsest::engine {
 
@@ -24,8 +24,8 @@ struct SentencepieceTraits {
 };
 SentencepieceTraits check_sentencepiece_model(std::string_view model);
 
-// The same model without a dummy prefix, for text that continues a stream. Protobuf merges repeated messages, so this
-// only appends a few bytes.
+// The same model without a dummy prefix, for text that continues a stream. Protobuf merges repeated messages, so
+// this only appends a few bytes.
 std::string without_dummy_prefix(std::string_view model);
 
 } // namespace palimpsest::engine

@@ -39,10 +39,10 @@ set(TEXT_SOURCES
     text/section_finder.cpp
     text/sentencepiece_encoder.cpp
     text/sentencepiece_model.cpp
-    text/stretch_cutter.cpp
-    text/subword_encoder.cpp
+    text/subwords/stretch_cutter.cpp
+    text/subwords/subword_encoder.cpp
     text/tokenizer.cpp
     text/turn_framing.cpp
-    text/utf8.cpp
-    text/utf8_cleaner.cpp
-    text/utf8_repair.cpp)
+    text/unicode/utf8.cpp
+    text/unicode/utf8_cleaner.cpp
+    text/unicode/utf8_repair.cpp)

@@ -10,7 +10,8 @@
 namespace palimpsest::engine {
 namespace {
 
-// Control pieces that end an answer: they end turns and texts in the chat templates of the supported model families.
+// Control pieces that end an answer: they end turns and texts in the chat templates of the supported model
+// families.
 constexpr std::array<std::string_view, 14> end_spellings = {"<|im_end|>",
                                                             "<|eot_id|>",
                                                             "<|eom_id|>",

@@ -2,9 +2,9 @@
 // (engine/text/bpe).
 //
 // The ids are those of one encode of the complete text: text for sentencepiece vocabularies is split only where no
-// piece can span the cut, text for byte-level ones only between pre-tokens. The exception is a stretch of more than 64
-// KiB without such a place, which is cut by rule (engine/text/stretch_cutter.h). Time is therefore linear, and memory
-// bounded, for any text.
+// piece can span the cut, text for byte-level ones only between pre-tokens. The exception is a stretch of more than
+// 64 KiB without such a place, which is cut by rule (engine/text/subwords/stretch_cutter.h). Time is therefore
+// linear, and memory bounded, for any text.
 //
 // Text never produces control pieces, even if it spells them.
 #pragma once
@@ -16,9 +16,9 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/text/stretch_cutter.h"
-#include "engine/text/subword_encoder.h"
-#include "engine/text/vocabulary.h"
+#include "engine/text/subwords/stretch_cutter.h"
+#include "engine/text/subwords/subword_encoder.h"
+#include "engine/text/subwords/vocabulary.h"
 
 namespace palimpsest::engine {
 
@@ -27,31 +27,31 @@ class Tokenizer {
 public:
     static constexpr size_t longest_stretch = engine::longest_stretch;
 
-    // REQUIRES: vocabulary.kind is not None. Throws Error (Failed, PAL-MODEL-13) if the vocabulary is unusable. Special
-    // ids that the vocabulary does not set (-1) are taken from a tokenizer.model if it defines them.
+    // REQUIRES: vocabulary.kind is not None. Throws Error (Failed, PAL-MODEL-13) if the vocabulary is unusable.
+    // Special ids that the vocabulary does not set (-1) are taken from a tokenizer.model if it defines them.
     //
-    // An answer ends at the vocabulary's eos, eot and other_ends, and at the control pieces with which chat templates
-    // end turns and texts, such as "<|im_end|>", "<|eot_id|>" or "<end_of_turn>" (listed in tokenizer.cpp), because
-    // many files name only one of several.
+    // An answer ends at the vocabulary's eos, eot and other_ends, and at the control pieces with which chat
+    // templates end turns and texts, such as "<|im_end|>", "<|eot_id|>" or "<end_of_turn>" (listed in
+    // tokenizer.cpp), because many files name only one of several.
     explicit Tokenizer(const Vocabulary& vocabulary);
     ~Tokenizer();
 
-    // `first_piece`: this is the first text of a stream and gets the model's dummy prefix, if there is one; otherwise
-    // the text continues the stream. An empty text has no ids. Invalid UTF-8 is encoded as U+FFFD.
+    // `first_piece`: this is the first text of a stream and gets the model's dummy prefix, if there is one;
+    // otherwise the text continues the stream. An empty text has no ids. Invalid UTF-8 is encoded as U+FFFD.
     std::vector<TokenId> encode(std::string_view text, bool first_piece) const;
 
-    // Encodes the part of `text` whose tokens are final, or all of it `at_end`. Appends tokens with contiguous ranges,
-    // shifted by `offset`, and returns the number of bytes encoded. The caller passes the rest again, followed by more
-    // text.
+    // Encodes the part of `text` whose tokens are final, or all of it `at_end`. Appends tokens with contiguous
+    // ranges, shifted by `offset`, and returns the number of bytes encoded. The caller passes the rest again,
+    // followed by more text.
     size_t encode_prefix(std::string_view text, bool first_piece, bool at_end, uint64_t offset,
                          std::vector<EncodedToken>& out) const;
 
     int32_t size() const { return encoder_->size(); }
     // As spelled in the vocabulary; empty for an id that it does not use.
     const std::string& piece(TokenId id) const { return encoder_->piece(id); }
-    // The text of a token: spaces for U+2581, one byte for a byte piece, nothing for a control piece. In a byte-level
-    // vocabulary it may be any bytes, not necessarily complete characters. Empty for ids beyond the vocabulary, which
-    // exist if the embedding is padded.
+    // The text of a token: spaces for U+2581, one byte for a byte piece, nothing for a control piece. In a
+    // byte-level vocabulary it may be any bytes, not necessarily complete characters. Empty for ids beyond the
+    // vocabulary, which exist if the embedding is padded.
     const std::string& surface(TokenId id) const
     {
         const auto at = static_cast<size_t>(id);

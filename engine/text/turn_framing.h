@@ -1,7 +1,7 @@
 // Derives the constant parts of a chat template: its text around the messages of a conversation.
 //
-// Renders conversations of one, two and three turns whose texts are sentinels, and splits the rendering at these. The
-// template is usable for a stream of turns if the parts are the same in all of them.
+// Renders conversations of one, two and three turns whose texts are sentinels, and splits the rendering at these.
+// The template is usable for a stream of turns if the parts are the same in all of them.
 #pragma once
 
 #include <chrono>
@@ -11,10 +11,11 @@
 namespace palimpsest::engine {
 
 struct TurnFraming {
-    std::string before_system, after_system; // up to the first user text; without a system prompt, only after_system
-    bool has_system = false;                 // a system prompt goes between the two
-    std::string close_user;                  // from the user's text to the answer
-    std::string close_assistant;             // from an answer to the next user text
+    std::string before_system,
+        after_system;            // up to the first user text; without a system prompt, only after_system
+    bool has_system = false;     // a system prompt goes between the two
+    std::string close_user;      // from the user's text to the answer
+    std::string close_assistant; // from an answer to the next user text
     bool trims_start = false, trims_end = false; // the template trims white space of user text
 };
 

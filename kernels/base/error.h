@@ -1,7 +1,7 @@
 // The project's only exception type: a problem in the outside world, with a sentence that the user can act on.
 //
-// Thrown for damaged files, missing files or sessions, insufficient memory and wrong options. Bugs stop at an assertion
-// near their cause, and expected outcomes are return values.
+// Thrown for damaged files, missing files or sessions, insufficient memory and wrong options. Bugs stop at an
+// assertion near their cause, and expected outcomes are return values.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,9 @@ enum class ErrorKind {
 
 class Error : public std::exception {
 public:
-    // `code` is stable ("PAL-MODEL-10"); `subject` names the file, option or other thing concerned; `what` states the
-    // problem and `remedy` what to do about it. Text that comes from a file must have passed through printable().
+    // `code` is stable ("PAL-MODEL-10"); `subject` names the file, option or other thing concerned; `what` states
+    // the problem and `remedy` what to do about it. Text that comes from a file must have passed through
+    // printable().
     Error(ErrorKind kind, std::string code, std::string subject, std::string what, std::string remedy,
           std::optional<uint64_t> offset = std::nullopt);
 
@@ -45,8 +46,8 @@ private:
     std::optional<uint64_t> offset_;
 };
 
-// Makes untrusted text safe to show in a message: escapes control characters, invisible characters and invalid UTF-8,
-// and truncates to 80 bytes.
+// Makes untrusted text safe to show in a message: escapes control characters, invisible characters and invalid
+// UTF-8, and truncates to 80 bytes.
 std::string printable(std::string_view foreign);
 
 } // namespace palimpsest

@@ -10,12 +10,14 @@ namespace palimpsest::kernels {
 constexpr bool decodes_in_fixed_point(DType type)
 {
     switch (type) {
-        case DType::Q4_0:
-        case DType::Q4_1:
-        case DType::Q4_K:
-        case DType::Q5_K:
-        case DType::Q6_K: return true;
-        default: return false;
+    case DType::Q4_0:
+    case DType::Q4_1:
+    case DType::Q4_K:
+    case DType::Q5_K:
+    case DType::Q6_K:
+        return true;
+    default:
+        return false;
     }
 }
 

@@ -80,8 +80,8 @@ HWY_INLINE void AddGroups(D d, const UnpackedWeights& weights, const float* HWY_
     }
 }
 
-// The dot product of a row: each scale multiplies the sum of its group, each offset the sum of the group's activations.
-// Prefetches in software, because the hardware prefetcher stops at page boundaries.
+// The dot product of a row: each scale multiplies the sum of its group, each offset the sum of the group's
+// activations. Prefetches in software, because the hardware prefetcher stops at page boundaries.
 template<DType type>
 float DotBlocks(const std::byte* HWY_RESTRICT w, const PreparedRow& row, int64_t cols)
 {
@@ -115,7 +115,8 @@ float DotBlocks(const std::byte* HWY_RESTRICT w, const PreparedRow& row, int64_t
             for (int g = 0; g < left; ++g)
                 offset += weights.offset[g] * sums[g];
     }
-    const auto total = hn::Add(hn::Add(denominators[0], denominators[1]), hn::Add(denominators[2], denominators[3]));
+    const auto total =
+        hn::Add(hn::Add(denominators[0], denominators[1]), hn::Add(denominators[2], denominators[3]));
     return hn::GetLane(hn::SumOfLanes(d, total)) + offset;
 }
 

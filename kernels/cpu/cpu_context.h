@@ -1,5 +1,5 @@
-// The context of every CPU kernel: the thread pool, and scratch memory that is kept between calls, so that steady-state
-// calls allocate nothing.
+// The context of every CPU kernel: the thread pool, and scratch memory that is kept between calls, so that
+// steady-state calls allocate nothing.
 #pragma once
 
 #include <cstddef>

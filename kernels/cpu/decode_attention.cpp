@@ -1,9 +1,9 @@
 // Attention of one token over lists that are read in place.
 //
-// The work is split by KV head and into segments of 512 ranks, whatever the number of threads; the segments of a head
-// are combined in order. Contiguous positions are rotated in two levels, R(p) = R(16u) R(v): for each block of 16
-// ranks, the query is rotated by its distance from rank 16u, and each key only by v, so that the part of the table that
-// keys use stays in L1.
+// The work is split by KV head and into segments of 512 ranks, whatever the number of threads; the segments of a
+// head are combined in order. Contiguous positions are rotated in two levels, R(p) = R(16u) R(v): for each block of
+// 16 ranks, the query is rotated by its distance from rank 16u, and each key only by v, so that the part of the
+// table that keys use stays in L1.
 #include "kernels/cpu/kernels.h"
 
 #include <algorithm>
@@ -33,12 +33,12 @@ namespace palimpsest::kernels {
 inline constexpr int64_t segment_ranks = 512;
 inline constexpr int64_t block_ranks = 16;
 
-// Both: keys and values of a segment in one pass. With top-p retrieval, every query head attends to different ranks,
-// and the weights are determined between a pass over keys and one over values.
+// Both: keys and values of a segment in one pass. With top-p retrieval, every query head attends to different
+// ranks, and the weights are determined between a pass over keys and one over values.
 enum class DecodePass : uint8_t { Both, Keys, Values };
 
-// A segment's contribution to the combination, per head of the query group: `weights` holds exp(logit - row maximum),
-// `totals` their sums and `out` the sum of values with these weights.
+// A segment's contribution to the combination, per head of the query group: `weights` holds exp(logit - row
+// maximum), `totals` their sums and `out` the sum of values with these weights.
 struct DecodeSegment {
     int64_t head = 0;
     ReadList read;
@@ -46,11 +46,11 @@ struct DecodeSegment {
     int64_t padded_dim = 0;      // stride of `out`: head_dim rounded up to whole vectors
     float* weights = nullptr;    // [group, weight_stride], starting at `first`
     int64_t weight_stride = 0;
-    float* row_maxima = nullptr;    // [group]
-    float* denominators = nullptr;  // [group]
-    float* out = nullptr;     // [group, padded_dim]
-    float* queries = nullptr; // scratch [group, padded_dim]
-    float* rows = nullptr;    // scratch [block_ranks, padded_dim]
+    float* row_maxima = nullptr;   // [group]
+    float* denominators = nullptr; // [group]
+    float* out = nullptr;          // [group, padded_dim]
+    float* queries = nullptr;      // scratch [group, padded_dim]
+    float* rows = nullptr;         // scratch [block_ranks, padded_dim]
 };
 
 } // namespace palimpsest::kernels
@@ -127,8 +127,8 @@ HWY_INLINE void AddProducts(const float* HWY_RESTRICT queries, int64_t stride, c
     }
 }
 
-// logits[g * stride + j] = query g . key first + j, for `heads` queries and four keys; past the end, the last key is
-// repeated. Rotates pairs (i, i + half) of the keys on the fly. REQUIRES: half and dim are whole vectors.
+// logits[g * stride + j] = query g . key first + j, for `heads` queries and four keys; past the end, the last key
+// is repeated. Rotates pairs (i, i + half) of the keys on the fly. REQUIRES: half and dim are whole vectors.
 template<DType type, int heads>
 HWY_INLINE void DotFour(const float* HWY_RESTRICT queries, const BlockRows& keys, int64_t first, int64_t half,
                         int64_t dim, float* HWY_RESTRICT logits, int64_t stride)
@@ -207,8 +207,8 @@ HWY_INLINE void AddWeightedRows(const float* weights, int64_t stride, const Bloc
         AddWeighted<type, heads, 1>(weights, stride, rows, i, dim, out);
 }
 
-// Calls tile(first, compile-time number of heads) until the query group is covered. Four heads need 16 sums, which fit
-// only on targets with 32 registers. The sums of a head do not depend on the tile size.
+// Calls tile(first, compile-time number of heads) until the query group is covered. Four heads need 16 sums, which
+// fit only on targets with 32 registers. The sums of a head do not depend on the tile size.
 template<class Tile>
 HWY_INLINE void ForHeads(int64_t group, Tile&& tile)
 {
@@ -240,8 +240,8 @@ HWY_INLINE void WidenBlock(const DecodeSegment& segment, int64_t head_dim, Block
     }
 }
 
-// Prepares the group's queries for keys that are rotated by their distance from rank `first`; multiplies them by the
-// scale of the logits.
+// Prepares the group's queries for keys that are rotated by their distance from rank `first`; multiplies them by
+// the scale of the logits.
 HWY_INLINE void TurnQueries(const DecodeAttendArgs& args, const DecodeSegment& segment, int64_t first)
 {
     const int64_t dim = args.shape.head_dim, group = args.shape.group();
@@ -313,7 +313,8 @@ HWY_INLINE void CapSoftly(float soft_cap, float* HWY_RESTRICT x, int64_t count)
         hn::StoreU(hn::Mul(cap, Tanh(d, hn::Div(hn::LoadU(d, x + i), cap))), d, x + i);
 }
 
-// Replaces logits by exp(logit - row maximum), in place. Rows are padded to whole vectors; the padding is arbitrary.
+// Replaces logits by exp(logit - row maximum), in place. Rows are padded to whole vectors; the padding is
+// arbitrary.
 HWY_INLINE void Exponentials(float* HWY_RESTRICT weights, int64_t count, float& top, float& total)
 {
     const F32 d;
@@ -416,7 +417,8 @@ HWY_INLINE void AttendSegment(const DecodeAttendArgs& args, const DecodeSegment&
     for (int64_t g = 0; pass != DecodePass::Values && args.shape.soft_cap > 0 && g < group; ++g)
         CapSoftly(args.shape.soft_cap, segment.weights + g * segment.weight_stride, count);
     for (int64_t g = 0; pass == DecodePass::Both && g < group; ++g)
-        Exponentials(segment.weights + g * segment.weight_stride, count, segment.row_maxima[g], segment.denominators[g]);
+        Exponentials(segment.weights + g * segment.weight_stride, count, segment.row_maxima[g],
+                     segment.denominators[g]);
     if (pass != DecodePass::Keys) ValuesOfSegment<type>(args, segment, list, pass == DecodePass::Values);
 }
 
@@ -535,7 +537,7 @@ private:
 
 // Top-p for one query head: turns its logits into weights and sets those outside of the top-p set to zero.
 void apply_top_p(const DecodeAttendArgs& args, SegmentPlan& plan, const PageSelector& retrieving,
-                    int64_t query_head, uint32_t* order)
+                 int64_t query_head, uint32_t* order)
 {
     const int64_t head = query_head / args.shape.group(), g = query_head % args.shape.group();
     const int64_t count = retrieving.list(head).count;

@@ -16,11 +16,11 @@ HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {
 namespace HWY_NAMESPACE {
 
-// e^x for x in [-inf, 88], within 2 units in the last place. Results that would be subnormal are 0, so e^-inf = 0. NaN
-// yields NaN. REQUIRES: x <= 88 (the scale would overflow).
+// e^x for x in [-inf, 88], within 2 units in the last place. Results that would be subnormal are 0, so e^-inf = 0.
+// NaN yields NaN. REQUIRES: x <= 88 (the scale would overflow).
 //
-// x = n ln 2 + r with |r| <= ln(2)/2. ln 2 is split into two parts, so that n times the first is exact. e^r = 1 + r +
-// r^2 q(r); the minimax polynomial q has a relative error of at most 3e-9.
+// x = n ln 2 + r with |r| <= ln(2)/2. ln 2 is split into two parts, so that n times the first is exact. e^r = 1 + r
+// + r^2 q(r); the minimax polynomial q has a relative error of at most 3e-9.
 template<class D, class V>
 HWY_INLINE V Exp(D d, V x)
 {

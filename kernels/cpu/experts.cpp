@@ -1,9 +1,9 @@
-// Mixture-of-experts feed-forward layers ("Outrageously Large Neural Networks", Shazeer et al. 2017, section 2; routing
-// as in "Mixtral of Experts", Jiang et al. 2024, section 2.1).
+// Mixture-of-experts feed-forward layers ("Outrageously Large Neural Networks", Shazeer et al. 2017, section 2;
+// routing as in "Mixtral of Experts", Jiang et al. 2024, section 2.1).
 //
-// Rows are grouped by expert, and the rows of an expert are computed as one product with gate_up and one with down. The
-// results of the experts are added to a row in ascending order of expert numbers, so that its bits depend neither on
-// the other rows nor on the number of threads.
+// Rows are grouped by expert, and the rows of an expert are computed as one product with gate_up and one with down.
+// The results of the experts are added to a row in ascending order of expert numbers, so that its bits depend
+// neither on the other rows nor on the number of threads.
 #include <algorithm>
 #include <cmath>
 #include <numeric>

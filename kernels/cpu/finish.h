@@ -8,8 +8,9 @@
 
 namespace palimpsest::kernels::cpu {
 
-// Finishes `product` [rows, cols] in place if `sum` is null. Otherwise adds the finished rows to `sum` [rows, cols] and
-// leaves the product undefined. The bits of a row depend neither on the other rows nor on the number of threads.
+// Finishes `product` [rows, cols] in place if `sum` is null. Otherwise adds the finished rows to `sum` [rows, cols]
+// and leaves the product undefined. The bits of a row depend neither on the other rows nor on the number of
+// threads.
 void finish_rows(const RowFinish& finish, float* product, int64_t rows, int64_t cols, float* sum,
                  CpuContext& context);
 

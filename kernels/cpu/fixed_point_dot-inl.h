@@ -1,7 +1,7 @@
 // Dot products of quantised rows with activations in fixed point (fixed_point.h), on processors with AVX-512 VNNI.
 //
-// Included once per SIMD target; see hwy/foreach_target.h for the guard. It is empty below the target AVX3. VNNI is not
-// part of AVX3, so the instruction is written as inline assembly, and callers check the processor first.
+// Included once per SIMD target; see hwy/foreach_target.h for the guard. It is empty below the target AVX3. VNNI is
+// not part of AVX3, so the instruction is written as inline assembly, and callers check the processor first.
 #if defined(PALIMPSEST_KERNELS_CPU_FIXED_POINT_DOT_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PALIMPSEST_KERNELS_CPU_FIXED_POINT_DOT_INL_H
 #undef PALIMPSEST_KERNELS_CPU_FIXED_POINT_DOT_INL_H
@@ -177,8 +177,8 @@ template<>
 struct FixedPointStep<DType::Q4_1> : SmallStep<BlockQ4_1, true> {
 };
 
-// For Q4_K and Q5_K. `codes(half, high)` returns the codes of half of a block: its low or high nibbles with any fifth
-// bits.
+// For Q4_K and Q5_K. `codes(half, high)` returns the codes of half of a block: its low or high nibbles with any
+// fifth bits.
 template<class Block, class Codes>
 HWY_INLINE void AddSixBitGroups(const std::byte* w, const FixedPoint128* x, const float* sums32, const Codes& codes,
                                 FixedPointSums& to)

@@ -3,11 +3,11 @@
 // An activation is x = scale * (256 high + low) with signed bytes. A weight is w = scale * code + offset with an
 // unsigned byte, and its scale and offset belong to a group of 16 or 32 along k, so that
 //     sum w x = scale_w scale_x (256 sum code high + sum code low) + offset_w scale_x sum (256 high + low)
-// whose integer sums are computed with vpdpbusd. For the panels see "Anatomy of High-Performance Matrix Multiplication"
-// (Goto, van de Geijn 2008).
+// whose integer sums are computed with vpdpbusd. For the panels see "Anatomy of High-Performance Matrix
+// Multiplication" (Goto, van de Geijn 2008).
 //
-// Included once per SIMD target; see hwy/foreach_target.h for the guard. It is empty below the target AVX3. VNNI is not
-// part of AVX3, so the instruction is written as inline assembly, and callers check the processor first.
+// Included once per SIMD target; see hwy/foreach_target.h for the guard. It is empty below the target AVX3. VNNI is
+// not part of AVX3, so the instruction is written as inline assembly, and callers check the processor first.
 #if defined(PALIMPSEST_KERNELS_CPU_FIXED_POINT_TILE_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef PALIMPSEST_KERNELS_CPU_FIXED_POINT_TILE_INL_H
 #undef PALIMPSEST_KERNELS_CPU_FIXED_POINT_TILE_INL_H
@@ -34,8 +34,8 @@ inline constexpr int fixed_point_rows = 6;
 // Activations that share a scale; a quad is the four of them that one vector lane multiplies.
 inline constexpr int64_t fixed_group = 32, quad = 4, quads = fixed_group / quad;
 
-// The packed activations of a panel, per group of 32: [quad][row] of four high bytes, the same of four low bytes, then
-// [row] each of the scale, and of the scale times the sum of the first 16, the last 16 and all activations.
+// The packed activations of a panel, per group of 32: [quad][row] of four high bytes, the same of four low bytes,
+// then [row] each of the scale, and of the scale times the sum of the first 16, the last 16 and all activations.
 enum class RowSums { First16, Last16, All };
 inline constexpr int64_t packed_words = 2 * quads + 4; // 32-bit words per row
 

@@ -9,7 +9,8 @@ namespace palimpsest::kernels::cpu {
 inline constexpr int64_t KC = 256;
 
 // Columns of a block of W. A block stays in L2 (as f32, 128 or 256 kB) while it is multiplied with all rows. Packed
-// rows that do not fit in L2 are read from L3 once per block, so blocks are wide unless that would leave threads idle.
+// rows that do not fit in L2 are read from L3 once per block, so blocks are wide unless that would leave threads
+// idle.
 inline constexpr int64_t narrow_block = 128, wide_block = 256;
 
 inline int64_t block_columns(int64_t columns, int threads)

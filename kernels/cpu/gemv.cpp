@@ -44,8 +44,8 @@ HWY_INLINE float dot(const std::byte* HWY_RESTRICT w, const float* HWY_RESTRICT 
     return sum;
 }
 
-// The scale multiplies the sum of its block, not every weight. Four independent chains of sums hide the latency of the
-// multiply-adds. Prefetches in software, because the hardware prefetcher stops at page boundaries.
+// The scale multiplies the sum of its block, not every weight. Four independent chains of sums hide the latency of
+// the multiply-adds. Prefetches in software, because the hardware prefetcher stops at page boundaries.
 template<>
 HWY_INLINE float dot<DType::Q8_0>(const std::byte* HWY_RESTRICT w, const float* HWY_RESTRICT x, int64_t cols)
 {
@@ -118,7 +118,7 @@ HWY_INLINE void add_q8_0_products(D d, const std::byte* HWY_RESTRICT w, int64_t 
 // sums, which is split every 1024 columns, because rounding errors grow with its length.
 template<DType type>
 HWY_INLINE void dot_many_rows(const std::byte* HWY_RESTRICT w, int64_t stride, const float* HWY_RESTRICT x,
-                            int64_t cols, float* HWY_RESTRICT dots)
+                              int64_t cols, float* HWY_RESTRICT dots)
 {
     constexpr int64_t chain = 1024;
     const hn::CappedTag<float, q8_0_weights> d;
@@ -147,8 +147,9 @@ HWY_INLINE void dot_many_rows(const std::byte* HWY_RESTRICT w, int64_t stride, c
     }
 }
 
-// Multiplying one row of weights at a time gives the best memory throughput (two at once halve the speed) unless x has
-// to come from L2 for every row. That traffic also halves the speed, and eight rows at once recover most of the loss.
+// Multiplying one row of weights at a time gives the best memory throughput (two at once halve the speed) unless x
+// has to come from L2 for every row. That traffic also halves the speed, and eight rows at once recover most of the
+// loss.
 template<DType type>
 void dot_rows_of(const std::byte* w, int64_t stride, int64_t rows, const float* x, int64_t cols, float* dots)
 {
@@ -288,8 +289,8 @@ void multiply_group(const Product& p, const CpuWeight::Part& part, int64_t group
     }
 }
 
-// Groups are numbered consecutively across the parts. A thread takes one run of groups, so that it reads memory as one
-// stream.
+// Groups are numbered consecutively across the parts. A thread takes one run of groups, so that it reads memory as
+// one stream.
 void multiply_groups(const Product& p, const PreparedRow& x, float* y, int64_t begin, int64_t end)
 {
     int64_t first = 0;

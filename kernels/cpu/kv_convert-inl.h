@@ -1,5 +1,5 @@
-// Converts rows of keys and values between f32 and the types of a pool. Bit for bit equal to the scalar conversions of
-// base/dtype.h on every SIMD target, so that a cache written on one machine reads the same on another.
+// Converts rows of keys and values between f32 and the types of a pool. Bit for bit equal to the scalar conversions
+// of base/dtype.h on every SIMD target, so that a cache written on one machine reads the same on another.
 //
 // Included once per SIMD target; see hwy/foreach_target.h for the guard.
 #if defined(PALIMPSEST_KERNELS_CPU_KV_CONVERT_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -29,8 +29,8 @@ HWY_INLINE hn::Vec<D> LoadF16(D d, const uint16_t* HWY_RESTRICT from)
     const hn::Rebind<uint16_t, D> bits;
     return hn::PromoteTo(d, hn::BitCast(half, hn::LoadU(bits, from)));
 #else
-    // Without conversion instructions, Highway 1.0.3 converts infinity to 65536. Scaling by 2^112 restores the exponent
-    // and makes subnormal halves normal.
+    // Without conversion instructions, Highway 1.0.3 converts infinity to 65536. Scaling by 2^112 restores the
+    // exponent and makes subnormal halves normal.
     const hn::RebindToUnsigned<D> u32;
     const auto bits = hn::PromoteTo(u32, hn::LoadU(hn::Rebind<uint16_t, D>(), from));
     const auto magnitude = hn::And(bits, hn::Set(u32, 0x7FFFu));

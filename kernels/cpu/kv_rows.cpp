@@ -1,4 +1,5 @@
-// All operations that move rows of keys and values: into the staging buffer, from there into lists, and within lists.
+// All operations that move rows of keys and values: into the staging buffer, from there into lists, and within
+// lists.
 #include "kernels/cpu/kernels.h"
 
 #include <cstring>
@@ -79,9 +80,10 @@ void move_rows(const KvList& list, int64_t from, int64_t to, int64_t count)
     }
 }
 
-// Copies staged rows [from, from + count) of one head to rows [to, to + count) of its list. `scratch` holds one row.
+// Copies staged rows [from, from + count) of one head to rows [to, to + count) of its list. `scratch` holds one
+// row.
 void append_staged_rows(const CompactArgs& args, const KvList& list, int64_t head, int64_t from, int64_t to,
-                  int64_t count, float* scratch)
+                        int64_t count, float* scratch)
 {
     const auto quantise = HWY_DYNAMIC_DISPATCH(QuantiseRows);
     const Staging& staging = args.staging;
@@ -175,7 +177,8 @@ void drop_head(const DropArgs& args, int64_t head)
         order[used - 1] = row;
         return;
     }
-    // order[to, rank) holds only rows of dropped ranks, so swapping preserves both the rank order and the permutation.
+    // order[to, rank) holds only rows of dropped ranks, so swapping preserves both the rank order and the
+    // permutation.
     int64_t to = dropped[0], next = 0;
     for (int64_t rank = to; rank < used; ++rank) {
         if (next < count && dropped[next] == rank)

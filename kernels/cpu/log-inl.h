@@ -18,8 +18,8 @@ namespace HWY_NAMESPACE {
 
 // ln x for normal x > 0, within 2 units in the last place, or 1e-7 near 1. Undefined for NaN and infinity.
 //
-// x = 2^n (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2); ln(1 + f) = f - f^2/2 + f^3 p(f), p from Cephes (logf). ln 2 is
-// split into two parts, so that n times the first is exact.
+// x = 2^n (1 + f) with sqrt(1/2) <= 1 + f < sqrt(2); ln(1 + f) = f - f^2/2 + f^3 p(f), p from Cephes (logf). ln 2
+// is split into two parts, so that n times the first is exact.
 template<class D, class V>
 HWY_INLINE V Log(D d, V x)
 {

@@ -1,8 +1,9 @@
 // The f32 tile of the matrix products on the CPU: C[rows, NR] (+)= A[rows, k] B[k, NR].
 //
-// Both operands are packed, k outermost: A as [k][rows], B as [k][NR]. Each element of C is one chain of multiply-adds
-// (fused, or separate on targets without FMA) over ascending k, whatever `rows` is, so the bits of a row never depend
-// on the rows computed with it. See "Anatomy of High-Performance Matrix Multiplication" (Goto, van de Geijn 2008).
+// Both operands are packed, k outermost: A as [k][rows], B as [k][NR]. Each element of C is one chain of
+// multiply-adds (fused, or separate on targets without FMA) over ascending k, whatever `rows` is, so the bits of a
+// row never depend on the rows computed with it. See "Anatomy of High-Performance Matrix Multiplication" (Goto, van
+// de Geijn 2008).
 //
 // Included once per SIMD target; see hwy/foreach_target.h for the guard.
 #if defined(PALIMPSEST_KERNELS_CPU_MICRO_KERNEL_INL_H) == defined(HWY_TARGET_TOGGLE)

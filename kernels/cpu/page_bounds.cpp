@@ -1,5 +1,5 @@
-// Elementwise bounds of the keys in a page, from which an upper bound of a query's logits is computed ("Quest", Tang et
-// al. 2024, section 3.2).
+// Elementwise bounds of the keys in a page, from which an upper bound of a query's logits is computed ("Quest",
+// Tang et al. 2024, section 3.2).
 #include "kernels/cpu/kernels.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // least = min(least, key), greatest = max(greatest, key).
 HWY_INLINE void UpdateBounds(const float* HWY_RESTRICT key, int64_t dim, float* HWY_RESTRICT least,
-                            float* HWY_RESTRICT greatest)
+                             float* HWY_RESTRICT greatest)
 {
     const hn::ScalableTag<float> d;
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));

@@ -1,5 +1,5 @@
-// Selects the part of a list that a token attends to: pages by the bounds of their keys ("Quest", Tang et al. 2024),
-// then ranks by their share of the softmax mass ("Twilight", Lin et al. 2025).
+// Selects the part of a list that a token attends to: pages by the bounds of their keys ("Quest", Tang et al.
+// 2024), then ranks by their share of the softmax mass ("Twilight", Lin et al. 2025).
 #pragma once
 
 #include <algorithm>

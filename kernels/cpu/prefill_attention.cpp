@@ -1,11 +1,12 @@
 // Attention of a chunk: exact softmax over scores that are stored in memory, one block of query rows at a time.
 //
 // Scores are stored transposed, S^T[rank][query row], with query rows in vector lanes. The maximum, the sum and the
-// exponentials of a row then need no reduction across lanes, both products use the micro kernel without further packing
-// of S^T (S^T = K Q^T, O^T = V^T S^T), and column sums cost one vector addition per rank and two vectors of rows.
+// exponentials of a row then need no reduction across lanes, both products use the micro kernel without further
+// packing of S^T (S^T = K Q^T, O^T = V^T S^T), and column sums cost one vector addition per rank and two vectors of
+// rows.
 //
-// Lanes never mix, and ranks are summed in blocks at multiples of 256, so the bits of a query row depend only on the
-// ranks it attends to, not on the other rows of the chunk.
+// Lanes never mix, and ranks are summed in blocks at multiples of 256, so the bits of a query row depend only on
+// the ranks it attends to, not on the other rows of the chunk.
 #include "kernels/cpu/kernels.h"
 
 #include <algorithm>
@@ -31,7 +32,8 @@
 #define PALIMPSEST_KERNELS_CPU_PREFILL_ATTENTION_ONCE
 namespace palimpsest::kernels {
 
-// The query rows of one KV head are numbered row * group size + head in the group, and split into this many segments.
+// The query rows of one KV head are numbered row * group size + head in the group, and split into this many
+// segments.
 inline constexpr int64_t row_segments = 4;
 inline constexpr int64_t rank_block = 256;
 inline constexpr int64_t pack_tiles = 32; // tiles of keys per packing task
@@ -52,8 +54,8 @@ struct AttendSizes {
     size_t row_floats() const { return static_cast<size_t>(std::max(tile_ranks, panel_rows) * dim); }
 };
 
-// One KV head of the call: its rotated keys as tiles [ranks / tile][dim][tile], and its values as tiles of dimensions
-// [dim tiles][ranks][tile].
+// One KV head of the call: its rotated keys as tiles [ranks / tile][dim][tile], and its values as tiles of
+// dimensions [dim tiles][ranks][tile].
 struct PackedHead {
     int64_t head = 0;
     int64_t ranks = 0; // in the list and the chunk
@@ -63,8 +65,7 @@ struct PackedHead {
 };
 
 struct AttendScratch {
-    float* scores =
-        nullptr; // [panels, padded_ranks, panel_rows], and a row that may be read but is ignored
+    float* scores = nullptr;  // [panels, padded_ranks, panel_rows], and a row that may be read but is ignored
     float* queries = nullptr; // [panels, dim, panel_rows]
     float* outs = nullptr;    // same shape
     float* rows = nullptr;    // [max(tile_ranks, panel_rows), dim]
@@ -237,8 +238,8 @@ HWY_INLINE void Scores(const PackedHead& packed, const HeadShape& shape, Panel* 
     }
 }
 
-// Replaces the scores of ranks [first, last) by exp(score - row maximum), or zero where a row does not attend, and adds
-// them to the totals.
+// Replaces the scores of ranks [first, last) by exp(score - row maximum), or zero where a row does not attend, and
+// adds them to the totals.
 HWY_INLINE void Exponentials(Panel& panel, int64_t first, int64_t last)
 {
     const F32 d;
@@ -261,9 +262,9 @@ HWY_INLINE void Exponentials(Panel& panel, int64_t first, int64_t last)
     hn::Store(hn::Add(hn::Load(d, panel.denominators + half_panel), sum_right), d, panel.denominators + half_panel);
 }
 
-// Computes softmax weights, not yet divided by their totals, and O^T = V^T S^T with them. With a window, the block in
-// which a panel begins depends on all of its rows; its first block is then added to zeros like every other block,
-// instead of being stored, so that the bits of a row do not depend on the other rows.
+// Computes softmax weights, not yet divided by their totals, and O^T = V^T S^T with them. With a window, the block
+// in which a panel begins depends on all of its rows; its first block is then added to zeros like every other
+// block, instead of being stored, so that the bits of a row do not depend on the other rows.
 HWY_INLINE void WeighValues(const PackedHead& packed, int64_t dim, bool window, Panel* panels, int64_t count)
 {
     for (int64_t p = 0; p < count; ++p) {
@@ -388,8 +389,8 @@ AttendScratch signal_scratch_of(const AttendArgs& args, CpuContext& context, int
     return scratch;
 }
 
-// The KV heads that are packed at the same time. Packed tiles need 8 bytes per rank and dimension, so there are only as
-// many heads as keep every thread busy.
+// The KV heads that are packed at the same time. Packed tiles need 8 bytes per rank and dimension, so there are
+// only as many heads as keep every thread busy.
 class HeadBatch {
 public:
     HeadBatch(const AttendArgs& args, CpuContext& context, const AttendSizes& sizes)

@@ -22,16 +22,16 @@ namespace hn = hwy::HWY_NAMESPACE;
 using F32 = hn::ScalableTag<float>;
 inline constexpr int64_t half_panel = NR / 2; // lanes of one vector
 
-// NR query rows of one KV head, in lanes. A row attends to ranks [start, limit); both ends are non-decreasing from lane
-// to lane. Lanes beyond the last row repeat its range with zero queries; their results are ignored.
+// NR query rows of one KV head, in lanes. A row attends to ranks [start, limit); both ends are non-decreasing from
+// lane to lane. Lanes beyond the last row repeat its range with zero queries; their results are ignored.
 struct Panel {
     float* scores = nullptr;  // [ranks, NR]
     float* queries = nullptr; // [dim, NR]
     float* out = nullptr;     // [dim, NR]
     int64_t first = 0;        // query row of lane 0
     int64_t rows = 0;
-    // Ranks [begin, visible) are those that some lane attends to, [shared_begin, shared) (may be empty) those of every
-    // lane.
+    // Ranks [begin, visible) are those that some lane attends to, [shared_begin, shared) (may be empty) those of
+    // every lane.
     int64_t begin = 0, shared_begin = 0, shared = 0, visible = 0;
     HWY_ALIGN int32_t starts[NR];
     HWY_ALIGN int32_t limits[NR];
@@ -49,8 +49,8 @@ HWY_INLINE hn::Mask<F32> Attending(const Panel& panel, int64_t rank, int64_t lan
     return hn::RebindMask(F32(), hn::AndNot(before_start, before_limit));
 }
 
-// Calls masked(rank) for the ranks in [first, last) that only some lanes attend to, and shared(rank) for those that all
-// lanes attend to.
+// Calls masked(rank) for the ranks in [first, last) that only some lanes attend to, and shared(rank) for those that
+// all lanes attend to.
 template<class Shared, class Masked>
 HWY_INLINE void ForPanelRanks(const Panel& panel, int64_t first, int64_t last, Shared&& shared, Masked&& masked)
 {

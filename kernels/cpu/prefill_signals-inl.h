@@ -1,8 +1,8 @@
 // Computes a policy's signals from the softmax weights of a panel while they are in the caches.
 //
 // Sums over rows are kept per lane, [rank][lane], until all rows of a part are processed. Signals that combine the
-// heads of a row need them in the same panel; lane l then belongs to head l modulo the group size. Groups larger than a
-// panel use a plain loop.
+// heads of a row need them in the same panel; lane l then belongs to head l modulo the group size. Groups larger
+// than a panel use a plain loop.
 //
 // Included once per SIMD target; see hwy/foreach_target.h for the guard.
 #if defined(PALIMPSEST_KERNELS_CPU_PREFILL_SIGNALS_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -108,8 +108,8 @@ HWY_INLINE void SumOverRanks(const Panel& panel, int64_t last, Terms&& terms, fl
     }
 }
 
-// The reciprocals of the numbers by which weights are divided: a row's total or, with outside_newest, its sum over the
-// older ranks if that is not 0. 0 for lanes that do not count.
+// The reciprocals of the numbers by which weights are divided: a row's total or, with outside_newest, its sum over
+// the older ranks if that is not 0. 0 for lanes that do not count.
 HWY_INLINE void Shares(const SignalContext& context, const Panel& panel, LaneValues& shares)
 {
     const F32 d;
@@ -178,9 +178,9 @@ HWY_INLINE void AddHeadSquares(const Panel& panel, const LaneValues& shares, flo
     }
 }
 
-// Lane l is the sum of weight * share over query rows l ... l + group - 1 at one rank; meaningful where l begins a row
-// of the chunk. Reads up to group - 1 floats beyond the panel's weights and multiplies them by 0. `known` is the group
-// size, or 0.
+// Lane l is the sum of weight * share over query rows l ... l + group - 1 at one rank; meaningful where l begins a
+// row of the chunk. Reads up to group - 1 floats beyond the panel's weights and multiplies them by 0. `known` is
+// the group size, or 0.
 template<int known>
 HWY_INLINE hn::Vec<F32> GroupSum(const float* HWY_RESTRICT weights, const LaneValues& shares, int64_t group,
                                  int64_t lane)

@@ -17,8 +17,8 @@ namespace HWY_NAMESPACE {
 
 // tanh x for any x, within 4 units in the last place. NaN yields NaN, -0 yields -0.
 //
-// For |x| < 0.625: x + x^3 p(x^2), where the minimax polynomial p has a relative error of at most 5e-9. Otherwise 1 - 2
-// / (e^2|x| + 1), with the sign of x.
+// For |x| < 0.625: x + x^3 p(x^2), where the minimax polynomial p has a relative error of at most 5e-9. Otherwise 1
+// - 2 / (e^2|x| + 1), with the sign of x.
 template<class D, class V>
 HWY_INLINE V Tanh(D d, V x)
 {

@@ -1,8 +1,8 @@
 // Fork-join over numbered tasks. Results do not depend on which worker runs a task, because the number of a task
 // determines its work.
 //
-// Between runs a worker spins for at most 50 us, then sleeps. A worker that arrives late finds the run closed and skips
-// it, so a run never waits for a thread that another process keeps from running.
+// Between runs a worker spins for at most 50 us, then sleeps. A worker that arrives late finds the run closed and
+// skips it, so a run never waits for a thread that another process keeps from running.
 #pragma once
 
 #include <atomic>
@@ -25,8 +25,8 @@ public:
 
     int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-    // Calls body(task, worker) for every task in [0, tasks), with worker in [0, threads()), and returns when all have
-    // finished (but see set_stop). The body must not throw and must not call run.
+    // Calls body(task, worker) for every task in [0, tasks), with worker in [0, threads()), and returns when all
+    // have finished (but see set_stop). The body must not throw and must not call run.
     template<class Body>
     void run(int64_t tasks, Body&& body)
     {
@@ -36,8 +36,8 @@ public:
             const_cast<void*>(static_cast<const void*>(&body)));
     }
 
-    // Once a stop of this token is requested, a run skips the tasks that have not started. Must not be called during a
-    // run.
+    // Once a stop of this token is requested, a run skips the tasks that have not started. Must not be called
+    // during a run.
     void set_stop(std::stop_token token) { cancel_ = std::move(token); }
 
 private:

@@ -78,9 +78,9 @@ namespace cpu {
 
 namespace {
 
-// The smallest number of the best weights in `order` that reach `mass`, by repeated halving: if the better half reaches
-// the mass, only it is searched further, otherwise it is kept completely. Puts the best ones first in `order` and
-// returns their number.
+// The smallest number of the best weights in `order` that reach `mass`, by repeated halving: if the better half
+// reaches the mass, only it is searched further, otherwise it is kept completely. Puts the best ones first in
+// `order` and returns their number.
 int64_t smallest_prefix(const float* weights, uint32_t* order, int64_t count, double mass)
 {
     const auto better = [&](uint32_t a, uint32_t b) {
@@ -109,7 +109,7 @@ int64_t smallest_prefix(const float* weights, uint32_t* order, int64_t count, do
 // their bits), so that only a few weights remain to be sorted.
 void keep_top_mass(float* weights, int64_t count, double share, uint32_t* order)
 {
-    constexpr int32_t bits_of_one = 0x3f800000, narrow = 1 << 18;  // 1/32 of the bits in a factor of 2
+    constexpr int32_t bits_of_one = 0x3f800000, narrow = 1 << 18; // 1/32 of the bits in a factor of 2
     const auto mass_above = HWY_DYNAMIC_DISPATCH(MassAbove);
     double wanted = (share - 1e-12) * mass_above(weights, count, 0.0f), beyond = 0;
     int32_t least = 0, most = bits_of_one;
@@ -121,7 +121,7 @@ void keep_top_mass(float* weights, int64_t count, double share, uint32_t* order)
     }
     wanted -= beyond;
     const int64_t between = HWY_DYNAMIC_DISPATCH(PruneAndListBetween)(weights, count, std::bit_cast<float>(least),
-                                                              std::bit_cast<float>(most), order);
+                                                                      std::bit_cast<float>(most), order);
     for (int64_t i = smallest_prefix(weights, order, between, wanted); i < between; ++i)
         weights[order[i]] = 0.0f;
 }

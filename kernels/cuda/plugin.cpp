@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/cuda/linear/cublaslt_library.h"
 #include "kernels/cuda/cuda_backend.h"
 #include "kernels/cuda/cuda_survey.h"
 #include "kernels/cuda/device/launch_count.h"
+#include "kernels/cuda/linear/cublaslt_library.h"
 #include "kernels/cuda_plugin.h"
 
 using namespace palimpsest;

@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/linear/cublaslt.h"
 #include "kernels/cuda/attention/decode_signals.h"
-#include "kernels/cuda/linear/dequantise.h"
 #include "kernels/cuda/attention/gini.h"
-#include "kernels/cuda/device/kernels.h"
 #include "kernels/cuda/attention/prefill_forward.h"
 #include "kernels/cuda/attention/prefill_signals.h"
+#include "kernels/cuda/device/kernels.h"
+#include "kernels/cuda/linear/cublaslt.h"
+#include "kernels/cuda/linear/dequantise.h"
 
 namespace palimpsest::kernels::cuda {
 namespace {

@@ -1,43 +1,43 @@
 # Everything of the CUDA backend but the plugin's edge: the plugin and the tests that run kernels on the CPU share it.
 # The plugin's edge is what CMakeLists.txt adds: plugin.cpp, cuda_survey.cpp, cublaslt.cpp.
 set(CUDA_BACKEND_SOURCES
-    eviction/accumulate.cu
-    linear/best_logits.cu
-    device/compiled_code.cu
-    linear/cublaslt_library.cpp
-    cuda_backend.cpp
-    device/cuda_context.cpp
-    device/cuda_error.cpp
-    device/cuda_graph.cpp
-    device/cuda_streams.cpp
-    linear/cuda_weight.cu
     attention/decode_attention.cu
     attention/decode_signals.cu
-    linear/dequantise.cu
-    device/device_memory.cpp
-    linear/embed.cu
-    eviction/eviction.cu
-    eviction/eviction_scores.cu
-    linear/finish_rows.cu
-    linear/gemm.cu
-    linear/gemv.cu
     attention/kv_rows.cu
-    linear/linear.cu
-    linear/multiply.cu
     attention/page_bounds.cu
     attention/page_retrieval.cu
-    device/pinned_blocks.cpp
-    device/pinned_pair.cpp
     attention/prefill_attention.cu
     attention/prefill_rows.cu
     attention/prefill_signals.cu
     attention/prepare_heads.cu
-    linear/rms_norm.cu
-    scratch_bound.cu
+    attention/stage.cu
+    attention/tensor_attention.cu
+    attention/tensor_signals.cu
+    cuda_backend.cpp
+    device/compiled_code.cu
+    device/cuda_context.cpp
+    device/cuda_error.cpp
+    device/cuda_graph.cpp
+    device/cuda_streams.cpp
+    device/device_memory.cpp
+    device/pinned_blocks.cpp
+    device/pinned_pair.cpp
     device/send_ring.cpp
     device/sent_before.cpp
-    attention/stage.cu
+    eviction/accumulate.cu
+    eviction/eviction.cu
+    eviction/eviction_scores.cu
+    linear/best_logits.cu
+    linear/cublaslt_library.cpp
+    linear/cuda_weight.cu
+    linear/dequantise.cu
+    linear/embed.cu
+    linear/finish_rows.cu
+    linear/gemm.cu
+    linear/gemv.cu
+    linear/linear.cu
+    linear/multiply.cu
+    linear/rms_norm.cu
     linear/swiglu.cu
-    attention/tensor_attention.cu
-    attention/tensor_signals.cu)
+    scratch_bound.cu)
 list(TRANSFORM CUDA_BACKEND_SOURCES PREPEND ${CMAKE_CURRENT_LIST_DIR}/)

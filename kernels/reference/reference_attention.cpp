@@ -78,7 +78,8 @@ double page_bound(const std::vector<double>& q, const double* keys, size_t ranks
     return bound;
 }
 
-// The pages that the query heads of one KV head attend to, ascending. All pages if the list has at most `tokens` ranks.
+// The pages that the query heads of one KV head attend to, ascending. All pages if the list has at most `tokens`
+// ranks.
 std::vector<uint32_t> pages_read(const ReferenceAttentionArgs& args, size_t kv_head,
                                  const std::vector<double>& keys, double& margin)
 {
@@ -134,7 +135,8 @@ Ranks best_of(const std::vector<double>& p, Ranks ranks, double mass, double& ma
     return ranks;
 }
 
-// Whether rounding may decide a comparison with the threshold either way. `of_threshold` is the value divided by it.
+// Whether rounding may decide a comparison with the threshold either way. `of_threshold` is the value divided by
+// it.
 bool is_tie(double of_threshold)
 {
     return std::abs(of_threshold - 1) < 1e-5;

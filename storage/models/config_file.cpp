@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "kernels/base/error.h"
-#include "storage/session/user_folders.h"
+#include "storage/user_folders.h"
 
 namespace palimpsest::storage {
 namespace {

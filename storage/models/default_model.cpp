@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "engine/model/model_files.h"
+#include "engine/model/files/model_files.h"
 #include "kernels/base/error.h"
 #include "storage/models/config_file.h"
 #include "storage/models/shipped_model.h"
-#include "storage/session/user_folders.h"
+#include "storage/user_folders.h"
 
 namespace palimpsest::storage {
 namespace {

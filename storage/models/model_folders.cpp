@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "storage/session/user_folders.h"
+#include "storage/user_folders.h"
 
 namespace palimpsest::storage {
 namespace {

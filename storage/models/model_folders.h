@@ -16,7 +16,7 @@ struct ModelFolders {
     std::vector<std::filesystem::path> lm_studio;    // PUBLISHER/REPOSITORY/FILE.gguf
     std::vector<std::filesystem::path> ollama;       // manifests/ and blobs/
     std::vector<std::filesystem::path> hugging_face; // the hub's cache: models--OWNER--NAME/
-    size_t max_entries = most_folder_entries;       // limit per folder
+    size_t max_entries = most_folder_entries;        // limit per folder
 };
 
 // Folders from the environment: XDG_DATA_HOME, OLLAMA_MODELS, HF_HUB_CACHE, HF_HOME, XDG_CACHE_HOME, HOME. Searches

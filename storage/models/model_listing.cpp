@@ -5,10 +5,10 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "engine/model/gguf_summary.h"
-#include "engine/model/limits.h"
-#include "engine/model/mapped_file.h"
-#include "engine/model/strict_json.h"
+#include "engine/model/config/limits.h"
+#include "engine/model/files/gguf_summary.h"
+#include "engine/model/files/mapped_file.h"
+#include "engine/model/files/strict_json.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 

@@ -4,9 +4,9 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
-#include "engine/model/limits.h"
-#include "engine/model/mapped_file.h"
-#include "engine/model/strict_json.h"
+#include "engine/model/config/limits.h"
+#include "engine/model/files/mapped_file.h"
+#include "engine/model/files/strict_json.h"
 #include "kernels/base/error.h"
 #include "storage/models/model_listing.h"
 

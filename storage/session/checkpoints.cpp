@@ -210,10 +210,11 @@ void Checkpoints::collect_fading()
 
 void Checkpoints::fading(const engine::EvictionSink& sink)
 {
-    context_.store.conversations.each_fade_record_block(context_.info.id, [&](std::span<const engine::EvictionEvent> events) {
-        sink(events);
-        return true;
-    });
+    context_.store.conversations.each_fade_record_block(context_.info.id,
+                                                        [&](std::span<const engine::EvictionEvent> events) {
+                                                            sink(events);
+                                                            return true;
+                                                        });
     sink(faded_);
 }
 

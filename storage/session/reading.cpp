@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "engine/text/document_encoder.h"
-#include "engine/text/utf8_cleaner.h"
+#include "engine/text/unicode/utf8_cleaner.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "storage/session/listener.h"

@@ -34,9 +34,9 @@ engine::Pins pins_of(const std::vector<std::string>& wishes, const Documents& do
 void check_complete(const Coverage& coverage, bool required, const std::string& subject);
 
 struct ReadOptions {
-    bool first_text = true;            // no text was fed before
+    bool first_text = true;                // no text was fed before
     uint64_t max_tokens_read = UINT64_MAX; // of the document; the rest is only counted
-    uint64_t bytes_before = 0;         // of preceding documents, for the progress
+    uint64_t bytes_before = 0;             // of preceding documents, for the progress
     engine::FeedOptions feed;
     ReadingMeter* progress = nullptr;
 };

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/model/model_config.h"
+#include "engine/model/config/model_config.h"
 #include "engine/session/session_options.h"
 #include "kernels/backend.h"
 

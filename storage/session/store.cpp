@@ -4,7 +4,7 @@
 #include "storage/backup.h"
 #include "storage/clock.h"
 #include "storage/session/listener.h"
-#include "storage/session/user_folders.h"
+#include "storage/user_folders.h"
 
 namespace palimpsest::storage {
 namespace {

@@ -219,7 +219,9 @@ void StoredSession::change_pins(const std::function<SessionPins::Change()>& chan
 std::vector<engine::EvictionEvent> StoredSession::fading()
 {
     std::vector<engine::EvictionEvent> all;
-    fading([&](std::span<const engine::EvictionEvent> events) { all.insert(all.end(), events.begin(), events.end()); });
+    fading([&](std::span<const engine::EvictionEvent> events) {
+        all.insert(all.end(), events.begin(), events.end());
+    });
     return all;
 }
 

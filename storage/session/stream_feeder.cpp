@@ -160,7 +160,8 @@ void StreamFeeder::feed(std::span<const engine::TokenId> ids, const Feeding& fee
 
 bool StreamFeeder::feed_message(std::span<const engine::TokenId> ids, const std::stop_token& stop)
 {
-    context_.session->set_question_ids({}); // documents are read with the session's question in mind, messages are not
+    context_.session->set_question_ids(
+        {}); // documents are read with the session's question in mind, messages are not
     return try_feed(ids, stop, {});
 }
 

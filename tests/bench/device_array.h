@@ -23,8 +23,7 @@ public:
         context.finish();
     }
     explicit DeviceArray(size_t count)
-        : data_(kernels::cuda::allocate_device(std::max<size_t>(1, count) * sizeof(T)),
-                kernels::cuda::free_device)
+        : data_(kernels::cuda::allocate_device(std::max<size_t>(1, count) * sizeof(T)), kernels::cuda::free_device)
     {
     }
     T* data() const { return static_cast<T*>(data_.get()); }

@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "kernels/device_plugin.h"
+#include "kernels/backends/device_plugin.h"
 
 namespace palimpsest::bench {
 

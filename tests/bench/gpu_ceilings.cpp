@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "kernels/base/dtype.h"
-#include "kernels/cuda/linear/cublaslt_library.h"
 #include "kernels/cuda/device/cuda_error.h"
 #include "kernels/cuda/device/device_memory.h"
+#include "kernels/cuda/linear/cublaslt_library.h"
 
 #if defined(CUDART_VERSION) && __has_include(<cublasLt.h>)
 #include <cublasLt.h>

@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "engine/model/hf_config.h"
-#include "engine/model/model_tensors.h"
-#include "engine/model/shard_index.h"
+#include "engine/model/files/hf_config.h"
+#include "engine/model/files/model_tensors.h"
+#include "engine/model/files/shard_index.h"
 #include "kernels/base/error.h"
 
 using namespace palimpsest;

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <span>
 
-#include "engine/model/gguf_model.h"
-#include "engine/model/gguf_summary.h"
+#include "engine/model/files/gguf_model.h"
+#include "engine/model/files/gguf_summary.h"
 #include "kernels/base/error.h"
 #include "tests/support/fixtures/tiny_model.h"
 

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <span>
 
-#include "engine/model/hf_folder.h"
+#include "engine/model/files/hf_folder.h"
 #include "kernels/base/error.h"
 #include "tests/support/fixtures/tiny_model.h"
 

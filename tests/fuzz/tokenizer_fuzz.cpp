@@ -4,10 +4,10 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/model/gguf_vocabulary.h"
-#include "engine/model/hf_tokenizer.h"
-#include "engine/model/spm_model_check.h"
-#include "engine/model/tokenizer_json.h"
+#include "engine/model/files/gguf_vocabulary.h"
+#include "engine/model/files/hf_tokenizer.h"
+#include "engine/model/files/spm_model_check.h"
+#include "engine/model/files/tokenizer_json.h"
 #include "engine/text/detokenizer.h"
 #include "engine/text/tokenizer.h"
 #include "kernels/base/error.h"

@@ -134,9 +134,9 @@ class Object:
 
 
 PLUGIN = "libpalimpsest-cuda.so"
-KERNELS = ("kernels/*.cpp", "kernels/base/*.cpp", "kernels/cpu/*.cpp", "kernels/reference/*.cpp")
+KERNELS = ("kernels/*.cpp", "kernels/backends/*.cpp", "kernels/base/*.cpp", "kernels/cpu/*.cpp", "kernels/reference/*.cpp")
 DEVICE_FOLDER = "kernels/cuda"
-DEVICE = (DEVICE_FOLDER + "/*.cu", DEVICE_FOLDER + "/*.cpp")
+DEVICE = (DEVICE_FOLDER + "/**/*.cu", DEVICE_FOLDER + "/**/*.cpp")
 ENGINE = ("engine/**/*.cpp",)
 LIBRARIES = {"palimpsest-kernels": "kernels", "palimpsest-engine": "engine"}
 BENCHES = {  # name: (sources besides the libraries, library)

@@ -264,7 +264,8 @@ TEST_CASE("the picture shows the kept share of every cell")
 
 namespace {
 
-// Layer 0: one head holds all 20 tokens, the other the first 10; layer 1: one holds the newest token, the other none.
+// Layer 0: one head holds all 20 tokens, the other the first 10; layer 1: one holds the newest token, the other
+// none.
 engine::RetentionMap ragged_map()
 {
     engine::RetentionMap map{2, 2, 20, {{}, {}, {19}, {}}};

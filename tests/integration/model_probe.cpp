@@ -1,12 +1,13 @@
-// Runs a model file for scripts that compare it with other programs (real_models.py, reference_vocabularies_test.py):
+// Runs a model file for scripts that compare it with other programs (real_models.py,
+// reference_vocabularies_test.py):
 //   model-probe logits MODEL IDS OUT COMPUTE     writes the logits after every id as little-endian f32,
 //                                                [ids, vocabulary]
 //   model-probe greedy MODEL IDS COUNT COMPUTE   prints the most likely continuation, one id a line
 //   model-probe encode VOCABULARY                reads one JSON value a line, a string or {"hex": "..."} for bytes
 //                                                that are not UTF-8, and prints the ids of each as a JSON array
 // IDS is a file of ids separated by white space, COMPUTE is f32 or auto as for --compute. The cache is f32 and
-// nothing is evicted. VOCABULARY is a file or folder that engine/model/vocabulary_file.h opens; each text is a
-// stream of its own, without BOS.
+// nothing is evicted. VOCABULARY is a file or folder that engine/model/files/vocabulary_file.h opens; each text is
+// a stream of its own, without BOS.
 
 #include <charconv>
 #include <cstdio>
@@ -14,7 +15,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "engine/model/vocabulary_file.h"
+#include "engine/model/files/vocabulary_file.h"
 #include "engine/session/session.h"
 #include "engine/text/document_encoder.h"
 

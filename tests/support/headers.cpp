@@ -1,4 +1,2 @@
 // The program whose precompiled headers all Catch2 programs use.
-int main()
-{
-}
+int main() {}

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/model/model_files.h"
+#include "engine/model/files/model_files.h"
 
 namespace palimpsest::tests {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/eval/token_loss.h"
 #include "engine/session/session_setup.h"
+#include "engine/session/token_loss.h"
 #include "kernels/base/error.h"
 #include "storage/session/list_lengths.h"
 

@@ -94,7 +94,7 @@ std::shared_ptr<const CompareState> compare(EngineThread::Tools& tools, const Co
         session.budget = choice.budget;
         session.chunk = request.chunk;
         job.contenders.push_back({choice.policy.trimmed().toStdString(),
-                                   session_options(session, tools.model->config(), text.of_the_input)});
+                                  session_options(session, tools.model->config(), text.of_the_input)});
     }
     job.tokens = std::move(text.tokens);
     return compare(tools.model, job, tools.stop, [&](std::shared_ptr<const CompareState> state) {

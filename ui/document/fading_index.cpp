@@ -50,8 +50,7 @@ uint64_t ChunkClock::tokens_at(uint64_t chunks) const
     return std::min(run.last, run.token + (chunks - run.chunk) * run.width);
 }
 
-FadeIndex::FadeIndex(ChunkClock clock, int32_t layers, size_t max_bytes)
-    : clock_(std::move(clock)), layers_(layers)
+FadeIndex::FadeIndex(ChunkClock clock, int32_t layers, size_t max_bytes) : clock_(std::move(clock)), layers_(layers)
 {
     const uint64_t wanted = tokens() * static_cast<uint64_t>(layers);
     tokens_per_cell_ = std::max<uint64_t>(1, divided_up(wanted, std::max<size_t>(max_bytes, 1)));
@@ -99,7 +98,9 @@ FadeRecord stored_fading(const QString& database, int64_t session)
     };
     return {.read =
                 [=](const FadeRecord::Each& each) {
-                    with([&](storage::Database& db) { storage::Conversations(db).each_fade_record_block(session, each); });
+                    with([&](storage::Database& db) {
+                        storage::Conversations(db).each_fade_record_block(session, each);
+                    });
                 },
             .mark = [=] { return with([&](storage::Database& db) { return storage::fading_mark(db, session); }); }};
 }
@@ -124,7 +125,7 @@ void FadeRecordLoader::build(FadeRecord record, ChunkClock clock, int32_t layers
 }
 
 void FadeRecordLoader::run(const std::stop_token& stop, const FadeRecord& record, Built wanted,
-                       const std::optional<Built>& known, quint64 number)
+                           const std::optional<Built>& known, quint64 number)
 {
     const auto post = [this, number](auto tell) {
         QMetaObject::invokeMethod(

@@ -74,7 +74,7 @@ private:
 // Source of a fade record. Both functions are called on a worker thread and may throw Error.
 struct FadeRecord {
     using Each = std::function<bool(std::span<const engine::EvictionEvent>)>;
-    std::function<void(const Each&)> read;     // passes all events in batches, until Each returns false
+    std::function<void(const Each&)> read;         // passes all events in batches, until Each returns false
     std::function<storage::FadeRecordMark()> mark; // changes when the record changes
 };
 
@@ -101,8 +101,8 @@ private:
         int32_t layers = 0;
         bool operator==(const Built&) const = default;
     };
-    void run(const std::stop_token& stop, const FadeRecord& record, Built wanted,
-             const std::optional<Built>& known, quint64 number);
+    void run(const std::stop_token& stop, const FadeRecord& record, Built wanted, const std::optional<Built>& known,
+             quint64 number);
 
     quint64 number_ = 0;
     std::optional<Built> built_;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/text/utf8.h"
+#include "engine/text/unicode/utf8.h"
 
 namespace palimpsest::ui {
 namespace {

@@ -3,7 +3,7 @@
 #include <QLocale>
 #include <algorithm>
 
-#include "engine/text/utf8.h"
+#include "engine/text/unicode/utf8.h"
 
 namespace palimpsest::ui {
 namespace {

@@ -12,12 +12,12 @@
 #include <thread>
 #include <utility>
 
-#include "engine/text/utf8.h"
+#include "engine/text/unicode/utf8.h"
 
 namespace palimpsest::ui {
 namespace {
 
-constexpr size_t most_waiting = 32;      // page requests; older ones, for text scrolled past, are dropped
+constexpr size_t most_waiting = 32;       // page requests; older ones, for text scrolled past, are dropped
 constexpr qint64 report_interval_ms = 60; // between two progress reports
 
 QString folded(QString text)
@@ -341,9 +341,9 @@ private:
     std::deque<Place> places_;
     Fetch fetch_;
     Finding finding_;
-    QString what_;              // empty: no search
-    uint64_t next_ = 0;         // next page to search
-    uint64_t behind_ = 0;       // end of the last match
+    QString what_;                // empty: no search
+    uint64_t next_ = 0;           // next page to search
+    uint64_t behind_ = 0;         // end of the last match
     bool error_reported_ = false; // report one error per search
     QElapsedTimer finding_told_;
     std::unique_ptr<PageReader> reader_;    // used by the worker thread only; null if it could not be opened

@@ -89,8 +89,9 @@ std::stop_token CommandQueue::renew_stop()
 std::optional<CommandQueue::Running> CommandQueue::take_interleaved()
 {
     const std::lock_guard lock(mutex_);
-    const auto entry = std::find_if(waiting_.begin(), waiting_.end(),
-                                    [](const Entry& e) { return e.command.may_interleave && e.command.may_interleave(); });
+    const auto entry = std::find_if(waiting_.begin(), waiting_.end(), [](const Entry& e) {
+        return e.command.may_interleave && e.command.may_interleave();
+    });
     return entry == waiting_.end() ? std::nullopt : take(entry);
 }
 

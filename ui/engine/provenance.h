@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "engine/model/model_config.h"
+#include "engine/model/config/model_config.h"
 #include "engine/session/attention_trace.h"
 #include "engine/session/telemetry.h"
 #include "ui/engine/session_facts.h"

@@ -146,7 +146,8 @@ CommandId EngineThread::Worker::add_short(Work work, const QString& changes)
                  if (!interleaving_) stop_ = std::move(stop);
                  work(*this);
              },
-         .may_interleave = [this, changes] { return changes.isEmpty() || (!is_open(changes) && opening_ != changes); },
+         .may_interleave = [this,
+                            changes] { return changes.isEmpty() || (!is_open(changes) && opening_ != changes); },
          .runs_after_close = true});
 }
 

@@ -102,7 +102,8 @@ private:
     std::string compute_of_open() const;
     bool has_products(const std::string& compute) const;
     std::shared_ptr<const engine::Model> load(const ModelChoiceRequest& wish, const std::string& compute);
-    void use(std::shared_ptr<const engine::Model> model, const ModelChoiceRequest& wish, const std::string& compute);
+    void use(std::shared_ptr<const engine::Model> model, const ModelChoiceRequest& wish,
+             const std::string& compute);
     void use_model_for_new_session();
     void use_model_of(const storage::SessionInfo& info);
     void use_model_of_session();

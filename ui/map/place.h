@@ -32,9 +32,9 @@ struct CellFacts {
 // O(lists * log kept). REQUIRES: as for count_of.
 CellFacts facts_of(const engine::RetentionMap& map, const MapCell& place);
 
-QString row_name(const MapRow& row);                                                   // "Layer 7, head 2"
+QString row_name(const MapRow& row);                                                // "Layer 7, head 2"
 QString cell_sentence(const MapCell& place, const CellFacts& facts, uint64_t seen); // describes the cell
-QString token_sentence(const MapCell& place, const CellFacts& facts);                // which heads keep its token
+QString token_sentence(const MapCell& place, const CellFacts& facts);               // which heads keep its token
 QString percentage(double share); // enough digits that only nothing is shown as 0 %, and only all as 100 %
 
 } // namespace palimpsest::ui

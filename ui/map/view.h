@@ -46,10 +46,10 @@ public:
 
     const MapScene& scene() const { return scene_; }
     const std::optional<MapCell>& place() const { return place_; } // the cell at the crosshair
-    QString place_text() const;                                     // description of the cell at the crosshair
-    RetentionTable& table();                                        // refreshed first
-    uint64_t frames_painted() const { return frames_; }             // pictures rendered, not paint events
-    bool is_current() const { return !out_of_date_; }               // the picture shows the current scene
+    QString place_text() const;                                    // description of the cell at the crosshair
+    RetentionTable& table();                                       // refreshed first
+    uint64_t frames_painted() const { return frames_; }            // pictures rendered, not paint events
+    bool is_current() const { return !out_of_date_; }              // the picture shows the current scene
     MapLayout layout_now() const;
 
     void show_tokens(StreamRange range);         // zooms to the range and its surroundings

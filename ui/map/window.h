@@ -38,7 +38,7 @@ private:
 // edge)), but at least the token at its left edge, so that every column covers whole tokens.
 class TokenColumns {
 public:
-    TokenColumns() = default;                         // no columns
+    TokenColumns() = default;                            // no columns
     TokenColumns(const VisibleRange& window, int count); // no columns if the stream is empty
 
     int count() const { return count_; }

@@ -42,7 +42,7 @@ public:
     void back();
     void leave();
     void complete(TourTask task);
-    void refresh_area();                 // call when the visibility of an area may have changed
+    void refresh_area();               // call when the visibility of an area may have changed
     int step() const { return step_; } // -1: the tour is not running
     int steps() const { return static_cast<int>(steps_.size()); }
     QRect outlined() const; // in window coordinates; empty: nothing is outlined

@@ -24,7 +24,7 @@
 #include "storage/session/protocol.h"
 #include "storage/session/store.h"
 #include "storage/session/stored_session.h"
-#include "storage/session/user_folders.h"
+#include "storage/user_folders.h"
 
 namespace palimpsest::app {
 namespace {

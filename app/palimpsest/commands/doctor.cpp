@@ -16,7 +16,7 @@
 #include "storage/session/listener.h"
 #include "storage/session/model_choice.h"
 #include "storage/session/store.h"
-#include "storage/session/user_folders.h"
+#include "storage/user_folders.h"
 
 namespace palimpsest::app {
 namespace {

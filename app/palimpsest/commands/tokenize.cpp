@@ -6,7 +6,7 @@
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/output.h"
-#include "engine/model/vocabulary_file.h"
+#include "engine/model/files/vocabulary_file.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "storage/session/document.h"

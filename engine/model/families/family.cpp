@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "engine/model/limits.h"
+#include "engine/model/config/limits.h"
 
 namespace palimpsest::engine {
 namespace {

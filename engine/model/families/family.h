@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/model/config_fields.h"
-#include "engine/model/model_config.h"
+#include "engine/model/config/config_fields.h"
+#include "engine/model/config/model_config.h"
 
 namespace palimpsest::engine {
 

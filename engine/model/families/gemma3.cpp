@@ -1,6 +1,6 @@
+#include "engine/model/config/limits.h"
+#include "engine/model/config/rope_factors.h"
 #include "engine/model/families/gemma.h"
-#include "engine/model/limits.h"
-#include "engine/model/rope_factors.h"
 
 namespace palimpsest::engine {
 namespace {

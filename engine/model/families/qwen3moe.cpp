@@ -1,5 +1,5 @@
+#include "engine/model/config/limits.h"
 #include "engine/model/families/qwen.h"
-#include "engine/model/limits.h"
 
 namespace palimpsest::engine {
 namespace {

@@ -7,7 +7,8 @@ namespace palimpsest::engine {
 // One layer can get all slots that the others have no candidates for.
 int32_t FittedProfile::most(int32_t) const
 {
-    return static_cast<int32_t>(std::min<int64_t>(shape_.mean * shape_.layers, std::numeric_limits<int32_t>::max()));
+    return static_cast<int32_t>(
+        std::min<int64_t>(shape_.mean * shape_.layers, std::numeric_limits<int32_t>::max()));
 }
 
 int64_t FittedProfile::layer_slots(int32_t layer, const ListCut& longest) const

@@ -1,6 +1,6 @@
 #include "engine/policy/named/named_policy.h"
-#include "engine/policy/selection/top_k.h"
 #include "engine/policy/named/window_parameters.h"
+#include "engine/policy/selection/top_k.h"
 
 namespace palimpsest::engine {
 

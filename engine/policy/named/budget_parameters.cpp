@@ -5,8 +5,8 @@
 #include "engine/policy/budgets/fitted_profile.h"
 #include "engine/policy/budgets/head_shares.h"
 #include "engine/policy/budgets/layer_bids.h"
-#include "engine/policy/named/schedule.h"
 #include "engine/policy/budgets/threshold_budget.h"
+#include "engine/policy/named/schedule.h"
 
 namespace palimpsest::engine {
 
@@ -154,11 +154,11 @@ std::unique_ptr<Budget> read_allocation(PolicyParameters& parameters, const Poli
     }
     parameters.refuse_idle({"beta"}, "on an allocation by observed weights");
     return std::make_unique<LayerWeightsBudget>(LayerWeightsBudget::Sizes{.layers = context.layers,
-                                                        .kv_heads = context.kv_heads,
-                                                        .mean = basis.slots,
-                                                        .most = 2 * basis.slots,
-                                                        .window = basis.window},
-                                       std::make_shared<RowWeight>(statistic_of(allocation)));
+                                                                          .kv_heads = context.kv_heads,
+                                                                          .mean = basis.slots,
+                                                                          .most = 2 * basis.slots,
+                                                                          .window = basis.window},
+                                                std::make_shared<RowWeight>(statistic_of(allocation)));
 }
 
 std::unique_ptr<Budget> share_heads(PolicyParameters& parameters, const PolicyContext& context,

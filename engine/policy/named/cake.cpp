@@ -1,7 +1,7 @@
 #include "engine/policy/budgets/layer_bids.h"
 #include "engine/policy/named/named_policy.h"
-#include "engine/policy/selection/top_k.h"
 #include "engine/policy/named/window_parameters.h"
+#include "engine/policy/selection/top_k.h"
 
 namespace palimpsest::engine {
 
@@ -31,11 +31,11 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
     const double gamma = parameters.number("gamma", 200, 0, 1e9);
     if (frame.window == 1) parameters.refuse_idle({"gamma"}, "with window=1");
     auto layers = std::make_unique<LayerWeightsBudget>(LayerWeightsBudget::Sizes{.layers = context.layers,
-                                                               .kv_heads = context.kv_heads,
-                                                               .mean = frame.slots,
-                                                               .most = 2 * frame.slots,
-                                                               .window = frame.window},
-                                              read_preference(parameters, frame.window));
+                                                                                 .kv_heads = context.kv_heads,
+                                                                                 .mean = frame.slots,
+                                                                                 .most = 2 * frame.slots,
+                                                                                 .window = frame.window},
+                                                       read_preference(parameters, frame.window));
     return {.budget = read_heads(parameters, context, frame.basis(), std::move(layers)),
             .signal = {.kind = ScoreKind::MeanVariance, .window = frame.window, .gamma = gamma},
             .shaping = shaping,

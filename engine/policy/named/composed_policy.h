@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "engine/policy/budgets/budget.h"
+#include "engine/policy/named/schedule.h"
 #include "engine/policy/policy.h"
 #include "engine/policy/protect.h"
-#include "engine/policy/named/schedule.h"
-#include "engine/policy/signals/score.h"
 #include "engine/policy/selection/selection.h"
+#include "engine/policy/signals/score.h"
 #include "engine/policy/signals/shaping.h"
 
 namespace palimpsest::engine {

@@ -1,9 +1,9 @@
 #include <optional>
 
-#include "engine/policy/selection/grouped_blocks.h"
 #include "engine/policy/named/named_policy.h"
-#include "engine/policy/selection/representatives.h"
 #include "engine/policy/named/window_parameters.h"
+#include "engine/policy/selection/grouped_blocks.h"
+#include "engine/policy/selection/representatives.h"
 
 namespace palimpsest::engine {
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 
 #include "engine/policy/named/budget_parameters.h"
+#include "engine/policy/named/named_policy.h"
 #include "engine/policy/selection/cyclic_tile.h"
 #include "engine/policy/selection/ladder.h"
-#include "engine/policy/named/named_policy.h"
 #include "engine/policy/selection/prefix_suffix.h"
 #include "engine/policy/selection/tile_selection.h"
 
@@ -149,7 +149,8 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
     const Signal mean{.kind = ScoreKind::Mean, .window = SignalNeeds::all};
     return {.budget = FixedBudget::uniform(context, slots),
             .signal = settings.scored ? mean : Signal{},
-            .selection = std::make_unique<TileSelection>(std::move(tiles), std::move(tile_rule), SchedulePer::PerLayer),
+            .selection =
+                std::make_unique<TileSelection>(std::move(tiles), std::move(tile_rule), SchedulePer::PerLayer),
             .ends = settings.ends,
             .positions = PositionMode::Contiguous};
 }

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "engine/policy/policy_spec.h"
 #include "engine/policy/named/registry.h"
+#include "engine/policy/policy_spec.h"
 
 namespace palimpsest::engine {
 

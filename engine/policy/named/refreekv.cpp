@@ -1,12 +1,12 @@
 #include <algorithm>
 
-#include "engine/policy/selection/layer_split.h"
-#include "engine/policy/named/named_policy.h"
-#include "engine/policy/selection/prefix_suffix.h"
-#include "engine/policy/named/schedule.h"
 #include "engine/policy/budgets/threshold_budget.h"
-#include "engine/policy/selection/top_k.h"
+#include "engine/policy/named/named_policy.h"
+#include "engine/policy/named/schedule.h"
 #include "engine/policy/named/window_parameters.h"
+#include "engine/policy/selection/layer_split.h"
+#include "engine/policy/selection/prefix_suffix.h"
+#include "engine/policy/selection/top_k.h"
 
 namespace palimpsest::engine {
 
@@ -88,51 +88,52 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 
 NamedPolicy refreekv_policy()
 {
-    return {.info = {.name = "refreekv",
-                     .keeps = "The first tokens and as much recent text as holds 99 % of the norm of the newest "
-                              "query's attention, averaged over the heads of a layer, within the budget.",
-                     .signals = "attention of the last `rows` queries",
-                     .cost = "an attention pass over the last queries of each chunk",
-                     .positions = original_within_context,
-                     .paper = "ReFreeKV; its setting is refreekv:schedule=once with --budget none",
-                     .parameters =
-                         {sinks_info("4"),
-                          {.key = "recent",
-                           .meaning = "newest tokens, always kept",
-                           .default_text = "1",
-                           .range = "0 to c - sinks - 1"},
-                          {.key = "threshold",
-                           .meaning = "share of the norm that may be missing",
-                           .default_text = "0.01",
-                           .range = "0 to 1"},
-                          {.key = "rows",
-                           .meaning = "newest queries that are averaged, or their percentage of the list",
-                           .default_text = "1",
-                           .range = "1 and more; above 0% to 100%"},
-                          {.key = "full_layers",
-                           .meaning = "lowest layers that use the whole budget",
-                           .default_text = "2",
-                           .range = "0 and more"},
-                          {.key = "ranking",
-                           .meaning = "in what order tokens are counted: from the newest back, or from the "
-                                      "most attended on",
-                           .default_text = "position",
-                           .range = "position, score"},
-                          {.key = "norm",
-                           .meaning = "the norms of the query heads' attention, averaged, or the norm of its "
-                                      "mean",
-                           .default_text = "head",
-                           .range = "head, mean"},
-                          {.key = "mask_sinks",
-                           .meaning = "first tokens that no norm counts, since they would outweigh the rest",
-                           .default_text = "4; 0 with ranking=score",
-                           .range = "0 and more"},
-                          {.key = "floor",
-                           .meaning = "within a budget and without schedule=once: tokens that are kept in any "
-                                      "case",
-                           .default_text = "c/4",
-                           .range = "0 to c"}}},
-            .compose = compose};
+    return {
+        .info = {.name = "refreekv",
+                 .keeps = "The first tokens and as much recent text as holds 99 % of the norm of the newest "
+                          "query's attention, averaged over the heads of a layer, within the budget.",
+                 .signals = "attention of the last `rows` queries",
+                 .cost = "an attention pass over the last queries of each chunk",
+                 .positions = original_within_context,
+                 .paper = "ReFreeKV; its setting is refreekv:schedule=once with --budget none",
+                 .parameters = {sinks_info("4"),
+                                {.key = "recent",
+                                 .meaning = "newest tokens, always kept",
+                                 .default_text = "1",
+                                 .range = "0 to c - sinks - 1"},
+                                {.key = "threshold",
+                                 .meaning = "share of the norm that may be missing",
+                                 .default_text = "0.01",
+                                 .range = "0 to 1"},
+                                {.key = "rows",
+                                 .meaning = "newest queries that are averaged, or their percentage of the list",
+                                 .default_text = "1",
+                                 .range = "1 and more; above 0% to 100%"},
+                                {.key = "full_layers",
+                                 .meaning = "lowest layers that use the whole budget",
+                                 .default_text = "2",
+                                 .range = "0 and more"},
+                                {.key = "ranking",
+                                 .meaning = "in what order tokens are counted: from the newest back, or from the "
+                                            "most attended on",
+                                 .default_text = "position",
+                                 .range = "position, score"},
+                                {.key = "norm",
+                                 .meaning = "the norms of the query heads' attention, averaged, or the norm of its "
+                                            "mean",
+                                 .default_text = "head",
+                                 .range = "head, mean"},
+                                {.key = "mask_sinks",
+                                 .meaning = "first tokens that no norm counts, since they would outweigh the rest",
+                                 .default_text = "4; 0 with ranking=score",
+                                 .range = "0 and more"},
+                                {.key = "floor",
+                                 .meaning =
+                                     "within a budget and without schedule=once: tokens that are kept in any "
+                                     "case",
+                                 .default_text = "c/4",
+                                 .range = "0 to c"}}},
+        .compose = compose};
 }
 
 } // namespace palimpsest::engine

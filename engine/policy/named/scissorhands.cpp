@@ -1,8 +1,8 @@
 #include <cmath>
 
 #include "engine/policy/named/named_policy.h"
-#include "engine/policy/selection/top_k.h"
 #include "engine/policy/named/window_parameters.h"
+#include "engine/policy/selection/top_k.h"
 
 namespace palimpsest::engine {
 

@@ -8,9 +8,9 @@
 #include "engine/policy/named/parameters.h"
 #include "engine/policy/policy.h"
 #include "engine/policy/protect.h"
-#include "engine/policy/signals/score.h"
 #include "engine/policy/selection/tile_rule.h"
 #include "engine/policy/selection/tile_selection.h"
+#include "engine/policy/signals/score.h"
 
 namespace palimpsest::engine {
 

@@ -1,8 +1,8 @@
+#include "engine/policy/named/named_policy.h"
+#include "engine/policy/named/tree_parameters.h"
 #include "engine/policy/selection/cyclic_tile.h"
 #include "engine/policy/selection/limited_cycle.h"
-#include "engine/policy/named/named_policy.h"
 #include "engine/policy/selection/tile_selection.h"
-#include "engine/policy/named/tree_parameters.h"
 
 namespace palimpsest::engine {
 

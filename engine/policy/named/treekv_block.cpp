@@ -1,6 +1,6 @@
-#include "engine/policy/selection/block_pairs.h"
 #include "engine/policy/named/named_policy.h"
 #include "engine/policy/named/window_parameters.h"
+#include "engine/policy/selection/block_pairs.h"
 
 namespace palimpsest::engine {
 

@@ -1,7 +1,7 @@
-#include "engine/policy/selection/fullest_level.h"
 #include "engine/policy/named/named_policy.h"
-#include "engine/policy/selection/tile_selection.h"
 #include "engine/policy/named/tree_parameters.h"
+#include "engine/policy/selection/fullest_level.h"
+#include "engine/policy/selection/tile_selection.h"
 
 namespace palimpsest::engine {
 

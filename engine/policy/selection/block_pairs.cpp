@@ -17,7 +17,8 @@ void BlockPairs::next_tiles(int32_t layer, const ListCut& list)
     const uint32_t leaving = (list.excess() + unit_ - 1) / unit_;
     const uint32_t blocks = (list.size() - list.first()) / unit_;
     pairs_.next_tiles(static_cast<size_t>(layer),
-                {.size = blocks, .budget = blocks - leaving, .first = 0, .slots = list.slots / unit_}, tiles_);
+                      {.size = blocks, .budget = blocks - leaving, .first = 0, .slots = list.slots / unit_},
+                      tiles_);
 }
 
 void BlockPairs::select(int32_t layer, std::span<const ListCut> heads, std::vector<std::vector<uint32_t>>& dropped)

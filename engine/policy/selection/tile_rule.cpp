@@ -4,8 +4,8 @@
 
 namespace palimpsest::engine {
 
-void HigherScore::apply(int32_t, std::span<const uint32_t> tile, const ScoreView& score, std::span<uint32_t> entries,
-                       std::vector<uint32_t>& dropped) const
+void HigherScore::apply(int32_t, std::span<const uint32_t> tile, const ScoreView& score,
+                        std::span<uint32_t> entries, std::vector<uint32_t>& dropped) const
 {
     const uint32_t left = entries[tile[0]];
     const uint32_t right = entries[tile[1]];
@@ -15,7 +15,7 @@ void HigherScore::apply(int32_t, std::span<const uint32_t> tile, const ScoreView
 }
 
 void BestOfTile::apply(int32_t, std::span<const uint32_t> tile, const ScoreView& score, std::span<uint32_t> entries,
-                      std::vector<uint32_t>& dropped) const
+                       std::vector<uint32_t>& dropped) const
 {
     std::vector<std::pair<double, size_t>> ranked;
     for (size_t offset = 0; offset < tile.size(); ++offset)
@@ -30,7 +30,7 @@ void BestOfTile::apply(int32_t, std::span<const uint32_t> tile, const ScoreView&
 }
 
 void FixedOffsets::apply(int32_t layer, std::span<const uint32_t> tile, const ScoreView&,
-                        std::span<uint32_t> entries, std::vector<uint32_t>& dropped) const
+                         std::span<uint32_t> entries, std::vector<uint32_t>& dropped) const
 {
     const auto& kept = kept_[static_cast<size_t>(layer)];
     size_t stayed = 0;

@@ -20,7 +20,7 @@ public:
     // entries[place] is the rank at each place of `tile`. Moves the kept entries to the tile's first places and
     // appends the others to `dropped`.
     virtual void apply(int32_t layer, std::span<const uint32_t> tile, const ScoreView& score,
-                      std::span<uint32_t> entries, std::vector<uint32_t>& dropped) const = 0;
+                       std::span<uint32_t> entries, std::vector<uint32_t>& dropped) const = 0;
 };
 
 // Keeps the higher score of a pair; ties evict the left one, as in TreeKV, Algorithm 1.
@@ -29,7 +29,7 @@ public:
     bool reads_scores() const override { return true; }
     kernels::SelectionRule rule() const override { return {.select = kernels::SelectRule::Tiles, .kept = 1}; }
     void apply(int32_t layer, std::span<const uint32_t> tile, const ScoreView& score, std::span<uint32_t> entries,
-              std::vector<uint32_t>& dropped) const override;
+               std::vector<uint32_t>& dropped) const override;
 };
 
 // Keeps the K entries of a tile with the highest scores; ties keep the lower rank.
@@ -43,7 +43,7 @@ public:
         return {.select = kernels::SelectRule::Tiles, .kept = static_cast<int32_t>(kept_), .ties_keep_older = true};
     }
     void apply(int32_t layer, std::span<const uint32_t> tile, const ScoreView& score, std::span<uint32_t> entries,
-              std::vector<uint32_t>& dropped) const override;
+               std::vector<uint32_t>& dropped) const override;
 
 private:
     uint32_t kept_; // K
@@ -57,7 +57,7 @@ public:
 
     bool reads_scores() const override { return false; }
     void apply(int32_t layer, std::span<const uint32_t> tile, const ScoreView& score, std::span<uint32_t> entries,
-              std::vector<uint32_t>& dropped) const override;
+               std::vector<uint32_t>& dropped) const override;
 
 private:
     std::vector<std::vector<uint32_t>> kept_; // [layers][K]

@@ -87,7 +87,8 @@ TileSelection::Leaving TileSelection::next_tiles(size_t list, const ListCut& cut
         schedule_->leave(list, cut.excess());
         return Leaving::Oldest;
     }
-    schedule_->next_tiles(list, {.size = cut.size(), .budget = cut.budget, .first = cut.first(), .slots = cut.slots}, tiles_);
+    schedule_->next_tiles(
+        list, {.size = cut.size(), .budget = cut.budget, .first = cut.first(), .slots = cut.slots}, tiles_);
     return Leaving::OfTiles;
 }
 

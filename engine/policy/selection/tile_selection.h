@@ -15,12 +15,13 @@ namespace palimpsest::engine {
 // PerLayer: the lists of a layer always have equal lengths and slots, so one schedule serves them all.
 enum class SchedulePer : uint8_t { PerLayer, PerList };
 
-// Cost: one pass of the schedule per layer or list, plus the evicted entries of each head, or of one head if one schedule serves all
-// and the rule reads no scores.
+// Cost: one pass of the schedule per layer or list, plus the evicted entries of each head, or of one head if one
+// schedule serves all and the rule reads no scores.
 class TileSelection final : public Selection {
 public:
     // REQUIRES: `schedule` was made for [layers] or [layers, kv_heads] lists, as `per` says.
-    TileSelection(std::unique_ptr<TileSchedule> schedule, std::shared_ptr<const TileRule> tile_rule, SchedulePer per);
+    TileSelection(std::unique_ptr<TileSchedule> schedule, std::shared_ptr<const TileRule> tile_rule,
+                  SchedulePer per);
 
     void select(int32_t layer, std::span<const ListCut> heads,
                 std::vector<std::vector<uint32_t>>& dropped) override;

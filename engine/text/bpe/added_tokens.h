@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "engine/text/vocabulary.h"
+#include "engine/text/subwords/vocabulary.h"
 
 namespace palimpsest::engine {
 

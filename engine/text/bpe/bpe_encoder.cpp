@@ -4,8 +4,8 @@
 #include <cassert>
 
 #include "engine/text/bpe/byte_alphabet.h"
-#include "engine/text/utf8.h"
-#include "engine/text/utf8_repair.h"
+#include "engine/text/unicode/utf8.h"
+#include "engine/text/unicode/utf8_repair.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {

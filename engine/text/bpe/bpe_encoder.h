@@ -4,7 +4,7 @@
 // A text is split at added tokens, then into pre-tokens, and merges are applied within each. Pre-tokens are found
 // from left to right and are final once later text cannot change them, so the ids of a document fed in parts equal
 // those of encoding it at once. A pre-token of more than 64 KiB is split by a fixed rule
-// (engine/text/stretch_cutter.h): time is linear and memory bounded for any text.
+// (engine/text/subwords/stretch_cutter.h): time is linear and memory bounded for any text.
 #pragma once
 
 #include <array>
@@ -17,8 +17,8 @@
 #include "engine/text/bpe/added_tokens.h"
 #include "engine/text/bpe/merge_table.h"
 #include "engine/text/bpe/pre_tokenizer.h"
-#include "engine/text/stretch_cutter.h"
-#include "engine/text/subword_encoder.h"
+#include "engine/text/subwords/stretch_cutter.h"
+#include "engine/text/subwords/subword_encoder.h"
 
 namespace palimpsest::engine {
 

@@ -1,6 +1,6 @@
 #include "engine/text/bpe/byte_alphabet.h"
 
-#include "engine/text/utf8.h"
+#include "engine/text/unicode/utf8.h"
 
 namespace palimpsest::engine {
 namespace {

@@ -7,7 +7,7 @@
 #include <cassert>
 
 #include "engine/text/bpe/pre_tokenizer_table.h"
-#include "engine/text/utf8.h"
+#include "engine/text/unicode/utf8.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {

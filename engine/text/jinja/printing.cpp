@@ -6,7 +6,7 @@
 
 #include "engine/text/jinja/code_points.h"
 #include "engine/text/jinja/failure.h"
-#include "engine/text/utf8.h"
+#include "engine/text/unicode/utf8.h"
 
 namespace palimpsest::engine::jinja {
 namespace {

@@ -1,7 +1,7 @@
 #include "engine/text/jinja/string_escapes.h"
 
 #include "engine/text/jinja/failure.h"
-#include "engine/text/utf8.h"
+#include "engine/text/unicode/utf8.h"
 
 namespace palimpsest::engine::jinja {
 namespace {

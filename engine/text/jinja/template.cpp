@@ -2,7 +2,7 @@
 
 #include "engine/text/jinja/interpreter.h"
 #include "engine/text/jinja/parser.h"
-#include "engine/text/utf8_cleaner.h"
+#include "engine/text/unicode/utf8_cleaner.h"
 
 namespace palimpsest::engine::jinja {
 namespace {

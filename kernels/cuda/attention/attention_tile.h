@@ -2,8 +2,8 @@
 // its signals use this where there are no tensor cores for a type or a head size.
 #pragma once
 
-#include "kernels/cuda/device/device.h"
 #include "kernels/cuda/attention/prefill_rows.h"
+#include "kernels/cuda/device/device.h"
 #include "kernels/cuda/linear/soft_cap.h"
 
 namespace palimpsest::kernels::cuda {

@@ -9,11 +9,11 @@
 #include <algorithm>
 
 #include "kernels/cuda/attention/decode_signals.h"
-#include "kernels/cuda/device/kernels.h"
 #include "kernels/cuda/attention/kv_list.h"
 #include "kernels/cuda/attention/page_retrieval.h"
 #include "kernels/cuda/attention/quantise.h"
 #include "kernels/cuda/attention/rotate.h"
+#include "kernels/cuda/device/kernels.h"
 #include "kernels/cuda/linear/soft_cap.h"
 
 namespace palimpsest::kernels::cuda {
@@ -32,7 +32,7 @@ enum class DecodePass : uint8_t { Both, Keys, Values };
 
 // Partial softmax results to be combined: of splits, or of bundles of them.
 struct Parts {
-    float* outs = nullptr;   // [kv_heads, parts, group, head_dim] sums of values
+    float* outs = nullptr;         // [kv_heads, parts, group, head_dim] sums of values
     float* row_maxima = nullptr;   // [kv_heads, parts, group] row maxima
     float* denominators = nullptr; // likewise, softmax denominators; in the end the factor of each part
 
@@ -172,7 +172,7 @@ __device__ inline void store_token(const DecodeWork& work, const Split& split, c
 // beyond the group. For `workers` threads, of which this is number `self`.
 template<int heads>
 __device__ inline void rotate_queries(const DecodeWork& work, const Split& split, int32_t first, int64_t position,
-                                    int self, int workers, float* to)
+                                      int self, int workers, float* to)
 {
     const RopeTable& table = work.args.rotation.table;
     const int32_t dim = work.args.shape.head_dim, half = table.rotary_dim / 2, units = dim - half;
@@ -245,8 +245,9 @@ struct ValueRows {
 
 // Computes a warp's logits of its 16 ranks of the split.
 template<DType type, int dim, int heads>
-__device__ inline void logits_of_turn(const DecodeWork& work, const Split& split, const KeyRotation<type, dim>& keys,
-                                      const float* queries, SplitMemory<heads>& memory)
+__device__ inline void logits_of_turn(const DecodeWork& work, const Split& split,
+                                      const KeyRotation<type, dim>& keys, const float* queries,
+                                      SplitMemory<heads>& memory)
 {
     using Turn = KeyRotation<type, dim>;
     constexpr int each = Turn::each, lanes = Turn::lanes, steps = Turn::steps;
@@ -316,7 +317,7 @@ __device__ inline void plain_logits(const DecodeWork& work, const Split& split, 
     const int32_t dim = work.args.shape.head_dim;
     const int32_t origin = split.first_seen; // of positions
     rotate_queries<heads>(work, split, first_head, rotation.keys_rotated ? 0 : split.used - origin, self, threads,
-                        queries);
+                          queries);
     __syncthreads();
     for (int32_t i = warp; i < split.count; i += warps) {
         const KvRow key = pool_row<type>(work.args.pool.keys, memory.places[i], dim);

@@ -9,9 +9,9 @@
 #include <cstring>
 #include <vector>
 
+#include "kernels/cuda/attention/quantise.h"
 #include "kernels/cuda/device/device.h"
 #include "kernels/cuda/eviction/free_rows.h"
-#include "kernels/cuda/attention/quantise.h"
 #include "kernels/kv_page.h"
 
 namespace palimpsest::kernels::cuda {
@@ -530,7 +530,8 @@ void defragment(const DefragmentArgs& args, CudaContext& context)
 {
     const int64_t heads = args.shape.kv_heads, bytes = row_bytes(args.pool.type, args.shape.head_dim);
     const int64_t max_used = *std::max_element(args.lists.used, args.lists.used + heads);
-    const int32_t* used = context.send_cached(std::span<const int32_t>(args.lists.used, static_cast<size_t>(heads)));
+    const int32_t* used =
+        context.send_cached(std::span<const int32_t>(args.lists.used, static_cast<size_t>(heads)));
     int32_t* first = context.scratch<int32_t>(ScratchUse::ReadRanks, static_cast<size_t>(heads));
     const dim3 threads(block_threads);
     launch(context, {dim3(static_cast<unsigned>(heads)), threads}, first_displaced_kernel, args.lists.order,

@@ -2,9 +2,9 @@
 // section 3.2). One block per page and KV head, one thread per dimension.
 #include <algorithm>
 
-#include "kernels/cuda/device/kernels.h"
 #include "kernels/cuda/attention/kv_list.h"
 #include "kernels/cuda/attention/rotate.h"
+#include "kernels/cuda/device/kernels.h"
 
 namespace palimpsest::kernels::cuda {
 namespace {

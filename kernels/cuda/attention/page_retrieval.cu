@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cassert>
 
+#include "kernels/cuda/attention/rotate.h"
 #include "kernels/cuda/device/ordered_bits.h"
 #include "kernels/cuda/device/radix_select.h"
-#include "kernels/cuda/attention/rotate.h"
 
 namespace palimpsest::kernels::cuda {
 namespace {

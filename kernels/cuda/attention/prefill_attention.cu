@@ -4,10 +4,10 @@
 
 #include "kernels/cuda/attention/attention_tile.h"
 #include "kernels/cuda/attention/decode_signals.h"
-#include "kernels/cuda/device/kernels.h"
 #include "kernels/cuda/attention/kv_list.h"
 #include "kernels/cuda/attention/prefill_forward.h"
 #include "kernels/cuda/attention/prefill_signals.h"
+#include "kernels/cuda/device/kernels.h"
 
 namespace palimpsest::kernels::cuda {
 namespace {

@@ -95,10 +95,10 @@ RotatedRows rotate_rows(const AttendArgs& args, DType type, CudaContext& context
     const HeadShape& shape = args.shape;
     const int64_t heads = shape.kv_heads, most = *std::max_element(args.lists.used, args.lists.used + heads);
     RotateWork turning{.args = args,
-                    .qkv_width = shape.qkv_width(),
-                    .group = shape.group(),
-                    .query_stride = padded(int64_t{args.rows} * shape.group()),
-                    .key_stride = padded(most + args.rows)};
+                       .qkv_width = shape.qkv_width(),
+                       .group = shape.group(),
+                       .query_stride = padded(int64_t{args.rows} * shape.group()),
+                       .key_stride = padded(most + args.rows)};
     const int64_t row_bytes = int64_t{shape.head_dim} * (type == DType::F32 ? 4 : 2);
     const int64_t query_bytes = heads * turning.query_stride * row_bytes;
     auto* memory = context.scratch<std::byte>(

@@ -1,8 +1,8 @@
 // Splits a chunk's qkv rows into keys and values in the staging buffer. One block per row and KV head; each thread
 // converts every stage_threads-th element.
+#include "kernels/cuda/attention/rotate.h"
 #include "kernels/cuda/device/device.h"
 #include "kernels/cuda/device/kernels.h"
-#include "kernels/cuda/attention/rotate.h"
 
 namespace palimpsest::kernels::cuda {
 namespace {

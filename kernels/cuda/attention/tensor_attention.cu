@@ -5,8 +5,8 @@
 // of a row are the same. Logits and output sums stay in registers, and so do queries if there is room. The
 // fragments of a logit tile become those of the weights that the values are multiplied with.
 #include "kernels/cuda/attention/kv_list.h"
-#include "kernels/cuda/device/mma.h"
 #include "kernels/cuda/attention/prefill_forward.h"
+#include "kernels/cuda/device/mma.h"
 #include "kernels/cuda/linear/soft_cap.h"
 
 namespace palimpsest::kernels::cuda {
@@ -270,7 +270,9 @@ __device__ inline void save_row(const Forward& forward, int64_t head, int64_t x,
 #pragma unroll
         for (int i = 0; i < 2; ++i)
             out[n * mma_n + i] = rows.sums[n][2 * half + i] * share;
-    if (lane == 0) forward.lse[head * forward.turned.query_stride + x] = rows.row_maxima[half] + log2f(rows.denominators[half]);
+    if (lane == 0)
+        forward.lse[head * forward.turned.query_stride + x] =
+            rows.row_maxima[half] + log2f(rows.denominators[half]);
 }
 
 // Initialises a band whose row of this lane is `first`.

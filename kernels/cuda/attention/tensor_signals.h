@@ -6,7 +6,7 @@
 namespace palimpsest::kernels::cuda {
 
 struct RankSums {
-    RotatedRows turned;          // F16 or BF16; head_dim 64 or 128
+    RotatedRows turned;         // F16 or BF16; head_dim 64 or 128
     const float* lse = nullptr; // [kv_heads, turned.query_stride], base 2
     int32_t kv_heads = 0;
     int32_t first_row = 0;  // first row of the chunk that is counted

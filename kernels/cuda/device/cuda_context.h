@@ -149,8 +149,8 @@ public:
     [[nodiscard]] Aside aside() { return Aside(streams_); } // throws Error
     void wait_for_aside() { streams_.join(); }              // throws Error
     // Work on the branch reads results of one layer's attention while the next layer's attention already writes
-    // its own: there are two buffers, used alternately. acquire_signal_buffer waits for the branch's work up to the previous
-    // release_signal_buffer of that buffer.
+    // its own: there are two buffers, used alternately. acquire_signal_buffer waits for the branch's work up to the
+    // previous release_signal_buffer of that buffer.
     size_t acquire_signal_buffer() // throws Error
     {
         turn_ = 1 - turn_;

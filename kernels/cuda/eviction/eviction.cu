@@ -2,10 +2,10 @@
 // Plan, sizes and counts are read on the device, so the host never waits.
 #include <algorithm>
 
-#include "kernels/cuda/eviction/eviction_scores.h"
-#include "kernels/cuda/eviction/free_rows.h"
 #include "kernels/cuda/device/kernels.h"
 #include "kernels/cuda/eviction/evicted_ranks.h"
+#include "kernels/cuda/eviction/eviction_scores.h"
+#include "kernels/cuda/eviction/free_rows.h"
 #include "kernels/cuda/eviction/list_plan.h"
 #include "kernels/cuda/eviction/lowest_ranks.h"
 #include "kernels/cuda/eviction/tile_waves.h"
@@ -125,7 +125,7 @@ __device__ void put_all(uint32_t* kept, uint32_t size)
 // Removes the evicted ranks, `dropped`, ascending, from the per-rank arrays.
 template<int threads>
 __device__ void remove_evicted(const EvictArgs& args, int64_t head, const EvictedRanks<threads>& leaving,
-                         const uint32_t* dropped, uint32_t* dropped_rows)
+                               const uint32_t* dropped, uint32_t* dropped_rows)
 {
     const auto count = static_cast<int32_t>(leaving.count), size = static_cast<int32_t>(leaving.size);
     const int64_t statistics = head * args.statistics.stride;

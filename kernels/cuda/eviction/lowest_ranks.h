@@ -2,9 +2,9 @@
 // or, if a single one is evicted, in one pass. Ties keep the older token.
 #pragma once
 
-#include "kernels/cuda/eviction/eviction_scores.h"
-#include "kernels/cuda/eviction/evicted_ranks.h"
 #include "kernels/cuda/device/radix_select.h"
+#include "kernels/cuda/eviction/evicted_ranks.h"
+#include "kernels/cuda/eviction/eviction_scores.h"
 
 namespace palimpsest::kernels::cuda {
 

@@ -1,8 +1,8 @@
 // SelectRule::Tiles: evicts some entries of every eviction tile. One block handles a list, wave after wave.
 #pragma once
 
-#include "kernels/cuda/eviction/eviction_scores.h"
 #include "kernels/cuda/eviction/evicted_ranks.h"
+#include "kernels/cuda/eviction/eviction_scores.h"
 
 namespace palimpsest::kernels::cuda {
 

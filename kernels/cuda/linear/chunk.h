@@ -1,9 +1,9 @@
 // Device-side reads from the planes of coding.h.
 #pragma once
 
+#include "kernels/cuda/device/device.h"
 #include "kernels/cuda/linear/coding.h"
 #include "kernels/cuda/linear/cuda_weight.h"
-#include "kernels/cuda/device/device.h"
 
 namespace palimpsest::kernels::cuda {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/cuda/linear/chunk.h"
 #include "kernels/cuda/device/device.h"
+#include "kernels/cuda/linear/chunk.h"
 #include "kernels/cuda/linear/f16_scale.h"
 
 namespace palimpsest::kernels::cuda {

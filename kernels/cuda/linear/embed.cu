@@ -1,9 +1,9 @@
 #include <cassert>
 
-#include "kernels/cuda/linear/chunk.h"
-#include "kernels/cuda/linear/cuda_weight.h"
 #include "kernels/cuda/device/device.h"
 #include "kernels/cuda/device/kernels.h"
+#include "kernels/cuda/linear/chunk.h"
+#include "kernels/cuda/linear/cuda_weight.h"
 
 namespace palimpsest::kernels::cuda {
 namespace {

@@ -2,8 +2,8 @@
 // with activations in shared memory.
 #pragma once
 
-#include "kernels/cuda/linear/chunk.h"
 #include "kernels/cuda/device/unroll.h"
+#include "kernels/cuda/linear/chunk.h"
 
 namespace palimpsest::kernels::cuda {
 
@@ -55,8 +55,7 @@ struct Load {
     __device__ void from(const PlaneRow& row, int64_t load)
     {
         values = stream16(row.values + 16 * load);
-        if constexpr (type == DType::Q8_0)
-            scale = reinterpret_cast<const uint16_t*>(row.scales)[load / 2];
+        if constexpr (type == DType::Q8_0) scale = reinterpret_cast<const uint16_t*>(row.scales)[load / 2];
     }
 };
 

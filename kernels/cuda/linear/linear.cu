@@ -1,5 +1,5 @@
-#include "kernels/cuda/linear/finish_rows.h"
 #include "kernels/cuda/device/kernels.h"
+#include "kernels/cuda/linear/finish_rows.h"
 
 namespace palimpsest::kernels::cuda {
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "kernels/backend.h"
-#include "kernels/cuda/linear/cuda_weight.h"
 #include "kernels/cuda/device/device.h"
+#include "kernels/cuda/linear/cuda_weight.h"
 
 namespace palimpsest::kernels::cuda {
 

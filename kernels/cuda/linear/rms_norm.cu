@@ -1,8 +1,8 @@
 #include "kernels/cuda/linear/rms_norm.h"
 
 #include "kernels/cuda/device/block_reduce.h"
-#include "kernels/cuda/linear/f16_scale.h"
 #include "kernels/cuda/device/mma.h"
+#include "kernels/cuda/linear/f16_scale.h"
 
 namespace palimpsest::kernels::cuda {
 namespace {

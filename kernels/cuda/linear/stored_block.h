@@ -2,8 +2,8 @@
 // coding.h: the code of an element, and the bytes of `scales` and `factors`.
 #pragma once
 
-#include "kernels/cuda/linear/coding.h"
 #include "kernels/cuda/device/device.h"
+#include "kernels/cuda/linear/coding.h"
 
 namespace palimpsest::kernels::cuda {
 

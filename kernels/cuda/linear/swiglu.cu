@@ -1,10 +1,10 @@
 // The feed-forward layer, SwiGLU or GEGLU (Shazeer 2020, eq. 6, without biases).
 #include <algorithm>
 
+#include "kernels/cuda/device/kernels.h"
 #include "kernels/cuda/linear/finish_rows.h"
 #include "kernels/cuda/linear/gemm.h"
 #include "kernels/cuda/linear/gemv.h"
-#include "kernels/cuda/device/kernels.h"
 #include "kernels/cuda/linear/rms_norm.h"
 
 namespace palimpsest::kernels::cuda {

@@ -14,8 +14,11 @@ int cublasLtCreate(void** handle)
     return CREATE_STATUS;
 }
 
-#define FUNCTION(name) \
-    int name() { return 0; }
+#define FUNCTION(name)                                                                                             \
+    int name()                                                                                                     \
+    {                                                                                                              \
+        return 0;                                                                                                  \
+    }
 
 FUNCTION(cublasLtMatmulDescCreate)
 FUNCTION(cublasLtMatmulDescDestroy)

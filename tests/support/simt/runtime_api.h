@@ -215,7 +215,7 @@ uint64_t calls();                // so far
 uint64_t overlapping_launches(); // among these; they begin early if the next work is known (work.h)
 uint64_t calls_after_failure();  // calls that free or destroy, since fail_after
 void count_after_failure();      // to be called by each of them
-int max_threads();              // largest block launched since forget_threads
+int max_threads();               // largest block launched since forget_threads
 void forget_threads();
 cudaError_t enter(bool allocates = false); // to be called first by every call that can fail
 // Reserves device memory for kernels and copies (DeviceMemory::forbid_host_access).

@@ -1,5 +1,5 @@
-// The window's own icon: it needs no plugin, has the sizes of title bars and task lists, and the desktop entry names
-// it.
+// The window's own icon: it needs no plugin, has the sizes of title bars and task lists, and the desktop entry
+// names it.
 #include <QFile>
 #include <QIcon>
 #include <QImage>
@@ -35,7 +35,8 @@ private Q_SLOTS:
         for (int y = 0; y < side; ++y)
             for (int x = 0; x < side; ++x)
                 if (qAlpha(image.pixel(x, y)) == 255) colours.insert(image.pixel(x, y));
-        QVERIFY2(colours.size() >= 4, qPrintable(QString::number(colours.size()))); // paper, edge, old and new lines
+        QVERIFY2(colours.size() >= 4,
+                 qPrintable(QString::number(colours.size()))); // paper, edge, old and new lines
     }
 
     void the_desktop_entry_names_it()

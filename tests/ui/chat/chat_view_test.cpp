@@ -1,5 +1,5 @@
-// The chat view: ten thousand turns open at once, it follows the end only when scrolled to the end, and every action
-// works by keyboard, by menu and by accessible name.
+// The chat view: ten thousand turns open at once, it follows the end only when scrolled to the end, and every
+// action works by keyboard, by menu and by accessible name.
 #include <QAccessible>
 #include <QApplication>
 #include <QClipboard>
@@ -163,7 +163,8 @@ void ChatViewTest::keeps_the_place_of_the_reader()
     for (int i = 0; i < 10; ++i)
         view.verticalScrollBar()->setValue(view.verticalScrollBar()->value() + 100);
     EVENTUALLY(view.is_laid_out());
-    QVERIFY2(std::abs(view.turn_rect(200).top() - before) <= 2, qPrintable(QString::number(view.turn_rect(200).top() - before)));
+    QVERIFY2(std::abs(view.turn_rect(200).top() - before) <= 2,
+             qPrintable(QString::number(view.turn_rect(200).top() - before)));
     // Setting the same turns again moves nothing and lays out nothing.
     const uint64_t made = view.layouts_made();
     view.set_turns(talk(400));

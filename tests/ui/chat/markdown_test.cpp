@@ -1,5 +1,5 @@
-// Markdown is parsed into the expected blocks; nothing that hides, loads or runs gets through; a growing text always
-// gives the same blocks as the text at once.
+// Markdown is parsed into the expected blocks; nothing that hides, loads or runs gets through; a growing text
+// always gives the same blocks as the text at once.
 #include <QRandomGenerator>
 #include <QTest>
 

@@ -8,8 +8,8 @@
 #include <ctime>
 #include <thread>
 
-#include "engine/eval/token_loss.h"
 #include "engine/policy/policy.h"
+#include "engine/session/token_loss.h"
 #include "kernels/base/error.h"
 #include "ui/compare/compare_export.h"
 #include "ui/compare/compare_run.h"

@@ -1,9 +1,9 @@
 // Watches the window's event loop: finds the longest gap between two turns, and the event that took most of it.
 //
 // A timer of one millisecond fires once per turn. The limit applies to the thread's processor time between two
-// timeouts: on a loaded machine, or one with a limited share of the processor, wall time includes other threads. The
-// wall time without waits for a processor is reported too. It includes locks and disk accesses, but also the effects
-// of a limited share, so it has no limit.
+// timeouts: on a loaded machine, or one with a limited share of the processor, wall time includes other threads.
+// The wall time without waits for a processor is reported too. It includes locks and disk accesses, but also the
+// effects of a limited share, so it has no limit.
 #pragma once
 
 #include <fcntl.h>
@@ -74,8 +74,8 @@ public:
 
     static WatchedApplication& instance() { return *static_cast<WatchedApplication*>(qApp); }
 
-    // Runs the loop for `milliseconds`, or until `done`, and returns the longest gap. Calls `act` within a turn, like
-    // user input.
+    // Runs the loop for `milliseconds`, or until `done`, and returns the longest gap. Calls `act` within a turn,
+    // like user input.
     Gap watch(const QString& what, const std::function<void()>& act, int milliseconds,
               const std::function<bool()>& done = {})
     {

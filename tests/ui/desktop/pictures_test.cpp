@@ -1,6 +1,6 @@
 // Draws every view of the window, light and dark, and saves the pictures if PALIMPSEST_PICTURES names a folder
-// (docs/pictures is made this way, see docs/update.py). Always checks that nothing shown is clipped by its own size,
-// and that dark is darker than light.
+// (docs/pictures is made this way, see docs/update.py). Always checks that nothing shown is clipped by its own
+// size, and that dark is darker than light.
 #include <QAbstractItemView>
 #include <QComboBox>
 #include <QDialog>

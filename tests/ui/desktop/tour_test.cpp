@@ -97,7 +97,8 @@ void TourTest::going_on_leaves_the_user_where_he_is()
     QVERIFY(program_->settle());
     QCOMPARE(tour().step(), 2);
     QCOMPARE(QApplication::focusWidget(), program_->areas().chat()->composer()->field());
-    QVERIFY(program_->areas().chat()->view()->isVisible()); // the chat stays, though this step is about the document
+    QVERIFY(
+        program_->areas().chat()->view()->isVisible()); // the chat stays, though this step is about the document
 }
 
 void TourTest::it_covers_no_area()

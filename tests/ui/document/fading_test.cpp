@@ -135,8 +135,9 @@ void FadingTest::time_bar_replays()
     page.show();
     QVERIFY(arrives(*page.view()));
     QVERIFY(!page.time_bar()->isEnabled());
-    page.set_fading({.read = [&](const auto& each) { each(events); }, .mark = [] { return storage::FadeRecordMark(); }},
-                    3, 512);
+    page.set_fading(
+        {.read = [&](const auto& each) { each(events); }, .mark = [] { return storage::FadeRecordMark(); }}, 3,
+        512);
     EVENTUALLY(page.time_bar()->isEnabled());
     QVERIFY(page.time_bar()->is_now());
     const double now = page.view()->share_of(150);
@@ -179,11 +180,11 @@ void FadingTest::a_record_is_read_again_only_once_it_is_another()
     std::atomic<int> asked = 0, read = 0;
     std::atomic<int64_t> row = 0;
     const FadeRecord record{.read = [&](const auto&) { ++read; },
-                              .mark =
-                                  [&] {
-                                      ++asked;
-                                      return storage::FadeRecordMark{.session = 1, .last_row = row};
-                                  }};
+                            .mark =
+                                [&] {
+                                    ++asked;
+                                    return storage::FadeRecordMark{.session = 1, .last_row = row};
+                                }};
     const auto set = [&](int reads) {
         const int before = asked;
         page.set_fading(record, 3, 512);

@@ -48,8 +48,8 @@ public:
         const int64_t id =
             conversations.create({.name = name, .model = "m", .model_name = "small", .options = "{}"});
         if (document)
-            conversations.append(id, storage::StreamDocument{.id = *document,
-                                                             .tokens = storage::Library(*db).get(*document).tokens});
+            conversations.append(id, storage::StreamDocument{
+                                         .id = *document, .tokens = storage::Library(*db).get(*document).tokens});
         if (!said.empty()) {
             const int64_t message = conversations.add_message(id, {.text = said, .ids = {1, 2}});
             conversations.append(id, storage::StreamMessage{.id = message});

@@ -1,4 +1,5 @@
-// Maps like those of policies: sinks, a tail that thins out towards the past, and recent tokens; every list differs.
+// Maps like those of policies: sinks, a tail that thins out towards the past, and recent tokens; every list
+// differs.
 #pragma once
 
 #include <QPalette>

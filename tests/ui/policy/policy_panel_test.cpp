@@ -11,8 +11,8 @@
 #include <QSpinBox>
 #include <QTest>
 
-#include "engine/policy/policy.h"
 #include "engine/policy/named/registry.h"
+#include "engine/policy/policy.h"
 #include "engine/session/session.h"
 #include "kernels/base/error.h"
 #include "tests/ui/support/looks.h"

@@ -1,4 +1,2 @@
 // The program whose precompiled headers all window tests reuse.
-int main()
-{
-}
+int main() {}

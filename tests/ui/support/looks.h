@@ -69,8 +69,8 @@ inline QRect difference(const QImage& a, const QImage& b)
     return found;
 }
 
-// Checks that a widget made in one set of colours and switched to the other looks like one made in the other. Returns
-// the differences, or nothing. `make` makes and shows the same widget every time.
+// Checks that a widget made in one set of colours and switched to the other looks like one made in the other.
+// Returns the differences, or nothing. `make` makes and shows the same widget every time.
 inline QString colours_that_stay(const std::function<std::shared_ptr<QWidget>()>& make)
 {
     const int blinking = QApplication::cursorFlashTime();

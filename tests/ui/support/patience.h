@@ -1,5 +1,5 @@
-// Waits for a condition instead of a fixed time. A wait ends as soon as its condition holds; the limit only catches a
-// program that hangs, because a sanitizer on two busy processors takes ten times as long as a desktop.
+// Waits for a condition instead of a fixed time. A wait ends as soon as its condition holds; the limit only catches
+// a program that hangs, because a sanitizer on two busy processors takes ten times as long as a desktop.
 #pragma once
 
 #include <QTest>

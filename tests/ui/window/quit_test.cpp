@@ -1,5 +1,5 @@
-// SIGINT, and SIGTERM as a desktop or system sends it at its end: the window closes as if by hand, and the exit code
-// names the signal.
+// SIGINT, and SIGTERM as a desktop or system sends it at its end: the window closes as if by hand, and the exit
+// code names the signal.
 #include <QFile>
 #include <QProcess>
 #include <QSignalSpy>

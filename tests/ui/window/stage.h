@@ -114,7 +114,8 @@ struct Stage {
             const int64_t id = conversations.create(
                 {.name = name, .model = "m", .model_name = "palimpsest-small", .options = "{}"});
             if (read)
-                conversations.append(id, storage::StreamDocument{.id = *read, .tokens = storage::Library(db).get(*read).tokens});
+                conversations.append(
+                    id, storage::StreamDocument{.id = *read, .tokens = storage::Library(db).get(*read).tokens});
             return id;
         };
         session("Notes", std::nullopt);

@@ -334,9 +334,7 @@ private Q_SLOTS:
     void a_search_that_fails_leaves_the_shipped_model()
     {
         Stage stage;
-        stage.find_models = [](const ModelQuery&, const std::stop_token&) -> ModelsHere {
-            throw std::bad_alloc();
-        };
+        stage.find_models = [](const ModelQuery&, const std::stop_token&) -> ModelsHere { throw std::bad_alloc(); };
         stage.open();
         auto* box = stage.window->findChild<ModelBar*>()->findChildren<QComboBox*>().first();
         EVENTUALLY_EQUAL(box->itemText(0), QString("palimpsest-small (shipped)"));

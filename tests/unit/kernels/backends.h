@@ -56,8 +56,8 @@ public:
     // Tolerated error of a matrix product, relative to the root mean square of the result. SCALAR has no lanes, so
     // a single sum accumulates a few thousand terms. With 16-bit activations, the error of a sum of terms with
     // random signs has a standard deviation of 2e-5 of the sum's size; twelve of them are allowed, since rows
-    // differ in size. Tensor cores take 16-bit operands (kernels/cuda/linear/gemm.h): each product has a relative error of
-    // at most 2^-8 or 2^-10, and a sum of terms with random signs has a few times that.
+    // differ in size. Tensor cores take 16-bit operands (kernels/cuda/linear/gemm.h): each product has a relative
+    // error of at most 2^-8 or 2^-10, and a sum of terms with random signs has a few times that.
     double product_error(DType weight, Phase phase, bool exact_products = false) const
     {
         if (in_fixed_point(weight, phase, exact_products)) return 0x1p-12;

@@ -43,7 +43,8 @@ TEST_CASE("the first cuBLASLt that creates a handle is taken, and those before i
     CHECK(at_once.problem.empty());
 }
 
-TEST_CASE("where no cuBLASLt creates a handle, the own products are used and every reason is said", "[matrix library]")
+TEST_CASE("where no cuBLASLt creates a handle, the own products are used and every reason is said",
+          "[matrix library]")
 {
     const auto found = opened({failing, failing, lacking}, CublasLtTrial::CreateHandle);
     CHECK(found.library == nullptr);

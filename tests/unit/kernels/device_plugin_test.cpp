@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "kernels/backend.h"
+#include "kernels/backends/device_plugin.h"
 #include "kernels/base/error.h"
 #include "kernels/cpu/simd_target.h"
-#include "kernels/device_plugin.h"
 #include "tests/support/catch.h"
 
 using namespace palimpsest;

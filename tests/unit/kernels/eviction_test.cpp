@@ -1,10 +1,10 @@
 // Accumulation and eviction on every backend that selects: the results must equal those of a plain reference and of
 // the policies bit by bit.
 
-#include "engine/policy/signals/accumulator.h"
-#include "engine/policy/signals/shaping.h"
 #include "engine/policy/selection/tile_rule.h"
 #include "engine/policy/selection/top_k.h"
+#include "engine/policy/signals/accumulator.h"
+#include "engine/policy/signals/shaping.h"
 #include "tests/support/catch.h"
 #include "tests/support/reference_eviction.h"
 #include "tests/unit/kernels/backends.h"

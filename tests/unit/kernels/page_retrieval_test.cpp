@@ -31,8 +31,8 @@ std::vector<Case> retrieval_cases(int count, uint32_t seed)
     return cases;
 }
 
-// Scales the token's queries, key and value up, so that a few ranks hold most of the attention mass, as in a trained
-// model.
+// Scales the token's queries, key and value up, so that a few ranks hold most of the attention mass, as in a
+// trained model.
 Input peaked(const Case& c)
 {
     Input in(c);

@@ -127,8 +127,7 @@ TEST_CASE("an outlier of a prompt takes bits from its own group of 32 only", "[q
         x[at] = 1000.0f;
         const double allowed = on.product_error(DType::Q4_0, Phase::Prefill, exact);
         INFO("on " << on << ", exact " << exact);
-        CHECK(error_of(*backend, *w.weight, x) <
-              allowed); // relative to the product, which the outlier makes large
+        CHECK(error_of(*backend, *w.weight, x) < allowed); // relative to the product, which the outlier makes large
         w.clear_column(at);
         // Its neighbours are off by at most 1,000 * 1.54e-5, and the product by about 1.5e-3.
         const bool coarse = on.in_fixed_point(DType::Q4_0, Phase::Prefill, exact);

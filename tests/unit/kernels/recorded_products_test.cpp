@@ -1,5 +1,5 @@
-// Consecutive products of a recording, which may overlap (kernels/cuda/device/device.h), must give the same bits as the
-// same products run one by one.
+// Consecutive products of a recording, which may overlap (kernels/cuda/device/device.h), must give the same bits as
+// the same products run one by one.
 
 #include <algorithm>
 #include <cmath>
@@ -70,8 +70,8 @@ private:
     std::vector<std::unique_ptr<Weight>> weights_;
 };
 
-// The wide products read x in two tiles (kernels/cuda/linear/gemv.cu). On a real GPU a race shows only now and then, so
-// the replay is repeated.
+// The wide products read x in two tiles (kernels/cuda/linear/gemv.cu). On a real GPU a race shows only now and
+// then, so the replay is repeated.
 TEST_CASE("replayed products wait for those that they overlap", "[recording]")
 {
     for (const TestBackend& on : every_backend()) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/device_plugin.h"
+#include "kernels/backends/device_plugin.h"
 #include "kernels/reference/reference_linear.h"
 #include "tests/unit/kernels/linear_case.h"
 

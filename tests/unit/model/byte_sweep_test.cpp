@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/model/gguf_file.h"
-#include "engine/model/gguf_model.h"
-#include "engine/model/hf_config.h"
-#include "engine/model/model_tensors.h"
+#include "engine/model/files/gguf_file.h"
+#include "engine/model/files/gguf_model.h"
+#include "engine/model/files/hf_config.h"
+#include "engine/model/files/model_tensors.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/tiny_model.h"

@@ -4,11 +4,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/model/config/rope_factors.h"
 #include "engine/model/families/family.h"
-#include "engine/model/gguf_model.h"
-#include "engine/model/hf_config.h"
-#include "engine/model/rope_angles.h"
-#include "engine/model/rope_factors.h"
+#include "engine/model/files/gguf_model.h"
+#include "engine/model/files/hf_config.h"
+#include "engine/model/forward/rope_angles.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/tiny_model.h"

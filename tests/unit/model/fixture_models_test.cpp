@@ -6,8 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "engine/model/files/model_files.h"
 #include "engine/model/model.h"
-#include "engine/model/model_files.h"
 #include "kernels/base/dtype.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/tiny_model.h"

@@ -5,8 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/model/gguf_model.h"
-#include "engine/model/hf_config.h"
+#include "engine/model/files/gguf_model.h"
+#include "engine/model/files/hf_config.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/tiny_model.h"

@@ -1,7 +1,7 @@
 // One broken file for each of the rules in docs/validation.md, G1 to G11.
 
-#include "engine/model/gguf_file.h"
-#include "engine/model/gguf_model.h"
+#include "engine/model/files/gguf_file.h"
+#include "engine/model/files/gguf_model.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/tiny_model.h"

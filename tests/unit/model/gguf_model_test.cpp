@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "engine/model/gguf_model.h"
+#include "engine/model/files/gguf_model.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/tiny_model.h"

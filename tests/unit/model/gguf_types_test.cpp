@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "engine/model/gguf_file.h"
+#include "engine/model/files/gguf_file.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/gguf_builder.h"
 #include "tests/support/fixtures/refused.h"

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "engine/model/hf_folder.h"
+#include "engine/model/files/hf_folder.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/scratch_folder.h"
@@ -171,9 +171,9 @@ TEST_CASE("extra tensors are warned of, derived ones are not")
     TinyFolder folder;
     folder.weights["model.safetensors"] = safetensors(entries);
     CHECK(assemble_hf_model(folder.files()).warnings ==
-          std::vector<std::string>{"tensor 'model.layers.0.odd' is not used",
-                                   "tensor 'model.layers.odd' is not used",
-                                   "the folder has neither tokenizer.json nor tokenizer.model: only token ids can be given"});
+          std::vector<std::string>{
+              "tensor 'model.layers.0.odd' is not used", "tensor 'model.layers.odd' is not used",
+              "the folder has neither tokenizer.json nor tokenizer.model: only token ids can be given"});
     folder.config.replace(folder.config.find("\"tie_word_embeddings\": false"), 28,
                           "\"tie_word_embeddings\": true ");
     CHECK(assemble_hf_model(folder.files()).config.tied_embeddings);

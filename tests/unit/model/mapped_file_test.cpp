@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "engine/model/mapped_file.h"
-#include "engine/model/model_files.h"
+#include "engine/model/files/mapped_file.h"
+#include "engine/model/files/model_files.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/scratch_folder.h"

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "engine/model/rope_factors.h"
+#include "engine/model/config/rope_factors.h"
 #include "tests/support/catch.h"
 
 using namespace palimpsest::engine;

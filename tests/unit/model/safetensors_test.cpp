@@ -1,6 +1,6 @@
 // docs/validation.md, S1 to S7: one broken header for each rule.
 
-#include "engine/model/safetensors_file.h"
+#include "engine/model/files/safetensors_file.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/tiny_model.h"

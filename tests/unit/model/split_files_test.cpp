@@ -2,9 +2,9 @@
 
 #include <fstream>
 
-#include "engine/model/gguf_model.h"
-#include "engine/model/model_files.h"
-#include "engine/model/split_files.h"
+#include "engine/model/files/gguf_model.h"
+#include "engine/model/files/model_files.h"
+#include "engine/model/files/split_files.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/scratch_folder.h"

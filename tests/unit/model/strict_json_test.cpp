@@ -1,5 +1,5 @@
 
-#include "engine/model/strict_json.h"
+#include "engine/model/files/strict_json.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 

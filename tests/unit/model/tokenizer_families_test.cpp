@@ -7,11 +7,11 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "engine/model/gguf_vocabulary.h"
-#include "engine/model/tokenizer_json.h"
+#include "engine/model/files/gguf_vocabulary.h"
+#include "engine/model/files/tokenizer_json.h"
 #include "engine/text/detokenizer.h"
 #include "engine/text/document_encoder.h"
-#include "engine/text/utf8_cleaner.h"
+#include "engine/text/unicode/utf8_cleaner.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/gguf_builder.h"
 #include "tests/support/fixtures/refused.h"

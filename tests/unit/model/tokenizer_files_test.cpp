@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "engine/model/spm_model_check.h"
+#include "engine/model/files/spm_model_check.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/tiny_model.h"

@@ -4,8 +4,8 @@
 #include <map>
 #include <random>
 
-#include "engine/policy/signals/accumulator.h"
 #include "engine/policy/policy.h"
+#include "engine/policy/signals/accumulator.h"
 #include "tests/support/catch.h"
 #include "tests/support/reference_policy.h"
 

@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "engine/policy/named/parameters.h"
-#include "engine/policy/policy.h"
 #include "engine/policy/named/registry.h"
+#include "engine/policy/policy.h"
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
 
@@ -226,8 +226,8 @@ TEST_CASE("registry: every policy is described, with every key it takes")
 {
     REQUIRE(policies().size() == 18);
     // Keys that are read only together with the setting they belong to.
-    const std::set<std::string> conditional = {"allocation", "beta", "threshold", "norm", "mask_sinks", "floor",
-                                              "average"};
+    const std::set<std::string> conditional = {"allocation", "beta",  "threshold", "norm",
+                                               "mask_sinks", "floor", "average"};
     for (const auto& info : policies()) {
         CAPTURE(info.name);
         CHECK(find_policy(info.name) == &info);
@@ -353,7 +353,8 @@ TEST_CASE("a stored spec keeps what has an effect, and the rest is passed over")
 
 TEST_CASE("beside other pins a policy keeps what it began with, and takes the defaults of its new budget")
 {
-    const PolicyContext before{.layers = 8, .kv_heads = 2, .budget = 64}, after{.layers = 8, .kv_heads = 2, .budget = 40};
+    const PolicyContext before{.layers = 8, .kv_heads = 2, .budget = 64},
+        after{.layers = 8, .kv_heads = 2, .budget = 40};
     const auto moved = [&](const std::string& given, const std::string& begun, bool stored) {
         PolicySpec spec = PolicySpec::parse(begun);
         spec.stored = stored;
@@ -361,7 +362,9 @@ TEST_CASE("beside other pins a policy keeps what it began with, and takes the de
         again.stored = stored;
         return make_policy(again, after)->resolved();
     };
-    const auto now = [&](const std::string& text) { return make_policy(PolicySpec::parse(text), after)->resolved(); };
+    const auto now = [&](const std::string& text) {
+        return make_policy(PolicySpec::parse(text), after)->resolved();
+    };
     for (const bool stored : {false, true}) {
         CHECK(moved("refreekv", resolved("refreekv"), stored) == now("refreekv:floor=10"));
         CHECK(moved("snapkv:budget=auto", resolved("snapkv:budget=auto"), stored) == now("snapkv:budget=auto"));

@@ -3,8 +3,8 @@
 #include <random>
 #include <vector>
 
-#include "engine/policy/signals/score_loops.h"
 #include "engine/policy/selection/worst_candidates.h"
+#include "engine/policy/signals/score_loops.h"
 #include "tests/support/catch.h"
 #include "tests/support/every_target.h"
 

@@ -61,7 +61,10 @@ public:
     }
 
 private:
-    double off(double x) { return x * (1 + max_difference * std::uniform_real_distribution<double>(-1, 1)(random_)); }
+    double off(double x)
+    {
+        return x * (1 + max_difference * std::uniform_real_distribution<double>(-1, 1)(random_));
+    }
     template<class T>
     std::vector<T> off(std::span<const T> values)
     {

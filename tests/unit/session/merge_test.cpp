@@ -2,7 +2,7 @@
 #include <cstring>
 #include <map>
 
-#include "engine/model/rope_angles.h"
+#include "engine/model/forward/rope_angles.h"
 #include "tests/support/catch.h"
 #include "tests/support/reference_model.h"
 #include "tests/unit/session/own_policy.h"
@@ -95,8 +95,7 @@ TEST_CASE("merged entries are the means of keys, raw or rotated, of values and o
         for (size_t h = 0; h < s.lists.size(); ++h) {
             std::vector<double> sum(s.lists[h].sum.begin(), s.lists[h].sum.end());
             for (const Merge& merge : s.merges[h]) {
-                reference.merge(s.layer, static_cast<int>(h), merge.into, merge.of,
-                                keys == KeyMean::Rotated);
+                reference.merge(s.layer, static_cast<int>(h), merge.into, merge.of, keys == KeyMean::Rotated);
                 sum[merge.into] = (sum[merge.of[0]] + sum[merge.of[1]] + sum[merge.of[2]]) / 3;
             }
             reference.drop(s.layer, static_cast<int>(h), s.dropped[h]);

@@ -699,7 +699,8 @@ TEST_CASE("a state that does not fit is refused and changes nothing")
     }
     refused([](SessionState& s) { s.pending.assign(32, 1); });
     refused([](SessionState& s) { s.integrity_check.ids[0] ^= 1; });
-    refused([](SessionState& s) { s.integrity_check.logits[7] = std::nextafter(s.integrity_check.logits[7], 1e9f); });
+    refused(
+        [](SessionState& s) { s.integrity_check.logits[7] = std::nextafter(s.integrity_check.logits[7], 1e9f); });
     refused([](SessionState& s) { s.lists[3].keys[5] ^= std::byte{1}; });
     refused([](SessionState& s) { s.policy_state.clear(); });
     refused([](SessionState& s) { s.sampler_state.clear(); });

@@ -3,7 +3,7 @@
 #include <limits>
 #include <vector>
 
-#include "engine/eval/token_loss.h"
+#include "engine/session/token_loss.h"
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
 

@@ -23,8 +23,7 @@ __global__ void append(uint32_t* list, uint32_t word)
 
 class Words {
 public:
-    explicit Words(CudaContext& context)
-        : context_(context), data_(static_cast<uint32_t*>(allocate_device(bytes)))
+    explicit Words(CudaContext& context) : context_(context), data_(static_cast<uint32_t*>(allocate_device(bytes)))
     {
         clear();
     }

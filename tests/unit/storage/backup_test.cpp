@@ -324,8 +324,8 @@ TEST_CASE("Q10: the whole check is made beside an owner, and spares the next one
     for (int i = 0; i < 40; ++i)
         talk(*scratch, "s" + std::to_string(i), std::string(3000, 'x'));
     const fs::path file = scratch.file();
-    CHECK(check_integrity(file));    // while its owner has it open
-    CHECK(is_left_behind(file)); // the owner's lock remains
+    CHECK(check_integrity(file)); // while its owner has it open
+    CHECK(is_left_behind(file));  // the owner's lock remains
     CHECK_NOTHROW(talk(*scratch, "more", "hello"));
     scratch.close();
     CHECK(check_integrity(file));

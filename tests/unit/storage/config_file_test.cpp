@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "kernels/base/error.h"
-#include "storage/session/user_folders.h"
+#include "storage/user_folders.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 

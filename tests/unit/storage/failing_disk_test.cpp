@@ -442,7 +442,7 @@ TEST_CASE("V8: whichever call to the disk fails, nothing acknowledged is lost an
                 INFO(name_of(fault) << (persistent ? " from call " : " at call ") << nth << " of " << calls);
                 one_evening(disk, fault, nth, persistent, tally);
             }
-            CHECK(tally.points * 10 >= calls / stride() * 9); // the number of calls varies a little
+            CHECK(tally.points * 10 >= calls / stride() * 9);         // the number of calls varies a little
             if (fault == Fault::ShortRead) CHECK(tally.refused == 0); // short reads are continued
             std::printf("%-12s %-9s: %4llu points, %4llu refused, %4llu overcome\n", name_of(fault),
                         persistent ? "from then" : "once", static_cast<unsigned long long>(tally.points),

@@ -3,7 +3,7 @@
 
 #include "engine/text/bpe/byte_alphabet.h"
 #include "engine/text/tokenizer.h"
-#include "engine/text/utf8.h"
+#include "engine/text/unicode/utf8.h"
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
 

@@ -7,7 +7,7 @@
 #include "engine/text/bpe/merge_table.h"
 #include "engine/text/bpe/pre_tokenizer.h"
 #include "engine/text/bpe/pre_tokenizer_table.h"
-#include "engine/text/utf8.h"
+#include "engine/text/unicode/utf8.h"
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
 

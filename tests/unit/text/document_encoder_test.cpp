@@ -1,6 +1,6 @@
 #include "engine/text/document_encoder.h"
 
-#include "engine/text/utf8_cleaner.h"
+#include "engine/text/unicode/utf8_cleaner.h"
 #include "tests/support/catch.h"
 #include "tests/unit/text/fixtures.h"
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine/text/vocabulary.h"
+#include "engine/text/subwords/vocabulary.h"
 
 namespace palimpsest::engine::fixtures {
 

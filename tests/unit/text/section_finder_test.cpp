@@ -1,7 +1,7 @@
 // Headings in a stream of text: which lines are headings, and the positions of their tokens.
 
 #include "engine/text/section_finder.h"
-#include "engine/text/utf8_cleaner.h"
+#include "engine/text/unicode/utf8_cleaner.h"
 #include "tests/support/catch.h"
 
 using namespace palimpsest::engine;

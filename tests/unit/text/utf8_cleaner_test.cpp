@@ -1,4 +1,4 @@
-#include "engine/text/utf8_cleaner.h"
+#include "engine/text/unicode/utf8_cleaner.h"
 
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"

@@ -1,0 +1,34 @@
+// Rules for every configuration, from GGUF metadata or from config.json (docs/validation.md, G12 and C3 to C5).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "engine/model/config/model_config.h"
+#include "engine/model/files/refusal.h"
+
+namespace palimpsest::engine {
+
+// Rule ids to report, numbered as for the source format.
+struct ConfigRules {
+    std::string_view sizes, relations, floats; // "C3", "C4", "C5"; "12" three times for GGUF
+};
+
+// Returns `number` as an int32 if it is within 1..limit.
+int32_t checked_size(uint64_t number, uint64_t limit, const std::string& name, const Refusal& refuse,
+                     std::string_view rule);
+
+// The trained context: 0 is refused; values over limits::context are clamped, since no allocation depends on them.
+int32_t checked_context(uint64_t tokens, const std::string& name, const Refusal& refuse, std::string_view rule);
+
+// Whether rotary frequencies can be computed from this base: in 1..limits::rope_base, and not NaN.
+bool is_rope_base(double base);
+std::string rope_base_limit(); // "1e+12"
+
+// Checks heads % kv_heads, rotary_dim, epsilon, rope base and factors. Sizes must have passed checked_size.
+void check_config(const ModelConfig& config, const Refusal& refuse, const ConfigRules& rules);
+
+// The head size of configurations that do not state one: dim / heads.
+int32_t derived_head_dim(int32_t dim, int32_t heads, const Refusal& refuse, std::string_view rule);
+
+} // namespace palimpsest::engine

@@ -1,0 +1,492 @@
+#include "engine/model/files/gguf_file.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <unordered_set>
+
+#include "engine/model/config/limits.h"
+#include "engine/model/files/byte_cursor.h"
+#include "engine/model/files/utf8_check.h"
+#include "kernels/base/checked.h"
+
+namespace palimpsest::engine {
+namespace {
+
+using kernels::DType;
+
+constexpr std::array<std::string_view, 13> type_names = {"uint8",  "int8",    "uint16", "int16",  "uint32",
+                                                         "int32",  "float32", "bool",   "string", "array",
+                                                         "uint64", "int64",   "float64"};
+constexpr std::array<uint64_t, 13> type_bytes = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+constexpr uint64_t smallest_pair = 14;   // a key of one byte, its type, a value of one byte
+constexpr uint64_t smallest_tensor = 33; // a name of one byte, one dimension
+
+std::string_view name(GgufType type)
+{
+    return type_names[static_cast<size_t>(type)];
+}
+
+uint64_t element_bytes(GgufType type)
+{
+    return type_bytes[static_cast<size_t>(type)];
+}
+
+// Values of ggml_type.
+std::optional<DType> tensor_type(uint32_t id)
+{
+    static const std::unordered_map<uint32_t, DType> types = {
+        {0, DType::F32},     {1, DType::F16},     {2, DType::Q4_0},  {3, DType::Q4_1},
+        {6, DType::Q5_0},    {7, DType::Q5_1},    {8, DType::Q8_0},  {10, DType::Q2_K},
+        {11, DType::Q3_K},   {12, DType::Q4_K},   {13, DType::Q5_K}, {14, DType::Q6_K},
+        {20, DType::IQ4_NL}, {23, DType::IQ4_XS}, {30, DType::BF16}, {39, DType::MXFP4}};
+    const auto found = types.find(id);
+    return found == types.end() ? std::nullopt : std::optional(found->second);
+}
+
+// Unsupported types that other programs write, so that a refusal can name the type that the user downloaded.
+std::string foreign_type(uint32_t id)
+{
+    static const std::unordered_map<uint32_t, std::string_view> names = {
+        {9, "q8_1"},   {15, "q8_k"},       {16, "iq2_xxs"},    {17, "iq2_xs"},     {18, "iq3_xxs"},  {19, "iq1_s"},
+        {21, "iq3_s"}, {22, "iq2_s"},      {24, "i8"},         {25, "i16"},        {26, "i32"},      {27, "i64"},
+        {28, "f64"},   {29, "iq1_m"},      {31, "q4_0_4_4"},   {32, "q4_0_4_8"},   {33, "q4_0_8_8"}, {34, "tq1_0"},
+        {35, "tq2_0"}, {36, "iq4_nl_4_4"}, {37, "iq4_nl_4_8"}, {38, "iq4_nl_8_8"}, {40, "nvfp4"},    {41, "q1_0"}};
+    const auto found = names.find(id);
+    return found == names.end() ? "number " + std::to_string(id) : std::string(found->second);
+}
+
+std::string_view text(std::span<const std::byte> bytes)
+{
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string count(uint64_t n, std::string_view noun)
+{
+    return std::to_string(n) + " " + std::string(noun);
+}
+
+} // namespace
+
+// Parses the header in one pass, in file order.
+class GgufParser {
+public:
+    GgufParser(std::span<const std::byte> bytes, const Refusal& refuse)
+        : refuse_(refuse), cursor_(bytes.first(std::min<uint64_t>(bytes.size(), limits::gguf_header_bytes))),
+          file_bytes_(bytes.size()), file_(bytes, refuse)
+    {
+    }
+
+    GgufFile parse()
+    {
+        read_start();
+        for (uint64_t i = 0; i < pairs_; ++i)
+            read_pair();
+        const uint64_t alignment = read_alignment();
+        for (uint64_t i = 0; i < tensors_; ++i)
+            read_tensor();
+        file_.header_bytes_ = cursor_.position();
+        place_tensors(alignment);
+        return std::move(file_);
+    }
+
+private:
+    [[noreturn]] void fail(std::string_view rule, std::string what, std::string remedy = Refusal::download_again)
+    {
+        refuse_.fail(rule, std::move(what), std::move(remedy), cursor_.position());
+    }
+
+    // Either the file ends here, or the header exceeds gguf_header_bytes.
+    [[noreturn]] void fail_short(std::string_view rule, const std::string& thing, uint64_t needed)
+    {
+        if (file_bytes_ > limits::gguf_header_bytes && needed <= file_bytes_)
+            fail("03", "the header is longer than " + count(limits::gguf_header_bytes, "bytes"),
+                 Refusal::other_model);
+        fail(rule,
+             thing + " needs " + count(needed, "bytes") + " at byte " + std::to_string(cursor_.position()) +
+                 " but the file has " + count(file_bytes_, "bytes") + ": the file is truncated",
+             "download it again");
+    }
+
+    std::span<const std::byte> take(uint64_t n, std::string_view rule, const std::string& thing)
+    {
+        const auto taken = cursor_.take(n);
+        if (!taken) fail_short(rule, thing, n);
+        return *taken;
+    }
+
+    template<typename T>
+    T read(std::string_view rule, const std::string& thing)
+    {
+        const auto value = cursor_.read<T>();
+        if (!value) fail_short(rule, thing, sizeof(T));
+        return *value;
+    }
+
+    std::span<const std::byte> read_string(uint64_t limit, const std::string& thing)
+    {
+        const auto length = read<uint64_t>("04", thing);
+        if (length > limit) {
+            fail("04", thing + " has " + count(length, "bytes") + ", the limit is " + std::to_string(limit),
+                 Refusal::other_model);
+        }
+        return take(length, "04", thing);
+    }
+
+    std::string read_name(uint64_t limit, const std::string& thing)
+    {
+        std::string name(text(read_string(limit, thing)));
+        if (name.empty()) fail("04", thing + " is empty");
+        if (name.find('\0') != std::string::npos || !is_valid_utf8(name))
+            fail("04", thing + " " + in_quotes(name) + " is not valid UTF-8 text");
+        return name;
+    }
+
+    void read_start()
+    {
+        if (file_bytes_ < 24)
+            fail("01", "the file has " + count(file_bytes_, "bytes") + ", a GGUF file at least 24");
+        if (text(take(4, "01", "the magic number")) != "GGUF") fail("01", "the file does not begin with GGUF");
+        file_.version_ = read<uint32_t>("02", "the version");
+        const uint32_t v = file_.version_;
+        const uint32_t swapped = __builtin_bswap32(v);
+        if (swapped == 2 || swapped == 3)
+            fail("02", "it is a big-endian file, made for other machines", "get the little-endian file");
+        if (v != 2 && v != 3)
+            fail("02", "unknown GGUF version " + std::to_string(v), "convert it to GGUF version 2 or 3");
+        tensors_ = read<uint64_t>("03", "the number of tensors");
+        pairs_ = read<uint64_t>("03", "the number of metadata entries");
+        check_count(pairs_, limits::key_value_pairs, smallest_pair, "metadata entries");
+        check_count(tensors_, limits::tensors, smallest_tensor, "tensors");
+    }
+
+    void check_count(uint64_t n, uint64_t limit, uint64_t smallest, std::string_view noun)
+    {
+        if (n > limit)
+            fail("03", "it claims " + count(n, noun) + ", the limit is " + std::to_string(limit),
+                 Refusal::other_model);
+        if (n * smallest > cursor_.remaining())
+            fail("03",
+                 "it claims " + count(n, noun) + " but only " + count(cursor_.remaining(), "bytes") + " follow");
+    }
+
+    GgufType read_type(const std::string& thing)
+    {
+        const auto id = read<uint32_t>("05", thing);
+        if (id >= type_names.size()) fail("05", thing + " has the unknown value type " + std::to_string(id));
+        return static_cast<GgufType>(id);
+    }
+
+    void read_pair()
+    {
+        const std::string key = read_name(limits::key_bytes, "a metadata key");
+        const std::string thing = "the value of " + in_quotes(key);
+        GgufFile::Value value{read_type(thing), GgufType::U8, 1, {}};
+        if (value.type == GgufType::Array) {
+            read_array(value, thing);
+        } else if (value.type == GgufType::String) {
+            value.bytes = read_string(limits::string_bytes, thing);
+        } else {
+            value.bytes = take(element_bytes(value.type), "05", thing);
+            if (value.type == GgufType::Bool) check_booleans(value.bytes, thing);
+        }
+        if (!file_.values_.emplace(key, value).second) fail("06", "the key " + in_quotes(key) + " comes twice");
+    }
+
+    void read_array(GgufFile::Value& value, const std::string& thing)
+    {
+        value.element = read_type(thing);
+        if (value.element == GgufType::Array) fail("05", thing + " is an array of arrays", Refusal::other_model);
+        value.count = read<uint64_t>("05", thing);
+        if (value.count > limits::array_elements) {
+            fail("05",
+                 thing + " has " + count(value.count, "elements") + ", the limit is " +
+                     std::to_string(limits::array_elements),
+                 Refusal::other_model);
+        }
+        if (value.element == GgufType::String) return read_strings(value, thing);
+        value.bytes = take(value.count * element_bytes(value.element), "05", thing);
+        if (value.element == GgufType::Bool) check_booleans(value.bytes, thing);
+    }
+
+    void read_strings(GgufFile::Value& value, const std::string& thing)
+    {
+        if (value.count * sizeof(uint64_t) > cursor_.remaining())
+            fail_short("05", thing, value.count * sizeof(uint64_t));
+        const uint64_t begin = cursor_.position();
+        for (uint64_t i = 0; i < value.count; ++i)
+            read_string(limits::string_bytes, thing);
+        value.bytes = file_.bytes_.subspan(begin, cursor_.position() - begin);
+    }
+
+    void check_booleans(std::span<const std::byte> bytes, const std::string& thing)
+    {
+        for (const std::byte b : bytes)
+            if (b > std::byte{1})
+                fail("05", thing + " is " + std::to_string(static_cast<int>(b)) + " but a truth value is 0 or 1");
+    }
+
+    uint64_t read_alignment()
+    {
+        constexpr uint64_t smallest = 8, largest = 65536;
+        const auto found = file_.values_.find("general.alignment");
+        if (found == file_.values_.end()) return 32;
+        if (found->second.type != GgufType::U32)
+            fail("07",
+                 "'general.alignment' has type " + std::string(name(found->second.type)) + ", expected uint32");
+        const uint64_t alignment = *file_.u32("general.alignment");
+        if (!std::has_single_bit(alignment) || alignment < smallest || alignment > largest) {
+            fail("07", "'general.alignment' is " + std::to_string(alignment) +
+                           ", expected a power of two from 8 to 65536");
+        }
+        return alignment;
+    }
+
+    void read_tensor()
+    {
+        GgufTensor tensor;
+        tensor.name = read_name(limits::tensor_name_bytes, "a tensor name");
+        const std::string thing = "tensor " + in_quotes(tensor.name);
+        if (!names_.insert(tensor.name).second) fail("06", thing + " comes twice");
+        read_shape(tensor, thing);
+        const auto id = read<uint32_t>("09", thing);
+        const auto type = tensor_type(id);
+        if (!type) {
+            fail("09", "tensor type " + foreign_type(id) + " is not supported (" + thing + ")",
+                 "use a file of another quantisation, such as Q4_K_M or Q8_0");
+        }
+        tensor.type = *type;
+        const auto& info = kernels::info(tensor.type);
+        const auto block = static_cast<uint64_t>(info.block);
+        if (tensor.dims[0] % block != 0) {
+            fail("09", thing + " has rows of " + count(tensor.dims[0], "elements") + ", not a multiple of the " +
+                           std::to_string(block) + " of a " + std::string(info.name) + " block");
+        }
+        const auto bytes = checked_mul(tensor.elements() / block, static_cast<uint64_t>(info.bytes));
+        if (!bytes || *bytes > limits::file_bytes) fail("09", thing + " is larger than any file");
+        tensor.bytes = *bytes;
+        tensor.offset = read<uint64_t>("10", thing);
+        file_.tensors_.push_back(std::move(tensor));
+    }
+
+    void read_shape(GgufTensor& tensor, const std::string& thing)
+    {
+        const auto rank = read<uint32_t>("08", thing);
+        if (rank < 1 || rank > limits::gguf_rank)
+            fail("08", thing + " has " + count(rank, "dimensions") + ", expected 1 to 4");
+        tensor.rank = static_cast<int>(rank);
+        uint64_t product = 1;
+        for (uint32_t i = 0; i < rank; ++i) {
+            const auto dim = read<uint64_t>("08", thing);
+            if (dim < 1 || dim > limits::gguf_dimension)
+                fail("08", thing + " has a dimension of " + std::to_string(dim) + ", expected 1 to 2^40");
+            const auto next = checked_mul(product, dim);
+            if (!next || *next > limits::elements) fail("08", thing + " has more than 2^48 elements");
+            product = *next;
+            tensor.dims[i] = dim;
+        }
+    }
+
+    void place_tensors(uint64_t alignment)
+    {
+        const uint64_t data_start = *align_up(cursor_.position(), alignment);
+        for (GgufTensor& tensor : file_.tensors_)
+            place(tensor, data_start, alignment);
+        std::vector<const GgufTensor*> sorted;
+        for (const GgufTensor& tensor : file_.tensors_)
+            sorted.push_back(&tensor);
+        std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return a->offset < b->offset; });
+        for (size_t i = 1; i < sorted.size(); ++i) {
+            const GgufTensor &a = *sorted[i - 1], &b = *sorted[i];
+            if (a.offset + a.bytes > b.offset)
+                fail("10", "tensors " + in_quotes(a.name) + " and " + in_quotes(b.name) + " overlap at byte " +
+                               std::to_string(b.offset));
+        }
+    }
+
+    void place(GgufTensor& tensor, uint64_t data_start, uint64_t alignment)
+    {
+        const std::string thing = "tensor " + in_quotes(tensor.name);
+        if (tensor.offset % alignment != 0) {
+            fail("10", thing + " begins at offset " + std::to_string(tensor.offset) +
+                           ", not a multiple of the alignment " + std::to_string(alignment));
+        }
+        const auto begin = checked_add(data_start, tensor.offset);
+        const auto end = begin ? checked_add(*begin, tensor.bytes) : std::nullopt;
+        if (!end) fail("10", thing + " begins at offset " + std::to_string(tensor.offset) + ", beyond any file");
+        if (*end > file_bytes_) {
+            fail("10",
+                 thing + " ends at byte " + std::to_string(*end) + " but the file has " +
+                     count(file_bytes_, "bytes") + ": the file is truncated",
+                 "download it again");
+        }
+        tensor.offset = *begin;
+    }
+
+    const Refusal& refuse_;
+    ByteCursor cursor_;
+    uint64_t file_bytes_;
+    GgufFile file_;
+    uint64_t tensors_ = 0, pairs_ = 0; // as claimed
+    std::unordered_set<std::string> names_;
+};
+
+GgufFile GgufFile::parse(std::span<const std::byte> bytes, const Refusal& refuse)
+{
+    return GgufParser(bytes, refuse).parse();
+}
+
+const GgufFile::Value* GgufFile::find(const std::string& key, GgufType type) const
+{
+    const auto found = values_.find(key);
+    if (found == values_.end()) return nullptr;
+    if (found->second.type != type) {
+        refuse_.fail("11", in_quotes(key) + " has type " + std::string(name(found->second.type)) + ", expected " +
+                               std::string(name(type)));
+    }
+    return &found->second;
+}
+
+template<typename T>
+std::optional<T> GgufFile::number(const std::string& key, GgufType type) const
+{
+    const Value* value = find(key, type);
+    if (!value) return std::nullopt;
+    return ByteCursor(value->bytes).read<T>();
+}
+
+std::optional<bool> GgufFile::boolean(const std::string& key) const
+{
+    const auto byte = number<uint8_t>(key, GgufType::Bool);
+    if (!byte) return std::nullopt;
+    return *byte != 0;
+}
+
+std::optional<std::string_view> GgufFile::string(const std::string& key) const
+{
+    const Value* value = find(key, GgufType::String);
+    if (!value) return std::nullopt;
+    return text(value->bytes);
+}
+
+const GgufFile::Value& GgufFile::array(const std::string& key, GgufType element) const
+{
+    const Value* value = find(key, GgufType::Array);
+    if (!value) refuse_.fail("11", in_quotes(key) + " is missing");
+    if (value->element != element) {
+        refuse_.fail("11", in_quotes(key) + " has elements of type " + std::string(name(value->element)) +
+                               ", expected " + std::string(name(element)));
+    }
+    return *value;
+}
+
+template<typename T>
+std::vector<T> GgufFile::numbers(const std::string& key, GgufType element, uint64_t expected) const
+{
+    const Value& value = array(key, element);
+    if (value.count != expected) {
+        refuse_.fail("11", in_quotes(key) + " has " + count(value.count, "elements") + ", expected " +
+                               std::to_string(expected));
+    }
+    std::vector<T> out(expected); // bounded by the bytes in the file
+    if (expected != 0) std::memcpy(out.data(), value.bytes.data(), value.bytes.size());
+    return out;
+}
+
+std::vector<float> GgufFile::f32_array(const std::string& key, uint64_t expected) const
+{
+    return numbers<float>(key, GgufType::F32, expected);
+}
+
+std::vector<int32_t> GgufFile::i32_array(const std::string& key, uint64_t expected) const
+{
+    return numbers<int32_t>(key, GgufType::I32, expected);
+}
+
+std::vector<std::string> GgufFile::string_array(const std::string& key, uint64_t largest) const
+{
+    const Value& value = array(key, GgufType::String);
+    if (value.count > largest) {
+        refuse_.fail("11",
+                     in_quotes(key) + " has " + count(value.count, "elements") + ", the limit is " +
+                         std::to_string(largest),
+                     Refusal::other_model);
+    }
+    ByteCursor cursor(value.bytes);
+    std::vector<std::string> out;
+    out.reserve(value.count);
+    for (uint64_t i = 0; i < value.count; ++i) {
+        const auto length = cursor.read<uint64_t>(); // parse() has checked both
+        out.emplace_back(text(*cursor.take(*length)));
+    }
+    return out;
+}
+
+std::optional<uint64_t> GgufFile::whole(const std::string& key) const
+{
+    const auto found = values_.find(key);
+    if (found == values_.end()) return std::nullopt;
+    const Value& value = found->second;
+    const bool is_signed = value.type == GgufType::I8 || value.type == GgufType::I16 ||
+                           value.type == GgufType::I32 || value.type == GgufType::I64;
+    const bool is_unsigned = value.type == GgufType::U8 || value.type == GgufType::U16 ||
+                             value.type == GgufType::U32 || value.type == GgufType::U64;
+    const bool negative = is_signed && (value.bytes.back() & std::byte{0x80}) != std::byte{};
+    if ((!is_signed && !is_unsigned) || negative)
+        refuse_.fail("11", in_quotes(key) + " is not an integer of 0 or more");
+    uint64_t number = 0;
+    std::memcpy(&number, value.bytes.data(), value.bytes.size());
+    return number;
+}
+
+bool GgufFile::is_array(const std::string& key) const
+{
+    const auto found = values_.find(key);
+    return found != values_.end() && found->second.type == GgufType::Array;
+}
+
+std::optional<uint32_t> GgufFile::u32_for_all(const std::string& key) const
+{
+    if (!is_array(key)) return u32(key);
+    const Value& value = values_.at(key);
+    if (value.element != GgufType::U32 && value.element != GgufType::I32)
+        refuse_.fail("11", in_quotes(key) + " has elements of type " + std::string(name(value.element)) +
+                               ", expected uint32 or int32");
+    if (value.count == 0) refuse_.fail("11", in_quotes(key) + " is empty");
+    ByteCursor cursor(value.bytes);
+    const uint32_t first = *cursor.read<uint32_t>(); // parse() has checked all
+    for (uint64_t i = 1; i < value.count; ++i)
+        if (*cursor.read<uint32_t>() != first)
+            refuse_.fail("12", in_quotes(key) + " differs between layers, which is not supported",
+                         Refusal::other_model);
+    return first;
+}
+
+std::vector<bool> GgufFile::flags(const std::string& key, uint64_t count_expected) const
+{
+    const Value* value = find(key, GgufType::Array);
+    if (!value) refuse_.fail("11", in_quotes(key) + " is missing");
+    const uint64_t each = element_bytes(value->element);
+    const bool whole = each > 0 && value->element != GgufType::F32 && value->element != GgufType::F64;
+    if (!whole || value->count != count_expected)
+        refuse_.fail("11", in_quotes(key) + " is not one truth value for each of " +
+                               std::to_string(count_expected) + " layers");
+    std::vector<bool> out;
+    for (uint64_t i = 0; i < value->count; ++i) {
+        const auto element = value->bytes.subspan(i * each, each);
+        out.push_back(std::any_of(element.begin(), element.end(), [](std::byte b) { return b != std::byte{}; }));
+    }
+    return out;
+}
+
+std::optional<uint32_t> GgufFile::u32(const std::string& key) const
+{
+    return number<uint32_t>(key, GgufType::U32);
+}
+
+std::optional<float> GgufFile::f32(const std::string& key) const
+{
+    return number<float>(key, GgufType::F32);
+}
+
+} // namespace palimpsest::engine

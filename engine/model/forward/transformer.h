@@ -1,0 +1,183 @@
+// The forward pass described by a ModelConfig, over a cache with a budget.
+//
+// Prefill runs in layer-major super-chunks: several chunks pass through one layer before the next layer starts, so
+// that matrix products have many rows, while attention and eviction run chunk by chunk. The results are
+// bit-identical to running chunk by chunk through all layers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "engine/cache/kv_cache.h"
+#include "engine/model/forward/rope_angles.h"
+#include "engine/model/forward/signal_buffers.h"
+#include "engine/model/forward/token_inputs.h"
+#include "engine/model/forward/token_outputs.h"
+#include "engine/model/model.h"
+#include "engine/policy/policy.h"
+
+namespace palimpsest::engine {
+
+// Called after a layer's attention: decides what happens to the cache.
+class LayerStep {
+public:
+    virtual ~LayerStep() = default;
+    // Announces the calls of attended that follow, with their signals in the same order.
+    virtual void shown(std::span<const kernels::SignalRequest> /*seen*/) {}
+    // `rows` new tokens are at the end of every list of the layer. The last `question_rows` are question rows, fed
+    // only for their attention; the implementation must remove them (KvCache::undo_append). `seen` holds the
+    // signals that the policy requested, in backend memory. Nothing is evicted yet.
+    virtual void attended(int32_t layer, int32_t chunk, int32_t rows, int32_t question_rows,
+                          const kernels::SignalRequest& seen) = 0;
+    // Called after attended of this layer, or of all layers if they are coupled; `rows` excludes question rows.
+    // Must end the chunk with KvCache::evict_chunk (prefill), evict_token (decode), or evict_on_device.
+    virtual void evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase) = 0;
+
+    // Device-resident caches only: the eviction plans of a generated token, per layer, made before anything is
+    // queued; its operations are then recorded once and replayed. Empty: the token goes through attended and evict.
+    virtual std::span<const EvictionPlan> plans() const { return {}; }
+    // Queues the operations that follow a layer's attention. All pointers are backend memory; `dropped` is
+    // [kv_heads, stride], and no list drops more than `stride` ranks.
+    virtual void queue(int32_t /*layer*/, const kernels::SignalRequest& /*seen*/, const uint32_t* /*plan*/,
+                       uint32_t* /*dropped*/, int64_t /*stride*/)
+    {
+    }
+    // Called after the token was queued, in layer order.
+    virtual void queued(int32_t /*layer*/, int64_t /*stride*/) {}
+};
+
+// The sizes and modes that a Transformer is built for.
+struct TransformerShape {
+    PositionMode positions = PositionMode::Contiguous;
+    int32_t max_rows = 1;              // per super-chunk, question rows included
+    int32_t max_ranks = 1;             // longest list, chunk and question rows included
+    bool resident = false;             // the cache is device-resident
+    int32_t max_dropped_per_token = 1; // most ranks that a device-resident list drops per generated token
+    bool layers_first = false;         // prefill computes all layers of a chunk before anything is evicted
+    bool couples_layers = false;       // decode computes all layers before anything is evicted
+    SignalNeeds signals{};
+    std::optional<Retrieval> retrieval{};
+    std::vector<bool>
+        layers_without_signals{}; // [layers] whose signals are not requested, whatever `signals` says; empty: none
+    int64_t reach = 1;            // positions stay below this; selects the rotary angles
+};
+
+class Transformer {
+public:
+    Transformer(const Model& model, const TransformerShape& shape); // the model must outlive this
+
+    // Computes `tokens`, divided into chunks of `chunk_rows` (which add up to the number of tokens). `first` is the
+    // stream index of the first token. Each chunk is followed by the question rows `probe`, which attend to the
+    // cache, to the chunk and to one another, and are not stored (LayerStep::attended). With layers_first this
+    // REQUIRES a single chunk and a cache that stages every layer; only then can it be stopped midway: it returns
+    // false, the cache is unchanged, and there are no logits.
+    bool prefill(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows, uint64_t first,
+                 std::span<const TokenId> probe, KvCache& cache, LayerStep& step, std::stop_token stop = {});
+    void decode(TokenId token, uint64_t index, KvCache& cache, LayerStep& step);
+
+    // Discards the recording because memory used by eviction has moved; the next token is queued operation by
+    // operation.
+    void discard_recording()
+    {
+        recording_.reset();
+        warm_ = false;
+    }
+    // Device-resident caches: downloads the last token's dropped ranks, unless already done, and passes them to
+    // `cache`.
+    void set_dropped_ranks(KvCache& cache);
+
+    // The best logits of the last generated token, largest first. REQUIRES: has_best_logits.
+    struct BestLogits {
+        std::span<const float> best;
+        std::span<const int32_t> ids;
+        int32_t first_bad = 0; // kernels::BestLogitsArgs
+    };
+    bool has_best_logits() const { return token_.is_queued(); }
+    BestLogits best_logits();
+
+    // Logits of the last token of the last prefill or decode; or of tokens [begin, begin + count) of the last
+    // prefill.
+    void last_logits(std::vector<float>& logits);                          // [vocabulary]
+    void logits(int64_t begin, int64_t count, std::vector<float>& logits); // [count, vocabulary]
+
+    // Recomputes the page bounds that retrieval uses. Required for a cache that was not filled by this object.
+    void bound_pages(KvCache& cache);
+
+    size_t allocated_bytes() const;
+
+private:
+    struct Chunk {
+        int64_t row = 0;    // first row, in the super-chunk
+        int64_t token = 0;  // first token, in the input
+        int32_t tokens = 0; // without the question rows behind them
+    };
+    std::span<const TokenId> layout_rows(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows,
+                                         std::span<const TokenId> probe);
+    void embed(std::span<const TokenId> ids, const int32_t* device_id);
+    void project_qkv(int32_t layer);
+    void prepare_heads(int32_t layer);
+    int32_t window(int32_t layer) const; // of attention; 0: none
+    bool watches(int32_t layer) const;
+    bool downloads_signals() const; // the backend is a device, but the host chooses evictions
+    // For lists to which the step's `rows` tokens are about to be appended.
+    kernels::SignalRequest signals_of(int32_t layer, int32_t rows, const KvCache& cache);
+    kernels::SignalRequest attend_chunk(int32_t layer, const Chunk& chunk, uint64_t first, KvCache& cache);
+    kernels::SignalRequest attend_token(int32_t layer, uint64_t index, KvCache& cache);
+    void queue_logits(); // of a generated token, and the best of them
+    void decode_on_device(TokenId token, uint64_t index, KvCache& cache, LayerStep& step);
+    bool fit_token(std::span<const EvictionPlan> plans, const KvCache& cache);
+    void queue_token(KvCache& cache, LayerStep& step);
+    static void attended_token(int32_t first, std::span<const kernels::SignalRequest> seen, LayerStep& step);
+    void end_layer(int32_t layer, int32_t chunk, int32_t rows, KvCache& cache, LayerStep& step);
+    void end_layers(int32_t rows, KvCache& cache, LayerStep& step);
+    void bound_new_pages(int32_t layer, int64_t first, KvCache& cache);  // ranks from `first` on are new
+    void bound_pages_from(int32_t layer, int64_t first, KvCache& cache); // REQUIRES: retrieves(layer)
+    void finish_layer(int32_t layer);                                    // output projection and feed-forward
+    void feed_forward(int32_t layer);
+    kernels::LinearArgs logits_args(const float* x, int64_t rows, kernels::Phase phase, float* logits) const;
+    void prepare_angles(uint64_t first, int64_t positions);
+    void send_angles(int64_t first, int64_t positions);
+    // For a chunk that starts at this token of the input.
+    kernels::Rotation rotation(int32_t layer, int64_t token) const;
+    int64_t floats_of_angles() const; // per set
+    bool retrieves(int32_t layer) const;
+    int64_t pages_of_bounds() const;  // per list
+    int64_t floats_of_bounds() const; // per layer
+    kernels::PageBounds bounds_of(int32_t layer) const;
+    kernels::PageRetrieval retrieval_of(int32_t layer) const;
+    void compute_logits(int64_t row, int64_t count, kernels::Phase phase,
+                        float* logits); // host [count, vocabulary]
+
+    const Model* model_;
+    kernels::HeadShape shape_;
+    LayerAngles angles_;
+    TransformerShape made_for_;
+    SignalBuffers signals_;
+    std::vector<Chunk> chunks_;                // of the last prefill
+    std::vector<TokenId> with_probe_;          // its rows if there are question rows
+    std::vector<kernels::SignalRequest> seen_; // signals of layers whose eviction is pending
+    int64_t rows_ = 0;                         // of the last call
+    int32_t question_rows_ = 0;
+    kernels::Phase phase_ = kernels::Phase::Prefill;
+    kernels::Buffer x_;     // f32 [max_rows, dim]
+    kernels::Buffer qkv_;   // f32 [max_rows, qkv width]
+    kernels::Buffer heads_; // f32 [max_rows, heads * head_dim]
+    // f32 [sets of angles][positions, rotary_dim]; contiguous positions: from 0; original: those of the last call
+    kernels::Buffer rope_;
+    int64_t rope_rows_ = 0;
+    kernels::Buffer logits_; // f32 [rows at once, vocabulary]
+    // For generated tokens that are queued on a device.
+    TokenInputs inputs_;
+    TokenOutputs token_;
+    std::vector<int32_t> token_ranks_; // [kv_heads] list lengths that the recording allows for
+    bool warm_ = false;                // a token was queued before, with the same memory
+    std::unique_ptr<kernels::Recording> recording_;
+    std::vector<int32_t> retrieving_; // [layers] index among the layers that retrieve, or -1
+    kernels::Buffer bounds_;          // f32 [layers that retrieve][kv_heads, pages][min, max][head_dim]
+};
+
+} // namespace palimpsest::engine

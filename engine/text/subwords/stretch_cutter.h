@@ -1,0 +1,37 @@
+// Splits text into stretches for encoding, for vocabularies whose pieces may span words.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string_view>
+
+namespace palimpsest::engine {
+
+inline constexpr std::string_view space_mark = "\xE2\x96\x81"; // U+2581 represents a space in such vocabularies
+inline constexpr size_t longest_stretch = 65536;               // bytes that are encoded at once
+
+// The last position at or before `size` where a character begins; `size` itself within stray continuation bytes.
+// REQUIRES: size < text.size().
+size_t character_boundary(std::string_view text, size_t size);
+
+// Cuts a stretch that has no other boundary: before the last space in the second half of its first 65,536 bytes
+// that follows another character, or else at the last character boundary there. REQUIRES: more than 65,536 bytes.
+size_t cut_by_rule(std::string_view text);
+
+// Cuts after line ends. If some pieces of the vocabulary continue after a line end, it cuts only before a byte with
+// which none of them continues. A stretch that gets too long is cut by rule.
+class StretchCutter {
+public:
+    // Call for every piece that text can produce, as spelled in the vocabulary.
+    void note_piece(std::string_view piece);
+
+    // The length of the next stretch to encode; 0 if more text is needed to know.
+    size_t next(std::string_view text, bool at_end) const;
+
+private:
+    // [b]: some piece has byte b after a line end
+    std::array<bool, 256> line_end_continues_{};
+    bool needs_lookahead_ = false; // some element of line_end_continues_ is true
+};
+
+} // namespace palimpsest::engine

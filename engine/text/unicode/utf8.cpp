@@ -1,0 +1,23 @@
+#include "engine/text/unicode/utf8.h"
+
+namespace palimpsest::engine {
+
+int utf8_length(char32_t code)
+{
+    return code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+}
+
+void append_utf8(char32_t code, std::string& out)
+{
+    const int length = utf8_length(code);
+    if (length == 1) {
+        out += static_cast<char>(code);
+        return;
+    }
+    const char32_t lead = (0xF00u >> length) & 0xFFu;
+    out += static_cast<char>(lead | (code >> (6 * (length - 1))));
+    for (int i = length - 2; i >= 0; --i)
+        out += static_cast<char>(0x80u | ((code >> (6 * i)) & 0x3Fu));
+}
+
+} // namespace palimpsest::engine

@@ -1,0 +1,47 @@
+// Finds and loads the GPU backend at run time, so that one program works with and without a GPU.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kernels/backend.h"
+#include "kernels/cuda_plugin.h"
+
+namespace palimpsest::kernels {
+
+// Why there is no GPU backend, and what to do about it.
+struct PluginProblem {
+    std::string code; // PAL-GPU-01 if something is missing; empty: no problem
+    std::string problem;
+    std::string remedy;
+};
+
+// libpalimpsest-cuda.so of this version. Searched for in the folder that PALIMPSEST_PLUGINS names; if that is not
+// set, beside the executable and in ../lib/palimpsest relative to it.
+//
+// Once opened, it stays loaded until the process ends, because its backends, weights and errors may be in use
+// anywhere.
+class DevicePlugin {
+public:
+    static DevicePlugin find();
+
+    const std::string& file() const { return file_; } // empty: not found
+    const PluginProblem& problem() const { return problem_; }
+    bool works() const { return open_ != nullptr; }
+
+    // The backend of a device; null, with the reason in `problem`, if it cannot be opened.
+    std::unique_ptr<Backend> open(int device, PluginProblem& problem) const;
+    // Fills `survey` with what the plugin finds on this machine. If it returns a problem, `survey` is unchanged.
+    PluginProblem survey(CudaInfo& survey) const;
+
+private:
+    DevicePlugin() = default;
+    void load(const std::string& file);
+
+    std::string file_;
+    PluginProblem problem_;
+    OpenCuda* open_ = nullptr;
+    SurveyCuda* survey_ = nullptr;
+};
+
+} // namespace palimpsest::kernels
