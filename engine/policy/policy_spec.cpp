@@ -8,27 +8,27 @@ namespace {
 
 constexpr const char* form = "write NAME or NAME:key=value,key=value";
 
-std::string quoted(std::string_view text)
+std::string in_quotes(std::string_view text)
 {
     return std::string("'").append(printable(text)).append("'");
 }
 
 [[noreturn]] void refuse(const std::string& code, std::string_view text, const std::string& what)
 {
-    throw Error(ErrorKind::Usage, code, "policy " + quoted(text), what, form);
+    throw Error(ErrorKind::Usage, code, "policy " + in_quotes(text), what, form);
 }
 
 void add_parameter(PolicySpec& spec, std::string_view pair, std::string_view text)
 {
     const size_t equals = pair.find('=');
     if (equals == std::string_view::npos || equals == 0) {
-        refuse("PAL-POLICY-02", text, quoted(pair) + " is not key=value");
+        refuse("PAL-POLICY-02", text, in_quotes(pair) + " is not key=value");
     }
     const std::string key(pair.substr(0, equals));
     const std::string value(pair.substr(equals + 1));
-    if (value.empty()) refuse("PAL-POLICY-03", text, "parameter " + quoted(key) + " has no value");
+    if (value.empty()) refuse("PAL-POLICY-03", text, "parameter " + in_quotes(key) + " has no value");
     if (!spec.parameters.emplace(key, value).second) {
-        refuse("PAL-POLICY-02", text, "parameter " + quoted(key) + " is given twice");
+        refuse("PAL-POLICY-02", text, "parameter " + in_quotes(key) + " is given twice");
     }
 }
 

@@ -141,7 +141,7 @@ Vocabulary gguf_vocabulary(const GgufFile& file, uint64_t rows, const Refusal& r
     } else if (model == "gemma4") {
         read_character_level(file, rows, refuse, vocabulary, warnings);
     } else if (model.empty()) {
-        warnings.push_back("the file has no tokenizer: only token ids can be given");
+        warnings.emplace_back("the file has no tokenizer: only token ids can be given");
     } else {
         warnings.push_back(
             "tokenizers of kind " + in_quotes(model) +
