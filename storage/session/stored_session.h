@@ -69,7 +69,7 @@ public:
     // What failed while it was computed on; then all goes on on the CPU. Empty: nothing did.
     const std::string& lost_device() const { return lost_device_; }
     // The device has failed (is_device_loss): the session goes on on the CPU, from its newest state that can be
-    // used there, or from its text (P13). Throws Error if it cannot; Interrupted.
+    // used there, or from its text (docs/validation.md, P13). Throws Error if it cannot; Interrupted.
     void go_on_without_device();
     uint64_t bytes_written() const { return store_.database.bytes_written(); }
 
@@ -108,10 +108,10 @@ public:
     void set_system(const std::string& system);
     void rename(const std::string& name); // throws Error (Usage, PAL-SESSION-02)
     // A turn: the message is stored, fed, and answered; the answer is stored while it grows. A disk that is full
-    // stops no answer (P4): then turns wait.
+    // stops no answer (docs/validation.md, P4): then turns wait.
     engine::GenerateResult say(const std::string& message, const engine::GenerateOptions& options);
     // Stores the turns that wait, as every turn and every save tries to; false if it fails again, and at once after
-    // a failure that is none of space (P5).
+    // a failure other than a full disk (docs/validation.md, P5).
     bool store_turns();
     size_t turns_waiting() const { return turns_.size(); }
     // Of this part of the stream, as it is and is not stored yet; null where it is stored. Until the next change.

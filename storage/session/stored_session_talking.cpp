@@ -10,7 +10,7 @@
 namespace palimpsest::storage {
 namespace {
 
-constexpr auto answer_save_interval = std::chrono::seconds(1); // P1
+constexpr auto answer_save_interval = std::chrono::seconds(1); // docs/validation.md, P1
 constexpr size_t answer_save_tokens = 256;
 
 } // namespace
@@ -146,7 +146,7 @@ engine::GenerateResult StoredSession::generate(Turn& turn, const engine::Generat
 // Before anything of it is stored: what can never be fed would keep the session from going on.
 void StoredSession::check_message(const std::string& message) const
 {
-    constexpr uint64_t most_bytes = 16 << 20; // of a transaction (L18)
+    constexpr uint64_t most_bytes = 16 << 20; // of a transaction (docs/validation.md, L18)
     const auto tokens = this->turn(message).size();
     if (message.size() + tokens * sizeof(engine::TokenId) > most_bytes)
         throw Error(ErrorKind::Usage, "PAL-SESSION-08", "message",
@@ -212,7 +212,7 @@ const Message* StoredSession::waiting_message(size_t part) const
 
 bool StoredSession::store_turns()
 {
-    if (not_stored_ && not_stored_->code() == "PAL-DISK-02") return false; // P5: no retry and hope
+    if (not_stored_ && not_stored_->code() == "PAL-DISK-02") return false; // no second try (docs/validation.md, P5)
     if (turns_.empty()) {
         not_stored_.reset();
         return true;
