@@ -31,7 +31,7 @@ struct YarnScaling {
 // Frequencies with more than beta_fast rotations are kept, those with fewer than beta_slow are divided by `factor`,
 // those between are interpolated (YaRN, Peng et al. 2023, section 3.2). REQUIRES: rope_base > 1.
 std::vector<float> yarn_rope_factors(int32_t rotary_dim, double rope_base, const YarnScaling& scaling);
-// The factor of cosines and sines: 0.1 weight ln(factor) + 1 (section 3.4).
+// The factor of cosines and sines: 0.1 weight ln(factor) + 1 (YaRN, section 3.4).
 double yarn_attention_factor(double factor, double weight = 1.0);
 
 // The factor of cosines and sines of LongRoPE (Ding et al. 2024), for a context extended by `factor`.

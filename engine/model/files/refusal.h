@@ -17,7 +17,8 @@ public:
 
     const std::string& subject() const { return subject_; }
 
-    // `rule` is "10" for G10 (GGUF), and "S4", "C2", "T3" for the others: the code is PAL-MODEL-rule.
+    // `rule`: the id in docs/validation.md, "S4", "C2" or "T3", but without the letter for GGUF: "10" for G10. The
+    // code is PAL-MODEL-rule.
     [[noreturn]] void fail(std::string_view rule, std::string what, std::string remedy = download_again,
                            std::optional<uint64_t> offset = std::nullopt) const
     {

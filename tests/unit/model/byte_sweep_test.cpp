@@ -1,5 +1,5 @@
 // Changes every byte of a valid model in three ways, and truncates it at every length: each variant must give an
-// error or a readable model.
+// error or a readable model (docs/validation.md, V3).
 
 #include <algorithm>
 #include <cstdint>

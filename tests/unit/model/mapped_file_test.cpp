@@ -1,4 +1,4 @@
-// docs/validation.md, G1 and G16, on real files.
+// docs/validation.md, G1, G3, G16 and L8, on real files.
 
 #include <fcntl.h>
 #include <fstream>

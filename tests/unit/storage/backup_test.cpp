@@ -1,4 +1,4 @@
-// Backups, the check after an unclean stop, and database locations.
+// Backups, the check after an unclean stop, and database locations (docs/validation.md, P5, Q10, Q11, Q14 and Q15).
 #include <csignal>
 #include <fstream>
 #include <random>

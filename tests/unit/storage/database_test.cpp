@@ -1,4 +1,5 @@
-// The database file: who may open it, what it refuses, and what it stores of documents and conversations.
+// The database file: who may open it, what it refuses, and what it stores of documents and conversations
+// (docs/validation.md, P17, Q1, Q13 and Q15).
 #include <fstream>
 #include <sys/stat.h>
 

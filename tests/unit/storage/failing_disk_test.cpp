@@ -1,6 +1,6 @@
 // The store on a disk that fails at every call it can fail at: every error is a documented one, and on a healthy
 // disk everything acknowledged is there again. Tests every 7th call by default, every one with
-// PALIMPSEST_TEST_LEVEL=full.
+// PALIMPSEST_TEST_LEVEL=full (docs/validation.md, V8 and P4).
 #include <fstream>
 #include <map>
 #include <random>

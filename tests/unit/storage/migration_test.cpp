@@ -1,4 +1,5 @@
-// Older databases are read as they are, and migrated to the newest version completely or not at all.
+// Older databases are read as they are, and migrated to the newest version completely or not at all
+// (docs/validation.md, Q11 and V17).
 #include <fstream>
 #include <functional>
 #include <iterator>

@@ -1,4 +1,4 @@
-// Snapshots are exact, and are refused if a single bit is not what was saved (docs/validation.md, K).
+// Snapshots are exact, and are refused if a single bit is not what was saved (docs/validation.md, K1 to K10).
 #include <cmath>
 #include <random>
 
