@@ -20,16 +20,7 @@ import sources
 
 FOLDERS = ("app", "engine", "kernels", "storage", "ui")
 # Folders or units of different folders that include one another, and why. A cycle of some of them only is known, too.
-KNOWN_CYCLES = {
-    ("engine/eval", "engine/session"): "a session measures the loss of tokens; measured_reading.h feeds a session",
-    ("engine/model", "engine/model/families"): "the readers of both formats look families up; a family fills a "
-    "ModelConfig",
-    ("engine/text", "engine/text/bpe", "engine/text/jinja"): "tokenizer.cpp and turn_framing.cpp use the parts in the "
-    "sub-folders, which use UTF-8 and the vocabulary of the folder above",
-    ("kernels", "kernels/cpu"): "open_backend.cpp makes the CPU backend, which implements backend.h",
-    ("storage/models", "storage/session"): "a session looks for its model; where models are looked for is one of the "
-    "user's folders, which storage/session/user_folders.h knows",
-}
+KNOWN_CYCLES = {}
 
 OPENING, CLOSING = {"(", "[", "{"}, {")", "]", "}"}
 ACCESS = {"public", "private", "protected", "signals", "Q_SIGNALS"}
