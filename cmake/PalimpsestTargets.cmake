@@ -19,6 +19,7 @@ palimpsest_compile_options(
     # GCC 12 reports overlaps and overflows in std::string and std::vector that do not exist (GCC bug 105651).
     $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overflow>
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-stringop-overread>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds>)
 if(PALIMPSEST_SANITIZE)
     palimpsest_compile_options(-fsanitize=${PALIMPSEST_SANITIZE} -fno-omit-frame-pointer

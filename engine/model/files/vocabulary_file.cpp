@@ -20,7 +20,7 @@ std::shared_ptr<MappedFile> open_if_present(const fs::path& path, uint64_t limit
 // The file may have no tensors, so the number of tokens stands in for the rows of the embedding.
 Vocabulary of_gguf(const fs::path& path, std::vector<std::string>& warnings)
 {
-    const auto file = MappedFile::open(path, limits::file_bytes, "1");
+    const auto file = MappedFile::open(path, limits::file_bytes, "01");
     const Refusal refuse(file->name());
     const GgufFile gguf = GgufFile::parse(file->bytes(), refuse);
     const uint64_t rows = gguf.has("tokenizer.ggml.tokens")
