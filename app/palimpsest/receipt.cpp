@@ -10,25 +10,21 @@
 #include "storage/session/pinning.h"
 #include "storage/session/protocol.h"
 #include "storage/session/session_choice.h"
+#include "storage/session/session_report.h"
 
 namespace palimpsest::app {
 namespace {
 
-using storage::budget_of;
 using storage::lengths_json;
 using storage::lengths_sentence;
+using storage::memory_json;
+using storage::model_json;
 using storage::name_of;
 using storage::pins_json;
 using storage::pins_sentence;
+using storage::reach_json;
 
 } // namespace
-
-nlohmann::ordered_json memory_json(const engine::Telemetry& t)
-{
-    return {{"cache_bytes", t.cache_bytes},
-            {"scratch_bytes", t.scratch_bytes},
-            {"full_cache_bytes", t.full_cache_bytes}};
-}
 
 nlohmann::ordered_json backend_json(const engine::Model& model, const std::string& lost)
 {
@@ -37,38 +33,6 @@ nlohmann::ordered_json backend_json(const engine::Model& model, const std::strin
                                    {"compute", storage::compute_name(model.backend())}};
     if (!lost.empty()) backend["lost_device"] = lost;
     return backend;
-}
-
-nlohmann::ordered_json model_json(const engine::Model& model)
-{
-    return {{"name", storage::model_title(model.files())},
-            {"file", storage::display_name(model)},
-            {"fingerprint", model.fingerprint()},
-            {"layers", model.config().layers},
-            {"kv_heads", model.config().kv_heads}};
-}
-
-nlohmann::ordered_json policy_json(const engine::Session& session)
-{
-    const engine::SessionOptions& o = session.options();
-    nlohmann::ordered_json parameters = nlohmann::ordered_json::object();
-    for (const auto& [key, value] : o.policy.parameters)
-        parameters[key] = value;
-    nlohmann::ordered_json policy = {
-        {"name", o.policy.name},
-        {"budget", budget_of(session)},
-        {"chunk", o.chunk},
-        {"positions", o.positions == engine::PositionMode::Contiguous ? "contiguous" : "original"},
-        {"parameters", parameters},
-        {"budgets", lengths_json(session)}};
-    if (const auto remarks = engine::session_remarks(session); !remarks.empty()) policy["remarks"] = remarks;
-    return policy;
-}
-
-nlohmann::ordered_json reach_json(const engine::RetentionMap& map)
-{
-    const engine::Reach r = engine::reach(map);
-    return {{"median_age_tokens", r.median_age}, {"kept_by_tenth_of_the_input", r.by_tenth}};
 }
 
 namespace {

@@ -34,6 +34,17 @@ double overlap(const RetentionMap& a, const RetentionMap& b)
     return either == 0 ? 1.0 : static_cast<double>(both) / static_cast<double>(either);
 }
 
+double held(const RetentionMap& map, const TokenRange& range)
+{
+    const auto last = static_cast<uint32_t>(std::min<uint64_t>(range.last, map.tokens_seen));
+    if (range.first >= last) return 0;
+    uint64_t held = 0;
+    for (const auto& list : map.tokens)
+        held += static_cast<uint64_t>(std::lower_bound(list.begin(), list.end(), last) -
+                                      std::lower_bound(list.begin(), list.end(), range.first));
+    return static_cast<double>(held) / (static_cast<double>(last - range.first) * map.layers * map.kv_heads);
+}
+
 Reach reach(const RetentionMap& map)
 {
     Reach result{std::vector<double>(10, 0.0), 0};

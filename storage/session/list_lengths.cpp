@@ -59,18 +59,29 @@ std::string budget_text(int32_t budget)
     return budget == engine::no_budget ? "none" : std::to_string(budget);
 }
 
-nlohmann::ordered_json lengths_json(const engine::Session& session)
+LengthsReport LengthsReport::of(const engine::Session& session)
 {
     const engine::SessionOptions& o = session.options();
-    nlohmann::ordered_json lengths = {{"mode", budget_is_auto(o.policy)        ? "auto"
-                                               : o.budget == engine::no_budget ? "none"
-                                                                               : "given"},
-                                      {"cap", capacity_of(session)},
-                                      {"layers", ListLengths::of(session.retention()).layers}};
+    LengthsReport report{.mode = budget_is_auto(o.policy)        ? "auto"
+                                 : o.budget == engine::no_budget ? "none"
+                                                                 : "given",
+                         .cap = capacity_of(session)};
     const engine::ModelConfig& model = session.model().config();
     for (int32_t l = 0; model.has_windows() && l < model.layers; ++l)
-        lengths["limits"].push_back(session.policy().list_budget(l, 0)); // per layer, if layers differ
+        report.limits.push_back(session.policy().list_budget(l, 0));
+    return report;
+}
+
+nlohmann::ordered_json LengthsReport::json(const engine::RetentionMap& map) const
+{
+    nlohmann::ordered_json lengths = {{"mode", mode}, {"cap", cap}, {"layers", ListLengths::of(map).layers}};
+    if (!limits.empty()) lengths["limits"] = limits;
     return lengths;
+}
+
+nlohmann::ordered_json lengths_json(const engine::Session& session)
+{
+    return LengthsReport::of(session).json(session.retention());
 }
 
 std::string lengths_sentence(const engine::Session& session)

@@ -26,7 +26,16 @@ int32_t budget_of(const engine::Session& session);
 int32_t capacity_of(const engine::Session& session);
 // Formatted as --budget accepts it: "2048", or "none".
 std::string budget_text(int32_t budget);
-// {"mode": "given", "auto" or "none", "cap": capacity_of, "layers": [...]}
+
+// The member "budgets": how long the lists may be, and with a map how long they are.
+struct LengthsReport {
+    std::string mode = "given";    // "given", "auto" or "none"
+    int32_t cap = 0;               // capacity_of()
+    std::vector<int32_t> limits{}; // a limit per layer; only for models with sliding windows
+
+    static LengthsReport of(const engine::Session& session);
+    nlohmann::ordered_json json(const engine::RetentionMap& map) const;
+};
 nlohmann::ordered_json lengths_json(const engine::Session& session);
 // "12 to 64 tokens per layer and head, 31.4 on average; as many as attention needs, at most 64"; empty if all lists
 // have the length that the budget gives.

@@ -180,15 +180,22 @@ std::string pins_sentence(const engine::Session& session)
     return text;
 }
 
-nlohmann::ordered_json pins_json(const engine::Session& session)
+PinsReport PinsReport::of(const engine::Session& session)
+{
+    return {.pins = session.pins(), .budget = capacity_of(session), .cache_bytes = price(session)};
+}
+
+nlohmann::ordered_json PinsReport::json(const engine::RetentionMap& map) const
 {
     nlohmann::ordered_json ranges = nlohmann::ordered_json::array();
-    for (const TokenRange& range : session.pins().ranges())
-        ranges.push_back({{"first", range.first}, {"last", range.last - 1}, {"held", session.held(range)}});
-    return {{"tokens", session.pins().tokens()},
-            {"budget", capacity_of(session)},
-            {"cache_bytes", price(session)},
-            {"ranges", ranges}};
+    for (const TokenRange& range : pins.ranges())
+        ranges.push_back({{"first", range.first}, {"last", range.last - 1}, {"held", engine::held(map, range)}});
+    return {{"tokens", pins.tokens()}, {"budget", budget}, {"cache_bytes", cache_bytes}, {"ranges", ranges}};
+}
+
+nlohmann::ordered_json pins_json(const engine::Session& session)
+{
+    return PinsReport::of(session).json(session.retention());
 }
 
 } // namespace palimpsest::storage

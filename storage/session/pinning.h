@@ -56,6 +56,16 @@ engine::Pins pins_in(std::span<const engine::TokenId> stream, const std::vector<
 // Cost of the pins: "12 tokens take 0.6 % of the budget in every layer and head (36 kB); 100 % of what was read of
 // them is held".
 std::string pins_sentence(const engine::Session& session);
+
+// The member "pins": what they take, and with a map how much of them is kept.
+struct PinsReport {
+    engine::Pins pins{};
+    int32_t budget = 0;       // capacity_of()
+    uint64_t cache_bytes = 0; // of all pinned tokens in all layers that hold them
+
+    static PinsReport of(const engine::Session& session);
+    nlohmann::ordered_json json(const engine::RetentionMap& map) const;
+};
 nlohmann::ordered_json pins_json(const engine::Session& session);
 
 } // namespace palimpsest::storage

@@ -11,11 +11,11 @@
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/output.h"
-#include "app/palimpsest/receipt.h"
 #include "app/palimpsest/retention_picture.h"
 #include "kernels/base/byte_quantity.h"
 #include "storage/session/list_lengths.h"
 #include "storage/session/reading_meter.h"
+#include "storage/session/session_report.h"
 #include "storage/session/stored_session.h"
 #include "tests/support/catch.h"
 
@@ -291,7 +291,7 @@ TEST_CASE("the picture weighs the heads of a layer alike, however long their lis
 
 TEST_CASE("reach and overlap count slots, so that a long list weighs more than a short one")
 {
-    const auto reach = reach_json(ragged_map());
+    const auto reach = storage::reach_json(ragged_map());
     const std::vector<double> tenths = reach["kept_by_tenth_of_the_input"];
     CHECK(tenths[0] == Approx(4.0 / 31));
     CHECK(tenths[9] == Approx(3.0 / 31));

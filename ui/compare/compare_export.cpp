@@ -1,21 +1,11 @@
 #include "ui/compare/compare_export.h"
 
-#include "engine/cache/retention_export.h"
-#include "storage/session/list_lengths.h"
-#include "ui/map/lists.h"
+#include "storage/session/comparison_report.h"
 
 namespace palimpsest::ui {
 namespace {
 
 using nlohmann::ordered_json;
-
-ordered_json policy_of(const CompareResult& result)
-{
-    ordered_json policy = policy_json(result.options);
-    policy["budget"] = result.budget;
-    policy["kept_per_layer"] = storage::ListLengths::of(*result.kept).layers;
-    return policy;
-}
 
 ordered_json steps_json(const CompareResult& result)
 {
@@ -30,23 +20,6 @@ ordered_json steps_json(const CompareResult& result)
         steps.push_back(std::move(one));
     }
     return steps;
-}
-
-ordered_json result_json(const CompareResult& result)
-{
-    return {{"policy", policy_of(result)},
-            {"tokens_seen", result.tokens_read},
-            {"complete", result.complete},
-            {"perplexity", result.loss.perplexity()},
-            {"mean_loss", result.loss.mean()},
-            {"tokens_per_second", result.tokens_per_second},
-            {"memory",
-             {{"cache_bytes", result.telemetry.cache_bytes},
-              {"scratch_bytes", result.telemetry.scratch_bytes},
-              {"full_cache_bytes", result.telemetry.full_cache_bytes}}},
-            {"reach", reach_json(result.reach)},
-            {"heads", engine::heads_json(*result.kept, {})},
-            {"steps", steps_json(result)}};
 }
 
 const char* name_of(CompareState::Phase phase)
@@ -66,19 +39,23 @@ const char* name_of(CompareState::Phase phase)
 
 ordered_json comparison_json(const CompareState& state)
 {
-    ordered_json results = ordered_json::array(), overlaps = ordered_json::array();
+    storage::ComparisonReport report{.model = state.model, .coverage = state.coverage};
     for (const CompareResult& result : state.results)
-        results.push_back(result_json(result));
-    for (size_t a = 0; a < state.overlaps.size(); ++a)
-        for (size_t b = a + 1; b < state.overlaps.size(); ++b)
-            overlaps.push_back({{"a", a}, {"b", b}, {"overlap", state.overlaps[a][b]}});
-    return {{"schema", "palimpsest.comparison/1"},
-            {"model", {{"name", state.model_name}, {"fingerprint", state.model_fingerprint}}},
-            {"text", state.what},
-            {"tokens", state.tokens_total},
-            {"state", name_of(state.phase)},
-            {"results", results},
-            {"overlaps", overlaps}};
+        report.contenders.push_back({.policy = result.policy,
+                                     .protocol = storage::Protocol::Blind,
+                                     .complete = result.complete,
+                                     .loss = result.loss,
+                                     .tokens_per_second = result.tokens_per_second,
+                                     .telemetry = result.telemetry,
+                                     .map = result.kept.get()});
+    if (!state.overlaps.empty()) report.overlap = [&](size_t a, size_t b) { return state.overlaps[a][b]; };
+    ordered_json document = report.json();
+    for (size_t i = 0; i < state.results.size(); ++i)
+        document["results"][i]["steps"] = steps_json(state.results[i]);
+    document["text"] = state.what;
+    document["tokens"] = state.tokens_total;
+    document["state"] = name_of(state.phase);
+    return document;
 }
 
 FileContent comparison_file(std::shared_ptr<const CompareState> state)

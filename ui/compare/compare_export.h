@@ -1,4 +1,5 @@
-// Exports a comparison as one JSON document: the schema of `compare --json` plus the curves.
+// Exports a comparison as one JSON document: that of `compare --json`, with the name of the text, the state and the
+// curves.
 #pragma once
 
 #include <nlohmann/json.hpp>

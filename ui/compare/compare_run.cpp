@@ -6,7 +6,6 @@
 #include "engine/session/session_setup.h"
 #include "engine/session/token_loss.h"
 #include "kernels/base/error.h"
-#include "storage/session/list_lengths.h"
 
 namespace palimpsest::ui {
 namespace {
@@ -44,7 +43,8 @@ public:
         last_ = policy.bounded() ? tokens : std::min(tokens, capacity);
         result_.spec = contender.spec;
         result_.options = session_->options();
-        result_.budget = storage::budget_of(*session_);
+        result_.policy = storage::PolicyReport::of(*session_);
+        result_.budget = result_.policy.budget;
         result_.complete = last_ == tokens;
         look();
     }
@@ -163,8 +163,8 @@ private:
         auto state = std::make_shared<CompareState>();
         state->phase = phase;
         state->what = job_.what;
-        state->model_name = model_.config().name;
-        state->model_fingerprint = model_.fingerprint();
+        state->model = storage::ModelReport::of(model_);
+        state->coverage = coverage();
         state->tokens_total = job_.tokens.size();
         uint64_t read = 0, all = 0;
         double left = 0;
@@ -182,6 +182,17 @@ private:
         if (sink_) sink_(state);
         published_ = Clock::now();
         return state;
+    }
+
+    // Of the contender that read the fewest tokens.
+    storage::Coverage coverage() const
+    {
+        storage::Coverage coverage = job_.coverage;
+        const uint64_t framing = job_.tokens.size() - coverage.tokens_in_input;
+        coverage.tokens_read = coverage.tokens_in_input;
+        for (const Reading& r : readings_)
+            coverage.tokens_read = std::min(coverage.tokens_read, r.read() - std::min(framing, r.read()));
+        return coverage;
     }
 
     std::vector<std::vector<double>> overlaps() const

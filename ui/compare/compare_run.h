@@ -13,6 +13,8 @@
 #include "engine/cache/retention_map.h"
 #include "engine/eval/loss_meter.h"
 #include "engine/session/session.h"
+#include "storage/session/reading.h"
+#include "storage/session/session_report.h"
 #include "ui/base/thinned.h"
 #include "ui/engine/memory_left.h"
 
@@ -30,6 +32,7 @@ struct CompareJob {
     std::vector<engine::TokenId> tokens;
     int32_t chunk = 512;
     std::vector<Contender> contenders; // REQUIRES: options.chunk == chunk
+    storage::Coverage coverage{};      // of the text, without framing; tokens_read is not used
 };
 
 // Values of one contender after a chunk.
@@ -43,7 +46,8 @@ struct CompareStep {
 struct CompareResult {
     std::string spec;
     engine::SessionOptions options; // with defaults resolved
-    int32_t budget = 0;             // in tokens; the capacity if nothing is evicted
+    storage::PolicyReport policy;
+    int32_t budget = 0; // in tokens; the capacity if nothing is evicted
     uint64_t tokens_read = 0;
     bool complete = true; // false: keeps every token, and the text exceeds its capacity
     engine::Telemetry telemetry;
@@ -57,9 +61,11 @@ struct CompareResult {
 struct CompareState {
     enum class Phase { Running, Finished, Stopped };
     Phase phase = Phase::Running;
-    std::string what, model_name, model_fingerprint;
-    uint64_t tokens_total = 0;
-    double share = 0; // share of all tokens that the contenders will read
+    std::string what;
+    storage::ModelReport model;
+    storage::Coverage coverage;
+    uint64_t tokens_total = 0; // with framing
+    double share = 0;          // share of all tokens that the contenders will read
     std::optional<double> seconds_left;
     std::vector<CompareResult> results;
     std::vector<std::vector<double>> overlaps; // pairwise overlap of the kept tokens; only in the last state

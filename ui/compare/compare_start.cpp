@@ -16,7 +16,7 @@ constexpr uint64_t ids_at_once = 65536;
 
 struct Text {
     std::vector<engine::TokenId> tokens; // includes BOS, if the tokenizer adds it
-    uint64_t of_the_input = 0;
+    storage::Coverage coverage;          // without BOS
 };
 
 // Compares contents too, because another store may use the same id for a different document.
@@ -52,32 +52,37 @@ void append_document(storage::Library& library, int64_t document, std::vector<en
     }
 }
 
-std::vector<engine::TokenId> tokens_of_file(const QString& file, const engine::Tokenizer& tokenizer,
-                                            const std::stop_token& stop)
+Text text_of_file(const QString& file, const engine::Tokenizer& tokenizer, const std::stop_token& stop)
 {
     std::istringstream nothing;
     storage::Document document(file.toStdString(), nothing, stop);
-    storage::Coverage coverage;
-    return storage::encode_document(document, tokenizer, true, coverage);
+    Text text;
+    text.tokens = storage::encode_document(document, tokenizer, true, text.coverage);
+    return text;
+}
+
+Text text_of_documents(EngineThread::Tools& tools, const std::vector<storage::DocumentInfo>& documents)
+{
+    Text text;
+    for (const storage::DocumentInfo& document : documents) {
+        require_document(tools.store.library, document, *tools.model);
+        append_document(tools.store.library, document.id, text.tokens);
+        text.coverage.invalid_sequences += document.invalid_sequences;
+        text.coverage.nul_characters += document.nul_characters;
+    }
+    text.coverage.tokens_in_input = text.tokens.size();
+    return text;
 }
 
 Text read_text(EngineThread::Tools& tools, const CompareRequest& request)
 {
     const engine::Tokenizer& tokenizer = storage::require_tokenizer(*tools.model);
-    std::vector<engine::TokenId> tokens;
-    if (request.file.isEmpty())
-        for (const storage::DocumentInfo& document : request.documents) {
-            require_document(tools.store.library, document, *tools.model);
-            append_document(tools.store.library, document.id, tokens);
-        }
-    else
-        tokens = tokens_of_file(request.file, tokenizer, tools.stop);
-    if (tokens.empty())
+    Text text = request.file.isEmpty() ? text_of_documents(tools, request.documents)
+                                       : text_of_file(request.file, tokenizer, tools.stop);
+    if (text.tokens.empty())
         throw Error(ErrorKind::Failed, "PAL-DOC-03", printable(request.what.toStdString()), "it has no text",
                     "choose a document with text");
-    Text text{.tokens = {}, .of_the_input = tokens.size()};
-    if (tokenizer.adds_bos()) tokens.insert(tokens.begin(), tokenizer.bos());
-    text.tokens = std::move(tokens);
+    if (tokenizer.adds_bos()) text.tokens.insert(text.tokens.begin(), tokenizer.bos());
     return text;
 }
 
@@ -94,9 +99,10 @@ std::shared_ptr<const CompareState> compare(EngineThread::Tools& tools, const Co
         session.budget = choice.budget;
         session.chunk = request.chunk;
         job.contenders.push_back({choice.policy.trimmed().toStdString(),
-                                  session_options(session, tools.model->config(), text.of_the_input)});
+                                  session_options(session, tools.model->config(), text.coverage.tokens_in_input)});
     }
     job.tokens = std::move(text.tokens);
+    job.coverage = text.coverage;
     return compare(tools.model, job, tools.stop, [&](std::shared_ptr<const CompareState> state) {
         tools.progress(state->share, state->seconds_left);
         sink(std::move(state));

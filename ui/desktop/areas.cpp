@@ -240,7 +240,9 @@ void Areas::show_frame(const Frame& frame)
     memory_->show_frame(frame);
     if (frame.kept != kept_) {
         kept_ = frame.kept;
+        telemetry_ = frame.telemetry;
         map_->set_map(kept_, frame.tokens_total);
+        map_->set_writers(writers_of(facts_, telemetry_));
         document_->set_kept(kept_);
         if (facts_) set_pin_terms(frame.telemetry);
     }
@@ -266,7 +268,7 @@ void Areas::show_session(std::shared_ptr<const SessionFacts> facts)
     compare_->set_session(computed);
     map_->set_title(facts_ ? facts_->name : QString());
     map_->set_marks(facts_ ? marks_of(*facts_) : MapMarks());
-    map_->set_writers(writers_of(facts_));
+    map_->set_writers(writers_of(facts_, telemetry_));
     document_->set_pins(facts_ ? facts_->pins : std::vector<storage::Pin>());
     map_->set_highlights(sources_); // set_marks() cleared them
     offer_questions();

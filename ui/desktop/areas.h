@@ -5,6 +5,7 @@
 #include <QObject>
 #include <memory>
 
+#include "engine/session/telemetry.h"
 #include "ui/desktop/workbench.h"
 #include "ui/document/document_view.h"
 
@@ -78,6 +79,7 @@ private:
     std::shared_ptr<const SessionFacts> facts_;
     std::shared_ptr<TextSource> text_;
     std::shared_ptr<const engine::RetentionMap> kept_;
+    engine::Telemetry telemetry_;      // of the frame with `kept_`
     std::vector<StreamRange> sources_; // of an answer: highlighted in the document and on the map
     int64_t session_ = 0;              // id of the session that is shown
     uint64_t texts_asked_ = 0;         // newest request for an unsaved session's text

@@ -4,6 +4,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "storage/session/retention_report.h"
 #include "storage/session/session_settings.h"
 #include "ui/engine/failure.h"
 
@@ -120,8 +121,16 @@ try {
 } catch (const Error&) {
 }
 
-// How many of the first `computed` tokens of the stream belong to documents.
-uint64_t tokens_read(const std::vector<DocumentPart>& documents, uint64_t computed)
+std::shared_ptr<const storage::RetentionReport> report_of(storage::StoredSession& session)
+{
+    auto report = std::make_shared<storage::RetentionReport>(storage::RetentionReport::of(session));
+    report->session = session.name();
+    return report;
+}
+
+} // namespace
+
+uint64_t document_tokens_read(const std::vector<DocumentPart>& documents, uint64_t computed)
 {
     uint64_t tokens = 0;
     for (const DocumentPart& document : documents)
@@ -129,13 +138,11 @@ uint64_t tokens_read(const std::vector<DocumentPart>& documents, uint64_t comput
     return tokens;
 }
 
-} // namespace
-
 SessionFacts facts_of(storage::StoredSession& session, storage::Store& store, bool saved,
                       const std::map<int64_t, Provenance>& provenances)
 {
     const engine::ModelConfig& model = session.model().config();
-    const storage::Coverage coverage = session.coverage();
+    const auto report = report_of(session);
     SessionFacts facts{.id = session.id(),
                        .name = text_of(session.name()),
                        .model_name = text_of(model.name),
@@ -147,11 +154,12 @@ SessionFacts facts_of(storage::StoredSession& session, storage::Store& store, bo
                        .documents = {},
                        .turns = {},
                        .pins = session.pins(),
-                       .tokens_in_input = coverage.tokens_in_input,
-                       .tokens_read = coverage.tokens_read,
+                       .tokens_in_input = report->coverage.tokens_in_input,
+                       .tokens_read = report->coverage.tokens_read,
                        .saved = saved,
                        .system = text_of(session.system()),
-                       .has_begun = !session.is_new()};
+                       .has_begun = !session.is_new(),
+                       .report = report};
     if (session.why_waiting()) facts.not_stored = not_stored(*session.why_waiting());
     Teller(facts, store, provenances).tell(session.parts(), [&](size_t part) {
         return session.waiting_message(part);
@@ -177,7 +185,7 @@ SessionFacts stored_facts(const storage::SessionInfo& session, storage::Store& s
     for (const DocumentPart& document : facts.documents)
         facts.tokens_in_input += document.range.last - document.range.first;
     const auto states = store.snapshots.of(session.id);
-    facts.tokens_read = tokens_read(facts.documents, states.empty() ? 0 : states.front().tokens_seen);
+    facts.tokens_read = document_tokens_read(facts.documents, states.empty() ? 0 : states.front().tokens_seen);
     return facts;
 }
 

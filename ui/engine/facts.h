@@ -16,4 +16,7 @@ SessionFacts facts_of(storage::StoredSession& session, storage::Store& store, bo
 // storage.
 SessionFacts stored_facts(const storage::SessionInfo& session, storage::Store& store, const QString& why);
 
+// How many tokens of the documents are among the first `computed` tokens of the stream.
+uint64_t document_tokens_read(const std::vector<DocumentPart>& documents, uint64_t computed);
+
 } // namespace palimpsest::ui

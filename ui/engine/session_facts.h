@@ -3,6 +3,7 @@
 
 #include <QString>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -10,6 +11,10 @@
 #include "engine/session/session_options.h"
 #include "storage/conversations.h"
 #include "storage/library.h"
+
+namespace palimpsest::storage {
+struct RetentionReport;
+}
 
 namespace palimpsest::ui {
 
@@ -72,6 +77,8 @@ struct SessionFacts {
     QString text_only{};
     QString system{};       // system prompt; empty: none
     bool has_begun = false; // something was read or asked, so the system prompt is fixed
+    // For an export: the session when these facts were collected. Null if only the text is shown.
+    std::shared_ptr<const storage::RetentionReport> report{};
 };
 
 } // namespace palimpsest::ui

@@ -1,54 +1,36 @@
 #include "ui/map/lists.h"
 
+#include <algorithm>
+
 #include "engine/cache/retention_export.h"
-#include "storage/session/list_lengths.h"
-#include "storage/session/session_settings.h"
+#include "storage/session/retention_report.h"
+#include "ui/engine/facts.h"
 
 namespace palimpsest::ui {
 namespace {
 
-using nlohmann::ordered_json;
-
-ordered_json about(const SessionFacts& facts, const engine::RetentionMap& map)
+// While a document is read, the map is newer than the facts.
+storage::RetentionReport report_at(const SessionFacts& facts, uint64_t tokens_seen)
 {
-    return {
-        {"schema", "palimpsest.retention/1"},
-        {"session", facts.name.toStdString()},
-        {"model", {{"name", facts.model_name.toStdString()}, {"layers", map.layers}, {"kv_heads", map.kv_heads}}},
-        {"policy", policy_json(facts.options)},
-        {"tokens_seen", map.tokens_seen},
-        {"reach", reach_json(engine::reach(map))}};
+    storage::RetentionReport report = *facts.report;
+    report.coverage.tokens_read =
+        std::max(report.coverage.tokens_read, document_tokens_read(facts.documents, tokens_seen));
+    return report;
 }
 
 } // namespace
 
-MapWriters writers_of(std::shared_ptr<const SessionFacts> facts)
+MapWriters writers_of(std::shared_ptr<const SessionFacts> facts, const engine::Telemetry& telemetry)
 {
     if (!facts) return {};
-    return {.csv = [](std::ostream& out, const engine::RetentionMap& map) { engine::write_csv(out, map, {}); },
-            .json =
-                [facts = std::move(facts)](std::ostream& out, const engine::RetentionMap& map) {
-                    engine::write_json(out, about(*facts, map), map, {});
-                }};
-}
-
-ordered_json policy_json(const engine::SessionOptions& options)
-{
-    ordered_json parameters = ordered_json::object();
-    for (const auto& [key, value] : options.policy.parameters)
-        parameters[key] = value;
-    ordered_json policy{{"name", options.policy.name},
-                        {"budget", options.budget},
-                        {"chunk", options.chunk},
-                        {"positions", storage::name_of(options.positions)},
-                        {"parameters", parameters}};
-    if (options.budget == engine::no_budget) policy["budget"] = storage::budget_text(options.budget);
-    return policy;
-}
-
-ordered_json reach_json(const engine::Reach& reach)
-{
-    return {{"median_age_tokens", reach.median_age}, {"kept_by_tenth_of_the_input", reach.by_tenth}};
+    MapWriters writers{
+        .csv = [](std::ostream& out, const engine::RetentionMap& map) { engine::write_csv(out, map, {}); },
+        .json = {}};
+    if (facts->report)
+        writers.json = [facts = std::move(facts), telemetry](std::ostream& out, const engine::RetentionMap& map) {
+            engine::write_json(out, report_at(*facts, map.tokens_seen).json(map, telemetry), map, {});
+        };
+    return writers;
 }
 
 } // namespace palimpsest::ui

@@ -1,16 +1,14 @@
-// Exports the lists of an open session: CSV, and JSON with the schema of `inspect --json`.
+// Exports the lists of an open session: CSV, and JSON as `inspect --json` prints it.
 #pragma once
 
-#include <nlohmann/json.hpp>
-
+#include "engine/session/telemetry.h"
+#include "ui/engine/session_facts.h"
 #include "ui/map/export.h"
 
 namespace palimpsest::ui {
 
-MapWriters writers_of(std::shared_ptr<const SessionFacts> facts); // null: no session is open; returns empty writers
-
-// REQUIRES: resolved options.
-nlohmann::ordered_json policy_json(const engine::SessionOptions& options);
-nlohmann::ordered_json reach_json(const engine::Reach& reach);
+// `telemetry`: of the frame with the map that will be exported. `facts`: null if no session is open; returns empty
+// writers. Without a report in them, only CSV can be written.
+MapWriters writers_of(std::shared_ptr<const SessionFacts> facts, const engine::Telemetry& telemetry);
 
 } // namespace palimpsest::ui

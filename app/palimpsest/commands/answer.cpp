@@ -19,6 +19,7 @@
 #include "storage/session/protocol.h"
 #include "storage/session/reading.h"
 #include "storage/session/reading_meter.h"
+#include "storage/session/session_report.h"
 #include "storage/session/store.h"
 #include "storage/session/stored_session.h"
 
@@ -35,13 +36,17 @@ using storage::encode_document;
 using storage::end_name;
 using storage::Interrupted;
 using storage::make_room_for;
+using storage::memory_json;
+using storage::model_json;
 using storage::name_of;
 using storage::open_documents;
 using storage::open_store;
 using storage::pins_json;
 using storage::pins_of;
+using storage::policy_json;
 using storage::Protocol;
 using storage::question_turn;
+using storage::reach_json;
 using storage::read_document;
 using storage::ReadingMeter;
 using storage::ReadOptions;

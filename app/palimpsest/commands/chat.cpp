@@ -22,6 +22,7 @@
 #include "storage/session/listener.h"
 #include "storage/session/pinning.h"
 #include "storage/session/protocol.h"
+#include "storage/session/session_report.h"
 #include "storage/session/store.h"
 #include "storage/session/stored_session.h"
 #include "storage/user_folders.h"
@@ -34,6 +35,7 @@ using storage::data_folder;
 using storage::Documents;
 using storage::end_name;
 using storage::Interrupted;
+using storage::memory_json;
 using storage::name_of;
 using storage::open_documents;
 using storage::open_store;

@@ -10,13 +10,13 @@
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/output.h"
-#include "app/palimpsest/receipt.h"
 #include "app/palimpsest/retention_picture.h"
 #include "app/palimpsest/token_source.h"
 #include "engine/eval/loss_meter.h"
 #include "engine/eval/measured_reading.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
+#include "storage/session/comparison_report.h"
 #include "storage/session/list_lengths.h"
 #include "storage/session/listener.h"
 #include "storage/session/pinning.h"
@@ -30,18 +30,20 @@
 namespace palimpsest::app {
 namespace {
 
-using engine::heads_json;
 using engine::read_measured;
 using engine::session_to_measure;
 using nlohmann::ordered_json;
 using storage::budget_of;
 using storage::check_complete;
+using storage::ComparisonReport;
 using storage::Coverage;
 using storage::Interrupted;
 using storage::lengths_sentence;
+using storage::ModelReport;
 using storage::name_of;
 using storage::open_store;
 using storage::pins_in;
+using storage::PolicyReport;
 using storage::Protocol;
 using storage::ReadingMeter;
 using storage::Store;
@@ -54,7 +56,7 @@ struct Contender {
     std::string spec;               // or name of the stored session
     engine::SessionOptions options; // with defaults resolved
     int32_t budget = 0;             // see budget_of()
-    ordered_json policy;
+    PolicyReport policy;
     std::string lengths; // lengths of its lists, if they differ from the budget
     Protocol protocol = Protocol::Blind;
     engine::Telemetry telemetry;
@@ -206,7 +208,7 @@ private:
         return {.spec = stored.name(),
                 .options = session.options(),
                 .budget = budget_of(session),
-                .policy = policy_json(session),
+                .policy = PolicyReport::of(session),
                 .lengths = lengths_sentence(session),
                 .protocol = stored.question().empty() ? Protocol::Blind : Protocol::Steered,
                 .telemetry = session.telemetry(),
@@ -266,7 +268,7 @@ private:
         c.tokens_per_second = read_measured(session, ids, feed);
         if (!c.tokens_per_second) throw Interrupted{"stopped while comparing; nothing was written"};
         c.telemetry = session.telemetry();
-        c.policy = policy_json(session);
+        c.policy = PolicyReport::of(session);
         c.lengths = lengths_sentence(session);
         c.map = session.retention();
         c.loss = meter.all();
@@ -333,36 +335,20 @@ private:
     static ordered_json json(const engine::Model& model, const std::vector<Contender>& contenders,
                              const Coverage& coverage)
     {
-        ordered_json results = ordered_json::array();
-        ordered_json overlaps = ordered_json::array();
-        for (size_t i = 0; i < contenders.size(); ++i) {
-            const Contender& c = contenders[i];
-            ordered_json result = {{"policy", c.policy},
-                                   {"protocol", name_of(c.protocol)},
-                                   {"tokens_seen", c.map.tokens_seen},
-                                   {"complete", c.complete},
-                                   {"perplexity", nullptr},
-                                   {"mean_loss", nullptr},
-                                   {"tokens_per_second", nullptr},
-                                   {"memory", memory_json(c.telemetry)},
-                                   {"reach", reach_json(c.map)},
-                                   {"heads", heads_json(c.map, {})}};
-            if (c.loss) {
-                result["perplexity"] = c.loss->perplexity();
-                result["mean_loss"] = c.loss->mean();
-                result["tokens_per_second"] = *c.tokens_per_second;
-            } else {
-                result["session"] = c.spec;
-            }
-            results.push_back(result);
-            for (size_t j = i + 1; j < contenders.size(); ++j)
-                overlaps.push_back({{"a", i}, {"b", j}, {"overlap", engine::overlap(c.map, contenders[j].map)}});
-        }
-        return {{"schema", "palimpsest.comparison/1"},
-                {"model", model_json(model)},
-                {"coverage", coverage.json()},
-                {"results", results},
-                {"overlaps", overlaps}};
+        ComparisonReport report{.model = ModelReport::of(model), .coverage = coverage};
+        for (const Contender& c : contenders)
+            report.contenders.push_back({.policy = c.policy,
+                                         .protocol = c.protocol,
+                                         .complete = c.complete,
+                                         .loss = c.loss,
+                                         .tokens_per_second = c.tokens_per_second,
+                                         .telemetry = c.telemetry,
+                                         .map = &c.map});
+        report.overlap = [&](size_t a, size_t b) { return engine::overlap(contenders[a].map, contenders[b].map); };
+        ordered_json document = report.json();
+        for (size_t i = 0; i < contenders.size(); ++i)
+            if (!contenders[i].loss) document["results"][i]["session"] = contenders[i].spec;
+        return document;
     }
 
     CLI::App* command_ = nullptr;

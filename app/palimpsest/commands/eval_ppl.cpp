@@ -13,7 +13,6 @@
 #include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/output_file.h"
-#include "app/palimpsest/receipt.h"
 #include "app/palimpsest/token_source.h"
 #include "engine/eval/loss_meter.h"
 #include "engine/eval/measured_reading.h"
@@ -25,6 +24,7 @@
 #include "storage/session/protocol.h"
 #include "storage/session/reading.h"
 #include "storage/session/reading_meter.h"
+#include "storage/session/session_report.h"
 
 namespace palimpsest::app {
 namespace {
@@ -36,8 +36,11 @@ using storage::check_complete;
 using storage::Coverage;
 using storage::Interrupted;
 using storage::lengths_sentence;
+using storage::memory_json;
+using storage::model_json;
 using storage::name_of;
 using storage::pins_in;
+using storage::policy_json;
 using storage::Protocol;
 using storage::ReadingMeter;
 

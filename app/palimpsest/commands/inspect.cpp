@@ -23,6 +23,7 @@
 #include "storage/session/protocol.h"
 #include "storage/session/reading.h"
 #include "storage/session/reading_meter.h"
+#include "storage/session/retention_report.h"
 #include "storage/session/store.h"
 #include "storage/session/stored_session.h"
 
@@ -39,18 +40,17 @@ using storage::Document;
 using storage::Documents;
 using storage::Interrupted;
 using storage::make_room_for;
-using storage::name_of;
 using storage::open_documents;
 using storage::open_store;
 using storage::pins_in;
-using storage::pins_json;
 using storage::pins_of;
-using storage::Protocol;
+using storage::protocol_of_session;
 using storage::question_turn;
 using storage::read_document;
 using storage::ReadingMeter;
 using storage::require_question;
 using storage::require_tokenizer;
+using storage::RetentionReport;
 using storage::steer;
 using storage::StoredOptions;
 using storage::StoredSession;
@@ -95,7 +95,9 @@ public:
         Coverage coverage;
         const auto session = read(model, coverage, console);
         check_complete(coverage, common_.require_complete, source_.name());
-        show(*session, coverage, map_file, console);
+        RetentionReport report = RetentionReport::of(*session, coverage);
+        report.question = question_;
+        show(*session, report, map_file, console);
     }
 
 private:
@@ -106,7 +108,6 @@ private:
             throw Error(ErrorKind::Usage, "PAL-OPTION-01", "--question",
                         "the session's documents were read already", "leave it out, or give a FILE");
         require_question("--question", question_);
-        facts_["question"] = question_;
     }
 
     void show_stored(std::optional<OutputFile>& map_file, Console& console)
@@ -120,24 +121,22 @@ private:
         ConsoleListener listener(console, common_.events);
         StoredSession stored(*store, session_, options, listener);
         check_filter(stored.model().config());
-        facts_ = {{"tokens_fed_again", stored.tokens_fed_again()}, {"bytes_written", stored.bytes_written()}};
-        if (!stored.question().empty()) facts_["question"] = stored.question();
-        show(stored.session(), stored.coverage(), map_file, console);
+        show(stored.session(), RetentionReport::of(stored), map_file, console);
     }
 
-    void show(const engine::Session& session, const Coverage& coverage, std::optional<OutputFile>& map_file,
+    void show(const engine::Session& session, const RetentionReport& report, std::optional<OutputFile>& map_file,
               Console& console) const
     {
         const engine::RetentionMap map = session.retention();
-        if (map_file) write_map(*map_file, session, map, coverage);
+        if (map_file) write_map(*map_file, session, report, map);
         if (common_.json) {
-            nlohmann::ordered_json document = about(session, map, coverage);
+            nlohmann::ordered_json document = report.json(map, session.telemetry());
             document["heads"] = heads_json(map, filter());
             return write_json(console.out, document);
         }
         if (map_file_.empty())
             console.out << unicode_picture(map, filter(), console.out_is_terminal ? terminal_columns() : 80);
-        write_receipt(console, common_.events, session, coverage, protocol());
+        write_receipt(console, common_.events, session, report.coverage, protocol_of_session(report.question));
     }
 
     // Creates the session, with question rows if a question is given.
@@ -192,8 +191,6 @@ private:
         if (!session.finish(feed)) throw Interrupted{"stopped while reading; nothing was written"};
     }
 
-    Protocol protocol() const { return facts_.contains("question") ? Protocol::Steered : Protocol::Blind; }
-
     MapFilter filter() const
     {
         MapFilter result;
@@ -232,21 +229,8 @@ private:
         return std::optional<OutputFile>(std::in_place, map_file_);
     }
 
-    nlohmann::ordered_json about(const engine::Session& session, const engine::RetentionMap& map,
-                                 const Coverage& coverage) const
-    {
-        nlohmann::ordered_json result = {
-            {"schema", "palimpsest.retention/1"}, {"model", model_json(session.model())},
-            {"policy", policy_json(session)},     {"protocol", name_of(protocol())},
-            {"tokens_seen", map.tokens_seen},     {"coverage", coverage.json()},
-            {"reach", reach_json(map)},           {"memory", memory_json(session.telemetry())},
-            {"pins", pins_json(session)}};
-        result.update(facts_);
-        return result;
-    }
-
-    void write_map(OutputFile& file, const engine::Session& session, const engine::RetentionMap& map,
-                   const Coverage& coverage) const
+    void write_map(OutputFile& file, const engine::Session& session, const RetentionReport& report,
+                   const engine::RetentionMap& map) const
     {
         const std::string ending = map_ending();
         if (ending == ".png" || ending == ".svg")
@@ -255,7 +239,7 @@ private:
         else if (ending == ".csv")
             write_csv(file.stream(), map, filter());
         else
-            engine::write_json(file.stream(), about(session, map, coverage), map, filter());
+            engine::write_json(file.stream(), report.json(map, session.telemetry()), map, filter());
         file.commit();
     }
 
@@ -265,7 +249,6 @@ private:
     CLI::Option* question_option_ = nullptr;
     std::string map_file_, session_, database_, question_;
     int32_t layer_ = -1, head_ = -1;
-    nlohmann::ordered_json facts_ = nlohmann::ordered_json::object(); // JSON members for question and session
 };
 
 } // namespace

@@ -12,6 +12,7 @@
 #include "storage/session/pinning.h"
 #include "storage/session/protocol.h"
 #include "storage/session/reading.h"
+#include "storage/session/session_report.h"
 #include "storage/session/store.h"
 #include "storage/session/stored_session.h"
 
@@ -22,12 +23,16 @@ using nlohmann::ordered_json;
 using storage::check_complete;
 using storage::Coverage;
 using storage::Documents;
+using storage::memory_json;
+using storage::model_json;
 using storage::name_of;
 using storage::open_documents;
 using storage::open_store;
 using storage::pins_json;
+using storage::policy_json;
 using storage::Protocol;
 using storage::protocol_of_session;
+using storage::reach_json;
 using storage::require_question;
 using storage::StoredOptions;
 using storage::StoredSession;

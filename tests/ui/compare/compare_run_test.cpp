@@ -289,7 +289,7 @@ private Q_SLOTS:
                                       .session = nullptr,
                                       .stop = {},
                                       .progress = [](double, std::optional<double>) {}};
-            CompareJob request;
+            CompareRequest request;
             request.what = QStringLiteral("Ashford");
             request.documents = {document};
             request.choices = {{QStringLiteral("treekv"), QStringLiteral("128")},
@@ -297,7 +297,10 @@ private Q_SLOTS:
             request.chunk = chunk;
             return compare(tools, request, [](const auto&) {});
         };
-        QCOMPARE(compared(store, wanted)->tokens_total, uint64_t{model_->tokenizer()->adds_bos() ? 301u : 300u});
+        const auto state = compared(store, wanted);
+        QCOMPARE(state->tokens_total, uint64_t{model_->tokenizer()->adds_bos() ? 301u : 300u});
+        QCOMPARE(state->coverage.tokens_in_input, uint64_t{300});
+        QCOMPARE(state->coverage.tokens_read, uint64_t{300});
         QCOMPARE(code_of([&] { compared(another, wanted); }), std::string("PAL-DOC-00"));
         storage::Store empty;
         QCOMPARE(code_of([&] { compared(empty, wanted); }), std::string("PAL-DOC-00"));
@@ -322,10 +325,16 @@ private Q_SLOTS:
             QCOMPARE(result.at("perplexity").get<double>(), state->results[i].loss.perplexity());
             QCOMPARE(result.at("policy").at("name").get<std::string>(), state->results[i].spec);
             QCOMPARE(result.at("steps").size(), state->results[i].steps.entries().size());
+            for (const char* key :
+                 {"protocol", "tokens_seen", "complete", "mean_loss", "tokens_per_second", "memory", "reach"})
+                QVERIFY2(result.contains(key), key);
+            QVERIFY(result.at("policy").contains("budgets"));
             const auto& head = result.at("heads").back();
             const engine::RetentionMap& map = *state->results[i].kept;
             QVERIFY(head.at("tokens").get<std::vector<uint32_t>>() == map.of(map.layers - 1, map.kv_heads - 1));
         }
+        for (const char* key : {"name", "file", "fingerprint", "layers", "kv_heads"})
+            QVERIFY2(read.at("model").contains(key), key);
         QCOMPARE(read.at("overlaps")[0].at("overlap").get<double>(), state->overlaps[0][1]);
         const QString nowhere = folder.filePath(QStringLiteral("no/such/folder"));
         QCOMPARE(code_of([&] { write_file(nowhere, comparison_file(state)); }), std::string("PAL-DISK-03"));

@@ -11,13 +11,20 @@
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
+#include <sstream>
 
+#include "engine/cache/retention_export.h"
 #include "kernels/base/error.h"
+#include "storage/session/retention_report.h"
+#include "storage/session/store.h"
+#include "storage/session/stored_session.h"
 #include "tests/ui/map/synthetic_map.h"
 #include "ui/base/theme.h"
+#include "ui/engine/facts.h"
 #include "ui/map/cells.h"
 #include "ui/map/colors.h"
 #include "ui/map/export.h"
+#include "ui/map/lists.h"
 #include "ui/map/painter.h"
 #include "ui/map/place.h"
 #include "ui/map/table.h"
@@ -93,6 +100,58 @@ MapLayout layout_of(const MapScene& scene, const MapPictureOptions& options)
     return painter.layout(scene, {0, 0, options.width, std::ceil(painter.natural_height(scene, options.width))});
 }
 
+// Paths of all members, as "/policy/budgets/cap"; elements of arrays are not looked into.
+std::set<std::string> members_of(const nlohmann::json& object, const std::string& path = {})
+{
+    std::set<std::string> members;
+    if (!object.is_object()) return members;
+    for (const auto& [key, value] : object.items()) {
+        const std::string member = path + '/' + key;
+        members.insert(member);
+        members.merge(members_of(value, member));
+    }
+    return members;
+}
+
+// A stored session into which a text was read, with a pin.
+class ReadSession {
+public:
+    ReadSession()
+    {
+        std::istringstream text("The keeper lit the lamp and wrote the day into the book. The keeper slept.");
+        storage::Document document = storage::Document::of_text("Ashford", text);
+        session_.read(document);
+        session_.pin(engine::TokenRange{2, 6}, "keeper");
+    }
+    storage::StoredSession& operator*() { return session_; }
+    std::shared_ptr<SessionFacts> facts()
+    {
+        return std::make_shared<SessionFacts>(facts_of(session_, store_, true, {}));
+    }
+
+private:
+    static storage::StoredOptions options()
+    {
+        storage::StoredOptions options{.choice = {}};
+        options.choice.budget = "32";
+        options.choice.chunk = 16;
+        options.model = engine::Model::load(PALIMPSEST_SOURCE_DIR "/tests/fixtures/models/llama.f32.gguf",
+                                            kernels::open_backend({.device = "cpu", .threads = 1, .simd = ""}));
+        return options;
+    }
+
+    storage::Store store_; // in memory
+    storage::Listener listener_;
+    storage::StoredSession session_{store_, "Ashford", options(), listener_};
+};
+
+nlohmann::json exported(std::shared_ptr<const SessionFacts> facts, const engine::RetentionMap& map)
+{
+    std::ostringstream out;
+    writers_of(std::move(facts), {.cache_bytes = 1000}).json(out, map);
+    return nlohmann::json::parse(out.str());
+}
+
 } // namespace
 
 class MapTest : public QObject {
@@ -119,6 +178,8 @@ private Q_SLOTS:
     void the_table_counts_plainly();
     void exports_write_all_formats_and_refuse_others();
     void a_failed_export_leaves_the_old_file();
+    void an_export_has_every_member_that_the_command_prints();
+    void an_export_while_reading_counts_what_its_map_has();
     void a_png_of_very_many_rows_is_painted_to_its_end();
     void titles_stay_on_their_line();
 };
@@ -548,6 +609,47 @@ void MapTest::a_failed_export_leaves_the_old_file()
     QCOMPARE(old.readAll(), QByteArray("old"));
     const QString nowhere = folder.filePath(QStringLiteral("no/where.png"));
     QVERIFY_EXCEPTION_THROWN(write_file(nowhere, map_file(nowhere, scene, print_options(), {})), Error);
+}
+
+// The command builds its document from the session, and the window from the facts that it received of it.
+void MapTest::an_export_has_every_member_that_the_command_prints()
+{
+    ReadSession read;
+    engine::Session& session = (*read).session();
+    const engine::RetentionMap map = session.retention();
+    std::ostringstream out;
+    engine::write_json(out, storage::RetentionReport::of(*read).json(map, session.telemetry()), map, {});
+    const auto printed = nlohmann::json::parse(out.str());
+    const nlohmann::json json = exported(read.facts(), map);
+    std::set<std::string> members = members_of(printed);
+    for (const char* member : {"/coverage/tokens_read", "/protocol", "/memory/cache_bytes", "/pins/ranges",
+                               "/policy/budgets/layers", "/model/fingerprint", "/heads"})
+        QVERIFY2(members.contains(member), member);
+    members.insert("/session");
+    QVERIFY(members_of(json) == members);
+    for (const char* key : {"model", "policy", "protocol", "tokens_seen", "coverage", "reach", "pins", "heads"})
+        QVERIFY2(json.at(key) == printed.at(key), key);
+    QCOMPARE(json.at("session").get<std::string>(), std::string("Ashford"));
+    QCOMPARE(json.at("memory").at("cache_bytes").get<int>(), 1000);
+    QCOMPARE(json.at("pins").at("tokens").get<int>(), 4);
+}
+
+void MapTest::an_export_while_reading_counts_what_its_map_has()
+{
+    ReadSession read;
+    const auto facts = read.facts();
+    auto report = std::make_shared<storage::RetentionReport>(*facts->report);
+    const uint64_t all = report->coverage.tokens_in_input;
+    QVERIFY(all > 4);
+    report->coverage.tokens_read = 0; // the facts are those of before
+    facts->report = report;
+    engine::RetentionMap map = (*read).session().retention();
+    for (auto& list : map.tokens)
+        list.clear();
+    map.tokens_seen = facts->documents.front().range.first + all - 3;
+    QCOMPARE(exported(facts, map).at("coverage").at("tokens_read").get<uint64_t>(), all - 3);
+    facts->report = nullptr; // only the text is shown
+    QVERIFY(!writers_of(facts, {}).json);
 }
 
 // A model of 80 layers with 64 KV heads: at the usual scale, more rows than a picture may have pixels.

@@ -1,0 +1,40 @@
+// The JSON document palimpsest.retention/1, which `inspect --json`, `inspect --map` and the window's export write.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "engine/cache/retention_map.h"
+#include "engine/session/telemetry.h"
+#include "storage/session/pinning.h"
+#include "storage/session/reading.h"
+#include "storage/session/session_report.h"
+
+namespace palimpsest::storage {
+
+class StoredSession;
+
+// Everything in the document that does not change with every chunk. A value without references to the session, so
+// that it can be written on another thread and with a newer map of the same session.
+struct RetentionReport {
+    std::optional<std::string> session{}; // its name; only the window's export has it
+    ModelReport model{};
+    PolicyReport policy{};
+    Coverage coverage{};
+    PinsReport pins{};
+    struct Stored {
+        uint64_t tokens_fed_again = 0, bytes_written = 0;
+    };
+    std::optional<Stored> stored{}; // only for a stored session
+    std::string question{};         // known while the documents were read; empty: none. Decides "protocol"
+
+    static RetentionReport of(const engine::Session& session, const Coverage& coverage); // without `question`
+    static RetentionReport of(StoredSession& session);                                   // REQUIRES: has_engine
+
+    // Returns the members before "heads", which engine::heads_json and engine::write_json add. `map` and
+    // `telemetry` are of one moment.
+    nlohmann::ordered_json json(const engine::RetentionMap& map, const engine::Telemetry& telemetry) const;
+};
+
+} // namespace palimpsest::storage
