@@ -18,27 +18,28 @@ const QString& EngineThread::database() const
 
 std::shared_ptr<const engine::Model> EngineThread::model() const
 {
-    return worker_->shared_model();
+    return worker_->model().shared_model();
 }
 
 bool EngineThread::has_place_for_system() const
 {
-    return worker_->has_place_for_system();
+    return worker_->model().template_has_system_prompt();
 }
 
 std::shared_ptr<const Frame> EngineThread::frame()
 {
-    return worker_->frames().take();
+    return worker_->take_frame();
 }
 
-CommandId EngineThread::load_model(const ModelChoiceRequest& wish)
+CommandId EngineThread::load_model(const ModelChoiceRequest& request)
 {
-    return worker_->add(Activity::LoadingModel, wish.model, [=](Worker& worker) { worker.load_model(wish); });
+    return worker_->add(Activity::LoadingModel, request.model, [=](Worker& worker) { worker.load_model(request); });
 }
 
-CommandId EngineThread::begin_session(const NewSession& wish, const QStringList& files)
+CommandId EngineThread::begin_session(const NewSession& request, const QStringList& files)
 {
-    return worker_->add(Activity::Opening, wish.name, [=](Worker& worker) { worker.begin_session(wish, files); });
+    return worker_->add(Activity::Opening, request.name,
+                        [=](Worker& worker) { worker.begin_session(request, files); });
 }
 
 CommandId EngineThread::open_session(const QString& name)
@@ -107,35 +108,35 @@ CommandId EngineThread::unpin(StreamRange range)
     return worker_->add(Activity::Saving, {}, [=](Worker& worker) { worker.unpin(range); });
 }
 
-CommandId EngineThread::change_policy(const NewSession& wish, bool from_the_start)
+CommandId EngineThread::change_policy(const NewSession& request, bool from_the_start)
 {
-    return worker_->add(from_the_start ? Activity::Reading : Activity::Opening, wish.policy,
-                        [=](Worker& worker) { worker.change_policy(wish, from_the_start); });
+    return worker_->add(from_the_start ? Activity::Reading : Activity::Opening, request.policy,
+                        [=](Worker& worker) { worker.change_policy(request, from_the_start); });
 }
 
 CommandId EngineThread::export_session(const QString& name, const QString& file)
 {
-    return worker_->add_short([=](Worker& worker) { worker.export_session(name, file); });
+    return worker_->add_library_command([=](LibraryCommands& library) { library.export_session(name, file); });
 }
 
 CommandId EngineThread::import_session(const QString& file)
 {
-    return worker_->add_short([=](Worker& worker) { worker.import_session(file); });
+    return worker_->add_library_command([=](LibraryCommands& library) { library.import_session(file); });
 }
 
 CommandId EngineThread::rename_session(const QString& name, const QString& to)
 {
-    return worker_->add_short([=](Worker& worker) { worker.rename_session(name, to); }, name);
+    return worker_->add_library_command([=](LibraryCommands& library) { library.rename_session(name, to); }, name);
 }
 
 CommandId EngineThread::fork_session(const QString& name, const QString& to)
 {
-    return worker_->add_short([=](Worker& worker) { worker.fork_session(name, to); });
+    return worker_->add_library_command([=](LibraryCommands& library) { library.fork_session(name, to); });
 }
 
 CommandId EngineThread::remove_session(const QString& name)
 {
-    return worker_->add_short([=](Worker& worker) { worker.remove_session(name); }, name);
+    return worker_->add_library_command([=](LibraryCommands& library) { library.remove_session(name); }, name);
 }
 
 CommandId EngineThread::run(const QString& what, std::function<void(Tools&)> work)
@@ -166,7 +167,7 @@ bool EngineThread::is_idle() const
 
 void EngineThread::set_sampling(const engine::SamplerOptions& sampling, int max_tokens)
 {
-    worker_->set_sampling(sampling, max_tokens);
+    worker_->sampling().set(sampling, max_tokens);
 }
 
 } // namespace palimpsest::ui

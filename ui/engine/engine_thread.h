@@ -56,8 +56,8 @@ public:
     std::shared_ptr<const Frame> frame(); // the newest; allows the next frame_changed
 
     // ---- commands; each returns its number for cancel()
-    CommandId load_model(const ModelChoiceRequest& wish);
-    CommandId begin_session(const NewSession& wish, const QStringList& files = {});
+    CommandId load_model(const ModelChoiceRequest& request);
+    CommandId begin_session(const NewSession& request, const QStringList& files = {});
     // Resumes reading a document that was read in part. If the model is missing, only the text is shown
     // (SessionFacts::text_only). If opening fails, the previous session stays open.
     CommandId open_session(const QString& name);
@@ -74,7 +74,7 @@ public:
     CommandId store_turns();                     // retries to store turns (SessionFacts::not_stored)
     CommandId pin(StreamRange range, const QString& label);
     CommandId unpin(StreamRange range);
-    CommandId change_policy(const NewSession& wish,
+    CommandId change_policy(const NewSession& request,
                             bool from_the_start); // true: reads the same documents in a new session
     CommandId export_session(const QString& name, const QString& file);
     CommandId import_session(const QString& file);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "ui/engine/frame.h"
 
@@ -12,31 +13,31 @@ namespace palimpsest::ui {
 
 class FrameExchange {
 public:
-    explicit FrameExchange(std::function<void()> tell) : tell_(std::move(tell)) {}
+    explicit FrameExchange(std::function<void()> notify) : notify_(std::move(notify)) {}
 
     void put(Frame frame)
     {
-        bool tell = false;
+        bool notify = false;
         {
             const std::lock_guard lock(mutex_);
             frame.number = newest_->number + 1;
             newest_ = std::make_shared<const Frame>(std::move(frame));
-            tell = !std::exchange(told_, true);
+            notify = !std::exchange(is_notified_, true);
         }
-        if (tell) tell_();
+        if (notify) notify_();
     }
     std::shared_ptr<const Frame> take()
     {
         const std::lock_guard lock(mutex_);
-        told_ = false;
+        is_notified_ = false;
         return newest_;
     }
 
 private:
-    std::function<void()> tell_;
+    std::function<void()> notify_;
     std::mutex mutex_;
     std::shared_ptr<const Frame> newest_ = std::make_shared<const Frame>();
-    bool told_ = false;
+    bool is_notified_ = false; // and has not read since
 };
 
 } // namespace palimpsest::ui

@@ -1,0 +1,36 @@
+// The session that was open before, with everything needed to open it again.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "kernels/base/error.h"
+#include "storage/conversations.h"
+#include "storage/session/store.h"
+#include "ui/engine/session_facts.h"
+
+namespace palimpsest::ui {
+
+// The database of an unsaved session, in memory.
+struct UnsavedStore {
+    storage::Store store{};
+    int64_t number = 0; // distinguishes unsaved sessions
+};
+
+// A session whose model is unavailable.
+struct TextOnlySession {
+    storage::SessionInfo session;
+    Error why;
+};
+
+struct DetachedSession {
+    std::optional<int64_t> id{}; // nullopt: no session was open
+    bool is_saved = true;
+    std::unique_ptr<UnsavedStore> unsaved{};
+    std::optional<TextOnlySession> text_only{};
+    std::map<int64_t, Provenance> provenances{}; // by answer
+};
+
+} // namespace palimpsest::ui

@@ -1,0 +1,72 @@
+#include "ui/engine/library_commands.h"
+
+#include <utility>
+
+#include "storage/session/stored_session.h"
+#include "storage/transfer.h"
+
+namespace palimpsest::ui {
+
+LibraryCommands::LibraryCommands(EngineThread& owner, const CommandLoop& loop, UserDatabase& database,
+                                 OpenSession& open, std::function<void()> publish_facts)
+    : owner_(owner), loop_(loop), database_(database), open_(open), publish_facts_(std::move(publish_facts))
+{
+}
+
+// In the middle of another command, the open session cannot be saved: its last checkpoint is used.
+void LibraryCommands::save_if_open(const QString& name)
+{
+    if (open_.session() && open_.is_open(name) && !loop_.is_interleaving()) open_.session()->save();
+}
+
+void LibraryCommands::export_session(const QString& name, const QString& file)
+{
+    save_if_open(name);
+    storage::Store& store = database_.store();
+    storage::export_session(store.database, store.conversations.get(name.toStdString()).id, file.toStdString());
+    Q_EMIT owner_.noted(EngineThread::tr("“%1” was exported to %2.").arg(name, file));
+}
+
+void LibraryCommands::import_session(const QString& file)
+{
+    const QString name =
+        QString::fromStdString(storage::import_session(database_.store().database, file.toStdString(), {}));
+    Q_EMIT owner_.library_changed();
+    Q_EMIT owner_.noted(EngineThread::tr("“%1” is in the library now.").arg(name));
+}
+
+void LibraryCommands::rename_session(const QString& name, const QString& to)
+{
+    if (open_.is_open(name)) {
+        open_.rename(to.toStdString());
+    } else {
+        storage::Conversations& conversations = database_.store().conversations;
+        conversations.rename(conversations.get(name.toStdString()).id, to.toStdString());
+    }
+    Q_EMIT owner_.library_changed();
+    if (open_.is_open(to)) publish_facts_();
+}
+
+void LibraryCommands::fork_session(const QString& name, const QString& to)
+{
+    save_if_open(name);
+    storage::fork_session(database_.store(), name.toStdString(), to.toStdString());
+    Q_EMIT owner_.library_changed();
+}
+
+void LibraryCommands::remove_session(const QString& name)
+{
+    const bool was_open = open_.is_open(name);
+    storage::Conversations& conversations = database_.store().conversations;
+    const auto backup_error = conversations.remove(conversations.get(name.toStdString()).id);
+    if (was_open) { // including turns that could not be stored
+        open_.close();
+        publish_facts_();
+    }
+    if (backup_error)
+        Q_EMIT owner_.noted(QStringLiteral("what is left has no backup now: ") +
+                            QString::fromStdString(backup_error->what()));
+    Q_EMIT owner_.library_changed();
+}
+
+} // namespace palimpsest::ui

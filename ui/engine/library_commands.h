@@ -1,0 +1,39 @@
+// Commands for the sessions in the user's database. They are short: each may run in the middle of another command,
+// unless it changes the open session.
+//
+// Used by the engine thread only.
+#pragma once
+
+#include <QString>
+#include <functional>
+
+#include "ui/engine/command_loop.h"
+#include "ui/engine/engine_thread.h"
+#include "ui/engine/open_session.h"
+#include "ui/engine/user_database.h"
+
+namespace palimpsest::ui {
+
+class LibraryCommands {
+public:
+    // Emits library_changed and noted of the owner. `publish_facts`: called after a change of the open session.
+    LibraryCommands(EngineThread& owner, const CommandLoop& loop, UserDatabase& database, OpenSession& open,
+                    std::function<void()> publish_facts);
+
+    void export_session(const QString& name, const QString& file);
+    void import_session(const QString& file);
+    void rename_session(const QString& name, const QString& to);
+    void fork_session(const QString& name, const QString& to);
+    void remove_session(const QString& name);
+
+private:
+    void save_if_open(const QString& name);
+
+    EngineThread& owner_;
+    const CommandLoop& loop_;
+    UserDatabase& database_;
+    OpenSession& open_;
+    std::function<void()> publish_facts_;
+};
+
+} // namespace palimpsest::ui
