@@ -2392,7 +2392,7 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     </message>
 </context>
 <context>
-    <name>palimpsest::ui::MapPlace</name>
+    <name>palimpsest::ui::MapCell</name>
     <message>
         <source>Layer %1</source>
         <translation>Schicht %1</translation>
