@@ -69,7 +69,7 @@ private:
     ReadingRate& rate_;
     std::vector<engine::EvictionEvent> faded_; // since the last checkpoint
     bool sampling_is_saved_ = true;
-    Clock::time_point saved_at_ = Clock::now();
+    Clock::time_point saved_at_ = context_.opened_at;
     uint64_t last_bytes_ = 0;     // written for the last checkpoint, to log and file
     uint64_t written_before_ = 0; // bytes, when counting started
     uint64_t counted_from_ = 0;   // tokens

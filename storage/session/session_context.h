@@ -2,6 +2,7 @@
 // session that computes it.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -40,6 +41,7 @@ struct SessionContext {
     std::shared_ptr<const engine::Model> model{};
     SessionStream stream{};
     std::unique_ptr<SessionPins> pins{};
+    std::chrono::steady_clock::time_point opened_at = std::chrono::steady_clock::now();
     bool is_begun_here = false;                 // the session is new
     std::unique_ptr<engine::Session> session{}; // null: going back failed, and the session must be opened again
 

@@ -24,7 +24,7 @@ bool is_document(const StreamPart& part)
 
 engine::GenerateResult SessionTurns::say(const std::string& message, const engine::GenerateOptions& options)
 {
-    if (!fallback_.run([&] { return feed_unread(options.stop); })) {
+    if (!fallback_.run([&] { return feeder_.finish_question(options.stop); })) {
         context_.listener.note("the question before is not read to its end yet; say it again");
         return {.tokens = {}, .end = engine::GenerateEnd::Cancelled};
     }
@@ -37,15 +37,16 @@ engine::GenerateResult SessionTurns::say(const std::string& message, const engin
     if (!checkpoints_.sampling_is_saved()) fallback_.run([&] { checkpoints_.save_if_there_is_room(); });
     fallback_.run([&] { context_.listener.message_starts(*context_.session); });
     Turn& turn = journal_.begin(message, framing_.turn(context_.stream, message));
-    journal_.store();
-    unread_ = turn.question.ids;
+    bool is_read = false;
     try {
-        if (!fallback_.run([&] { return feed_unread(options.stop); }))
-            return end_turn(turn, {.tokens = {}, .end = engine::GenerateEnd::Cancelled});
+        journal_.store();
+        feeder_.begin_question(turn.question.ids);
+        is_read = fallback_.run([&] { return feeder_.finish_question(options.stop); });
     } catch (...) {
         turn.reply.state = MessageState::Stopped;
         throw;
     }
+    if (!is_read) return end_turn(turn, {.tokens = {}, .end = engine::GenerateEnd::Cancelled});
     return end_turn(turn, answer(turn, options));
 }
 
@@ -103,23 +104,6 @@ void SessionTurns::check_message(const std::string& message) const
     context_.session->require_room(static_cast<int64_t>(tokens));
 }
 
-// False: it was stopped, and unread_ holds the rest.
-bool SessionTurns::feed_unread(const std::stop_token& stop)
-{
-    const uint64_t begin = context_.position();
-    const auto remove_fed = [&] {
-        unread_.erase(unread_.begin(), unread_.begin() + static_cast<std::ptrdiff_t>(context_.position() - begin));
-    };
-    try {
-        const bool all = feeder_.feed_message(unread_, stop);
-        remove_fed();
-        return all;
-    } catch (...) {
-        remove_fed();
-        throw;
-    }
-}
-
 engine::GenerateResult SessionTurns::end_turn(Turn& turn, engine::GenerateResult result)
 {
     Message& reply = turn.reply;
@@ -170,7 +154,6 @@ void SessionTurns::undo()
         store.snapshots.remove_after(context_.info.id, tokens);
         context_.pins->drop_after(tokens);
     });
-    unread_.clear();
     restore_all();
 }
 
@@ -202,7 +185,6 @@ std::optional<uint64_t> SessionTurns::go_back_to(size_t question, const std::sto
     const uint64_t begin = stream.tokens_before(question), end = stream.tokens();
     const uint64_t answer = begin + part.tokens;
     stream.truncate(question);
-    unread_.clear();
     checkpoints_.restore_before(begin);
     const uint64_t restored_at = context_.session->tokens_seen();
     context_.pins->go_back(begin, {static_cast<uint32_t>(answer), static_cast<uint32_t>(end)});

@@ -33,15 +33,11 @@ public:
     void undo();
     std::string branch(const std::string& name, int64_t message);
 
-    // The session was restored: nothing of a stopped question is in its way any more.
-    void forget_unread() { unread_.clear(); }
-
 private:
     engine::GenerateResult answer(Turn& turn, const engine::GenerateOptions& options);
     engine::GenerateResult generate(Turn& turn, const engine::GenerateOptions& options);
     engine::GenerateResult end_turn(Turn& turn, engine::GenerateResult result);
     void check_message(const std::string& message) const;
-    bool feed_unread(const std::stop_token& stop);
     size_t last_question() const;
     std::optional<uint64_t> go_back_to(size_t question, const std::stop_token& stop);
     Turn* begin_other_answer(size_t question, const engine::SamplerOptions& sampling, const std::stop_token& stop);
@@ -54,7 +50,6 @@ private:
     Checkpoints& checkpoints_;
     TurnJournal& journal_;
     const DeviceFallback& fallback_;
-    std::vector<engine::TokenId> unread_; // ids of a question whose feeding was stopped
 };
 
 } // namespace palimpsest::storage

@@ -171,7 +171,6 @@ void StoredSession::move_to_cpu(LastDocument last)
     context_.session.reset();
     choose_cpu();
     context_.model = load_model(context_.options.choice, context_.options.choice);
-    turns_->forget_unread();
     if (context_.info.id == 0) return; // it was not begun yet
     {
         const ScopedValue may_reread(context_.options.reread, true);

@@ -38,6 +38,8 @@ public:
     // was given and is not the session's, or a question or system prompt that it was not begun with; PAL-OPTION-06
     // for one that cannot be used.
     StoredSession(Store& store, const std::string& name, const StoredOptions& options, Listener& listener);
+    StoredSession(const StoredSession&) = delete; // its parts refer to it
+    StoredSession& operator=(const StoredSession&) = delete;
 
     engine::Session& session() { return *context_.session; }        // REQUIRES: has_engine
     bool has_engine() const { return context_.session != nullptr; } // false: going back failed; open it anew

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
@@ -33,6 +34,7 @@ void StreamFeeder::damaged_stream() const
 
 void StreamFeeder::restore()
 {
+    unread_.clear();
     context_.pins = std::make_unique<SessionPins>(context_.store, context_.info.id);
     context_.stream = SessionStream(context_.store.conversations.stream(context_.info.id));
     for (const StreamPart& part : context_.stream.parts())
@@ -44,7 +46,7 @@ void StreamFeeder::restore()
 
 void StreamFeeder::match_framing()
 {
-    if (context_.stream.empty()) return;
+    if (context_.stream.empty() || framing_.chat_template().plain()) return;
     const StreamPart& first = context_.stream.parts().front();
     if (const StreamFraming* framing = framing_in(first)) framing_.match_beginning(framing->ids);
     const StreamMessage* part = message_in(first);
@@ -55,6 +57,8 @@ void StreamFeeder::match_framing()
 
 void StreamFeeder::catch_up(LastDocument last, const Feeding& feeding)
 {
+    if (!context_.options.read_only) journal_.require_stored(); // messages are fed from the database
+    unread_.clear();
     const std::vector<StreamPart>& parts = context_.stream.parts();
     const uint64_t restored = context_.position();
     uint64_t begin = 0;
@@ -163,6 +167,22 @@ bool StreamFeeder::feed_message(std::span<const engine::TokenId> ids, const std:
     context_.session->set_question_ids(
         {}); // documents are read with the session's question in mind, messages are not
     return try_feed(ids, stop, {});
+}
+
+bool StreamFeeder::finish_question(const std::stop_token& stop)
+{
+    const uint64_t begin = context_.position();
+    const auto remove_fed = [&] {
+        unread_.erase(unread_.begin(), unread_.begin() + static_cast<std::ptrdiff_t>(context_.position() - begin));
+    };
+    try {
+        const bool all = feed_message(unread_, stop);
+        remove_fed();
+        return all;
+    } catch (...) {
+        remove_fed();
+        throw;
+    }
 }
 
 void StreamFeeder::interrupt(const Feeding& feeding)

@@ -36,7 +36,8 @@ public:
     // Reads the stored stream and restores the newest checkpoint (see Checkpoints::restore_newest). Throws Error
     // (Failed, PAL-DB-03) for a stream that is damaged.
     void restore();
-    // Feeds what the stream has beyond the session's position. Throws Interrupted when it is stopped, after saving.
+    // Feeds what the stream has beyond the session's position. Throws Interrupted when it is stopped, after saving;
+    // Error if turns wait that cannot be stored.
     void catch_up(LastDocument last, const Feeding& feeding);
     uint64_t tokens_fed_again() const { return fed_again_; } // by catch_up, since the session was opened
 
@@ -46,6 +47,9 @@ public:
     void feed(std::span<const engine::TokenId> ids, const Feeding& feeding);
     // Feeds tokens of a message. False: it was stopped, and context.position() says how far it came.
     bool feed_message(std::span<const engine::TokenId> ids, const std::stop_token& stop);
+    // finish_question feeds what is left of the question begun last, and so does catch_up. False: it was stopped.
+    void begin_question(std::vector<engine::TokenId> ids) { unread_ = std::move(ids); }
+    bool finish_question(const std::stop_token& stop);
 
     // As the session was opened: stopped by the listener, with checkpoints.
     Feeding usual() const;
@@ -68,6 +72,7 @@ private:
     Checkpoints& checkpoints_;
     ReadingRate& rate_;
     uint64_t fed_again_ = 0;
+    std::vector<engine::TokenId> unread_; // of a question whose feeding was stopped
 };
 
 } // namespace palimpsest::storage

@@ -36,8 +36,8 @@ public:
     Turn& begin_replacement(const Message& question, const Replacement& replacement);
     void drop_unstored_replacements();
 
-    // Stores the turns that wait. False: that failed for want of space or another resource (see failure()); after a
-    // failure other than a full disk it is not tried again.
+    // Stores the turns that wait. False: that failed for want of space or another resource (see failure()). After a
+    // write error of the disk (PAL-DISK-02) it is not tried again.
     bool store();
     void require_stored(); // as store(), but throws failure()
     // The turns are stored, but the checkpoint behind them failed.

@@ -136,6 +136,14 @@ void check_same(StoredSession& a, StoredSession& b)
     CHECK(a.session().logits() == b.session().logits());
 }
 
+uint64_t tokens_in(const std::vector<StreamPart>& parts)
+{
+    uint64_t tokens = 0;
+    for (const StreamPart& part : parts)
+        tokens += tokens_of(part);
+    return tokens;
+}
+
 std::vector<std::optional<int64_t>> messages_of(const std::vector<StreamPart>& parts)
 {
     std::vector<std::optional<int64_t>> all;
@@ -495,6 +503,42 @@ TEST_CASE("documents read from what is stored are framed as they were from their
             CHECK(framing_in(session.parts()[i])->ids == framing->ids);
         CHECK(tokens_of(session.parts()[i]) == tokens_of(from_files[i]));
     }
+}
+
+TEST_CASE("a document that is read after a stopped question follows the whole question")
+{
+    Desk desk;
+    StoredSession& session = desk.with_book();
+    std::stop_source stopped;
+    stopped.request_stop();
+    CHECK(session.say("Who kept it?", tokens(answer_tokens, stopped.get_token())).tokens.empty());
+    REQUIRE(session.session().tokens_seen() + static_cast<uint64_t>(session.session().pending()) <
+            tokens_in(session.parts()));
+    std::istringstream text("The harbour was dark.\n");
+    Document document = Document::of_text("more", text);
+    session.read(document);
+    CHECK(session.session().tokens_seen() == tokens_in(session.parts()));
+    CHECK(say(session, "And then?").size() == answer_tokens);
+}
+
+TEST_CASE("no document is read before a question that waits to be stored")
+{
+    FaultVfs disk;
+    Desk desk;
+    StoredSession& session = desk.with_book();
+    std::stop_source stopped;
+    stopped.request_stop();
+    disk.arm(Fault::Full, 1, true);
+    session.say("Who kept it?", tokens(answer_tokens, stopped.get_token()));
+    REQUIRE(session.turns_waiting() == 1);
+    std::istringstream text("The harbour was dark.\n"), again("The harbour was dark.\n");
+    Document refused = Document::of_text("more", text), document = Document::of_text("more", again);
+    CHECK(refusal([&] { session.read(refused); }) == "PAL-DISK-01");
+    CHECK(session.turns_waiting() == 1);
+    disk.heal();
+    session.read(document);
+    CHECK(session.turns_waiting() == 0);
+    CHECK(session.session().tokens_seen() == tokens_in(session.parts()));
 }
 
 TEST_CASE("there is an answer to generate again only where one was given last")
