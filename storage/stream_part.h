@@ -23,7 +23,7 @@ struct StreamDocument {
 
 struct StreamMessage {
     std::optional<int64_t> id{}; // nullopt: not stored yet (TurnJournal)
-    uint64_t tokens = 0;         // as many as the message has now
+    uint64_t tokens = 0;         // so far; grows while an answer is generated
 };
 
 using StreamPart = std::variant<StreamFraming, StreamDocument, StreamMessage>;

@@ -82,7 +82,7 @@ private:
     std::vector<Candidate> candidates_; // ordered by id until keep_top_k sorts them
 };
 
-// Throws the error of sample for the first token whose logit is not finite.
+// Always throws: the error of sample() for a logit of `id` that is not finite.
 [[noreturn]] void refuse_logit(TokenId id);
 
 } // namespace palimpsest::engine

@@ -101,8 +101,7 @@ std::string ChatTemplate::description() const
     return plain_ ? "plain: " + why_plain_ : "the model's own template";
 }
 
-// Removes a space before the user's text if the tokenizer adds one as dummy prefix, so that the space joins the
-// first word as in a single encode.
+// Removes the last space of the framing before a user's text, if the tokenizer adds one there itself. True if so.
 bool ChatTemplate::strip_trailing_space(std::string& text) const
 {
     if (!text.ends_with(' ') || !tokenizer_.adds_space_prefix()) return false;

@@ -35,7 +35,7 @@ using cpu::KC;
 using cpu::PartColumns;
 
 #if HWY_TARGET <= HWY_AVX3
-int64_t fixed_panel_height()
+int64_t fixed_row_panel_height()
 {
     return fixed_point_rows;
 }
@@ -50,16 +50,17 @@ int64_t fixed_scratch_bytes(int64_t columns)
     return columns * (KC + 2 * KC / 16 * static_cast<int64_t>(sizeof(float)));
 }
 
-// Packs a panel of rows, [group of 32 along k][...]; `made` is scratch for a row.
-void pack_fixed_panel(const cpu::RowSource& x, const cpu::RowPanels& panels, int64_t panel, float* made,
-                      int32_t* packed)
+// Packs a row panel, some rows of x, as [group of 32 along k][...]; `computed_row` is scratch for a row of x.
+void pack_fixed_row_panel(const cpu::RowSource& x, const cpu::RowPanels& panels, int64_t panel, float* computed_row,
+                          int32_t* packed)
 {
     const int64_t groups = x.cols / fixed_group;
     const int rows = panels.height(panel);
     packed += fixed_packed_words(panels.begin(panel), x.cols);
     for (int r = 0; r < rows; ++r) {
-        if (!x.is_plain()) x.make(panels.begin(panel) + r, made);
-        PackFixedPointRow(x.is_plain() ? x.in_memory(panels.begin(panel) + r) : made, groups, r, rows, packed);
+        if (!x.is_plain()) x.make(panels.begin(panel) + r, computed_row);
+        PackFixedPointRow(x.is_plain() ? x.in_memory(panels.begin(panel) + r) : computed_row, groups, r, rows,
+                          packed);
     }
     for (int64_t g = 0; g < groups; ++g)
         PutSums(packed + g * packed_words * rows, rows);
@@ -87,9 +88,9 @@ constexpr int code_shift(DType type)
     }
 }
 
-// Per-thread memory for the unpacked columns of a block: panels of NR columns, one after the other.
+// Per-thread memory for the unpacked columns of a block: column panels of NR columns, one after the other.
 struct BlockScratch {
-    struct Panel {
+    struct ColumnPanel {
         uint8_t* codes;
         float *scale, *offset;
     };
@@ -98,7 +99,10 @@ struct BlockScratch {
           offset(scale + columns * KC / 16)
     {
     }
-    Panel panel(int64_t j) const { return {codes + j * KC, scale + j * KC / 16, offset + j * KC / 16}; }
+    ColumnPanel column_panel(int64_t j) const
+    {
+        return {codes + j * KC, scale + j * KC / 16, offset + j * KC / 16};
+    }
 
     uint8_t* codes;
     float *scale, *offset;
@@ -113,7 +117,7 @@ HWY_INLINE void put_codes(const UnpackedWeights& weights, uint8_t* HWY_RESTRICT 
                             _mm512_add_epi8(_mm512_load_si512(weights.q + i), _mm512_set1_epi8(code_shift(type))));
 }
 
-// Scales and offsets of the groups in one column of a panel.
+// Scales and offsets of the groups in one column of a column panel.
 template<DType type>
 HWY_INLINE void put_scales(const UnpackedWeights& weights, int64_t groups, float* HWY_RESTRICT scale,
                            float* HWY_RESTRICT offset)
@@ -125,10 +129,11 @@ HWY_INLINE void put_scales(const UnpackedWeights& weights, int64_t groups, float
     }
 }
 
-// Unpacks NR rows of a part, starting at `row`, as a panel over [k, k + kc); rows beyond `columns` become zero.
+// Rows of the weight are columns of the product. Unpacks NR rows of a part, starting at `row`, as a column panel
+// over [k, k + kc); rows beyond `columns` become zero.
 template<DType type>
-void unpack_panel(const CpuWeight::Part& part, int64_t row, int64_t columns, int64_t k, int64_t kc,
-                  const BlockScratch::Panel& to)
+void unpack_column_panel(const CpuWeight::Part& part, int64_t row, int64_t columns, int64_t k, int64_t kc,
+                         const BlockScratch::ColumnPanel& to)
 {
     using Blocks = BlocksOf<type>;
     static_assert((code_shift(type) == 0) == Blocks::has_offset);
@@ -154,18 +159,18 @@ void multiply_part(const cpu::Product& product, const cpu::RowPanels& row_panels
     const int64_t N = product.weight->rows(), K = product.x.cols;
     for (int64_t k = 0; k < K; k += KC) {
         const int64_t kc = std::min(KC, K - k);
-        const bool first = k == 0 && !product.bias && !product.accumulate;
+        const bool overwrites = k == 0 && !product.bias && !product.accumulate;
         for (int64_t j = 0; j < at.columns; j += NR)
-            unpack_panel<type>(*at.part, at.n - at.part->first_row + j, std::min(NR, at.columns - j), k, kc,
-                               scratch.panel(j));
+            unpack_column_panel<type>(*at.part, at.n - at.part->first_row + j, std::min(NR, at.columns - j), k, kc,
+                                      scratch.column_panel(j));
         for (int64_t panel = 0; panel < row_panels.count; ++panel) {
             const int height = row_panels.height(panel);
             const int32_t* a =
                 packed + fixed_packed_words(row_panels.begin(panel), K) + k / fixed_group * packed_words * height;
             float* y = product.y + row_panels.begin(panel) * N + at.n;
             for (int64_t j = 0; j < at.columns; j += NR) {
-                const auto [codes, scale, offset] = scratch.panel(j);
-                FixedPointTile<BlocksOf<type>::group>(height, a, {codes, scale, offset}, kc, y + j, N, first,
+                const auto [codes, scale, offset] = scratch.column_panel(j);
+                FixedPointTile<BlocksOf<type>::group>(height, a, {codes, scale, offset}, kc, y + j, N, overwrites,
                                                       TileColumns(at.columns - j));
             }
         }
@@ -173,16 +178,16 @@ void multiply_part(const cpu::Product& product, const cpu::RowPanels& row_panels
 }
 
 void multiply_fixed_columns(const cpu::Product& product, const cpu::RowPanels& row_panels, const int32_t* packed,
-                            const PartColumns& at, std::byte* scratch, int64_t most)
+                            const PartColumns& at, std::byte* scratch, int64_t block_width)
 {
     if (product.bias) cpu::put_bias(product, at.n, at.columns);
     WithBlocks(at.part->matrix.type, [&]<DType type>() {
-        multiply_part<type>(product, row_panels, packed, at, BlockScratch(scratch, most));
+        multiply_part<type>(product, row_panels, packed, at, BlockScratch(scratch, block_width));
     });
 }
 #else
 // Never called: takes_fixed_point_gemm is false.
-int64_t fixed_panel_height()
+int64_t fixed_row_panel_height()
 {
     return 1;
 }
@@ -194,7 +199,7 @@ int64_t fixed_scratch_bytes(int64_t)
 {
     return 0;
 }
-void pack_fixed_panel(const cpu::RowSource&, const cpu::RowPanels&, int64_t, float*, int32_t*) {}
+void pack_fixed_row_panel(const cpu::RowSource&, const cpu::RowPanels&, int64_t, float*, int32_t*) {}
 void multiply_fixed_columns(const cpu::Product&, const cpu::RowPanels&, const int32_t*, const PartColumns&,
                             std::byte*, int64_t)
 {
@@ -210,10 +215,10 @@ HWY_AFTER_NAMESPACE();
 namespace palimpsest::kernels::cpu {
 namespace {
 
-HWY_EXPORT(fixed_panel_height);
+HWY_EXPORT(fixed_row_panel_height);
 HWY_EXPORT(fixed_packed_words);
 HWY_EXPORT(fixed_scratch_bytes);
-HWY_EXPORT(pack_fixed_panel);
+HWY_EXPORT(pack_fixed_row_panel);
 HWY_EXPORT(multiply_fixed_columns);
 
 int64_t blocks_of(const CpuWeight::Part& part, int64_t width)
@@ -243,18 +248,18 @@ bool takes_fixed_point_gemm(const Product& product, const CpuContext& context)
 void fixed_point_gemm(const Product& product, CpuContext& context)
 {
     const RowSource& x = product.x;
-    const RowPanels panels(x.rows, HWY_DYNAMIC_DISPATCH(fixed_panel_height)());
+    const RowPanels panels(x.rows, HWY_DYNAMIC_DISPATCH(fixed_row_panel_height)());
     int32_t* packed =
         context.shared_scratch(ScratchUse::PackedRows)
             .get<int32_t>(static_cast<size_t>(HWY_DYNAMIC_DISPATCH(fixed_packed_words)(x.rows, x.cols)));
-    const auto made_floats = static_cast<size_t>(x.is_plain() ? 0 : x.cols);
-    context.reserve<float>(ScratchUse::NormedRows, made_floats);
+    const auto computed_floats = static_cast<size_t>(x.is_plain() ? 0 : x.cols);
+    context.reserve<float>(ScratchUse::NormedRows, computed_floats);
     const int64_t width = block_columns(product.weight->rows(), context.threads.threads());
     const auto scratch_bytes = static_cast<size_t>(HWY_DYNAMIC_DISPATCH(fixed_scratch_bytes)(width));
     context.reserve<std::byte>(ScratchUse::PackedWeight, scratch_bytes);
     context.threads.run(panels.count, [&](int64_t panel, int worker) {
-        float* made = context.worker_scratch(worker, ScratchUse::NormedRows).get<float>(made_floats);
-        HWY_DYNAMIC_DISPATCH(pack_fixed_panel)(x, panels, panel, made, packed);
+        float* computed_row = context.worker_scratch(worker, ScratchUse::NormedRows).get<float>(computed_floats);
+        HWY_DYNAMIC_DISPATCH(pack_fixed_row_panel)(x, panels, panel, computed_row, packed);
     });
     int64_t blocks = 0;
     for (const CpuWeight::Part& part : product.weight->parts())

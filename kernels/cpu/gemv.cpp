@@ -195,7 +195,8 @@ bool has_fixed_point()
 #endif
 }
 
-// Converts x for weights of this type. Returns false if this processor does not multiply them in fixed point.
+// Converts x for weights of this type. False if they are multiplied in f32: no VNNI, another type, or an outlier in
+// x (HasOutlier).
 bool to_fixed_point(const float* x, int64_t cols, DType type, cpu::FixedPoint128* to)
 {
 #if HWY_TARGET <= HWY_AVX3

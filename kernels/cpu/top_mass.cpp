@@ -40,8 +40,8 @@ double MassAbove(const float* weights, int64_t count, float threshold)
     return mass;
 }
 
-// Zeroes weights that are not above `least`, and lists in `order` those in (least, most].
-int64_t PruneAndListBetween(float* weights, int64_t count, float least, float most, uint32_t* order)
+// Zeroes weights that are not above `least`, and lists in `candidates` those in (least, most].
+int64_t PruneAndListBetween(float* weights, int64_t count, float least, float most, uint32_t* candidates)
 {
     const F32 d;
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -55,11 +55,11 @@ int64_t PruneAndListBetween(float* weights, int64_t count, float least, float mo
         const auto edge = hn::AndNot(below, hn::Le(x, hn::Set(d, most)));
         hn::StoreMaskBits(d, edge, reinterpret_cast<uint8_t*>(&between));
         for (; between != 0; between &= between - 1) // only a few bits are set
-            order[listed++] = static_cast<uint32_t>(i + std::countr_zero(between));
+            candidates[listed++] = static_cast<uint32_t>(i + std::countr_zero(between));
     }
     for (; i < count; ++i) {
         if (weights[i] <= least) weights[i] = 0.0f;
-        if (weights[i] > least && weights[i] <= most) order[listed++] = static_cast<uint32_t>(i);
+        if (weights[i] > least && weights[i] <= most) candidates[listed++] = static_cast<uint32_t>(i);
     }
     return listed;
 }
@@ -78,10 +78,10 @@ namespace cpu {
 
 namespace {
 
-// The smallest number of the best weights in `order` that reach `mass`, by repeated halving: if the better half
-// reaches the mass, only it is searched further, otherwise it is kept completely. Puts the best ones first in
-// `order` and returns their number.
-int64_t smallest_prefix(const float* weights, uint32_t* order, int64_t count, double mass)
+// The smallest number of the best weights in `candidates` that reach `mass`, by repeated halving: if the better
+// half reaches the mass, only it is searched further, otherwise it is kept completely. Puts the best ones first in
+// `candidates` and returns their number.
+int64_t smallest_prefix(const float* weights, uint32_t* candidates, int64_t count, double mass)
 {
     const auto better = [&](uint32_t a, uint32_t b) {
         return weights[a] > weights[b] || (weights[a] == weights[b] && a < b);
@@ -89,10 +89,10 @@ int64_t smallest_prefix(const float* weights, uint32_t* order, int64_t count, do
     int64_t first = 0, last = count; // the best `first` do not reach the mass, the best `last` do
     while (last - first > 1) {
         const int64_t middle = first + (last - first) / 2;
-        std::nth_element(order + first, order + middle, order + last, better);
+        std::nth_element(candidates + first, candidates + middle, candidates + last, better);
         double half = 0;
         for (int64_t i = first; i < middle; ++i)
-            half += static_cast<double>(weights[order[i]]);
+            half += static_cast<double>(weights[candidates[i]]);
         if (half >= mass) {
             last = middle;
         } else {
@@ -107,12 +107,12 @@ int64_t smallest_prefix(const float* weights, uint32_t* order, int64_t count, do
 
 // First brackets the cut-off between two thresholds, by bisection on their bits (floats of one sign are ordered as
 // their bits), so that only a few weights remain to be sorted.
-void keep_top_mass(float* weights, int64_t count, double share, uint32_t* order)
+void keep_top_mass(float* weights, int64_t count, double share, uint32_t* candidates)
 {
-    constexpr int32_t bits_of_one = 0x3f800000, narrow = 1 << 18; // 1/32 of the bits in a factor of 2
+    constexpr int32_t bits_of_one = 0x3f800000, narrow = 1 << 18; // 2^18 of the 2^23 floats between x and 2x
     const auto mass_above = HWY_DYNAMIC_DISPATCH(MassAbove);
     double wanted = (share - 1e-12) * mass_above(weights, count, 0.0f), beyond = 0;
-    int32_t least = 0, most = bits_of_one;
+    int32_t least = 0, most = bits_of_one; // mass above `most` = beyond < wanted <= mass above `least`
     while (most - least > narrow) {
         const int32_t middle = least + (most - least) / 2;
         const double mass = mass_above(weights, count, std::bit_cast<float>(middle));
@@ -121,9 +121,9 @@ void keep_top_mass(float* weights, int64_t count, double share, uint32_t* order)
     }
     wanted -= beyond;
     const int64_t between = HWY_DYNAMIC_DISPATCH(PruneAndListBetween)(weights, count, std::bit_cast<float>(least),
-                                                                      std::bit_cast<float>(most), order);
-    for (int64_t i = smallest_prefix(weights, order, between, wanted); i < between; ++i)
-        weights[order[i]] = 0.0f;
+                                                                      std::bit_cast<float>(most), candidates);
+    for (int64_t i = smallest_prefix(weights, candidates, between, wanted); i < between; ++i)
+        weights[candidates[i]] = 0.0f;
 }
 
 } // namespace cpu

@@ -22,7 +22,7 @@ struct FoundModel {
     std::string name;
     ModelSource source = ModelSource::Own;
     std::filesystem::path path; // file or folder
-    uint64_t bytes = 0;         // of all parts
+    uint64_t bytes = 0;         // of all its files
     std::string architecture{}; // "llama", "qwen2"; empty: not read
     std::string type{};         // of the weights, "Q4_K_M"; empty: unknown
 };

@@ -158,7 +158,8 @@ void StoredSession::choose_cpu()
     if (context_.info.id != 0) choice.compute = SessionSettings(context_.info).compute;
 }
 
-// Nothing of the failed device is used or freed: its driver reclaims it when the process ends.
+// Nothing of the failed device is used or freed (give_back in kernels/cuda/device/cuda_error.h skips a failed
+// device): its driver reclaims it when the process ends.
 void StoredSession::move_to_cpu(LastDocument last)
 {
     const std::string device = context_.model->backend().name();

@@ -90,7 +90,7 @@ void MessageLayout::parse(size_t p)
         laid.first_piece = first_piece;
         if (segment.group < 0) ++ordinal;
         if (!laid.laid) laid.height = estimated_height(laid.block);
-        // The texts moved, and boxes point to them.
+        // `block` was replaced: its texts have new addresses, and the boxes point to them.
         for (size_t i = 0; i < laid.boxes.size(); ++i)
             laid.boxes[i].text = &laid.block.texts[i];
         part.blocks.push_back(std::move(laid));

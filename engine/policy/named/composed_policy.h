@@ -87,7 +87,7 @@ private:
     EvictionSchedule schedule_;
     PolicySpec resolved_;
     PolicyContext context_;
-    bool ending_ = false, ended_ = false;    // schedule=once: its eviction is due; prefill has ended
+    bool ending_ = false, ended_ = false;    // schedule=once: the eviction is due; prefill has ended
     std::vector<LayerCuts> cuts_;            // [layers], or one if layers are not coupled
     std::vector<int32_t> slots_;             // scratch [kv_heads]
     std::vector<double> raw_;                // scratch: scores of one list before they are pooled

@@ -40,6 +40,7 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 
 } // namespace
 
+// Ties and the pair's choice: HigherScore, engine/policy/selection/tile_rule.h.
 NamedPolicy treekv_policy()
 {
     PolicyInfo info{.name = "treekv",

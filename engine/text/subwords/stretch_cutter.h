@@ -18,8 +18,8 @@ size_t character_boundary(std::string_view text, size_t size);
 // that follows another character, or else at the last character boundary there. REQUIRES: more than 65,536 bytes.
 size_t cut_by_rule(std::string_view text);
 
-// Cuts after line ends. If some pieces of the vocabulary continue after a line end, it cuts only before a byte with
-// which none of them continues. A stretch that gets too long is cut by rule.
+// Cuts after a line end, unless some piece of the vocabulary continues it with the byte that follows. A stretch
+// that gets too long is cut by cut_by_rule.
 class StretchCutter {
 public:
     // Call for every piece that text can produce, as spelled in the vocabulary.

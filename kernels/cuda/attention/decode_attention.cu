@@ -2,10 +2,10 @@
 //
 // A block handles a split: 64 of the ranks that one KV head reads, for its whole query group, so that the loads of
 // all their keys and values are in flight at once. The last block of a bundle to finish combines the bundle's
-// splits, in their order, and the last block of a head combines the bundles. Logits are in units of log 2. Keys
-// stored un-rotated are rotated in two steps, R(p) = R(16u) R(v): for every 16 ranks the queries are rotated to
-// their distance from the first of them, and each key only by its own distance from that one, so that the table
-// rows for keys stay in L1.
+// splits, in their order, and the last block of a head combines the bundles. Logits are multiplied by log2(e), so
+// that exp2 gives the weight. Keys stored un-rotated are rotated in two steps, R(p) = R(16u) R(v): for every 16
+// ranks the queries are rotated to their distance from the first of them, and each key only by its own distance
+// from that one, so that the table rows for keys stay in L1.
 #include <algorithm>
 
 #include "kernels/cuda/attention/decode_signals.h"
@@ -45,7 +45,7 @@ struct Parts {
 struct DecodeWork {
     DecodeAttendArgs args; // lists.used: device memory
     int32_t group = 1;
-    float scale = 1;    // of the logits, over log 2
+    float scale = 1;    // of the logits, times log2(e), so that exp2 gives the weight
     float soft_cap = 0; // likewise; 0: none
     ReadPlan plan;
     ReadRanks read{};
@@ -162,7 +162,7 @@ __device__ inline void store_token(const DecodeWork& work, const Split& split, c
                 value_row = pool_row<type>(args.pool.values, place, dim);
     for (auto i = static_cast<int32_t>(threadIdx.x); i < dim; i += threads) {
         store_element<type>(key_row, i,
-                            args.rotation.keys_rotated ? turned(args.rotation.table, 0, i, element) : element(i));
+                            args.rotation.keys_rotated ? rotated(args.rotation.table, 0, i, element) : element(i));
         store_element<type>(value_row, i, value[i]);
     }
     __syncthreads();
@@ -182,15 +182,15 @@ __device__ inline void rotate_queries(const DecodeWork& work, const Split& split
         const int32_t g = x / units, i = x % units;
         const bool is_head = first + g < work.group;
         const float* query = queries + g * dim;
-        float* turned_query = to + g * dim;
+        float* rotated_query = to + g * dim;
         if (i >= half) {
-            turned_query[i + half] = is_head ? query[i + half] * work.scale : 0.0f;
+            rotated_query[i + half] = is_head ? query[i + half] * work.scale : 0.0f;
             continue;
         }
         const float a = is_head ? query[i] * work.scale : 0.0f, b = is_head ? query[i + half] * work.scale : 0.0f;
         const float cosine = cosines[i], sine = cosines[half + i];
-        turned_query[i] = fmaf(-b, sine, a * cosine);
-        turned_query[i + half] = fmaf(a, sine, b * cosine);
+        rotated_query[i] = fmaf(-b, sine, a * cosine);
+        rotated_query[i + half] = fmaf(a, sine, b * cosine);
     }
 }
 
@@ -245,22 +245,22 @@ struct ValueRows {
 
 // Computes a warp's logits of its 16 ranks of the split.
 template<DType type, int dim, int heads>
-__device__ inline void logits_of_turn(const DecodeWork& work, const Split& split,
+__device__ inline void logits_of_warp(const DecodeWork& work, const Split& split,
                                       const KeyRotation<type, dim>& keys, const float* queries,
                                       SplitMemory<heads>& memory)
 {
-    using Turn = KeyRotation<type, dim>;
-    constexpr int each = Turn::each, lanes = Turn::lanes, steps = Turn::steps;
-    const int column = Turn::column();
+    using Keys = KeyRotation<type, dim>;
+    constexpr int each = Keys::each, lanes = Keys::lanes, steps = Keys::steps;
+    const int column = Keys::column();
     float left[steps][each], right[steps][each];
 #pragma unroll
     for (int step = 0; step < steps; ++step) {
         keys.left[step].widen(left[step]);
         keys.right[step].widen(right[step]);
         if (work.args.rotation.keys_rotated) continue;
-        const int32_t at = min(Turn::rank(step), split.count - 1);
+        const int32_t at = min(Keys::rank(step), split.count - 1);
         const float* cosines =
-            work.args.rotation.table.cos_sin + (memory.ranks[at] - memory.ranks[Turn::first()]) * int64_t{dim};
+            work.args.rotation.table.cos_sin + (memory.ranks[at] - memory.ranks[Keys::first()]) * int64_t{dim};
 #pragma unroll
         for (int i = 0; i < each; ++i) {
             const float cosine = cosines[column + i], sine = cosines[dim / 2 + column + i];
@@ -286,8 +286,8 @@ __device__ inline void logits_of_turn(const DecodeWork& work, const Split& split
 #pragma unroll
             for (int reach = lanes / 2; reach > 0; reach /= 2)
                 sum += __shfl_xor_sync(all_lanes, sum, reach);
-            const int32_t rank = Turn::rank(step);
-            if (Turn::lane() % lanes == 0 && rank < split.count) memory.weights[g][rank] = sum;
+            const int32_t rank = Keys::rank(step);
+            if (Keys::lane() % lanes == 0 && rank < split.count) memory.weights[g][rank] = sum;
         }
     }
 }
@@ -304,7 +304,7 @@ __device__ inline void fast_logits(const DecodeWork& work, const Split& split, i
     const int64_t position = work.args.rotation.keys_rotated ? 0 : split.used - memory.ranks[first];
     rotate_queries<heads>(work, split, first_head, position, lane, warp_lanes, own);
     __syncwarp();
-    logits_of_turn<type, dim, heads>(work, split, keys, own, memory);
+    logits_of_warp<type, dim, heads>(work, split, keys, own, memory);
 }
 
 // For any head_dim and rotary_dim: one warp per rank. `queries`: [heads, head_dim].
@@ -325,7 +325,7 @@ __device__ inline void plain_logits(const DecodeWork& work, const Split& split, 
         float sums[heads] = {};
         for (int32_t d = lane; d < dim; d += warp_lanes) {
             const float x =
-                rotation.keys_rotated ? element(d) : turned(rotation.table, memory.ranks[i] - origin, d, element);
+                rotation.keys_rotated ? element(d) : rotated(rotation.table, memory.ranks[i] - origin, d, element);
 #pragma unroll
             for (int g = 0; g < heads; ++g)
                 sums[g] = fmaf(queries[g * dim + d], x, sums[g]);
@@ -586,9 +586,9 @@ __device__ inline void combine_splits(const DecodeWork& work, const Split& split
 }
 
 // Attends one tile of query heads: computes weights and, with `pass` Both or Values, sums of values. `dim`: 0 for
-// any.
+// any. `shared`: shared memory for queries, then for sums of values of the warps.
 template<DType type, int dim, int heads, DecodePass pass>
-__device__ inline void attend_heads(const DecodeWork& work, const Split& split, int32_t first_head, float* rows,
+__device__ inline void attend_heads(const DecodeWork& work, const Split& split, int32_t first_head, float* shared,
                                     SplitMemory<heads>& memory)
 {
     constexpr bool sparse = pass == DecodePass::Values;
@@ -602,9 +602,9 @@ __device__ inline void attend_heads(const DecodeWork& work, const Split& split, 
             keys.load(work, split, memory);
             if constexpr (pass == DecodePass::Both)
                 values.load(work, split, 0, memory, [](int32_t) { return true; });
-            fast_logits<type, dim, heads>(work, split, first_head, keys, rows, memory);
+            fast_logits<type, dim, heads>(work, split, first_head, keys, shared, memory);
         } else {
-            plain_logits<type, heads>(work, split, first_head, rows, memory);
+            plain_logits<type, heads>(work, split, first_head, shared, memory);
         }
         __syncthreads();
         if (work.soft_cap > 0) cap_logits<heads>(work, split, memory);
@@ -615,7 +615,7 @@ __device__ inline void attend_heads(const DecodeWork& work, const Split& split, 
         if (work.weights) save_weights<heads>(work, split, first_head, memory);
     if constexpr (pass != DecodePass::Keys) {
         if constexpr (dim > 0)
-            fast_values<type, dim, heads, sparse>(work, split, first_head, values, rows, memory);
+            fast_values<type, dim, heads, sparse>(work, split, first_head, values, shared, memory);
         else
             plain_values<type, heads, sparse>(work, split, first_head, memory);
     }
@@ -627,7 +627,7 @@ __global__ void __launch_bounds__(threads) attend_split(DecodeWork work)
 {
     __shared__ SplitMemory<heads> memory;
     let_next_kernel_begin();
-    auto* rows = dynamic_shared<float>();
+    auto* shared = dynamic_shared<float>();
     const KvList list = list_of(work.args.pool, work.args.lists, blockIdx.y, work.args.shape.head_dim);
     const Ahead ahead = fetch_ahead(work, list);
     const Split split = split_of(work);
@@ -636,7 +636,7 @@ __global__ void __launch_bounds__(threads) attend_split(DecodeWork work)
     if constexpr (pass != DecodePass::Values)
         if (split.last()) store_token<type, heads>(work, split, memory);
     for (int32_t first_head = 0; first_head < work.group; first_head += heads)
-        attend_heads<type, dim, heads, pass>(work, split, first_head, rows, memory);
+        attend_heads<type, dim, heads, pass>(work, split, first_head, shared, memory);
     if constexpr (pass != DecodePass::Keys) combine_splits<(dim > 0 ? 4 : 1)>(work, split);
 }
 
@@ -736,12 +736,12 @@ void attend_by_mass(DecodeWork& work, CudaContext& context)
 
 // Gives weights and factors of splits one of two buffers, since signals read them while the next layer runs.
 // Allocates both buffers, so that a recording finds them.
-void use_signal_buffer(DecodeWork& work, size_t turn, CudaContext& context)
+void use_signal_buffer(DecodeWork& work, size_t buffer, CudaContext& context)
 {
     const size_t parts = static_cast<size_t>(work.args.shape.query_heads) * static_cast<size_t>(work.splits);
     float* const places[] = {context.scratch<float>(ScratchUse::Watched, parts * (1 + split_ranks)),
                              context.scratch<float>(ScratchUse::WatchedToo, parts * (1 + split_ranks))};
-    work.weights = places[turn];
+    work.weights = places[buffer];
     work.of_splits.denominators = work.weights + parts * split_ranks;
 }
 
@@ -749,26 +749,28 @@ void use_signal_buffer(DecodeWork& work, size_t turn, CudaContext& context)
 
 void decode_attend(const DecodeAttendArgs& args, CudaContext& context)
 {
-    const bool watched = wants_signals(args.signals);
+    const bool with_signals = wants_signals(args.signals);
     DecodeWork work = plan_work(args, context);
-    const bool beside = watched && !work.plan.retrieves;
-    const size_t turn = beside ? context.acquire_signal_buffer() : 0;
-    if (watched && !beside) context.wait_for_aside(); // signals of an earlier layer may still read this buffer
-    if (watched) use_signal_buffer(work, turn, context);
+    // After a full read, signals run on a second stream, concurrently with the next layers.
+    const bool concurrent = with_signals && !work.plan.retrieves;
+    const size_t buffer = concurrent ? context.acquire_signal_buffer() : 0;
+    if (with_signals && !concurrent)
+        context.wait_for_aside(); // signals of an earlier layer may still read this buffer
+    if (with_signals) use_signal_buffer(work, buffer, context);
     work.read = choose_ranks(args, work.args.lists.used, context);
     if (work.plan.retrieves && args.retrieval.top_p > 0)
         attend_by_mass(work, context);
     else
         attend_splits<DecodePass::Both>(work, context);
-    if (!watched) return;
+    if (!with_signals) return;
     const DecodedWeights weights{.weights = work.weights,
                                  .stride = work.weight_stride,
                                  .shares = work.of_splits.denominators,
                                  .splits = work.splits};
-    if (!beside) return decode_signals(args, work.args.lists.used, work.read, weights, context);
-    const auto aside = context.aside();
+    if (!concurrent) return decode_signals(args, work.args.lists.used, work.read, weights, context);
+    const auto second_stream = context.aside();
     decode_signals(args, work.args.lists.used, work.read, weights, context);
-    context.release_signal_buffer(turn);
+    context.release_signal_buffer(buffer);
 }
 
 } // namespace palimpsest::kernels::cuda

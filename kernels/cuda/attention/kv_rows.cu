@@ -97,7 +97,9 @@ struct ColumnPart {
     __device__ static int row(int move) { return static_cast<int>(threadIdx.x / column) + move * rows_at_once; }
 };
 
-// Work on one list: ranks[begin + i], i < count; the kernels define `first` and `used`.
+// Work on one list: ranks[begin + i], i < count. `used`: length of the list, in compact without the chunk, whose
+// rows have the ranks from `used` on. `first`: compact: the rank that the first moved row gets, or unknown_first;
+// drop: the first dropped rank.
 struct ListRanks {
     int32_t begin, first, count, used;
 };
@@ -184,7 +186,8 @@ __device__ ListRanks without_prefix(const SentRanks& kept, int64_t head)
     return list;
 }
 
-// Ranks[begin + i] of `kept` ++ chunk become rank first + i. One block per column, keys or values, and list.
+// Rank kept.ranks[begin + i], counted over the list's rows and then the chunk's, becomes rank first + i. One block
+// per column, keys or values, and list.
 template<class Vector>
 __global__ void __launch_bounds__(block_threads)
     compact_kernel(PagedRows<Vector> rows, Staged<Vector> staged, SentRanks kept)
@@ -262,7 +265,7 @@ __global__ void __launch_bounds__(block_threads)
     }
     __syncthreads();
     for (int i = thread; i < drop.count; i += block_threads)
-        order[swizzled_index(dropped, drop.count, drop.used, i)] = rows[i];
+        order[freed_row_index(dropped, drop.count, drop.used, i)] = rows[i];
 }
 
 // ---- defragment and gather
@@ -317,7 +320,8 @@ __global__ void __launch_bounds__(block_threads)
         to[i] = rows.row(of_values, head, order[i / rows.vectors])[i % rows.vectors];
 }
 
-// Writes rows that gather_kernel gathered to rows [first, used).
+// Writes rows that gather_kernel gathered to rows [first, used). One block per 64 ranks, keys or values, and list;
+// a thread copies every 256th vector.
 template<class Vector>
 __global__ void __launch_bounds__(block_threads)
     put_kernel(PagedRows<Vector> rows, const int32_t* used, const int32_t* first, int64_t head_from,
@@ -332,6 +336,8 @@ __global__ void __launch_bounds__(block_threads)
         rows.row(of_values, head, tile.first + i / rows.vectors)[i % rows.vectors] = from[i];
 }
 
+// Sets order[rank] = rank from first[list] on. List blockIdx.y; its blocks share the ranks, and a thread sets every
+// (gridDim.x * 256)th of them.
 __global__ void __launch_bounds__(block_threads)
     identity_kernel(uint32_t* orders, int64_t order_stride, const int32_t* first)
 {
@@ -350,36 +356,37 @@ unsigned blocks_of(int64_t count, int64_t per_block)
 
 // Two threads move one Q8_0 block of a row, 32 bytes and a scale; rows from the staging buffer are quantised on
 // the way.
-constexpr int threads_per_block = 2, elements_each = scaled_elements / threads_per_block;
-constexpr int blocks_at_once = block_threads / threads_per_block;
+constexpr int threads_per_q8_block = 2, elements_each = scaled_elements / threads_per_q8_block;
+constexpr int q8_blocks_at_once = block_threads / threads_per_q8_block;
 
 struct HalfBlock {
     Bytes16 bytes;
     uint16_t scale;
 };
 
-__device__ inline HalfBlock load_half(const KvRow& row, int block, int half)
+__device__ inline HalfBlock load_half(const KvRow& row, int q8_block, int half)
 {
-    const std::byte* bytes = row.elements + block * scaled_elements + half * elements_each;
-    return {*reinterpret_cast<const Bytes16*>(bytes), reinterpret_cast<const uint16_t*>(row.scales)[block]};
+    const std::byte* bytes = row.elements + q8_block * scaled_elements + half * elements_each;
+    return {*reinterpret_cast<const Bytes16*>(bytes), reinterpret_cast<const uint16_t*>(row.scales)[q8_block]};
 }
 
-__device__ inline void store_half(const HalfBlock& held, const KvRow& row, int block, int half)
+__device__ inline void store_half(const HalfBlock& held, const KvRow& row, int q8_block, int half)
 {
-    *reinterpret_cast<Bytes16*>(row.elements + block * scaled_elements + half * elements_each) = held.bytes;
-    if (half == 0) reinterpret_cast<uint16_t*>(row.scales)[block] = held.scale;
+    *reinterpret_cast<Bytes16*>(row.elements + q8_block * scaled_elements + half * elements_each) = held.bytes;
+    if (half == 0) reinterpret_cast<uint16_t*>(row.scales)[q8_block] = held.scale;
 }
 
-// Returns zeros unless `numbers`. All lanes of the warp must call together.
+// Quantises half a Q8_0 block of a staged row. Returns zeros unless `is_staged`. All lanes of the warp must call
+// together.
 template<DType staged>
-__device__ inline HalfBlock quantise_half(const KvRow& row, bool numbers, int block, int half)
+__device__ inline HalfBlock quantise_half(const KvRow& row, bool is_staged, int q8_block, int half)
 {
     float x[elements_each] = {};
     uint32_t largest = 0;
-    if (numbers) {
+    if (is_staged) {
 #pragma unroll
         for (int i = 0; i < elements_each; i += vector_elements<staged>)
-            load_vector<staged>(row, block * scaled_elements + half * elements_each + i, x + i);
+            load_vector<staged>(row, q8_block * scaled_elements + half * elements_each + i, x + i);
 #pragma unroll
         for (int i = 0; i < elements_each; ++i)
             largest = magnitude(x[i]) > largest ? magnitude(x[i]) : largest;
@@ -397,8 +404,8 @@ __device__ inline HalfBlock quantise_half(const KvRow& row, bool numbers, int bl
 template<DType staged>
 __global__ void __launch_bounds__(block_threads) compact_quantised(CompactArgs args, SentRanks kept)
 {
-    const int thread = static_cast<int>(threadIdx.x), half = thread % threads_per_block;
-    const int block = static_cast<int>(blockIdx.x);
+    const int thread = static_cast<int>(threadIdx.x), half = thread % threads_per_q8_block;
+    const int q8_block = static_cast<int>(blockIdx.x);
     const bool of_values = blockIdx.y == 1;
     const int64_t head = blockIdx.z;
     const int32_t dim = args.shape.head_dim;
@@ -408,23 +415,23 @@ __global__ void __launch_bounds__(block_threads) compact_quantised(CompactArgs a
         return of_values ? list.value<DType::Q8_0>(row) : list.key<DType::Q8_0>(row);
     };
     std::byte* chunk = of_values ? args.staging.values : args.staging.keys;
-    for (int tile = 0; tile < moved.count; tile += blocks_at_once * tile_moves) {
+    for (int tile = 0; tile < moved.count; tile += q8_blocks_at_once * tile_moves) {
         HalfBlock held[tile_moves];
 #pragma unroll
         for (int move = 0; move < tile_moves; ++move) {
-            const int i = tile + thread / threads_per_block + move * blocks_at_once;
+            const int i = tile + thread / threads_per_q8_block + move * q8_blocks_at_once;
             const int64_t from = i < moved.count ? kept.ranks[moved.begin + i] : 0;
             const bool is_staged = i < moved.count && from >= moved.used;
             KvRow row;
             if (is_staged) row = staged_row<staged>(chunk, head * args.staging.capacity + from - moved.used, dim);
-            held[move] = quantise_half<staged>(row, is_staged, block, half);
-            if (i < moved.count && !is_staged) held[move] = load_half(kept_row(from), block, half);
+            held[move] = quantise_half<staged>(row, is_staged, q8_block, half);
+            if (i < moved.count && !is_staged) held[move] = load_half(kept_row(from), q8_block, half);
         }
         __syncthreads();
 #pragma unroll
         for (int move = 0; move < tile_moves; ++move) {
-            const int i = tile + thread / threads_per_block + move * blocks_at_once;
-            if (i < moved.count) store_half(held[move], kept_row(moved.first + i), block, half);
+            const int i = tile + thread / threads_per_q8_block + move * q8_blocks_at_once;
+            if (i < moved.count) store_half(held[move], kept_row(moved.first + i), q8_block, half);
         }
     }
 }

@@ -27,7 +27,8 @@ __global__ void bound_page(BoundPagesArgs args)
         for (int64_t rank = page * width; rank < last; ++rank) {
             const KvRow key = list.key<type>(rank);
             const auto element = [&](int32_t j) { return load<type>(key, j); };
-            const float x = args.rotation.keys_rotated ? element(i) : turned(args.rotation.table, rank, i, element);
+            const float x =
+                args.rotation.keys_rotated ? element(i) : rotated(args.rotation.table, rank, i, element);
             least = rank == page * width ? x : fminf(least, x);
             greatest = rank == page * width ? x : fmaxf(greatest, x);
         }

@@ -38,7 +38,7 @@ __device__ inline void mean_parts(const PageChoice& choice, int64_t head, float*
         float negative = 0, positive = 0;
         for (int32_t g = 0; g < choice.group; ++g) {
             const float* query = args.qkv + (head * choice.group + g) * dim;
-            const float q = turned(args.rotation.table, position, i, [&](int32_t j) { return query[j]; });
+            const float q = rotated(args.rotation.table, position, i, [&](int32_t j) { return query[j]; });
             (q < 0 ? negative : positive) += q / static_cast<float>(choice.group);
         }
         parts[i] = negative;

@@ -44,7 +44,7 @@ __global__ void rotate_queries(RotateWork turning)
     const float scale = args.shape.scale * log2_e;
     const auto scaled = [&](int32_t i) { return query[i] * scale; };
     for_own_elements(dim, [&](int32_t i) {
-        const float q = row < args.rows ? turned(args.rotation.table, position, i, scaled) : 0.0f;
+        const float q = row < args.rows ? rotated(args.rotation.table, position, i, scaled) : 0.0f;
         store<to>(turning.queries, (head * turning.query_stride + x) * dim + i, q);
     });
 }
@@ -66,7 +66,7 @@ __global__ void rotate_keys(RotateWork turning)
     const auto element = [&](int32_t i) { return in_pool ? load<pool>(key, i) : load<staged>(key, i); };
     for_own_elements(dim, [&](int32_t i) {
         float k = 0;
-        if (exists) k = args.rotation.keys_rotated ? element(i) : turned(args.rotation.table, rank, i, element);
+        if (exists) k = args.rotation.keys_rotated ? element(i) : rotated(args.rotation.table, rank, i, element);
         store<to>(turning.keys, (head * turning.key_stride + rank) * dim + i, k);
     });
 }

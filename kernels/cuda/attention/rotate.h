@@ -6,9 +6,9 @@
 
 namespace palimpsest::kernels::cuda {
 
-// Element i of a row rotated to `position`; x(i) is element i before the rotation.
+// Returns element i of a row rotated to `position`; x(i) is element i before the rotation.
 template<class Elements>
-__device__ inline float turned(const RopeTable& table, int64_t position, int32_t i, Elements&& x)
+__device__ inline float rotated(const RopeTable& table, int64_t position, int32_t i, Elements&& x)
 {
     if (i >= table.rotary_dim) return x(i);
     const int32_t half = table.rotary_dim / 2, pair = i < half ? i : i - half;

@@ -20,7 +20,7 @@ __global__ void stage_rows(StageArgs args, int64_t qkv_width)
     const auto key_element = [&](int32_t i) { return key[i]; };
     for (auto i = static_cast<int32_t>(threadIdx.x); i < dim; i += stage_threads) {
         const float x =
-            args.rotation.keys_rotated ? turned(args.rotation.table, row, i, key_element) : key_element(i);
+            args.rotation.keys_rotated ? rotated(args.rotation.table, row, i, key_element) : key_element(i);
         store<type>(args.staging.keys, to + i, x);
         store<type>(args.staging.values, to + i, value[i]);
     }

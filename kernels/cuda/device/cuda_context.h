@@ -47,7 +47,7 @@ enum class ScratchUse {
     Partials,   // of splits
     Tickets,    // count finished splits; zero between calls
     PageScores, // bounds of pages, in retrieval
-    ReadRanks,
+    ReadRanks,  // ranks and pages that retrieval reads; ranks sent by drop; first displaced ranks in defragment
     RowStatistics,
     MovedRows, // straighten, gather
     EvictionScores,

@@ -138,7 +138,7 @@ __device__ void remove_evicted(const EvictArgs& args, int64_t head, const Evicte
     compact_ranks(rows, leaving, dropped[0]); // synchronises the block after dropped_rows was read
     if (rows.order)
         for (int32_t i = static_cast<int32_t>(threadIdx.x); i < count; i += threads)
-            rows.order[swizzled_index(dropped, count, size, i)] = dropped_rows[i];
+            rows.order[freed_row_index(dropped, count, size, i)] = dropped_rows[i];
 }
 
 // One block per list.

@@ -5,10 +5,10 @@
 
 namespace palimpsest::kernels::cuda {
 
-// Returns the index that the row of dropped[i] would have if the ranks were dropped one after the other. The
-// dropped rows form a block, and every kept row behind the block swaps with the first row of the block. While the
-// block has j + 1 rows, the dropped row at index p that is swapped moves to p + j + 1.
-__device__ inline int64_t swizzled_index(const uint32_t* dropped, int32_t count, int32_t used, int32_t i)
+// Returns where the row of dropped[i] goes, as in drop_head (kernels/cpu/kv_rows.cpp), so that every backend has
+// equal order lists: the dropped rows form a block, and every kept row behind the block swaps with the first row of
+// the block. While the block has j + 1 rows, the dropped row at index p that is swapped moves to p + j + 1.
+__device__ inline int64_t freed_row_index(const uint32_t* dropped, int32_t count, int32_t used, int32_t i)
 {
     int64_t place = dropped[i];
     for (int64_t j = i; j < count; ++j) {

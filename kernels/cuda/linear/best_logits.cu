@@ -53,7 +53,8 @@ struct Runs {
     int spacing = 0;
 };
 
-// Orders pairs of keys that are `stride` apart: the larger first, or last in blocks of `size` that are to ascend.
+// Orders pairs of keys that are `stride` apart: the larger first, or last in stretches of `size` that are to
+// ascend.
 __device__ inline void order_pairs(const Runs& runs, int size, int stride)
 {
     const int pairs_bits = runs.run_bits - 1;
@@ -69,9 +70,9 @@ __device__ inline void order_pairs(const Runs& runs, int size, int stride)
     }
 }
 
-// Synchronises two steps. If both strides are at most a warp's width, each warp uses the same 2 * 32 keys in both
+// Waits between two steps. If both strides are at most a warp's width, each warp uses the same 2 * 32 keys in both
 // steps, and __syncwarp suffices.
-__device__ inline void meet(int stride, int next)
+__device__ inline void wait_between_steps(int stride, int next)
 {
     if (stride <= warp_lanes && next <= warp_lanes)
         __syncwarp();
@@ -79,24 +80,25 @@ __device__ inline void meet(int stride, int next)
         __syncthreads();
 }
 
-// Sorts blocks of `size` keys, alternately descending and ascending; whole runs descend. REQUIRES: each block is
-// bitonic.
-__device__ inline void order_blocks(const Runs& runs, int size)
+// Sorts stretches of `size` keys, alternately descending and ascending; whole runs descend. REQUIRES: each stretch
+// is bitonic.
+__device__ inline void order_stretches(const Runs& runs, int size)
 {
     for (int stride = size / 2; stride > 0; stride /= 2) {
         order_pairs(runs, size, stride);
-        meet(stride, stride > 1 ? stride / 2 : size);
+        // After the last step, the next stretches are 2 * size long, and their first stride is `size`.
+        wait_between_steps(stride, stride > 1 ? stride / 2 : size);
     }
 }
 
 // Compares each key of a run with the mirrored key of the run half a spacing behind, and keeps the larger. The
-// result is the better half of both runs, and bitonic.
-__device__ inline void keep_better_half(const Runs& runs, int all)
+// result is the better half of both runs, and bitonic. `total`: runs before this step.
+__device__ inline void keep_better_half(const Runs& runs, int total)
 {
     const int run = 1 << runs.run_bits;
     for (auto i = static_cast<int>(threadIdx.x); i < runs.count << runs.run_bits; i += threads) {
         const int first = (i >> runs.run_bits) * runs.spacing, other = first + runs.spacing / 2;
-        if (other >= all << runs.run_bits) continue;
+        if (other >= total << runs.run_bits) continue;
         Key& mine = runs.keys[first + (i & (run - 1))];
         const Key theirs = runs.keys[other + run - 1 - (i & (run - 1))];
         if (mine < theirs) mine = theirs;
@@ -110,7 +112,7 @@ __device__ inline void reduce_runs(Key* keys, int run_bits, int count)
     for (int reach = 1; reach < count; reach *= 2) {
         const Runs runs{keys, run_bits, (count + 2 * reach - 1) / (2 * reach), 2 * reach << run_bits};
         keep_better_half(runs, count);
-        order_blocks(runs, 1 << run_bits);
+        order_stretches(runs, 1 << run_bits);
         __syncthreads();
     }
 }
@@ -144,7 +146,7 @@ __global__ void sort_tiles(BestLogits best)
     });
     bad = block_min(bad);
     for (int size = 2; size <= run; size *= 2)
-        order_blocks({keys, best.run_bits, runs, run}, size);
+        order_stretches({keys, best.run_bits, runs, run}, size);
     __syncthreads();
     reduce_runs(keys, best.run_bits, runs);
     for (auto i = static_cast<int>(threadIdx.x); i < run; i += threads)

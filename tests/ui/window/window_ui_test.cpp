@@ -364,7 +364,7 @@ private Q_SLOTS:
         QVERIFY(file.open(QIODevice::WriteOnly));
         file.write("damaged");
         file.close();
-        stage.window->findChild<ModelBar*>()->look_again();
+        stage.window->findChild<ModelBar*>()->refresh_area();
         EVENTUALLY_EQUAL(box->itemText(0), QString("The default cannot be read"));
     }
 

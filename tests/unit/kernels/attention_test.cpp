@@ -139,7 +139,8 @@ void hold_to_reference(const std::vector<Case>& cases, size_t one_in = 1)
             if (!takes(on, i, one_in)) continue;
             CAPTURE(c, on);
             const Output got = attend(*on.open(), c, in, c.seed);
-            // Stored rows may differ between targets, since a rotated key may round in the other direction.
+            // A rotated key may round differently on another target, so the reference is computed from the rows
+            // that this backend stored.
             if (expected.out.empty() || c.keys_rotated) expected = reference(c, in, got);
             check_stored(c, in, got);
             const double most = on.attention_error(c.new_type(), c.head_dim, c.rows == 0);

@@ -449,9 +449,9 @@ std::vector<uint32_t> survivors_drop(const EvictionCase& before, size_t head)
     for (size_t at = 0; at < tiles.size(); at += tile) {
         if (rule.ties_keep_older)
             engine::BestOfTile(static_cast<uint32_t>(rule.kept))
-                .thin(0, tiles.subspan(at, tile), score, entries, dropped);
+                .apply(0, tiles.subspan(at, tile), score, entries, dropped);
         else
-            engine::HigherScore().thin(0, tiles.subspan(at, tile), score, entries, dropped);
+            engine::HigherScore().apply(0, tiles.subspan(at, tile), score, entries, dropped);
     }
     std::sort(dropped.begin(), dropped.end());
     return dropped;

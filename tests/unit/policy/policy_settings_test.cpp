@@ -358,7 +358,7 @@ TEST_CASE("beside other pins a policy keeps what it began with, and takes the de
     const auto moved = [&](const std::string& given, const std::string& begun, bool stored) {
         PolicySpec spec = PolicySpec::parse(begun);
         spec.stored = stored;
-        PolicySpec again = as_begun(PolicySpec::parse(given), make_policy(spec, before)->resolved());
+        PolicySpec again = with_original_defaults(PolicySpec::parse(given), make_policy(spec, before)->resolved());
         again.stored = stored;
         return make_policy(again, after)->resolved();
     };

@@ -75,8 +75,8 @@ public:
     // Tokens that the last chunk evicted from the list.
     const std::vector<uint32_t>& evicted(int layer, int head) const { return list(layer, head).evicted; }
     std::vector<std::vector<uint32_t>> all_kept() const;
-    // Merges of more than one entry in the last chunk, as stream indices: first the entry that took the mean, then
-    // all that were merged.
+    // Merges of the last chunk that joined two or more entries, as stream indices: the one that received the mean,
+    // then all that were merged, itself included.
     const std::vector<std::vector<uint32_t>>& merged(int layer, int head) const { return list(layer, head).merged; }
     // The words of the policy's state after version and number of layers.
     std::vector<uint32_t> state_words() const;

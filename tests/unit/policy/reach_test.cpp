@@ -13,12 +13,12 @@ using namespace palimpsest::tests;
 
 namespace {
 
-struct WalkedStream {
-    engine::FullestLevel walk;
+struct ScheduledStream {
+    engine::FullestLevel schedule;
     int sinks, recent, slots;
 
-    WalkedStream(int sinks_, int recent_, int slots_)
-        : walk(1, slots_), sinks(sinks_), recent(recent_), slots(slots_)
+    ScheduledStream(int sinks_, int recent_, int slots_)
+        : schedule(1, slots_), sinks(sinks_), recent(recent_), slots(slots_)
     {
     }
 
@@ -27,12 +27,12 @@ struct WalkedStream {
     {
         const auto budget = static_cast<uint32_t>(sinks + slots + recent);
         std::vector<uint32_t> tiles;
-        walk.walk(0,
-                  {.size = budget + static_cast<uint32_t>(tokens),
-                   .budget = budget,
-                   .first = static_cast<uint32_t>(sinks),
-                   .slots = static_cast<uint32_t>(slots)},
-                  tiles);
+        schedule.next_tiles(0,
+                            {.size = budget + static_cast<uint32_t>(tokens),
+                             .budget = budget,
+                             .first = static_cast<uint32_t>(sinks),
+                             .slots = static_cast<uint32_t>(slots)},
+                            tiles);
         REQUIRE(tiles.size() == 2 * static_cast<size_t>(tokens));
     }
 };
@@ -57,16 +57,16 @@ TEST_CASE("treekv-log: levels never increase from old to new, and are evenly fil
     for (uint32_t seed = 1; seed <= 30; ++seed) {
         std::mt19937 random(seed);
         const int slots = static_cast<int>(1 + random() % 200);
-        WalkedStream stream(4, 3, slots);
+        ScheduledStream stream(4, 3, slots);
         for (int step = 0; step < 300; ++step) {
             stream.feed(static_cast<int>(1 + random() % 40));
-            const std::vector<uint32_t> levels = stream.walk.levels(0);
+            const std::vector<uint32_t> levels = stream.schedule.levels(0);
             CAPTURE(seed, slots, step);
             REQUIRE(levels.size() == static_cast<size_t>(slots));
             REQUIRE(std::is_sorted(levels.rbegin(), levels.rend()));
         }
         std::map<uint32_t, int> count;
-        for (const uint32_t level : stream.walk.levels(0))
+        for (const uint32_t level : stream.schedule.levels(0))
             ++count[level];
         count.erase(std::prev(count.end()));
         for (const auto& [a, entries] : count) {

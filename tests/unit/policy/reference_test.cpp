@@ -63,7 +63,7 @@ TEST_CASE("reference: the pyramids of the table")
 
 TEST_CASE("reference: forgetting")
 {
-    // A window of 2: a chunk of one row keeps half of the past; a chunk of two keeps nothing of it.
+    // window=2: one new row halves the sums so far, two rows replace them.
     const ReferenceSettings settings = settings_of("snapkv:window=2", 1, 64);
     ReferenceSignals one(settings, {{.stream = 0, .sum = 3, .count = 2}, {.stream = 1}}, 1, 2);
     one.add({{{.25, .75}}, {{.75, .25}}});

@@ -38,7 +38,7 @@ private:
 };
 
 // Random budgets for every list and step, and random evictions. With `coupled` all lists share one total, otherwise
-// the lists of each layer share theirs. Depends on the seed and the step alone.
+// the lists of each layer share theirs. Deterministic: depends on seed, step, layer and list lengths.
 class RandomShares : public OwnPolicy {
 public:
     RandomShares(int32_t layers, int32_t kv_heads, int32_t limit, int64_t total, bool coupled, uint64_t seed)
