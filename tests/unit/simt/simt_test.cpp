@@ -125,7 +125,7 @@ __global__ void diverging_warps(int* out)
     const int warp = static_cast<int>(threadIdx.x / 32);
     int x = static_cast<int>(threadIdx.x % 32);
     for (int round = 0; round < warp * 3; ++round)
-        x = __shfl_sync(all_lanes, x, x + 1 & 31);
+        x = __shfl_sync(all_lanes, x, (x + 1) & 31);
     if (warp % 2 == 0) {
         __syncwarp();
         x += 1000 * static_cast<int>(__ballot_sync(all_lanes, x == 0) != 0);
