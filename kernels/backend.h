@@ -212,7 +212,7 @@ struct KvLists {
     // operation runs; `used` is then an upper bound.
     const int32_t* device_used = nullptr;
     // [kv_heads, order_stride]: a permutation of the list's rows. For j < used, row order[j] holds rank j; the
-    // remaining rows are free. Prefill operations REQUIRE the identity (see straighten).
+    // remaining rows are free. Prefill operations REQUIRE the identity (see defragment).
     uint32_t* order = nullptr;
     int64_t order_stride = 0;
 };
@@ -285,15 +285,15 @@ struct AttendArgs {
     int32_t window = 0;
 };
 
-// Elementwise minimum and maximum of the rotated keys in every page of `page` ranks:
+// Elementwise minimum and maximum of the rotated keys in every retrieval page of `page` ranks:
 // f32 [kv_heads, page_stride][minimum, maximum][head_dim]. Only for lists without evictions, where rank = row.
 struct PageBounds {
     float* bounds = nullptr;
-    int64_t page_stride = 0; // capacity in pages
+    int64_t page_stride = 0; // capacity in retrieval pages
     int32_t page = 16;       // ranks
 };
 
-// Recomputes the bounds of the pages that contain ranks [first, used) of every list.
+// Recomputes the bounds of the retrieval pages that contain ranks [first, used) of every list.
 struct BoundPagesArgs {
     HeadShape shape;
     KvPool pool;
@@ -304,11 +304,11 @@ struct BoundPagesArgs {
 };
 
 // Attention of a token to a part of its list (docs/policies-spec.md, quest and twilight). Lists of at most `tokens`
-// ranks, the new one included, are read completely. In longer lists, the token attends to the last page and to the
-// `max_pages` - 1 other pages with the largest bound, sum over d of max(q_d min_d, q_d max_d), averaged over the
-// query group; ties: the lower page. With top_p > 0, lists of any length: every query head then attends only to the
-// smallest set of these ranks, best first, whose softmax mass reaches top_p (ties: the lower rank; >= top_p -
-// 1e-12). Ranks that are left out have A = 0 and count as visible. REQUIRES: the bounds of every page but the last
+// ranks, the new one included, are read completely. In longer lists, the token attends to the last retrieval page
+// and to the `max_pages` - 1 others with the largest bound, sum over d of max(q_d min_d, q_d max_d), averaged over
+// the query group; ties: the lower page. With top_p > 0, lists of any length: every query head then attends only to
+// the smallest set of these ranks, best first, whose softmax mass reaches top_p (ties: the lower rank; >= top_p -
+// 1e-12). Ranks that are left out have A = 0 and count as visible. REQUIRES: the bounds of all but the last page
 // are up to date.
 struct PageRetrieval {
     PageBounds pages; // bounds null: retrieval is off, whatever the other members say
@@ -449,7 +449,7 @@ public:
     // and never shrinks.
     virtual uint64_t scratch_bytes() const = 0;
 
-    // Only for a device with its own memory. The next three functions announce what the session will need.
+    // The next four functions are for devices with their own memory: its size, and what a session will need of it.
     virtual std::optional<DeviceMemory> memory() const { return std::nullopt; }
     virtual uint64_t weight_bytes(std::span<const HostMatrix> /*parts*/) const { return 0; } // needed by load
     virtual uint64_t scratch_bound(const WorkBounds& /*work*/) const { return 0; }

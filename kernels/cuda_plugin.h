@@ -44,7 +44,7 @@ struct CudaInfo {
     char problem[256] = ""; // why no device can be used
     char remedy[256] = "";
     char matrix_library[512] = "";         // path of cuBLASLt
-    char matrix_library_problem[256] = ""; // why it is missing, or why an earlier one was not used
+    char matrix_library_problem[256] = ""; // why it is missing, or why files tried before it were refused
 };
 
 enum class CudaStatus : int32_t {

@@ -22,7 +22,7 @@ struct PinnedRanks {
     int64_t stride = 0;
 };
 
-// Adds one step's signals to the statistics: y' = kept * y + x for every rank of a list, where ranks that arrived
+// Adds one step's signals to the statistics: y' = decay * y + x for every rank of a list, where ranks that arrived
 // with this step start at y = 0. For sums, x is columns / divisor. For counts, x is `counted`, but for the i-th new
 // rank (from 0), which only rows - i of the rows can see, min(counted, rows - i). In double precision, each
 // operation rounded once, so the bits match engine/policy/signals/accumulator.h.
@@ -34,10 +34,10 @@ struct AccumulateArgs {
     int64_t column_stride = 0;
     int32_t divisor = 1;
     int32_t rows = 0; // rows of this step, question rows included
-    int32_t question_rows =
-        0;               // the question rows, which are the last; no list holds them, and `size` excludes them
+    // The question rows are the last rows of the step; no list holds them, and `size` excludes them.
+    int32_t question_rows = 0;
     int32_t counted = 0; // number of rows summed in the columns
-    double kept = 1;     // decay: the factor for past values
+    double decay = 1;    // the factor for past values
     ListStatistics statistics;
 };
 

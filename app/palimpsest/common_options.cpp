@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "engine/session/session_options.h"
 #include "kernels/base/error.h"
 #include "storage/models/config_file.h"
 #include "storage/user_folders.h"
@@ -79,6 +80,7 @@ struct Described {
     const char* option;
     const char* fallback;
 };
+static_assert(engine::default_budget == 2048, "update the text below");
 constexpr Described described[] = {{"model", "a model of the models folder, or the shipped one"},
                                    {"device", "auto"},
                                    {"threads", "physical cores"},

@@ -2,7 +2,7 @@
 // learns later which tokens were evicted, many steps at a time.
 //
 // A step is logged when its work is queued. Its dropped ranks are downloaded with the eviction log or, for a
-// generated token, with its logits. settle() then applies the steps to the host's lists in order. The log has two
+// generated token, with its logits. sync() then applies the steps to the host's lists in order. The log has two
 // halves: while one is being downloaded, new steps go to the other.
 #pragma once
 
@@ -71,7 +71,7 @@ public:
     uint32_t* room(int64_t stride) const;
     // Logs a step whose dropped ranks go to room(stride).
     void log(const Step& step, const EvictionPlan& plan, int64_t stride);
-    // Logs a step of a generated token, whose dropped ranks, [layers, kv_heads, stride], are passed to deliver().
+    // Logs a step of a generated token, whose dropped ranks, [layers, kv_heads, stride], go to set_dropped_ranks().
     void log_token(const Step& step, const EvictionPlan& plan, int64_t stride);
     void set_dropped_ranks(std::span<const uint32_t> dropped); // throws Error (Internal) if the size is wrong
     bool awaits_dropped_ranks() const { return awaits_; }
@@ -84,7 +84,7 @@ public:
     // arrived. If the sink throws, the remaining steps are applied without it and the exception is rethrown. Does
     // nothing when called from the sink.
     void sync(std::vector<TokenList>& lists, const SyncSink& sink);
-    // Like settle(), but only for steps logged before the second-latest switch_log(): newer ones may still be
+    // Like sync(), but only for steps logged before the second-latest switch_log(): newer ones may still be
     // running.
     void sync_earlier(std::vector<TokenList>& lists, const SyncSink& sink);
     bool is_synced() const { return steps_.empty(); }

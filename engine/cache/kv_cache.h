@@ -10,7 +10,7 @@
 // ceil((n + 1) / 64) over the lists, which is at most total / 64 + lists; the pool has that many pages.
 //
 // In a device-resident cache the backend itself evicts. The host knows the length of every list at once, but learns
-// which tokens a list holds only when settle() downloads the eviction log.
+// which tokens a list holds only when sync() downloads the eviction log.
 //
 // Not thread-safe: one owner feeds and evicts.
 #pragma once
@@ -62,7 +62,7 @@ public:
     const CacheShape& shape() const { return shape_; }
     // Device-resident caches: returns the list as of the last sync, without statistics.
     const TokenList& list(int32_t layer, int32_t head) const { return lists_[index(layer, head)]; }
-    // Copies the list with its accumulated statistics. REQUIRES: synced (settle).
+    // Copies the list with its accumulated statistics. REQUIRES: synced.
     TokenList tokens(int32_t layer, int32_t head) const;
     // Like tokens(), plus the rows appended to a device-resident cache since the last eviction.
     TokenList appended_tokens(int32_t layer, int32_t head) const;
@@ -98,7 +98,7 @@ public:
     bool resident() const { return resident_.has_value(); }
     void lengths(int32_t layer, std::vector<uint32_t>& sizes) const; // [kv_heads] appended rows included
     // Replaces the pinned tokens, which the backend must not evict from the layers where `holding` is true.
-    // REQUIRES: synced (settle). Throws Error (Resources), and then nothing has changed.
+    // REQUIRES: synced. Throws Error (Resources), and then nothing has changed.
     void pin(const Pins& pins, std::vector<bool> holding);
     // Pins the pinned ones among the `rows` tokens from stream index `first` on, which follow the tokens of the
     // layer's lists.
@@ -116,7 +116,7 @@ public:
     kernels::EvictArgs eviction(int32_t layer, kernels::Phase phase) const;
     kernels::AccumulateArgs accumulation(int32_t layer, int32_t rows, int32_t question_rows,
                                          const kernels::SignalRequest& seen) const;
-    // settle() downloads the eviction log and applies it to the host's lists, calling the sink for every step in
+    // sync() downloads the eviction log and applies it to the host's lists, calling the sink for every step in
     // order. It does nothing for a cache that is not device-resident.
     void set_sync_sink(SyncSink sink) { sync_sink_ = std::move(sink); }
     void sync();

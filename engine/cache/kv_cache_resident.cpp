@@ -49,7 +49,7 @@ kernels::AccumulateArgs KvCache::accumulation(int32_t layer, int32_t rows, int32
             .rows = rows,
             .question_rows = question_rows,
             .counted = std::min(rows, seen.rows),
-            .kept = fading(seen.rows, rows),
+            .decay = fading(seen.rows, rows),
             .statistics = resident_->statistics(layer)};
 }
 

@@ -89,10 +89,10 @@ struct Merge {
 // A retrieval policy evicts nothing, but reads only a part of each list for every generated token
 // (docs/policies-spec.md, quest and twilight).
 struct Retrieval {
-    int32_t page = 16;         // ranks
+    int32_t page = 16;         // ranks of a retrieval page
     int32_t tokens = 0;        // c: only longer lists are read in part
     int32_t skip_layers = 2;   // the first layers read everything
-    double top_p = 0;          // 0: pages only
+    double top_p = 0;          // 0: retrieval pages only
     std::vector<bool> whole{}; // [layers] that read everything; empty: the first skip_layers
     int32_t max_pages() const { return std::max(3, tokens / page); }
     bool reads_part_of(int32_t layer) const

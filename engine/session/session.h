@@ -158,7 +158,7 @@ private:
 
     void reserve(const CacheShape& cache, const TransformerShape& shape);
     void make_step();
-    // Passes the pins to a device-resident cache; no effect on others. REQUIRES: synced (settle).
+    // Passes the pins to a device-resident cache; no effect on others. REQUIRES: synced.
     static void pin_lists(KvCache& cache, const Pins& pins, const Policy& policy);
     void sync() const; // syncs the host's lists; const: the observable state does not change
     void sync_previous(bool last);
@@ -166,8 +166,8 @@ private:
     void decode(TokenId token);
     void end_prefill();
     std::unique_ptr<Policy> policy_beside(const Pins& pins) const;
-    // Rebuilds cache and forward pass for another policy, pins, number of question rows, or lists longer than the
-    // limits; the kept tokens stay.
+    // Rebuilds cache and forward pass for another policy, pins or number of question rows, with room for lists of
+    // `list_lengths`, where longer than their limits. The kept tokens stay.
     void rebuild(const Policy& policy, const Pins& pins, int32_t question_rows,
                  std::span<const int32_t> list_lengths);
     std::vector<int32_t> list_lengths() const;
@@ -191,8 +191,8 @@ private:
     SessionOptions options_;
     PolicySpec given_; // the policy as requested; options_ holds the resolved one
     std::unique_ptr<Policy> policy_;
-    mutable KvCache cache_;           // mutable for settle
-    mutable Transformer transformer_; // mutable for settle
+    mutable KvCache cache_;           // mutable for sync()
+    mutable Transformer transformer_; // mutable for sync()
     std::unique_ptr<SessionStep> step_;
     Sampler sampler_;
     std::vector<TokenId> pending_;

@@ -10,19 +10,19 @@
 
 namespace palimpsest::engine {
 
+inline constexpr int32_t default_budget = 2048; // tokens; named in the help of --budget
+
 struct SessionOptions {
     PolicySpec policy{"treekv", {}};
-    // Tokens kept per layer and KV head, or no_budget. 0: 2048, or as many as fit the context beside a chunk; the
-    // whole context for a policy that keeps and reads everything.
+    // Tokens kept per layer and KV head, or no_budget. 0: default_budget, or as many as fit the context beside a
+    // chunk; the whole context for a policy that keeps and reads everything.
     int32_t budget = 0;
     int32_t chunk = 512; // tokens per prefill chunk
     Pins pins{};         // tokens that no policy evicts; they count in the budget
-    // The most question rows to expect (Session::set_question_ids); lists that borrow slots from others leave that
-    // much room.
+    // The most question rows to expect (Session::set_question_ids); lists that borrow slots leave room for them.
     int32_t question_room = 0;
     PositionMode positions = PositionMode::Contiguous;
-    // None: BF16 for models stored in BF16 if the device is fast with it, else F16. With Q8_0, chunks are staged in
-    // that type.
+    // None: BF16 for BF16 models if the device is fast with it, else F16; with Q8_0, it is the staging type.
     std::optional<kernels::DType> kv_type;
     // Rows of a super-chunk, at least one chunk; no effect on results. 0: the backend's preference.
     int32_t rows_at_once = 0;

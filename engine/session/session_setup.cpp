@@ -8,7 +8,6 @@
 namespace palimpsest::engine {
 namespace {
 
-constexpr int32_t default_budget = 2048;
 constexpr int32_t longest_chunk = 1 << 20;
 
 // Operations of one token's forward pass, without attention and logits.

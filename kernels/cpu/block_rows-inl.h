@@ -65,7 +65,7 @@ constexpr int dot_chains = 4;
 // totals += the products of `groups` groups, without their offsets.
 template<DType type, class D, class V>
 HWY_INLINE void AddGroups(D d, const UnpackedWeights& weights, const float* HWY_RESTRICT x, int groups,
-                          V (&denominators)[dot_chains])
+                          V (&totals)[dot_chains])
 {
     constexpr int group = BlocksOf<type>::group;
     const int lanes = static_cast<int>(hn::Lanes(d));
@@ -76,7 +76,7 @@ HWY_INLINE void AddGroups(D d, const UnpackedWeights& weights, const float* HWY_
         auto sum = hn::Mul(SignedBytes(d, q), hn::LoadU(d, xs));
         for (int j = lanes; j < group; j += lanes)
             sum = hn::MulAdd(SignedBytes(d, q + j), hn::LoadU(d, xs + j), sum);
-        denominators[g % dot_chains] = hn::MulAdd(sum, hn::Set(d, weights.scale[g]), denominators[g % dot_chains]);
+        totals[g % dot_chains] = hn::MulAdd(sum, hn::Set(d, weights.scale[g]), totals[g % dot_chains]);
     }
 }
 
@@ -91,8 +91,8 @@ float DotBlocks(const std::byte* HWY_RESTRICT w, const PreparedRow& row, int64_t
     const hn::CappedTag<float, 16> d;
     const hn::CappedTag<float, 8> d8;
     const float* HWY_RESTRICT sums = Blocks::group == 16 ? row.sums16 : row.sums32;
-    hn::Vec<decltype(d)> denominators[dot_chains];
-    for (auto& total : denominators)
+    hn::Vec<decltype(d)> totals[dot_chains];
+    for (auto& total : totals)
         total = hn::Zero(d);
     auto offsets = hn::Zero(d8);
     UnpackedWeights weights{};
@@ -101,7 +101,7 @@ float DotBlocks(const std::byte* HWY_RESTRICT w, const PreparedRow& row, int64_t
         for (int line = 0; line < bytes; line += 64)
             hwy::Prefetch(w + ahead + line);
         UnpackBlocks<type>(w, super_block, weights);
-        AddGroups<type>(d, weights, row.x + i, groups, denominators);
+        AddGroups<type>(d, weights, row.x + i, groups, totals);
         if constexpr (Blocks::has_offset)
             for (int g = 0; g < groups; g += static_cast<int>(hn::Lanes(d8)), sums += hn::Lanes(d8))
                 offsets = hn::MulAdd(hn::Load(d8, weights.offset + g), hn::LoadU(d8, sums), offsets);
@@ -110,13 +110,13 @@ float DotBlocks(const std::byte* HWY_RESTRICT w, const PreparedRow& row, int64_t
     if (i < cols) {
         UnpackBlocks<type>(w, cols - i, weights);
         const int left = static_cast<int>(cols - i) / Blocks::group;
-        AddGroups<type>(d, weights, row.x + i, left, denominators);
+        AddGroups<type>(d, weights, row.x + i, left, totals);
         if constexpr (Blocks::has_offset)
             for (int g = 0; g < left; ++g)
                 offset += weights.offset[g] * sums[g];
     }
-    const auto total =
-        hn::Add(hn::Add(denominators[0], denominators[1]), hn::Add(denominators[2], denominators[3]));
+    // Adds up the four chains.
+    const auto total = hn::Add(hn::Add(totals[0], totals[1]), hn::Add(totals[2], totals[3]));
     return hn::GetLane(hn::SumOfLanes(d, total)) + offset;
 }
 

@@ -38,7 +38,7 @@ inline constexpr int64_t block_ranks = 16;
 enum class DecodePass : uint8_t { Both, Keys, Values };
 
 // A segment's contribution to the combination, per head of the query group: `weights` holds exp(logit - row
-// maximum), `totals` their sums and `out` the sum of values with these weights.
+// maximum), `denominators` their sums and `out` the sum of values with these weights.
 struct DecodeSegment {
     int64_t head = 0;
     ReadList read;
@@ -494,8 +494,8 @@ public:
         const auto parts = static_cast<size_t>(shape.query_heads * segments_);
         weights_ = context.shared_scratch(ScratchUse::Scores).get<float>(parts * segment_ranks);
         outs_ = context.shared_scratch(ScratchUse::Hidden).get<float>(parts * static_cast<size_t>(padded_dim_));
-        tops_ = context.shared_scratch(ScratchUse::Sums).get<float>(parts * 2);
-        totals_ = tops_ + parts;
+        row_maxima_ = context.shared_scratch(ScratchUse::Sums).get<float>(parts * 2);
+        denominators_ = row_maxima_ + parts;
         row_floats_ = static_cast<size_t>((shape.group() + block_ranks) * padded_dim_);
         context.reserve<float>(ScratchUse::PackedRows, row_floats_);
     }
@@ -518,8 +518,8 @@ public:
         s.padded_dim = padded_dim_;
         s.weights = weights(head) + s.first;
         s.weight_stride = weight_stride();
-        s.row_maxima = tops_ + part;
-        s.denominators = totals_ + part;
+        s.row_maxima = row_maxima_ + part;
+        s.denominators = denominators_ + part;
         s.out = outs_ + part * padded_dim_;
         s.queries = context_.worker_scratch(worker, ScratchUse::PackedRows).get<float>(row_floats_);
         s.rows = s.queries + group * padded_dim_;
@@ -532,7 +532,7 @@ private:
     CpuContext& context_;
     int64_t padded_dim_ = 0, segments_ = 0;
     size_t row_floats_ = 0; // queries and f32 rows of one worker
-    float *weights_ = nullptr, *outs_ = nullptr, *tops_ = nullptr, *totals_ = nullptr;
+    float *weights_ = nullptr, *outs_ = nullptr, *row_maxima_ = nullptr, *denominators_ = nullptr;
 };
 
 // Top-p for one query head: turns its logits into weights and sets those outside of the top-p set to zero.

@@ -104,7 +104,7 @@ HWY_INLINE __m128 HalvesOfFour(const std::byte* w, size_t at)
     return _mm_cvtph_ps(_mm_cvtsi64_si128(static_cast<long long>(halves)));
 }
 
-// Partial sums of a row, added up at its end.
+// Partial sums of one row's dot product; the two chains `products` and `more_products` are independent.
 struct FixedPointSums {
     __m512 products, more_products;
     __m256 offsets;

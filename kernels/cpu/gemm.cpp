@@ -9,8 +9,10 @@
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "kernels/cpu/block_rows-inl.h"
+#include "kernels/cpu/micro_kernel-inl.h"
 #include "kernels/cpu/transpose_panel-inl.h"
 
+// This file is included once per target, this part only once.
 #ifndef PALIMPSEST_KERNELS_CPU_GEMM_BLOCKS
 #define PALIMPSEST_KERNELS_CPU_GEMM_BLOCKS
 namespace palimpsest::kernels::cpu {
@@ -32,6 +34,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using cpu::CpuWeight;
 using cpu::KC;
 
+// A tile of micro_kernel-inl.h is MR rows of x by NR rows of W.
 int64_t panel_height()
 {
     return MR;

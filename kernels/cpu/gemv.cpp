@@ -123,8 +123,8 @@ HWY_INLINE void dot_many_rows(const std::byte* HWY_RESTRICT w, int64_t stride, c
     constexpr int64_t chain = 1024;
     const hn::CappedTag<float, q8_0_weights> d;
     const int64_t step = type == DType::Q8_0 ? q8_0_weights : static_cast<int64_t>(hn::Lanes(d));
-    hn::Vec<decltype(d)> denominators[rows_per_pass];
-    for (auto& total : denominators)
+    hn::Vec<decltype(d)> totals[rows_per_pass];
+    for (auto& total : totals)
         total = hn::Zero(d);
     int64_t i = 0;
     while (i + step <= cols) {
@@ -139,10 +139,10 @@ HWY_INLINE void dot_many_rows(const std::byte* HWY_RESTRICT w, int64_t stride, c
                 add_products<type>(d, at, stride, x + i, sums);
         }
         for (int r = 0; r < rows_per_pass; ++r)
-            denominators[r] = hn::Add(denominators[r], sums[r]);
+            totals[r] = hn::Add(totals[r], sums[r]);
     }
     for (int r = 0; r < rows_per_pass; ++r) {
-        dots[r] = hn::GetLane(hn::SumOfLanes(d, denominators[r]));
+        dots[r] = hn::GetLane(hn::SumOfLanes(d, totals[r]));
         if (i < cols) dots[r] += dot<type>(w + r * stride + bytes_before<type>(i), x + i, cols - i);
     }
 }

@@ -1,5 +1,5 @@
-// Elementwise bounds of the keys in a page, from which an upper bound of a query's logits is computed ("Quest",
-// Tang et al. 2024, section 3.2).
+// Elementwise bounds of the keys in a retrieval page, from which an upper bound of a query's logits is computed
+// ("Quest", Tang et al. 2024, section 3.2).
 #include "kernels/cpu/kernels.h"
 
 #include <algorithm>

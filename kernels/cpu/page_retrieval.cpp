@@ -31,9 +31,9 @@ HWY_INLINE float Dot(const float* HWY_RESTRICT x, const float* HWY_RESTRICT y, i
     return sum;
 }
 
-// For l <= g, max(q l, q g) is q l if q < 0 and q g otherwise. The mean of a page's bounds over the query group is
-// therefore one dot product of [least, greatest] with the means of the queries' negative and positive parts.
-// `parts` holds these two rows, `query` is scratch for one.
+// For l <= g, max(q l, q g) is q l if q < 0 and q g otherwise. The mean of a retrieval page's bounds over the query
+// group is therefore one dot product of [least, greatest] with the means of the queries' negative and positive
+// parts. `parts` holds these two rows, `query` is scratch for one.
 HWY_INLINE void MeanParts(const DecodeAttendArgs& args, int64_t head, float* query, float* parts)
 {
     const int64_t dim = args.shape.head_dim, group = args.shape.group();
@@ -46,7 +46,7 @@ HWY_INLINE void MeanParts(const DecodeAttendArgs& args, int64_t head, float* que
     }
 }
 
-// Scores pages [first, last). `scratch` holds three rows.
+// Scores retrieval pages [first, last). `scratch` holds three rows.
 void ScorePages(const DecodeAttendArgs& args, int64_t head, int64_t first, int64_t last, float* scratch,
                 float* scores)
 {

@@ -1,5 +1,5 @@
-// Selects the part of a list that a token attends to: pages by the bounds of their keys ("Quest", Tang et al.
-// 2024), then ranks by their share of the softmax mass ("Twilight", Lin et al. 2025).
+// Selects the part of a list that a token attends to: retrieval pages by the bounds of their keys ("Quest", Tang et
+// al. 2024). With top_p, top_mass.h then selects among their ranks ("Twilight", Lin et al. 2025).
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class PageSelector {
 public:
     PageSelector(const DecodeAttendArgs& args, CpuContext& context);
 
-    // Scores pages and picks the best, for lists that are not read completely.
+    // Scores retrieval pages and picks the best, for lists that are not read completely.
     void choose();
     ReadList list(int64_t head) const; // after choose(); its `count` is valid before, too
     bool by_mass() const { return retrieves_ && args_.retrieval.top_p > 0; }
@@ -50,7 +50,7 @@ private:
     CpuContext& context_;
     bool retrieves_ = false, all_whole_ = true;
     int64_t most_pages_ = 0, most_ranks_ = 0; // strides
-    float* scores_ = nullptr;                 // [kv_heads, max_pages]
+    float* scores_ = nullptr;                 // [kv_heads, most_pages]
     uint32_t* pages_ = nullptr;               // same shape
     uint32_t* ranks_ = nullptr;               // [kv_heads, most_ranks]
     uint32_t* rows_ = nullptr;                // same shape

@@ -91,7 +91,7 @@ HWY_INLINE int32_t SeenRanks(const Panel& panel, int64_t lane)
 
 // Sums each lane's terms over the panel's ranks before `last`, in blocks; terms(rank, lane) is a vector.
 template<class Terms>
-HWY_INLINE void SumOverRanks(const Panel& panel, int64_t last, Terms&& terms, float* HWY_RESTRICT denominators)
+HWY_INLINE void SumOverRanks(const Panel& panel, int64_t last, Terms&& terms, float* HWY_RESTRICT totals)
 {
     const F32 d;
     for (int64_t lane = 0; lane < NR; lane += half_panel) {
@@ -104,7 +104,7 @@ HWY_INLINE void SumOverRanks(const Panel& panel, int64_t last, Terms&& terms, fl
                 sum = hn::Add(sum, terms(rank, lane));
             total = hn::Add(total, sum);
         }
-        hn::Store(total, d, denominators + lane);
+        hn::Store(total, d, totals + lane);
     }
 }
 
@@ -128,7 +128,7 @@ HWY_INLINE void Shares(const SignalContext& context, const Panel& panel, LaneVal
     }
 }
 
-// sums[rank][lane] += weight * share, with both vectors of a panel added together.
+// sums[rank][i] += weight * share of lane i, plus that of lane i + half_panel.
 HWY_INLINE void AddColumnSums(const Panel& panel, const LaneValues& shares, float* HWY_RESTRICT sums)
 {
     const F32 d;

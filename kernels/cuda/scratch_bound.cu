@@ -125,7 +125,7 @@ private:
         need(ScratchUse::ReadRanks, (pages + lists_ * read) * 4);
     }
 
-    void moves() // bounds compact, drop, straighten and gather
+    void moves() // bounds compact, drop, defragment and gather
     {
         constexpr int64_t most_at_once = int64_t{32} << 20, most_ranks_in_ring = int64_t{256} << 10;
         const int64_t lists = std::clamp<int64_t>(most_at_once / std::max<int64_t>(list_bytes_, 1), 1, lists_);

@@ -63,7 +63,7 @@ std::vector<double> softmax_of_logits(const std::vector<double>& q, const std::v
     return p;
 }
 
-// Upper bound of the logit of any key in a page [ranks, dim] (Quest, equation of section 3.2).
+// Upper bound of the logit of any key in a retrieval page [ranks, dim] (Quest, equation of section 3.2).
 double page_bound(const std::vector<double>& q, const double* keys, size_t ranks)
 {
     double bound = 0;
@@ -78,8 +78,8 @@ double page_bound(const std::vector<double>& q, const double* keys, size_t ranks
     return bound;
 }
 
-// The pages that the query heads of one KV head attend to, ascending. All pages if the list has at most `tokens`
-// ranks.
+// The retrieval pages that the query heads of one KV head attend to, ascending. All pages if the list has at most
+// `tokens` ranks.
 std::vector<uint32_t> pages_read(const ReferenceAttentionArgs& args, size_t kv_head,
                                  const std::vector<double>& keys, double& margin)
 {

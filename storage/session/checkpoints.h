@@ -42,8 +42,8 @@ public:
     void save();
     // A full disk is reported to the listener instead: the text is stored without the checkpoint.
     void save_if_there_is_room();
-    // At most one checkpoint a minute, and no more bytes than one every ten minutes or 100 MB per million tokens
-    // would take, the one at the end included. The end of a chapter is worth one a little earlier.
+    // At most one a minute (checkpoint_seconds), or four at ends of chapters. Within ten minutes of the last one,
+    // only if all writes, this and the final checkpoint included, take at most 100 bytes per token read.
     void save_if_due(bool at_chapter);
     bool is_due_at_chapter() const;
     // One checkpoint of `changed`, with new settings, in place of all that were made under the old ones.

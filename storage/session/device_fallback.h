@@ -1,4 +1,4 @@
-// Moves a session to the CPU when its device fails, and repeats the operation that failed there.
+// If the device fails, moves the session to the CPU and repeats the operation; answers go on behind the last token.
 #pragma once
 
 #include <functional>

@@ -86,20 +86,20 @@ double held(const engine::Session& session)
 
 PinRequest parse_pin(const std::string& text)
 {
-    PinRequest wish{.label = text, .ranges = {}, .passage = {}};
+    PinRequest request{.label = text, .ranges = {}, .passage = {}};
     if (!text.empty() && text.find_first_not_of("0123456789-,") == std::string::npos)
-        wish.ranges = parse_ranges(text);
+        request.ranges = parse_ranges(text);
     else
-        wish.passage = text.starts_with(passage_mark) ? text.substr(passage_mark.size()) : text;
-    return wish;
+        request.passage = text.starts_with(passage_mark) ? text.substr(passage_mark.size()) : text;
+    return request;
 }
 
-PinSearch::PinSearch(const std::vector<std::string>& wishes, const engine::Model& model)
+PinSearch::PinSearch(const std::vector<std::string>& requests, const engine::Model& model)
 {
-    for (const std::string& text : wishes) {
-        wishes_.push_back(parse_pin(text));
+    for (const std::string& text : requests) {
+        requests_.push_back(parse_pin(text));
         finders_.emplace_back();
-        if (!wishes_.back().ranges) finders_.back().emplace(require_tokenizer(model), wishes_.back().passage);
+        if (!requests_.back().ranges) finders_.back().emplace(require_tokenizer(model), requests_.back().passage);
     }
 }
 
@@ -124,12 +124,12 @@ void PinSearch::skip(uint64_t tokens)
 std::vector<FoundPin> PinSearch::found() const
 {
     std::vector<FoundPin> pins;
-    for (size_t i = 0; i < wishes_.size(); ++i) {
-        const PinRequest& wish = wishes_[i];
-        if (wish.ranges)
-            pins.push_back({.label = wish.label, .ranges = *wish.ranges});
+    for (size_t i = 0; i < requests_.size(); ++i) {
+        const PinRequest& request = requests_[i];
+        if (request.ranges)
+            pins.push_back({.label = request.label, .ranges = *request.ranges});
         else if (const auto& range = finders_[i]->found())
-            pins.push_back({.label = wish.label, .ranges = {*range}, .matches = finders_[i]->matches()});
+            pins.push_back({.label = request.label, .ranges = {*range}, .matches = finders_[i]->matches()});
     }
     return pins;
 }
@@ -137,8 +137,8 @@ std::vector<FoundPin> PinSearch::found() const
 std::vector<std::string> PinSearch::missing() const
 {
     std::vector<std::string> missing;
-    for (size_t i = 0; i < wishes_.size(); ++i)
-        if (finders_[i] && !finders_[i]->found()) missing.push_back(wishes_[i].label);
+    for (size_t i = 0; i < requests_.size(); ++i)
+        if (finders_[i] && !finders_[i]->found()) missing.push_back(requests_[i].label);
     return missing;
 }
 
@@ -158,11 +158,11 @@ engine::Pins joined(const std::vector<FoundPin>& pins)
     return engine::Pins(std::move(ranges));
 }
 
-engine::Pins pins_in(std::span<const engine::TokenId> stream, const std::vector<std::string>& wishes,
+engine::Pins pins_in(std::span<const engine::TokenId> stream, const std::vector<std::string>& requests,
                      const engine::Model& model, const std::string& where)
 {
-    if (wishes.empty()) return {};
-    PinSearch search(wishes, model);
+    if (requests.empty()) return {};
+    PinSearch search(requests, model);
     if (search.needs_text()) search.push(stream);
     refuse_missing(search.missing(), where);
     return joined(search.found());

@@ -33,7 +33,7 @@ struct FoundPin {
 class PinSearch {
 public:
     // Throws Error (Usage, PAL-PIN-02). Passages need the model's tokenizer. The model must outlive this object.
-    PinSearch(const std::vector<std::string>& wishes, const engine::Model& model);
+    PinSearch(const std::vector<std::string>& requests, const engine::Model& model);
 
     bool needs_text() const;
     void push(std::span<const engine::TokenId> ids);
@@ -42,7 +42,7 @@ public:
     std::vector<std::string> missing() const; // labels of the passages that were not found
 
 private:
-    std::vector<PinRequest> wishes_;
+    std::vector<PinRequest> requests_;
     std::vector<std::optional<engine::PassageFinder>> finders_; // set for passages
 };
 
@@ -50,7 +50,7 @@ private:
 void refuse_missing(const std::vector<std::string>& missing, const std::string& where);
 engine::Pins joined(const std::vector<FoundPin>& pins);
 // For a stream in memory.
-engine::Pins pins_in(std::span<const engine::TokenId> stream, const std::vector<std::string>& wishes,
+engine::Pins pins_in(std::span<const engine::TokenId> stream, const std::vector<std::string>& requests,
                      const engine::Model& model, const std::string& where);
 
 // Cost of the pins: "12 tokens take 0.6 % of the budget in every layer and head (36 kB); 100 % of what was read of

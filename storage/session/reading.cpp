@@ -137,11 +137,11 @@ void encode_document(Document& document, const engine::Tokenizer& tokenizer, boo
     stream.count(coverage);
 }
 
-engine::Pins pins_of(const std::vector<std::string>& wishes, const Documents& documents, bool first_text,
+engine::Pins pins_of(const std::vector<std::string>& requests, const Documents& documents, bool first_text,
                      const std::vector<uint64_t>& framing, const engine::Model& model)
 {
-    if (wishes.empty()) return {};
-    PinSearch search(wishes, model);
+    if (requests.empty()) return {};
+    PinSearch search(requests, model);
     for (size_t i = 0; search.needs_text() && i < documents.size(); ++i) {
         if (!documents[i]->total_bytes())
             throw Error(ErrorKind::Usage, "PAL-PIN-04", printable(documents[i]->name()),

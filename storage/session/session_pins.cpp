@@ -56,11 +56,11 @@ uint64_t SessionPins::next(uint64_t position) const
     return next;
 }
 
-SessionPins::Change SessionPins::look_for(const std::vector<std::string>& wishes, bool all_must_be_there,
+SessionPins::Change SessionPins::look_for(const std::vector<std::string>& requests, bool all_must_be_there,
                                           const std::vector<StreamPart>& stream,
                                           const engine::Session& session) const
 {
-    PinSearch search(wishes, session.model());
+    PinSearch search(requests, session.model());
     for (const StreamPart& part : stream)
         if (search.needs_text()) push(search, part);
     if (all_must_be_there) refuse_missing(search.missing(), "the session");

@@ -30,7 +30,7 @@ public:
     };
     // Computes the change without applying it. Throws Error: NotFound (PAL-PIN-03) if all must be found and one is
     // not, Usage (PAL-PIN-01) if the pins do not fit the budget.
-    Change look_for(const std::vector<std::string>& wishes, bool all_must_be_there,
+    Change look_for(const std::vector<std::string>& requests, bool all_must_be_there,
                     const std::vector<StreamPart>& stream, const engine::Session& session) const;
     void store(const Change& change);                   // within the caller's transaction
     void take(Change change, engine::Session& session); // after store() is committed

@@ -225,8 +225,8 @@ void reference_accumulate(const AccumulateArgs& args)
             const bool came = rank >= old;
             const int64_t seen_by = came ? args.rows - (rank - old) : args.counted;
             const double column = static_cast<double>(args.columns[head * args.column_stride + rank]);
-            const double past_sum = came ? 0 : args.kept * sum[rank];
-            const double past_count = came ? 0 : args.kept * count[rank];
+            const double past_sum = came ? 0 : args.decay * sum[rank];
+            const double past_count = came ? 0 : args.decay * count[rank];
             sum[rank] = past_sum + column / static_cast<double>(args.divisor);
             count[rank] = past_count + static_cast<double>(std::min<int64_t>(args.counted, seen_by));
         }

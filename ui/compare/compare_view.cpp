@@ -367,11 +367,11 @@ bool CompareView::check_rows()
     bool good = true;
     const CompareRequest wanted = request();
     for (size_t i = 0; i < wanted.choices.size(); ++i) {
-        NewSession wish;
-        wish.policy = wanted.choices[i].policy;
-        wish.budget = wanted.choices[i].budget;
-        wish.chunk = wanted.chunk;
-        const PolicyCheck check = check_policy(wish, model.get(), length);
+        NewSession request;
+        request.policy = wanted.choices[i].policy;
+        request.budget = wanted.choices[i].budget;
+        request.chunk = wanted.chunk;
+        const PolicyCheck check = check_policy(request, model.get(), length);
         const bool in_part = check.good() && check.capacity && length && *check.capacity < *length;
         show_trouble(*rows_[i].trouble,
                      in_part ? tr("It keeps every token, and will read only the first %1 of the text.")

@@ -221,15 +221,15 @@ void Areas::show_export_result(const QString& file, const QString& trouble)
 
 void Areas::join_policy()
 {
-    connect(policy_, &PolicyPanel::apply_wanted, this, [this](const NewSession& wish, bool from_the_start) {
+    connect(policy_, &PolicyPanel::apply_wanted, this, [this](const NewSession& request, bool from_the_start) {
         if (facts_ && facts_->text_only.isEmpty()) {
-            bench_->engine().change_policy(wish, from_the_start);
+            bench_->engine().change_policy(request, from_the_start);
             return;
         }
         Preferences preferences = bench_->window().preferences();
-        preferences.policy = wish.policy;
-        preferences.budget = wish.budget;
-        preferences.chunk = wish.chunk;
+        preferences.policy = request.policy;
+        preferences.budget = request.budget;
+        preferences.chunk = request.chunk;
         bench_->window().change_preferences(preferences);
     });
 }

@@ -28,12 +28,12 @@ Workbench::Workbench(MainWindow& window, EngineThread& engine, PreferenceStore& 
     pace_.setInterval(frame_ms);
     connect(&pace_, &QTimer::timeout, this, &Workbench::show_frame);
     connect(notifier_, &Notifier::raise_wanted, &window_, &MainWindow::bring_to_front);
-    connect_wishes();
+    connect_requests();
     connect_engine();
     apply(window_.preferences());
 }
 
-void Workbench::connect_wishes()
+void Workbench::connect_requests()
 {
     MainWindow* w = &window_;
     EngineThread* e = &engine_;
@@ -119,9 +119,9 @@ void Workbench::read(const QStringList& files)
 void Workbench::begin_session(bool saved)
 {
     begun_ = true;
-    NewSession wish = new_session();
-    wish.saved = saved;
-    engine_.begin_session(wish);
+    NewSession request = new_session();
+    request.saved = saved;
+    engine_.begin_session(request);
 }
 
 void Workbench::ask(const QString& text)
@@ -137,9 +137,9 @@ void Workbench::set_next_system(const QString& system)
 
 NewSession Workbench::new_session() const
 {
-    NewSession wish = window_.preferences().new_session();
-    if (next_system_ && !facts_) wish.system = *next_system_;
-    return wish;
+    NewSession request = window_.preferences().new_session();
+    if (next_system_ && !facts_) request.system = *next_system_;
+    return request;
 }
 
 void Workbench::show_frame()

@@ -44,7 +44,7 @@ Q_SIGNALS:
     void session_shown(std::shared_ptr<const palimpsest::ui::SessionFacts> facts);
 
 private:
-    void connect_wishes();
+    void connect_requests();
     void connect_engine();
     void show_frame();
     void show_session(std::shared_ptr<const SessionFacts> facts);

@@ -17,9 +17,9 @@ using Field = PolicyCheck::Field;
 // Stands in for a missing model; so large that only settings that no model accepts are refused.
 constexpr engine::PolicyContext any_model{.layers = 32, .kv_heads = 8, .budget = 1 << 16, .pins = {}, .chunk = 512};
 
-bool is_share(const NewSession& wish)
+bool is_share(const NewSession& request)
 {
-    return wish.budget.trimmed().endsWith(QLatin1Char('%'));
+    return request.budget.trimmed().endsWith(QLatin1Char('%'));
 }
 
 uint64_t cache_bytes(const engine::Model& model, const engine::SessionSetup& setup)
@@ -30,24 +30,24 @@ uint64_t cache_bytes(const engine::Model& model, const engine::SessionSetup& set
 }
 
 // Throws Error.
-PolicyCheck resolve(const NewSession& wish, const engine::Model* model, std::optional<uint64_t> input_tokens)
+PolicyCheck resolve(const NewSession& request, const engine::Model* model, std::optional<uint64_t> input_tokens)
 {
     if (!model) {
-        engine::make_policy(engine::PolicySpec::parse(wish.policy.toStdString()), any_model);
+        engine::make_policy(engine::PolicySpec::parse(request.policy.toStdString()), any_model);
         engine::ModelConfig any;
         any.layers = any_model.layers;
         any.kv_heads = any_model.kv_heads;
         any.heads = any_model.kv_heads;
         any.head_dim = 64;
         any.context = std::numeric_limits<int32_t>::max();
-        session_options(wish, any, input_tokens.value_or(1 << 20)); // throws if the budget is malformed
+        session_options(request, any, input_tokens.value_or(1 << 20)); // throws if the budget is malformed
         return {};
     }
     const engine::ModelConfig& config = model->config();
-    const bool priced = input_tokens || !is_share(wish);
+    const bool priced = input_tokens || !is_share(request);
     const uint64_t length = input_tokens.value_or(static_cast<uint64_t>(config.context));
     const engine::SessionSetup setup =
-        engine::set_up(session_options(wish, config, length), config, model->backend().at_once());
+        engine::set_up(session_options(request, config, length), config, model->backend().at_once());
     PolicyCheck check;
     check.options = setup.options;
     check.options->policy = setup.policy->resolved();
@@ -58,13 +58,14 @@ PolicyCheck resolve(const NewSession& wish, const engine::Model* model, std::opt
 }
 
 // Returns the parameter whose removal makes the settings valid; empty if there is none.
-QString invalid_parameter(const NewSession& wish, const engine::Model* model, std::optional<uint64_t> input_tokens)
+QString invalid_parameter(const NewSession& request, const engine::Model* model,
+                          std::optional<uint64_t> input_tokens)
 try {
-    const auto spec = engine::PolicySpec::parse(wish.policy.toStdString());
+    const auto spec = engine::PolicySpec::parse(request.policy.toStdString());
     for (const auto& [key, value] : spec.parameters) {
         engine::PolicySpec without = spec;
         without.parameters.erase(key);
-        NewSession tried = wish;
+        NewSession tried = request;
         tried.policy = QString::fromStdString(without.text());
         try {
             resolve(tried, model, input_tokens);
@@ -87,24 +88,25 @@ Field field_of(const Error& error)
 
 } // namespace
 
-engine::SessionOptions session_options(const NewSession& wish, const engine::ModelConfig& model,
+engine::SessionOptions session_options(const NewSession& request, const engine::ModelConfig& model,
                                        std::optional<uint64_t> input_tokens)
 {
     storage::SessionChoice choice;
-    choice.policy = wish.policy.trimmed().toStdString();
-    choice.budget = wish.budget.trimmed().toStdString();
-    choice.chunk = wish.chunk;
+    choice.policy = request.policy.trimmed().toStdString();
+    choice.budget = request.budget.trimmed().toStdString();
+    choice.chunk = request.chunk;
     return choice.session(model, {.input = input_tokens, .stream = {}});
 }
 
-PolicyCheck check_policy(const NewSession& wish, const engine::Model* model, std::optional<uint64_t> input_tokens)
+PolicyCheck check_policy(const NewSession& request, const engine::Model* model,
+                         std::optional<uint64_t> input_tokens)
 try {
-    return resolve(wish, model, input_tokens);
+    return resolve(request, model, input_tokens);
 } catch (const Error& error) {
     PolicyCheck check;
     check.sentence = sentence_of(error);
     check.field = field_of(error);
-    if (check.field == Field::Policy) check.parameter = invalid_parameter(wish, model, input_tokens);
+    if (check.field == Field::Policy) check.parameter = invalid_parameter(request, model, input_tokens);
     if (!check.parameter.isEmpty()) check.field = Field::Parameter;
     return check;
 }

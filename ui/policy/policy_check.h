@@ -24,14 +24,14 @@ struct PolicyCheck {
     bool good() const { return sentence.isEmpty(); }
 };
 
-// Resolves the settings for a model. `input_tokens`: length of the input, for a budget given as a share of it.
-// Throws Error (Usage, Resources).
-engine::SessionOptions session_options(const NewSession& wish, const engine::ModelConfig& model,
+// Resolves settings for a model; throws Error (Usage, Resources). `input_tokens`: for a share of it as budget.
+engine::SessionOptions session_options(const NewSession& request, const engine::ModelConfig& model,
                                        std::optional<uint64_t> input_tokens);
 
 // Without a model, checks only that the policy, its parameters and the budget are well-formed. Without
 // `input_tokens`, a share is checked against the model's context length, and cache_bytes is none. Never throws.
-PolicyCheck check_policy(const NewSession& wish, const engine::Model* model, std::optional<uint64_t> input_tokens);
+PolicyCheck check_policy(const NewSession& request, const engine::Model* model,
+                         std::optional<uint64_t> input_tokens);
 
 // Returns the policy without parameters that equal their defaults. REQUIRES: options resolved by a session.
 engine::PolicySpec shortest_spec(const engine::SessionOptions& options, int32_t layers, int32_t kv_heads);

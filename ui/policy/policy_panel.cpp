@@ -66,7 +66,7 @@ PolicyPanel::PolicyPanel(QWidget* parent) : QWidget(parent)
     layout->setContentsMargins(0, 0, 0, 0);
     layout->addWidget(scroll, 1);
     layout->addWidget(make_buttons());
-    set_wish(NewSession());
+    set_request(NewSession());
 }
 
 QWidget* PolicyPanel::make_chooser()
@@ -190,7 +190,8 @@ void PolicyPanel::resizeEvent(QResizeEvent* event)
 void PolicyPanel::set_model(const std::shared_ptr<const engine::Model>& model)
 {
     model_ = model;
-    check_ = check_policy(wish(), model.get(), session_ ? std::optional(session_->tokens_in_input) : std::nullopt);
+    check_ =
+        check_policy(request(), model.get(), session_ ? std::optional(session_->tokens_in_input) : std::nullopt);
     show_check();
 }
 
@@ -201,43 +202,43 @@ void PolicyPanel::set_session(std::shared_ptr<const SessionFacts> session)
     session_ = std::move(session);
     if (another) touched_ = false;
     if (touched_) return look();
-    if (!session_) return set_wish(defaults_);
+    if (!session_) return set_request(defaults_);
     NewSession shown;
     shown.policy =
         QString::fromStdString(shortest_spec(session_->options, session_->layers, session_->kv_heads).text());
     shown.budget = budget_text(session_->options);
     shown.chunk = session_->options.chunk;
-    set_wish(shown);
+    set_request(shown);
 }
 
 void PolicyPanel::set_defaults(const NewSession& defaults)
 {
     defaults_ = defaults;
-    if (!session_ && !touched_) set_wish(defaults_);
+    if (!session_ && !touched_) set_request(defaults_);
 }
 
-NewSession PolicyPanel::wish() const
+NewSession PolicyPanel::request() const
 {
     engine::PolicySpec spec{policy_.toStdString(), {}};
     for (const ParameterField* field : parameters_)
         if (!field->value().isEmpty()) spec.parameters[field->key().toStdString()] = field->value().toStdString();
-    NewSession wish;
-    wish.policy = QString::fromStdString(spec.text());
-    wish.budget = budget_->text().trimmed();
-    wish.chunk = chunk_->value();
-    return wish;
+    NewSession request;
+    request.policy = QString::fromStdString(spec.text());
+    request.budget = budget_->text().trimmed();
+    request.chunk = chunk_->value();
+    return request;
 }
 
-void PolicyPanel::set_wish(const NewSession& wish)
+void PolicyPanel::set_request(const NewSession& request)
 {
     filling_ = true;
-    const QString name = wish.policy.section(QLatin1Char(':'), 0, 0);
+    const QString name = request.policy.section(QLatin1Char(':'), 0, 0);
     search_->clear();
     select(name);
-    budget_->setText(wish.budget);
-    chunk_->setValue(wish.chunk);
+    budget_->setText(request.budget);
+    chunk_->setValue(request.chunk);
     try {
-        const auto spec = engine::PolicySpec::parse(wish.policy.toStdString());
+        const auto spec = engine::PolicySpec::parse(request.policy.toStdString());
         for (ParameterField* field : parameters_) {
             const auto given = spec.parameters.find(field->key().toStdString());
             field->set_value(given == spec.parameters.end() ? QString() : QString::fromStdString(given->second));
@@ -310,7 +311,8 @@ void PolicyPanel::look()
     if (filling_) return;
     touched_ = true;
     const auto model = model_.lock();
-    check_ = check_policy(wish(), model.get(), session_ ? std::optional(session_->tokens_in_input) : std::nullopt);
+    check_ =
+        check_policy(request(), model.get(), session_ ? std::optional(session_->tokens_in_input) : std::nullopt);
     show_check();
 }
 
@@ -360,15 +362,15 @@ void PolicyPanel::restore_defaults()
 void PolicyPanel::apply()
 {
     if (!check_.good()) return;
-    if (session_) return ask(wish());
+    if (session_) return ask(request());
     touched_ = false;
-    Q_EMIT apply_wanted(wish(), true);
+    Q_EMIT apply_wanted(request(), true);
 }
 
-void PolicyPanel::ask(const NewSession& wish)
+void PolicyPanel::ask(const NewSession& request)
 {
     auto* question = new QMessageBox(QMessageBox::Question, tr("Change the policy"),
-                                     tr("How should “%1” go on with %2?").arg(session_->name, wish.policy),
+                                     tr("How should “%1” go on with %2?").arg(session_->name, request.policy),
                                      QMessageBox::Cancel, this);
     question->setAttribute(Qt::WA_DeleteOnClose);
     question->setInformativeText(tr(
@@ -381,7 +383,7 @@ void PolicyPanel::ask(const NewSession& wish)
     connect(question, &QMessageBox::buttonClicked, this, [=, this, asked = session_->id](QAbstractButton* pressed) {
         if ((pressed != copy && pressed != go_on) || !session_ || session_->id != asked) return;
         touched_ = false; // show the session's new settings when they arrive
-        Q_EMIT apply_wanted(wish, pressed == copy);
+        Q_EMIT apply_wanted(request, pressed == copy);
     });
     question->open();
 }

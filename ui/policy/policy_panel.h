@@ -38,8 +38,8 @@ public:
     void set_session(std::shared_ptr<const SessionFacts> session);
     void set_defaults(const NewSession& defaults); // settings that a new session starts with
 
-    NewSession wish() const; // the settings in the fields
-    void set_wish(const NewSession& wish);
+    NewSession request() const; // the settings in the fields
+    void set_request(const NewSession& request);
     const PolicyCheck& check() const { return check_; }
 
 public Q_SLOTS:
@@ -48,7 +48,7 @@ public Q_SLOTS:
     void apply();
 
 Q_SIGNALS:
-    void apply_wanted(const palimpsest::ui::NewSession& wish, bool from_the_start);
+    void apply_wanted(const palimpsest::ui::NewSession& request, bool from_the_start);
 
 protected:
     bool eventFilter(QObject* watched, QEvent* event) override;
@@ -64,7 +64,7 @@ private:
     void search(const QString& words);
     void look(); // checks the current settings and marks them as changed by the user
     void show_check();
-    void ask(const NewSession& wish);
+    void ask(const NewSession& request);
     QString price() const;
 
     std::weak_ptr<const engine::Model> model_;

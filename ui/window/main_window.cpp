@@ -334,15 +334,15 @@ void MainWindow::connect_file_actions()
     on(ActionId::Quit, [this] { close(); });
     connect(model_bar_, &ModelBar::other_model_wanted, this, &MainWindow::ask_for_model);
     connect(model_bar_, &ModelBar::model_wanted, this, [this](const QString& path) {
-        ModelChoiceRequest wish = preferences_.model;
-        wish.model = path;
-        change_model(wish);
+        ModelChoiceRequest request = preferences_.model;
+        request.model = path;
+        change_model(request);
     });
     connect(model_bar_, &ModelBar::default_wanted, this, &MainWindow::make_default);
     connect(model_bar_, &ModelBar::device_wanted, this, [this](const QString& device) {
-        ModelChoiceRequest wish = preferences_.model;
-        wish.device = device;
-        change_model(wish);
+        ModelChoiceRequest request = preferences_.model;
+        request.device = device;
+        change_model(request);
     });
 }
 
@@ -431,9 +431,9 @@ void MainWindow::open_paths(const QStringList& paths)
             Q_EMIT import_wanted(path);
             break;
         case FileKind::Model: {
-            ModelChoiceRequest wish = preferences_.model;
-            wish.model = QFileInfo(path).absoluteFilePath();
-            change_model(wish);
+            ModelChoiceRequest request = preferences_.model;
+            request.model = QFileInfo(path).absoluteFilePath();
+            change_model(request);
             break;
         }
         case FileKind::ModelFolder: {
@@ -491,9 +491,10 @@ void MainWindow::ask_for_model()
         this, tr("Choose a model"), usual_or(preferences_.models_folder), tr("Models (*.gguf config.json)"));
     if (file.isEmpty()) return;
     const QFileInfo info(file);
-    ModelChoiceRequest wish = preferences_.model;
-    wish.model = info.fileName() == QStringLiteral("config.json") ? info.path() : file; // the folder is the model
-    change_model(wish);
+    ModelChoiceRequest request = preferences_.model;
+    request.model =
+        info.fileName() == QStringLiteral("config.json") ? info.path() : file; // the folder is the model
+    change_model(request);
 }
 
 void MainWindow::ask_for_import()
@@ -525,12 +526,12 @@ void MainWindow::duplicate(const QString& session)
     Q_EMIT duplicate_wanted(session, name);
 }
 
-void MainWindow::change_model(const ModelChoiceRequest& wish)
+void MainWindow::change_model(const ModelChoiceRequest& request)
 {
     Preferences changed = preferences_;
-    changed.model = wish;
+    changed.model = request;
     change_preferences(changed);
-    Q_EMIT model_wanted(wish);
+    Q_EMIT model_wanted(request);
 }
 
 // Sets the default in config.json, which the command line shares, and clears the window's own choice.

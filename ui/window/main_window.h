@@ -76,7 +76,7 @@ Q_SIGNALS:
     void export_wanted(const QString& name, const QString& file);
     void import_wanted(const QString& file);
     void hit_wanted(const palimpsest::ui::SearchHit& hit, const QString& text); // show the hit in its text
-    void model_wanted(const palimpsest::ui::ModelChoiceRequest& wish);
+    void model_wanted(const palimpsest::ui::ModelChoiceRequest& request);
     void stop_wanted();
     void regenerate_wanted();
     void undo_wanted();
@@ -121,7 +121,7 @@ private:
     void ask_for_import();
     void ask_where_to_export(const QString& session);
     void duplicate(const QString& session);
-    void change_model(const ModelChoiceRequest& wish);
+    void change_model(const ModelChoiceRequest& request);
     void make_default(const QString& model);
     void change_text_size(int percent);
     void show_settings();

@@ -264,7 +264,7 @@ kernels::PageRetrieval Transformer::retrieval_of(int32_t layer) const
     return {.pages = bounds_of(layer), .tokens = how.tokens, .max_pages = how.max_pages(), .top_p = how.top_p};
 }
 
-// While decoding, only the last page changes, and its bounds are not read before it is full.
+// While decoding, only the last retrieval page changes, and its bounds are not read before it is full.
 void Transformer::bound_new_pages(int32_t layer, int64_t first, KvCache& cache)
 {
     if (!retrieves(layer)) return;

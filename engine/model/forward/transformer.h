@@ -104,7 +104,7 @@ public:
     void last_logits(std::vector<float>& logits);                          // [vocabulary]
     void logits(int64_t begin, int64_t count, std::vector<float>& logits); // [count, vocabulary]
 
-    // Recomputes the page bounds that retrieval uses. Required for a cache that was not filled by this object.
+    // Recomputes the bounds of retrieval pages. Required for a cache that was not filled by this object.
     void bound_pages(KvCache& cache);
 
     size_t allocated_bytes() const;

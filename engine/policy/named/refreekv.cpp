@@ -66,7 +66,8 @@ PolicyParts compose(PolicyParameters& parameters, const PolicyContext& context)
 {
     const ProtectedEnds ends{.sinks = parameters.whole("sinks", 4), .recent = parameters.whole("recent", 1)};
     NormThreshold::Rule rule = read_rule(parameters);
-    // Ranking by score uses the sum over the window's rows, as the authors' code does, not the mean.
+    // With ranking=score and norm=head, a token's score is the sum over the window's rows, as in the authors' code;
+    // otherwise it is their mean.
     const bool by_total = rule.ranking == Ranking::Score && rule.norm == NormOf::Heads;
     Signal signal{.kind = by_total ? ScoreKind::Total : ScoreKind::Mean};
     read_rows(parameters, signal);

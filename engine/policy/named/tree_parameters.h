@@ -21,7 +21,7 @@ struct TreeParameters {
     std::unique_ptr<Budget> budget;
 
     SchedulePer schedules() const { return budget->heads_alike() ? SchedulePer::PerLayer : SchedulePer::PerList; }
-    size_t lists(const PolicyContext& context) const; // number of walks
+    size_t lists(const PolicyContext& context) const; // number of tile schedules
     int32_t most_slots(const PolicyContext& context) const;
 };
 

@@ -15,7 +15,7 @@ struct TileShape {
     uint32_t kept = 1; // K < T are kept; the cursor advances by K
 };
 
-// Cost of a walk: the evicted entries.
+// Cost of next_tiles: the evicted entries.
 class CyclicTile final : public TileSchedule {
 public:
     // `most_slots`: most slots of any list. REQUIRES: kept <= slots, and at least size - kept - 1 entries after the

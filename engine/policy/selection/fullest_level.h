@@ -10,10 +10,10 @@
 
 namespace palimpsest::engine {
 
-// Every entry of the middle region has a level: 0 when it moves out of the recent window; the survivor of a pair
+// Every entry of the middle region has a level: 0 when it moves out of the recent window; the kept entry of a pair
 // gets the higher of the two levels plus one. The two oldest entries of the fullest level form the next pair.
-// Levels never increase from old to new and depend on no score, so the run lengths are the whole state. Cost of a
-// walk: evicted entries times runs.
+// Levels never increase from old to new and depend on no score, so the run lengths are the whole state. Cost of
+// next_tiles: evicted entries times runs.
 class FullestLevel final : public TileSchedule {
 public:
     FullestLevel(size_t lists, int32_t most_slots);
@@ -32,7 +32,7 @@ private:
     struct Run {
         uint32_t level = 0;
         uint32_t count = 0;
-        uint32_t first = 0; // oldest place; valid during a walk
+        uint32_t first = 0; // oldest place; valid during next_tiles
     };
 
     using Runs = std::vector<Run>; // oldest first: levels strictly decrease

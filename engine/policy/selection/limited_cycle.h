@@ -10,8 +10,8 @@
 namespace palimpsest::engine {
 
 // Heights start at 0; a merge gives the surviving place the higher of the two heights plus one, whichever entry
-// survives. Pairs whose left entry has reached the limit are skipped. Heights depend on no score. Cost of a walk:
-// linear in the list.
+// survives. Pairs whose left entry has reached the limit are skipped. Heights depend on no score. Cost of
+// next_tiles: linear in the list.
 class LimitedCycle final : public TileSchedule {
 public:
     // REQUIRES: slots >= 1, limit >= 1.
@@ -31,7 +31,7 @@ private:
     };
 
     // Finds the next rank that may still be the left of a pair, at or after a given one. Ranks are only ever
-    // closed, so path compression keeps a whole walk close to linear.
+    // closed, so path compression keeps next_tiles close to linear.
     class OpenRanks {
     public:
         void reset(uint32_t size); // all open

@@ -1,5 +1,5 @@
-// The ranks of one list as a linked list, so that removing an entry does not move the others. It is reused from
-// walk to walk: reset costs the number of removals, not the length of the list.
+// The ranks of one list as a linked list, so that removing an entry does not move the others. It is reused by
+// every next_tiles: reset costs the number of removals, not the length of the list.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Tile schedules: which eviction tiles are processed, and in which order. A schedule depends on no score, so one
-// walk serves all lists of equal length and slots.
+// schedule serves all lists of equal length and slots.
 //
 // A tile is a few neighbouring places. Some of their entries are evicted and the kept ones move to its first
 // places. A place is identified by the rank, before eviction, of the entry that was first there; later it may hold
@@ -14,7 +14,7 @@
 
 namespace palimpsest::engine {
 
-// The data of a list that a walk depends on.
+// The data of a list that next_tiles depends on.
 struct Extent {
     uint32_t size = 0;   // entries
     uint32_t budget = 0; // entries that may be kept; REQUIRES: < size
@@ -29,7 +29,7 @@ public:
     // Places of a tile, T.
     virtual uint32_t tile_size() const = 0;
     // Appends tiles, T ascending places each, until the list is within its budget, and advances the state. `list`
-    // is the number of the list, or of the layer if one walk serves its lists.
+    // is the number of the list, or of the layer if one schedule serves its lists.
     virtual void next_tiles(size_t list, const Extent& extent, std::vector<uint32_t>& tiles) = 0;
     // Notes that the oldest `entries` of the region are evicted, because the list has no slots.
     virtual void leave(size_t list, uint32_t entries) = 0;

@@ -1,5 +1,5 @@
-// Sorts the tiles of a walk into waves: tiles of one wave share no place and can be decided at the same time; of
-// two tiles that share a place, the earlier one is in an earlier wave (kernels/eviction.h).
+// Sorts the tiles of a schedule into waves: tiles of one wave share no place and can be decided at the same time;
+// of two tiles that share a place, the earlier one is in an earlier wave (kernels/eviction.h).
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ private:
     void number_waves(std::span<const uint32_t> places, size_t tile_size);
 
     std::vector<uint32_t> next_;  // by place: first wave that does not use it; valid for places of the tiles
-    std::vector<uint32_t> waves_; // [tiles] in the walk's order
+    std::vector<uint32_t> waves_; // [tiles] in the schedule's order
     std::vector<uint32_t> ends_;  // while sorting: where the next tile of each wave goes
     std::vector<uint32_t> sorted_;
 };

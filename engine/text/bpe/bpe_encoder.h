@@ -1,7 +1,7 @@
 // Byte-pair encoding: byte-level vocabularies (GPT-2 and its successors), and character vocabularies with byte
 // fallback, as in the tokenizer.json of models that were trained with sentencepiece.
 //
-// A text is split at added tokens, then into pre-tokens, and merges are applied within each. Pre-tokens are found
+// A text is split at added tokens, then into pre-tokens; merge_table.h merges within each. Pre-tokens are found
 // from left to right and are final once later text cannot change them, so the ids of a document fed in parts equal
 // those of encoding it at once. A pre-token of more than 64 KiB is split by a fixed rule
 // (engine/text/subwords/stretch_cutter.h): time is linear and memory bounded for any text.

@@ -42,8 +42,8 @@ constexpr std::string_view gpt4o =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|)"
     R"(\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 
-// DeepSeek's first models split a line in several passes: at cased letters, at punctuation, and at ranges that the
-// file calls CJK.
+// DeepSeek's first models split a line in several passes, in which pieces of cased letters, of punctuation, and of
+// the ranges of DEEPSEEK_CJK are separated. These three sets are those of the models' tokenizer.json.
 #define DEEPSEEK_LETTERS                                                                                           \
     R"(A-Za-z\x{B5}\x{C0}-\x{D6}\x{D8}-\x{F6}\x{F8}-\x{1BA}\x{1BC}-\x{1BF}\x{1C4}-\x{293}\x{295}-)"                \
     R"(\x{2AF}\x{370}-\x{373}\x{376}\x{377}\x{37B}-\x{37D}\x{37F}\x{386}\x{388}-\x{38A}\x{38C}\x{38E}-)"           \

@@ -26,7 +26,7 @@ static_assert(split_ranks == warps * rotate_ranks);
 constexpr int32_t table_pages = 2 * threads; // page tables up to this length are copied to shared memory
 constexpr float log2_e = 1.44269504f;
 
-// With top_p, every query head attends to other ranks: the weights are computed between a pass over keys and a
+// With top_p, every query head attends to ranks of its own: the weights are computed between a pass over keys and a
 // pass over values.
 enum class DecodePass : uint8_t { Both, Keys, Values };
 
@@ -62,7 +62,7 @@ struct Split {
     int32_t first = 0, count = 0; // among the ranks read
     int32_t first_seen = 0;       // first visible rank of a list that is read whole
     int32_t of = 0;               // number of splits of the list
-    int64_t part = 0;             // index of its first query head in tops and totals
+    int64_t part = 0;             // index of its first query head in row_maxima and denominators
 
     __device__ bool last() const { return index == of - 1; }
 };
@@ -504,8 +504,8 @@ __device__ inline bool is_last_to_finish(uint32_t* ticket, int32_t count)
     return last;
 }
 
-// Rescales the parts to their common row maximum, one warp per query head: totals become the factor of each part.
-// For a bundle, its row maximum and softmax denominator are written to `whole`.
+// Rescales the parts to their common row maximum, one warp per query head: denominators become the factors of the
+// parts. For a bundle, its row maximum and softmax denominator are written to `whole`.
 __device__ inline void combine_shares(const Parts& parts, int32_t count, int32_t group, const Parts* whole)
 {
     const int warp = static_cast<int>(threadIdx.x) / warp_lanes, lane = static_cast<int>(threadIdx.x) % warp_lanes;

@@ -1,5 +1,5 @@
-// Elementwise bounds of the keys of a page, which bound a query's logits on the page ("Quest", Tang et al. 2024,
-// section 3.2). One block per page and KV head, one thread per dimension.
+// Elementwise bounds of the keys of a retrieval page, which bound a query's logits on the page ("Quest", Tang et
+// al. 2024, section 3.2). One block per retrieval page and KV head; a thread takes every 128th dimension.
 #include <algorithm>
 
 #include "kernels/cuda/attention/kv_list.h"
@@ -25,7 +25,7 @@ __global__ void bound_page(BoundPagesArgs args)
     for (auto i = static_cast<int32_t>(threadIdx.x); i < dim; i += bound_threads) {
         float least = 0, greatest = 0;
         for (int64_t rank = page * width; rank < last; ++rank) {
-            const KvRow key = list.key<type>(rank);
+            const KvRow key = list.key<type>(rank); // row = rank, as nothing is evicted
             const auto element = [&](int32_t j) { return load<type>(key, j); };
             const float x =
                 args.rotation.keys_rotated ? element(i) : rotated(args.rotation.table, rank, i, element);

@@ -20,15 +20,15 @@ struct PageChoice {
     ReadPlan plan;
     int32_t group = 1;
     float* scores = nullptr;   // [kv_heads, page_stride]
-    uint32_t* pages = nullptr; // [kv_heads, page_stride] those selected, ascending
+    uint32_t* pages = nullptr; // [kv_heads, page_stride] retrieval pages selected, ascending
     int64_t page_stride = 0;
     uint32_t* ranks = nullptr; // [kv_heads, rank_stride]
     int64_t rank_stride = 0;
 };
 
-// For l <= g, max(q l, q g) is q l if q < 0, and q g otherwise. The mean of a page's bounds over the group is
-// therefore one dot product of [least, greatest] with the means of the queries' negative and positive parts: parts
-// [2, head_dim].
+// For l <= g, max(q l, q g) is q l if q < 0, and q g otherwise. The mean of a retrieval page's bounds over the
+// group is therefore one dot product of [least, greatest] with the means of the queries' negative and positive
+// parts: parts [2, head_dim].
 __device__ inline void mean_parts(const PageChoice& choice, int64_t head, float* parts)
 {
     const DecodeAttendArgs& args = choice.args;
@@ -68,7 +68,8 @@ __global__ void score_pages(PageChoice choice)
     }
 }
 
-// Writes, ascending, the pages with keys above the edge and the first `ties` of those with the edge's own key.
+// Writes, ascending, the retrieval pages with keys above the edge and the first `ties` of those with the edge's own
+// key.
 template<class KeyOf>
 __device__ inline void list_pages(int32_t pages, uint32_t edge, uint32_t ties, const KeyOf& key_of, uint32_t* to)
 {
@@ -102,7 +103,7 @@ __device__ inline void list_ranks(const PageChoice& choice, int64_t head, int32_
     }
 }
 
-// One block per KV head: finds the score of the last selected page, then the first pages that have it.
+// One block per KV head: finds the score of the last selected retrieval page, then the first ones that have it.
 __global__ void __launch_bounds__(threads) pick_pages(PageChoice choice)
 {
     const int64_t head = blockIdx.x;

@@ -1,5 +1,5 @@
-// Selects the part of a list that a token attends to: pages by the bounds of their keys ("Quest", Tang et al.
-// 2024), then ranks by attention mass ("Twilight", Lin et al. 2025).
+// Selects the part of a list that a token attends to: retrieval pages by the bounds of their keys ("Quest", Tang
+// et al. 2024), then ranks by attention mass ("Twilight", Lin et al. 2025).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace palimpsest::kernels::cuda {
 struct ReadPlan {
     bool retrieves = false;
     int32_t tokens = 0, page = 1;
-    int32_t others = 0; // pages besides the last
+    int32_t others = 0; // retrieval pages besides the last
     int32_t window = 0; // > 0: sees only this many newest ranks; REQUIRES: no retrieval
 
     // For a list that is read whole: the first visible rank; `seen` is the number of visible ranks.

@@ -46,10 +46,10 @@ enum class ScratchUse {
     WatchedToo, // the same: a second buffer, for every other layer
     Partials,   // of splits
     Tickets,    // count finished splits; zero between calls
-    PageScores, // bounds of pages, in retrieval
+    PageScores, // bounds of retrieval pages
     ReadRanks,  // ranks and pages that retrieval reads; ranks sent by drop; first displaced ranks in defragment
     RowStatistics,
-    MovedRows, // straighten, gather
+    MovedRows, // defragment, gather
     EvictionScores,
     EvictionRanks, // and their bit masks
     BestLogits,    // per tile

@@ -20,8 +20,8 @@ public:
     SendRing(const SendRing&) = delete;
     SendRing& operator=(const SendRing&) = delete;
 
-    // Returns 256-byte aligned device memory that holds the bytes once the stream gets there. `host` may be freed
-    // at once.
+    // Returns 256-byte aligned device memory that holds the bytes for operations queued on the stream after this
+    // call. `host` may be freed at once.
     const void* send(const void* host, size_t bytes, cudaStream_t stream);
     // Like send, into the caller's device memory.
     void send_to(void* device, const void* host, size_t bytes, cudaStream_t stream);

@@ -15,14 +15,16 @@ __global__ void __launch_bounds__(block_threads) accumulate_kernel(AccumulateArg
     const int64_t head = blockIdx.y, rank = static_cast<int64_t>(blockIdx.x) * block_threads + threadIdx.x;
     const int64_t size = list_plan(args.plan, head).size;
     if (rank >= size) return;
-    const int64_t newer = rank - (size + args.question_rows - args.rows); // < 0: an older rank, not of this step
-    const int64_t seeing = newer < 0 || args.rows - newer > args.counted ? args.counted : args.rows - newer;
+    // Among the ranks of this step; < 0: an older rank.
+    const int64_t new_index = rank - (size + args.question_rows - args.rows);
+    const int64_t queries =
+        new_index < 0 || args.rows - new_index > args.counted ? args.counted : args.rows - new_index;
     double* sum = args.statistics.sum + head * args.statistics.stride + rank;
     double* count = args.statistics.count + head * args.statistics.stride + rank;
     const auto column = static_cast<double>(args.columns[head * args.column_stride + rank]);
     const double added = __ddiv_rn(column, static_cast<double>(args.divisor));
-    *sum = __dadd_rn(newer < 0 ? __dmul_rn(args.kept, *sum) : 0.0, added);
-    *count = __dadd_rn(newer < 0 ? __dmul_rn(args.kept, *count) : 0.0, static_cast<double>(seeing));
+    *sum = __dadd_rn(new_index < 0 ? __dmul_rn(args.decay, *sum) : 0.0, added);
+    *count = __dadd_rn(new_index < 0 ? __dmul_rn(args.decay, *count) : 0.0, static_cast<double>(queries));
 }
 
 } // namespace

@@ -104,27 +104,27 @@ __device__ void sum_groups(float4* staged, int64_t cols)
 // not added.
 template<DType type, int lines>
 struct Batch {
-    static constexpr int depth = loads_in_flight<type> / lines, chunks = depth * warp_lanes; // per warp
+    static constexpr int depth = loads_in_flight<type> / lines, per_warp = depth * warp_lanes; // loads
     static_assert(depth % 4 == 0 || (is_chunked(type) && lines == 2),
-                  "where a load is summed must not depend on the depth");
+                  "load d goes to sum d % 4: a type with several depths needs multiples of 4");
     Load<type> loads[depth][lines];
 
-    // Loads from chunk `chunk` on; the tile has `of` chunks.
-    __device__ void load(const PlaneRow (&rows)[lines], int64_t first_chunk, int chunk, int of)
+    // Loads from load `first` of the tile on. The tile has `of` loads and starts at load `tile_begin` of the rows.
+    __device__ void load(const PlaneRow (&rows)[lines], int64_t tile_begin, int first, int of)
     {
-        chunk += static_cast<int>(threadIdx.x) % warp_lanes;
+        first += static_cast<int>(threadIdx.x) % warp_lanes;
         unrolled<depth * lines>([&](int i) {
-            const int at = min(chunk + i / lines * warp_lanes, of - 1);
-            loads[i / lines][i % lines].from(rows[i % lines], first_chunk + at);
+            const int at = min(first + i / lines * warp_lanes, of - 1);
+            loads[i / lines][i % lines].from(rows[i % lines], tile_begin + at);
         });
     }
 
     template<bool whole>
-    __device__ void add(float (&sums)[lines][4], float4* staged, int chunk, int of) const
+    __device__ void add(float (&sums)[lines][4], float4* staged, int first, int of) const
     {
-        chunk += static_cast<int>(threadIdx.x) % warp_lanes;
+        first += static_cast<int>(threadIdx.x) % warp_lanes;
         unrolled<depth>([&](int d) {
-            const int at = chunk + d * warp_lanes;
+            const int at = first + d * warp_lanes;
             if (!whole && at >= of) return;
             const StagedLoad x = Tile<type>::load(staged, at);
             if constexpr (is_chunked(type))
@@ -140,17 +140,17 @@ struct Batch {
 // loads.
 template<DType type, int lines>
 __device__ void add_tile(float (&sums)[lines][4], const PlaneRow (&rows)[lines], Batch<type, lines>& batch,
-                         float4* staged, int64_t first_chunk, int chunks)
+                         float4* staged, int64_t tile_begin, int loads)
 {
-    using Loads = Batch<type, lines>;
-    int chunk = 0;
-    for (; chunk + Loads::chunks <= chunks; chunk += Loads::chunks) {
-        if (chunk > 0) batch.load(rows, first_chunk, chunk, chunks);
-        batch.template add<true>(sums, staged, chunk, chunks);
+    constexpr int step = Batch<type, lines>::per_warp;
+    int first = 0;
+    for (; first + step <= loads; first += step) {
+        if (first > 0) batch.load(rows, tile_begin, first, loads);
+        batch.template add<true>(sums, staged, first, loads);
     }
-    if (chunk == chunks) return;
-    if (chunk > 0) batch.load(rows, first_chunk, chunk, chunks);
-    batch.template add<false>(sums, staged, chunk, chunks);
+    if (first == loads) return;
+    if (first > 0) batch.load(rows, tile_begin, first, loads);
+    batch.template add<false>(sums, staged, first, loads);
 }
 
 // Computes the dot products of `lines` rows of the weight with row `r` of the source, without the norm's factor,
@@ -167,9 +167,9 @@ __device__ void dot_rows(const GemvArgs& args, int64_t r, const PlaneRow (&rows)
     float sums[lines][4] = {}, squares = 0;
     for (int64_t begin = 0; begin < source.cols; begin += tile_cols) {
         const int64_t cols = source.cols - begin < tile_cols ? source.cols - begin : tile_cols;
-        const auto chunks = static_cast<int>((cols + elements - 1) / elements);
+        const auto loads = static_cast<int>((cols + elements - 1) / elements);
         Batch<type, lines> batch;
-        batch.load(rows, begin / elements, 0, chunks);
+        batch.load(rows, begin / elements, 0, loads);
         await_earlier_kernels();
         __syncthreads();
         squares += stage<type>(staged, source, x, begin, args.aligned);
@@ -178,7 +178,7 @@ __device__ void dot_rows(const GemvArgs& args, int64_t r, const PlaneRow (&rows)
             sum_groups<type>(staged, cols);
             __syncthreads();
         }
-        add_tile<type, lines>(sums, rows, batch, staged, begin / elements, chunks);
+        add_tile<type, lines>(sums, rows, batch, staged, begin / elements, loads);
     }
     factor = 1.0f;
     if (source.norm.weight != nullptr) factor = norm_factor(block_sum(squares), source.cols, source.norm.epsilon);
@@ -186,7 +186,7 @@ __device__ void dot_rows(const GemvArgs& args, int64_t r, const PlaneRow (&rows)
         dots[line] = warp_sum((sums[line][0] + sums[line][1]) + (sums[line][2] + sums[line][3]));
 }
 
-// One warp per `abreast` rows of y; blockIdx.y is the row of x.
+// y is [rows, W.rows]. One warp per `abreast` columns of y; blockIdx.y is the row of x and y.
 template<DType type, int abreast>
 __global__ void __launch_bounds__(threads) gemv_kernel(GemvArgs args)
 {

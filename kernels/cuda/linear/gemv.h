@@ -1,6 +1,6 @@
 // Matrix product of one row, or very few (decode). Reads every weight once, in its stored type; memory bandwidth
-// is the limit. Activations stay f32, so the only error is rounding. One warp sums a row of y, in an order that
-// depends on the weight's type and width only. The bits differ from gemm's.
+// is the limit. Activations stay f32, so the only error is rounding. y is [rows, W.rows]. One warp sums one or two
+// neighbours in a row of y, in an order that depends on W's type and width only. The bits differ from gemm's.
 #pragma once
 
 #include "kernels/cuda/linear/product.h"
@@ -11,7 +11,7 @@ namespace palimpsest::kernels::cuda {
 void gemv(const Product& product, CudaContext& context);
 
 // hidden[r][i] = activation(g_i) * u_i with (g, u) = row r of the source times gate_up^T; hidden is [rows, W.rows
-// / 2]. Returns false, and computes nothing, if the parts of the weight differ in type.
+// / 2]. Returns false, and computes nothing, if the weight's parts differ in type or are more than most_parts.
 bool gated_gemv(const RowSource& x, const CudaWeight& gate_up, Activation activation, float* hidden,
                 CudaContext& context);
 

@@ -162,7 +162,7 @@ __global__ void __launch_bounds__(Exact::threads) multiply_exact_kernel(Multiply
     const int64_t block_m = blockIdx.x * static_cast<int64_t>(Exact::side);
     const int64_t block_n = blockIdx.y * static_cast<int64_t>(Exact::side);
     const int m = static_cast<int>(threadIdx.x) / across * per, n = static_cast<int>(threadIdx.x) % across * per;
-    float denominators[per][per] = {}, sums[per][per] = {};
+    float totals[per][per] = {}, sums[per][per] = {};
     for (int64_t k = 0; k < args.a.cols; k += Exact::depth) {
         __syncthreads();
         fetch_exact(a, args.a, block_m, k);
@@ -174,13 +174,13 @@ __global__ void __launch_bounds__(Exact::threads) multiply_exact_kernel(Multiply
                     sums[i][j] += a[d][m + i] * b[d][n + j];
         if (k % Exact::sum_columns == Exact::sum_columns - Exact::depth || k + Exact::depth >= args.a.cols)
             unrolled<per * per>([&](int e) {
-                denominators[e / per][e % per] += sums[e / per][e % per];
+                totals[e / per][e % per] += sums[e / per][e % per];
                 sums[e / per][e % per] = 0;
             });
     }
     unrolled<per * per>([&](int e) {
         const int64_t r = block_m + m + e / per, c = block_n + n + e % per;
-        if (r < args.a.rows && c < args.b.rows) finish_element(args, r, c, denominators[e / per][e % per]);
+        if (r < args.a.rows && c < args.b.rows) finish_element(args, r, c, totals[e / per][e % per]);
     });
 }
 

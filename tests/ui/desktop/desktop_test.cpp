@@ -182,10 +182,10 @@ void DesktopTest::the_policy_is_changed_both_ways()
 {
     read_sample();
     PolicyPanel* panel = program_->areas().policy();
-    NewSession wish = panel->wish();
-    wish.policy = QStringLiteral("streaming");
-    wish.budget = QStringLiteral("128");
-    Q_EMIT panel->apply_wanted(wish, false);
+    NewSession request = panel->request();
+    request.policy = QStringLiteral("streaming");
+    request.budget = QStringLiteral("128");
+    Q_EMIT panel->apply_wanted(request, false);
     program_->say(QStringLiteral("Here?"));
     QVERIFY(program_->settle());
     QCOMPARE(program_->failures(), QStringList());
@@ -193,8 +193,8 @@ void DesktopTest::the_policy_is_changed_both_ways()
     for (const auto& list : program_->bench().frame()->kept->tokens)
         QVERIFY(list.size() <= 128);
     const QString name = program_->facts()->name;
-    wish.policy = QStringLiteral("lacache");
-    Q_EMIT panel->apply_wanted(wish, true);
+    request.policy = QStringLiteral("lacache");
+    Q_EMIT panel->apply_wanted(request, true);
     QVERIFY(program_->settle());
     QCOMPARE(program_->failures(), QStringList());
     QVERIFY(program_->facts()->name != name);

@@ -288,8 +288,8 @@ void EngineThreadTest::a_stopped_reading_goes_on()
 void EngineThreadTest::the_policy_changes_here_or_from_the_start()
 {
     begin(QStringLiteral("Ashford"));
-    const NewSession wish{.policy = QStringLiteral("streaming"), .budget = QStringLiteral("64"), .chunk = 64};
-    engine_->change_policy(wish, false);
+    const NewSession request{.policy = QStringLiteral("streaming"), .budget = QStringLiteral("64"), .chunk = 64};
+    engine_->change_policy(request, false);
     engine_->ask(QStringLiteral("Now?"));
     QVERIFY(wait_until_idle());
     QCOMPARE(failure(), QString());

@@ -168,7 +168,7 @@ private Q_SLOTS:
         QVERIFY(model.index_of("renamed").isValid());
     }
 
-    void a_rename_is_a_wish()
+    void a_rename_is_a_request()
     {
         LibraryModel model;
         model.set_contents(contents({{{}, {}, {}, 0, {session(1, "a")}}}));

@@ -63,11 +63,11 @@ class PolicyPanelTest : public QObject {
 
     static void choose(PolicyPanel& panel, const std::string& policy, const QString& budget = {}, int chunk = 512)
     {
-        NewSession wish;
-        wish.policy = text(policy);
-        wish.budget = budget;
-        wish.chunk = chunk;
-        panel.set_wish(wish);
+        NewSession request;
+        request.policy = text(policy);
+        request.budget = budget;
+        request.chunk = chunk;
+        panel.set_request(request);
     }
 
     static QStringList troubles(const QWidget& panel)
@@ -145,7 +145,7 @@ private Q_SLOTS:
              {QString(), QStringLiteral("512"), QStringLiteral("4MiB"), QStringLiteral("auto:256")}) {
             choose(*panel, "snapkv", budget, 128);
             QVERIFY2(panel->check().good(), qPrintable(panel->check().sentence));
-            const auto options = session_options(panel->wish(), model_->config(), {});
+            const auto options = session_options(panel->request(), model_->config(), {});
             const engine::Session session(model_, options);
             QCOMPARE(panel->check().cache_bytes, std::optional(session.telemetry().cache_bytes));
             QCOMPARE(panel->check().options->budget, session.options().budget);
@@ -176,7 +176,8 @@ private Q_SLOTS:
             QCOMPARE(troubles(*panel), QStringList(panel->check().sentence));
             QVERIFY(!panel->findChild<QPushButton*>(QStringLiteral("apply"))->isEnabled());
             try {
-                engine::Session(model_, session_options(panel->wish(), model_->config(), model_->config().context));
+                engine::Session(model_,
+                                session_options(panel->request(), model_->config(), model_->config().context));
                 QFAIL("the engine takes it");
             } catch (const Error& error) {
                 QCOMPARE(panel->check().sentence, sentence_of(error));
@@ -201,7 +202,7 @@ private Q_SLOTS:
         QCOMPARE(panel->check().parameter, QStringLiteral("sinks"));
         sinks->setText(QStringLiteral("8"));
         QVERIFY(panel->check().good());
-        QCOMPARE(panel->wish().policy, QStringLiteral("treekv:sinks=8"));
+        QCOMPARE(panel->request().policy, QStringLiteral("treekv:sinks=8"));
     }
 
     void a_bad_chunk_is_refused_beside_its_field()
@@ -214,14 +215,14 @@ private Q_SLOTS:
 
     void without_a_model_names_and_parameters_are_still_checked()
     {
-        NewSession wish;
-        wish.policy = QStringLiteral("treekv:leap=3");
-        QVERIFY(!check_policy(wish, nullptr, {}).good());
-        wish.policy = QStringLiteral("treekv:sinks=3");
-        QVERIFY(check_policy(wish, nullptr, {}).good());
+        NewSession request;
+        request.policy = QStringLiteral("treekv:leap=3");
+        QVERIFY(!check_policy(request, nullptr, {}).good());
+        request.policy = QStringLiteral("treekv:sinks=3");
+        QVERIFY(check_policy(request, nullptr, {}).good());
         for (const engine::PolicyInfo& info : engine::policies()) {
-            wish.policy = text(info.name);
-            QVERIFY2(check_policy(wish, nullptr, {}).good(), info.name.c_str());
+            request.policy = text(info.name);
+            QVERIFY2(check_policy(request, nullptr, {}).good(), info.name.c_str());
         }
     }
 
@@ -233,9 +234,9 @@ private Q_SLOTS:
         options.budget = 300;
         options.chunk = 64;
         panel->set_session(session_with(*model_, options));
-        QCOMPARE(panel->wish().policy, QStringLiteral("treekv:sinks=9"));
-        QCOMPARE(panel->wish().budget, QStringLiteral("300"));
-        QCOMPARE(panel->wish().chunk, 64);
+        QCOMPARE(panel->request().policy, QStringLiteral("treekv:sinks=9"));
+        QCOMPARE(panel->request().budget, QStringLiteral("300"));
+        QCOMPARE(panel->request().chunk, 64);
         for (const engine::PolicyInfo& info : engine::policies()) {
             engine::SessionOptions plain;
             plain.policy.name = info.name;
@@ -253,7 +254,7 @@ private Q_SLOTS:
         panel->set_session(facts);
         panel->findChild<QLineEdit*>(QStringLiteral("budget"))->setText(QStringLiteral("77"));
         panel->set_session(facts);
-        QCOMPARE(panel->wish().budget, QStringLiteral("77"));
+        QCOMPARE(panel->request().budget, QStringLiteral("77"));
     }
 
     void without_a_session_what_a_new_one_begins_with_is_shown()
@@ -265,24 +266,24 @@ private Q_SLOTS:
         defaults.chunk = 128;
         panel->set_defaults(defaults);
         const auto shows_defaults = [&] {
-            return panel->wish().policy == defaults.policy && panel->wish().budget == defaults.budget &&
-                   panel->wish().chunk == defaults.chunk;
+            return panel->request().policy == defaults.policy && panel->request().budget == defaults.budget &&
+                   panel->request().chunk == defaults.chunk;
         };
         QVERIFY(shows_defaults());
         engine::SessionOptions options;
         options.policy = engine::PolicySpec::parse("treekv:sinks=9");
         panel->set_session(session_with(*model_, options));
-        QCOMPARE(panel->wish().policy, QStringLiteral("treekv:sinks=9"));
+        QCOMPARE(panel->request().policy, QStringLiteral("treekv:sinks=9"));
         defaults.budget = QStringLiteral("700");
         panel->set_defaults(defaults); // the session's choice is kept
-        QCOMPARE(panel->wish().policy, QStringLiteral("treekv:sinks=9"));
+        QCOMPARE(panel->request().policy, QStringLiteral("treekv:sinks=9"));
         panel->findChild<QLineEdit*>(QStringLiteral("budget"))->setText(QStringLiteral("77"));
         panel->set_session(nullptr);
         QVERIFY(shows_defaults());
         panel->findChild<QLineEdit*>(QStringLiteral("budget"))->setText(QStringLiteral("77"));
         panel->set_session(nullptr);
         panel->set_defaults(defaults); // the user's choice is kept
-        QCOMPARE(panel->wish().budget, QStringLiteral("77"));
+        QCOMPARE(panel->request().budget, QStringLiteral("77"));
     }
 
     void what_no_budget_cuts_takes_a_full_cache()
@@ -317,9 +318,9 @@ private Q_SLOTS:
         QVERIFY(QTest::qWaitForWindowActive(panel.get(), test::patience_ms));
         panel->findChild<QLineEdit*>(QStringLiteral("budget"))->setFocus();
         QTest::keyClick(panel.get(), Qt::Key_R, Qt::ControlModifier | Qt::ShiftModifier);
-        QCOMPARE(panel->wish().policy, QStringLiteral("treekv"));
-        QCOMPARE(panel->wish().budget, QString());
-        QCOMPARE(panel->wish().chunk, NewSession().chunk);
+        QCOMPARE(panel->request().policy, QStringLiteral("treekv"));
+        QCOMPARE(panel->request().budget, QString());
+        QCOMPARE(panel->request().chunk, NewSession().chunk);
     }
 
     void everything_goes_by_keyboard()
@@ -331,12 +332,12 @@ private Q_SLOTS:
         auto* search = panel->findChild<QLineEdit*>(QStringLiteral("search"));
         search->setFocus();
         QTest::keyClicks(search, QStringLiteral("lacache"));
-        QCOMPARE(panel->wish().policy, QStringLiteral("treekv")); // typing chooses nothing
+        QCOMPARE(panel->request().policy, QStringLiteral("treekv")); // typing chooses nothing
         QTest::keyClick(search, Qt::Key_Down);
         auto* list = panel->findChild<QListView*>();
         EVENTUALLY(list->hasFocus());
         QTest::keyClick(list, Qt::Key_Home);
-        QVERIFY(panel->wish().policy.startsWith(QLatin1String("lacache")));
+        QVERIFY(panel->request().policy.startsWith(QLatin1String("lacache")));
         QWidget* budget = panel->findChild<QLineEdit*>(QStringLiteral("budget"));
         for (int tabs = 0; tabs < 3 && !budget->hasFocus(); ++tabs)
             QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);

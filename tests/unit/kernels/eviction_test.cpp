@@ -236,7 +236,7 @@ TEST_CASE("lists of tens of thousands")
 
 struct Accumulation {
     int32_t rows, question_rows, counted, divisor;
-    double kept;
+    double decay;
 };
 
 // Arguments and results of accumulate() for lists of these sizes, which include the step's own tokens.
@@ -276,7 +276,7 @@ public:
                 .rows = step.rows,
                 .question_rows = step.question_rows,
                 .counted = step.counted,
-                .kept = step.kept,
+                .decay = step.decay,
                 .statistics = {sum.data(), count.data(), stride}};
     }
     size_t at(size_t head) const { return head * static_cast<size_t>(stride); }
@@ -314,7 +314,7 @@ TEST_CASE("sums and counts decay and grow")
                                   {64, 0, 17, 1, 1.0 / 3.0}, {40, 9, 40, 5, 0.0},   {40, 9, 6, 8, 0.7},
                                   {9, 9, 4, 2, 0.9},         {300, 0, 300, 7, 1.0}};
     for (const Accumulation& step : steps) {
-        CAPTURE(step.rows, step.question_rows, step.counted, step.divisor, step.kept);
+        CAPTURE(step.rows, step.question_rows, step.counted, step.divisor, step.decay);
         const auto own = static_cast<uint32_t>(step.rows - step.question_rows);
         const AccumulationCase before(step, {own + 1, own + 300, std::max(own, 1u), own + 77}, own + 1);
         AccumulationCase expected = before;
@@ -342,9 +342,9 @@ TEST_CASE("sums and counts have the bits of the policies' accumulator")
     for (const int32_t window : {1, 5, 32, 100, engine::SignalNeeds::all})
         for (const int32_t rows : {1, 32, 70}) {
             CAPTURE(window, rows);
-            const double kept =
+            const double decay =
                 window == engine::SignalNeeds::all ? 1.0 : std::max(0.0, 1.0 - double(rows) / double(window));
-            const AccumulationCase before({rows, 0, std::min(window, rows), 3, kept},
+            const AccumulationCase before({rows, 0, std::min(window, rows), 3, decay},
                                           {static_cast<uint32_t>(rows), 200, 131}, 5);
             for (const TestBackend& on : backends) {
                 CAPTURE(on);

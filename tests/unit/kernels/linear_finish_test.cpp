@@ -42,7 +42,8 @@ std::vector<Finish> finishes(const TestBackend& on)
     return {{true}, {false, 0.22f}, {false, 1.0f, 0.7f}, {true, -1.7f}, {false, 12.0f, 2.5f}, {true, 0.7f, 1.5f}};
 }
 
-// A soft cap shrinks large values, but not the errors of small ones.
+// Errors are relative to large values, which a soft cap shrinks without shrinking the errors of small ones; the
+// factor 4 allows for that.
 double finished_error(const TestBackend& on, DType type, Phase phase)
 {
     return 4 * on.product_error(type, phase);

@@ -93,7 +93,7 @@ public:
 private:
     const Decisions& led_;
     double tolerance_;
-    std::vector<size_t> steps_; // [layers]
+    std::vector<size_t> steps_; // [layers] decisions so far, whether compared or not
     int64_t compared_ = 0;
 };
 

@@ -148,7 +148,8 @@ struct Answer {
     }
 };
 
-// One session with its options, and the places where it can be cut.
+// A session with random options. Each cut saves it at a random place, restores it from the database, and checks
+// that the restored session gives the rest of the same answer.
 class Scenario {
 public:
     Scenario(const Setting& setting, bool sampled, uint32_t seed)
