@@ -1,4 +1,4 @@
-// The members that JSON documents about sessions share (docs/formats.md, "Shared members"), for the command and for
+// The members that JSON documents about sessions share (docs/formats.md, Shared members), for the command and for
 // the window's exports. They are built from values, so that the window can build them on a thread that may not
 // touch the session.
 #pragma once
