@@ -1,13 +1,15 @@
 #include "storage/session/retention_report.h"
 
+#include <utility>
+
 #include "storage/session/protocol.h"
 #include "storage/session/stored_session.h"
 
 namespace palimpsest::storage {
 
-RetentionReport RetentionReport::of(const engine::Session& session, const Coverage& coverage)
+RetentionReport RetentionReport::of(const engine::Session& session, ModelReport model, const Coverage& coverage)
 {
-    return {.model = ModelReport::of(session.model()),
+    return {.model = std::move(model),
             .policy = PolicyReport::of(session),
             .coverage = coverage,
             .pins = PinsReport::of(session)};
@@ -15,7 +17,7 @@ RetentionReport RetentionReport::of(const engine::Session& session, const Covera
 
 RetentionReport RetentionReport::of(StoredSession& session)
 {
-    RetentionReport report = of(session.session(), session.coverage());
+    RetentionReport report = of(session.session(), session.model_report(), session.coverage());
     report.stored = {.tokens_fed_again = session.tokens_fed_again(), .bytes_written = session.bytes_written()};
     report.question = session.question();
     return report;

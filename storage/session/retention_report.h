@@ -15,8 +15,8 @@ namespace palimpsest::storage {
 
 class StoredSession;
 
-// Everything in the document that does not change with every chunk. A value without references to the session, so
-// that it can be written on another thread and with a newer map of the same session.
+// Everything in the document but what follows from map and telemetry, as of when it was made. A value without
+// references to the session, so that it can be written on another thread and with a newer map of the same session.
 struct RetentionReport {
     std::optional<std::string> session{}; // its name; only the window's export has it
     ModelReport model{};
@@ -29,8 +29,9 @@ struct RetentionReport {
     std::optional<Stored> stored{}; // only for a stored session
     std::string question{};         // known while the documents were read; empty: none. Decides "protocol"
 
-    static RetentionReport of(const engine::Session& session, const Coverage& coverage); // without `question`
-    static RetentionReport of(StoredSession& session);                                   // REQUIRES: has_engine
+    // Without `question`.
+    static RetentionReport of(const engine::Session& session, ModelReport model, const Coverage& coverage);
+    static RetentionReport of(StoredSession& session); // REQUIRES: has_engine
 
     // Returns the members before "heads", which engine::heads_json and engine::write_json add. `map` and
     // `telemetry` are of one moment.

@@ -288,6 +288,13 @@ void StoredSession::set_system(const std::string& system)
     context_.info.options = settings;
 }
 
+const ModelReport& StoredSession::model_report()
+{
+    if (reported_model_ != context_.model.get()) model_report_ = ModelReport::of(*context_.model);
+    reported_model_ = context_.model.get();
+    return model_report_;
+}
+
 void StoredSession::rename(const std::string& name)
 {
     context_.store.conversations.rename(id(), name);

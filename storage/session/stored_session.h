@@ -25,6 +25,7 @@
 #include "storage/session/session_context.h"
 #include "storage/session/session_documents.h"
 #include "storage/session/session_framing.h"
+#include "storage/session/session_report.h"
 #include "storage/session/session_turns.h"
 #include "storage/session/stream_feeder.h"
 #include "storage/session/turn_journal.h"
@@ -45,6 +46,7 @@ public:
     bool has_engine() const { return context_.session != nullptr; } // false: going back failed; open it anew
     const engine::Model& model() const { return *context_.model; }
     const std::shared_ptr<const engine::Model>& shared_model() const { return context_.model; }
+    const ModelReport& model_report(); // the first call for a model may read files, to name it
     const engine::ChatTemplate& chat_template() const { return framing_->chat_template(); }
     const engine::Tokenizer& tokenizer() const { return framing_->tokenizer(); }
     const std::string& name() const { return context_.info.name; }
@@ -156,6 +158,8 @@ private:
 
     SessionContext context_;
     std::string lost_device_;
+    const engine::Model* reported_model_ = nullptr;
+    ModelReport model_report_; // of reported_model_
     std::unique_ptr<SQLite::Transaction> view_; // read_only: one state of the database, whatever its owner writes
     TurnJournal journal_;
     ReadingRate rate_;

@@ -124,7 +124,7 @@ private:
 class Comparison {
 public:
     Comparison(const std::shared_ptr<const engine::Model>& model, const CompareJob& job, const CompareSink& sink)
-        : model_(*model), job_(job), sink_(sink)
+        : model_(*model), model_report_(storage::ModelReport::of(*model)), job_(job), sink_(sink)
     {
         for (const Contender& contender : job.contenders)
             readings_.emplace_back(model, contender, job.tokens.size());
@@ -163,7 +163,7 @@ private:
         auto state = std::make_shared<CompareState>();
         state->phase = phase;
         state->what = job_.what;
-        state->model = storage::ModelReport::of(model_);
+        state->model = model_report_;
         state->coverage = coverage();
         state->tokens_total = job_.tokens.size();
         uint64_t read = 0, all = 0;
@@ -207,6 +207,7 @@ private:
 
     static constexpr double between_publications = 0.1; // in seconds
     const engine::Model& model_;
+    const storage::ModelReport model_report_;
     const CompareJob& job_;
     const CompareSink& sink_;
     std::vector<Reading> readings_;

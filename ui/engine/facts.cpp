@@ -121,10 +121,11 @@ try {
 } catch (const Error&) {
 }
 
-std::shared_ptr<const storage::RetentionReport> report_of(storage::StoredSession& session)
+std::shared_ptr<const storage::RetentionReport> report_of(storage::StoredSession& session, bool saved)
 {
     auto report = std::make_shared<storage::RetentionReport>(storage::RetentionReport::of(session));
     report->session = session.name();
+    if (!saved) report->stored.reset(); // its database is in memory
     return report;
 }
 
@@ -142,7 +143,7 @@ SessionFacts facts_of(storage::StoredSession& session, storage::Store& store, bo
                       const std::map<int64_t, Provenance>& provenances)
 {
     const engine::ModelConfig& model = session.model().config();
-    const auto report = report_of(session);
+    const auto report = report_of(session, saved);
     SessionFacts facts{.id = session.id(),
                        .name = text_of(session.name()),
                        .model_name = text_of(model.name),

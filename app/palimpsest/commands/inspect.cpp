@@ -95,7 +95,8 @@ public:
         Coverage coverage;
         const auto session = read(model, coverage, console);
         check_complete(coverage, common_.require_complete, source_.name());
-        RetentionReport report = RetentionReport::of(*session, coverage);
+        RetentionReport report =
+            RetentionReport::of(*session, storage::ModelReport::of(session->model()), coverage);
         report.question = question_;
         show(*session, report, map_file, console);
     }

@@ -61,7 +61,8 @@ const Keys policy_keys = {"name", "budget", "chunk", "positions", "parameters", 
 TEST_CASE("the retention document has its members in their order")
 {
     const auto session = session_with(engine::Pins({{3, 13}}));
-    RetentionReport report = RetentionReport::of(*session, {.tokens_in_input = 200, .tokens_read = 200});
+    RetentionReport report = RetentionReport::of(*session, ModelReport::of(session->model()),
+                                                 {.tokens_in_input = 200, .tokens_read = 200});
     const engine::RetentionMap map = session->retention();
     Keys expected = {"schema", "model", "policy", "protocol", "tokens_seen", "coverage", "reach", "memory", "pins"};
     const ordered_json document = report.json(map, session->telemetry());
