@@ -243,7 +243,7 @@ private:
         Message message{.role = text.empty() ? Role::Assistant : Role::User, .text = text, .ids = {4, 5}};
         database_->transaction([&] {
             message.id = talks().add_message(id(session), message);
-            talks().append(id(session), {.message = message.id});
+            talks().append(id(session), StreamMessage{.id = message.id});
         });
         journal_.messages[session].push_back(text);
         last_ = message;

@@ -130,7 +130,7 @@ private:
         db_.transaction([&] {
             const Message message{.text = std::to_string(number), .ids = {1, 2, static_cast<int32_t>(number)}};
             const int64_t id = talk_.add_message(session_, message);
-            talk_.append(session_, {.message = id});
+            talk_.append(session_, StreamMessage{.id = id});
             count(number);
         });
     }
