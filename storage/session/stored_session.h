@@ -159,7 +159,7 @@ private:
     SessionContext context_;
     std::string lost_device_;
     const engine::Model* reported_model_ = nullptr;
-    ModelReport model_report_; // of reported_model_
+    ModelReport model_report_;                  // of reported_model_
     std::unique_ptr<SQLite::Transaction> view_; // read_only: one state of the database, whatever its owner writes
     TurnJournal journal_;
     ReadingRate rate_;
