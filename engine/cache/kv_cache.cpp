@@ -6,6 +6,7 @@
 #include <string>
 
 #include "engine/policy/signals/accumulator.h"
+#include "kernels/base/convert.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {

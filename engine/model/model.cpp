@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/base/convert.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "hwy/cache_control.h"
+#include "kernels/base/convert.h"
 #include "kernels/cpu/q8_0-inl.h"
 #include "kernels/cpu/summed_row.h"
 #include "kernels/cpu/super_blocks-inl.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <span>
 
+#include "kernels/base/convert.h"
 #include "kernels/base/fixed_point_types.h"
 #include "kernels/cpu/summed_row.h"
 

@@ -1,5 +1,5 @@
 // Converts rows of keys and values between f32 and the types of a pool. Bit for bit equal to the scalar conversions
-// of base/dtype.h on every SIMD target, so that a cache written on one machine reads the same on another.
+// of base/convert.h on every SIMD target, so that a cache written on one machine reads the same on another.
 //
 // Included once per SIMD target; see hwy/foreach_target.h for the guard.
 #if defined(PALIMPSEST_KERNELS_CPU_KV_CONVERT_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -13,7 +13,7 @@
 #include <cstring>
 
 #include "hwy/highway.h"
-#include "kernels/base/dtype.h"
+#include "kernels/base/convert.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace palimpsest::kernels {

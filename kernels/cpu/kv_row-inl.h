@@ -1,5 +1,5 @@
 // Reads rows of a pool as vectors of f32, and writes them from f32. Bit for bit equal to the scalar conversions of
-// base/dtype.h.
+// base/convert.h.
 //
 // Included once per SIMD target; see hwy/foreach_target.h for the guard.
 #if defined(PALIMPSEST_KERNELS_CPU_KV_ROW_INL_H) == defined(HWY_TARGET_TOGGLE)
@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "hwy/highway.h"
+#include "kernels/base/convert.h"
 #include "kernels/cpu/kv_convert-inl.h"
 #include "kernels/cpu/kv_list.h"
 #include "kernels/cpu/q8_0-inl.h"

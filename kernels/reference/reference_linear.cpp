@@ -5,6 +5,7 @@
 #include <numbers>
 #include <numeric>
 
+#include "kernels/base/convert.h"
 #include "kernels/cpu/cpu_weight.h"
 
 namespace palimpsest::kernels::reference {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/base/convert.h"
 #include "kernels/base/error.h"
 #include "tests/bench/ceilings.h"
 #include "tests/bench/median.h"

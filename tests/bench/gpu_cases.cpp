@@ -7,6 +7,7 @@
 #include <random>
 #include <vector>
 
+#include "kernels/base/convert.h"
 #include "kernels/cuda/device/kernels.h"
 #include "tests/bench/device_array.h"
 #include "tests/support/random_blocks.h"

@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <vector>
 
+#include "kernels/base/convert.h"
+
 namespace palimpsest::tests {
 namespace {
 

@@ -4,6 +4,7 @@
 #include "engine/model/config/rope_factors.h"
 #include "engine/model/families/family.h"
 #include "engine/model/files/config_check.h"
+#include "kernels/base/convert.h"
 
 namespace palimpsest::engine {
 namespace {

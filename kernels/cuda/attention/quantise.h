@@ -1,4 +1,4 @@
-// Quantisation to the bytes and scales of Q8_0, bit for bit like from_f32 of base/dtype.h.
+// Quantisation to the bytes and scales of Q8_0, bit for bit like from_f32 of base/convert.h.
 #pragma once
 
 #include "kernels/cuda/attention/kv_list.h"

@@ -9,6 +9,7 @@
 #include <random>
 #include <vector>
 
+#include "kernels/base/convert.h"
 #include "kernels/kv_page.h"
 
 namespace palimpsest::kernels::test {

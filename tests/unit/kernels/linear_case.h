@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/backend.h"
+#include "kernels/base/convert.h"
 #include "kernels/cpu/kernels.h"
 #include "tests/support/catch.h"
 #include "tests/support/random_blocks.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/base/dtype.h"
+#include "kernels/base/convert.h"
 #include "tests/support/catch.h"
 
 using namespace palimpsest::kernels;

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/convert.h"
 #include "kernels/cuda/linear/cuda_weight.h"
 #include "kernels/reference/reference_linear.h"
 #include "tests/support/catch.h"

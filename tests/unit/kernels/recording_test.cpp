@@ -6,6 +6,7 @@
 #include <limits>
 #include <map>
 
+#include "kernels/base/convert.h"
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
 #include "tests/unit/kernels/attention_case.h"

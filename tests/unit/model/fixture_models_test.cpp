@@ -8,7 +8,7 @@
 
 #include "engine/model/files/model_files.h"
 #include "engine/model/model.h"
-#include "kernels/base/dtype.h"
+#include "kernels/base/convert.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/tiny_model.h"
 

@@ -6,6 +6,7 @@
 #include "engine/cache/kv_cache.h"
 #include "engine/policy/named/registry.h"
 #include "engine/session/session_setup.h"
+#include "kernels/base/convert.h"
 #include "kernels/base/error.h"
 #include "tests/support/catch.h"
 #include "tests/unit/session/session_fixture.h"
