@@ -48,7 +48,7 @@ set(POLICY_SOURCES
     policy/selection/top_k.cpp
     policy/selection/worst_candidates.cpp
     policy/signals/accumulator.cpp
+    policy/signals/pooling.cpp
     policy/signals/score.cpp
     policy/signals/score_loops.cpp
-    policy/signals/shaping.cpp
     policy/state_bytes.cpp)

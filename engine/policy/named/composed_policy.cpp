@@ -6,6 +6,7 @@
 #include <numeric>
 #include <string>
 
+#include "engine/policy/signals/pooling.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {

@@ -1,9 +1,7 @@
-// Score shaping: pooling and averaging of scores before entries are compared.
+// Score shaping: how scores are pooled and averaged before entries are compared.
 #pragma once
 
 #include <cstdint>
-#include <span>
-#include <vector>
 
 namespace palimpsest::engine {
 
@@ -14,9 +12,5 @@ struct Shaping {
     int32_t kernel = 1;      // odd
     bool layer_mean = false; // scores are averaged over the heads of a layer, rank by rank
 };
-
-// Centred pooling with stride 1 and equal length. Values outside count as 0 for Average, whose divisor is always
-// the kernel size, and are ignored for Max. REQUIRES: `from` and `to` do not overlap. Cost: entries times kernel.
-void pool(Pooling kind, int32_t kernel, std::span<const double> from, std::span<double> to);
 
 } // namespace palimpsest::engine

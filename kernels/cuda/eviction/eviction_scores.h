@@ -1,5 +1,5 @@
 // Scores of entries, and keys that compare as unsigned integers in the order of the scores. Double precision, each
-// operation rounded once: the bits match those of the CPU (engine/policy/signals/score.h, shaping.h).
+// operation rounded once: the bits match those of the CPU (engine/policy/signals/score.h, pooling.h).
 #pragma once
 
 #include "kernels/cuda/eviction/pinned_ranks.h"

@@ -4,7 +4,7 @@
 #include "engine/policy/selection/tile_rule.h"
 #include "engine/policy/selection/top_k.h"
 #include "engine/policy/signals/accumulator.h"
-#include "engine/policy/signals/shaping.h"
+#include "engine/policy/signals/pooling.h"
 #include "tests/support/catch.h"
 #include "tests/support/reference_eviction.h"
 #include "tests/unit/kernels/backends.h"

@@ -1,4 +1,4 @@
-#include "engine/policy/signals/shaping.h"
+#include "engine/policy/signals/pooling.h"
 
 #include <algorithm>
 #include <cassert>
