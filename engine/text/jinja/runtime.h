@@ -12,26 +12,10 @@
 
 namespace palimpsest::engine::jinja {
 
-namespace syntax {
-struct Macro;
-}
-struct Scope;
-
 struct Runtime {
     Meter meter;
     std::tm date;                                         // for strftime_now
     std::vector<std::unique_ptr<Namespace>> namespaces{}; // owned here, since they may refer to themselves
-};
-
-using Native = Value (*)(Runtime& runtime, const Value& self, ArgumentReader& arguments);
-
-// A callable: a native function, a method bound to `self`, or a macro with the scope in which it was defined.
-struct Function {
-    std::string name{};
-    Native native = nullptr;
-    Value self{};
-    const syntax::Macro* macro = nullptr;
-    Scope* scope = nullptr;
 };
 
 // Throw Error (Failed): PAL-TEMPLATE-02 for an unsupported name, -03 for errors that Python raises, too.

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <optional>
 
 #include "engine/text/jinja/code_points.h"
 #include "engine/text/jinja/failure.h"
-#include "engine/text/jinja/runtime.h"
 #include "engine/text/jinja/substring_search.h"
 
 namespace palimpsest::engine::jinja {

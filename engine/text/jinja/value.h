@@ -16,11 +16,17 @@
 
 namespace palimpsest::engine::jinja {
 
+namespace syntax {
+struct Macro;
+}
+class ArgumentReader;
 class Dict;
 class Value;
 struct Function;
 struct LoopState;
 struct Namespace;
+struct Runtime;
+struct Scope;
 struct Sequence;
 
 struct None {};
@@ -115,6 +121,17 @@ private:
     std::map<std::string, size_t, std::less<>> index_; // by the key's kind and text
     size_t depth_ = 1;
     uint64_t key_bytes_ = 0;
+};
+
+using Native = Value (*)(Runtime& runtime, const Value& self, ArgumentReader& arguments);
+
+// A callable: a native function, a method bound to `self`, or a macro with the scope in which it was defined.
+struct Function {
+    std::string name{};
+    Native native = nullptr;
+    Value self{};
+    const syntax::Macro* macro = nullptr;
+    Scope* scope = nullptr;
 };
 
 struct Namespace {
