@@ -1,13 +1,32 @@
 #include "kernels/cuda/device/compiled_code.h"
 
+#include <cuda_runtime.h>
+
 #include <memory>
 
 #include "kernels/base/error.h"
-#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/device/cuda_error.h"
 #include "kernels/cuda/device/device_memory.h"
 
 namespace palimpsest::kernels::cuda {
 namespace {
+
+// The compute capability that this code was compiled for; 90: sm_90.
+#ifdef __CUDACC__
+__device__ int compiled_for()
+{
+#ifdef __CUDA_ARCH__
+    return __CUDA_ARCH__ / 10;
+#else
+    return 0;
+#endif
+}
+#else
+int compiled_for()
+{
+    return simt::compiled_for();
+}
+#endif
 
 __global__ void write_compiled_for(int* to)
 {

@@ -101,16 +101,6 @@ __device__ inline float warp_max(float x)
 }
 
 #ifdef __CUDACC__
-// The compute capability that this code was compiled for; 90: sm_90.
-__device__ inline int compiled_for()
-{
-#ifdef __CUDA_ARCH__
-    return __CUDA_ARCH__ / 10;
-#else
-    return 0;
-#endif
-}
-
 // Programmatic dependent launch (PTX ISA, griddepcontrol; sm_90 and later, no effect elsewhere). A kernel that
 // overlaps earlier kernels must call this before it reads or writes anything of theirs.
 __device__ inline void await_earlier_kernels()
@@ -128,10 +118,6 @@ __device__ inline void let_next_kernel_begin()
 #endif
 }
 #else
-inline int compiled_for()
-{
-    return simt::compiled_for();
-}
 inline void await_earlier_kernels()
 {
     simt::await_earlier_kernels();
