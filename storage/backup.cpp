@@ -2,18 +2,18 @@
 
 #include <SQLiteCpp/Statement.h>
 #include <SQLiteCpp/Transaction.h>
-#include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <string>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 #include "kernels/base/error.h"
-#include "storage/database.h"
+#include "storage/backup_files.h"
+#include "storage/disk_full.h"
 #include "storage/schema.h"
 
 namespace palimpsest::storage {
@@ -186,33 +186,6 @@ void make(SQLite::Database& db, const fs::path& to, Copy&& copy)
     }
 }
 
-std::string prefix(const fs::path& database, const char* kind)
-{
-    return database.stem().string() + "-" + kind + "-";
-}
-
-// Oldest first: the names end with a date or a number.
-std::vector<fs::path> files_of(const fs::path& database, const char* kind)
-{
-    std::vector<fs::path> files;
-    std::error_code none;
-    for (fs::directory_iterator entry(backup_folder(database), none), end; entry != end; entry.increment(none)) {
-        const std::string name = entry->path().filename().string();
-        if (name.starts_with(prefix(database, kind)) && name.ends_with(".db")) files.push_back(entry->path());
-    }
-    std::sort(files.begin(), files.end());
-    return files;
-}
-
-fs::path dated(const fs::path& database, const char* kind, std::chrono::sys_days day)
-{
-    const std::chrono::year_month_day date(day);
-    char text[32];
-    std::snprintf(text, sizeof text, "%04d-%02u-%02u", static_cast<int>(date.year()),
-                  static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
-    return backup_folder(database) / (prefix(database, kind) + text + ".db");
-}
-
 void keep_newest(const std::vector<fs::path>& files, size_t count)
 {
     std::error_code ignored;
@@ -236,17 +209,6 @@ void check_space(SQLite::Database& db, const fs::path& folder)
 
 } // namespace
 
-fs::path backup_folder(const fs::path& database)
-{
-    return fs::absolute(database).parent_path() / "backups";
-}
-
-fs::path before_schema(const fs::path& database, int version)
-{
-    return backup_folder(database) /
-           (database.stem().string() + "-before-schema-" + std::to_string(version) + ".db");
-}
-
 void back_up(SQLite::Database& db, const fs::path& to)
 {
     make(db, to, copy_all);
@@ -254,52 +216,21 @@ void back_up(SQLite::Database& db, const fs::path& to)
 
 void back_up_daily(SQLite::Database& db, const fs::path& database, std::chrono::sys_days today)
 {
-    const fs::path daily = dated(database, "daily", today);
+    const fs::path daily = dated_backup(database, "daily", today);
     std::error_code unknown;
     if (fs::exists(daily, unknown)) return;
     if (db.execAndGet("SELECT NOT EXISTS(SELECT 1 FROM sessions) AND NOT EXISTS(SELECT 1 FROM documents)").getInt())
         return;
     check_space(db, fs::absolute(database).parent_path());
     make(db, daily, copy_without_states);
-    const auto dailies = files_of(database, "daily"), weeklies = files_of(database, "weekly");
-    if (weeklies.empty() || weeklies.back() <= dated(database, "weekly", today - std::chrono::days(7))) {
+    const auto dailies = backups_of(database, "daily"), weeklies = backups_of(database, "weekly");
+    if (weeklies.empty() || weeklies.back() <= dated_backup(database, "weekly", today - std::chrono::days(7))) {
         // Hard link to the same bytes. If the file system has no hard links, only the daily backups remain.
-        fs::create_hard_link(daily, dated(database, "weekly", today), unknown);
-        keep_newest(files_of(database, "weekly"), 1);
+        fs::create_hard_link(daily, dated_backup(database, "weekly", today), unknown);
+        keep_newest(backups_of(database, "weekly"), 1);
     }
     keep_newest(dailies, 3);
     sync(backup_folder(database));
-}
-
-std::vector<fs::path> backups_of(const fs::path& database)
-{
-    std::vector<fs::path> all;
-    for (const char* kind : {"before-schema", "weekly", "daily"})
-        for (const fs::path& file : files_of(database, kind))
-            all.push_back(file);
-    const auto written = [](const fs::path& file) {
-        std::error_code unknown;
-        return fs::last_write_time(file, unknown);
-    };
-    std::stable_sort(all.begin(), all.end(),
-                     [&](const fs::path& a, const fs::path& b) { return written(a) < written(b); });
-    return all;
-}
-
-void remove_backups(const fs::path& database)
-{
-    std::error_code ignored;
-    for (const fs::path& file : backups_of(database))
-        fs::remove(file, ignored);
-}
-
-std::string restoring_advice(const fs::path& database)
-{
-    const auto backups = backups_of(database);
-    if (backups.empty())
-        return "it was left as it is and there is no backup; copy it elsewhere, or give another --db";
-    return "it was left as it is; move it and its -wal elsewhere and copy the newest backup to its place: " +
-           printable(backups.back().string());
 }
 
 } // namespace palimpsest::storage

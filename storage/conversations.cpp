@@ -7,6 +7,7 @@
 #include "engine/policy/named/registry.h"
 #include "kernels/base/error.h"
 #include "storage/backup.h"
+#include "storage/backup_files.h"
 #include "storage/clock.h"
 #include "storage/hash.h"
 #include "storage/packing.h"

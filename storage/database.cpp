@@ -1,7 +1,6 @@
 #include "storage/database.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <sqlite3.h>
 #include <sys/stat.h>
@@ -10,6 +9,8 @@
 
 #include "kernels/base/error.h"
 #include "storage/backup.h"
+#include "storage/backup_files.h"
+#include "storage/disk_full.h"
 #include "storage/page_check.h"
 #include "storage/schema.h"
 
@@ -97,15 +98,6 @@ Database::Place place_of(const fs::path& file)
 constexpr std::chrono::milliseconds patience_with_readers{500};
 
 } // namespace
-
-bool disk_is_full(const SQLite::Exception& failure, sqlite3* handle)
-{
-    if (failure.getErrorCode() == SQLITE_FULL) return true;
-    const int code = failure.getExtendedErrorCode();
-    const int reason = handle ? sqlite3_system_errno(handle) : errno;
-    return (code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_SHMSIZE || code == SQLITE_CANTOPEN) &&
-           (reason == ENOSPC || reason == EDQUOT);
-}
 
 Database::Database(const fs::path& file, Access access, std::optional<Place> place, const CheckLimit& limit)
     : file_(file)

@@ -27,10 +27,6 @@ inline std::span<const std::byte> blob(const SQLite::Column& column)
 
 inline constexpr std::chrono::milliseconds busy_timeout{5000}; // how long to wait for another process
 
-// Also true where SQLite reports a full disk under another code: quota exceeded, WAL index or file cannot be
-// created. `handle` may be null.
-bool disk_is_full(const SQLite::Exception& failure, sqlite3* handle);
-
 // Limits the page check after an unclean shutdown.
 struct CheckLimit {
     std::function<bool()> go_on{};        // called at every page; stops the check if false

@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "kernels/base/error.h"
-#include "storage/backup.h"
+#include "storage/backup_files.h"
 
 namespace palimpsest::storage {
 namespace {

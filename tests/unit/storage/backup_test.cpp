@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "storage/backup.h"
+#include "storage/backup_files.h"
 #include "storage/conversations.h"
 #include "storage/library.h"
 #include "storage/schema.h"

@@ -9,6 +9,7 @@
 
 #include "engine/session/session.h"
 #include "storage/backup.h"
+#include "storage/backup_files.h"
 #include "storage/conversations.h"
 #include "storage/library.h"
 #include "storage/schema.h"

@@ -1,0 +1,83 @@
+#include "storage/backup_files.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "kernels/base/error.h"
+
+namespace palimpsest::storage {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string prefix(const fs::path& database, const char* kind)
+{
+    return database.stem().string() + "-" + kind + "-";
+}
+
+} // namespace
+
+fs::path backup_folder(const fs::path& database)
+{
+    return fs::absolute(database).parent_path() / "backups";
+}
+
+fs::path before_schema(const fs::path& database, int version)
+{
+    return backup_folder(database) /
+           (database.stem().string() + "-before-schema-" + std::to_string(version) + ".db");
+}
+
+fs::path dated_backup(const fs::path& database, const char* kind, std::chrono::sys_days day)
+{
+    const std::chrono::year_month_day date(day);
+    char text[32];
+    std::snprintf(text, sizeof text, "%04d-%02u-%02u", static_cast<int>(date.year()),
+                  static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()));
+    return backup_folder(database) / (prefix(database, kind) + text + ".db");
+}
+
+std::vector<fs::path> backups_of(const fs::path& database)
+{
+    std::vector<fs::path> all;
+    for (const char* kind : {"before-schema", "weekly", "daily"})
+        for (const fs::path& file : backups_of(database, kind))
+            all.push_back(file);
+    const auto written = [](const fs::path& file) {
+        std::error_code unknown;
+        return fs::last_write_time(file, unknown);
+    };
+    std::stable_sort(all.begin(), all.end(),
+                     [&](const fs::path& a, const fs::path& b) { return written(a) < written(b); });
+    return all;
+}
+
+std::vector<fs::path> backups_of(const fs::path& database, const char* kind)
+{
+    std::vector<fs::path> files;
+    std::error_code none;
+    for (fs::directory_iterator entry(backup_folder(database), none), end; entry != end; entry.increment(none)) {
+        const std::string name = entry->path().filename().string();
+        if (name.starts_with(prefix(database, kind)) && name.ends_with(".db")) files.push_back(entry->path());
+    }
+    std::sort(files.begin(), files.end());
+    return files;
+}
+
+void remove_backups(const fs::path& database)
+{
+    std::error_code ignored;
+    for (const fs::path& file : backups_of(database))
+        fs::remove(file, ignored);
+}
+
+std::string restoring_advice(const fs::path& database)
+{
+    const auto backups = backups_of(database);
+    if (backups.empty())
+        return "it was left as it is and there is no backup; copy it elsewhere, or give another --db";
+    return "it was left as it is; move it and its -wal elsewhere and copy the newest backup to its place: " +
+           printable(backups.back().string());
+}
+
+} // namespace palimpsest::storage

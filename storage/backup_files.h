@@ -1,0 +1,26 @@
+// The files in the folder `backups` beside the database: their names, which there are, and which one to restore.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace palimpsest::storage {
+
+std::filesystem::path backup_folder(const std::filesystem::path& database);
+// Path of the copy that is made before the database is migrated to schema `version`.
+std::filesystem::path before_schema(const std::filesystem::path& database, int version);
+// Path of the copy of a day; `kind`: "daily" or "weekly".
+std::filesystem::path dated_backup(const std::filesystem::path& database, const char* kind,
+                                   std::chrono::sys_days day);
+
+std::vector<std::filesystem::path> backups_of(const std::filesystem::path& database); // newest last
+// Of one kind, also "before-schema", in the order of their names, which end with a date or a number.
+std::vector<std::filesystem::path> backups_of(const std::filesystem::path& database, const char* kind);
+// Called on permanent deletion, because backups contain the deleted content.
+void remove_backups(const std::filesystem::path& database);
+// Remedy text for the Error about a damaged database.
+std::string restoring_advice(const std::filesystem::path& database);
+
+} // namespace palimpsest::storage
