@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <fstream>
 
+#include "storage/models/model_finder.h"
 #include "storage/models/model_listing.h"
 
 namespace palimpsest::storage {

@@ -60,23 +60,6 @@ bool same_file(const FoundModel& a, const FoundModel& b)
 
 } // namespace
 
-std::string source_name(ModelSource source)
-{
-    switch (source) {
-    case ModelSource::Shipped:
-        return "shipped";
-    case ModelSource::Own:
-        return "models folder";
-    case ModelSource::LmStudio:
-        return "LM Studio";
-    case ModelSource::Ollama:
-        return "Ollama";
-    case ModelSource::HuggingFace:
-        return "Hugging Face";
-    }
-    return {};
-}
-
 FoundModels find_models(const ModelFolders& folders, FindDetail detail)
 {
     ModelListing listing(folders.max_entries);

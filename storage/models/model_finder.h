@@ -4,33 +4,14 @@
 // A GGUF file in several parts is one model with the path of its first part. Vision projectors are excluded.
 #pragma once
 
-#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "storage/models/found_model.h"
 #include "storage/models/model_folders.h"
 
 namespace palimpsest::storage {
-
-enum class ModelSource { Shipped, Own, LmStudio, Ollama, HuggingFace };
-std::string source_name(ModelSource source); // "LM Studio"
-
-struct FoundModel {
-    // Own: path below the folder without ".gguf". LM Studio: PUBLISHER/REPOSITORY/FILE. Ollama: NAME:TAG or
-    // OWNER/NAME:TAG. Hugging Face: OWNER/NAME, with /FILE for a GGUF file.
-    std::string name;
-    ModelSource source = ModelSource::Own;
-    std::filesystem::path path; // file or folder
-    uint64_t bytes = 0;         // of all its files
-    std::string architecture{}; // "llama", "qwen2"; empty: not read
-    std::string type{};         // of the weights, "Q4_K_M"; empty: unknown
-};
-
-struct FoundModels {
-    std::vector<FoundModel> models; // ordered by source, then name
-    std::vector<std::string> notes; // one sentence per file or manifest left out
-};
 
 // Names: enough to look up a model. Headers: also architecture and type, from a bounded read of each file's header;
 // leaves out files with a damaged header and adds a note.

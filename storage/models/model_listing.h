@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "storage/models/model_finder.h"
+#include "storage/models/found_model.h"
+#include "storage/models/model_folders.h"
 
 namespace palimpsest::storage {
 
