@@ -168,6 +168,33 @@ engine::Pins pins_in(std::span<const engine::TokenId> stream, const std::vector<
     return joined(search.found());
 }
 
+engine::Pins pins_of(const std::vector<std::string>& requests, const Documents& documents, bool first_text,
+                     const std::vector<uint64_t>& framing, const engine::Model& model)
+{
+    if (requests.empty()) return {};
+    PinSearch search(requests, model);
+    for (size_t i = 0; search.needs_text() && i < documents.size(); ++i) {
+        if (!documents[i]->total_bytes())
+            throw Error(ErrorKind::Usage, "PAL-PIN-04", printable(documents[i]->name()),
+                        "it can be read only once, and --pin looks for its passage first",
+                        "give a file, or token numbers such as 0-99");
+        Document again = documents[i]->again();
+        const engine::Tokenizer& tokenizer = require_tokenizer(model);
+        search.skip(framing[i]);
+        Coverage coverage;
+        std::vector<engine::TokenId> ids;
+        encode_document(again, tokenizer, first_text && i == 0, coverage,
+                        [&](std::string_view, std::span<const engine::EncodedToken> tokens) {
+                            ids.clear();
+                            for (const engine::EncodedToken& token : tokens)
+                                ids.push_back(token.id);
+                            search.push(ids);
+                        });
+    }
+    refuse_missing(search.missing(), documents.size() == 1 ? documents[0]->name() : "the documents");
+    return joined(search.found());
+}
+
 std::string pins_sentence(const engine::Session& session)
 {
     char text[224];

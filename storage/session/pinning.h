@@ -52,6 +52,11 @@ engine::Pins joined(const std::vector<FoundPin>& pins);
 // For a stream in memory.
 engine::Pins pins_in(std::span<const engine::TokenId> stream, const std::vector<std::string>& requests,
                      const engine::Model& model, const std::string& where);
+// For a stream of documents, with `framing` tokens before each; `first_text`: no text was fed before. Reads the
+// documents an extra time if a passage must be found. Throws Error: Usage (PAL-PIN-02; 04 for an input that can be
+// read only once), NotFound (PAL-PIN-03).
+engine::Pins pins_of(const std::vector<std::string>& requests, const Documents& documents, bool first_text,
+                     const std::vector<uint64_t>& framing, const engine::Model& model);
 
 // Cost of the pins: "12 tokens take 0.6 % of the budget in every layer and head (36 kB); 100 % of what was read of
 // them is held".

@@ -7,7 +7,6 @@
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "storage/session/listener.h"
-#include "storage/session/pinning.h"
 
 namespace palimpsest::storage {
 namespace {
@@ -135,33 +134,6 @@ void encode_document(Document& document, const engine::Tokenizer& tokenizer, boo
         sink(stream.clean(), tokens);
     }
     stream.count(coverage);
-}
-
-engine::Pins pins_of(const std::vector<std::string>& requests, const Documents& documents, bool first_text,
-                     const std::vector<uint64_t>& framing, const engine::Model& model)
-{
-    if (requests.empty()) return {};
-    PinSearch search(requests, model);
-    for (size_t i = 0; search.needs_text() && i < documents.size(); ++i) {
-        if (!documents[i]->total_bytes())
-            throw Error(ErrorKind::Usage, "PAL-PIN-04", printable(documents[i]->name()),
-                        "it can be read only once, and --pin looks for its passage first",
-                        "give a file, or token numbers such as 0-99");
-        Document again = documents[i]->again();
-        const engine::Tokenizer& tokenizer = require_tokenizer(model);
-        search.skip(framing[i]);
-        Coverage coverage;
-        std::vector<engine::TokenId> ids;
-        encode_document(again, tokenizer, first_text && i == 0, coverage,
-                        [&](std::string_view, std::span<const engine::EncodedToken> tokens) {
-                            ids.clear();
-                            for (const engine::EncodedToken& token : tokens)
-                                ids.push_back(token.id);
-                            search.push(ids);
-                        });
-    }
-    refuse_missing(search.missing(), documents.size() == 1 ? documents[0]->name() : "the documents");
-    return joined(search.found());
 }
 
 const engine::Tokenizer& require_tokenizer(const engine::Model& model)

@@ -24,12 +24,6 @@ struct Coverage {
     std::string sentence() const;
 };
 
-// Resolves pins to ranges in a stream of documents: `framing` tokens before each; `first_text` as in ReadOptions.
-// Reads the documents an extra time if a passage must be found. Throws Error: Usage (PAL-PIN-02; 04 for an input
-// that can be read only once), NotFound (PAL-PIN-03).
-engine::Pins pins_of(const std::vector<std::string>& requests, const Documents& documents, bool first_text,
-                     const std::vector<uint64_t>& framing, const engine::Model& model);
-
 // Throws Error (Failed, PAL-DOC-04) if `required` and the coverage is incomplete.
 void check_complete(const Coverage& coverage, bool required, const std::string& subject);
 
