@@ -4,7 +4,7 @@
 #include <cstring>
 #include <map>
 
-#include "engine/policy/named/registry.h"
+#include "engine/policy/named/nearest.h"
 #include "kernels/base/error.h"
 #include "storage/backup.h"
 #include "storage/backup_files.h"

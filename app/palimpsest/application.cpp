@@ -9,7 +9,7 @@
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/output.h"
-#include "engine/policy/named/registry.h"
+#include "engine/policy/named/nearest.h"
 #include "kernels/backend.h"
 #include "kernels/base/error.h"
 #include "storage/session/device_loss.h"

@@ -4,7 +4,7 @@
 #include <cctype>
 #include <set>
 
-#include "engine/policy/named/registry.h"
+#include "engine/policy/named/nearest.h"
 #include "kernels/base/error.h"
 #include "storage/models/model_listing.h"
 #include "storage/models/shipped_model.h"

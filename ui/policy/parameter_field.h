@@ -4,7 +4,7 @@
 
 #include <QWidget>
 
-#include "engine/policy/named/registry.h"
+#include "engine/policy/named/policy_info.h"
 
 class QComboBox;
 class QLabel;

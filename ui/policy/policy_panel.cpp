@@ -14,6 +14,7 @@
 #include <QVBoxLayout>
 #include <algorithm>
 
+#include "engine/policy/named/registry.h"
 #include "engine/policy/policy.h"
 #include "ui/base/clear_button.h"
 #include "ui/base/quantity.h"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "engine/policy/named/registry.h"
+#include "engine/policy/named/policy_info.h"
 #include "ui/engine/engine_thread.h"
 #include "ui/policy/policy_check.h"
 

@@ -14,7 +14,7 @@
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/receipt.h"
 #include "app/palimpsest/retention_picture.h"
-#include "engine/policy/named/registry.h"
+#include "engine/policy/named/nearest.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "storage/session/answer_text.h"

@@ -4,6 +4,7 @@
 
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/output.h"
+#include "engine/policy/named/nearest.h"
 #include "engine/policy/named/registry.h"
 #include "kernels/base/error.h"
 

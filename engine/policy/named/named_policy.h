@@ -3,7 +3,7 @@
 
 #include "engine/policy/named/composed_policy.h"
 #include "engine/policy/named/parameters.h"
-#include "engine/policy/named/registry.h"
+#include "engine/policy/named/policy_info.h"
 
 namespace palimpsest::engine {
 

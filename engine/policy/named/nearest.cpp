@@ -1,7 +1,7 @@
+#include "engine/policy/named/nearest.h"
+
 #include <algorithm>
 #include <cctype>
-
-#include "engine/policy/named/registry.h"
 
 namespace palimpsest::engine {
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "engine/policy/named/nearest.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/policy/named/registry.h"
+#include "engine/policy/named/policy_info.h"
 #include "engine/policy/policy_spec.h"
 
 namespace palimpsest::engine {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "engine/policy/named/named_policy.h"
+#include "engine/policy/named/nearest.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {

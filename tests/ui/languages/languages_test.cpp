@@ -10,6 +10,7 @@
 #include <QTabWidget>
 #include <QTranslator>
 
+#include "engine/policy/named/registry.h"
 #include "tests/ui/desktop/program.h"
 #include "tests/ui/languages/translation_file.h"
 #include "tests/ui/support/looks.h"

@@ -4,6 +4,7 @@
 #include <set>
 #include <sstream>
 
+#include "engine/policy/named/nearest.h"
 #include "engine/policy/named/parameters.h"
 #include "engine/policy/named/registry.h"
 #include "engine/policy/policy.h"
