@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/model/files/open_model.h"
 #include "kernels/base/convert.h"
 #include "kernels/base/error.h"
 

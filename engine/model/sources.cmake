@@ -47,4 +47,5 @@ set(MODEL_SOURCES
     model/forward/transformer_token.cpp
     model/model.cpp
     model/files/model_identity.cpp
-    model/files/model_tensors.cpp)
+    model/files/model_tensors.cpp
+    model/files/open_model.cpp)

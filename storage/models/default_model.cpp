@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "engine/model/files/model_files.h"
+#include "engine/model/files/open_model.h"
 #include "kernels/base/error.h"
 #include "storage/models/config_file.h"
 #include "storage/models/shipped_model.h"

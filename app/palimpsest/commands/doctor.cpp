@@ -10,6 +10,7 @@
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/gpu_report.h"
 #include "app/palimpsest/output.h"
+#include "engine/model/files/open_model.h"
 #include "engine/session/host_memory.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"

@@ -8,6 +8,8 @@
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/console_listener.h"
 #include "app/palimpsest/output.h"
+#include "engine/model/files/model_identity.h"
+#include "engine/model/files/open_model.h"
 #include "engine/session/cache_bytes.h"
 #include "engine/session/host_memory.h"
 #include "engine/session/memory_plan.h"

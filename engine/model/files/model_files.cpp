@@ -1,22 +1,11 @@
 #include "engine/model/files/model_files.h"
 
-#include "engine/model/files/gguf_model.h"
-#include "engine/model/files/hf_folder.h"
-#include "engine/model/files/split_files.h"
-
 namespace palimpsest::engine {
 
 const HostTensor* ModelFiles::find(const std::string& name) const
 {
     const auto at = tensors.find(name);
     return at == tensors.end() ? nullptr : &at->second;
-}
-
-ModelFiles open_model(const std::filesystem::path& path)
-{
-    std::error_code ignored;
-    if (std::filesystem::is_directory(path, ignored)) return open_hf_folder(path);
-    return open_gguf(open_parts(path));
 }
 
 } // namespace palimpsest::engine

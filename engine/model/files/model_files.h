@@ -49,11 +49,4 @@ struct ModelFiles {
     const HostTensor* find(const std::string& name) const;
 };
 
-// `path` may be any part of a split model; all parts are opened. Throws Error: NotFound (no such path, or a missing
-// part), or Failed with PAL-MODEL-nn, where nn is the first rule that fails.
-ModelFiles open_model(const std::filesystem::path& path);
-
-// XXH3-128 over every byte of the model's files, for `models verify`. Throws Error as open_model.
-std::string full_hash(const ModelFiles& files);
-
 } // namespace palimpsest::engine

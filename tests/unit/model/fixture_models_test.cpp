@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "engine/model/files/model_files.h"
+#include "engine/model/files/open_model.h"
 #include "engine/model/model.h"
 #include "kernels/base/convert.h"
 #include "tests/support/catch.h"

@@ -4,6 +4,8 @@
 #include <fstream>
 
 #include "engine/model/files/hf_folder.h"
+#include "engine/model/files/model_identity.h"
+#include "engine/model/files/open_model.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/scratch_folder.h"

@@ -6,7 +6,8 @@
 #include <unistd.h>
 
 #include "engine/model/files/mapped_file.h"
-#include "engine/model/files/model_files.h"
+#include "engine/model/files/model_identity.h"
+#include "engine/model/files/open_model.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
 #include "tests/support/fixtures/scratch_folder.h"

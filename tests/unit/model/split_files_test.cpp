@@ -3,7 +3,8 @@
 #include <fstream>
 
 #include "engine/model/files/gguf_model.h"
-#include "engine/model/files/model_files.h"
+#include "engine/model/files/model_identity.h"
+#include "engine/model/files/open_model.h"
 #include "engine/model/files/split_files.h"
 #include "tests/support/catch.h"
 #include "tests/support/fixtures/refused.h"
