@@ -2,6 +2,7 @@
 // and observers and sinks are called at the sync.
 #pragma once
 
+#include "engine/session/session.h"
 #include "engine/session/session_step.h"
 
 namespace palimpsest::engine {

@@ -5,7 +5,6 @@
 #include <chrono>
 
 #include "engine/session/cache_bytes.h"
-#include "engine/session/device_step.h"
 #include "engine/session/session_step.h"
 #include "engine/session/token_loss.h"
 #include "kernels/base/error.h"
@@ -71,14 +70,6 @@ Session::Session(const Session& other, KvCache cache)
 }
 
 Session::~Session() = default;
-
-void Session::make_step()
-{
-    if (cache_.resident())
-        step_ = std::make_unique<DeviceStep>(*this);
-    else
-        step_ = std::make_unique<Step>(*this);
-}
 
 void Session::pin_lists(KvCache& cache, const Pins& pins, const Policy& policy)
 {

@@ -26,6 +26,8 @@
 
 namespace palimpsest::engine {
 
+class SessionStep;
+
 // Input and result of a policy for one layer of one eviction step. `lists` include the step's own tokens.
 struct Selection {
     int32_t layer = 0;
@@ -146,8 +148,7 @@ public:
     void set_observer(std::function<void(const Selection&)> observer) { observer_ = std::move(observer); }
 
 private:
-    class SessionStep;
-    class Step;
+    class HostStep;
     class DeviceStep;
     class UndoAppend;
     Session(std::shared_ptr<const Model> model, SessionSetup setup);

@@ -28,7 +28,7 @@ struct IntegrityCheck {
 
 struct SessionState {
     std::string model_fingerprint;
-    std::string simd_target; // "AVX3", or "AVX3 fixed-point" (see arithmetic_of in session_state.cpp)
+    std::string simd_target; // "AVX3", or "AVX3 fixed-point" (see arithmetic_of in session_saving.cpp)
     PolicySpec policy;       // resolved
     PolicySpec given;        // as requested
     std::vector<TokenRange> pins;

@@ -4,11 +4,13 @@ set(SESSION_SOURCES
     session/device_step.cpp
     session/entry_merge.cpp
     session/host_memory.cpp
+    session/host_step.cpp
     session/memory_plan.cpp
     session/sampler.cpp
     session/session.cpp
     session/session_remarks.cpp
+    session/session_saving.cpp
     session/session_setup.cpp
     session/session_state.cpp
-    session/session_step.cpp
+    session/step_choice.cpp
     session/token_loss.cpp)

@@ -1,4 +1,4 @@
-#include "engine/session/session_step.h"
+#include "engine/session/host_step.h"
 
 #include <algorithm>
 
@@ -6,19 +6,19 @@
 
 namespace palimpsest::engine {
 
-Session::Step::Step(Session& session)
+Session::HostStep::HostStep(Session& session)
     : s_(session), angles_(session.model_->config(), session.model_->config().context),
       seen_(static_cast<size_t>(session.model_->config().layers))
 {
 }
 
-void Session::Step::shown(std::span<const kernels::SignalRequest> seen)
+void Session::HostStep::shown(std::span<const kernels::SignalRequest> seen)
 {
     on_host_.download(seen, s_.cache_.shape().heads, s_.model_->backend());
 }
 
-void Session::Step::attended(int32_t layer, int32_t, int32_t rows, int32_t question_rows,
-                             const kernels::SignalRequest& seen)
+void Session::HostStep::attended(int32_t layer, int32_t, int32_t rows, int32_t question_rows,
+                                 const kernels::SignalRequest& seen)
 {
     const kernels::SignalRequest shown = on_host_.here(seen);
     const int32_t heads = s_.cache_.shape().heads.kv_heads;
@@ -30,7 +30,7 @@ void Session::Step::attended(int32_t layer, int32_t, int32_t rows, int32_t quest
     s_.policy_->observe(layer, lists_, seen_[static_cast<size_t>(layer)].observation);
 }
 
-void Session::Step::accumulate(int32_t layer, int32_t head, int32_t rows, const kernels::SignalRequest& shown)
+void Session::HostStep::accumulate(int32_t layer, int32_t head, int32_t rows, const kernels::SignalRequest& shown)
 {
     const int64_t group = s_.cache_.shape().heads.group();
     const size_t n = s_.cache_.list(layer, head).size();
@@ -51,7 +51,8 @@ void Session::Step::accumulate(int32_t layer, int32_t head, int32_t rows, const 
     s_.cache_.accumulate(layer, head, shown.rows, rows, seen);
 }
 
-void Session::Step::observe(int32_t layer, int32_t rows, int32_t question_rows, const kernels::SignalRequest& shown)
+void Session::HostStep::observe(int32_t layer, int32_t rows, int32_t question_rows,
+                                const kernels::SignalRequest& shown)
 {
     Seen& seen = seen_[static_cast<size_t>(layer)];
     seen.observation.rows = rows;
@@ -70,7 +71,7 @@ void Session::Step::observe(int32_t layer, int32_t rows, int32_t question_rows, 
     }
 }
 
-double Session::Step::mean_row_statistic(int32_t rows, const kernels::SignalRequest& shown) const
+double Session::HostStep::mean_row_statistic(int32_t rows, const kernels::SignalRequest& shown) const
 {
     const auto heads = static_cast<size_t>(s_.cache_.shape().heads.query_heads);
     double sum = 0;
@@ -79,7 +80,7 @@ double Session::Step::mean_row_statistic(int32_t rows, const kernels::SignalRequ
     return sum / (std::min(rows, shown.rows) * static_cast<double>(heads));
 }
 
-void Session::Step::view_lists(int32_t layer)
+void Session::HostStep::view_lists(int32_t layer)
 {
     lists_.clear();
     tokens_.clear();
@@ -90,7 +91,7 @@ void Session::Step::view_lists(int32_t layer)
     }
 }
 
-void Session::Step::evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase)
+void Session::HostStep::evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase)
 {
     view_lists(layer);
     s_.policy_->select(layer, lists_, dropped_);
@@ -105,7 +106,7 @@ void Session::Step::evict(int32_t layer, int32_t chunk, int32_t rows, kernels::P
         s_.cache_.evict_token(layer, dropped_);
 }
 
-void Session::Step::end_prefill()
+void Session::HostStep::end_prefill()
 {
     const int32_t layers = s_.cache_.shape().layers;
     for (int32_t l = 0; l < layers; ++l)
@@ -116,7 +117,7 @@ void Session::Step::end_prefill()
         s_.cache_.take_in(l);
 }
 
-void Session::Step::merge(int32_t layer, kernels::Phase phase, std::span<const std::vector<Merge>> merges)
+void Session::HostStep::merge(int32_t layer, kernels::Phase phase, std::span<const std::vector<Merge>> merges)
 {
     for (size_t h = 0; h < merges.size(); ++h)
         for (const Merge& merge : merges[h])
@@ -124,7 +125,8 @@ void Session::Step::merge(int32_t layer, kernels::Phase phase, std::span<const s
                           s_.options_.positions);
 }
 
-void Session::Step::report(int32_t layer, uint64_t step, int32_t rows, std::span<const std::vector<Merge>> merges)
+void Session::HostStep::report(int32_t layer, uint64_t step, int32_t rows,
+                               std::span<const std::vector<Merge>> merges)
 {
     const LayerObservation& seen = seen_[static_cast<size_t>(layer)].observation;
     if (s_.observer_) s_.observer_({layer, step, rows, lists_, dropped_, seen, merges});

@@ -1,0 +1,411 @@
+// Saving a session as a state, and restoring one.
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "engine/session/session.h"
+#include "kernels/base/error.h"
+#include "kernels/base/fixed_point_types.h"
+
+namespace palimpsest::engine {
+namespace {
+
+[[noreturn]] void refuse(const std::string& what, const std::string& remedy)
+{
+    throw Error(ErrorKind::Failed, "PAL-SNAP-02", "saved session", what, remedy);
+}
+
+bool all_finite(std::span<const double> values)
+{
+    return std::all_of(values.begin(), values.end(), [](double x) { return std::isfinite(x); });
+}
+
+bool all_scales_finite(kernels::DType type, std::span<const std::byte> rows)
+{
+    if (type != kernels::DType::Q8_0) return true;
+    const auto block = static_cast<size_t>(kernels::info(type).bytes);
+    for (size_t at = 0; at + block <= rows.size(); at += block) {
+        uint16_t scale = 0;
+        std::memcpy(&scale, rows.data() + at, sizeof scale);
+        if (!std::isfinite(kernels::f16_to_f32(scale))) return false;
+    }
+    return true;
+}
+
+// docs/validation.md, K3 and K7: every size equals that of the live session, every index is inside the stream.
+void check_list(const ListAtRest& list, const KvCache& cache, int32_t layer, int32_t head, uint64_t tokens_seen)
+{
+    const CacheShape& shape = cache.shape();
+    const auto n = list.tokens.size();
+    const auto bytes = n * static_cast<size_t>(kernels::row_bytes(shape.type, shape.heads.head_dim));
+    const size_t accumulated = shape.with_signals ? n : 0;
+    const bool sizes = n <= static_cast<size_t>(cache.capacity(layer, head)) && list.keys.size() == bytes &&
+                       list.values.size() == bytes && list.tokens.sum.size() == accumulated &&
+                       list.tokens.count.size() == accumulated &&
+                       list.tokens.moments.size() == n * static_cast<size_t>(shape.moments_each);
+    const auto& stream = list.tokens.stream;
+    const bool ascending = std::adjacent_find(stream.begin(), stream.end(), std::greater_equal<>()) == stream.end();
+    const bool scales = all_scales_finite(shape.type, list.keys) && all_scales_finite(shape.type, list.values);
+    if (!sizes || !scales || !ascending || (n > 0 && stream.back() >= tokens_seen) ||
+        !all_finite(list.tokens.sum) || !all_finite(list.tokens.count) || !all_finite(list.tokens.moments))
+        refuse("the tokens of layer " + std::to_string(layer) + ", head " + std::to_string(head) + " do not fit it",
+               "read the document again");
+}
+
+// If limits differ between lists, or lists share slots, the limits depend on the pins: after set_pins a list may
+// exceed its own limit until the next chunk, though never the available positions.
+bool may_exceed_limits(const CacheShape& shape)
+{
+    const auto& limits = shape.list_budget;
+    const int64_t sum = std::accumulate(limits.begin(), limits.end(), int64_t{0});
+    return shape.total_slots < sum ||
+           std::adjacent_find(limits.begin(), limits.end(), std::not_equal_to<>()) != limits.end();
+}
+
+void check_lengths(std::span<const int32_t> lengths, const Policy& policy, const CacheShape& shape)
+{
+    const int64_t held = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
+    if (held > shape.total_slots) refuse("it holds more tokens than its budget", "read the document again");
+    const auto heads = static_cast<size_t>(shape.heads.kv_heads);
+    for (size_t i = 0; i < lengths.size(); ++i)
+        if (policy.heads_alike() && lengths[i] != lengths[i - i % heads])
+            refuse("the lists of layer " + std::to_string(i / heads) + " differ in length",
+                   "read the document again");
+}
+
+// Averaging scores over heads rank by rank would otherwise mix different tokens, and read beyond a list that holds
+// fewer pinned ones.
+void check_same_tokens(const SessionState& state, const Policy& policy, const CacheShape& shape)
+{
+    if (!policy.heads_hold_same()) return;
+    const auto heads = static_cast<size_t>(shape.heads.kv_heads);
+    for (size_t i = 0; i < state.lists.size(); ++i)
+        if (state.lists[i].tokens.stream != state.lists[i - i % heads].tokens.stream)
+            refuse("the lists of layer " + std::to_string(i / heads) + " hold different tokens",
+                   "read the document again");
+}
+
+// Turns a usage error into a refused state: the stored options may be impossible with this model.
+template<class Make>
+auto with_settings(Make&& make)
+try {
+    return make();
+} catch (const Error& error) {
+    if (error.kind() != ErrorKind::Usage) throw;
+    refuse("its settings are not possible here: " + error.text(), "read the document again");
+}
+
+// A state has logits and a last token if and only if tokens were fed; their number fits the stream index.
+void check_stream(const SessionState& state, const ModelConfig& model)
+{
+    const bool fed = state.tokens_seen > 0;
+    const auto finite = [](float x) { return std::isfinite(x); };
+    const auto all_known = [&](const std::vector<TokenId>& ids) {
+        return std::all_of(ids.begin(), ids.end(), [&](TokenId id) { return id >= 0 && id < model.vocabulary; });
+    };
+    const bool token_fits =
+        fed ? state.last_token >= 0 && state.last_token < model.vocabulary : state.last_token == -1;
+    if (state.lists.size() != static_cast<size_t>(model.layers * model.kv_heads) ||
+        state.logits.size() != (fed ? static_cast<size_t>(model.vocabulary) : 0) || !token_fits ||
+        !std::all_of(state.logits.begin(), state.logits.end(), finite) || state.tokens_seen > UINT32_MAX ||
+        state.steps_seen > state.tokens_seen || (fed && state.steps_seen == 0) ||
+        std::ssize(state.pending) >= state.chunk || !all_known(state.pending) || !all_known(state.question_ids))
+        refuse("its parts do not fit the model", "read the document again");
+}
+
+constexpr std::string_view fixed_point_mark = " fixed-point";
+
+// Names the arithmetic that decides the last bits of results: "AVX3", "sm_90", or "AVX3 fixed-point" if the CPU
+// computes some products with the model's weights in fixed point.
+std::string arithmetic_of(const Model& model)
+{
+    const kernels::Backend& backend = model.backend();
+    const auto matrices = model.matrices();
+    const bool in_fixed_point = backend.name() == "cpu" && !backend.exact_products() &&
+                                std::any_of(matrices.begin(), matrices.end(), [](const kernels::HostMatrix& m) {
+                                    return kernels::may_be_in_fixed_point(m.type);
+                                });
+    return backend.simd_target() + std::string(in_fixed_point ? fixed_point_mark : "");
+}
+
+// The same, worded for an error message.
+std::string described(std::string_view target, bool in_fixed_point)
+{
+    return std::string(target) + (in_fixed_point ? " and products in fixed point" : "");
+}
+
+} // namespace
+
+uint64_t Session::largest_lists(const Model& model, const SessionState& state)
+{
+    const ModelConfig& c = model.config();
+    const SessionSetup setup =
+        with_settings([&] { return set_up(options_of(state), c, model.backend().at_once()); });
+    const auto slots = static_cast<uint64_t>(setup.policy->total_budget());
+    const uint64_t moments = setup.policy->signals().head_moments ? uint64_t{2} * model.head_shape().group() : 0;
+    const auto token_bytes = sizeof(uint32_t) + (2 + moments) * sizeof(double) +
+                             static_cast<uint64_t>(2 * kernels::row_bytes(state.kv_type, c.head_dim));
+    return slots * token_bytes + static_cast<uint64_t>(c.vocabulary) * sizeof(float);
+}
+
+// Undoes the append of the token that was just fed; its row stays the next free one of each list.
+class Session::UndoAppend final : public LayerStep {
+public:
+    explicit UndoAppend(KvCache& cache) : cache_(cache) {}
+
+    void attended(int32_t, int32_t, int32_t, int32_t, const kernels::SignalRequest&) override {}
+    void evict(int32_t layer, int32_t, int32_t, kernels::Phase) override { cache_.undo_append(layer, 1); }
+
+private:
+    KvCache& cache_;
+};
+
+IntegrityCheck Session::integrity_check()
+{
+    constexpr size_t most = 8;
+    IntegrityCheck result;
+    if (tokens_seen_ == 0 || !has_room(1, 0)) return result;
+    compute_logits(); // the decode below overwrites the activations they are computed from
+    sync();
+    UndoAppend undo_append(cache_);
+    transformer_.decode(last_token_, tokens_seen_, cache_, undo_append);
+    std::vector<float> logits;
+    transformer_.last_logits(logits);
+    result.ids.resize(std::min(most, logits.size()));
+    std::vector<TokenId> ids(logits.size());
+    std::iota(ids.begin(), ids.end(), 0);
+    const auto at = [&](TokenId id) {
+        const float logit = logits[static_cast<size_t>(id)];
+        return std::isnan(logit) ? -INFINITY : logit; // NaN would break the ordering
+    };
+    std::partial_sort_copy(ids.begin(), ids.end(), result.ids.begin(), result.ids.end(),
+                           [&](TokenId a, TokenId b) { return at(a) != at(b) ? at(a) > at(b) : a < b; });
+    for (const TokenId id : result.ids)
+        result.logits.push_back(at(id));
+    return result;
+}
+
+SessionState Session::state()
+{
+    if (tokens_seen_ > 0) compute_logits();
+    sync();
+    SessionState state{.model_fingerprint = model_->fingerprint(),
+                       .simd_target = arithmetic_of(*model_),
+                       .policy = options_.policy,
+                       .given = given_,
+                       .pins = options_.pins.ranges(),
+                       .question_ids = question_ids_,
+                       .question_room = options_.question_room,
+                       .budget = options_.budget,
+                       .chunk = options_.chunk,
+                       .positions = options_.positions,
+                       .kv_type = *options_.kv_type,
+                       .tokens_seen = tokens_seen_,
+                       .steps_seen = steps_seen_,
+                       .evicted = evicted_,
+                       .last_token = last_token_,
+                       .pending = pending_,
+                       .logits = logits_,
+                       .integrity_check = integrity_check(),
+                       .policy_state = policy_->state(),
+                       .sampler_options = options_.sampler,
+                       .sampler_state = sampler_.state(),
+                       .lists = {}};
+    for (int32_t l = 0; l < cache_.shape().layers; ++l)
+        for (int32_t h = 0; h < cache_.shape().heads.kv_heads; ++h)
+            state.lists.emplace_back().tokens = cache_.tokens(l, h);
+    std::vector<KvCache::Entries> entries;
+    for (ListAtRest& list : state.lists)
+        entries.push_back({&list.keys, &list.values});
+    cache_.read_all(entries);
+    return state;
+}
+
+namespace {
+
+std::vector<int32_t> lengths_of(const SessionState& state)
+{
+    std::vector<int32_t> lengths;
+    for (const ListAtRest& list : state.lists)
+        lengths.push_back(static_cast<int32_t>(std::min<size_t>(list.tokens.size(), INT32_MAX)));
+    return lengths;
+}
+
+// The shape of the cache that a state is restored into, computed before allocation because two caches may not fit
+// into memory. Throws as restore does.
+CacheShape shape_of(const SessionState& state, const Model& model, const SessionSetup& setup)
+{
+    const auto question_rows = static_cast<int32_t>(state.question_ids.size());
+    const Policy& policy = *setup.policy;
+    check_stream(state, model.config());
+    with_settings([&] { check_positions(policy, setup.options, model.config(), question_rows); });
+    const CacheShape shape = cache_shape(model, setup.options, policy, question_rows);
+    const std::vector<int32_t> lengths = lengths_of(state);
+    check_lengths(lengths, policy, shape);
+    check_same_tokens(state, policy, shape);
+    const bool beside = policy.bounded() && setup.options.positions == PositionMode::Contiguous;
+    const int64_t positions = model.config().context - (beside ? shape.staged_rows : 0);
+    const bool is_possible = *std::max_element(lengths.begin(), lengths.end()) <= positions;
+    return may_exceed_limits(shape) && is_possible ? with_room_for(shape, lengths) : shape;
+}
+
+} // namespace
+
+void Session::restore_lists(const SessionState& state)
+{
+    for (int32_t l = 0; l < cache_.shape().layers; ++l)
+        for (int32_t h = 0; h < cache_.shape().heads.kv_heads; ++h) {
+            const ListAtRest& list = state.lists[static_cast<size_t>(l * cache_.shape().heads.kv_heads + h)];
+            check_list(list, cache_, l, h, state.tokens_seen);
+            cache_.write(l, h, list.tokens, list.keys, list.values);
+        }
+    pin_lists(cache_, options_.pins, *policy_);
+    if (policy_->retrieval()) transformer_.bound_pages(cache_);
+}
+
+namespace {
+
+void snapshot_compatibility(const SessionState& state, const Model& model)
+{
+    if (state.model_fingerprint != model.fingerprint())
+        refuse("it was saved with another model", "load that model or read the document again");
+    const std::string now = arithmetic_of(model), here = model.backend().simd_target();
+    if (state.simd_target == now) return;
+    const bool was_fixed = state.simd_target.ends_with(fixed_point_mark),
+               is_fixed = now.ends_with(fixed_point_mark);
+    const std::string target =
+        state.simd_target.substr(0, state.simd_target.size() - (was_fixed ? fixed_point_mark.size() : 0));
+    const std::string simd = target == here ? "" : " --simd " + target;
+    const std::string compute = was_fixed == is_fixed ? ""
+                                : was_fixed           ? " --compute auto on a processor with AVX-512 VNNI"
+                                                      : " --compute f32";
+    refuse("it was computed with " + described(target, was_fixed) + ", this process computes with " +
+               described(here, is_fixed),
+           "start with" + simd + compute + " or read the document again");
+}
+
+} // namespace
+
+std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, const SessionState& state,
+                                          SessionSetup setup)
+{
+    const CacheShape shape = shape_of(state, *model, setup);
+    auto session = std::unique_ptr<Session>(new Session(std::move(model), setup, shape, state.question_ids));
+    session->given_ = state.given;
+    session->given_.stored = true;
+    session->restore_lists(state);
+    session->policy_->restore(state.policy_state);
+    session->restore_scalars(state);
+    session->pending_ = state.pending;
+    if (session->integrity_check() != state.integrity_check)
+        throw Error(ErrorKind::Failed, "PAL-SNAP-03", "saved session", "what it predicts is not what it predicted",
+                    "read the document again");
+    return session;
+}
+
+std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, const SessionState& state)
+{
+    snapshot_compatibility(state, *model);
+    auto setup =
+        with_settings([&] { return set_up(options_of(state), model->config(), model->backend().at_once()); });
+    return restore(std::move(model), state, std::move(setup));
+}
+
+std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, const SessionState& state,
+                                          std::unique_ptr<Policy> policy)
+{
+    snapshot_compatibility(state, *model);
+    auto setup = with_settings(
+        [&] { return set_up(options_of(state), model->config(), model->backend().at_once(), std::move(policy)); });
+    return restore(std::move(model), state, std::move(setup));
+}
+
+namespace {
+
+SessionOptions as_stored(const SessionState& state, const SessionOptions& options)
+{
+    SessionOptions with = options;
+    with.positions = state.positions;
+    with.kv_type = state.kv_type;
+    return with;
+}
+
+// Signals that the previous policy did not accumulate start at zero.
+void fit_signals(TokenList& tokens, const CacheShape& shape)
+{
+    const size_t n = tokens.size(), accumulated = shape.with_signals ? n : 0;
+    tokens.sum.resize(accumulated);
+    tokens.count.resize(accumulated);
+    const size_t moments = n * static_cast<size_t>(shape.moments_each);
+    if (tokens.moments.size() != moments) tokens.moments.assign(moments, 0);
+}
+
+void check_room_to_go_on(std::span<const int32_t> lengths, const SessionOptions& options, const ModelConfig& model)
+{
+    const int64_t longest = lengths.empty() ? 0 : *std::max_element(lengths.begin(), lengths.end());
+    if (options.positions == PositionMode::Original || longest + options.chunk <= model.context) return;
+    throw Error(ErrorKind::Usage, "PAL-BUDGET-01", "chunk of " + std::to_string(options.chunk),
+                "with the " + std::to_string(longest) +
+                    " tokens that lists hold it exceeds the model's context of " + std::to_string(model.context),
+                "use a smaller chunk, or read the document again with a smaller budget");
+}
+
+} // namespace
+
+std::unique_ptr<Session> Session::adopt(std::shared_ptr<const Model> model, const SessionState& state,
+                                        const SessionOptions& options)
+{
+    snapshot_compatibility(state, *model);
+    auto setup = set_up(as_stored(state, options), model->config(), model->backend().at_once());
+    return adopt(std::move(model), SessionState(state), std::move(setup));
+}
+
+std::unique_ptr<Session> Session::adopt(std::shared_ptr<const Model> model, const SessionState& state,
+                                        const SessionOptions& options, std::unique_ptr<Policy> policy)
+{
+    snapshot_compatibility(state, *model);
+    auto setup = set_up(as_stored(state, options), model->config(), model->backend().at_once(), std::move(policy));
+    return adopt(std::move(model), SessionState(state), std::move(setup));
+}
+
+std::unique_ptr<Session> Session::adopt(std::shared_ptr<const Model> model, SessionState state, SessionSetup setup)
+{
+    const std::vector<TokenId> waiting = std::exchange(state.pending, {});
+    check_stream(state, model->config());
+    check_room_to_go_on(lengths_of(state), setup.options, model->config());
+    const CacheShape shape = with_room_for(cache_shape(*model, setup.options, *setup.policy, 0), lengths_of(state));
+    for (ListAtRest& list : state.lists)
+        fit_signals(list.tokens, shape);
+    const std::string policy = setup.policy->resolved().name;
+    const auto fit = [&](auto&& check) {
+        try {
+            check();
+        } catch (const Error& error) {
+            throw Error(ErrorKind::Usage, "PAL-POLICY-07", "policy '" + policy + "'",
+                        "it cannot go on from here: " + error.text(), "read the document again with it");
+        }
+    };
+    fit([&] {
+        check_lengths(lengths_of(state), *setup.policy, shape);
+        check_same_tokens(state, *setup.policy, shape);
+    });
+    auto session = std::unique_ptr<Session>(new Session(std::move(model), setup, shape, {}));
+    fit([&] { session->restore_lists(state); });
+    session->restore_scalars(state);
+    session->feed(waiting);
+    return session;
+}
+
+void Session::restore_scalars(const SessionState& state)
+{
+    sampler_.restore(state.sampler_state);
+    logits_ = state.logits;
+    has_logits_ = !state.logits.empty();
+    last_token_ = state.last_token;
+    tokens_seen_ = state.tokens_seen;
+    steps_seen_ = state.steps_seen;
+    evicted_ = state.evicted;
+}
+
+} // namespace palimpsest::engine
