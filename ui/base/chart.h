@@ -8,29 +8,16 @@
 
 #include <QColor>
 #include <QPalette>
-#include <QPointF>
 #include <QString>
 #include <QWidget>
-#include <functional>
 #include <optional>
 #include <vector>
+
+#include "ui/base/chart_line.h"
 
 class QDialog;
 
 namespace palimpsest::ui {
-
-struct ChartLine {
-    QString name;
-    std::vector<QPointF> points{}; // x strictly ascending
-    int style = 0;                 // selects the colour and the dash pattern
-};
-
-struct ChartAxis {
-    QString title;
-    std::function<QString(double)> text;   // formats ticks and values
-    bool logarithmic = false;              // if set, values <= 0 are not drawn
-    std::optional<double> least{}, most{}; // unset: from the data
-};
 
 // Distinguishable with colour-blindness, and readable on `background`.
 QColor chart_color(int style, const QPalette& palette, QPalette::ColorRole background);

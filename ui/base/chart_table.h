@@ -3,7 +3,7 @@
 
 #include <QAbstractTableModel>
 
-#include "ui/base/chart.h"
+#include "ui/base/chart_line.h"
 
 namespace palimpsest::ui {
 
