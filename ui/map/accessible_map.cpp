@@ -1,5 +1,4 @@
-#include "ui/map/accessible_map.h"
-
+// Accessibility of the map: its name, and the token at the crosshair as its value.
 #include <QAccessible>
 #include <QAccessibleWidget>
 
@@ -49,7 +48,7 @@ QAccessibleInterface* make(const QString&, QObject* object)
 
 } // namespace
 
-void install_accessible_map()
+void RetentionView::install_accessibility()
 {
     static const bool installed = [] {
         QAccessible::installFactory(make);

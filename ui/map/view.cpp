@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/map/accessible_map.h"
 #include "ui/map/table.h"
 #include "ui/map/table_window.h"
 
@@ -30,7 +29,7 @@ bool same_shape(const MapRows& rows, const engine::RetentionMap& map)
 RetentionView::RetentionView(QWidget* parent)
     : QAbstractScrollArea(parent), readout_(new QLabel(this)), table_(std::make_unique<RetentionTable>())
 {
-    install_accessible_map();
+    install_accessibility();
     setAccessibleName(tr("Retained-token map"));
     setAccessibleDescription(
         tr("Which tokens of the stream each layer and head keeps. Arrow keys move the crosshair, plus and minus "

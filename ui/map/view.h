@@ -102,6 +102,7 @@ private:
         bool moved = false;
     };
 
+    static void install_accessibility(); // for the whole program; may be called again (accessible_map.cpp)
     void make_actions();
     QAction* add(const QString& text, const QKeySequence& key, void (RetentionView::*slot)());
     void repaint_later(); // marks the picture as out of date
