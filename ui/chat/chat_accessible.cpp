@@ -1,5 +1,4 @@
-#include "ui/chat/chat_accessible.h"
-
+// Accessibility of the chat view: a list whose items are the turns, each with its text, notes and actions.
 #include <QAccessible>
 #include <QAccessibleWidget>
 #include <QPointer>
@@ -142,7 +141,7 @@ QAccessibleInterface* make_interface(const QString& class_name, QObject* object)
 
 } // namespace
 
-void install_chat_accessibility()
+void ChatView::install_accessibility()
 {
     QAccessible::installFactory(make_interface);
 }

@@ -4,7 +4,9 @@
 #include <memory>
 #include <optional>
 
-#include "ui/chat/chat_view.h"
+#include "ui/chat/message_layout.h"
+#include "ui/chat/turn_action.h"
+#include "ui/engine/session_facts.h"
 
 namespace palimpsest::ui {
 
@@ -15,7 +17,7 @@ inline bool is_answer(const Turn& turn)
     return turn.role == storage::Role::Assistant;
 }
 
-struct ChatView::Entry {
+struct ChatEntry {
     Turn turn;
     size_t version = 0; // index in turn.earlier; its size: the current text
     bool growing = false, measured = false;
@@ -26,7 +28,7 @@ struct ChatView::Entry {
     Message::Format format() const { return is_answer(turn) ? Message::Format::Markdown : Message::Format::Plain; }
 };
 
-struct ChatView::HotArea {
+struct HotArea {
     QRect rect; // in the viewport
     QString label;
     std::optional<TurnAction> action;

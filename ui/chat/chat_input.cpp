@@ -89,7 +89,7 @@ std::unique_ptr<QMenu> ChatView::menu_of(int turn)
     };
     auto menu = std::make_unique<QMenu>(this);
     menu->setAccessibleName(tr("What can be done with this turn"));
-    Entry& entry = *entries_[static_cast<size_t>(turn)];
+    ChatEntry& entry = *entries_[static_cast<size_t>(turn)];
     if (!selected_text().isEmpty()) {
         menu->addAction(tr("Copy selected text"), QKeySequence::Copy, this, [this] { copy(selected_text()); });
         menu->addAction(tr("Copy selected lines as Markdown"), this, [this] { copy(selected_markdown()); });
@@ -110,7 +110,7 @@ std::unique_ptr<QMenu> ChatView::menu_of(int turn)
     if (const std::vector<TextPosition> more = layout.collapsed_places(); !more.empty())
         menu->addAction(tr("Show all lines"), this, [this, turn] {
             if (turn >= turn_count()) return; // it was removed while the menu was open
-            Entry& shown = *entries_[static_cast<size_t>(turn)];
+            ChatEntry& shown = *entries_[static_cast<size_t>(turn)];
             for (const TextPosition& place : layout_of(shown).collapsed_places())
                 shown.layout->press({place, {}, MessageLayout::Button::ShowAll, false});
             shown.body = shown.layout->height();
@@ -192,7 +192,7 @@ void ChatView::mouseReleaseEvent(QMouseEvent* event)
     const Found found = find(event->pos());
     const std::vector<HotArea> areas = hot_areas(found.cursor.entry);
     if (const HotArea* area = hot_area_at(areas, event->pos())) return press_area(found.cursor.entry, *area);
-    Entry& entry = *entries_[static_cast<size_t>(found.cursor.entry)];
+    ChatEntry& entry = *entries_[static_cast<size_t>(found.cursor.entry)];
     if (found.spot.button == MessageLayout::Button::CopyCode) return copy(entry.layout->code_at(found.spot.place));
     if (found.spot.button == MessageLayout::Button::ShowAll) {
         entry.layout->press(found.spot);

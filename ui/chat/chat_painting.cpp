@@ -16,10 +16,10 @@ bool ChatView::shows_actions(int entry) const
     return entry == hovered_ || (entry == current_ && hasFocus()) || entry + 1 == turn_count();
 }
 
-std::vector<ChatView::HotArea> ChatView::hot_areas(int index) const
+std::vector<HotArea> ChatView::hot_areas(int index) const
 {
     const auto i = static_cast<size_t>(index);
-    const Entry& entry = *entries_[i];
+    const ChatEntry& entry = *entries_[i];
     const QFontMetrics metrics(small_font_);
     const int top = tops_[i] - verticalScrollBar()->value();
     std::vector<HotArea> areas;
@@ -52,9 +52,9 @@ std::vector<ChatView::HotArea> ChatView::hot_areas(int index) const
     return areas;
 }
 
-std::vector<ChatView::HotArea> ChatView::source_areas(int index, int top) const
+std::vector<HotArea> ChatView::source_areas(int index, int top) const
 {
-    const Entry& entry = *entries_[static_cast<size_t>(index)];
+    const ChatEntry& entry = *entries_[static_cast<size_t>(index)];
     std::vector<HotArea> areas;
     if (!entry.turn.provenance || entry.growing || entry.version < entry.turn.earlier.size()) return areas;
     const QFontMetrics metrics(small_font_);
@@ -69,7 +69,7 @@ std::vector<ChatView::HotArea> ChatView::source_areas(int index, int top) const
     return areas;
 }
 
-const ChatView::HotArea* ChatView::hot_area_at(const std::vector<HotArea>& areas, const QPoint& at) const
+const HotArea* ChatView::hot_area_at(const std::vector<HotArea>& areas, const QPoint& at) const
 {
     for (const HotArea& area : areas)
         if (area.rect.contains(at) && (area.action || area.source >= 0)) return &area;
@@ -88,7 +88,7 @@ void ChatView::paintEvent(QPaintEvent*)
 void ChatView::paint_entry(QPainter& painter, int index)
 {
     const auto i = static_cast<size_t>(index);
-    const Entry& entry = *entries_[i];
+    const ChatEntry& entry = *entries_[i];
     const int top = tops_[i] - verticalScrollBar()->value();
     if (!is_answer(entry.turn)) {
         const int margin = style_.padding;
@@ -124,7 +124,7 @@ void ChatView::paint_entry(QPainter& painter, int index)
 
 void ChatView::paint_header(QPainter& painter, int index, int top)
 {
-    const Entry& entry = *entries_[static_cast<size_t>(index)];
+    const ChatEntry& entry = *entries_[static_cast<size_t>(index)];
     QFont bold = small_font_;
     bold.setBold(true);
     painter.setFont(bold);
@@ -154,7 +154,7 @@ void ChatView::paint_header(QPainter& painter, int index, int top)
 
 void ChatView::paint_footer(QPainter& painter, int index, int top)
 {
-    const Entry& entry = *entries_[static_cast<size_t>(index)];
+    const ChatEntry& entry = *entries_[static_cast<size_t>(index)];
     if (entry.footer == 0) return;
     painter.setFont(small_font_);
     painter.setPen(style_.quiet);
@@ -188,7 +188,7 @@ void ChatView::paint_footer(QPainter& painter, int index, int top)
     }
 }
 
-void ChatView::paint_growing(QPainter& painter, const Entry& entry, int top)
+void ChatView::paint_growing(QPainter& painter, const ChatEntry& entry, int top)
 {
     if (!lit_ && !reduced_motion_) return;
     QRectF at(0, 0, 1, style_.line_height);

@@ -18,7 +18,7 @@ QString ChatView::join_selection(bool markdown) const
     if (from.entry < 0 || from == to) return {};
     QStringList parts;
     for (int i = from.entry; i <= to.entry; ++i) {
-        const Entry& entry = *entries_[static_cast<size_t>(i)];
+        const ChatEntry& entry = *entries_[static_cast<size_t>(i)];
         MessageLayout plain;
         plain.set_text(entry.text(), entry.format());
         const TextPosition begin = i == from.entry ? from.place : plain.begin();
@@ -42,7 +42,7 @@ void ChatView::select_turn(int turn)
 {
     if (turn < 0 || turn >= turn_count()) return;
     MessageLayout plain;
-    const Entry& entry = *entries_[static_cast<size_t>(turn)];
+    const ChatEntry& entry = *entries_[static_cast<size_t>(turn)];
     plain.set_text(entry.text(), entry.format());
     anchor_ = {turn, plain.begin()};
     caret_ = {turn, plain.end()};
@@ -57,7 +57,7 @@ ChatView::Found ChatView::find(const QPoint& at)
     found.cursor.entry = entry_at(std::clamp(y, 0, std::max(0, tops_.back() - 1)));
     const auto i = static_cast<size_t>(found.cursor.entry);
     const int body = tops_[i] + header_height();
-    Entry& entry = *entries_[i];
+    ChatEntry& entry = *entries_[i];
     MessageLayout& layout = layout_of(entry);
     if (y < body) return found;
     if (y >= body + layout.height()) {

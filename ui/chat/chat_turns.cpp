@@ -19,7 +19,7 @@ int ChatView::turn_count() const
 
 QString ChatView::turn_name(int turn) const
 {
-    const Entry& entry = *entries_[static_cast<size_t>(turn)];
+    const ChatEntry& entry = *entries_[static_cast<size_t>(turn)];
     if (!is_answer(entry.turn)) return tr("You");
     if (entry.growing) return tr("Palimpsest, answering");
     const QString state = state_text(entry);
@@ -28,7 +28,7 @@ QString ChatView::turn_name(int turn) const
 
 QString ChatView::turn_text(int turn) const
 {
-    const Entry& entry = *entries_[static_cast<size_t>(turn)];
+    const ChatEntry& entry = *entries_[static_cast<size_t>(turn)];
     MessageLayout plain;
     plain.set_text(entry.text(), entry.format());
     return plain.text_between(plain.begin(), plain.end());
@@ -45,7 +45,7 @@ QRect ChatView::turn_rect(int turn) const
     return {column_left(), tops_[i] - verticalScrollBar()->value(), column_width(), tops_[i + 1] - tops_[i]};
 }
 
-QString ChatView::state_text(const Entry& entry) const
+QString ChatView::state_text(const ChatEntry& entry) const
 {
     if (entry.version < entry.turn.earlier.size()) return tr("An earlier answer, taken back.");
     if (entry.turn.damaged) return tr("Damaged: this text is not what was stored.");
@@ -55,7 +55,7 @@ QString ChatView::state_text(const Entry& entry) const
     return {};
 }
 
-QString ChatView::footer_text(const Entry& entry) const
+QString ChatView::footer_text(const ChatEntry& entry) const
 {
     QStringList lines;
     const QString state = state_text(entry);
@@ -95,7 +95,7 @@ QString ChatView::source_note(const Provenance::Source& source) const
 
 std::vector<TurnAction> ChatView::actions(int turn) const
 {
-    const Entry& entry = *entries_[static_cast<size_t>(turn)];
+    const ChatEntry& entry = *entries_[static_cast<size_t>(turn)];
     std::vector<TurnAction> out;
     const bool last = turn + 1 == turn_count();
     if (entry.version > 0) out.push_back(TurnAction::Earlier);
@@ -112,7 +112,7 @@ std::vector<TurnAction> ChatView::actions(int turn) const
 
 QString ChatView::action_label(int turn, TurnAction action) const
 {
-    const Entry& entry = *entries_[static_cast<size_t>(turn)];
+    const ChatEntry& entry = *entries_[static_cast<size_t>(turn)];
     switch (action) {
     case TurnAction::Earlier:
         return tr("Previous answer");
@@ -137,7 +137,7 @@ void ChatView::perform(int turn, TurnAction action)
     if (turn < 0 || turn >= turn_count()) return; // it was removed while a menu was open
     const std::vector<TurnAction> possible = actions(turn);
     if (std::find(possible.begin(), possible.end(), action) == possible.end()) return;
-    const Entry& entry = *entries_[static_cast<size_t>(turn)];
+    const ChatEntry& entry = *entries_[static_cast<size_t>(turn)];
     switch (action) {
     case TurnAction::Earlier:
         return show_version(turn, entry.version - 1);
@@ -169,7 +169,7 @@ void ChatView::open_source(int turn, int source)
 
 void ChatView::show_version(int turn, size_t version)
 {
-    Entry& entry = *entries_[static_cast<size_t>(turn)];
+    ChatEntry& entry = *entries_[static_cast<size_t>(turn)];
     entry.version = version;
     entry.measured = false;
     if (entry.layout) layouts_forgotten_ += entry.layout->layouts_made();

@@ -6,7 +6,6 @@
 #include <QScrollBar>
 #include <algorithm>
 
-#include "ui/chat/chat_accessible.h"
 #include "ui/chat/chat_entry.h"
 
 namespace palimpsest::ui {
@@ -21,7 +20,7 @@ constexpr int column_characters = 84;
 
 ChatView::ChatView(QWidget* parent) : QAbstractScrollArea(parent)
 {
-    install_chat_accessibility();
+    install_accessibility();
     setFocusPolicy(Qt::StrongFocus);
     setFrameShape(QFrame::NoFrame);
     setHorizontalScrollBarPolicy(Qt::ScrollBarAlwaysOff);
@@ -62,11 +61,11 @@ void ChatView::set_turns(const std::vector<Turn>& turns)
 {
     growing_ = false;
     blink_.stop();
-    std::vector<std::unique_ptr<Entry>> old = std::move(entries_);
+    std::vector<std::unique_ptr<ChatEntry>> old = std::move(entries_);
     entries_.clear();
     entries_.reserve(turns.size());
     for (size_t i = 0; i < turns.size(); ++i) {
-        auto entry = std::make_unique<Entry>();
+        auto entry = std::make_unique<ChatEntry>();
         const bool same = i < old.size() && old[i]->turn.role == turns[i].role && old[i]->text() == turns[i].text;
         if (same) entry = std::move(old[i]);
         entry->turn = turns[i];
@@ -95,12 +94,12 @@ void ChatView::begin_answer(const QString& question)
         Turn& turn = entries_.back()->turn;
         turn.earlier.push_back(turn.text);
     } else {
-        entries_.push_back(std::make_unique<Entry>());
+        entries_.push_back(std::make_unique<ChatEntry>());
         entries_.back()->turn.text = question;
-        entries_.push_back(std::make_unique<Entry>());
+        entries_.push_back(std::make_unique<ChatEntry>());
         entries_.back()->turn.role = storage::Role::Assistant;
     }
-    Entry& entry = *entries_.back();
+    ChatEntry& entry = *entries_.back();
     entry.turn.text.clear();
     entry.turn.state = storage::MessageState::Growing;
     entry.turn.provenance.reset();
@@ -121,7 +120,7 @@ void ChatView::begin_answer(const QString& question)
 void ChatView::grow_answer(const QString& answer)
 {
     if (!growing_ || entries_.back()->turn.text == answer) return;
-    Entry& entry = *entries_.back();
+    ChatEntry& entry = *entries_.back();
     entry.turn.text = answer;
     if (entry.layout && entry.version == entry.turn.earlier.size()) {
         entry.layout->set_text(answer, entry.format());
@@ -135,7 +134,7 @@ void ChatView::end_answer(const Turn& answer)
 {
     if (!growing_) return;
     grow_answer(answer.text);
-    Entry& entry = *entries_.back();
+    ChatEntry& entry = *entries_.back();
     const bool at_newest = entry.version == entry.turn.earlier.size();
     entry.turn = answer;
     if (at_newest) entry.version = answer.earlier.size();
@@ -224,7 +223,7 @@ void ChatView::restyle()
     lay_out();
 }
 
-MessageLayout& ChatView::layout_of(Entry& entry)
+MessageLayout& ChatView::layout_of(ChatEntry& entry)
 {
     if (!entry.layout) {
         entry.layout = std::make_unique<MessageLayout>();
@@ -235,7 +234,7 @@ MessageLayout& ChatView::layout_of(Entry& entry)
     return *entry.layout;
 }
 
-void ChatView::measure(Entry& entry)
+void ChatView::measure(ChatEntry& entry)
 {
     layout_of(entry);
     if (entry.measured) return;
@@ -257,7 +256,7 @@ void ChatView::update_tops(size_t from)
     from = std::min(from, entries_.size());
     const int in_line = std::max(8, column_width() / style_.character);
     for (size_t i = from; i < entries_.size(); ++i) {
-        Entry& entry = *entries_[i];
+        ChatEntry& entry = *entries_[i];
         if (entry.body == 0 && !entry.layout)
             entry.body = static_cast<int>(std::min<qsizetype>(entry.text().size() / in_line + 1, 20000)) *
                          style_.line_height;
@@ -295,7 +294,7 @@ bool ChatView::lay_out_entries(int top, int bottom, const QDeadlineTimer& until,
 {
     *moved = 0;
     for (auto i = static_cast<size_t>(entry_at(top)); i < entries_.size() && tops_[i] < bottom; ++i) {
-        Entry& entry = *entries_[i];
+        ChatEntry& entry = *entries_[i];
         // An entry that starts above the view grows upwards.
         const bool above = tops_[i] < top;
         const int before = entry.body + entry.footer;
@@ -355,7 +354,7 @@ void ChatView::forget_far_layouts(int top, int bottom)
 {
     const int reach = screens_kept * viewport()->height();
     for (size_t i = 0; i < entries_.size(); ++i) {
-        Entry& entry = *entries_[i];
+        ChatEntry& entry = *entries_[i];
         if (!entry.layout) continue;
         if (tops_[i + 1] > top - reach && tops_[i] < bottom + reach) {
             const int body = tops_[i] + header_height();

@@ -15,13 +15,15 @@
 #include <vector>
 
 #include "ui/chat/message_layout.h"
+#include "ui/chat/turn_action.h"
 #include "ui/engine/session_facts.h"
 
 class QMenu;
 
 namespace palimpsest::ui {
 
-enum class TurnAction { Earlier, Later, Copy, CopyMarkdown, Regenerate, Branch, ShowSources };
+struct ChatEntry;
+struct HotArea;
 
 class ChatView : public QAbstractScrollArea {
     Q_OBJECT
@@ -89,8 +91,6 @@ protected:
     void focusOutEvent(QFocusEvent* event) override;
 
 private:
-    struct Entry;
-    struct HotArea;
     struct Cursor {
         int entry = -1;
         TextPosition place;
@@ -101,6 +101,9 @@ private:
         MessageLayout::Spot spot;
     };
 
+    // ---- accessibility (chat_accessible.cpp)
+    static void install_accessibility(); // for the whole program; further calls do nothing
+
     // ---- contents and layout (chat_view.cpp)
     void announce(int entry);
     void restyle();
@@ -108,8 +111,8 @@ private:
     int seen_entry_at(int top, int bottom) const;
     bool lay_out_entries(int top, int bottom, const QDeadlineTimer& until, int* moved, int anchor,
                          int* anchor_inner);
-    void measure(Entry& entry);
-    MessageLayout& layout_of(Entry& entry);
+    void measure(ChatEntry& entry);
+    MessageLayout& layout_of(ChatEntry& entry);
     void forget_far_layouts(int top, int bottom);
     void update_tops(size_t from);
     void update_range();
@@ -120,8 +123,8 @@ private:
     void place_jump_button();
 
     // ---- turns (chat_turns.cpp)
-    QString footer_text(const Entry& entry) const;
-    QString state_text(const Entry& entry) const;
+    QString footer_text(const ChatEntry& entry) const;
+    QString state_text(const ChatEntry& entry) const;
     QString place_name(const StreamRange& range) const;
     QString source_note(const Provenance::Source& source) const;
     void show_version(int entry, size_t version);
@@ -142,13 +145,13 @@ private:
     void paint_entry(QPainter& painter, int entry);
     void paint_header(QPainter& painter, int entry, int top);
     void paint_footer(QPainter& painter, int entry, int top);
-    void paint_growing(QPainter& painter, const Entry& entry, int top);
+    void paint_growing(QPainter& painter, const ChatEntry& entry, int top);
 
     // ---- keyboard and mouse (chat_input.cpp)
     void press_area(int entry, const HotArea& area);
     void set_hovered(int entry);
 
-    std::vector<std::unique_ptr<Entry>> entries_;
+    std::vector<std::unique_ptr<ChatEntry>> entries_;
     std::vector<int> tops_{0}; // of the entries, then the end
     MessageStyle style_;
     QFont small_font_;

@@ -1,0 +1,8 @@
+// What can be done with a turn of the chat.
+#pragma once
+
+namespace palimpsest::ui {
+
+enum class TurnAction { Earlier, Later, Copy, CopyMarkdown, Regenerate, Branch, ShowSources };
+
+} // namespace palimpsest::ui
