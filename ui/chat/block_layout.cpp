@@ -59,7 +59,7 @@ std::vector<QTextLayout::FormatRange> MessageLayout::formats(const Block& block,
 void MessageLayout::lay_inline(LaidBlock& laid, const InlineText& text, const QFont& font, double x, double y,
                                double width, Qt::Alignment alignment, int start)
 {
-    Box box;
+    LaidBox box;
     box.layout = std::make_unique<QTextLayout>(text.text, font);
     box.text = &text;
     box.start = start;

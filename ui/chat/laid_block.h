@@ -1,31 +1,37 @@
 // A laid-out block of a message, and the part that contains it; private to the layout's source files.
 #pragma once
 
-#include "ui/chat/message_layout.h"
+#include <QPointF>
+#include <QRectF>
+#include <QTextLayout>
+#include <memory>
+#include <vector>
+
+#include "ui/chat/message.h"
 
 namespace palimpsest::ui {
 
 inline constexpr int deepest_indent = 8;
 
 // One laid-out text of a block: a paragraph or a cell.
-struct MessageLayout::Box {
+struct LaidBox {
     std::unique_ptr<QTextLayout> layout;
     QPointF at;    // relative to the block's top left
     int start = 0; // offset in the block's text
     const InlineText* text = nullptr;
 };
 
-struct MessageLayout::LaidBlock {
+struct LaidBlock {
     Block block;
     size_t ordinal = 0, first_piece = 0; // index among the pieces of one text; block of the first piece
     int y = 0, height = 0;               // y from the part's top, without the gap before
     bool laid = false;
-    std::vector<Box> boxes;
+    std::vector<LaidBox> boxes;
     QRectF frame;
     std::vector<double> columns, rows; // grid lines of a table, including both edges
 };
 
-struct MessageLayout::Part {
+struct LaidPart {
     bool parsed = false;
     int height = 0; // including the gap after it
     std::vector<LaidBlock> blocks;

@@ -49,14 +49,14 @@ void MessageLayout::refresh(size_t first)
     const std::vector<Segment>& segments = message_.segments();
     if (!style_) return;
     first = std::min({first, parts_.size(), segments.size()});
-    std::vector<Part> old(std::make_move_iterator(parts_.begin() + static_cast<std::ptrdiff_t>(first)),
-                          std::make_move_iterator(parts_.end()));
+    std::vector<LaidPart> old(std::make_move_iterator(parts_.begin() + static_cast<std::ptrdiff_t>(first)),
+                              std::make_move_iterator(parts_.end()));
     parts_.resize(segments.size());
     group_sizes_.assign(segments.size(), 0);
     for (const Segment& segment : segments)
         if (segment.group >= 0) ++group_sizes_[static_cast<size_t>(segment.group)];
     for (size_t p = first; p < parts_.size(); ++p) {
-        parts_[p] = Part{};
+        parts_[p] = LaidPart{};
         const size_t was = p - first;
         if (was < old.size() && old[was].parsed) {
             parts_[p] = std::move(old[was]);
@@ -71,7 +71,7 @@ void MessageLayout::refresh(size_t first)
 
 void MessageLayout::parse(size_t p)
 {
-    Part& part = parts_[p];
+    LaidPart& part = parts_[p];
     std::vector<LaidBlock> old = std::move(part.blocks);
     part.blocks.clear();
     part.parsed = true;
@@ -135,7 +135,7 @@ bool MessageLayout::is_hidden(size_t p, size_t b) const
 int MessageLayout::more_lines(size_t p, size_t b) const
 {
     const Segment& segment = message_.segments()[p];
-    const Part& part = parts_[p];
+    const LaidPart& part = parts_[p];
     const LaidBlock& laid = part.blocks[b];
     if (laid.ordinal + 1 != pieces_shown || laid.block.last || !is_collapsible(laid.block, segment)) return 0;
     if (segment.group >= 0) {
@@ -156,7 +156,7 @@ int MessageLayout::more_lines(size_t p, size_t b) const
     return lines;
 }
 
-int MessageLayout::gap_before(const Part& part, size_t b) const
+int MessageLayout::gap_before(const LaidPart& part, size_t b) const
 {
     const Block& block = part.blocks[b].block;
     if (b == 0) return 0;
@@ -168,7 +168,7 @@ int MessageLayout::gap_before(const Part& part, size_t b) const
 
 void MessageLayout::place_blocks(size_t p)
 {
-    Part& part = parts_[p];
+    LaidPart& part = parts_[p];
     const std::vector<Segment>& segments = message_.segments();
     if (is_hidden_part(p)) {
         part.height = 0;

@@ -20,6 +20,9 @@ class QPainter;
 
 namespace palimpsest::ui {
 
+struct LaidBlock;
+struct LaidPart;
+
 struct TextPosition {
     size_t segment = 0, block = 0;
     int offset = 0; // UTF-16 units in text_of() the block
@@ -78,10 +81,6 @@ public:
     uint64_t layouts_made() const { return layouts_made_; } // blocks laid out so far
 
 private:
-    struct Box;
-    struct LaidBlock;
-    struct Part;
-
     // ---- stacking of blocks (message_layout.cpp)
     void refresh(size_t first);
     void parse(size_t part);
@@ -93,7 +92,7 @@ private:
     // Returns the lines of the whole text if a "show all" button belongs below this block, else 0.
     int more_lines(size_t part, size_t block) const;
     int row_height() const;
-    int gap_before(const Part& part, size_t block) const;
+    int gap_before(const LaidPart& part, size_t block) const;
     void update_tops(size_t from);
     size_t part_at(int y) const;
 
@@ -118,7 +117,7 @@ private:
     Message message_;
     const MessageStyle* style_ = nullptr;
     int width_ = 0;
-    std::vector<Part> parts_;
+    std::vector<LaidPart> parts_;
     std::vector<int> tops_{0};                     // of the parts, then the end
     std::vector<int> group_sizes_;                 // size in parts of the group that starts at each part; 0: none
     std::set<std::pair<size_t, size_t>> expanded_; // first piece of each expanded text

@@ -84,7 +84,7 @@ void MessageLayout::paint_block(QPainter& painter, size_t p, size_t b, double y,
         end = std::min(selection->to, to) == to ? to.offset : selection->to.offset;
     }
     painter.setPen(laid.block.kind == Block::Kind::Note ? style_->quiet : style_->text);
-    for (const Box& box : laid.boxes) {
+    for (const LaidBox& box : laid.boxes) {
         QVector<QTextLayout::FormatRange> marked;
         const int first = std::max(begin, box.start) - box.start;
         const int last = std::min(end, box.start + static_cast<int>(box.text->text.size())) - box.start;
@@ -101,7 +101,7 @@ void MessageLayout::paint_block(QPainter& painter, size_t p, size_t b, double y,
 void MessageLayout::paint(QPainter& painter, int top, int bottom, const TextSelection* selection) const
 {
     for (size_t p = parts_.empty() ? 0 : part_at(top); p < parts_.size() && tops_[p] < bottom; ++p) {
-        const Part& part = parts_[p];
+        const LaidPart& part = parts_[p];
         for (size_t b = 0; b < part.blocks.size(); ++b) {
             const LaidBlock& laid = part.blocks[b];
             const double y = tops_[p] + laid.y;
@@ -129,7 +129,7 @@ std::optional<QRectF> MessageLayout::end_rect() const
         const LaidBlock& laid = parts_[p].blocks.back();
         if (is_hidden(p, parts_[p].blocks.size() - 1)) return std::nullopt;
         if (!laid.laid || laid.boxes.empty()) return std::nullopt;
-        const Box& box = laid.boxes.back();
+        const LaidBox& box = laid.boxes.back();
         const QTextLine line = box.layout->lineAt(box.layout->lineCount() - 1);
         if (!line.isValid()) return std::nullopt;
         const double x = line.cursorToX(line.textStart() + line.textLength());

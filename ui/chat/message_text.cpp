@@ -11,7 +11,7 @@ MessageLayout::Spot MessageLayout::spot_at(const QPointF& at) const
     Spot spot;
     if (parts_.empty()) return spot;
     const size_t p = part_at(static_cast<int>(at.y()));
-    const Part& part = parts_[p];
+    const LaidPart& part = parts_[p];
     spot.place = {p, 0, 0};
     for (size_t b = 0; b < part.blocks.size(); ++b) {
         const LaidBlock& laid = part.blocks[b];
@@ -22,8 +22,8 @@ MessageLayout::Spot MessageLayout::spot_at(const QPointF& at) const
         const int more = more_lines(p, b);
         if (more > 0 && y >= laid.height && y < laid.height + row_height()) spot.button = Button::ShowAll;
         if (copy_rect(laid).contains(at.x(), y)) spot.button = Button::CopyCode;
-        const Box* nearest = nullptr;
-        for (const Box& box : laid.boxes)
+        const LaidBox* nearest = nullptr;
+        for (const LaidBox& box : laid.boxes)
             if (!nearest || (y >= box.at.y() && (at.x() >= box.at.x() || nearest->at.y() < box.at.y())))
                 nearest = &box;
         if (!nearest || y > laid.height) continue;
@@ -67,7 +67,7 @@ QString MessageLayout::code_at(const TextPosition& place) const
 {
     const int group = message_.segments()[place.segment].group;
     if (group >= 0) return message_.text_of_group(group);
-    const Part& part = parts_[place.segment];
+    const LaidPart& part = parts_[place.segment];
     QString out;
     for (size_t b = part.blocks[place.block].first_piece; b < part.blocks.size(); ++b) {
         if (!out.isEmpty() && !part.blocks[b].block.joins) out += QLatin1Char('\n');
@@ -156,7 +156,7 @@ TextSelection MessageLayout::word_at(const TextPosition& place) const
 QStringList MessageLayout::links() const
 {
     QStringList out;
-    for (const Part& part : parts_)
+    for (const LaidPart& part : parts_)
         for (const LaidBlock& laid : part.blocks)
             if (laid.block.first) out += laid.block.links;
     out.removeDuplicates();
