@@ -1,5 +1,4 @@
-#include "ui/document/document_accessible.h"
-
+// Accessibility of the document view: visible text, caret and selection.
 #include <QAccessibleWidget>
 
 #include "ui/document/document_view.h"
@@ -79,7 +78,7 @@ QAccessibleInterface* make(const QString&, QObject* object)
 
 } // namespace
 
-void install_document_accessible()
+void DocumentView::install_accessibility()
 {
     static const bool installed = [] {
         QAccessible::installFactory(make);

@@ -36,7 +36,7 @@ void DocumentView::keyPressEvent(QKeyEvent* event)
 bool DocumentView::move_caret(QKeyEvent* event)
 {
     const bool extend = event->modifiers() & Qt::ShiftModifier, far = event->modifiers() & Qt::ControlModifier;
-    const Item* item = visible_item(std::min(caret_, source_->tokens() - 1));
+    const DocumentItem* item = visible_item(std::min(caret_, source_->tokens() - 1));
     const bool mirrored = item && item->layout.lineCount() > 0 && item->block.text.isRightToLeft();
     const auto line_end = [&](bool last) {
         if (!item || item->layout.lineCount() == 0 || caret_ >= item->block.range.last) return caret_;
@@ -87,7 +87,7 @@ void DocumentView::move_line(int lines, bool extend)
 {
     const uint64_t token = std::min(caret_, source_->tokens() - 1);
     ensure_visible(token);
-    const Item* item = visible_item(token);
+    const DocumentItem* item = visible_item(token);
     if (!item) return;
     const QRect rect = rect_of(token);
     if (!caret_x_) caret_x_ = rect.isNull() ? text_left() : rect.left();
@@ -95,7 +95,7 @@ void DocumentView::move_line(int lines, bool extend)
     const qreal y = middle + lines * line_height();
     if (y < 0 || y >= viewport()->height()) {
         scroll_by(lines * line_height());
-        const Item* moved = visible_item(token);
+        const DocumentItem* moved = visible_item(token);
         const qreal now = moved ? moved->y + moved->line_top(token) + line_height() / 2 : middle;
         const bool stood = now == middle && y >= 0;
         if (stood) return set_caret(lines > 0 ? source_->tokens() : 0, extend);
@@ -179,7 +179,7 @@ void DocumentView::mouseReleaseEvent(QMouseEvent* event)
 // Selects the paragraph.
 void DocumentView::mouseDoubleClickEvent(QMouseEvent* event)
 {
-    const Item* item = item_at(event->position().y());
+    const DocumentItem* item = item_at(event->position().y());
     if (item && event->button() == Qt::LeftButton) select(item->block.range);
 }
 

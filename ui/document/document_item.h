@@ -4,11 +4,11 @@
 #include <QTextLayout>
 #include <vector>
 
-#include "ui/document/document_view.h"
+#include "ui/document/text_block.h"
 
 namespace palimpsest::ui {
 
-struct DocumentView::Item {
+struct DocumentItem {
     // The part of a token on one line, as a horizontal range; several ranges where writing directions mix.
     struct Span {
         uint64_t token;
@@ -16,7 +16,7 @@ struct DocumentView::Item {
         qreal left, right; // in layout coordinates
     };
 
-    explicit Item(TextBlock text) : block(std::move(text)), layout(block.text) {}
+    explicit DocumentItem(TextBlock text) : block(std::move(text)), layout(block.text) {}
 
     TextBlock block;
     QTextLayout layout;

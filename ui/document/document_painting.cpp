@@ -46,7 +46,7 @@ QString number(uint64_t value)
 } // namespace
 
 // Left-to-right text is measured at token boundaries; where writing directions mix, each character is measured.
-void DocumentView::Item::measure_spans()
+void DocumentItem::measure_spans()
 {
     if (!spans.empty() || layout.lineCount() == 0) return;
     const bool mixed = std::any_of(block.text.begin(), block.text.end(), [](QChar c) {
@@ -173,7 +173,7 @@ void DocumentView::paintEvent(QPaintEvent*)
     QPainter painter(viewport());
     painter.fillRect(viewport()->rect(), palette().color(QPalette::Base));
     if (!source_ || source_->tokens() == 0) return paint_empty(painter);
-    for (Item* item : visible_)
+    for (DocumentItem* item : visible_)
         paint_item(painter, *item);
     paint_placeholders(painter);
     paint_caret(painter);
@@ -186,7 +186,7 @@ void DocumentView::paint_empty(QPainter& painter)
                      tr("Nothing has been read yet.\nOpen a document to see here how it is remembered."));
 }
 
-void DocumentView::paint_item(QPainter& painter, Item& item)
+void DocumentView::paint_item(QPainter& painter, DocumentItem& item)
 {
     paint_caption(painter, item);
     if (item.block.kind == PartKind::Framing) return;
@@ -204,7 +204,7 @@ void DocumentView::paint_item(QPainter& painter, Item& item)
     paint_marks(painter, item);
 }
 
-void DocumentView::paint_backgrounds(QPainter& painter, Item& item, const std::vector<double>& shares,
+void DocumentView::paint_backgrounds(QPainter& painter, DocumentItem& item, const std::vector<double>& shares,
                                      std::vector<std::pair<QColor, QRegion>>& inks)
 {
     const uint64_t read = tokens_read();
@@ -216,7 +216,7 @@ void DocumentView::paint_backgrounds(QPainter& painter, Item& item, const std::v
             if (known == ink) return region;
         return inks.emplace_back(ink, QRegion()).second;
     };
-    for (const Item::Span& span : item.spans) {
+    for (const DocumentItem::Span& span : item.spans) {
         const QTextLine line = item.layout.lineAt(span.line);
         const qreal top = item.y + item.caption + line.y();
         if (top + 2 * line.height() < 0 || top - line.height() > viewport()->height()) continue;
@@ -245,14 +245,15 @@ void DocumentView::paint_backgrounds(QPainter& painter, Item& item, const std::v
 }
 
 // Draws a frame around the part of `range` on each line.
-void DocumentView::paint_frames(QPainter& painter, Item& item, StreamRange range, const QColor& color, qreal width)
+void DocumentView::paint_frames(QPainter& painter, DocumentItem& item, StreamRange range, const QColor& color,
+                                qreal width)
 {
     if (!overlap(range, item.block.range)) return;
     painter.setPen(QPen(color, width));
     painter.setBrush(Qt::NoBrush);
     for (int i = 0; i < item.layout.lineCount(); ++i) {
         QRectF frame;
-        for (const Item::Span& span : item.spans)
+        for (const DocumentItem::Span& span : item.spans)
             if (span.line == i && has(range, span.token))
                 frame |= QRectF(text_left() + span.left, item.y + item.caption + item.layout.lineAt(i).y(),
                                 span.right - span.left, item.layout.lineAt(i).height());
@@ -261,7 +262,7 @@ void DocumentView::paint_frames(QPainter& painter, Item& item, StreamRange range
 }
 
 // Marks pins and chapters left of the text and highlights right of it; frames matches and the range just shown.
-void DocumentView::paint_marks(QPainter& painter, Item& item)
+void DocumentView::paint_marks(QPainter& painter, DocumentItem& item)
 {
     const qreal em = fontMetrics().height(), left = text_left() - 0.6 * em;
     const QColor mark = accent(palette());
@@ -307,7 +308,7 @@ void DocumentView::paint_marks(QPainter& painter, Item& item)
                      Qt::AlignRight | Qt::AlignTop, QStringLiteral("§"));
 }
 
-QString DocumentView::caption_of(const Item& item) const
+QString DocumentView::caption_of(const DocumentItem& item) const
 {
     switch (item.block.kind) {
     case PartKind::Framing:
@@ -323,7 +324,7 @@ QString DocumentView::caption_of(const Item& item) const
     return {};
 }
 
-void DocumentView::paint_caption(QPainter& painter, const Item& item)
+void DocumentView::paint_caption(QPainter& painter, const DocumentItem& item)
 {
     if (item.caption <= 0) return;
     const bool framing = item.block.kind == PartKind::Framing;
@@ -367,7 +368,7 @@ void DocumentView::paint_caret(QPainter& painter)
     if (!hasFocus() || visible_.empty()) return;
     const bool at_end = caret_ >= source_->tokens();
     const uint64_t token = at_end ? source_->tokens() - 1 : caret_;
-    const Item* item = visible_item(token);
+    const DocumentItem* item = visible_item(token);
     if (!item) return;
     if (item->layout.lineCount() == 0) {
         painter.fillRect(

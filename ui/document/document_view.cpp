@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ui/document/document_accessible.h"
 #include "ui/document/document_item.h"
 
 namespace palimpsest::ui {
@@ -35,7 +34,7 @@ uint64_t scroll_token(int value, uint64_t tokens)
 
 DocumentView::DocumentView(QWidget* parent) : QAbstractScrollArea(parent)
 {
-    install_document_accessible();
+    install_accessibility();
     setFocusPolicy(Qt::StrongFocus);
     setAccessibleName(tr("Document"));
     setAccessibleDescription(tr("The text as it was read, shaded by how much of it is still held"));
@@ -130,10 +129,10 @@ qreal DocumentView::text_width() const
                            std::min<qreal>(there, widest_column * fontMetrics().averageCharWidth()));
 }
 
-std::unique_ptr<DocumentView::Item> DocumentView::make_item(TextBlock block) const
+std::unique_ptr<DocumentItem> DocumentView::make_item(TextBlock block) const
 {
     const qreal framing_height = line_height();
-    auto item = std::make_unique<Item>(std::move(block));
+    auto item = std::make_unique<DocumentItem>(std::move(block));
     if (item->block.kind == PartKind::Framing) {
         item->caption = item->height = framing_height;
         return item;
@@ -159,9 +158,9 @@ std::unique_ptr<DocumentView::Item> DocumentView::make_item(TextBlock block) con
     return item;
 }
 
-DocumentView::Item* DocumentView::item_of(uint64_t token)
+DocumentItem* DocumentView::item_of(uint64_t token)
 {
-    for (Item* item : visible_)
+    for (DocumentItem* item : visible_)
         if (token >= item->block.range.first && token < item->block.range.last) return item;
     auto block = reader_->block_of(token);
     if (!block) return nullptr;
@@ -190,7 +189,7 @@ bool DocumentView::place_items()
         return true;
     }
     place_.token = std::min(place_.token, source_->tokens() - 1);
-    Item* item = item_of(place_.token);
+    DocumentItem* item = item_of(place_.token);
     visible_.clear();
     if (!item) {
         missing_below_ = 0.0;
@@ -208,7 +207,7 @@ bool DocumentView::place_items()
 qreal DocumentView::place_down(qreal y, uint64_t token)
 {
     while (y < viewport()->height() && token < source_->tokens()) {
-        Item* item = item_of(token);
+        DocumentItem* item = item_of(token);
         if (!item) {
             missing_below_ = y;
             return y;
@@ -224,9 +223,9 @@ qreal DocumentView::place_down(qreal y, uint64_t token)
 // Prepends the blocks before `token`, whose block starts at `y`. Returns the top of the first one.
 qreal DocumentView::place_up(qreal y, uint64_t token)
 {
-    std::vector<Item*> above;
+    std::vector<DocumentItem*> above;
     while (y > 0 && token > 0) {
-        Item* item = item_of(token - 1);
+        DocumentItem* item = item_of(token - 1);
         if (!item) {
             missing_above_ = y;
             break;
@@ -258,19 +257,19 @@ void DocumentView::clamp()
         settle();
     }
     std::erase_if(visible_,
-                  [&](const Item* item) { return item->bottom() <= 0 || item->y >= viewport()->height(); });
+                  [&](const DocumentItem* item) { return item->bottom() <= 0 || item->y >= viewport()->height(); });
 }
 
 void DocumentView::move_all(qreal dy)
 {
-    for (Item* item : visible_)
+    for (DocumentItem* item : visible_)
         item->y += dy;
 }
 
 // Makes the first visible line the scroll position.
 void DocumentView::settle()
 {
-    for (const Item* item : visible_) {
+    for (const DocumentItem* item : visible_) {
         if (item->bottom() <= 0) continue;
         for (int i = 0; i < item->layout.lineCount(); ++i) {
             const QTextLine line = item->layout.lineAt(i);
@@ -289,8 +288,8 @@ void DocumentView::settle()
 void DocumentView::forget_far_items()
 {
     if (items_.size() <= kept_items) return;
-    std::unordered_map<uint64_t, std::unique_ptr<Item>> kept;
-    for (const Item* item : visible_) {
+    std::unordered_map<uint64_t, std::unique_ptr<DocumentItem>> kept;
+    for (const DocumentItem* item : visible_) {
         const uint64_t first = item->block.range.first;
         kept.emplace(first, std::move(items_[first]));
     }
@@ -380,14 +379,14 @@ StreamRange DocumentView::visible_range() const
 {
     if (visible_.empty()) return {};
     uint64_t first = visible_.front()->block.range.first, last = visible_.back()->block.range.last;
-    if (const Item* top = visible_.front(); top->y < 0)
+    if (const DocumentItem* top = visible_.front(); top->y < 0)
         for (int i = 0; i < top->layout.lineCount(); ++i) {
             const QTextLine line = top->layout.lineAt(i);
             if (top->y + top->caption + line.y() + line.height() <= 0) continue;
             first = top->block.token_at(line.textStart());
             break;
         }
-    if (const Item* end = visible_.back(); end->bottom() > viewport()->height())
+    if (const DocumentItem* end = visible_.back(); end->bottom() > viewport()->height())
         for (int i = end->layout.lineCount() - 1; i > 0; --i) {
             const QTextLine line = end->layout.lineAt(i);
             if (end->y + end->caption + line.y() < viewport()->height()) break;
@@ -396,24 +395,24 @@ StreamRange DocumentView::visible_range() const
     return {first, std::max(first, last)};
 }
 
-const DocumentView::Item* DocumentView::item_at(qreal y) const
+const DocumentItem* DocumentView::item_at(qreal y) const
 {
-    for (const Item* item : visible_)
+    for (const DocumentItem* item : visible_)
         if (y < item->bottom()) return item;
     return visible_.empty() ? nullptr : visible_.back();
 }
 
-const DocumentView::Item* DocumentView::visible_item(uint64_t token) const
+const DocumentItem* DocumentView::visible_item(uint64_t token) const
 {
-    const auto at =
-        std::ranges::upper_bound(visible_, token, {}, [](const Item* item) { return item->block.range.first; });
+    const auto at = std::ranges::upper_bound(visible_, token, {},
+                                             [](const DocumentItem* item) { return item->block.range.first; });
     if (at == visible_.begin() || token >= (*std::prev(at))->block.range.last) return nullptr;
     return *std::prev(at);
 }
 
 std::optional<uint64_t> DocumentView::token_at(QPoint position) const
 {
-    const Item* item = item_at(position.y());
+    const DocumentItem* item = item_at(position.y());
     if (!item || item->block.kind == PartKind::Framing || position.y() < item->y + item->caption)
         return std::nullopt;
     const qreal x = position.x() - text_left(), y = position.y() - item->y - item->caption;
@@ -430,7 +429,7 @@ std::optional<uint64_t> DocumentView::token_at(QPoint position) const
 // Returns the token boundary nearest to `position`.
 uint64_t DocumentView::boundary_at(QPointF position) const
 {
-    const Item* item = item_at(position.y());
+    const DocumentItem* item = item_at(position.y());
     if (!item) return caret_;
     if (item->layout.lineCount() == 0 || position.y() < item->y + item->caption) return item->block.range.first;
     const qreal y = position.y() - item->y - item->caption;
@@ -449,7 +448,7 @@ uint64_t DocumentView::boundary_at(QPointF position) const
 
 QRect DocumentView::rect_of(uint64_t token) const
 {
-    const Item* item = visible_item(token);
+    const DocumentItem* item = visible_item(token);
     if (!item || item->layout.lineCount() == 0) return {};
     const QTextLine line = item->line_of(token);
     const int begin = item->block.start_of(token);
@@ -463,7 +462,7 @@ void DocumentView::ensure_visible(uint64_t token)
 {
     if (!source_ || source_->tokens() == 0) return;
     token = std::min(token, source_->tokens() - 1);
-    const Item* item = visible_item(token);
+    const DocumentItem* item = visible_item(token);
     if (!item) {
         const bool below = !visible_.empty() && token >= visible_.back()->block.range.last;
         place_ = {token, below ? viewport()->height() - 2 * line_height() : line_height() / 2};
@@ -518,7 +517,7 @@ void DocumentView::take_excerpt(const Excerpt& excerpt)
 
 QString DocumentView::token_text(uint64_t token) const
 {
-    const Item* item = visible_item(token);
+    const DocumentItem* item = visible_item(token);
     if (!item) return {};
     return item->block.text.mid(item->block.start_of(token),
                                 item->block.end_of(token) - item->block.start_of(token));
@@ -536,14 +535,14 @@ QString DocumentView::beginning_of(StreamRange range, int characters) const
 
 QString DocumentView::paragraph(uint64_t token) const
 {
-    const Item* item = visible_item(token);
+    const DocumentItem* item = visible_item(token);
     return item ? item->block.text : QString();
 }
 
 QString DocumentView::visible_text() const
 {
     QStringList blocks;
-    for (const Item* item : visible_)
+    for (const DocumentItem* item : visible_)
         blocks += item->block.text;
     return blocks.join(u'\n');
 }
@@ -551,7 +550,7 @@ QString DocumentView::visible_text() const
 int DocumentView::offset_of(uint64_t token) const
 {
     int offset = 0;
-    for (const Item* item : visible_) {
+    for (const DocumentItem* item : visible_) {
         if (token >= item->block.range.first && token < item->block.range.last)
             return offset + item->block.start_of(token);
         offset += static_cast<int>(item->block.text.size()) + 1;
@@ -561,7 +560,7 @@ int DocumentView::offset_of(uint64_t token) const
 
 uint64_t DocumentView::token_at_offset(int offset) const
 {
-    for (const Item* item : visible_) {
+    for (const DocumentItem* item : visible_) {
         const int length = static_cast<int>(item->block.text.size());
         if (offset <= length) return item->block.token_at(offset);
         offset -= length + 1;
@@ -571,7 +570,7 @@ uint64_t DocumentView::token_at_offset(int offset) const
 
 QRect DocumentView::rect_at_offset(int offset) const
 {
-    for (const Item* item : visible_) {
+    for (const DocumentItem* item : visible_) {
         const int length = static_cast<int>(item->block.text.size());
         if (offset > length) {
             offset -= length + 1;

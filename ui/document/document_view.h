@@ -21,6 +21,8 @@
 
 namespace palimpsest::ui {
 
+struct DocumentItem; // a block that is laid out
+
 struct Highlight {
     StreamRange range;
     double weight = 0; // share of the answer's attention
@@ -105,18 +107,20 @@ protected:
     bool viewportEvent(QEvent* event) override;
 
 private:
-    struct Item;   // a block that is laid out
     struct Place { // scroll position: the line of `token` is at `y`
         uint64_t token = 0;
         qreal y = 0;
     };
 
+    // ---- accessibility (document_accessible.cpp)
+    static void install_accessibility(); // for the whole program; may be called again
+
     // ---- layout (document_view.cpp)
     void reset_view();
     void forget_layout();
     void lay_out();
-    Item* item_of(uint64_t token);
-    std::unique_ptr<Item> make_item(TextBlock block) const;
+    DocumentItem* item_of(uint64_t token);
+    std::unique_ptr<DocumentItem> make_item(TextBlock block) const;
     bool place_items();
     qreal place_down(qreal y, uint64_t token);
     qreal place_up(qreal y, uint64_t token);
@@ -130,8 +134,8 @@ private:
     qreal line_height() const;
     qreal text_left() const;
     qreal text_width() const;
-    const Item* item_at(qreal y) const;
-    const Item* visible_item(uint64_t token) const;
+    const DocumentItem* item_at(qreal y) const;
+    const DocumentItem* visible_item(uint64_t token) const;
     uint64_t boundary_at(QPointF position) const;
     void ensure_visible(uint64_t token);
     void take_outline(bool is_another);
@@ -141,16 +145,16 @@ private:
     void refresh_shades();
     std::vector<double> shares(StreamRange range) const;
     uint64_t tokens_read() const;
-    void paint_item(QPainter& painter, Item& item);
-    void paint_backgrounds(QPainter& painter, Item& item, const std::vector<double>& shares,
+    void paint_item(QPainter& painter, DocumentItem& item);
+    void paint_backgrounds(QPainter& painter, DocumentItem& item, const std::vector<double>& shares,
                            std::vector<std::pair<QColor, QRegion>>& inks);
-    void paint_frames(QPainter& painter, Item& item, StreamRange range, const QColor& color, qreal width);
-    void paint_marks(QPainter& painter, Item& item);
-    void paint_caption(QPainter& painter, const Item& item);
+    void paint_frames(QPainter& painter, DocumentItem& item, StreamRange range, const QColor& color, qreal width);
+    void paint_marks(QPainter& painter, DocumentItem& item);
+    void paint_caption(QPainter& painter, const DocumentItem& item);
     void paint_placeholders(QPainter& painter);
     void paint_caret(QPainter& painter);
     void paint_empty(QPainter& painter);
-    QString caption_of(const Item& item) const;
+    QString caption_of(const DocumentItem& item) const;
 
     // ---- keys and mouse (document_input.cpp)
     bool move_caret(QKeyEvent* event);
@@ -174,8 +178,8 @@ private:
     Place place_;
     bool complete_ = false;
     bool laying_out_ = false;
-    std::unordered_map<uint64_t, std::unique_ptr<Item>> items_; // by first token
-    std::vector<Item*> visible_;                                // from top to bottom
+    std::unordered_map<uint64_t, std::unique_ptr<DocumentItem>> items_; // by first token
+    std::vector<DocumentItem*> visible_;                                // from top to bottom
     // y where the text ends because pages are not loaded yet; may lie outside the viewport.
     std::optional<qreal> missing_above_, missing_below_;
 
