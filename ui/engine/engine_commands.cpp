@@ -1,5 +1,5 @@
+// The functions of EngineThread: most queue a command for the worker, which knows EngineThread for its signals.
 #include "ui/engine/engine_thread.h"
-
 #include "ui/engine/worker.h"
 
 namespace palimpsest::ui {
