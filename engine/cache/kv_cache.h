@@ -109,7 +109,8 @@ public:
     void accumulate_on_device(int32_t layer, int32_t question_rows, const kernels::SignalRequest& seen);
     void evict_on_device(int32_t layer, kernels::Phase phase, uint64_t step, const EvictionPlan& plan,
                          const kernels::SelectionRule& rule);
-    // Logs a generated token's evictions, which LayerStep::queue has queued; `stride` is that of its dropped ranks.
+    // Logs a generated token's evictions, which LayerEviction::queue has queued; `stride` is that of its dropped
+    // ranks.
     void log_token(int32_t layer, uint64_t step, const EvictionPlan& plan, int64_t stride);
     void set_dropped_ranks(std::span<const uint32_t> dropped) { resident_->set_dropped_ranks(dropped); }
     // Arguments with the device addresses that eviction and accumulation need.

@@ -5,7 +5,7 @@
 #include <chrono>
 
 #include "engine/session/cache_bytes.h"
-#include "engine/session/session_step.h"
+#include "engine/session/session_eviction.h"
 #include "engine/session/token_loss.h"
 #include "kernels/base/error.h"
 
@@ -50,7 +50,7 @@ Session::Session(std::shared_ptr<const Model> model, SessionSetup& setup, const 
 {
     options_.policy = policy_->resolved();
     pin_lists(cache_, options_.pins, *policy_);
-    make_step();
+    make_eviction();
     reserve(cache_.shape(), transformer_shape(model_->config(), cache_.shape(), options_, *policy_,
                                               static_cast<int32_t>(question_ids_.size())));
 }
@@ -65,7 +65,7 @@ Session::Session(const Session& other, KvCache cache)
       steps_seen_(other.steps_seen_), evicted_(other.evicted_)
 {
     pin_lists(cache_, options_.pins, *policy_);
-    make_step();
+    make_eviction();
     if (policy_->retrieval()) transformer_.bound_pages(cache_);
 }
 
@@ -142,7 +142,7 @@ void Session::end_prefill()
     sync();
     cache_.defragment();
     policy_->end_prefill();
-    step_->end_prefill();
+    eviction_->end_prefill();
 }
 
 void Session::set_question_ids(std::vector<TokenId> tokens)
@@ -183,7 +183,7 @@ try {
         // needed for the next token's loss, and if a stop undoes the next rows.
         const bool may_be_taken_back = layers_first && options.stop.stop_possible();
         if ((options.loss || may_be_taken_back) && tokens_seen_ > 0) compute_logits();
-        if (!transformer_.prefill(batch, chunks, tokens_seen_, question_ids_, cache_, *step_, options.stop)) {
+        if (!transformer_.prefill(batch, chunks, tokens_seen_, question_ids_, cache_, *eviction_, options.stop)) {
             pending_.clear();
             cache_.sync();
             return false;
@@ -261,7 +261,7 @@ void Session::rebuild(const Policy& policy, const Pins& pins, int32_t question_r
     reserve(shape, made_for);
     cache_ = std::move(cache);
     transformer_ = std::move(transformer);
-    make_step();
+    make_eviction();
 }
 
 double Session::held(const TokenRange& range) const
@@ -432,8 +432,8 @@ void Session::decode(TokenId token)
 {
     check_room(1, 0);
     transformer_.set_dropped_ranks(cache_);
-    if (!observer_) step_->plan_token();
-    transformer_.decode(token, tokens_seen_, cache_, *step_);
+    if (!observer_) eviction_->plan_token();
+    transformer_.decode(token, tokens_seen_, cache_, *eviction_);
     sampler_.accept(token);
     has_logits_ = false;
     last_token_ = token;

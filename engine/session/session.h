@@ -26,7 +26,7 @@
 
 namespace palimpsest::engine {
 
-class SessionStep;
+class SessionEviction;
 
 // Input and result of a policy for one layer of one eviction step. `lists` include the step's own tokens.
 struct Selection {
@@ -148,8 +148,8 @@ public:
     void set_observer(std::function<void(const Selection&)> observer) { observer_ = std::move(observer); }
 
 private:
-    class HostStep;
-    class DeviceStep;
+    class HostEviction;
+    class DeviceEviction;
     class UndoAppend;
     Session(std::shared_ptr<const Model> model, SessionSetup setup);
     // Moves options and policy out of `setup`.
@@ -158,7 +158,7 @@ private:
     Session(const Session& other, KvCache cache);
 
     void reserve(const CacheShape& cache, const TransformerShape& shape);
-    void make_step();
+    void make_eviction();
     // Passes the pins to a device-resident cache; no effect on others. REQUIRES: synced.
     static void pin_lists(KvCache& cache, const Pins& pins, const Policy& policy);
     void sync() const; // syncs the host's lists; const: the observable state does not change
@@ -194,7 +194,7 @@ private:
     std::unique_ptr<Policy> policy_;
     mutable KvCache cache_;           // mutable for sync()
     mutable Transformer transformer_; // mutable for sync()
-    std::unique_ptr<SessionStep> step_;
+    std::unique_ptr<SessionEviction> eviction_;
     Sampler sampler_;
     std::vector<TokenId> pending_;
     std::vector<TokenId> question_ids_;

@@ -150,7 +150,7 @@ uint64_t Session::largest_lists(const Model& model, const SessionState& state)
 }
 
 // Undoes the append of the token that was just fed; its row stays the next free one of each list.
-class Session::UndoAppend final : public LayerStep {
+class Session::UndoAppend final : public LayerEviction {
 public:
     explicit UndoAppend(KvCache& cache) : cache_(cache) {}
 

@@ -1,10 +1,11 @@
 set(SESSION_SOURCES
     session/attention_trace.cpp
     session/cache_bytes.cpp
-    session/device_step.cpp
+    session/device_eviction.cpp
     session/entry_merge.cpp
+    session/eviction_choice.cpp
+    session/host_eviction.cpp
     session/host_memory.cpp
-    session/host_step.cpp
     session/memory_plan.cpp
     session/sampler.cpp
     session/session.cpp
@@ -12,5 +13,4 @@ set(SESSION_SOURCES
     session/session_saving.cpp
     session/session_setup.cpp
     session/session_state.cpp
-    session/step_choice.cpp
     session/token_loss.cpp)

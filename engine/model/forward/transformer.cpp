@@ -59,7 +59,7 @@ Transformer::Transformer(const Model& model, const TransformerShape& shape)
 }
 
 bool Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows, uint64_t first,
-                          std::span<const TokenId> probe, KvCache& cache, LayerStep& step, std::stop_token stop)
+                          std::span<const TokenId> probe, KvCache& cache, LayerEviction& step, std::stop_token stop)
 {
     assert(std::accumulate(chunk_rows.begin(), chunk_rows.end(), int64_t{0}) == std::ssize(tokens));
     const bool layers_first = made_for_.layers_first;
@@ -132,7 +132,7 @@ std::span<const TokenId> Transformer::layout_rows(std::span<const TokenId> token
     return probe.empty() ? tokens : std::span<const TokenId>(with_probe_);
 }
 
-void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerStep& step)
+void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerEviction& step)
 {
     constexpr int32_t defragment_threshold = 64; // docs/performance.md
     if (cache.displaced() >= defragment_threshold) cache.defragment();
@@ -166,7 +166,7 @@ void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerSte
     end_layers(1, cache, step);
 }
 
-void Transformer::attended_token(int32_t first, std::span<const kernels::SignalRequest> seen, LayerStep& step)
+void Transformer::attended_token(int32_t first, std::span<const kernels::SignalRequest> seen, LayerEviction& step)
 {
     step.shown(seen);
     for (size_t i = 0; i < seen.size(); ++i)
@@ -211,7 +211,7 @@ kernels::SignalRequest Transformer::attend_token(int32_t layer, uint64_t index, 
     return wanted;
 }
 
-void Transformer::end_layer(int32_t layer, int32_t chunk, int32_t rows, KvCache& cache, LayerStep& step)
+void Transformer::end_layer(int32_t layer, int32_t chunk, int32_t rows, KvCache& cache, LayerEviction& step)
 {
     const int64_t before = cache.used(layer, 0);
     step.evict(layer, chunk, rows, phase_);
@@ -220,7 +220,7 @@ void Transformer::end_layer(int32_t layer, int32_t chunk, int32_t rows, KvCache&
 }
 
 // Lists of different layers may share slots, so every layer evicts before any layer's chunk moves in.
-void Transformer::end_layers(int32_t rows, KvCache& cache, LayerStep& step)
+void Transformer::end_layers(int32_t rows, KvCache& cache, LayerEviction& step)
 {
     const int32_t layers = model_->config().layers;
     std::vector<int64_t> before; // differs by layer: lists of layers with a window are shorter

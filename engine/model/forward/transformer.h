@@ -23,9 +23,9 @@
 namespace palimpsest::engine {
 
 // Called after a layer's attention: decides what happens to the cache.
-class LayerStep {
+class LayerEviction {
 public:
-    virtual ~LayerStep() = default;
+    virtual ~LayerEviction() = default;
     // Announces the calls of attended that follow, with their signals in the same order.
     virtual void shown(std::span<const kernels::SignalRequest> /*seen*/) {}
     // `rows` new tokens are at the end of every list of the layer. The last `question_rows` are question rows, fed
@@ -72,12 +72,12 @@ public:
 
     // Computes `tokens`, divided into chunks of `chunk_rows` (which add up to the number of tokens). `first` is the
     // stream index of the first token. Each chunk is followed by the question rows `probe`, which attend to the
-    // cache, to the chunk and to one another, and are not stored (LayerStep::attended). With layers_first this
+    // cache, to the chunk and to one another, and are not stored (LayerEviction::attended). With layers_first this
     // REQUIRES a single chunk and a cache that stages every layer; only then can it be stopped midway: it returns
     // false, the cache is unchanged, and there are no logits.
     bool prefill(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows, uint64_t first,
-                 std::span<const TokenId> probe, KvCache& cache, LayerStep& step, std::stop_token stop = {});
-    void decode(TokenId token, uint64_t index, KvCache& cache, LayerStep& step);
+                 std::span<const TokenId> probe, KvCache& cache, LayerEviction& step, std::stop_token stop = {});
+    void decode(TokenId token, uint64_t index, KvCache& cache, LayerEviction& step);
 
     // Discards the recording because memory used by eviction has moved; the next token is queued operation by
     // operation.
@@ -128,12 +128,12 @@ private:
     kernels::SignalRequest attend_chunk(int32_t layer, const Chunk& chunk, uint64_t first, KvCache& cache);
     kernels::SignalRequest attend_token(int32_t layer, uint64_t index, KvCache& cache);
     void queue_logits(); // of a generated token, and the best of them
-    void decode_on_device(TokenId token, uint64_t index, KvCache& cache, LayerStep& step);
+    void decode_on_device(TokenId token, uint64_t index, KvCache& cache, LayerEviction& step);
     bool fit_token(std::span<const EvictionPlan> plans, const KvCache& cache);
-    void queue_token(KvCache& cache, LayerStep& step);
-    static void attended_token(int32_t first, std::span<const kernels::SignalRequest> seen, LayerStep& step);
-    void end_layer(int32_t layer, int32_t chunk, int32_t rows, KvCache& cache, LayerStep& step);
-    void end_layers(int32_t rows, KvCache& cache, LayerStep& step);
+    void queue_token(KvCache& cache, LayerEviction& step);
+    static void attended_token(int32_t first, std::span<const kernels::SignalRequest> seen, LayerEviction& step);
+    void end_layer(int32_t layer, int32_t chunk, int32_t rows, KvCache& cache, LayerEviction& step);
+    void end_layers(int32_t rows, KvCache& cache, LayerEviction& step);
     void bound_new_pages(int32_t layer, int64_t first, KvCache& cache);  // ranks from `first` on are new
     void bound_pages_from(int32_t layer, int64_t first, KvCache& cache); // REQUIRES: retrieves(layer)
     void finish_layer(int32_t layer);                                    // output projection and feed-forward

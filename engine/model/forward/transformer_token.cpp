@@ -6,7 +6,7 @@
 
 namespace palimpsest::engine {
 
-void Transformer::decode_on_device(TokenId token, uint64_t index, KvCache& cache, LayerStep& step)
+void Transformer::decode_on_device(TokenId token, uint64_t index, KvCache& cache, LayerEviction& step)
 {
     kernels::Backend& backend = model_->backend();
     const auto plans = step.plans();
@@ -48,7 +48,7 @@ bool Transformer::fit_token(std::span<const EvictionPlan> plans, const KvCache& 
     return moved;
 }
 
-void Transformer::queue_token(KvCache& cache, LayerStep& step)
+void Transformer::queue_token(KvCache& cache, LayerEviction& step)
 {
     kernels::Backend& backend = model_->backend();
     embed({}, inputs_.id());

@@ -30,7 +30,7 @@ CacheShape shape_for(const Model& model, bool every_layer, int64_t slots)
 }
 
 // A cache, a forward pass and a policy, without a session around them.
-class Stream final : public LayerStep {
+class Stream final : public LayerEviction {
 public:
     Stream(const Model& model, bool coupled, int64_t slots, uint64_t seed)
         : policy_(layers, kv_heads, limit, total, coupled, seed),

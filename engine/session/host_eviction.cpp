@@ -1,4 +1,4 @@
-#include "engine/session/host_step.h"
+#include "engine/session/host_eviction.h"
 
 #include <algorithm>
 
@@ -6,19 +6,19 @@
 
 namespace palimpsest::engine {
 
-Session::HostStep::HostStep(Session& session)
+Session::HostEviction::HostEviction(Session& session)
     : s_(session), angles_(session.model_->config(), session.model_->config().context),
       seen_(static_cast<size_t>(session.model_->config().layers))
 {
 }
 
-void Session::HostStep::shown(std::span<const kernels::SignalRequest> seen)
+void Session::HostEviction::shown(std::span<const kernels::SignalRequest> seen)
 {
     on_host_.download(seen, s_.cache_.shape().heads, s_.model_->backend());
 }
 
-void Session::HostStep::attended(int32_t layer, int32_t, int32_t rows, int32_t question_rows,
-                                 const kernels::SignalRequest& seen)
+void Session::HostEviction::attended(int32_t layer, int32_t, int32_t rows, int32_t question_rows,
+                                     const kernels::SignalRequest& seen)
 {
     const kernels::SignalRequest shown = on_host_.here(seen);
     const int32_t heads = s_.cache_.shape().heads.kv_heads;
@@ -30,7 +30,8 @@ void Session::HostStep::attended(int32_t layer, int32_t, int32_t rows, int32_t q
     s_.policy_->observe(layer, lists_, seen_[static_cast<size_t>(layer)].observation);
 }
 
-void Session::HostStep::accumulate(int32_t layer, int32_t head, int32_t rows, const kernels::SignalRequest& shown)
+void Session::HostEviction::accumulate(int32_t layer, int32_t head, int32_t rows,
+                                       const kernels::SignalRequest& shown)
 {
     const int64_t group = s_.cache_.shape().heads.group();
     const size_t n = s_.cache_.list(layer, head).size();
@@ -51,8 +52,8 @@ void Session::HostStep::accumulate(int32_t layer, int32_t head, int32_t rows, co
     s_.cache_.accumulate(layer, head, shown.rows, rows, seen);
 }
 
-void Session::HostStep::observe(int32_t layer, int32_t rows, int32_t question_rows,
-                                const kernels::SignalRequest& shown)
+void Session::HostEviction::observe(int32_t layer, int32_t rows, int32_t question_rows,
+                                    const kernels::SignalRequest& shown)
 {
     Seen& seen = seen_[static_cast<size_t>(layer)];
     seen.observation.rows = rows;
@@ -71,7 +72,7 @@ void Session::HostStep::observe(int32_t layer, int32_t rows, int32_t question_ro
     }
 }
 
-double Session::HostStep::mean_row_statistic(int32_t rows, const kernels::SignalRequest& shown) const
+double Session::HostEviction::mean_row_statistic(int32_t rows, const kernels::SignalRequest& shown) const
 {
     const auto heads = static_cast<size_t>(s_.cache_.shape().heads.query_heads);
     double sum = 0;
@@ -80,7 +81,7 @@ double Session::HostStep::mean_row_statistic(int32_t rows, const kernels::Signal
     return sum / (std::min(rows, shown.rows) * static_cast<double>(heads));
 }
 
-void Session::HostStep::view_lists(int32_t layer)
+void Session::HostEviction::view_lists(int32_t layer)
 {
     lists_.clear();
     tokens_.clear();
@@ -91,7 +92,7 @@ void Session::HostStep::view_lists(int32_t layer)
     }
 }
 
-void Session::HostStep::evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase)
+void Session::HostEviction::evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase)
 {
     view_lists(layer);
     s_.policy_->select(layer, lists_, dropped_);
@@ -106,7 +107,7 @@ void Session::HostStep::evict(int32_t layer, int32_t chunk, int32_t rows, kernel
         s_.cache_.evict_token(layer, dropped_);
 }
 
-void Session::HostStep::end_prefill()
+void Session::HostEviction::end_prefill()
 {
     const int32_t layers = s_.cache_.shape().layers;
     for (int32_t l = 0; l < layers; ++l)
@@ -117,7 +118,7 @@ void Session::HostStep::end_prefill()
         s_.cache_.take_in(l);
 }
 
-void Session::HostStep::merge(int32_t layer, kernels::Phase phase, std::span<const std::vector<Merge>> merges)
+void Session::HostEviction::merge(int32_t layer, kernels::Phase phase, std::span<const std::vector<Merge>> merges)
 {
     for (size_t h = 0; h < merges.size(); ++h)
         for (const Merge& merge : merges[h])
@@ -125,8 +126,8 @@ void Session::HostStep::merge(int32_t layer, kernels::Phase phase, std::span<con
                           s_.options_.positions);
 }
 
-void Session::HostStep::report(int32_t layer, uint64_t step, int32_t rows,
-                               std::span<const std::vector<Merge>> merges)
+void Session::HostEviction::report(int32_t layer, uint64_t step, int32_t rows,
+                                   std::span<const std::vector<Merge>> merges)
 {
     const LayerObservation& seen = seen_[static_cast<size_t>(layer)].observation;
     if (s_.observer_) s_.observer_({layer, step, rows, lists_, dropped_, seen, merges});

@@ -3,13 +3,13 @@
 #pragma once
 
 #include "engine/session/session.h"
-#include "engine/session/session_step.h"
+#include "engine/session/session_eviction.h"
 
 namespace palimpsest::engine {
 
-class Session::DeviceStep final : public SessionStep {
+class Session::DeviceEviction final : public SessionEviction {
 public:
-    explicit DeviceStep(Session& session);
+    explicit DeviceEviction(Session& session);
 
     void plan_token() override;
 

@@ -5,13 +5,13 @@
 #include "engine/model/forward/rope_angles.h"
 #include "engine/model/forward/signals_on_host.h"
 #include "engine/session/session.h"
-#include "engine/session/session_step.h"
+#include "engine/session/session_eviction.h"
 
 namespace palimpsest::engine {
 
-class Session::HostStep final : public SessionStep {
+class Session::HostEviction final : public SessionEviction {
 public:
-    explicit HostStep(Session& session);
+    explicit HostEviction(Session& session);
 
     void shown(std::span<const kernels::SignalRequest> seen) override;
     void attended(int32_t layer, int32_t chunk, int32_t rows, int32_t question_rows,

@@ -1,14 +1,14 @@
-#include "engine/session/device_step.h"
+#include "engine/session/device_eviction.h"
 
 namespace palimpsest::engine {
 
-Session::DeviceStep::DeviceStep(Session& session)
+Session::DeviceEviction::DeviceEviction(Session& session)
     : s_(session), seen_(static_cast<size_t>(session.model_->config().layers)), plans_(seen_.size())
 {
     s_.cache_.set_sync_sink([this](const SyncedStep& step) { is_synced(step); });
 }
 
-void Session::DeviceStep::plan_token()
+void Session::DeviceEviction::plan_token()
 {
     for (int32_t l = 0; l < s_.cache_.shape().layers; ++l) {
         sizes_.clear();
@@ -19,14 +19,14 @@ void Session::DeviceStep::plan_token()
     }
 }
 
-void Session::DeviceStep::attended(int32_t layer, int32_t, int32_t rows, int32_t question_rows,
-                                   const kernels::SignalRequest& shown)
+void Session::DeviceEviction::attended(int32_t layer, int32_t, int32_t rows, int32_t question_rows,
+                                       const kernels::SignalRequest& shown)
 {
     if (question_rows > 0) s_.cache_.undo_append(layer, question_rows);
     seen_[static_cast<size_t>(layer)] = {shown, rows, question_rows};
 }
 
-void Session::DeviceStep::evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase)
+void Session::DeviceEviction::evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase)
 {
     const Seen& seen = seen_[static_cast<size_t>(layer)];
     s_.cache_.lengths(layer, sizes_);
@@ -47,8 +47,8 @@ void Session::DeviceStep::evict(int32_t layer, int32_t chunk, int32_t rows, kern
     count(chunk_plan_);
 }
 
-void Session::DeviceStep::queue(int32_t layer, const kernels::SignalRequest& seen, const uint32_t* plan,
-                                uint32_t* dropped, int64_t stride)
+void Session::DeviceEviction::queue(int32_t layer, const kernels::SignalRequest& seen, const uint32_t* plan,
+                                    uint32_t* dropped, int64_t stride)
 {
     kernels::Backend& backend = s_.model_->backend();
     if (seen.rows > 0) {
@@ -65,14 +65,14 @@ void Session::DeviceStep::queue(int32_t layer, const kernels::SignalRequest& see
     backend.evict(args);
 }
 
-void Session::DeviceStep::queued(int32_t layer, int64_t stride)
+void Session::DeviceEviction::queued(int32_t layer, int64_t stride)
 {
     const EvictionPlan& plan = plans_[static_cast<size_t>(layer)];
     s_.cache_.log_token(layer, s_.steps_seen_, plan, stride);
     count(plan);
 }
 
-void Session::DeviceStep::end_prefill()
+void Session::DeviceEviction::end_prefill()
 {
     const int32_t layers = s_.cache_.shape().layers;
     for (int32_t l = 0; l < layers; ++l) {
@@ -82,13 +82,13 @@ void Session::DeviceStep::end_prefill()
     s_.cache_.sync();
 }
 
-void Session::DeviceStep::count(const EvictionPlan& plan)
+void Session::DeviceEviction::count(const EvictionPlan& plan)
 {
     for (size_t h = 0; h < plan.lists(); ++h)
         s_.evicted_ += plan.list(h).leaving;
 }
 
-void Session::DeviceStep::is_synced(const SyncedStep& step)
+void Session::DeviceEviction::is_synced(const SyncedStep& step)
 {
     if (observing_)
         s_.observer_({step.layer,
@@ -101,7 +101,7 @@ void Session::DeviceStep::is_synced(const SyncedStep& step)
     report_faded(step.layer, step.step, step.lists, step.dropped, s_.fade_sink_);
 }
 
-void Session::DeviceStep::view_lists(int32_t layer)
+void Session::DeviceEviction::view_lists(int32_t layer)
 {
     const int32_t heads = s_.cache_.shape().heads.kv_heads;
     observed_.resize(static_cast<size_t>(heads));
