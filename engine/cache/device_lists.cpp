@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
-#include <exception>
 #include <numeric>
 #include <string>
 
+#include "engine/policy/signals/accumulator.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::engine {
@@ -13,213 +13,206 @@ namespace {
 
 constexpr int64_t most_plans = 16;
 
+size_t plans_kept(const CacheShape& shape)
+{
+    const int64_t steps = shape.rows_at_once / std::max(shape.staged_rows, 1); // of a layer in a super-chunk
+    return static_cast<size_t>(std::clamp<int64_t>(steps, 1, most_plans));
+}
+
+// Eviction tiles need at most two places and one wave end for each evicted entry.
+size_t words_of_plan(const CacheShape& shape)
+{
+    return static_cast<size_t>(shape.heads.kv_heads) * static_cast<size_t>(8 + 3 * int64_t{shape.staged_rows});
+}
+
+// A list at its limit evicts as many tokens as were appended, so rows_at_once ranks per list fit a super-chunk. One
+// step of a layer fits in any case.
+size_t words_of_log(const CacheShape& shape)
+{
+    const auto heads = static_cast<size_t>(shape.heads.kv_heads);
+    return std::max(shape.list_budget.size() * static_cast<size_t>(shape.rows_at_once),
+                    heads * static_cast<size_t>(longest_with_chunk(shape)));
+}
+
 } // namespace
 
-DeviceLists::DeviceLists(const Shape& shape, kernels::Backend& backend) : shape_(shape), backend_(&backend)
+DeviceLists::DeviceLists(const CacheShape& shape, kernels::Backend& backend)
+    : TokenLists(shape), backend_(&backend), longest_(longest_with_chunk(shape)),
+      log_(shape.heads.kv_heads, words_of_log(shape), backend),
+      plans_(plans_kept(shape), words_of_plan(shape), backend), appended_(static_cast<size_t>(shape.layers)),
+      counts_(static_cast<size_t>(shape.heads.kv_heads))
 {
-    const auto heads = static_cast<size_t>(shape.kv_heads), lists = static_cast<size_t>(shape.layers) * heads;
-    const auto longest = static_cast<size_t>(shape.longest);
+    assert(shape.resident && shape.moments_each == 0);
+    const auto longest = static_cast<size_t>(longest_);
+    for (size_t i = 0; i < lists_.size(); ++i)
+        lists_[i].reserve(static_cast<size_t>(shape.list_budget[i] + shape.staged_rows), false, 0);
     if (shape.with_signals) {
-        sum_ = kernels::Buffer(backend, lists * longest * sizeof(double));
-        count_ = kernels::Buffer(backend, lists * longest * sizeof(double));
+        sum_ = kernels::Buffer(backend, lists_.size() * longest * sizeof(double));
+        count_ = kernels::Buffer(backend, lists_.size() * longest * sizeof(double));
     }
-    const size_t logged = std::max(lists * static_cast<size_t>(shape.rows_logged), heads * longest);
-    for (Log& log : logs_)
-        log.memory = kernels::Buffer(backend, logged * sizeof(uint32_t));
-    // Allocates the download buffers of both halves now, so that no later download fails for lack of memory.
-    const auto come_down = [&](const Log& log) {
-        return backend.begin_download(log.memory.data(), log.memory.bytes());
-    };
-    const auto first = come_down(logs_[0]), second = come_down(logs_[1]);
-    // Eviction tiles need at most two places and one wave end for each evicted entry.
-    const auto planned = static_cast<size_t>(8 + 3 * shape.rows_planned);
-    plans_.resize(static_cast<size_t>(std::clamp<int64_t>(shape.plans_kept, 1, most_plans)));
-    for (SentPlan& plan : plans_)
-        plan.memory = kernels::Buffer(backend, heads * planned * sizeof(uint32_t));
-    kept_ = kernels::Buffer(backend, heads * longest * sizeof(uint32_t));
-    dropped_.resize(heads);
+    kept_ = kernels::Buffer(backend, counts_.size() * longest * sizeof(uint32_t));
+}
+
+DeviceLists DeviceLists::clone() const
+{
+    assert(log_.is_synced());
+    DeviceLists copy(shape_, *backend_);
+    for (size_t i = 0; i < lists_.size(); ++i)
+        copy.lists_[i].assign(lists_[i]); // keeps the copy's reserved capacity
+    backend_->copy(copy.sum_.data(), sum_.data(), sum_.bytes());
+    backend_->copy(copy.count_.data(), count_.data(), count_.bytes());
+    return copy;
+}
+
+TokenList DeviceLists::tokens(int32_t layer, int32_t head) const
+{
+    assert(log_.is_synced());
+    TokenList copy = list(layer, head);
+    read_statistics(layer, head, copy.size(), copy);
+    return copy;
+}
+
+TokenList DeviceLists::appended_tokens(int32_t layer, int32_t head) const
+{
+    assert(log_.is_synced());
+    TokenList copy = list(layer, head);
+    copy.append(chunk_first_, appended_[static_cast<size_t>(layer)], false);
+    read_statistics(layer, head, copy.size(), copy);
+    return copy;
+}
+
+void DeviceLists::write(int32_t layer, int32_t head, const TokenList& tokens)
+{
+    lists_[shape_.list_at(layer, head)].stream.assign(tokens.stream.begin(), tokens.stream.end());
+    write_statistics(layer, head, tokens);
+}
+
+void DeviceLists::append(int32_t layer, uint32_t first, int32_t rows)
+{
+    chunk_first_ = first;
+    appended_[static_cast<size_t>(layer)] = rows;
+}
+
+void DeviceLists::lengths(int32_t layer, const KvCache& cache, std::vector<uint32_t>& sizes) const
+{
+    sizes.clear();
+    for (int32_t h = 0; h < shape_.heads.kv_heads; ++h)
+        sizes.push_back(static_cast<uint32_t>(cache.used(layer, h) + appended_[static_cast<size_t>(layer)]));
+}
+
+void DeviceLists::send(const EvictionPlan& plan)
+{
+    plan_ = plans_.send(plan);
 }
 
 kernels::ListStatistics DeviceLists::statistics(int32_t layer) const
 {
     if (!shape_.with_signals) return {};
-    const auto at = static_cast<int64_t>(list_at(layer, 0)) * shape_.longest;
-    return {.sum = sum_.data<double>() + at, .count = count_.data<double>() + at, .stride = shape_.longest};
+    const auto at = static_cast<int64_t>(shape_.list_at(layer, 0)) * longest_;
+    return {.sum = sum_.data<double>() + at, .count = count_.data<double>() + at, .stride = longest_};
 }
 
-const uint32_t* DeviceLists::send(const EvictionPlan& plan)
+kernels::AccumulateArgs DeviceLists::accumulation(int32_t layer, int32_t rows, int32_t question_rows,
+                                                  const kernels::SignalRequest& seen) const
 {
-    plan_words_.resize(plan.words());
-    plan.write(plan_words_.data());
-    if (const SentPlan* sent = sent_before()) return sent->memory.data<uint32_t>();
-    SentPlan& sent = plans_[next_plan_];
-    next_plan_ = (next_plan_ + 1) % plans_.size();
-    const size_t bytes = plan_words_.size() * sizeof(uint32_t);
-    sent.words.clear(); // in case that the upload fails
-    if (bytes > sent.memory.bytes()) sent.memory = kernels::Buffer(*backend_, 2 * bytes);
-    backend_->upload(sent.memory.data(), plan_words_.data(), bytes);
-    sent.words = plan_words_;
-    return sent.memory.data<uint32_t>();
+    return {.kv_heads = shape_.heads.kv_heads,
+            .plan = plan_,
+            .max_size = longest_,
+            .columns = seen.low_counts ? seen.low_counts : seen.sums,
+            .column_stride = seen.stride,
+            .divisor = seen.low_counts ? 1 : shape_.heads.group(),
+            .rows = rows,
+            .question_rows = question_rows,
+            .counted = std::min(rows, seen.rows),
+            .decay = fading(seen.rows, rows),
+            .statistics = statistics(layer)};
 }
 
-const DeviceLists::SentPlan* DeviceLists::sent_before() const
+kernels::EvictArgs DeviceLists::eviction(int32_t layer, kernels::Phase phase, KvCache& cache) const
 {
-    for (const SentPlan& sent : plans_)
-        if (!plan_words_.empty() && sent.words == plan_words_) return &sent;
-    return nullptr;
-}
-
-bool DeviceLists::has_room(int64_t stride) const
-{
-    return (filling_log().used + static_cast<size_t>(shape_.kv_heads * stride)) * sizeof(uint32_t) <=
-           filling_log().memory.bytes();
-}
-
-uint32_t* DeviceLists::room(int64_t stride) const
-{
-    assert(has_room(stride));
-    (void)stride;
-    return filling_log().memory.data<uint32_t>() + filling_log().used;
-}
-
-void DeviceLists::add(const Step& step, const EvictionPlan& plan, size_t words, int64_t stride)
-{
-    steps_.push_back({step, words, static_cast<size_t>(stride)});
-    for (size_t h = 0; h < plan.lists(); ++h)
-        leaving_.push_back(plan.list(h).leaving);
-}
-
-void DeviceLists::log(const Step& step, const EvictionPlan& plan, int64_t stride)
-{
-    assert(!awaits_dropped_ranks());
-    const auto words = static_cast<size_t>(shape_.kv_heads * stride);
-    if (filling_log().used == 0) {
-        filling_log().base = words_.size();
-        filling_log().steps_before = steps_.size();
+    kernels::EvictArgs args;
+    args.kv_heads = shape_.heads.kv_heads;
+    args.max_size = longest_;
+    args.statistics = statistics(layer);
+    args.pinned = pinned(layer);
+    if (phase == kernels::Phase::Decode) {
+        const kernels::KvLists lists = cache.lists(layer);
+        args.order = lists.order;
+        args.order_stride = lists.order_stride;
+    } else {
+        args.kept = kept_.data<uint32_t>();
+        args.kept_stride = longest_;
     }
-    add(step, plan, words_.size(), stride);
-    words_.resize(words_.size() + words);
-    filling_log().used += words;
+    return args;
 }
 
-void DeviceLists::log_token(const Step& step, const EvictionPlan& plan, int64_t stride)
+void DeviceLists::accumulate(int32_t layer, int32_t question_rows, const kernels::SignalRequest& seen)
 {
-    fetch(other_log());
-    fetch(filling_log());
-    if (!awaits_) awaited_base_ = words_.size();
-    awaits_ = true;
-    ++awaited_steps_;
-    add(step, plan, words_.size(), stride);
-    words_.resize(words_.size() + static_cast<size_t>(shape_.kv_heads * stride));
+    if (seen.rows == 0) return;
+    const int32_t rows = appended_[static_cast<size_t>(layer)] + question_rows;
+    backend_->accumulate(accumulation(layer, rows, question_rows, seen));
+}
+
+void DeviceLists::evict(int32_t layer, kernels::Phase phase, uint64_t step, const EvictionPlan& plan,
+                        const kernels::SelectionRule& rule, KvCache& cache)
+{
+    const int64_t most = plan.max_evicted(), stride = std::max<int64_t>(most, 1);
+    if (!log_.has_room(stride)) sync();
+    kernels::EvictArgs args = eviction(layer, phase, cache);
+    args.plan = plan_;
+    args.max_evicted = most;
+    args.rule = rule;
+    args.dropped = log_.room(stride);
+    args.dropped_stride = stride;
+    backend_->evict(args);
+    count_kept(plan);
+    if (phase == kernels::Phase::Prefill)
+        cache.compact(layer,
+                      {.ranks = kept_.data<uint32_t>(), .stride = longest_, .counts = counts_, .on_device = true});
+    const int32_t rows = appended_[static_cast<size_t>(layer)];
+    log_.log({.layer = layer, .rows = rows, .first = chunk_first_, .step = step}, plan, stride);
+    if (phase == kernels::Phase::Decode) cache.record_dropped(layer, counts_, most);
+    appended_[static_cast<size_t>(layer)] = 0;
+}
+
+void DeviceLists::log_token(int32_t layer, uint64_t step, const EvictionPlan& plan, int64_t stride, KvCache& cache)
+{
+    log_.log_token({.layer = layer, .rows = 1, .first = chunk_first_, .step = step}, plan, stride);
+    count_kept(plan);
+    cache.record_dropped(layer, counts_, plan.max_evicted());
+    appended_[static_cast<size_t>(layer)] = 0;
+}
+
+void DeviceLists::count_kept(const EvictionPlan& plan)
+{
+    for (size_t h = 0; h < plan.lists(); ++h)
+        counts_[h] = static_cast<int32_t>(plan.list(h).size - plan.list(h).leaving);
 }
 
 void DeviceLists::set_dropped_ranks(std::span<const uint32_t> dropped)
 {
-    const size_t awaited = words_.size() - awaited_base_;
-    if (!awaits_ || dropped.size() != awaited)
+    const size_t awaited = log_.awaits_dropped_ranks() ? log_.awaited_ranks() : 0;
+    if (!log_.awaits_dropped_ranks() || dropped.size() != awaited)
         throw Error(ErrorKind::Internal, "PAL-CACHE-71", "cache",
-                    std::to_string(dropped.size()) + " dropped ranks came where " +
-                        std::to_string(awaits_ ? awaited : 0) + " were awaited",
+                    std::to_string(dropped.size()) + " dropped ranks came where " + std::to_string(awaited) +
+                        " were awaited",
                     "report this with the options used");
-    std::copy(dropped.begin(), dropped.end(), words_.begin() + static_cast<std::ptrdiff_t>(awaited_base_));
-    awaits_ = false;
-    awaited_steps_ = 0;
+    log_.set_dropped_ranks(dropped);
+}
+
+void DeviceLists::sync()
+{
+    log_.sync(lists_, sync_sink_);
+}
+
+void DeviceLists::sync_earlier()
+{
+    log_.sync_earlier(lists_, sync_sink_);
 }
 
 void DeviceLists::switch_log()
 {
-    if (filling_log().used == 0) return;
-    fetch(other_log());
-    filling_log().coming =
-        backend_->begin_download(filling_log().memory.data(), filling_log().used * sizeof(uint32_t));
-    current_ = 1 - current_;
-}
-
-void DeviceLists::fetch(Log& log)
-{
-    if (log.used == 0) return;
-    uint32_t* to = words_.data() + log.base;
-    if (log.coming)
-        log.coming->read(to);
-    else
-        backend_->download(to, log.memory.data(), log.used * sizeof(uint32_t));
-    log.coming.reset();
-    log.used = 0;
-}
-
-void DeviceLists::sync(std::vector<TokenList>& lists, const SyncSink& sink)
-{
-    if (syncing_) return;
-    fetch(other_log());
-    fetch(filling_log());
-    sync_first(steps_.size() - awaited_steps_, lists, sink);
-}
-
-void DeviceLists::sync_earlier(std::vector<TokenList>& lists, const SyncSink& sink)
-{
-    if (syncing_) return;
-    const Log& newest = filling_log().used > 0 ? filling_log() : other_log();
-    if (newest.used == 0) return sync(lists, sink);
-    if (filling_log().used > 0) fetch(other_log());
-    sync_first(newest.steps_before, lists, sink);
-}
-
-void DeviceLists::sync_first(size_t count, std::vector<TokenList>& lists, const SyncSink& sink)
-{
-    syncing_ = true;
-    std::exception_ptr thrown;
-    const uint32_t* leaving = leaving_.data();
-    for (size_t i = 0; i < count; ++i, leaving += shape_.kv_heads) {
-        try {
-            apply(steps_[i], leaving, lists, thrown ? SyncSink() : sink);
-        } catch (...) {
-            thrown = std::current_exception();
-            drop(steps_[i], lists);
-        }
-    }
-    syncing_ = false;
-    forget(count);
-    if (thrown) std::rethrow_exception(thrown);
-}
-
-void DeviceLists::forget(size_t steps)
-{
-    const size_t words = steps < steps_.size() ? steps_[steps].words : words_.size();
-    const auto erase_first = [](auto& values, size_t count) {
-        values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count));
-    };
-    erase_first(steps_, steps);
-    erase_first(leaving_, steps * static_cast<size_t>(shape_.kv_heads));
-    erase_first(words_, words);
-    for (Logged& logged : steps_)
-        logged.words -= words;
-    awaited_base_ -= std::min(words, awaited_base_);
-    for (Log& log : logs_) {
-        log.base -= std::min(words, log.base);
-        log.steps_before -= std::min(steps, log.steps_before);
-    }
-}
-
-// Calls the sink, which may throw, before anything is dropped.
-void DeviceLists::apply(const Logged& logged, const uint32_t* leaving, std::vector<TokenList>& lists,
-                        const SyncSink& sink)
-{
-    TokenList* first = lists.data() + list_at(logged.step.layer, 0);
-    heads_.clear();
-    for (size_t h = 0; h < dropped_.size(); ++h) {
-        first[h].append(logged.step.first, logged.step.rows, false);
-        const uint32_t* ranks = words_.data() + logged.words + h * logged.stride;
-        dropped_[h].assign(ranks, ranks + leaving[h]);
-        heads_.push_back(first + h);
-    }
-    if (sink) sink({logged.step.layer, logged.step.step, heads_, dropped_});
-    drop(logged, lists);
-}
-
-void DeviceLists::drop(const Logged& logged, std::vector<TokenList>& lists)
-{
-    for (size_t h = 0; h < dropped_.size(); ++h)
-        lists[list_at(logged.step.layer, static_cast<int32_t>(h))].drop(dropped_[h]);
+    log_.switch_log();
 }
 
 void DeviceLists::read_statistics(int32_t layer, int32_t head, size_t tokens, TokenList& list) const
@@ -227,7 +220,7 @@ void DeviceLists::read_statistics(int32_t layer, int32_t head, size_t tokens, To
     if (!shape_.with_signals) return;
     list.sum.resize(tokens);
     list.count.resize(tokens);
-    const size_t at = list_at(layer, head) * static_cast<size_t>(shape_.longest);
+    const size_t at = shape_.list_at(layer, head) * static_cast<size_t>(longest_);
     backend_->download(list.sum.data(), sum_.data<double>() + at, tokens * sizeof(double));
     backend_->download(list.count.data(), count_.data<double>() + at, tokens * sizeof(double));
 }
@@ -235,16 +228,20 @@ void DeviceLists::read_statistics(int32_t layer, int32_t head, size_t tokens, To
 void DeviceLists::write_statistics(int32_t layer, int32_t head, const TokenList& list)
 {
     if (!shape_.with_signals) return;
-    const size_t at = list_at(layer, head) * static_cast<size_t>(shape_.longest);
+    const size_t at = shape_.list_at(layer, head) * static_cast<size_t>(longest_);
     backend_->upload(sum_.data<double>() + at, list.sum.data(), list.sum.size() * sizeof(double));
     backend_->upload(count_.data<double>() + at, list.count.data(), list.count.size() * sizeof(double));
 }
 
-void DeviceLists::pin(const std::vector<std::vector<uint32_t>>& ranks, uint64_t most, std::vector<bool> holding)
+void DeviceLists::pin(const Pins& tokens, std::vector<bool> holding)
 {
-    PinnedLists pins;
-    if (most > 0 && std::find(holding.begin(), holding.end(), true) != holding.end()) {
-        pins.stride = static_cast<size_t>(most);
+    assert(log_.is_synced());
+    std::vector<std::vector<uint32_t>> ranks(lists_.size());
+    for (size_t i = 0; i < ranks.size(); ++i)
+        if (holding[i / static_cast<size_t>(shape_.heads.kv_heads)]) tokens.pinned(lists_[i].stream, ranks[i]);
+    PinnedLists pins{.tokens = tokens};
+    if (!tokens.empty() && std::find(holding.begin(), holding.end(), true) != holding.end()) {
+        pins.stride = static_cast<size_t>(tokens.tokens());
         pins.holding = std::move(holding);
         pins.ranks = kernels::Buffer(*backend_, ranks.size() * pins.stride * sizeof(uint32_t));
         pins.held = kernels::Buffer(*backend_, ranks.size() * sizeof(uint32_t));
@@ -259,9 +256,22 @@ void DeviceLists::pin(const std::vector<std::vector<uint32_t>>& ranks, uint64_t 
     pins_ = std::move(pins);
 }
 
+void DeviceLists::pin_new(int32_t layer, uint32_t first, int32_t rows, const KvCache& cache)
+{
+    if (!holds_pins(layer)) return;
+    for (const TokenRange& range : pins_.tokens.ranges()) {
+        const uint32_t begin = std::max(first, range.first);
+        const uint32_t end = std::min(first + static_cast<uint32_t>(rows), range.last);
+        if (begin >= end) continue;
+        for (size_t h = 0; h < counts_.size(); ++h)
+            counts_[h] = cache.used(layer, static_cast<int32_t>(h)) + static_cast<int32_t>(begin - first);
+        pin_more(layer, counts_, end - begin);
+    }
+}
+
 void DeviceLists::pin_more(int32_t layer, std::span<const int32_t> first, uint32_t count)
 {
-    const size_t begin = list_at(layer, 0);
+    const size_t begin = shape_.list_at(layer, 0);
     for (size_t h = 0; h < first.size(); ++h)
         if (pins_.held_here[begin + h] + count > pins_.stride)
             throw Error(ErrorKind::Internal, "PAL-CACHE-72", "cache",
@@ -283,32 +293,22 @@ void DeviceLists::pin_more(int32_t layer, std::span<const int32_t> first, uint32
 kernels::PinnedRanks DeviceLists::pinned(int32_t layer) const
 {
     if (!holds_pins(layer)) return {};
-    return {.ranks = pins_.ranks.data<uint32_t>() + list_at(layer, 0) * pins_.stride,
-            .held = pins_.held.data<uint32_t>() + list_at(layer, 0),
+    return {.ranks = pins_.ranks.data<uint32_t>() + shape_.list_at(layer, 0) * pins_.stride,
+            .held = pins_.held.data<uint32_t>() + shape_.list_at(layer, 0),
             .stride = static_cast<int64_t>(pins_.stride)};
 }
 
 std::span<const uint32_t> DeviceLists::pinned_tokens(int32_t layer) const
 {
     if (!holds_pins(layer)) return {};
-    return {pins_.held_here.data() + list_at(layer, 0), static_cast<size_t>(shape_.kv_heads)};
-}
-
-void DeviceLists::copy_statistics(const DeviceLists& from)
-{
-    backend_->copy(sum_.data(), from.sum_.data(), sum_.bytes());
-    backend_->copy(count_.data(), from.count_.data(), count_.bytes());
+    return {pins_.held_here.data() + shape_.list_at(layer, 0), static_cast<size_t>(shape_.heads.kv_heads)};
 }
 
 size_t DeviceLists::allocated_bytes() const
 {
-    size_t plans = 0;
-    for (const SentPlan& plan : plans_)
-        plans += plan.memory.bytes() + plan.words.capacity() * sizeof(uint32_t);
-    return sum_.bytes() + count_.bytes() + plans + pins_.ranks.bytes() + pins_.held.bytes() +
-           logs_[0].memory.bytes() + logs_[1].memory.bytes() + kept_.bytes() +
-           (plan_words_.capacity() + leaving_.capacity() + words_.capacity()) * sizeof(uint32_t) +
-           steps_.capacity() * sizeof(Logged);
+    return allocated_bytes_of_lists() + sum_.bytes() + count_.bytes() + plans_.allocated_bytes() +
+           pins_.ranks.bytes() + pins_.held.bytes() + log_.allocated_bytes() + kept_.bytes() +
+           (appended_.capacity() + counts_.capacity()) * sizeof(int32_t);
 }
 
 } // namespace palimpsest::engine

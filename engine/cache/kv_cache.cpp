@@ -5,7 +5,6 @@
 #include <numeric>
 #include <string>
 
-#include "engine/policy/signals/accumulator.h"
 #include "kernels/base/convert.h"
 #include "kernels/base/error.h"
 
@@ -35,11 +34,6 @@ int64_t pages_of_pool(const CacheShape& shape)
 
 } // namespace
 
-int64_t slots_of_limits(const CacheShape& shape)
-{
-    return std::accumulate(shape.list_budget.begin(), shape.list_budget.end(), int64_t{0});
-}
-
 KvCache::KvCache(CacheShape shape, kernels::Backend& backend)
     : shape_(std::move(shape)), backend_(&backend), shares_(shape_.total_slots < slots_of_limits(shape_)),
       page_stride_(longest_table(shape_)), page_count_(pages_of_pool(shape_)),
@@ -60,29 +54,10 @@ KvCache::KvCache(CacheShape shape, kernels::Backend& backend)
 
     used_.assign(count, 0);
     touched_.assign(count, 0);
-    lists_.resize(count);
-    for (size_t i = 0; i < count; ++i) {
-        lists_[i].reserve(static_cast<size_t>(shape_.list_budget[i] + shape_.staged_rows),
-                          shape_.with_signals && !shape_.resident, shape_.moments_each);
-        if (!shares()) grow_within_bound(i, int64_t{shape_.list_budget[i]} + 1);
-    }
-    kept_stride_ = *std::max_element(shape_.list_budget.begin(), shape_.list_budget.end()) + shape_.staged_rows;
-    kept_ = std::make_unique_for_overwrite<uint32_t[]>(heads * static_cast<size_t>(kept_stride_));
-    counts_.resize(heads);
+    for (size_t i = 0; i < count && !shares_; ++i)
+        grow_within_bound(i, int64_t{shape_.list_budget[i]} + 1);
     displaced_.resize(static_cast<size_t>(shape_.layers));
-    if (!shape_.resident) return;
-    assert(!shares() && shape_.moments_each == 0);
-    appended_.resize(static_cast<size_t>(shape_.layers));
-    // A list at its limit evicts as many tokens as were appended, so rows_at_once ranks per list fit a super-chunk.
-    // DeviceLists makes the log large enough for one step of a layer in any case.
-    resident_.emplace(DeviceLists::Shape{.layers = shape_.layers,
-                                         .kv_heads = shape_.heads.kv_heads,
-                                         .longest = kept_stride_,
-                                         .with_signals = shape_.with_signals,
-                                         .rows_logged = shape_.rows_at_once,
-                                         .rows_planned = shape_.staged_rows,
-                                         .plans_kept = shape_.rows_at_once / std::max(shape_.staged_rows, 1)},
-                      backend);
+    assert(!shape_.resident || !shares_);
 }
 
 kernels::KvPool KvCache::pool() const
@@ -92,7 +67,7 @@ kernels::KvPool KvCache::pool() const
 
 kernels::KvLists KvCache::lists(int32_t layer)
 {
-    const auto first = static_cast<int64_t>(index(layer, 0));
+    const auto first = static_cast<int64_t>(shape_.list_at(layer, 0));
     return {.pages = pages_.data<uint32_t>() + first * page_stride_,
             .page_stride = page_stride_,
             .used = used_.data() + first,
@@ -138,7 +113,7 @@ void KvCache::free_unused_pages()
 {
     for (size_t i = 0; i < used_.size(); ++i) {
         touched_[i] = used_[i];
-        if (shares()) tables_.shrink(i, pages_for(used_[i]));
+        if (shares_) tables_.shrink(i, pages_for(used_[i]));
     }
 }
 
@@ -160,119 +135,52 @@ void KvCache::reserve_token()
     reserve_rows();
 }
 
-void KvCache::append(int32_t layer, uint32_t first, int32_t rows)
+void KvCache::compact(int32_t layer, const LayerRanks& kept)
 {
-    chunk_first_ = first;
-    if (resident()) {
-        appended_[static_cast<size_t>(layer)] = rows;
-        return;
+    const size_t first = shape_.list_at(layer, 0);
+    for (size_t h = 0; h < kept.counts.size(); ++h) {
+        assert(kept.counts[h] <= shape_.list_budget[first + h]);
+        grow_within_bound(first + h, kept.counts[h]);
     }
-    for (int32_t h = 0; h < shape_.heads.kv_heads; ++h)
-        lists_[index(layer, h)].append(first, rows, shape_.with_signals, shape_.moments_each);
-}
-
-void KvCache::undo_append(int32_t layer, int32_t rows)
-{
-    if (resident()) {
-        appended_[static_cast<size_t>(layer)] -= rows;
-        return;
-    }
-    for (int32_t h = 0; h < shape_.heads.kv_heads; ++h) {
-        TokenList& list = lists_[index(layer, h)];
-        list.truncate(list.size() - static_cast<size_t>(rows));
-    }
-}
-
-void KvCache::accumulate(int32_t layer, int32_t head, int32_t window, int32_t rows, const ListSignals& seen)
-{
-    TokenList& list = lists_[index(layer, head)];
-    engine::accumulate(window, rows, seen.divisor, seen.columns, list.sum, list.count);
-    if (shape_.moments_each > 0)
-        accumulate_moments(window, rows, shape_.heads.group(), seen.head_sums, seen.head_squares, list.moments);
-}
-
-void KvCache::compact(int32_t layer)
-{
     backend_->compact({.shape = shape_.heads,
                        .pool = pool(),
                        .lists = lists(layer),
                        .staging = staging(layer),
-                       .kept = kept_.get(),
-                       .kept_stride = kept_stride_,
-                       .kept_count = counts_.data()});
-}
-
-void KvCache::evict_chunk(int32_t layer, const std::vector<std::vector<uint32_t>>& dropped)
-{
-    const int32_t heads = shape_.heads.kv_heads;
-    for (int32_t h = 0; h < heads; ++h) {
-        uint32_t* kept = kept_.get() + h * kept_stride_;
-        const auto& gone = dropped[static_cast<size_t>(h)];
-        const auto n =
-            static_cast<uint32_t>(shares() ? static_cast<size_t>(used(layer, h)) : list(layer, h).size());
-        size_t next_gone = 0;
-        int32_t count = 0;
-        for (uint32_t rank = 0; rank < n; ++rank) {
-            if (next_gone < gone.size() && gone[next_gone] == rank)
-                ++next_gone;
-            else
-                kept[count++] = rank;
-        }
-        counts_[static_cast<size_t>(h)] = count;
-    }
-    compact(layer);
-    for (int32_t h = 0; h < heads; ++h) {
-        const size_t i = index(layer, h);
-        lists_[i].drop(dropped[static_cast<size_t>(h)]);
-        assert(lists_[i].size() <= static_cast<size_t>(capacity(layer, h)));
-        used_[i] = touched_[i] = counts_[static_cast<size_t>(h)];
-        if (shares()) tables_.shrink(i, pages_for(used_[i]));
+                       .kept = kept.on_device ? nullptr : kept.ranks,
+                       .kept_stride = kept.stride,
+                       .kept_count = kept.counts.data(),
+                       .device_kept = kept.on_device ? kept.ranks : nullptr});
+    for (size_t h = 0; h < kept.counts.size(); ++h) {
+        used_[first + h] = touched_[first + h] = kept.counts[h];
+        if (shares_) tables_.shrink(first + h, pages_for(kept.counts[h]));
     }
 }
 
-void KvCache::take_in(int32_t layer)
+void KvCache::drop(int32_t layer, const LayerRanks& dropped)
 {
-    if (!shares()) return;
-    for (int32_t h = 0; h < shape_.heads.kv_heads; ++h) {
-        const auto& stream = list(layer, h).stream;
-        const int32_t old = used(layer, h);
-        uint32_t* kept = kept_.get() + h * kept_stride_;
-        std::iota(kept, kept + old, 0u);
-        for (size_t rank = static_cast<size_t>(old); rank < stream.size(); ++rank)
-            kept[rank] = static_cast<uint32_t>(old) + stream[rank] - chunk_first_;
-        counts_[static_cast<size_t>(h)] = static_cast<int32_t>(stream.size());
-        grow_within_bound(index(layer, h), std::ssize(stream));
-    }
-    compact(layer);
-    for (int32_t h = 0; h < shape_.heads.kv_heads; ++h)
-        used_[index(layer, h)] = touched_[index(layer, h)] = counts_[static_cast<size_t>(h)];
-}
-
-void KvCache::evict_token(int32_t layer, const std::vector<std::vector<uint32_t>>& dropped)
-{
-    const auto heads = static_cast<size_t>(shape_.heads.kv_heads);
-    size_t most = 0;
-    for (const auto& gone : dropped)
-        most = std::max(most, gone.size());
-    flat_.resize(heads * std::max<size_t>(most, 1));
-    for (size_t h = 0; h < heads; ++h) {
-        std::copy(dropped[h].begin(), dropped[h].end(), flat_.begin() + static_cast<std::ptrdiff_t>(h * most));
-        counts_[h] = static_cast<int32_t>(dropped[h].size());
-        used_[index(layer, 0) + h] += 1;
-    }
-    if (most > 0) {
+    const size_t first = shape_.list_at(layer, 0);
+    for (size_t h = 0; h < dropped.counts.size(); ++h)
+        used_[first + h] += 1;
+    if (dropped.stride > 0) {
         backend_->drop({.kv_heads = shape_.heads.kv_heads,
                         .lists = lists(layer),
-                        .dropped = flat_.data(),
-                        .dropped_stride = static_cast<int64_t>(most),
-                        .dropped_count = counts_.data()});
+                        .dropped = dropped.ranks,
+                        .dropped_stride = dropped.stride,
+                        .dropped_count = dropped.counts.data()});
         scattered_ = true;
-        displaced_[static_cast<size_t>(layer)] += static_cast<int32_t>(most);
+        displaced_[static_cast<size_t>(layer)] += static_cast<int32_t>(dropped.stride);
     }
-    for (size_t h = 0; h < heads; ++h) {
-        lists_[index(layer, 0) + h].drop(dropped[h]);
-        used_[index(layer, 0) + h] -= counts_[h];
-    }
+    for (size_t h = 0; h < dropped.counts.size(); ++h)
+        used_[first + h] -= dropped.counts[h];
+}
+
+void KvCache::record_dropped(int32_t layer, std::span<const int32_t> lengths, int64_t most_dropped)
+{
+    std::copy(lengths.begin(), lengths.end(),
+              used_.begin() + static_cast<std::ptrdiff_t>(shape_.list_at(layer, 0)));
+    if (most_dropped == 0) return;
+    scattered_ = true;
+    displaced_[static_cast<size_t>(layer)] += static_cast<int32_t>(most_dropped);
 }
 
 void KvCache::defragment()
@@ -343,7 +251,7 @@ KvCache::Place KvCache::place_in_pool(size_t list, int64_t row) const
 
 KvCache::Place KvCache::place_of(int32_t layer, int32_t head, uint32_t rank, kernels::Phase phase) const
 {
-    const size_t list = index(layer, head);
+    const size_t list = shape_.list_at(layer, head);
     const int64_t old = used_[list];
     if (phase == kernels::Phase::Prefill && rank >= old) {
         const kernels::Staging staged = staging(layer);
@@ -382,11 +290,8 @@ KvCache KvCache::clone() const
     copy.tables_ = tables_;
     copy.used_ = used_;
     copy.touched_ = touched_;
-    for (size_t i = 0; i < lists_.size(); ++i)
-        copy.lists_[i].assign(lists_[i]); // keeps the copy's reserved capacity
     copy.displaced_ = displaced_;
     copy.scattered_ = scattered_;
-    if (resident_) copy.resident_->copy_statistics(*resident_);
     return copy;
 }
 
@@ -397,7 +302,7 @@ KvCache KvCache::reshaped(CacheShape shape)
     for (int32_t l = 0; l < shape_.layers; ++l)
         for (int32_t h = 0; h < shape_.heads.kv_heads; ++h) {
             read(l, h, keys, values);
-            copy.write(l, h, tokens(l, h), keys, values);
+            copy.write(l, h, keys, values);
         }
     return copy;
 }
@@ -425,15 +330,14 @@ void KvCache::read_all(std::span<const Entries> to)
     std::vector<kernels::GatherArgs> lists;
     for (int32_t l = 0; l < shape_.layers; ++l)
         for (int32_t h = 0; h < shape_.heads.kv_heads; ++h)
-            lists.push_back(gathering(l, h, to[index(l, h)]));
+            lists.push_back(gathering(l, h, to[shape_.list_at(l, h)]));
     backend_->gather_all(lists);
 }
 
-void KvCache::write(int32_t layer, int32_t head, const TokenList& tokens, std::span<const std::byte> keys,
-                    std::span<const std::byte> values)
+void KvCache::write(int32_t layer, int32_t head, std::span<const std::byte> keys, std::span<const std::byte> values)
 {
-    const size_t at = index(layer, head);
-    const auto n = static_cast<int64_t>(tokens.size());
+    const size_t at = shape_.list_at(layer, head);
+    const int64_t n = std::ssize(keys) / row_bytes();
     assert(used_[at] == 0 && n <= shape_.list_budget[at]);
     assert(keys.size() == static_cast<size_t>(n * row_bytes()) && values.size() == keys.size());
     grow_within_bound(at, n);
@@ -442,12 +346,6 @@ void KvCache::write(int32_t layer, int32_t head, const TokenList& tokens, std::s
         const int64_t count = std::min<int64_t>(page_rows, n - row);
         upload_rows(*backend_, page(), keys.data() + row * row_bytes(), count, to.key);
         upload_rows(*backend_, page(), values.data() + row * row_bytes(), count, to.value);
-    }
-    if (resident_) {
-        lists_[at].stream.assign(tokens.stream.begin(), tokens.stream.end());
-        resident_->write_statistics(layer, head, tokens);
-    } else {
-        lists_[at].assign(tokens);
     }
     used_[at] = touched_[at] = static_cast<int32_t>(n);
 }
@@ -459,30 +357,21 @@ int64_t KvCache::slots_used() const
 
 int64_t KvCache::slots_capacity() const
 {
-    return shape_.total_slots + std::ssize(lists_) * shape_.staged_rows;
+    return shape_.total_slots + std::ssize(used_) * shape_.staged_rows;
 }
 
 bool KvCache::consistent() const
 {
-    for (size_t i = 0; i < lists_.size(); ++i)
-        if (used_[i] > touched_[i] || pages_for(touched_[i]) > tables_.held(i) ||
-            lists_[i].size() != static_cast<size_t>(used_[i]))
-            return false;
+    for (size_t i = 0; i < used_.size(); ++i)
+        if (used_[i] > touched_[i] || pages_for(touched_[i]) > tables_.held(i)) return false;
     return slots_used() <= shape_.total_slots && tables_.consistent();
 }
 
 size_t KvCache::allocated_bytes() const
 {
-    size_t bytes = (resident_ ? resident_->allocated_bytes() : 0) + keys_.bytes() + values_.bytes() +
-                   staging_.bytes() + pages_.bytes() + order_.bytes();
-    for (const TokenList& list : lists_)
-        bytes += list.allocated_bytes();
-    const size_t kept = static_cast<size_t>(shape_.heads.kv_heads * kept_stride_);
-    return bytes + tables_.allocated_bytes() +
-           (used_.capacity() + touched_.capacity() + counts_.capacity() + displaced_.capacity() +
-            appended_.capacity()) *
-               sizeof(int32_t) +
-           (kept + flat_.capacity()) * sizeof(uint32_t);
+    return keys_.bytes() + values_.bytes() + staging_.bytes() + pages_.bytes() + order_.bytes() +
+           tables_.allocated_bytes() +
+           (used_.capacity() + touched_.capacity() + displaced_.capacity()) * sizeof(int32_t);
 }
 
 } // namespace palimpsest::engine

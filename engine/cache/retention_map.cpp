@@ -4,12 +4,12 @@
 
 namespace palimpsest::engine {
 
-RetentionMap RetentionMap::of(const KvCache& cache, uint64_t tokens_seen)
+RetentionMap RetentionMap::of(const TokenLists& lists, uint64_t tokens_seen)
 {
-    RetentionMap map{cache.shape().layers, cache.shape().heads.kv_heads, tokens_seen, {}};
+    RetentionMap map{lists.shape().layers, lists.shape().heads.kv_heads, tokens_seen, {}};
     for (int32_t l = 0; l < map.layers; ++l)
         for (int32_t h = 0; h < map.kv_heads; ++h)
-            map.tokens.push_back(cache.list(l, h).stream);
+            map.tokens.push_back(lists.list(l, h).stream);
     return map;
 }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "engine/cache/kv_cache.h"
+#include "engine/cache/token_lists.h"
 
 namespace palimpsest::engine {
 
@@ -18,7 +18,7 @@ struct RetentionMap {
     {
         return tokens[static_cast<size_t>(layer * kv_heads + head)];
     }
-    static RetentionMap of(const KvCache& cache, uint64_t tokens_seen);
+    static RetentionMap of(const TokenLists& lists, uint64_t tokens_seen);
 };
 
 // Jaccard index of the kept (layer, head, token) triples: |A and B| / |A or B|; 1 for two empty maps.

@@ -1,9 +1,13 @@
 set(CACHE_SOURCES
+    cache/cache_shape.cpp
     cache/device_lists.cpp
+    cache/eviction_log.cpp
     cache/fading.cpp
+    cache/host_lists.cpp
     cache/kv_cache.cpp
-    cache/kv_cache_resident.cpp
     cache/page_tables.cpp
     cache/retention_export.cpp
     cache/retention_map.cpp
-    cache/token_list.cpp)
+    cache/sent_plans.cpp
+    cache/token_list.cpp
+    cache/token_lists.cpp)

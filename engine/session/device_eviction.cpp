@@ -2,48 +2,52 @@
 
 namespace palimpsest::engine {
 
-Session::DeviceEviction::DeviceEviction(Session& session)
-    : s_(session), seen_(static_cast<size_t>(session.model_->config().layers)), plans_(seen_.size())
+Session::DeviceEviction::DeviceEviction(Session& session, DeviceLists lists)
+    : s_(session), lists_(std::move(lists)), plans_(static_cast<size_t>(session.model_->config().layers))
 {
-    s_.cache_.set_sync_sink([this](const SyncedStep& step) { is_synced(step); });
+    lists_.set_sync_sink([this](const SyncedStep& step) { is_synced(step); });
+}
+
+std::unique_ptr<SessionEviction> Session::DeviceEviction::clone(Session& other) const
+{
+    return std::make_unique<DeviceEviction>(other, lists_.clone());
 }
 
 void Session::DeviceEviction::plan_token()
 {
-    for (int32_t l = 0; l < s_.cache_.shape().layers; ++l) {
+    for (int32_t l = 0; l < lists_.shape().layers; ++l) {
         sizes_.clear();
-        for (int32_t h = 0; h < s_.cache_.shape().heads.kv_heads; ++h)
+        for (int32_t h = 0; h < lists_.shape().heads.kv_heads; ++h)
             sizes_.push_back(static_cast<uint32_t>(s_.cache_.used(l, h)) + 1);
-        s_.cache_.pin_new(l, static_cast<uint32_t>(s_.tokens_seen_), 1);
-        s_.policy_->plan(l, sizes_, s_.cache_.pinned_tokens(l), plans_[static_cast<size_t>(l)]);
+        lists_.pin_new(l, static_cast<uint32_t>(s_.tokens_seen_), 1, s_.cache_);
+        s_.policy_->plan(l, sizes_, lists_.pinned_tokens(l), plans_[static_cast<size_t>(l)]);
     }
 }
 
-void Session::DeviceEviction::attended(int32_t layer, int32_t, int32_t rows, int32_t question_rows,
-                                       const kernels::SignalRequest& shown)
+void Session::DeviceEviction::evict(std::span<const AttendedLayer> layers, int32_t chunk, kernels::Phase phase)
 {
-    if (question_rows > 0) s_.cache_.undo_append(layer, question_rows);
-    seen_[static_cast<size_t>(layer)] = {shown, rows, question_rows};
+    for (const AttendedLayer& attended : layers)
+        evict_layer(attended, chunk, phase);
 }
 
-void Session::DeviceEviction::evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase)
+void Session::DeviceEviction::evict_layer(const AttendedLayer& attended, int32_t chunk, kernels::Phase phase)
 {
-    const Seen& seen = seen_[static_cast<size_t>(layer)];
-    s_.cache_.lengths(layer, sizes_);
-    s_.cache_.pin_appended(layer);
-    s_.policy_->plan(layer, sizes_, s_.cache_.pinned_tokens(layer), chunk_plan_);
-    s_.cache_.send(chunk_plan_);
-    s_.cache_.accumulate_on_device(layer, seen.question_rows, seen.shown);
+    const int32_t layer = attended.layer;
+    lists_.append(layer, attended.first, attended.rows);
+    lists_.lengths(layer, s_.cache_, sizes_);
+    lists_.pin_new(layer, attended.first, attended.rows, s_.cache_);
+    s_.policy_->plan(layer, sizes_, lists_.pinned_tokens(layer), chunk_plan_);
+    lists_.send(chunk_plan_);
+    lists_.accumulate(layer, attended.question_rows, attended.signals);
     if (s_.observer_) {
-        s_.cache_.sync(); // earlier steps do not go to the observer
+        lists_.sync(); // earlier steps do not go to the observer
         view_lists(layer);
-        observed_rows_ = rows;
-        observing_ = true;
+        observed_ = attended;
     }
-    s_.cache_.evict_on_device(layer, phase, s_.steps_seen_ + static_cast<uint64_t>(chunk), chunk_plan_,
-                              s_.policy_->selection_rule());
-    if (observing_) s_.cache_.sync();
-    observing_ = false;
+    lists_.evict(layer, phase, s_.steps_seen_ + static_cast<uint64_t>(chunk), chunk_plan_,
+                 s_.policy_->selection_rule(), s_.cache_);
+    if (observed_) lists_.sync();
+    observed_.reset();
     count(chunk_plan_);
 }
 
@@ -52,11 +56,11 @@ void Session::DeviceEviction::queue(int32_t layer, const kernels::SignalRequest&
 {
     kernels::Backend& backend = s_.model_->backend();
     if (seen.rows > 0) {
-        kernels::AccumulateArgs seen_args = s_.cache_.accumulation(layer, 1, 0, seen);
+        kernels::AccumulateArgs seen_args = lists_.accumulation(layer, 1, 0, seen);
         seen_args.plan = plan;
         backend.accumulate(seen_args);
     }
-    kernels::EvictArgs args = s_.cache_.eviction(layer, kernels::Phase::Decode);
+    kernels::EvictArgs args = lists_.eviction(layer, kernels::Phase::Decode, s_.cache_);
     args.plan = plan;
     args.max_evicted = stride;
     args.rule = s_.policy_->selection_rule();
@@ -65,21 +69,12 @@ void Session::DeviceEviction::queue(int32_t layer, const kernels::SignalRequest&
     backend.evict(args);
 }
 
-void Session::DeviceEviction::queued(int32_t layer, int64_t stride)
+void Session::DeviceEviction::queued(int32_t layer, uint32_t index, int64_t stride)
 {
+    lists_.append(layer, index, 1);
     const EvictionPlan& plan = plans_[static_cast<size_t>(layer)];
-    s_.cache_.log_token(layer, s_.steps_seen_, plan, stride);
+    lists_.log_token(layer, s_.steps_seen_, plan, stride, s_.cache_);
     count(plan);
-}
-
-void Session::DeviceEviction::end_prefill()
-{
-    const int32_t layers = s_.cache_.shape().layers;
-    for (int32_t l = 0; l < layers; ++l) {
-        attended(l, 0, 0, 0, {});
-        evict(l, 0, 0, kernels::Phase::Prefill);
-    }
-    s_.cache_.sync();
 }
 
 void Session::DeviceEviction::count(const EvictionPlan& plan)
@@ -90,25 +85,25 @@ void Session::DeviceEviction::count(const EvictionPlan& plan)
 
 void Session::DeviceEviction::is_synced(const SyncedStep& step)
 {
-    if (observing_)
+    if (observed_)
         s_.observer_({step.layer,
                       step.step,
-                      observed_rows_,
+                      observed_->rows,
                       shown_,
                       step.dropped,
-                      {.rows = observed_rows_ + seen_[static_cast<size_t>(step.layer)].question_rows},
+                      {.rows = observed_->rows + observed_->question_rows},
                       {}});
     report_faded(step.layer, step.step, step.lists, step.dropped, s_.fade_sink_);
 }
 
 void Session::DeviceEviction::view_lists(int32_t layer)
 {
-    const int32_t heads = s_.cache_.shape().heads.kv_heads;
-    observed_.resize(static_cast<size_t>(heads));
+    const int32_t heads = lists_.shape().heads.kv_heads;
+    copies_.resize(static_cast<size_t>(heads));
     shown_.clear();
     for (int32_t h = 0; h < heads; ++h) {
-        TokenList& list = observed_[static_cast<size_t>(h)];
-        list = s_.cache_.appended_tokens(layer, h);
+        TokenList& list = copies_[static_cast<size_t>(h)];
+        list = lists_.appended_tokens(layer, h);
         shown_.push_back({.stream = list.stream, .sum = list.sum, .count = list.count});
     }
 }

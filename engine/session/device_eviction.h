@@ -1,7 +1,10 @@
-// The session's side of a forward pass over a device-resident cache: it plans evictions, the backend performs them,
-// and observers and sinks are called at the sync.
+// A session's eviction step over a device-resident cache: it plans evictions, the backend performs them, and
+// observers and sinks are called at the sync.
 #pragma once
 
+#include <optional>
+
+#include "engine/cache/device_lists.h"
 #include "engine/session/session.h"
 #include "engine/session/session_eviction.h"
 
@@ -9,13 +12,15 @@ namespace palimpsest::engine {
 
 class Session::DeviceEviction final : public SessionEviction {
 public:
-    explicit DeviceEviction(Session& session);
+    DeviceEviction(Session& session, DeviceLists lists);
+    DeviceEviction(const DeviceEviction&) = delete;
+    DeviceEviction& operator=(const DeviceEviction&) = delete;
 
+    TokenLists& lists() override { return lists_; }
+    std::unique_ptr<SessionEviction> clone(Session& other) const override;
     void plan_token() override;
 
-    void attended(int32_t layer, int32_t chunk, int32_t rows, int32_t question_rows,
-                  const kernels::SignalRequest& shown) override;
-    void evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase) override;
+    void evict(std::span<const AttendedLayer> layers, int32_t chunk, kernels::Phase phase) override;
     // Empty if there is an observer: each layer is then evicted and synced on its own.
     std::span<const EvictionPlan> plans() const override
     {
@@ -23,29 +28,24 @@ public:
     }
     void queue(int32_t layer, const kernels::SignalRequest& seen, const uint32_t* plan, uint32_t* dropped,
                int64_t stride) override;
-    void queued(int32_t layer, int64_t stride) override;
-    void end_prefill() override;
+    void queued(int32_t layer, uint32_t index, int64_t stride) override;
+    void set_dropped_ranks(std::span<const uint32_t> dropped) override { lists_.set_dropped_ranks(dropped); }
 
 private:
-    struct Seen { // signals of one layer, until its eviction
-        kernels::SignalRequest shown;
-        int32_t rows = 0, question_rows = 0;
-    };
-
+    void evict_layer(const AttendedLayer& attended, int32_t chunk, kernels::Phase phase);
     void count(const EvictionPlan& plan);
     void is_synced(const SyncedStep& step);
     void view_lists(int32_t layer); // fills shown_ with the lists, appended rows and statistics included
 
     Session& s_;
-    std::vector<Seen> seen_;          // [layers]
+    DeviceLists lists_;
     std::vector<EvictionPlan> plans_; // [layers] for the next generated token
     EvictionPlan chunk_plan_;
     std::vector<uint32_t> sizes_; // scratch
     // The current step's lists as shown to an observer.
-    std::vector<TokenList> observed_;
+    std::vector<TokenList> copies_;
     std::vector<ListState> shown_;
-    int32_t observed_rows_ = 0;
-    bool observing_ = false;
+    std::optional<AttendedLayer> observed_; // set from the eviction to its sync
 };
 
 } // namespace palimpsest::engine

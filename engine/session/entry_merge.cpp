@@ -55,12 +55,12 @@ void average(std::vector<double>& values, size_t n, const Merge& merge)
 
 } // namespace
 
-void merge_entries(KvCache& cache, int32_t layer, int32_t head, kernels::Phase phase, const Merge& merge,
-                   const RopeAngles& angles, PositionMode positions)
+void merge_entries(KvCache& cache, HostLists& lists, int32_t layer, int32_t head, kernels::Phase phase,
+                   const Merge& merge, const RopeAngles& angles, PositionMode positions)
 {
     assert(!merge.of.empty());
     const auto dim = static_cast<size_t>(cache.shape().heads.head_dim);
-    TokenList& list = cache.statistics(layer, head);
+    TokenList& list = lists.statistics(layer, head);
     const bool is_original = positions == PositionMode::Original; // keys are stored rotated
     const bool is_rotated = merge.keys == KeyMean::Rotated;
     const auto position = [&](uint32_t rank) { return is_original ? list.stream[rank] : rank; };

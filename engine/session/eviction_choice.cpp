@@ -1,15 +1,13 @@
-// Chooses a session's side of the forward pass by who keeps the lists.
+// Chooses a session's eviction step by who keeps the lists.
 #include "engine/session/device_eviction.h"
 #include "engine/session/host_eviction.h"
 
 namespace palimpsest::engine {
 
-void Session::make_eviction()
+std::unique_ptr<SessionEviction> Session::eviction_of(const CacheShape& shape)
 {
-    if (cache_.resident())
-        eviction_ = std::make_unique<DeviceEviction>(*this);
-    else
-        eviction_ = std::make_unique<HostEviction>(*this);
+    if (shape.resident) return std::make_unique<DeviceEviction>(*this, DeviceLists(shape, model_->backend()));
+    return std::make_unique<HostEviction>(*this, HostLists(shape));
 }
 
 } // namespace palimpsest::engine

@@ -6,35 +6,47 @@
 
 namespace palimpsest::engine {
 
-Session::HostEviction::HostEviction(Session& session)
-    : s_(session), angles_(session.model_->config(), session.model_->config().context),
+Session::HostEviction::HostEviction(Session& session, HostLists lists)
+    : s_(session), lists_(std::move(lists)), angles_(session.model_->config(), session.model_->config().context),
       seen_(static_cast<size_t>(session.model_->config().layers))
 {
 }
 
-void Session::HostEviction::shown(std::span<const kernels::SignalRequest> seen)
+std::unique_ptr<SessionEviction> Session::HostEviction::clone(Session& other) const
 {
-    on_host_.download(seen, s_.cache_.shape().heads, s_.model_->backend());
+    return std::make_unique<HostEviction>(other, lists_.clone());
 }
 
-void Session::HostEviction::attended(int32_t layer, int32_t, int32_t rows, int32_t question_rows,
-                                     const kernels::SignalRequest& seen)
+void Session::HostEviction::evict(std::span<const AttendedLayer> layers, int32_t chunk, kernels::Phase phase)
 {
-    const kernels::SignalRequest shown = on_host_.here(seen);
-    const int32_t heads = s_.cache_.shape().heads.kv_heads;
+    on_host_.download(layers, lists_.shape().heads, s_.model_->backend());
+    for (const AttendedLayer& attended : layers)
+        append(attended);
+    for (const AttendedLayer& attended : layers)
+        evict_layer(attended, chunk, phase);
+    for (const AttendedLayer& attended : layers)
+        if (phase == kernels::Phase::Prefill) lists_.move_in_chunk(attended.layer, s_.cache_);
+}
+
+void Session::HostEviction::append(const AttendedLayer& attended)
+{
+    const int32_t layer = attended.layer, rows = attended.rows + attended.question_rows;
+    const kernels::SignalRequest shown = on_host_.here(attended.signals);
+    lists_.append(layer, attended.first, rows);
+    const int32_t heads = lists_.shape().heads.kv_heads;
     for (int32_t h = 0; h < heads && shown.rows > 0; ++h)
         accumulate(layer, h, rows, shown);
-    observe(layer, rows, question_rows, shown);
-    if (question_rows > 0) s_.cache_.undo_append(layer, question_rows);
+    observe(layer, rows, attended.question_rows, shown);
+    if (attended.question_rows > 0) lists_.undo_append(layer, attended.question_rows);
     view_lists(layer);
-    s_.policy_->observe(layer, lists_, seen_[static_cast<size_t>(layer)].observation);
+    s_.policy_->observe(layer, states_, seen_[static_cast<size_t>(layer)].observation);
 }
 
 void Session::HostEviction::accumulate(int32_t layer, int32_t head, int32_t rows,
                                        const kernels::SignalRequest& shown)
 {
-    const int64_t group = s_.cache_.shape().heads.group();
-    const size_t n = s_.cache_.list(layer, head).size();
+    const int64_t group = lists_.shape().heads.group();
+    const size_t n = lists_.list(layer, head).size();
     const float* columns = shown.low_counts ? shown.low_counts : shown.sums;
     ListSignals seen{.columns = {columns + head * shown.stride, n},
                      .divisor = shown.low_counts ? 1 : static_cast<int32_t>(group)};
@@ -49,7 +61,7 @@ void Session::HostEviction::accumulate(int32_t layer, int32_t head, int32_t rows
         seen.head_sums = head_sums_;
         seen.head_squares = head_squares_;
     }
-    s_.cache_.accumulate(layer, head, shown.rows, rows, seen);
+    lists_.accumulate(layer, head, shown.rows, rows, seen);
 }
 
 void Session::HostEviction::observe(int32_t layer, int32_t rows, int32_t question_rows,
@@ -60,11 +72,11 @@ void Session::HostEviction::observe(int32_t layer, int32_t rows, int32_t questio
     seen.observation.row_statistic = shown.row_statistics ? mean_row_statistic(rows, shown) : 0.0;
     seen.observation.entropies.clear();
     if (!shown.entropies) return;
-    const auto heads = static_cast<size_t>(s_.cache_.shape().heads.kv_heads);
+    const auto heads = static_cast<size_t>(lists_.shape().heads.kv_heads);
     seen.entropies.resize(heads);
     seen.observation.entropies.resize(heads);
     for (size_t h = 0; h < heads; ++h) {
-        const size_t n = s_.cache_.list(layer, static_cast<int32_t>(h)).size();
+        const size_t n = lists_.list(layer, static_cast<int32_t>(h)).size();
         const float* entropies = shown.entropies + static_cast<int64_t>(h) * shown.stride;
         seen.entropies[h].assign(entropies, entropies + n);
         seen.observation.entropies[h] =
@@ -74,7 +86,7 @@ void Session::HostEviction::observe(int32_t layer, int32_t rows, int32_t questio
 
 double Session::HostEviction::mean_row_statistic(int32_t rows, const kernels::SignalRequest& shown) const
 {
-    const auto heads = static_cast<size_t>(s_.cache_.shape().heads.query_heads);
+    const auto heads = static_cast<size_t>(lists_.shape().heads.query_heads);
     double sum = 0;
     for (const float x : std::span(shown.row_statistics, heads))
         sum += static_cast<double>(x);
@@ -83,46 +95,36 @@ double Session::HostEviction::mean_row_statistic(int32_t rows, const kernels::Si
 
 void Session::HostEviction::view_lists(int32_t layer)
 {
-    lists_.clear();
+    states_.clear();
     tokens_.clear();
-    for (int32_t h = 0; h < s_.cache_.shape().heads.kv_heads; ++h) {
-        const TokenList& list = s_.cache_.list(layer, h);
-        lists_.push_back({.stream = list.stream, .sum = list.sum, .count = list.count, .moments = list.moments});
+    for (int32_t h = 0; h < lists_.shape().heads.kv_heads; ++h) {
+        const TokenList& list = lists_.list(layer, h);
+        states_.push_back({.stream = list.stream, .sum = list.sum, .count = list.count, .moments = list.moments});
         tokens_.push_back(&list);
     }
 }
 
-void Session::HostEviction::evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase)
+void Session::HostEviction::evict_layer(const AttendedLayer& attended, int32_t chunk, kernels::Phase phase)
 {
+    const int32_t layer = attended.layer;
     view_lists(layer);
-    s_.policy_->select(layer, lists_, dropped_);
+    s_.policy_->select(layer, states_, dropped_);
     const auto merges = s_.policy_->merges();
-    report(layer, s_.steps_seen_ + static_cast<uint64_t>(chunk), rows, merges);
+    report(layer, s_.steps_seen_ + static_cast<uint64_t>(chunk), attended.rows, merges);
     merge(layer, phase, merges);
     for (const auto& gone : dropped_)
         s_.evicted_ += gone.size();
     if (phase == kernels::Phase::Prefill)
-        s_.cache_.evict_chunk(layer, dropped_);
+        lists_.evict_chunk(layer, dropped_, s_.cache_);
     else
-        s_.cache_.evict_token(layer, dropped_);
-}
-
-void Session::HostEviction::end_prefill()
-{
-    const int32_t layers = s_.cache_.shape().layers;
-    for (int32_t l = 0; l < layers; ++l)
-        attended(l, 0, 0, 0, {});
-    for (int32_t l = 0; l < layers; ++l)
-        evict(l, 0, 0, kernels::Phase::Prefill);
-    for (int32_t l = 0; l < layers; ++l)
-        s_.cache_.take_in(l);
+        lists_.evict_token(layer, dropped_, s_.cache_);
 }
 
 void Session::HostEviction::merge(int32_t layer, kernels::Phase phase, std::span<const std::vector<Merge>> merges)
 {
     for (size_t h = 0; h < merges.size(); ++h)
         for (const Merge& merge : merges[h])
-            merge_entries(s_.cache_, layer, static_cast<int32_t>(h), phase, merge, angles_.of(layer),
+            merge_entries(s_.cache_, lists_, layer, static_cast<int32_t>(h), phase, merge, angles_.of(layer),
                           s_.options_.positions);
 }
 
@@ -130,7 +132,7 @@ void Session::HostEviction::report(int32_t layer, uint64_t step, int32_t rows,
                                    std::span<const std::vector<Merge>> merges)
 {
     const LayerObservation& seen = seen_[static_cast<size_t>(layer)].observation;
-    if (s_.observer_) s_.observer_({layer, step, rows, lists_, dropped_, seen, merges});
+    if (s_.observer_) s_.observer_({layer, step, rows, states_, dropped_, seen, merges});
     report_faded(layer, step, tokens_, dropped_, s_.fade_sink_);
 }
 

@@ -4,8 +4,10 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <optional>
 #include <set>
 
+#include "engine/cache/device_lists.h"
 #include "engine/model/files/mapped_file.h"
 #include "engine/session/session.h"
 #include "kernels/base/error.h"
@@ -57,8 +59,11 @@ MemoryPlan MemoryPlanner::plan(const SessionOptions& options, int sessions) cons
     const TransformerShape transformer =
         transformer_shape(model_->config(), cache, setup.options, *setup.policy, question_room);
     const uint64_t before = counting_->buffer_bytes();
-    KvCache counted_cache(cache, *counting_);
-    if (cache.resident) counted_cache.pin(setup.options.pins, layers_with_pins(*setup.policy, cache.layers));
+    const KvCache counted_cache(cache, *counting_);
+    std::optional<DeviceLists> counted_lists; // lists on the host are not in the backend's memory
+    if (cache.resident)
+        counted_lists.emplace(cache, *counting_)
+            .pin(setup.options.pins, layers_with_pins(*setup.policy, cache.layers));
     const Transformer counted_transformer(*model_, transformer);
     const uint64_t session = counting_->buffer_bytes() - before;
     const uint64_t scratch = backend_.scratch_bound(work_bounds(*model_, cache, transformer, model_->matrices()));

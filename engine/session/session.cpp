@@ -49,8 +49,8 @@ Session::Session(std::shared_ptr<const Model> model, SessionSetup& setup, const 
       sampler_(options_.sampler), question_ids_(std::move(question_ids))
 {
     options_.policy = policy_->resolved();
-    pin_lists(cache_, options_.pins, *policy_);
-    make_eviction();
+    eviction_ = eviction_of(shape);
+    lists().pin(options_.pins, layers_with_pins(*policy_, shape.layers));
     reserve(cache_.shape(), transformer_shape(model_->config(), cache_.shape(), options_, *policy_,
                                               static_cast<int32_t>(question_ids_.size())));
 }
@@ -64,16 +64,16 @@ Session::Session(const Session& other, KvCache cache)
       has_logits_(other.has_logits_), last_token_(other.last_token_), tokens_seen_(other.tokens_seen_),
       steps_seen_(other.steps_seen_), evicted_(other.evicted_)
 {
-    pin_lists(cache_, options_.pins, *policy_);
-    make_eviction();
+    eviction_ = other.eviction_->clone(*this);
+    lists().pin(options_.pins, layers_with_pins(*policy_, cache_.shape().layers));
     if (policy_->retrieval()) transformer_.bound_pages(cache_);
 }
 
 Session::~Session() = default;
 
-void Session::pin_lists(KvCache& cache, const Pins& pins, const Policy& policy)
+TokenLists& Session::lists() const
 {
-    if (cache.resident()) cache.pin(pins, layers_with_pins(policy, cache.shape().layers));
+    return eviction_->lists();
 }
 
 // Reserves the backend's scratch memory up front, so that no operation runs out of it.
@@ -84,18 +84,18 @@ void Session::reserve(const CacheShape& cache, const TransformerShape& shape)
 
 void Session::sync() const
 {
-    if (!cache_.resident() || cache_.is_syncing()) return;
-    transformer_.set_dropped_ranks(cache_);
-    cache_.sync();
+    if (!cache_.shape().resident || lists().is_syncing()) return;
+    transformer_.set_dropped_ranks(*eviction_);
+    lists().sync();
 }
 
 // Syncs one super-chunk behind: the host applies a super-chunk's evictions while the device computes the next one.
 // After the last super-chunk it syncs fully.
 void Session::sync_previous(bool last)
 {
-    if (last) return cache_.sync();
-    cache_.switch_log();
-    cache_.sync_earlier();
+    if (last) return lists().sync();
+    lists().switch_log();
+    lists().sync_earlier();
 }
 
 void Session::set_eviction_sink(EvictionSink sink)
@@ -107,7 +107,7 @@ void Session::set_eviction_sink(EvictionSink sink)
 RetentionMap Session::retention() const
 {
     sync();
-    return RetentionMap::of(cache_, tokens_seen_);
+    return RetentionMap::of(lists(), tokens_seen_);
 }
 
 void Session::check_tokens(std::span<const TokenId> tokens) const
@@ -142,7 +142,11 @@ void Session::end_prefill()
     sync();
     cache_.defragment();
     policy_->end_prefill();
-    eviction_->end_prefill();
+    std::vector<AttendedLayer> layers;
+    for (int32_t l = 0; l < cache_.shape().layers; ++l)
+        layers.push_back({.layer = l});
+    eviction_->evict(layers, 0, kernels::Phase::Prefill);
+    lists().sync();
 }
 
 void Session::set_question_ids(std::vector<TokenId> tokens)
@@ -168,7 +172,7 @@ try {
     while (tokens > 0) {
         if (options.stop.stop_requested()) {
             pending_.clear();
-            cache_.sync();
+            lists().sync();
             return false;
         }
         const auto rows = std::min(rows_at_once, tokens);
@@ -185,7 +189,7 @@ try {
         if ((options.loss || may_be_taken_back) && tokens_seen_ > 0) compute_logits();
         if (!transformer_.prefill(batch, chunks, tokens_seen_, question_ids_, cache_, *eviction_, options.stop)) {
             pending_.clear();
-            cache_.sync();
+            lists().sync();
             return false;
         }
         // The batch is in the cache now: account for it before anything can throw.
@@ -230,7 +234,7 @@ void Session::set_pins(const Pins& pins)
         rebuild(*policy, pins, question_rows, list_lengths());
     } else {
         sync();
-        pin_lists(cache_, pins, *policy);
+        lists().pin(pins, layers_with_pins(*policy, shape.layers));
         transformer_.discard_recording();
     }
     policy_ = std::move(policy);
@@ -257,11 +261,15 @@ void Session::rebuild(const Policy& policy, const Pins& pins, int32_t question_r
     const TransformerShape made_for = transformer_shape(model_->config(), shape, options_, policy, question_rows);
     Transformer transformer(*model_, made_for);
     if (policy.retrieval()) transformer.bound_pages(cache);
-    pin_lists(cache, pins, policy);
+    auto eviction = eviction_of(shape);
+    for (int32_t l = 0; l < shape.layers; ++l)
+        for (int32_t h = 0; h < shape.heads.kv_heads; ++h)
+            eviction->lists().write(l, h, lists().tokens(l, h));
+    eviction->lists().pin(pins, layers_with_pins(policy, shape.layers));
     reserve(shape, made_for);
     cache_ = std::move(cache);
     transformer_ = std::move(transformer);
-    make_eviction();
+    eviction_ = std::move(eviction);
 }
 
 double Session::held(const TokenRange& range) const
@@ -273,7 +281,7 @@ double Session::held(const TokenRange& range) const
     uint64_t held = 0;
     for (int32_t l = 0; l < shape.layers; ++l)
         for (int32_t h = 0; h < shape.heads.kv_heads; ++h) {
-            const auto& stream = cache_.list(l, h).stream;
+            const auto& stream = lists().list(l, h).stream;
             held += static_cast<uint64_t>(std::lower_bound(stream.begin(), stream.end(), last) -
                                           std::lower_bound(stream.begin(), stream.end(), range.first));
         }
@@ -431,7 +439,7 @@ std::optional<int64_t> Session::replay(std::span<const TokenId> tokens, bool end
 void Session::decode(TokenId token)
 {
     check_room(1, 0);
-    transformer_.set_dropped_ranks(cache_);
+    transformer_.set_dropped_ranks(*eviction_);
     if (!observer_) eviction_->plan_token();
     transformer_.decode(token, tokens_seen_, cache_, *eviction_);
     sampler_.accept(token);
@@ -439,14 +447,14 @@ void Session::decode(TokenId token)
     last_token_ = token;
     ++tokens_seen_;
     ++steps_seen_;
-    cache_.sync(); // syncs earlier steps while the device computes this token
+    lists().sync(); // syncs earlier steps while the device computes this token
 }
 
 Telemetry Session::telemetry() const
 {
     return {.tokens_seen = tokens_seen_,
             .tokens_per_second = tokens_per_second_,
-            .cache_bytes = cache_.allocated_bytes(),
+            .cache_bytes = cache_.allocated_bytes() + lists().allocated_bytes(),
             .scratch_bytes = transformer_.allocated_bytes() + model_->backend().scratch_bytes(),
             .full_cache_bytes = cache_bytes(model_->config(), *options_.kv_type, tokens_seen_),
             .slots_used = cache_.slots_used(),

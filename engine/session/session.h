@@ -150,7 +150,6 @@ public:
 private:
     class HostEviction;
     class DeviceEviction;
-    class UndoAppend;
     Session(std::shared_ptr<const Model> model, SessionSetup setup);
     // Moves options and policy out of `setup`.
     Session(std::shared_ptr<const Model> model, SessionSetup& setup, const CacheShape& shape,
@@ -158,9 +157,8 @@ private:
     Session(const Session& other, KvCache cache);
 
     void reserve(const CacheShape& cache, const TransformerShape& shape);
-    void make_eviction();
-    // Passes the pins to a device-resident cache; no effect on others. REQUIRES: synced.
-    static void pin_lists(KvCache& cache, const Pins& pins, const Policy& policy);
+    std::unique_ptr<SessionEviction> eviction_of(const CacheShape& shape); // with empty lists
+    TokenLists& lists() const;
     void sync() const; // syncs the host's lists; const: the observable state does not change
     void sync_previous(bool last);
     bool run(int64_t tokens, const FeedOptions& options);
@@ -192,9 +190,9 @@ private:
     SessionOptions options_;
     PolicySpec given_; // the policy as requested; options_ holds the resolved one
     std::unique_ptr<Policy> policy_;
-    mutable KvCache cache_;           // mutable for sync()
-    mutable Transformer transformer_; // mutable for sync()
-    std::unique_ptr<SessionEviction> eviction_;
+    KvCache cache_;
+    std::unique_ptr<SessionEviction> eviction_; // with the lists of cache_
+    mutable Transformer transformer_;           // mutable for sync()
     Sampler sampler_;
     std::vector<TokenId> pending_;
     std::vector<TokenId> question_ids_;

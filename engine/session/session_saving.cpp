@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "engine/session/session.h"
+#include "engine/session/session_eviction.h"
 #include "kernels/base/error.h"
 #include "kernels/base/fixed_point_types.h"
 
@@ -135,6 +136,12 @@ std::string described(std::string_view target, bool in_fixed_point)
     return std::string(target) + (in_fixed_point ? " and products in fixed point" : "");
 }
 
+// Keeps a token that was fed out of the lists; its row stays the next free one of each list.
+class ForgetToken final : public LayerEviction {
+public:
+    void evict(std::span<const AttendedLayer>, int32_t, kernels::Phase) override {}
+};
+
 } // namespace
 
 uint64_t Session::largest_lists(const Model& model, const SessionState& state)
@@ -149,18 +156,6 @@ uint64_t Session::largest_lists(const Model& model, const SessionState& state)
     return slots * token_bytes + static_cast<uint64_t>(c.vocabulary) * sizeof(float);
 }
 
-// Undoes the append of the token that was just fed; its row stays the next free one of each list.
-class Session::UndoAppend final : public LayerEviction {
-public:
-    explicit UndoAppend(KvCache& cache) : cache_(cache) {}
-
-    void attended(int32_t, int32_t, int32_t, int32_t, const kernels::SignalRequest&) override {}
-    void evict(int32_t layer, int32_t, int32_t, kernels::Phase) override { cache_.undo_append(layer, 1); }
-
-private:
-    KvCache& cache_;
-};
-
 IntegrityCheck Session::integrity_check()
 {
     constexpr size_t most = 8;
@@ -168,8 +163,8 @@ IntegrityCheck Session::integrity_check()
     if (tokens_seen_ == 0 || !has_room(1, 0)) return result;
     compute_logits(); // the decode below overwrites the activations they are computed from
     sync();
-    UndoAppend undo_append(cache_);
-    transformer_.decode(last_token_, tokens_seen_, cache_, undo_append);
+    ForgetToken forget_token;
+    transformer_.decode(last_token_, tokens_seen_, cache_, forget_token);
     std::vector<float> logits;
     transformer_.last_logits(logits);
     result.ids.resize(std::min(most, logits.size()));
@@ -214,7 +209,7 @@ SessionState Session::state()
                        .lists = {}};
     for (int32_t l = 0; l < cache_.shape().layers; ++l)
         for (int32_t h = 0; h < cache_.shape().heads.kv_heads; ++h)
-            state.lists.emplace_back().tokens = cache_.tokens(l, h);
+            state.lists.emplace_back().tokens = lists().tokens(l, h);
     std::vector<KvCache::Entries> entries;
     for (ListAtRest& list : state.lists)
         entries.push_back({&list.keys, &list.values});
@@ -258,9 +253,10 @@ void Session::restore_lists(const SessionState& state)
         for (int32_t h = 0; h < cache_.shape().heads.kv_heads; ++h) {
             const ListAtRest& list = state.lists[static_cast<size_t>(l * cache_.shape().heads.kv_heads + h)];
             check_list(list, cache_, l, h, state.tokens_seen);
-            cache_.write(l, h, list.tokens, list.keys, list.values);
+            cache_.write(l, h, list.keys, list.values);
+            lists().write(l, h, list.tokens);
         }
-    pin_lists(cache_, options_.pins, *policy_);
+    lists().pin(options_.pins, layers_with_pins(*policy_, cache_.shape().layers));
     if (policy_->retrieval()) transformer_.bound_pages(cache_);
 }
 

@@ -3,7 +3,8 @@
 #include <QRegularExpression>
 #include <limits>
 
-#include "engine/cache/kv_cache.h"
+#include "engine/cache/device_lists.h"
+#include "engine/cache/host_lists.h"
 #include "engine/session/session_setup.h"
 #include "kernels/base/error.h"
 #include "kernels/counting_backend.h"
@@ -25,8 +26,10 @@ bool is_share(const NewSession& request)
 uint64_t cache_bytes(const engine::Model& model, const engine::SessionSetup& setup)
 {
     kernels::CountingBackend counting(model.backend());
-    const engine::KvCache cache(engine::cache_shape(model, setup.options, *setup.policy, 0), counting);
-    return cache.allocated_bytes();
+    const engine::CacheShape shape = engine::cache_shape(model, setup.options, *setup.policy, 0);
+    const engine::KvCache cache(shape, counting);
+    return cache.allocated_bytes() + (shape.resident ? engine::DeviceLists(shape, counting).allocated_bytes()
+                                                     : engine::HostLists(shape).allocated_bytes());
 }
 
 // Throws Error.

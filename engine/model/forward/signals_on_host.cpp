@@ -23,13 +23,13 @@ void for_outputs(Request& seen, const kernels::HeadShape& shape, Use&& use)
 
 } // namespace
 
-void SignalsOnHost::download(std::span<const kernels::SignalRequest> seen, const kernels::HeadShape& shape,
+void SignalsOnHost::download(std::span<const AttendedLayer> layers, const kernels::HeadShape& shape,
                              kernels::Backend& backend)
 {
     const float* end = nullptr;
     first_ = nullptr;
-    for (const kernels::SignalRequest& one : seen)
-        for_outputs(one, shape, [&](const float* output, int64_t floats) {
+    for (const AttendedLayer& attended : layers)
+        for_outputs(attended.signals, shape, [&](const float* output, int64_t floats) {
             if (!first_) first_ = output;
             first_ = std::min(first_, output);
             end = std::max(end, output + floats);

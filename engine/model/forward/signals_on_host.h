@@ -4,14 +4,16 @@
 #include <span>
 #include <vector>
 
+#include "engine/model/forward/layer_eviction.h"
 #include "kernels/backend.h"
 
 namespace palimpsest::engine {
 
 class SignalsOnHost {
 public:
-    // REQUIRES: outputs that were packed by SignalBuffers::request_close.
-    void download(std::span<const kernels::SignalRequest> seen, const kernels::HeadShape& shape,
+    // Downloads the signals of all these layers. REQUIRES: outputs that were packed by
+    // SignalBuffers::request_close.
+    void download(std::span<const AttendedLayer> layers, const kernels::HeadShape& shape,
                   kernels::Backend& backend);
     // `seen` with its outputs in host memory, valid until the next download. REQUIRES: it was part of the last
     // download.

@@ -59,7 +59,8 @@ Transformer::Transformer(const Model& model, const TransformerShape& shape)
 }
 
 bool Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows, uint64_t first,
-                          std::span<const TokenId> probe, KvCache& cache, LayerEviction& step, std::stop_token stop)
+                          std::span<const TokenId> probe, KvCache& cache, LayerEviction& eviction,
+                          std::stop_token stop)
 {
     assert(std::accumulate(chunk_rows.begin(), chunk_rows.end(), int64_t{0}) == std::ssize(tokens));
     const bool layers_first = made_for_.layers_first;
@@ -69,7 +70,7 @@ bool Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32
     prepare_angles(first, std::ssize(tokens) + question_rows_);
 
     const int32_t layers = model_->config().layers;
-    seen_.clear();
+    attended_.clear();
     {
         const StopScope stoppable(model_->backend(), layers_first ? stop : std::stop_token());
         signals_.restart();
@@ -78,32 +79,17 @@ bool Transformer::prefill(std::span<const TokenId> tokens, std::span<const int32
             project_qkv(l);
             for (size_t i = 0; i < chunks_.size(); ++i) {
                 if (!layers_first) signals_.restart();
-                const kernels::SignalRequest shown = attend_chunk(l, chunks_[i], first, cache);
-                if (layers_first) {
-                    seen_.push_back(shown);
-                    continue;
-                }
-                step.shown({&shown, 1});
-                step.attended(l, static_cast<int32_t>(i), chunks_[i].tokens + question_rows_, question_rows_,
-                              shown);
-                end_layer(l, static_cast<int32_t>(i), chunks_[i].tokens, cache, step);
+                attended_.push_back(attend_chunk(l, chunks_[i], first, cache));
+                if (!layers_first) evict(static_cast<int32_t>(i), cache, eviction);
             }
             finish_layer(l);
         }
     }
     if (!layers_first) return true;
     // A stop requested before the end of the scope may have cut any operation short, even the last one.
-    const bool stopped = std::ssize(seen_) < layers || stop.stop_requested();
-    const int32_t appended = chunk_rows[0] + question_rows_;
-    if (!stopped) step.shown(seen_);
-    for (int32_t l = 0; l < std::ssize(seen_); ++l) {
-        if (stopped)
-            cache.undo_append(l, appended);
-        else
-            step.attended(l, 0, appended, question_rows_, seen_[static_cast<size_t>(l)]);
-    }
-    if (!stopped) end_layers(chunk_rows[0], cache, step);
-    return !stopped;
+    if (std::ssize(attended_) < layers || stop.stop_requested()) return false;
+    evict(0, cache, eviction);
+    return true;
 }
 
 // Lays out the rows of a super-chunk: each chunk's tokens, followed by the question rows.
@@ -132,7 +118,7 @@ std::span<const TokenId> Transformer::layout_rows(std::span<const TokenId> token
     return probe.empty() ? tokens : std::span<const TokenId>(with_probe_);
 }
 
-void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerEviction& step)
+void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerEviction& eviction)
 {
     constexpr int32_t defragment_threshold = 64; // docs/performance.md
     if (cache.displaced() >= defragment_threshold) cache.defragment();
@@ -142,38 +128,28 @@ void Transformer::decode(TokenId token, uint64_t index, KvCache& cache, LayerEvi
     phase_ = kernels::Phase::Decode;
     token_.forget();
     prepare_angles(index, 1);
-    if (cache.resident() && !step.plans().empty()) return decode_on_device(token, index, cache, step);
+    if (!eviction.plans().empty()) return decode_on_device(token, index, cache, eviction);
 
     // With a device, all layers are queued before the host waits for their signals, once per token.
     const bool layers_first = made_for_.couples_layers || downloads_signals();
-    seen_.clear();
+    attended_.clear();
     signals_.restart();
     embed({&token, 1}, nullptr);
     for (int32_t l = 0; l < model_->config().layers; ++l) {
         project_qkv(l);
-        seen_.push_back(attend_token(l, index, cache));
+        attended_.push_back(attend_token(l, index, cache));
         if (!layers_first) {
-            attended_token(l, {&seen_.back(), 1}, step);
-            end_layer(l, 0, 1, cache, step);
-            seen_.clear();
+            evict(0, cache, eviction);
             signals_.restart();
         }
         finish_layer(l);
     }
     if (!layers_first) return;
     if (downloads_signals()) queue_logits();
-    attended_token(0, seen_, step);
-    end_layers(1, cache, step);
+    evict(0, cache, eviction);
 }
 
-void Transformer::attended_token(int32_t first, std::span<const kernels::SignalRequest> seen, LayerEviction& step)
-{
-    step.shown(seen);
-    for (size_t i = 0; i < seen.size(); ++i)
-        step.attended(first + static_cast<int32_t>(i), 0, 1, 0, seen[i]);
-}
-
-kernels::SignalRequest Transformer::attend_chunk(int32_t layer, const Chunk& chunk, uint64_t first, KvCache& cache)
+AttendedLayer Transformer::attend_chunk(int32_t layer, const Chunk& chunk, uint64_t first, KvCache& cache)
 {
     kernels::Backend& backend = model_->backend();
     const float* qkv = qkv_.data<float>() + chunk.row * shape_.qkv_width();
@@ -191,11 +167,14 @@ kernels::SignalRequest Transformer::attend_chunk(int32_t layer, const Chunk& chu
                     .out = heads_.data<float>() + chunk.row * shape_.query_heads * shape_.head_dim,
                     .signals = wanted,
                     .window = window(layer)});
-    cache.append(layer, static_cast<uint32_t>(first + static_cast<uint64_t>(chunk.token)), rows);
-    return wanted;
+    return {.layer = layer,
+            .first = static_cast<uint32_t>(first + static_cast<uint64_t>(chunk.token)),
+            .rows = chunk.tokens,
+            .question_rows = question_rows_,
+            .signals = wanted};
 }
 
-kernels::SignalRequest Transformer::attend_token(int32_t layer, uint64_t index, KvCache& cache)
+AttendedLayer Transformer::attend_token(int32_t layer, uint64_t index, KvCache& cache)
 {
     const kernels::SignalRequest wanted = signals_of(layer, 1, cache);
     model_->backend().decode_attend({.shape = shape_,
@@ -207,31 +186,18 @@ kernels::SignalRequest Transformer::attend_token(int32_t layer, uint64_t index, 
                                      .signals = wanted,
                                      .retrieval = retrieval_of(layer),
                                      .window = window(layer)});
-    cache.append(layer, static_cast<uint32_t>(index), 1);
-    return wanted;
+    return {.layer = layer, .first = static_cast<uint32_t>(index), .rows = 1, .signals = wanted};
 }
 
-void Transformer::end_layer(int32_t layer, int32_t chunk, int32_t rows, KvCache& cache, LayerEviction& step)
+void Transformer::evict(int32_t chunk, KvCache& cache, LayerEviction& eviction)
 {
-    const int64_t before = cache.used(layer, 0);
-    step.evict(layer, chunk, rows, phase_);
-    if (phase_ == kernels::Phase::Prefill) cache.take_in(layer);
-    bound_new_pages(layer, before, cache);
-}
-
-// Lists of different layers may share slots, so every layer evicts before any layer's chunk moves in.
-void Transformer::end_layers(int32_t rows, KvCache& cache, LayerEviction& step)
-{
-    const int32_t layers = model_->config().layers;
-    std::vector<int64_t> before; // differs by layer: lists of layers with a window are shorter
-    for (int32_t l = 0; l < layers; ++l)
-        before.push_back(cache.used(l, 0));
-    for (int32_t l = 0; l < layers; ++l)
-        step.evict(l, 0, rows, phase_);
-    for (int32_t l = 0; l < layers; ++l) {
-        if (phase_ == kernels::Phase::Prefill) cache.take_in(l);
-        bound_new_pages(l, before[static_cast<size_t>(l)], cache);
-    }
+    old_lengths_.clear(); // differ by layer: lists of layers with a window are shorter
+    for (const AttendedLayer& attended : attended_)
+        old_lengths_.push_back(cache.used(attended.layer, 0));
+    eviction.evict(attended_, chunk, phase_);
+    for (size_t i = 0; i < attended_.size(); ++i)
+        bound_new_pages(attended_[i].layer, old_lengths_[i], cache);
+    attended_.clear();
 }
 
 int64_t Transformer::pages_of_bounds() const

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "engine/cache/kv_cache.h"
+#include "engine/model/forward/layer_eviction.h"
 #include "engine/model/forward/rope_angles.h"
 #include "engine/model/forward/signal_buffers.h"
 #include "engine/model/forward/token_inputs.h"
@@ -21,34 +22,6 @@
 #include "engine/policy/policy.h"
 
 namespace palimpsest::engine {
-
-// Called after a layer's attention: decides what happens to the cache.
-class LayerEviction {
-public:
-    virtual ~LayerEviction() = default;
-    // Announces the calls of attended that follow, with their signals in the same order.
-    virtual void shown(std::span<const kernels::SignalRequest> /*seen*/) {}
-    // `rows` new tokens are at the end of every list of the layer. The last `question_rows` are question rows, fed
-    // only for their attention; the implementation must remove them (KvCache::undo_append). `seen` holds the
-    // signals that the policy requested, in backend memory. Nothing is evicted yet.
-    virtual void attended(int32_t layer, int32_t chunk, int32_t rows, int32_t question_rows,
-                          const kernels::SignalRequest& seen) = 0;
-    // Called after attended of this layer, or of all layers if they are coupled; `rows` excludes question rows.
-    // Must end the chunk with KvCache::evict_chunk (prefill), evict_token (decode), or evict_on_device.
-    virtual void evict(int32_t layer, int32_t chunk, int32_t rows, kernels::Phase phase) = 0;
-
-    // Device-resident caches only: the eviction plans of a generated token, per layer, made before anything is
-    // queued; its operations are then recorded once and replayed. Empty: the token goes through attended and evict.
-    virtual std::span<const EvictionPlan> plans() const { return {}; }
-    // Queues the operations that follow a layer's attention. All pointers are backend memory; `dropped` is
-    // [kv_heads, stride], and no list drops more than `stride` ranks.
-    virtual void queue(int32_t /*layer*/, const kernels::SignalRequest& /*seen*/, const uint32_t* /*plan*/,
-                       uint32_t* /*dropped*/, int64_t /*stride*/)
-    {
-    }
-    // Called after the token was queued, in layer order.
-    virtual void queued(int32_t /*layer*/, int64_t /*stride*/) {}
-};
 
 // The sizes and modes that a Transformer is built for.
 struct TransformerShape {
@@ -72,12 +45,13 @@ public:
 
     // Computes `tokens`, divided into chunks of `chunk_rows` (which add up to the number of tokens). `first` is the
     // stream index of the first token. Each chunk is followed by the question rows `probe`, which attend to the
-    // cache, to the chunk and to one another, and are not stored (LayerEviction::attended). With layers_first this
+    // cache, to the chunk and to one another, and are not stored. With layers_first this
     // REQUIRES a single chunk and a cache that stages every layer; only then can it be stopped midway: it returns
     // false, the cache is unchanged, and there are no logits.
     bool prefill(std::span<const TokenId> tokens, std::span<const int32_t> chunk_rows, uint64_t first,
-                 std::span<const TokenId> probe, KvCache& cache, LayerEviction& step, std::stop_token stop = {});
-    void decode(TokenId token, uint64_t index, KvCache& cache, LayerEviction& step);
+                 std::span<const TokenId> probe, KvCache& cache, LayerEviction& eviction,
+                 std::stop_token stop = {});
+    void decode(TokenId token, uint64_t index, KvCache& cache, LayerEviction& eviction);
 
     // Discards the recording because memory used by eviction has moved; the next token is queued operation by
     // operation.
@@ -87,8 +61,8 @@ public:
         warm_ = false;
     }
     // Device-resident caches: downloads the last token's dropped ranks, unless already done, and passes them to
-    // `cache`.
-    void set_dropped_ranks(KvCache& cache);
+    // `eviction`.
+    void set_dropped_ranks(LayerEviction& eviction);
 
     // The best logits of the last generated token, largest first. REQUIRES: has_best_logits.
     struct BestLogits {
@@ -125,15 +99,13 @@ private:
     bool downloads_signals() const; // the backend is a device, but the host chooses evictions
     // For lists to which the step's `rows` tokens are about to be appended.
     kernels::SignalRequest signals_of(int32_t layer, int32_t rows, const KvCache& cache);
-    kernels::SignalRequest attend_chunk(int32_t layer, const Chunk& chunk, uint64_t first, KvCache& cache);
-    kernels::SignalRequest attend_token(int32_t layer, uint64_t index, KvCache& cache);
+    AttendedLayer attend_chunk(int32_t layer, const Chunk& chunk, uint64_t first, KvCache& cache);
+    AttendedLayer attend_token(int32_t layer, uint64_t index, KvCache& cache);
     void queue_logits(); // of a generated token, and the best of them
-    void decode_on_device(TokenId token, uint64_t index, KvCache& cache, LayerEviction& step);
+    void decode_on_device(TokenId token, uint64_t index, KvCache& cache, LayerEviction& eviction);
     bool fit_token(std::span<const EvictionPlan> plans, const KvCache& cache);
-    void queue_token(KvCache& cache, LayerEviction& step);
-    static void attended_token(int32_t first, std::span<const kernels::SignalRequest> seen, LayerEviction& step);
-    void end_layer(int32_t layer, int32_t chunk, int32_t rows, KvCache& cache, LayerEviction& step);
-    void end_layers(int32_t rows, KvCache& cache, LayerEviction& step);
+    void queue_token(KvCache& cache, LayerEviction& eviction);
+    void evict(int32_t chunk, KvCache& cache, LayerEviction& eviction);  // from the layers in attended_
     void bound_new_pages(int32_t layer, int64_t first, KvCache& cache);  // ranks from `first` on are new
     void bound_pages_from(int32_t layer, int64_t first, KvCache& cache); // REQUIRES: retrieves(layer)
     void finish_layer(int32_t layer);                                    // output projection and feed-forward
@@ -157,10 +129,11 @@ private:
     LayerAngles angles_;
     TransformerShape made_for_;
     SignalBuffers signals_;
-    std::vector<Chunk> chunks_;                // of the last prefill
-    std::vector<TokenId> with_probe_;          // its rows if there are question rows
-    std::vector<kernels::SignalRequest> seen_; // signals of layers whose eviction is pending
-    int64_t rows_ = 0;                         // of the last call
+    std::vector<Chunk> chunks_;           // of the last prefill
+    std::vector<TokenId> with_probe_;     // its rows if there are question rows
+    std::vector<AttendedLayer> attended_; // layers whose eviction is pending
+    std::vector<int64_t> old_lengths_;    // scratch of evict
+    int64_t rows_ = 0;                    // of the last call
     int32_t question_rows_ = 0;
     kernels::Phase phase_ = kernels::Phase::Prefill;
     kernels::Buffer x_;     // f32 [max_rows, dim]

@@ -6,13 +6,13 @@
 
 namespace palimpsest::engine {
 
-void Transformer::decode_on_device(TokenId token, uint64_t index, KvCache& cache, LayerEviction& step)
+void Transformer::decode_on_device(TokenId token, uint64_t index, KvCache& cache, LayerEviction& eviction)
 {
     kernels::Backend& backend = model_->backend();
-    const auto plans = step.plans();
+    const auto plans = eviction.plans();
     if (fit_token(plans, cache)) discard_recording();
     inputs_.send(token, cache.used(), plans, backend);
-    const auto queue = [&] { queue_token(cache, step); };
+    const auto queue = [&] { queue_token(cache, eviction); };
     if (!recording_ && warm_) recording_ = backend.record(queue);
     if (!recording_ || !backend.replay(*recording_)) {
         recording_.reset();
@@ -23,8 +23,7 @@ void Transformer::decode_on_device(TokenId token, uint64_t index, KvCache& cache
     token_.queued(drops);
     for (int32_t l = 0; l < model_->config().layers; ++l) {
         const int64_t before = cache.used(l, 0);
-        cache.append(l, static_cast<uint32_t>(index), 1);
-        step.queued(l, drops ? token_.stride() : 0);
+        eviction.queued(l, static_cast<uint32_t>(index), drops ? token_.stride() : 0);
         bound_new_pages(l, before, cache);
     }
 }
@@ -48,7 +47,7 @@ bool Transformer::fit_token(std::span<const EvictionPlan> plans, const KvCache& 
     return moved;
 }
 
-void Transformer::queue_token(KvCache& cache, LayerEviction& step)
+void Transformer::queue_token(KvCache& cache, LayerEviction& eviction)
 {
     kernels::Backend& backend = model_->backend();
     embed({}, inputs_.id());
@@ -68,7 +67,7 @@ void Transformer::queue_token(KvCache& cache, LayerEviction& step)
                                .signals = seen,
                                .retrieval = retrieval_of(l),
                                .window = window(l)});
-        step.queue(l, seen, inputs_.plan(l), token_.dropped(int64_t{l} * shape_.kv_heads), token_.stride());
+        eviction.queue(l, seen, inputs_.plan(l), token_.dropped(int64_t{l} * shape_.kv_heads), token_.stride());
         finish_layer(l);
     }
     queue_logits();
@@ -82,9 +81,9 @@ void Transformer::queue_logits()
     if (!made_for_.resident) token_.queued_logits_only();
 }
 
-void Transformer::set_dropped_ranks(KvCache& cache)
+void Transformer::set_dropped_ranks(LayerEviction& eviction)
 {
-    if (token_.awaits_dropped_ranks()) cache.set_dropped_ranks(token_.read_dropped(model_->backend()));
+    if (token_.awaits_dropped_ranks()) eviction.set_dropped_ranks(token_.read_dropped(model_->backend()));
 }
 
 Transformer::BestLogits Transformer::best_logits()

@@ -57,13 +57,6 @@ Bytes random_rows(DType type, int64_t rows, int32_t dim, uint32_t seed)
     return bytes;
 }
 
-TokenList first_tokens(uint32_t count)
-{
-    TokenList tokens;
-    tokens.append(0, static_cast<int32_t>(count), false);
-    return tokens;
-}
-
 // Lists that end within a page, at its end, and in a later page, and an empty one.
 class FilledCache {
 public:
@@ -79,7 +72,7 @@ public:
         for (size_t i = 0; i < lengths.size(); ++i) {
             keys.push_back(random_rows(DType::Q8_0, lengths[i], dim, static_cast<uint32_t>(2 * i)));
             values.push_back(random_rows(DType::Q8_0, lengths[i], dim, static_cast<uint32_t>(2 * i + 1)));
-            cache.write(layer(i), head(i), first_tokens(lengths[i]), keys[i], values[i]);
+            cache.write(layer(i), head(i), keys[i], values[i]);
         }
     }
 

@@ -2,6 +2,7 @@
 // that a token occupies.
 #include <random>
 
+#include "engine/cache/host_lists.h"
 #include "tests/support/catch.h"
 #include "tests/support/reference_model.h"
 #include "tests/unit/session/own_policy.h"
@@ -29,12 +30,12 @@ CacheShape shape_for(const Model& model, bool every_layer, int64_t slots)
             .total_slots = slots};
 }
 
-// A cache, a forward pass and a policy, without a session around them.
+// A cache with lists, a forward pass and a policy, without a session around them.
 class Stream final : public LayerEviction {
 public:
     Stream(const Model& model, bool coupled, int64_t slots, uint64_t seed)
         : policy_(layers, kv_heads, limit, total, coupled, seed),
-          cache(shape_for(model, coupled, slots), model.backend()),
+          cache(shape_for(model, coupled, slots), model.backend()), lists(cache.shape()),
           forward_(model, {.positions = PositionMode::Contiguous,
                            .max_rows = staged,
                            .max_ranks = limit + staged,
@@ -55,32 +56,44 @@ public:
         forward_.decode(token, seen_++, cache, *this);
         return logits();
     }
-    void attended(int32_t layer, int32_t, int32_t, int32_t, const kernels::SignalRequest&) override
+    void evict(std::span<const AttendedLayer> attended, int32_t, kernels::Phase phase) override
     {
-        look_at(layer);
-        policy_.observe(layer, lists_, {});
+        for (const AttendedLayer& a : attended) {
+            lists.append(a.layer, a.first, a.rows);
+            look_at(a.layer);
+            policy_.observe(a.layer, states_, {});
+        }
+        for (const AttendedLayer& a : attended) {
+            look_at(a.layer);
+            policy_.select(a.layer, states_, dropped_);
+            if (phase == kernels::Phase::Prefill)
+                lists.evict_chunk(a.layer, dropped_, cache);
+            else
+                lists.evict_token(a.layer, dropped_, cache);
+        }
+        for (const AttendedLayer& a : attended)
+            if (phase == kernels::Phase::Prefill) lists.move_in_chunk(a.layer, cache);
     }
-    void evict(int32_t layer, int32_t, int32_t, kernels::Phase phase) override
+    void check_lists() const
     {
-        look_at(layer);
-        policy_.select(layer, lists_, dropped_);
-        if (phase == kernels::Phase::Prefill)
-            cache.evict_chunk(layer, dropped_);
-        else
-            cache.evict_token(layer, dropped_);
+        REQUIRE(cache.consistent());
+        for (int32_t l = 0; l < layers; ++l)
+            for (int32_t h = 0; h < kv_heads; ++h)
+                REQUIRE(lists.list(l, h).size() == static_cast<size_t>(cache.used(l, h)));
     }
     void check() const
     {
-        REQUIRE(cache.consistent());
+        check_lists();
         REQUIRE(cache.slots_used() <= total);
     }
+    size_t allocated_bytes() const { return cache.allocated_bytes() + lists.allocated_bytes(); }
 
 private:
     void look_at(int32_t layer)
     {
-        lists_.clear();
+        states_.clear();
         for (int32_t h = 0; h < kv_heads; ++h)
-            lists_.push_back({cache.list(layer, h).stream, {}, {}});
+            states_.push_back({lists.list(layer, h).stream, {}, {}});
     }
     std::vector<float> logits()
     {
@@ -93,11 +106,12 @@ private:
 
 public:
     KvCache cache;
+    HostLists lists;
 
 private:
     Transformer forward_;
     uint64_t seen_ = 0;
-    std::vector<ListState> lists_;
+    std::vector<ListState> states_;
     std::vector<std::vector<uint32_t>> dropped_;
 };
 
@@ -111,8 +125,8 @@ TEST_CASE("lists that share a pool give the bits of lists that do not, and no pa
         CAPTURE(coupled, seed);
         Stream shared(*model, coupled, total, seed);
         Stream separate(*model, coupled, int64_t{layers} * kv_heads * limit, seed);
-        REQUIRE(shared.cache.allocated_bytes() < separate.cache.allocated_bytes());
-        const size_t allocated = shared.cache.allocated_bytes();
+        REQUIRE(shared.allocated_bytes() < separate.allocated_bytes());
+        const size_t allocated = shared.allocated_bytes();
         std::mt19937_64 random(seed);
         for (int i = 0; i < 40; ++i) {
             const auto tokens = random_text(1 + random() % staged, random());
@@ -127,14 +141,15 @@ TEST_CASE("lists that share a pool give the bits of lists that do not, and no pa
             }
             if (i == 20) {
                 shared.cache = shared.cache.clone();
+                shared.lists = shared.lists.clone();
                 shared.check();
             }
         }
-        CHECK(separate.cache.consistent());
-        CHECK(shared.cache.allocated_bytes() <= allocated + 4096); // only the lists of dropped ranks grow
+        separate.check_lists();
+        CHECK(shared.allocated_bytes() <= allocated + 4096); // only the lists of dropped ranks grow
         for (int32_t l = 0; l < layers; ++l)
             for (int32_t h = 0; h < kv_heads; ++h)
-                REQUIRE(shared.cache.list(l, h).stream == separate.cache.list(l, h).stream);
+                REQUIRE(shared.lists.list(l, h).stream == separate.lists.list(l, h).stream);
     }
 }
 
@@ -155,12 +170,13 @@ TEST_CASE("the layer that has evicted most says how far a cache is out of order"
 {
     const auto model = load_random({.context = 2048});
     KvCache cache(shape_for(*model, false, total), model->backend());
+    HostLists lists(cache.shape());
     const std::vector<std::vector<uint32_t>> none(kv_heads), oldest(kv_heads, {0});
     for (uint32_t token = 0; token < 6; ++token) {
         cache.reserve_token();
         for (int32_t l = 0; l < layers; ++l) {
-            cache.append(l, token, 1);
-            cache.evict_token(l, l == 2 || (l == 1 && token == 0) ? oldest : none);
+            lists.append(l, token, 1);
+            lists.evict_token(l, l == 2 || (l == 1 && token == 0) ? oldest : none, cache);
         }
     }
     CHECK(cache.displaced() == 6);
@@ -184,7 +200,12 @@ TEST_CASE("tokens keep their bits in a cache of another shape")
     CacheShape wider = moved.cache.shape();
     wider.staged_rows += 16;
     wider.list_budget[3] += 100;
+    HostLists lists(wider);
+    for (int32_t l = 0; l < layers; ++l)
+        for (int32_t h = 0; h < kv_heads; ++h)
+            lists.write(l, h, moved.lists.tokens(l, h));
     moved.cache = moved.cache.reshaped(wider);
+    moved.lists = std::move(lists);
     moved.check();
     for (const TokenId token : random_text(20, 9))
         CHECK(stream.decode(token) == moved.decode(token));
