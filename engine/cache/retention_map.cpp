@@ -34,15 +34,39 @@ double overlap(const RetentionMap& a, const RetentionMap& b)
     return either == 0 ? 1.0 : static_cast<double>(both) / static_cast<double>(either);
 }
 
-double held(const RetentionMap& map, const TokenRange& range)
+namespace {
+
+// `stream_of(layer, head)` returns the stream indices of a list.
+template<class StreamOf>
+double share_held(int32_t layers, int32_t kv_heads, uint64_t tokens_seen, const TokenRange& range,
+                  StreamOf&& stream_of)
 {
-    const auto last = static_cast<uint32_t>(std::min<uint64_t>(range.last, map.tokens_seen));
+    const auto last = static_cast<uint32_t>(std::min<uint64_t>(range.last, tokens_seen));
     if (range.first >= last) return 0;
     uint64_t held = 0;
-    for (const auto& list : map.tokens)
-        held += static_cast<uint64_t>(std::lower_bound(list.begin(), list.end(), last) -
-                                      std::lower_bound(list.begin(), list.end(), range.first));
-    return static_cast<double>(held) / (static_cast<double>(last - range.first) * map.layers * map.kv_heads);
+    for (int32_t l = 0; l < layers; ++l)
+        for (int32_t h = 0; h < kv_heads; ++h) {
+            const std::vector<uint32_t>& stream = stream_of(l, h);
+            held += static_cast<uint64_t>(std::lower_bound(stream.begin(), stream.end(), last) -
+                                          std::lower_bound(stream.begin(), stream.end(), range.first));
+        }
+    return static_cast<double>(held) / (static_cast<double>(last - range.first) * layers * kv_heads);
+}
+
+} // namespace
+
+double held(const RetentionMap& map, const TokenRange& range)
+{
+    return share_held(
+        map.layers, map.kv_heads, map.tokens_seen,
+        range, [&](int32_t l, int32_t h) -> const auto& { return map.of(l, h); });
+}
+
+double held(const TokenLists& lists, uint64_t tokens_seen, const TokenRange& range)
+{
+    return share_held(
+        lists.shape().layers, lists.shape().heads.kv_heads, tokens_seen,
+        range, [&](int32_t l, int32_t h) -> const auto& { return lists.list(l, h).stream; });
 }
 
 Reach reach(const RetentionMap& map)

@@ -25,9 +25,9 @@ struct RetentionMap {
 // REQUIRES: equal layers and heads.
 double overlap(const RetentionMap& a, const RetentionMap& b);
 
-// As Session::held: the share of the range's (layer, head, token) triples that are kept, of tokens that were read;
-// 0 if none was.
+// The share of the range's (layer, head, token) triples that are kept, of tokens that were read; 0 if none was.
 double held(const RetentionMap& map, const TokenRange& range);
+double held(const TokenLists& lists, uint64_t tokens_seen, const TokenRange& range); // REQUIRES: synced
 
 // How far back the kept tokens reach: the share of slots that hold tokens of each tenth of the stream, and the
 // median age of the kept tokens.

@@ -23,6 +23,32 @@ private:
     std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
+// Reserves the backend's scratch memory up front, so that no operation runs out of it.
+void reserve_scratch(const Model& model, const CacheShape& cache, const TransformerShape& transformer)
+{
+    model.backend().reserve(work_bounds(model, cache, transformer, model.matrices()));
+}
+
+// Reports the losses of a super-chunk's tokens; `logits` are those before the first of them, at stream index
+// `first`.
+void report_losses(Transformer& transformer, std::span<const float> logits, std::span<const TokenId> tokens,
+                   uint64_t first, const FeedOptions& options)
+{
+    constexpr int64_t at_once = 64;
+    if (first > 0) options.loss(first, tokens[0], negative_log_likelihood(logits, tokens[0]));
+    std::vector<float> block;
+    for (int64_t begin = 0; begin + 1 < std::ssize(tokens); begin += at_once) {
+        const int64_t rows = std::min(at_once, std::ssize(tokens) - 1 - begin);
+        transformer.logits(begin, rows, block);
+        const size_t vocabulary = block.size() / static_cast<size_t>(rows);
+        for (int64_t r = 0; r < rows; ++r) {
+            const auto next = static_cast<size_t>(begin + r + 1);
+            const std::span<const float> row(block.data() + static_cast<size_t>(r) * vocabulary, vocabulary);
+            options.loss(first + next, tokens[next], negative_log_likelihood(row, tokens[next]));
+        }
+    }
+}
+
 } // namespace
 
 Session::Session(std::shared_ptr<const Model> model, const SessionOptions& options)
@@ -51,8 +77,9 @@ Session::Session(std::shared_ptr<const Model> model, SessionSetup& setup, const 
     options_.policy = policy_->resolved();
     eviction_ = eviction_of(shape);
     lists().pin(options_.pins, layers_with_pins(*policy_, shape.layers));
-    reserve(cache_.shape(), transformer_shape(model_->config(), cache_.shape(), options_, *policy_,
-                                              static_cast<int32_t>(question_ids_.size())));
+    reserve_scratch(*model_, cache_.shape(),
+                    transformer_shape(model_->config(), cache_.shape(), options_, *policy_,
+                                      static_cast<int32_t>(question_ids_.size())));
 }
 
 Session::Session(const Session& other, KvCache cache)
@@ -74,12 +101,6 @@ Session::~Session() = default;
 TokenLists& Session::lists() const
 {
     return eviction_->lists();
-}
-
-// Reserves the backend's scratch memory up front, so that no operation runs out of it.
-void Session::reserve(const CacheShape& cache, const TransformerShape& shape)
-{
-    model_->backend().reserve(work_bounds(*model_, cache, shape, model_->matrices()));
 }
 
 void Session::sync() const
@@ -154,7 +175,7 @@ void Session::set_question_ids(std::vector<TokenId> tokens)
     if (tokens == question_ids_) return;
     check_tokens(tokens);
     check_positions(*policy_, options_, model_->config(), std::ssize(tokens));
-    rebuild(*policy_, options_.pins, static_cast<int32_t>(tokens.size()), list_lengths());
+    rebuild(*policy_, options_.pins, static_cast<int32_t>(tokens.size()));
     question_ids_ = std::move(tokens);
 }
 
@@ -199,7 +220,7 @@ try {
         tokens_seen_ += batch.size();
         steps_seen_ += chunks.size();
         sync_previous(tokens == 0);
-        if (options.loss) report_losses(batch, first, options);
+        if (options.loss) report_losses(transformer_, logits_, batch, first, options);
         const bool is_behind = cache_.shape().resident && tokens > 0; // the device still computes this batch
         const uint64_t computed = tokens_seen_ - seen_before - (is_behind ? batch.size() : 0);
         if (computed > 0) tokens_per_second_ = static_cast<double>(computed) / std::max(watch.seconds(), 1e-9);
@@ -231,7 +252,7 @@ void Session::set_pins(const Pins& pins)
     // With pins, a retrieval policy reads fewer other tokens.
     if (shape.list_budget != cache_.shape().list_budget || shape.total_slots != cache_.shape().total_slots ||
         shape.resident != cache_.shape().resident || policy->retrieval()) {
-        rebuild(*policy, pins, question_rows, list_lengths());
+        rebuild(*policy, pins, question_rows);
     } else {
         sync();
         lists().pin(pins, layers_with_pins(*policy, shape.layers));
@@ -242,21 +263,11 @@ void Session::set_pins(const Pins& pins)
     options_.pins = pins;
 }
 
-std::vector<int32_t> Session::list_lengths() const
-{
-    std::vector<int32_t> lengths;
-    for (int32_t l = 0; l < cache_.shape().layers; ++l)
-        for (int32_t h = 0; h < cache_.shape().heads.kv_heads; ++h)
-            lengths.push_back(cache_.used(l, h));
-    return lengths;
-}
-
-void Session::rebuild(const Policy& policy, const Pins& pins, int32_t question_rows,
-                      std::span<const int32_t> list_lengths)
+void Session::rebuild(const Policy& policy, const Pins& pins, int32_t question_rows)
 {
     if (tokens_seen_ > 0) compute_logits(); // while the activations of the old forward pass exist
     sync();
-    const CacheShape shape = with_room_for(cache_shape(*model_, options_, policy, question_rows), list_lengths);
+    const CacheShape shape = with_room_for(cache_shape(*model_, options_, policy, question_rows), cache_.used());
     KvCache cache = cache_.reshaped(shape);
     const TransformerShape made_for = transformer_shape(model_->config(), shape, options_, policy, question_rows);
     Transformer transformer(*model_, made_for);
@@ -266,7 +277,7 @@ void Session::rebuild(const Policy& policy, const Pins& pins, int32_t question_r
         for (int32_t h = 0; h < shape.heads.kv_heads; ++h)
             eviction->lists().write(l, h, lists().tokens(l, h));
     eviction->lists().pin(pins, layers_with_pins(policy, shape.layers));
-    reserve(shape, made_for);
+    reserve_scratch(*model_, shape, made_for);
     cache_ = std::move(cache);
     transformer_ = std::move(transformer);
     eviction_ = std::move(eviction);
@@ -275,18 +286,7 @@ void Session::rebuild(const Policy& policy, const Pins& pins, int32_t question_r
 double Session::held(const TokenRange& range) const
 {
     sync();
-    const auto last = static_cast<uint32_t>(std::min<uint64_t>(range.last, tokens_seen_));
-    if (range.first >= last) return 0;
-    const CacheShape& shape = cache_.shape();
-    uint64_t held = 0;
-    for (int32_t l = 0; l < shape.layers; ++l)
-        for (int32_t h = 0; h < shape.heads.kv_heads; ++h) {
-            const auto& stream = lists().list(l, h).stream;
-            held += static_cast<uint64_t>(std::lower_bound(stream.begin(), stream.end(), last) -
-                                          std::lower_bound(stream.begin(), stream.end(), range.first));
-        }
-    return static_cast<double>(held) /
-           (static_cast<double>(last - range.first) * shape.layers * shape.heads.kv_heads);
+    return engine::held(lists(), tokens_seen_, range);
 }
 
 int64_t Session::slots_left() const
@@ -325,23 +325,6 @@ void Session::check_room(int64_t tokens, int64_t question_rows) const
                 why.reason + ", its capacity is " + std::to_string(capacity) + " tokens and " +
                     std::to_string(needed) + " are needed",
                 why.remedy);
-}
-
-void Session::report_losses(std::span<const TokenId> tokens, uint64_t first, const FeedOptions& options)
-{
-    constexpr int64_t at_once = 64;
-    const auto vocabulary = static_cast<size_t>(model_->config().vocabulary);
-    if (first > 0) options.loss(first, tokens[0], negative_log_likelihood(logits_, tokens[0]));
-    std::vector<float> block;
-    for (int64_t begin = 0; begin + 1 < std::ssize(tokens); begin += at_once) {
-        const int64_t rows = std::min(at_once, std::ssize(tokens) - 1 - begin);
-        transformer_.logits(begin, rows, block);
-        for (int64_t r = 0; r < rows; ++r) {
-            const auto next = static_cast<size_t>(begin + r + 1);
-            const std::span<const float> row(block.data() + static_cast<size_t>(r) * vocabulary, vocabulary);
-            options.loss(first + next, tokens[next], negative_log_likelihood(row, tokens[next]));
-        }
-    }
 }
 
 const std::vector<float>& Session::logits()

@@ -150,13 +150,13 @@ public:
 private:
     class HostEviction;
     class DeviceEviction;
+    class Saving;
     Session(std::shared_ptr<const Model> model, SessionSetup setup);
     // Moves options and policy out of `setup`.
     Session(std::shared_ptr<const Model> model, SessionSetup& setup, const CacheShape& shape,
             std::vector<TokenId> question_ids);
     Session(const Session& other, KvCache cache);
 
-    void reserve(const CacheShape& cache, const TransformerShape& shape);
     std::unique_ptr<SessionEviction> eviction_of(const CacheShape& shape); // with empty lists
     TokenLists& lists() const;
     void sync() const; // syncs the host's lists; const: the observable state does not change
@@ -165,26 +165,16 @@ private:
     void decode(TokenId token);
     void end_prefill();
     std::unique_ptr<Policy> policy_beside(const Pins& pins) const;
-    // Rebuilds cache and forward pass for another policy, pins or number of question rows, with room for lists of
-    // `list_lengths`, where longer than their limits. The kept tokens stay.
-    void rebuild(const Policy& policy, const Pins& pins, int32_t question_rows,
-                 std::span<const int32_t> list_lengths);
-    std::vector<int32_t> list_lengths() const;
+    // Rebuilds cache and forward pass for another policy, pins or number of question rows, with room for all lists
+    // as they are. The kept tokens stay.
+    void rebuild(const Policy& policy, const Pins& pins, int32_t question_rows);
     bool finish_or_wait(std::stop_token stop); // false: stopped, the incomplete chunk stays pending
     void check_tokens(std::span<const TokenId> tokens) const;
     bool has_room(int64_t tokens, int64_t question_rows) const;
     void check_room(int64_t tokens, int64_t question_rows) const;
-    int64_t slots_left() const;       // minimum over the lists of unbounded layers
-    IntegrityCheck integrity_check(); // runs the integrity check; the session stays as it was
-    static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state,
-                                            SessionSetup setup);
-    static std::unique_ptr<Session> adopt(std::shared_ptr<const Model> model, SessionState state,
-                                          SessionSetup setup);
-    void restore_scalars(const SessionState& state); // everything but the lists
-    void restore_lists(const SessionState& state);
+    int64_t slots_left() const; // minimum over the lists of unbounded layers
     void compute_logits();
     TokenId choose(); // samples the next token, from the best logits alone if these suffice
-    void report_losses(std::span<const TokenId> tokens, uint64_t first, const FeedOptions& options);
 
     std::shared_ptr<const Model> model_;
     SessionOptions options_;

@@ -136,12 +136,6 @@ std::string described(std::string_view target, bool in_fixed_point)
     return std::string(target) + (in_fixed_point ? " and products in fixed point" : "");
 }
 
-// Keeps a token that was fed out of the lists; its row stays the next free one of each list.
-class ForgetToken final : public LayerEviction {
-public:
-    void evict(std::span<const AttendedLayer>, int32_t, kernels::Phase) override {}
-};
-
 } // namespace
 
 uint64_t Session::largest_lists(const Model& model, const SessionState& state)
@@ -156,17 +150,46 @@ uint64_t Session::largest_lists(const Model& model, const SessionState& state)
     return slots * token_bytes + static_cast<uint64_t>(c.vocabulary) * sizeof(float);
 }
 
-IntegrityCheck Session::integrity_check()
+namespace {
+
+// Keeps a token that was fed out of the lists; its row stays the next free one of each list.
+class ForgetToken final : public LayerEviction {
+public:
+    void evict(std::span<const AttendedLayer>, int32_t, kernels::Phase) override {}
+};
+
+} // namespace
+
+// The parts of a session that a state consists of.
+class Session::Saving {
+public:
+    explicit Saving(Session& session) : s_(session) {}
+
+    SessionState state();
+    static std::unique_ptr<Session> restore(std::shared_ptr<const Model> model, const SessionState& state,
+                                            SessionSetup setup);
+    static std::unique_ptr<Session> adopt(std::shared_ptr<const Model> model, SessionState state,
+                                          SessionSetup setup);
+
+private:
+    IntegrityCheck integrity_check(); // runs the integrity check; the session stays as it was
+    void restore_lists(const SessionState& state);
+    void restore_scalars(const SessionState& state); // everything but the lists
+
+    Session& s_;
+};
+
+IntegrityCheck Session::Saving::integrity_check()
 {
     constexpr size_t most = 8;
     IntegrityCheck result;
-    if (tokens_seen_ == 0 || !has_room(1, 0)) return result;
-    compute_logits(); // the decode below overwrites the activations they are computed from
-    sync();
+    if (s_.tokens_seen_ == 0 || !s_.has_room(1, 0)) return result;
+    s_.compute_logits(); // the decode below overwrites the activations they are computed from
+    s_.sync();
     ForgetToken forget_token;
-    transformer_.decode(last_token_, tokens_seen_, cache_, forget_token);
+    s_.transformer_.decode(s_.last_token_, s_.tokens_seen_, s_.cache_, forget_token);
     std::vector<float> logits;
-    transformer_.last_logits(logits);
+    s_.transformer_.last_logits(logits);
     result.ids.resize(std::min(most, logits.size()));
     std::vector<TokenId> ids(logits.size());
     std::iota(ids.begin(), ids.end(), 0);
@@ -181,40 +204,45 @@ IntegrityCheck Session::integrity_check()
     return result;
 }
 
-SessionState Session::state()
+SessionState Session::Saving::state()
 {
-    if (tokens_seen_ > 0) compute_logits();
-    sync();
-    SessionState state{.model_fingerprint = model_->fingerprint(),
-                       .simd_target = arithmetic_of(*model_),
-                       .policy = options_.policy,
-                       .given = given_,
-                       .pins = options_.pins.ranges(),
-                       .question_ids = question_ids_,
-                       .question_room = options_.question_room,
-                       .budget = options_.budget,
-                       .chunk = options_.chunk,
-                       .positions = options_.positions,
-                       .kv_type = *options_.kv_type,
-                       .tokens_seen = tokens_seen_,
-                       .steps_seen = steps_seen_,
-                       .evicted = evicted_,
-                       .last_token = last_token_,
-                       .pending = pending_,
-                       .logits = logits_,
+    if (s_.tokens_seen_ > 0) s_.compute_logits();
+    s_.sync();
+    SessionState state{.model_fingerprint = s_.model_->fingerprint(),
+                       .simd_target = arithmetic_of(*s_.model_),
+                       .policy = s_.options_.policy,
+                       .given = s_.given_,
+                       .pins = s_.options_.pins.ranges(),
+                       .question_ids = s_.question_ids_,
+                       .question_room = s_.options_.question_room,
+                       .budget = s_.options_.budget,
+                       .chunk = s_.options_.chunk,
+                       .positions = s_.options_.positions,
+                       .kv_type = *s_.options_.kv_type,
+                       .tokens_seen = s_.tokens_seen_,
+                       .steps_seen = s_.steps_seen_,
+                       .evicted = s_.evicted_,
+                       .last_token = s_.last_token_,
+                       .pending = s_.pending_,
+                       .logits = s_.logits_,
                        .integrity_check = integrity_check(),
-                       .policy_state = policy_->state(),
-                       .sampler_options = options_.sampler,
-                       .sampler_state = sampler_.state(),
+                       .policy_state = s_.policy_->state(),
+                       .sampler_options = s_.options_.sampler,
+                       .sampler_state = s_.sampler_.state(),
                        .lists = {}};
-    for (int32_t l = 0; l < cache_.shape().layers; ++l)
-        for (int32_t h = 0; h < cache_.shape().heads.kv_heads; ++h)
-            state.lists.emplace_back().tokens = lists().tokens(l, h);
+    for (int32_t l = 0; l < s_.cache_.shape().layers; ++l)
+        for (int32_t h = 0; h < s_.cache_.shape().heads.kv_heads; ++h)
+            state.lists.emplace_back().tokens = s_.lists().tokens(l, h);
     std::vector<KvCache::Entries> entries;
     for (ListAtRest& list : state.lists)
         entries.push_back({&list.keys, &list.values});
-    cache_.read_all(entries);
+    s_.cache_.read_all(entries);
     return state;
+}
+
+SessionState Session::state()
+{
+    return Saving(*this).state();
 }
 
 namespace {
@@ -247,17 +275,17 @@ CacheShape shape_of(const SessionState& state, const Model& model, const Session
 
 } // namespace
 
-void Session::restore_lists(const SessionState& state)
+void Session::Saving::restore_lists(const SessionState& state)
 {
-    for (int32_t l = 0; l < cache_.shape().layers; ++l)
-        for (int32_t h = 0; h < cache_.shape().heads.kv_heads; ++h) {
-            const ListAtRest& list = state.lists[static_cast<size_t>(l * cache_.shape().heads.kv_heads + h)];
-            check_list(list, cache_, l, h, state.tokens_seen);
-            cache_.write(l, h, list.keys, list.values);
-            lists().write(l, h, list.tokens);
+    for (int32_t l = 0; l < s_.cache_.shape().layers; ++l)
+        for (int32_t h = 0; h < s_.cache_.shape().heads.kv_heads; ++h) {
+            const ListAtRest& list = state.lists[static_cast<size_t>(l * s_.cache_.shape().heads.kv_heads + h)];
+            check_list(list, s_.cache_, l, h, state.tokens_seen);
+            s_.cache_.write(l, h, list.keys, list.values);
+            s_.lists().write(l, h, list.tokens);
         }
-    lists().pin(options_.pins, layers_with_pins(*policy_, cache_.shape().layers));
-    if (policy_->retrieval()) transformer_.bound_pages(cache_);
+    s_.lists().pin(s_.options_.pins, layers_with_pins(*s_.policy_, s_.cache_.shape().layers));
+    if (s_.policy_->retrieval()) s_.transformer_.bound_pages(s_.cache_);
 }
 
 namespace {
@@ -283,18 +311,19 @@ void snapshot_compatibility(const SessionState& state, const Model& model)
 
 } // namespace
 
-std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, const SessionState& state,
-                                          SessionSetup setup)
+std::unique_ptr<Session> Session::Saving::restore(std::shared_ptr<const Model> model, const SessionState& state,
+                                                  SessionSetup setup)
 {
     const CacheShape shape = shape_of(state, *model, setup);
     auto session = std::unique_ptr<Session>(new Session(std::move(model), setup, shape, state.question_ids));
     session->given_ = state.given;
     session->given_.stored = true;
-    session->restore_lists(state);
+    Saving saving(*session);
+    saving.restore_lists(state);
     session->policy_->restore(state.policy_state);
-    session->restore_scalars(state);
+    saving.restore_scalars(state);
     session->pending_ = state.pending;
-    if (session->integrity_check() != state.integrity_check)
+    if (saving.integrity_check() != state.integrity_check)
         throw Error(ErrorKind::Failed, "PAL-SNAP-03", "saved session", "what it predicts is not what it predicted",
                     "read the document again");
     return session;
@@ -305,7 +334,7 @@ std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, co
     snapshot_compatibility(state, *model);
     auto setup =
         with_settings([&] { return set_up(options_of(state), model->config(), model->backend().at_once()); });
-    return restore(std::move(model), state, std::move(setup));
+    return Saving::restore(std::move(model), state, std::move(setup));
 }
 
 std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, const SessionState& state,
@@ -314,7 +343,7 @@ std::unique_ptr<Session> Session::restore(std::shared_ptr<const Model> model, co
     snapshot_compatibility(state, *model);
     auto setup = with_settings(
         [&] { return set_up(options_of(state), model->config(), model->backend().at_once(), std::move(policy)); });
-    return restore(std::move(model), state, std::move(setup));
+    return Saving::restore(std::move(model), state, std::move(setup));
 }
 
 namespace {
@@ -354,7 +383,7 @@ std::unique_ptr<Session> Session::adopt(std::shared_ptr<const Model> model, cons
 {
     snapshot_compatibility(state, *model);
     auto setup = set_up(as_stored(state, options), model->config(), model->backend().at_once());
-    return adopt(std::move(model), SessionState(state), std::move(setup));
+    return Saving::adopt(std::move(model), SessionState(state), std::move(setup));
 }
 
 std::unique_ptr<Session> Session::adopt(std::shared_ptr<const Model> model, const SessionState& state,
@@ -362,10 +391,11 @@ std::unique_ptr<Session> Session::adopt(std::shared_ptr<const Model> model, cons
 {
     snapshot_compatibility(state, *model);
     auto setup = set_up(as_stored(state, options), model->config(), model->backend().at_once(), std::move(policy));
-    return adopt(std::move(model), SessionState(state), std::move(setup));
+    return Saving::adopt(std::move(model), SessionState(state), std::move(setup));
 }
 
-std::unique_ptr<Session> Session::adopt(std::shared_ptr<const Model> model, SessionState state, SessionSetup setup)
+std::unique_ptr<Session> Session::Saving::adopt(std::shared_ptr<const Model> model, SessionState state,
+                                                SessionSetup setup)
 {
     const std::vector<TokenId> waiting = std::exchange(state.pending, {});
     check_stream(state, model->config());
@@ -387,21 +417,22 @@ std::unique_ptr<Session> Session::adopt(std::shared_ptr<const Model> model, Sess
         check_same_tokens(state, *setup.policy, shape);
     });
     auto session = std::unique_ptr<Session>(new Session(std::move(model), setup, shape, {}));
-    fit([&] { session->restore_lists(state); });
-    session->restore_scalars(state);
+    Saving saving(*session);
+    fit([&] { saving.restore_lists(state); });
+    saving.restore_scalars(state);
     session->feed(waiting);
     return session;
 }
 
-void Session::restore_scalars(const SessionState& state)
+void Session::Saving::restore_scalars(const SessionState& state)
 {
-    sampler_.restore(state.sampler_state);
-    logits_ = state.logits;
-    has_logits_ = !state.logits.empty();
-    last_token_ = state.last_token;
-    tokens_seen_ = state.tokens_seen;
-    steps_seen_ = state.steps_seen;
-    evicted_ = state.evicted;
+    s_.sampler_.restore(state.sampler_state);
+    s_.logits_ = state.logits;
+    s_.has_logits_ = !state.logits.empty();
+    s_.last_token_ = state.last_token;
+    s_.tokens_seen_ = state.tokens_seen;
+    s_.steps_seen_ = state.steps_seen;
+    s_.evicted_ = state.evicted;
 }
 
 } // namespace palimpsest::engine
