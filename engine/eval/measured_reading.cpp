@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "engine/session/session_setup.h"
 #include "engine/session/token_loss.h"
 
 namespace palimpsest::engine {
@@ -10,38 +11,57 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::optional<double> read_by_decoding(Session& session, std::span<const TokenId> ids, const FeedOptions& options)
+std::unique_ptr<Session> session_for(const std::shared_ptr<const Model>& model, SessionOptions options)
 {
-    constexpr size_t tokens_between_reports = 64;
-    const auto begin = Clock::now();
-    if (!session.feed(ids.first(1), options) || !session.finish(options)) return std::nullopt;
-    for (size_t i = 1; i < ids.size(); ++i) {
-        if (options.loss) options.loss(i, ids[i], negative_log_likelihood(session.logits(), ids[i]));
-        if (session.replay(ids.subspan(i, 1), false, options.stop) != 1) return std::nullopt;
-        if (options.progress && (i + 1) % tokens_between_reports == 0) options.progress(session.telemetry());
-    }
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-    return static_cast<double>(ids.size()) / std::max(seconds, 1e-9);
+    const SessionSetup setup = set_up(options, model->config(), model->backend().at_once());
+    if (setup.policy->retrieval()) options.chunk = 1;
+    return std::make_unique<Session>(model, options);
 }
 
 } // namespace
 
-std::unique_ptr<Session> session_to_measure(const std::shared_ptr<const Model>& model, SessionOptions options)
+MeasuredReading::MeasuredReading(const std::shared_ptr<const Model>& model, SessionOptions options,
+                                 std::span<const TokenId> text, std::vector<uint64_t> lengths)
+    : session_(session_for(model, std::move(options))), text_(text), losses_(std::move(lengths))
 {
-    auto session = std::make_unique<Session>(model, options);
-    if (!session->policy().retrieval() || options.chunk == 1) return session;
-    session.reset(); // frees its memory before the second one is made
-    options.chunk = 1;
-    return std::make_unique<Session>(model, options);
+    const auto capacity = static_cast<size_t>(session_->policy().capacity());
+    if (session_->policy().bounded() || text.size() <= capacity) return;
+    text_ = text.first(capacity);
+    is_complete_ = false;
 }
 
-std::optional<double> read_measured(Session& session, std::span<const TokenId> ids, const FeedOptions& options)
+bool MeasuredReading::read_up_to(uint64_t end, const FeedOptions& options)
 {
-    if (session.policy().retrieval()) return read_by_decoding(session, ids, options);
-    if (!session.feed(ids, options)) return std::nullopt;
-    const double whole_chunks = session.telemetry().tokens_per_second;
-    if (!session.finish(options)) return std::nullopt;
-    return whole_chunks > 0 ? whole_chunks : session.telemetry().tokens_per_second;
+    const auto begin = Clock::now();
+    FeedOptions feed = options;
+    feed.loss = [&](uint64_t index, TokenId token, double nll) {
+        losses_.add(index, nll);
+        if (options.loss) options.loss(index, token, nll);
+    };
+    const uint64_t to = std::min(end, last());
+    const std::span<const TokenId> part = text_.subspan(read_, to - read_);
+    const bool is_read = session_->policy().retrieval() ? decode(part, feed) : session_->feed(part, feed);
+    if (!is_read || (to == last() && !session_->finish(feed))) return false;
+    read_ = to;
+    seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
+    return true;
+}
+
+bool MeasuredReading::decode(std::span<const TokenId> tokens, const FeedOptions& options)
+{
+    constexpr uint64_t tokens_between_reports = 64;
+    for (size_t i = 0; i < tokens.size(); ++i) {
+        const std::span<const TokenId> one = tokens.subspan(i, 1);
+        const uint64_t index = read_ + i;
+        if (index == 0) {
+            if (!session_->feed(one, options) || !session_->finish(options)) return false;
+            continue;
+        }
+        options.loss(index, one[0], negative_log_likelihood(session_->logits(), one[0]));
+        if (session_->replay(one, false, options.stop) != 1) return false;
+        if (options.progress && (index + 1) % tokens_between_reports == 0) options.progress(session_->telemetry());
+    }
+    return true;
 }
 
 } // namespace palimpsest::engine

@@ -1,20 +1,50 @@
-// Measures the loss of a text's tokens, for `eval ppl` and `compare`.
+// Reads a text with one session and measures the loss of its tokens and the time: for `eval ppl`, `compare` and the
+// window's comparison.
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
+#include <vector>
 
+#include "engine/eval/loss_meter.h"
 #include "engine/session/session.h"
 
 namespace palimpsest::engine {
 
-// Makes a session to measure with. A retrieval policy reads only a part of its lists when it decodes, so it is
-// measured one token at a time: its chunk is 1, whatever the options say.
-std::unique_ptr<Session> session_to_measure(const std::shared_ptr<const Model>& model, SessionOptions options);
-// Feeds all tokens and reports their losses: in chunks, or decoded one by one for a retrieval policy. Returns
-// tokens per second; nullopt if stopped. Throws as Session::feed does. REQUIRES: nothing was fed before; `ids` is
-// not empty.
-std::optional<double> read_measured(Session& session, std::span<const TokenId> ids, const FeedOptions& options);
+class MeasuredReading {
+public:
+    // Makes the session. A retrieval policy reads only a part of its lists when it decodes, so it is measured one
+    // token at a time: its chunk is 1, whatever the options say. `lengths`: see LossMeter. `text` must outlive
+    // this. Throws as the constructor of Session does. REQUIRES: text is not empty.
+    MeasuredReading(const std::shared_ptr<const Model>& model, SessionOptions options,
+                    std::span<const TokenId> text, std::vector<uint64_t> lengths = {});
+
+    Session& session() const { return *session_; }
+    // How many tokens there are to read: those of the text, or fewer if the policy keeps every token and is full
+    // before.
+    uint64_t last() const { return text_.size(); }
+    bool is_complete() const { return is_complete_; } // last() is the end of the text
+    uint64_t read() const { return read_; }           // tokens read so far
+    bool is_done() const { return read_ == last(); }
+
+    // Reads up to the token `end` or last(): in chunks, or decoded one by one for a retrieval policy. Progress and
+    // losses are passed on. Returns false if stopped; read() is then as before. Throws as Session::feed does.
+    bool read_up_to(uint64_t end, const FeedOptions& options);
+    bool read_all(const FeedOptions& options) { return read_up_to(last(), options); }
+
+    const LossMeter& losses() const { return losses_; }
+    double seconds() const { return seconds_; } // of reading so far, losses included
+    double tokens_per_second() const { return seconds_ > 0 ? static_cast<double>(read_) / seconds_ : 0; }
+
+private:
+    bool decode(std::span<const TokenId> tokens, const FeedOptions& options);
+
+    std::unique_ptr<Session> session_;
+    std::span<const TokenId> text_; // as far as it can be read
+    bool is_complete_ = true;
+    LossMeter losses_;
+    uint64_t read_ = 0;
+    double seconds_ = 0;
+};
 
 } // namespace palimpsest::engine

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "engine/session/session_setup.h"
-#include "engine/session/token_loss.h"
+#include "engine/eval/measured_reading.h"
 #include "kernels/base/error.h"
 
 namespace palimpsest::ui {
@@ -23,54 +22,37 @@ double seconds_since(Clock::time_point begin)
     throw Error(ErrorKind::Usage, "PAL-OPTION-03", "comparison", what, remedy);
 }
 
-// Retrieval policies attend to a part of the cache only while decoding, so they are measured token by token.
-std::unique_ptr<engine::Session> session_for(const std::shared_ptr<const engine::Model>& model,
-                                             engine::SessionOptions options)
-{
-    const auto setup = engine::set_up(options, model->config(), model->backend().at_once());
-    if (setup.policy->retrieval()) options.chunk = 1;
-    return std::make_unique<engine::Session>(model, options);
-}
-
 // One contender's pass over the text.
 class Reading {
 public:
-    Reading(const std::shared_ptr<const engine::Model>& model, const Contender& contender, uint64_t tokens)
-        : session_(session_for(model, contender.options)), by_decoding_(session_->policy().retrieval().has_value())
+    Reading(const std::shared_ptr<const engine::Model>& model, const Contender& contender, Tokens tokens)
+        : reading_(model, contender.options, tokens)
     {
-        const engine::Policy& policy = session_->policy();
-        const auto capacity = static_cast<uint64_t>(policy.capacity());
-        last_ = policy.bounded() ? tokens : std::min(tokens, capacity);
         result_.spec = contender.spec;
-        result_.options = session_->options();
-        result_.policy = storage::PolicyReport::of(*session_);
+        result_.options = reading_.session().options();
+        result_.policy = storage::PolicyReport::of(reading_.session());
         result_.budget = result_.policy.budget;
-        result_.complete = last_ == tokens;
+        result_.complete = reading_.is_complete();
         look();
     }
 
-    uint64_t last() const { return last_; }
-    uint64_t read() const { return read_; }
-    bool done() const { return read_ == last_; }
+    uint64_t last() const { return reading_.last(); }
+    uint64_t read() const { return reading_.read(); }
+    bool done() const { return reading_.is_done(); }
     double seconds_left() const
     {
-        return read_ == 0 ? 0 : seconds_ / static_cast<double>(read_) * static_cast<double>(last_ - read_);
+        return read() == 0
+                   ? 0
+                   : reading_.seconds() / static_cast<double>(read()) * static_cast<double>(last() - read());
     }
     const CompareResult& result() const { return result_; }
 
     // Reads up to the token `end`. Returns false if stopped.
-    bool read_up_to(Tokens ids, uint64_t end, std::stop_token stop)
+    bool read_up_to(uint64_t end, std::stop_token stop)
     {
-        const auto begin = Clock::now();
         engine::FeedOptions feed;
         feed.stop = std::move(stop);
-        feed.loss = [this](uint64_t index, engine::TokenId, double nll) { meter_.add(index, nll); };
-        const uint64_t to = std::min(end, last_);
-        const Tokens part = ids.subspan(read_, to - read_);
-        if (!(by_decoding_ ? decode(part, feed) : session_->feed(part, feed))) return false;
-        if (to == last_ && !session_->finish(feed)) return false;
-        read_ = to;
-        seconds_ += seconds_since(begin);
+        if (!reading_.read_up_to(end, feed)) return false;
         look();
         return true;
     }
@@ -87,37 +69,18 @@ public:
     }
 
 private:
-    bool decode(Tokens part, const engine::FeedOptions& feed)
-    {
-        for (size_t i = 0; i < part.size(); ++i) {
-            const Tokens one = part.subspan(i, 1);
-            const uint64_t index = read_ + i;
-            if (index == 0) {
-                if (!session_->feed(one, feed) || !session_->finish(feed)) return false;
-                continue;
-            }
-            feed.loss(index, one[0], engine::negative_log_likelihood(session_->logits(), one[0]));
-            if (session_->replay(one, false, feed.stop) != 1) return false;
-        }
-        return true;
-    }
-
     void look()
     {
-        result_.tokens_read = read_;
-        result_.telemetry = session_->telemetry();
-        result_.loss = meter_.all();
-        result_.tokens_per_second = seconds_ > 0 ? static_cast<double>(read_) / seconds_ : 0;
+        result_.tokens_read = read();
+        result_.telemetry = reading_.session().telemetry();
+        result_.loss = reading_.losses().all();
+        result_.tokens_per_second = reading_.tokens_per_second();
         result_.telemetry.tokens_per_second = result_.tokens_per_second;
-        result_.kept = std::make_shared<const engine::RetentionMap>(session_->retention());
+        result_.kept = std::make_shared<const engine::RetentionMap>(reading_.session().retention());
         result_.reach = engine::reach(*result_.kept);
     }
 
-    std::unique_ptr<engine::Session> session_;
-    engine::LossMeter meter_;
-    bool by_decoding_;
-    uint64_t last_ = 0, read_ = 0;
-    double seconds_ = 0;
+    engine::MeasuredReading reading_;
     CompareResult result_;
 };
 
@@ -127,7 +90,7 @@ public:
         : model_(*model), model_report_(storage::ModelReport::of(*model)), job_(job), sink_(sink)
     {
         for (const Contender& contender : job.contenders)
-            readings_.emplace_back(model, contender, job.tokens.size());
+            readings_.emplace_back(model, contender, job.tokens);
     }
 
     std::shared_ptr<const CompareState> run(const std::stop_token& stop)
@@ -150,7 +113,7 @@ private:
         for (Reading& r : readings_)
             if (!r.done()) reading.push_back(&r);
         for (Reading* r : reading) {
-            if (stop.stop_requested() || !r->read_up_to(job_.tokens, end, stop)) return false;
+            if (stop.stop_requested() || !r->read_up_to(end, stop)) return false;
             if (sink_ && seconds_since(published_) >= between_publications) publish(CompareState::Phase::Running);
         }
         for (Reading* r : reading)

@@ -9,20 +9,17 @@
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/common_options.h"
 #include "app/palimpsest/console_listener.h"
+#include "app/palimpsest/measuring.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/retention_picture.h"
 #include "app/palimpsest/token_source.h"
-#include "engine/eval/loss_meter.h"
-#include "engine/eval/measured_reading.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "storage/session/comparison_report.h"
 #include "storage/session/list_lengths.h"
 #include "storage/session/listener.h"
-#include "storage/session/pinning.h"
 #include "storage/session/protocol.h"
 #include "storage/session/reading.h"
-#include "storage/session/reading_meter.h"
 #include "storage/session/session_settings.h"
 #include "storage/session/store.h"
 #include "storage/session/stored_session.h"
@@ -30,8 +27,6 @@
 namespace palimpsest::app {
 namespace {
 
-using engine::read_measured;
-using engine::session_to_measure;
 using nlohmann::ordered_json;
 using storage::budget_of;
 using storage::check_complete;
@@ -42,10 +37,8 @@ using storage::lengths_sentence;
 using storage::ModelReport;
 using storage::name_of;
 using storage::open_store;
-using storage::pins_in;
 using storage::PolicyReport;
 using storage::Protocol;
-using storage::ReadingMeter;
 using storage::Store;
 using storage::StoredOptions;
 using storage::StoredSession;
@@ -237,11 +230,8 @@ private:
         CommonOptions options = common_;
         options.policy = policy;
         options.budget = budget;
-        engine::SessionOptions chosen = options.session(
-            model->config(), {.input = tokens.coverage.tokens_in_input, .stream = tokens.ids.size()});
-        chosen.pins = pins_in(tokens.ids, options.pins, *model, source_.name());
-        const auto measured = session_to_measure(model, chosen);
-        engine::Session& session = *measured;
+        engine::MeasuredReading reading = measured_reading(model, options, tokens, source_);
+        engine::Session& session = reading.session();
         Contender c{.spec = policy,
                     .options = session.options(),
                     .budget = budget_of(session),
@@ -251,27 +241,16 @@ private:
                     .telemetry = {},
                     .map = {},
                     .loss = {},
-                    .tokens_per_second = {}};
-        engine::LossMeter meter;
-        ConsoleListener listener(console, common_.events);
-        ReadingMeter progress(listener, policy);
-        engine::FeedOptions feed;
-        feed.stop = console.stop;
-        feed.progress = [&](const engine::Telemetry& t) { progress.update(session, t, 0, tokens.ids.size()); };
-        feed.loss = [&](uint64_t index, engine::TokenId, double nll) { meter.add(index, nll); };
-        std::span<const engine::TokenId> ids(tokens.ids);
-        const auto capacity = static_cast<size_t>(session.policy().capacity());
-        if (!session.policy().bounded() && ids.size() > capacity) {
-            ids = ids.first(capacity);
-            c.complete = false;
-        }
-        c.tokens_per_second = read_measured(session, ids, feed);
-        if (!c.tokens_per_second) throw Interrupted{"stopped while comparing; nothing was written"};
+                    .tokens_per_second = {},
+                    .complete = reading.is_complete()};
+        if (!read_all(reading, tokens, policy, options, console))
+            throw Interrupted{"stopped while comparing; nothing was written"};
+        c.tokens_per_second = reading.tokens_per_second();
         c.telemetry = session.telemetry();
         c.policy = PolicyReport::of(session);
         c.lengths = lengths_sentence(session);
         c.map = session.retention();
-        c.loss = meter.all();
+        c.loss = reading.losses().all();
         return c;
     }
 

@@ -10,27 +10,21 @@
 #include "app/palimpsest/chosen_model.h"
 #include "app/palimpsest/command.h"
 #include "app/palimpsest/common_options.h"
-#include "app/palimpsest/console_listener.h"
+#include "app/palimpsest/measuring.h"
 #include "app/palimpsest/output.h"
 #include "app/palimpsest/output_file.h"
 #include "app/palimpsest/token_source.h"
-#include "engine/eval/loss_meter.h"
-#include "engine/eval/measured_reading.h"
 #include "kernels/base/byte_quantity.h"
 #include "kernels/base/error.h"
 #include "storage/session/list_lengths.h"
 #include "storage/session/listener.h"
-#include "storage/session/pinning.h"
 #include "storage/session/protocol.h"
 #include "storage/session/reading.h"
-#include "storage/session/reading_meter.h"
 #include "storage/session/session_report.h"
 
 namespace palimpsest::app {
 namespace {
 
-using engine::read_measured;
-using engine::session_to_measure;
 using nlohmann::ordered_json;
 using storage::check_complete;
 using storage::Coverage;
@@ -39,10 +33,8 @@ using storage::lengths_sentence;
 using storage::memory_json;
 using storage::model_json;
 using storage::name_of;
-using storage::pins_in;
 using storage::policy_json;
 using storage::Protocol;
-using storage::ReadingMeter;
 
 struct Measurement {
     std::string input;
@@ -129,16 +121,14 @@ private:
         CommonOptions options = common_;
         options.policy = policy;
         options.budget = budget;
-        engine::SessionOptions chosen = options.session(
-            model->config(), {.input = tokens.coverage.tokens_in_input, .stream = tokens.ids.size()});
-        chosen.pins = pins_in(tokens.ids, options.pins, *model, source.name());
-        const auto measured = session_to_measure(model, chosen);
-        engine::Session& session = *measured;
+        const auto lengths = lengths_.empty() ? std::vector<uint64_t>{} : parse_lengths("--lengths", lengths_);
+        engine::MeasuredReading reading = measured_reading(model, options, tokens, source, lengths);
+        engine::Session& session = reading.session();
         Measurement m{.input = source.name(),
                       .policy = policy,
                       .policy_description = {},
                       .kept = {},
-                      .complete = true,
+                      .complete = reading.is_complete(),
                       .chunk = session.options().chunk,
                       .loss = {},
                       .by_length = {},
@@ -146,34 +136,20 @@ private:
                       .coverage = tokens.coverage,
                       .words = 0,
                       .telemetry = {}};
-        std::span<const engine::TokenId> ids(tokens.ids);
-        const auto capacity = static_cast<size_t>(session.policy().capacity());
-        if (!session.policy().bounded() && ids.size() > capacity) {
-            ids = ids.first(capacity);
-            m.complete = false;
-        }
-        const auto lengths = lengths_.empty() ? std::vector<uint64_t>{} : parse_lengths("--lengths", lengths_);
-        engine::LossMeter meter(lengths);
-        if (csv) *csv << "index,token_id,nll\n0," << ids[0] << ",\n"; // the first token has no prediction
-        ConsoleListener listener(console, common_.events);
-        ReadingMeter progress(listener, source.name() + " (" + policy + ")");
-        engine::FeedOptions feed;
-        feed.stop = console.stop;
-        feed.progress = [&](const engine::Telemetry& t) { progress.update(session, t, 0, tokens.ids.size()); };
-        feed.loss = [&](uint64_t index, engine::TokenId token, double nll) {
-            meter.add(index, nll);
+        if (csv) *csv << "index,token_id,nll\n0," << tokens.ids[0] << ",\n"; // the first token has no prediction
+        const auto write_loss = [&](uint64_t index, engine::TokenId token, double nll) {
             if (!csv) return;
             char line[80];
             std::snprintf(line, sizeof line, "%llu,%d,%.9g\n", static_cast<unsigned long long>(index), token, nll);
             *csv << line;
         };
-        if (!read_measured(session, ids, feed))
+        if (!read_all(reading, tokens, source.name() + " (" + policy + ")", options, console, write_loss))
             throw Interrupted{"stopped while measuring " + source.name() + "; no result was printed"};
-        m.loss = meter.all();
-        m.by_length = meter.by_length();
+        m.loss = reading.losses().all();
+        m.by_length = reading.losses().by_length();
         std::copy_if(lengths.begin(), lengths.end(), std::back_inserter(m.unreached),
-                     [&](uint64_t length) { return length > ids.size(); });
-        m.coverage.tokens_read = ids.size() - tokens.added;
+                     [&](uint64_t length) { return length > reading.last(); });
+        m.coverage.tokens_read = reading.last() - tokens.added;
         if (m.coverage.complete()) m.words = tokens.words;
         m.telemetry = session.telemetry();
         m.policy_description = policy_json(session);

@@ -1,0 +1,34 @@
+#include "app/palimpsest/measuring.h"
+
+#include "app/palimpsest/console_listener.h"
+#include "storage/session/pinning.h"
+#include "storage/session/reading_meter.h"
+
+namespace palimpsest::app {
+
+engine::MeasuredReading measured_reading(const std::shared_ptr<const engine::Model>& model,
+                                         const CommonOptions& options, const SourceTokens& tokens,
+                                         const TokenSource& source, std::vector<uint64_t> lengths)
+{
+    engine::SessionOptions chosen =
+        options.session(model->config(), {.input = tokens.coverage.tokens_in_input, .stream = tokens.ids.size()});
+    chosen.pins = storage::pins_in(tokens.ids, options.pins, *model, source.name());
+    return {model, std::move(chosen), tokens.ids, std::move(lengths)};
+}
+
+bool read_all(engine::MeasuredReading& reading, const SourceTokens& tokens, const std::string& what,
+              const CommonOptions& options, Console& console,
+              const std::function<void(uint64_t, engine::TokenId, double)>& loss)
+{
+    ConsoleListener listener(console, options.events);
+    storage::ReadingMeter progress(listener, what);
+    engine::FeedOptions feed;
+    feed.stop = console.stop;
+    feed.progress = [&](const engine::Telemetry& now) {
+        progress.update(reading.session(), now, 0, tokens.ids.size());
+    };
+    feed.loss = loss;
+    return reading.read_all(feed);
+}
+
+} // namespace palimpsest::app

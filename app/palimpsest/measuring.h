@@ -1,0 +1,29 @@
+// How `eval ppl` and `compare` read an input with one policy and budget.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/palimpsest/common_options.h"
+#include "app/palimpsest/console.h"
+#include "app/palimpsest/token_source.h"
+#include "engine/eval/measured_reading.h"
+
+namespace palimpsest::app {
+
+// `options`: the command's, with the policy and budget to measure. `lengths`: see engine::LossMeter. `tokens` must
+// outlive the result. Throws Error (Usage) for options that do not fit the model or one another.
+engine::MeasuredReading measured_reading(const std::shared_ptr<const engine::Model>& model,
+                                         const CommonOptions& options, const SourceTokens& tokens,
+                                         const TokenSource& source, std::vector<uint64_t> lengths = {});
+
+// Reads all of `tokens` and reports progress under the name `what`; losses go to `loss`, if there is one. Returns
+// false if stopped.
+bool read_all(engine::MeasuredReading& reading, const SourceTokens& tokens, const std::string& what,
+              const CommonOptions& options, Console& console,
+              const std::function<void(uint64_t, engine::TokenId, double)>& loss = {});
+
+} // namespace palimpsest::app
