@@ -31,7 +31,6 @@ public:
         result_.spec = contender.spec;
         result_.options = reading_.session().options();
         result_.policy = storage::PolicyReport::of(reading_.session());
-        result_.budget = result_.policy.budget;
         result_.complete = reading_.is_complete();
         look();
     }

@@ -47,7 +47,6 @@ struct CompareResult {
     std::string spec;
     engine::SessionOptions options; // with defaults resolved
     storage::PolicyReport policy;
-    int32_t budget = 0; // in tokens; the capacity if nothing is evicted
     uint64_t tokens_read = 0;
     bool complete = true; // false: keeps every token, and the text exceeds its capacity
     engine::Telemetry telemetry;

@@ -28,7 +28,7 @@ QVariant variant_of(const std::optional<double>& number)
 QString contender_name(const CompareResult& result)
 {
     return CompareTable::tr("%1 · %2").arg(QString::fromStdString(result.spec),
-                                           count_text(static_cast<uint64_t>(result.budget)));
+                                           count_text(static_cast<uint64_t>(result.policy.budget)));
 }
 
 void CompareTable::show(std::shared_ptr<const CompareState> state)
@@ -59,7 +59,7 @@ QVariant CompareTable::raw(const CompareResult& result, int column)
     case Policy:
         return QString::fromStdString(result.spec);
     case Budget:
-        return result.budget;
+        return result.policy.budget;
     case Perplexity:
         return variant_of(perplexity_now(result));
     case Overlap:
@@ -86,7 +86,7 @@ QString CompareTable::text(const CompareResult& result, int column)
     case Policy:
         return QString::fromStdString(result.spec);
     case Budget:
-        return count_text(static_cast<uint64_t>(result.budget));
+        return count_text(static_cast<uint64_t>(result.policy.budget));
     case Perplexity:
         if (const auto perplexity = perplexity_now(result)) return number_text(*perplexity, 3);
         return none;
