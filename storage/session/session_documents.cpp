@@ -22,11 +22,11 @@ std::string source_of(const Document& document)
 
 void SessionDocuments::read(Document& document, bool more_follow)
 {
-    take_in([&] { read_now(document, more_follow); });
+    read_with_fallback([&] { read_now(document, more_follow); });
 }
 
 // A document that entered the stream before the device failed is continued on the CPU, not added again.
-void SessionDocuments::take_in(const std::function<void()>& read)
+void SessionDocuments::read_with_fallback(const std::function<void()>& read)
 {
     const size_t parts = context_.stream.size();
     try {
@@ -229,7 +229,7 @@ void SessionDocuments::read_stored(const std::vector<int64_t>& documents)
             throw Error(ErrorKind::Usage, "PAL-DOC-07", "document '" + printable(stored.back().title) + "'",
                         "its tokens are those of another model", "open its file and read it with this one");
     }
-    take_in([&] { read_stored_now(stored); });
+    read_with_fallback([&] { read_stored_now(stored); });
 }
 
 // All of them enter the stream before the first is read: none can be removed from the library meanwhile, and none

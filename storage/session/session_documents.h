@@ -32,7 +32,7 @@ public:
     std::vector<std::string> sources() const;
 
 private:
-    void take_in(const std::function<void()>& read);
+    void read_with_fallback(const std::function<void()>& read);
     void read_now(Document& document, bool more_follow);
     void read_new(Document& document, bool more_follow);
     void read_stored_now(const std::vector<DocumentInfo>& documents);
