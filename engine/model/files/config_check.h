@@ -11,7 +11,7 @@ namespace palimpsest::engine {
 
 // Rule ids to report, numbered as for the source format.
 struct ConfigRules {
-    std::string_view sizes, relations, floats; // "C3", "C4", "C5"; "12" three times for GGUF
+    std::string_view relations, floats; // "C4", "C5"; "12" twice for GGUF
 };
 
 // Returns `number` as an int32 if it is within 1..limit.

@@ -72,7 +72,7 @@ public:
         c_.local_rope.base = rope_base("rope.freq_base_swa", "rope.local.freq_base", family.local_rope_base);
         read_rope_scaling();
         family.describe(GgufFields(file_, c_.architecture, refuse_), c_);
-        check_config(c_, refuse_, {rule, rule, rule});
+        check_config(c_, refuse_, {rule, rule});
         return c_;
     }
 
@@ -274,7 +274,7 @@ void read_rope_tensors(std::map<std::string, FoundTensor>& found, ModelConfig& c
         config.rope.long_factors = std::move(long_factors);
         if (config.original_context == 0) config.original_context = config.context;
     }
-    check_config(config, refuse, {"12", "12", "12"});
+    check_config(config, refuse, {"12", "12"});
 }
 
 } // namespace palimpsest::engine

@@ -98,7 +98,7 @@ public:
         read_hf_rope(fields_.json_fields(), family_, refuse_, c_);
         c_.tied_embeddings = fields_.boolean({nullptr, "tie_word_embeddings"}).value_or(family_.tied);
         family_.describe(fields_, c_);
-        check_config(c_, refuse_, {"C3", "C4", "C5"});
+        check_config(c_, refuse_, {"C4", "C5"});
         return {c_, special("bos_token_id"), special("eos_token_id"), &family_, false};
     }
 
