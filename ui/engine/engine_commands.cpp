@@ -18,12 +18,12 @@ const QString& EngineThread::database() const
 
 std::shared_ptr<const engine::Model> EngineThread::model() const
 {
-    return worker_->model().shared_model();
+    return worker_->shared_model();
 }
 
 bool EngineThread::has_place_for_system() const
 {
-    return worker_->model().template_has_system_prompt();
+    return worker_->template_has_system_prompt();
 }
 
 std::shared_ptr<const Frame> EngineThread::frame()

@@ -40,7 +40,8 @@ public:
 
     CommandQueue& queue() { return loop_.queue(); }
     std::shared_ptr<const Frame> take_frame() { return frames_.take(); }
-    const LoadedModel& model() const { return model_; }
+    std::shared_ptr<const engine::Model> shared_model() const { return model_.shared_model(); }
+    bool template_has_system_prompt() const { return model_.template_has_system_prompt(); }
     const QString& database() const { return database_.path(); }
     SamplingRequest& sampling() { return sampling_; }
 
