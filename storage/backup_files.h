@@ -16,7 +16,7 @@ std::filesystem::path dated_backup(const std::filesystem::path& database, const 
                                    std::chrono::sys_days day);
 
 std::vector<std::filesystem::path> backups_of(const std::filesystem::path& database); // newest last
-// Of one kind, also "before-schema", in the order of their names, which end with a date or a number.
+// The same for one kind, also "before-schema"; by name, which ends with a date or a number.
 std::vector<std::filesystem::path> backups_of(const std::filesystem::path& database, const char* kind);
 // Called on permanent deletion, because backups contain the deleted content.
 void remove_backups(const std::filesystem::path& database);

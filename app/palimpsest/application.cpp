@@ -164,7 +164,7 @@ private:
     bool written_ = false;
 };
 
-// The same arguments for the CPU.
+// Returns the arguments with the CPU as their device, and with --reread if they name a session.
 std::vector<std::string> on_cpu(const std::vector<std::string>& arguments)
 {
     std::vector<std::string> result;

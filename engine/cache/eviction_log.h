@@ -19,7 +19,7 @@
 
 namespace palimpsest::engine {
 
-// What one eviction step did to the lists of a layer.
+// One eviction step of a layer, with its lists and what they drop.
 struct SyncedStep {
     int32_t layer = 0;
     uint64_t step = 0;                                 // Step::step, as logged

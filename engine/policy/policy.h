@@ -27,7 +27,7 @@ enum class PositionMode : uint8_t { Contiguous, Original };
 // `--budget none`, for policies that can do without a budget: lists grow until the context is full.
 inline constexpr int32_t no_budget = std::numeric_limits<int32_t>::max();
 
-// What a policy is made for. Budgets are per layer and KV head.
+// The model and the settings that a policy is made for. Budgets are per layer and KV head.
 struct PolicyContext {
     int32_t layers = 0;
     int32_t kv_heads = 0;

@@ -1,4 +1,4 @@
-// What the user asked to be pinned in a stored session and was not found in its stream yet.
+// The passages and ranges that the user asked to pin in a stored session and that its stream does not contain yet.
 #pragma once
 
 #include <functional>

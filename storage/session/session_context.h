@@ -1,4 +1,4 @@
-// What the parts of a stored session work on together: where it is stored, its model, its stream, and the engine's
+// The state that the parts of a stored session share: where it is stored, its model, its stream, and the engine's
 // session that computes it.
 #pragma once
 

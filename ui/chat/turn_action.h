@@ -1,4 +1,4 @@
-// What can be done with a turn of the chat.
+// The actions of a turn of the chat.
 #pragma once
 
 namespace palimpsest::ui {

@@ -146,7 +146,7 @@ private:
         return state;
     }
 
-    // Of the contender that read the fewest tokens.
+    // Returns the coverage of the contender that read the fewest tokens.
     storage::Coverage coverage() const
     {
         storage::Coverage coverage = job_.coverage;

@@ -1,4 +1,4 @@
-// What work that runs on the engine thread may use.
+// The tools of work that runs on the engine thread: model, database, open session, stop and progress.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What the program stores, where, and how many bytes it takes.
+// The places where the program stores data, with their purpose and their bytes.
 #pragma once
 
 #include <QString>

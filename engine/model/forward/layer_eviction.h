@@ -1,4 +1,4 @@
-// The eviction step of layers: what ends their part of a chunk or of a generated token, after their attention.
+// The eviction step of layers, which ends their part of a chunk or of a generated token, after their attention.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct AttendedLayer {
     kernels::SignalRequest signals{};
 };
 
-// What a Transformer calls after attention. One implementation keeps the lists on the host, the other on the device
+// Called by Transformer after attention. One implementation keeps the lists on the host, the other on the device
 // (engine/session/host_eviction.h, device_eviction.h).
 class LayerEviction {
 public:

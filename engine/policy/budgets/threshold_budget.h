@@ -14,7 +14,7 @@ enum class Ranking : uint8_t {
     Score,    // sinks and the recent window, then the others from best to worst
 };
 
-// What the norm is computed of.
+// The numbers whose norm is computed.
 enum class NormOf : uint8_t {
     Heads,  // each query head's attention; the norms are averaged, as in ReFreeKV's released code
     Scores, // the policy's scores in all lists of the layer together

@@ -19,7 +19,7 @@ struct Symbol {
 // Immutable; apply may be called from several threads at once.
 class MergeTable {
 public:
-    // Of several merges of the same pair, the first counts. REQUIRES: ids >= 0.
+    // The first of several merges of the same pair counts. REQUIRES: ids >= 0.
     explicit MergeTable(std::span<const PieceMerge> merges);
 
     // Merges in place. Time n log n in the number of symbols; returns the number of pairs looked up and queued.
