@@ -5,15 +5,15 @@
 namespace palimpsest::engine {
 namespace {
 
-enum class Turn { There, Back };
+enum class Direction { To, From };
 
-// Rotates a key to a position, or back. Pairs are (i, i + half), as in kernels::RopeTable.
-void turn(std::vector<float>& key, const RopeAngles& angles, uint32_t position, Turn direction)
+// Rotates a key to a position, or back from it. Pairs are (i, i + half), as in kernels::RopeTable.
+void rotate(std::vector<float>& key, const RopeAngles& angles, uint32_t position, Direction direction)
 {
     const std::vector<float> row = angles.table(position, 1);
     const size_t half = row.size() / 2;
     for (size_t i = 0; i < half; ++i) {
-        const double cosine = row[i], sine = direction == Turn::There ? row[half + i] : -row[half + i];
+        const double cosine = row[i], sine = direction == Direction::To ? row[half + i] : -row[half + i];
         const double a = key[i], b = key[half + i];
         key[i] = static_cast<float>(a * cosine - b * sine);
         key[half + i] = static_cast<float>(b * cosine + a * sine);
@@ -68,13 +68,15 @@ void merge_entries(KvCache& cache, HostLists& lists, int32_t layer, int32_t head
     Mean keys(dim), values(dim);
     for (const uint32_t rank : merge.of) {
         cache.load_entry(layer, head, rank, phase, key, value);
-        if (is_rotated != is_original) turn(key, angles, position(rank), is_rotated ? Turn::There : Turn::Back);
+        if (is_rotated != is_original)
+            rotate(key, angles, position(rank), is_rotated ? Direction::To : Direction::From);
         keys.add(std::span<const float>(key));
         values.add(std::span<const float>(value));
     }
     keys.to(std::span(key));
     values.to(std::span(value));
-    if (is_rotated != is_original) turn(key, angles, position(merge.into), is_rotated ? Turn::Back : Turn::There);
+    if (is_rotated != is_original)
+        rotate(key, angles, position(merge.into), is_rotated ? Direction::From : Direction::To);
     cache.store_entry(layer, head, merge.into, phase, key, value);
     average(list.sum, list.size(), merge);
     average(list.count, list.size(), merge);

@@ -244,7 +244,7 @@ void ReferenceStream::merge(int layer, int head, uint32_t into, std::span<const 
     }
     entries[into].key = rotated ? rotate_back(layer, key, position(into)) : std::move(key);
     entries[into].value = std::move(value);
-    entries[into].turned.clear();
+    entries[into].rotated.clear();
 }
 
 void ReferenceStream::append(int layer, size_t row, const Vector& keys, const Vector& values)
@@ -264,9 +264,9 @@ void ReferenceStream::turn_keys(int layer)
         for (size_t j = 0; j < entries.size(); ++j) {
             Entry& entry = entries[j];
             const uint64_t position = contiguous_ ? j : entry.stream;
-            if (!entry.turned.empty() && entry.turned_at == position) continue;
-            entry.turned = rotate(layer, entry.key, position);
-            entry.turned_at = position;
+            if (!entry.rotated.empty() && entry.rotated_at == position) continue;
+            entry.rotated = rotate(layer, entry.key, position);
+            entry.rotated_at = position;
         }
     }
 }
@@ -282,7 +282,7 @@ Vector ReferenceStream::attend_head(int layer, const std::vector<Entry>& entries
     Vector weights(entries.size(), 0.0);
     double largest = -INFINITY;
     for (size_t i = 0; i < count; ++i) {
-        const Vector& key = entries[rank_of(i)].turned;
+        const Vector& key = entries[rank_of(i)].rotated;
         double dot = 0;
         for (size_t x = 0; x < d; ++x)
             dot += query[x] * key[x];
@@ -311,21 +311,21 @@ Vector ReferenceStream::attend(int layer, size_t row, size_t rows, const Vector&
         const auto& entries = list(layer, h);
         const size_t visible = entries.size() - rows + row + 1, first = static_cast<size_t>(h) * group;
         const uint64_t position = contiguous_ ? visible - 1 : seen_ + row;
-        std::vector<Vector> turned;
+        std::vector<Vector> rotated;
         for (size_t g = 0; g < group; ++g) {
             const auto at = queries.begin() + static_cast<std::ptrdiff_t>((first + g) * d);
-            turned.push_back(rotate(layer, Vector(at, at + static_cast<std::ptrdiff_t>(d)), position));
+            rotated.push_back(rotate(layer, Vector(at, at + static_cast<std::ptrdiff_t>(d)), position));
         }
         std::vector<std::vector<int>> ranks;
         if (retriever) {
             std::vector<Vector> keys;
             for (const Entry& entry : entries)
-                keys.push_back(entry.turned);
-            ranks = retriever(layer, turned, keys);
+                keys.push_back(entry.rotated);
+            ranks = retriever(layer, rotated, keys);
         }
         std::vector<Vector> attention;
         for (size_t g = 0; g < group; ++g)
-            attention.push_back(attend_head(layer, entries, visible, turned[g], retriever ? &ranks[g] : nullptr,
+            attention.push_back(attend_head(layer, entries, visible, rotated[g], retriever ? &ranks[g] : nullptr,
                                             out.data() + (first + g) * d));
         if (sink) sink(layer, h, static_cast<int>(row), attention);
     }

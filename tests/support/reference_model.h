@@ -41,8 +41,8 @@ public:
     struct Entry {
         uint32_t stream = 0;
         std::vector<double> key, value; // [head_dim]; key before RoPE
-        std::vector<double> turned{};   // rotated key, at position `turned_at`
-        uint64_t turned_at = 0;
+        std::vector<double> rotated{};  // rotated key, at position `rotated_at`
+        uint64_t rotated_at = 0;
     };
     // Receives the attention of one row of the chunk on the entries of a list: [group][n]; entries that the row
     // does not see are 0. One row at a time, because a long chunk's matrix would not fit in memory.

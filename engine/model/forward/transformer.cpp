@@ -153,17 +153,18 @@ AttendedLayer Transformer::attend_chunk(int32_t layer, const Chunk& chunk, uint6
 {
     kernels::Backend& backend = model_->backend();
     const float* qkv = qkv_.data<float>() + chunk.row * shape_.qkv_width();
-    const kernels::Rotation turn = rotation(layer, chunk.token);
+    const kernels::Rotation rotated = rotation(layer, chunk.token);
     const int32_t rows = chunk.tokens + question_rows_;
     const kernels::SignalRequest wanted = signals_of(layer, rows, cache);
-    backend.stage({.shape = shape_, .qkv = qkv, .rows = rows, .staging = cache.staging(layer), .rotation = turn});
+    backend.stage(
+        {.shape = shape_, .qkv = qkv, .rows = rows, .staging = cache.staging(layer), .rotation = rotated});
     backend.attend({.shape = shape_,
                     .qkv = qkv,
                     .rows = rows,
                     .pool = cache.pool(),
                     .lists = cache.lists(layer),
                     .staging = cache.staging(layer),
-                    .rotation = turn,
+                    .rotation = rotated,
                     .out = heads_.data<float>() + chunk.row * shape_.query_heads * shape_.head_dim,
                     .signals = wanted,
                     .window = window(layer)});

@@ -18,21 +18,21 @@ struct AttentionTile {
 };
 
 // The rank after the last one that stacked row x attends to.
-__device__ inline int32_t visible_ranks(const RotatedRows& turned, int64_t head, int64_t x)
+__device__ inline int32_t visible_ranks(const RotatedRows& rotated, int64_t head, int64_t x)
 {
-    return turned.used[head] + static_cast<int32_t>(x / turned.group) + 1;
+    return rotated.used[head] + static_cast<int32_t>(x / rotated.group) + 1;
 }
 
 // The first rank that stacked row x attends to.
-__device__ inline int32_t first_visible(const RotatedRows& turned, int64_t head, int64_t x)
+__device__ inline int32_t first_visible(const RotatedRows& rotated, int64_t head, int64_t x)
 {
-    return turned.first_rank(visible_ranks(turned, head, x));
+    return rotated.first_rank(visible_ranks(rotated, head, x));
 }
 
 // The same rank, rounded down to a whole tile.
-__device__ inline int32_t first_tile(const RotatedRows& turned, int64_t head, int64_t x)
+__device__ inline int32_t first_tile(const RotatedRows& rotated, int64_t head, int64_t x)
 {
-    return first_visible(turned, head, x) / tile_ranks * tile_ranks;
+    return first_visible(rotated, head, x) / tile_ranks * tile_ranks;
 }
 
 // Loads dimensions [first, first + tile_dims) of `count` rows from `row` on, zero beyond head_dim. For the whole
@@ -50,17 +50,17 @@ __device__ inline void load_tile(const void* rows, int64_t row, int32_t dim, int
 // tile.scores = queries [first_row, + tile_rows) x keys [first_rank, + tile_ranks) of a head. Every sum runs over
 // the dimensions in order. The block synchronises before it returns.
 template<DType type>
-__device__ inline void tile_scores(const RotatedRows& turned, int64_t head, int64_t first_row, int64_t first_rank,
+__device__ inline void tile_scores(const RotatedRows& rotated, int64_t head, int64_t first_row, int64_t first_rank,
                                    AttentionTile& tile)
 {
     constexpr int each = 4; // rows per thread, and ranks per thread
     const int lane = static_cast<int>(threadIdx.x) % 16, own_row = static_cast<int>(threadIdx.x) / 16 * each;
     float sums[each][each] = {};
-    for (int32_t first = 0; first < turned.dim; first += tile_dims) {
+    for (int32_t first = 0; first < rotated.dim; first += tile_dims) {
         __syncthreads();
-        load_tile<type, tile_rows>(turned.queries, head * turned.query_stride + first_row, turned.dim, first,
+        load_tile<type, tile_rows>(rotated.queries, head * rotated.query_stride + first_row, rotated.dim, first,
                                    tile.queries);
-        load_tile<type, tile_ranks>(turned.keys, head * turned.key_stride + first_rank, turned.dim, first,
+        load_tile<type, tile_ranks>(rotated.keys, head * rotated.key_stride + first_rank, rotated.dim, first,
                                     tile.keys);
         __syncthreads();
 #pragma unroll 8
@@ -82,7 +82,7 @@ __device__ inline void tile_scores(const RotatedRows& turned, int64_t head, int6
     for (int i = 0; i < each; ++i)
 #pragma unroll
         for (int j = 0; j < each; ++j)
-            tile.scores[own_row + i][lane + 16 * j] = softly_capped(turned.soft_cap, sums[i][j]);
+            tile.scores[own_row + i][lane + 16 * j] = softly_capped(rotated.soft_cap, sums[i][j]);
     __syncthreads();
 }
 

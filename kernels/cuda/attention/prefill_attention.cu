@@ -34,8 +34,8 @@ __device__ inline float quad_sum(float x)
 
 // Replaces the logits of the quad's row by exp2(logit - row maximum), zero for ranks outside of [hidden,
 // attended). Returns the factor by which earlier sums must be multiplied.
-__device__ inline float take_in(AttentionTile& tile, int row, int lane, int32_t hidden, int32_t attended,
-                                RunningSoftmax& softmax)
+__device__ inline float add_to_softmax(AttentionTile& tile, int row, int lane, int32_t hidden, int32_t attended,
+                                       RunningSoftmax& softmax)
 {
     constexpr float nothing = -__builtin_huge_valf();
     float top = nothing;
@@ -109,7 +109,7 @@ __device__ inline void weigh_values(const Forward& forward, const KvList& list, 
 __device__ inline float* out_row(const Forward& forward, int64_t head, int64_t x)
 {
     const HeadShape& shape = forward.args.shape;
-    const int64_t group = forward.turned.group;
+    const int64_t group = forward.rotated.group;
     return forward.args.out + (x / group * shape.query_heads + head * group + x % group) * shape.head_dim;
 }
 
@@ -120,10 +120,10 @@ __global__ void __launch_bounds__(tile_threads) attend_tile(Forward forward)
     __shared__ AttentionTile tile;
     __shared__ float shares[tile_rows], denominators[tile_rows];
     __shared__ float* sums[tile_rows]; // null: no such row
-    const RotatedRows& turned = forward.turned;
-    const int32_t dim = turned.dim;
+    const RotatedRows& rotated = forward.rotated;
+    const int32_t dim = rotated.dim;
     const int64_t head = blockIdx.y, first_row = static_cast<int64_t>(blockIdx.x) * tile_rows;
-    const int64_t stacked = int64_t{turned.rows} * turned.group;
+    const int64_t stacked = int64_t{rotated.rows} * rotated.group;
     const KvList list = list_of(forward.args.pool, forward.args.lists, head, dim);
     const auto self = static_cast<int>(threadIdx.x), row = self / 4;
     const int64_t x = first_row + row, last = first_row + tile_rows < stacked ? first_row + tile_rows : stacked;
@@ -133,19 +133,19 @@ __global__ void __launch_bounds__(tile_threads) attend_tile(Forward forward)
         sums[self] = first_row + self < stacked ? out : nullptr;
     }
     RunningSoftmax softmax;
-    const int32_t visible = visible_ranks(turned, head, x), most = visible_ranks(turned, head, last - 1);
-    const int32_t hidden = turned.first_rank(visible), first_seen = first_visible(turned, head, first_row);
-    const int32_t begin = first_tile(turned, head, first_row);
+    const int32_t visible = visible_ranks(rotated, head, x), most = visible_ranks(rotated, head, last - 1);
+    const int32_t hidden = rotated.first_rank(visible), first_seen = first_visible(rotated, head, first_row);
+    const int32_t begin = first_tile(rotated, head, first_row);
     for (int32_t first_rank = begin; first_rank < most; first_rank += tile_ranks) {
-        tile_scores<DType::F32>(turned, head, first_row, first_rank, tile);
-        const float share = take_in(tile, row, self % 4, hidden - first_rank, visible - first_rank, softmax);
+        tile_scores<DType::F32>(rotated, head, first_row, first_rank, tile);
+        const float share = add_to_softmax(tile, row, self % 4, hidden - first_rank, visible - first_rank, softmax);
         if (self % 4 == 0) shares[row] = share;
         weigh_values<pool, staged>(forward, list, head, first_seen, first_rank, tile, shares, sums,
                                    first_rank == begin);
     }
     if (self % 4 == 0) {
         denominators[row] = softmax.total;
-        if (x < stacked) forward.lse[head * turned.query_stride + x] = softmax.top + log2f(softmax.total);
+        if (x < stacked) forward.lse[head * rotated.query_stride + x] = softmax.top + log2f(softmax.total);
     }
     __syncthreads();
     for (int64_t i = self; i < (last - first_row) * dim; i += tile_threads)
@@ -154,11 +154,11 @@ __global__ void __launch_bounds__(tile_threads) attend_tile(Forward forward)
 
 void attend_on_plain_cores(const Forward& forward, CudaContext& context)
 {
-    const RotatedRows& turned = forward.turned;
-    const int64_t tiles = (int64_t{turned.rows} * turned.group + tile_rows - 1) / tile_rows;
+    const RotatedRows& rotated = forward.rotated;
+    const int64_t tiles = (int64_t{rotated.rows} * rotated.group + tile_rows - 1) / tile_rows;
     const dim3 grid(static_cast<unsigned>(tiles), static_cast<unsigned>(forward.args.shape.kv_heads));
     const size_t shared =
-        turned.dim <= most_shared_dim ? sizeof(float) * tile_rows * static_cast<size_t>(turned.dim) : 0;
+        rotated.dim <= most_shared_dim ? sizeof(float) * tile_rows * static_cast<size_t>(rotated.dim) : 0;
     with_types(forward.args.pool.type, forward.args.staging.type, [&](auto pool, auto staged) {
         launch(context, {grid, dim3(tile_threads), shared},
                attend_tile<decltype(pool)::value, decltype(staged)::value>, forward);
@@ -172,15 +172,15 @@ void attend(const AttendArgs& args, CudaContext& context)
     if (args.rows == 0) return;
     const bool tensor_cores = suits_tensor_cores(args, context);
     Forward forward{.args = args,
-                    .turned = rotate_rows(args, tensor_cores ? args.staging.type : DType::F32, context)};
-    forward.args.lists.used = forward.turned.used;
+                    .rotated = rotate_rows(args, tensor_cores ? args.staging.type : DType::F32, context)};
+    forward.args.lists.used = forward.rotated.used;
     forward.lse = context.scratch<float>(ScratchUse::Scores,
-                                         static_cast<size_t>(args.shape.kv_heads * forward.turned.query_stride));
+                                         static_cast<size_t>(args.shape.kv_heads * forward.rotated.query_stride));
     if (tensor_cores)
         attend_on_tensor_cores(forward, context);
     else
         attend_on_plain_cores(forward, context);
-    if (wants_signals(args.signals)) prefill_signals(args, forward.turned, forward.lse, context);
+    if (wants_signals(args.signals)) prefill_signals(args, forward.rotated, forward.lse, context);
 }
 
 } // namespace palimpsest::kernels::cuda

@@ -7,7 +7,7 @@ namespace palimpsest::kernels::cuda {
 
 struct Forward {
     AttendArgs args; // lists.used: device memory
-    RotatedRows turned;
+    RotatedRows rotated;
     float* lse = nullptr; // [kv_heads, query_stride] log-sum-exps of the stacked rows, base 2
 };
 

@@ -28,7 +28,7 @@ struct SignalPlanes {
 };
 
 struct SignalWork {
-    RotatedRows turned;
+    RotatedRows rotated;
     SignalRequest wanted;
     const float* lse = nullptr; // [kv_heads, query_stride]; with outside_newest: over older ranks only
     int32_t kv_heads = 0;
@@ -45,10 +45,10 @@ __device__ inline void probabilities(const SignalWork& work, int64_t head, int64
     for (int i = static_cast<int>(threadIdx.x); i < tile_rows * tile_ranks; i += tile_threads) {
         const int row = i / tile_ranks, rank = i % tile_ranks;
         const int64_t x = first + row;
-        const bool attends = x < last && first_rank + rank < visible_ranks(work.turned, head, x) &&
-                             first_rank + rank >= first_visible(work.turned, head, x);
+        const bool attends = x < last && first_rank + rank < visible_ranks(work.rotated, head, x) &&
+                             first_rank + rank >= first_visible(work.rotated, head, x);
         tile.scores[row][rank] =
-            attends ? exp2f(tile.scores[row][rank] - work.lse[head * work.turned.query_stride + x]) : 0.0f;
+            attends ? exp2f(tile.scores[row][rank] - work.lse[head * work.rotated.query_stride + x]) : 0.0f;
     }
     __syncthreads();
 }
@@ -60,13 +60,13 @@ struct GroupSums {
 
     __device__ void add(const SignalWork& work, int64_t head, int64_t x, int32_t rank, float a)
     {
-        const auto g = static_cast<int32_t>(x % work.turned.group);
+        const auto g = static_cast<int32_t>(x % work.rotated.group);
         sum += a;
         row = g == 0 ? a : row + a;
         if (work.wanted.entropies) entropy -= a * logf(a + entropy_floor);
-        if (g + 1 < work.turned.group) return;
-        const int32_t visible = visible_ranks(work.turned, head, x), hidden = work.turned.first_rank(visible);
-        const float uniform = static_cast<float>(work.turned.group) / static_cast<float>(visible - hidden);
+        if (g + 1 < work.rotated.group) return;
+        const int32_t visible = visible_ranks(work.rotated, head, x), hidden = work.rotated.first_rank(visible);
+        const float uniform = static_cast<float>(work.rotated.group) / static_cast<float>(visible - hidden);
         if (rank >= hidden && rank < visible && row < uniform) low += 1;
     }
 };
@@ -82,7 +82,7 @@ __device__ inline void add_tile(const SignalWork& work, int64_t head, int64_t fi
 __device__ inline void add_tile_heads(const SignalWork& work, int64_t first, int64_t last, int rank,
                                       const AttentionTile& tile, float* heads)
 {
-    const int32_t group = work.turned.group;
+    const int32_t group = work.rotated.group;
     for (int64_t x = first; x < last && x < first + tile_rows; ++x) {
         const float a = tile.scores[x - first][rank];
         float* own = heads + x % group * tile_ranks + rank;
@@ -93,7 +93,7 @@ __device__ inline void add_tile_heads(const SignalWork& work, int64_t first, int
 
 __device__ inline void save_sums(const SignalWork& work, int64_t head, int32_t rank, const GroupSums& sums)
 {
-    const int64_t at = (blockIdx.z * int64_t{work.kv_heads} + head) * work.turned.key_stride + rank;
+    const int64_t at = (blockIdx.z * int64_t{work.kv_heads} + head) * work.rotated.key_stride + rank;
     if (work.planes.sums) work.planes.sums[at] = sums.sum;
     if (work.planes.low_counts) work.planes.low_counts[at] = sums.low;
     if (work.planes.entropies) work.planes.entropies[at] = sums.entropy;
@@ -101,11 +101,11 @@ __device__ inline void save_sums(const SignalWork& work, int64_t head, int32_t r
 
 __device__ inline void save_heads(const SignalWork& work, int64_t head, int32_t rank, const float* heads)
 {
-    const int32_t group = work.turned.group;
+    const int32_t group = work.rotated.group;
     const int64_t first = (blockIdx.z * int64_t{work.kv_heads} + head) * group;
     for (int32_t g = 0; g < group; ++g) {
         const float* own = heads + g * tile_ranks + rank % tile_ranks;
-        const int64_t at = (first + g) * work.turned.key_stride + rank;
+        const int64_t at = (first + g) * work.rotated.key_stride + rank;
         if (work.planes.head_sums) work.planes.head_sums[at] = own[0];
         if (work.planes.head_squares) work.planes.head_squares[at] = own[group * tile_ranks];
     }
@@ -118,13 +118,13 @@ __global__ void __launch_bounds__(tile_threads) sum_columns(SignalWork work)
 {
     __shared__ AttentionTile tile;
     auto* heads = dynamic_shared<float>();
-    const RotatedRows& turned = work.turned;
-    const int64_t head = blockIdx.y, group = turned.group;
+    const RotatedRows& rotated = work.rotated;
+    const int64_t head = blockIdx.y, group = rotated.group;
     const auto first_rank = static_cast<int32_t>(blockIdx.x) * tile_ranks;
     const int32_t first_chunk_row = work.first_row + static_cast<int32_t>(blockIdx.z) * work.split_rows;
     const int32_t last_chunk_row =
-        first_chunk_row + work.split_rows < turned.rows ? first_chunk_row + work.split_rows : turned.rows;
-    if (first_rank >= turned.used[head] + turned.rows) return;
+        first_chunk_row + work.split_rows < rotated.rows ? first_chunk_row + work.split_rows : rotated.rows;
+    if (first_rank >= rotated.used[head] + rotated.rows) return;
 
     const auto self = static_cast<int>(threadIdx.x);
     const bool together = self < tile_ranks,
@@ -134,22 +134,22 @@ __global__ void __launch_bounds__(tile_threads) sum_columns(SignalWork work)
         if (i >= tile_ranks) heads[i - tile_ranks] = 0;
     GroupSums sums;
     // Skips rows before the first one that attends to a rank of the block.
-    const int32_t skipped = first_rank - turned.used[head] - first_chunk_row;
+    const int32_t skipped = first_rank - rotated.used[head] - first_chunk_row;
     const int32_t begin = skipped > 0 ? first_chunk_row + skipped : first_chunk_row;
     // Chunk rows from here on have all ranks of the block outside of their window.
-    const int32_t not_seeing = turned.window > 0
-                                   ? max(first_rank - turned.used[head] + tile_ranks - 1 + turned.window, 0)
+    const int32_t not_seeing = rotated.window > 0
+                                   ? max(first_rank - rotated.used[head] + tile_ranks - 1 + rotated.window, 0)
                                    : last_chunk_row;
     const int64_t last = min(last_chunk_row, not_seeing) * group;
     for (int64_t first = begin * group; first < last; first += tile_rows) {
-        tile_scores<type>(turned, head, first, first_rank, tile);
+        tile_scores<type>(rotated, head, first, first_rank, tile);
         probabilities(work, head, first, last, first_rank, tile);
         if (together)
             add_tile(work, head, first, last, rank, tile, sums);
         else if (by_head)
             add_tile_heads(work, first, last, self - tile_ranks, tile, heads);
     }
-    if (rank >= turned.used[head] + turned.rows) return;
+    if (rank >= rotated.used[head] + rotated.rows) return;
     if (together)
         save_sums(work, head, rank, sums);
     else if (by_head)
@@ -178,7 +178,7 @@ __global__ void add_splits(Finish finish)
 enum class RowPass : uint8_t { Outside, Entropy, Density };
 
 struct RowWork {
-    RotatedRows turned;
+    RotatedRows rotated;
     const float* lse = nullptr; // [kv_heads, query_stride]
     int32_t first_row = 0;
     int32_t outside_newest = 0;
@@ -232,24 +232,24 @@ template<DType type, RowPass pass>
 __global__ void __launch_bounds__(tile_threads) pass_rows(RowWork work)
 {
     __shared__ AttentionTile tile;
-    const RotatedRows& turned = work.turned;
-    const int64_t head = blockIdx.y, stacked = int64_t{turned.rows} * turned.group;
-    const int64_t first = int64_t{work.first_row} * turned.group + static_cast<int64_t>(blockIdx.x) * tile_rows;
+    const RotatedRows& rotated = work.rotated;
+    const int64_t head = blockIdx.y, stacked = int64_t{rotated.rows} * rotated.group;
+    const int64_t first = int64_t{work.first_row} * rotated.group + static_cast<int64_t>(blockIdx.x) * tile_rows;
     const int64_t last = first + tile_rows < stacked ? first + tile_rows : stacked;
     const auto self = static_cast<int>(threadIdx.x), row = self / 4;
     const int64_t x = first + row;
-    const int32_t outside = turned.used[head] + turned.rows - work.outside_newest;
+    const int32_t outside = rotated.used[head] + rotated.rows - work.outside_newest;
     const auto limit = [&](int64_t at) {
-        const int32_t visible = visible_ranks(turned, head, at);
+        const int32_t visible = visible_ranks(rotated, head, at);
         return pass == RowPass::Outside && outside < visible ? outside : visible;
     };
-    const int32_t visible = visible_ranks(turned, head, x), own = limit(x), most = limit(last - 1);
-    const int32_t hidden = turned.first_rank(visible), seen = visible - hidden;
-    const float lse = x < stacked ? work.lse[head * turned.query_stride + x] : 0.0f;
+    const int32_t visible = visible_ranks(rotated, head, x), own = limit(x), most = limit(last - 1);
+    const int32_t hidden = rotated.first_rank(visible), seen = visible - hidden;
+    const float lse = x < stacked ? work.lse[head * rotated.query_stride + x] : 0.0f;
     const float uniform = 1.0f / static_cast<float>(seen);
     RowPart<pass> part;
-    for (int32_t first_rank = first_tile(turned, head, first); first_rank < most; first_rank += tile_ranks) {
-        tile_scores<type>(turned, head, first, first_rank, tile);
+    for (int32_t first_rank = first_tile(rotated, head, first); first_rank < most; first_rank += tile_ranks) {
+        tile_scores<type>(rotated, head, first, first_rank, tile);
         for (int i = self % 4; i < tile_ranks; i += 4)
             if (first_rank + i >= hidden && first_rank + i < own) part.add(tile.scores[row][i], lse, uniform);
     }
@@ -258,7 +258,7 @@ __global__ void __launch_bounds__(tile_threads) pass_rows(RowWork work)
 }
 
 struct GiniWork {
-    RotatedRows turned;
+    RotatedRows rotated;
     const float* lse = nullptr;
     int32_t first_row = 0;
     int64_t rows = 0; // stacked rows per KV head
@@ -272,20 +272,20 @@ struct GiniWork {
 template<DType type>
 __global__ void gini_rows(GiniWork work)
 {
-    const RotatedRows& turned = work.turned;
+    const RotatedRows& rotated = work.rotated;
     const auto warp = static_cast<int>(threadIdx.x) / warp_lanes, lane = static_cast<int>(threadIdx.x) % warp_lanes;
     float* row = work.sorted + blockIdx.x * work.sorted_stride;
     for (int64_t task = blockIdx.x; task < work.tasks; task += gridDim.x) {
-        const int64_t head = task / work.rows, x = int64_t{work.first_row} * turned.group + task % work.rows;
-        const int32_t visible = visible_ranks(turned, head, x), hidden = turned.first_rank(visible);
-        const int64_t query = (head * turned.query_stride + x) * turned.dim;
+        const int64_t head = task / work.rows, x = int64_t{work.first_row} * rotated.group + task % work.rows;
+        const int32_t visible = visible_ranks(rotated, head, x), hidden = rotated.first_rank(visible);
+        const int64_t query = (head * rotated.query_stride + x) * rotated.dim;
         for (int32_t rank = hidden + warp; rank < visible; rank += finish_threads / warp_lanes) {
-            const int64_t key = (head * turned.key_stride + rank) * turned.dim;
+            const int64_t key = (head * rotated.key_stride + rank) * rotated.dim;
             float score = 0;
-            for (int32_t d = lane; d < turned.dim; d += warp_lanes)
-                score = fmaf(load<type>(turned.queries, query + d), load<type>(turned.keys, key + d), score);
-            score = softly_capped(turned.soft_cap, warp_sum(score));
-            if (lane == 0) row[rank - hidden] = exp2f(score - work.lse[head * turned.query_stride + x]);
+            for (int32_t d = lane; d < rotated.dim; d += warp_lanes)
+                score = fmaf(load<type>(rotated.queries, query + d), load<type>(rotated.keys, key + d), score);
+            score = softly_capped(rotated.soft_cap, warp_sum(score));
+            if (lane == 0) row[rank - hidden] = exp2f(score - work.lse[head * rotated.query_stride + x]);
         }
         __syncthreads();
         const float gini = gini_of<finish_threads>(row, visible - hidden);
@@ -308,9 +308,9 @@ __global__ void sum_statistics(const float* found, int32_t rows, int32_t group, 
 template<RowPass pass>
 void launch_row_pass(const RowWork& work, int32_t kv_heads, CudaContext& context)
 {
-    const int64_t rows = int64_t{work.turned.rows - work.first_row} * work.turned.group;
+    const int64_t rows = int64_t{work.rotated.rows - work.first_row} * work.rotated.group;
     const dim3 grid(static_cast<unsigned>((rows + tile_rows - 1) / tile_rows), static_cast<unsigned>(kv_heads));
-    with_type(work.turned.type, [&](auto type) {
+    with_type(work.rotated.type, [&](auto type) {
         launch(context, {grid, dim3(tile_threads)}, pass_rows<decltype(type)::value, pass>, work);
     });
 }
@@ -318,34 +318,34 @@ void launch_row_pass(const RowWork& work, int32_t kv_heads, CudaContext& context
 void launch_gini(GiniWork work, int32_t kv_heads, CudaContext& context)
 {
     work.tasks = kv_heads * work.rows;
-    work.sorted_stride = gini_floats(work.turned.key_stride);
+    work.sorted_stride = gini_floats(work.rotated.key_stride);
     const int64_t blocks = std::min<int64_t>(work.tasks, 2 * std::max(context.multiprocessors(), 1));
     const auto found = static_cast<size_t>(work.tasks);
     auto* memory =
         context.scratch<float>(ScratchUse::RowStatistics, found + static_cast<size_t>(blocks * work.sorted_stride));
     work.found = memory;
     work.sorted = memory + found;
-    with_type(work.turned.type, [&](auto type) {
+    with_type(work.rotated.type, [&](auto type) {
         launch(context, {dim3(static_cast<unsigned>(blocks)), dim3(finish_threads)},
                gini_rows<decltype(type)::value>, work);
     });
 }
 
-void row_statistics(const AttendArgs& args, const RotatedRows& turned, const float* lse, int32_t first_row,
+void row_statistics(const AttendArgs& args, const RotatedRows& rotated, const float* lse, int32_t first_row,
                     CudaContext& context)
 {
     const int32_t heads = args.shape.kv_heads, rows = args.rows - first_row;
-    const int64_t stacked = int64_t{rows} * turned.group;
+    const int64_t stacked = int64_t{rows} * rotated.group;
     if (args.signals.row_statistic == RowStatistic::Gini) {
-        launch_gini({.turned = turned, .lse = lse, .first_row = first_row, .rows = stacked}, heads, context);
+        launch_gini({.rotated = rotated, .lse = lse, .first_row = first_row, .rows = stacked}, heads, context);
     } else {
         const RowWork work{
-            .turned = turned,
+            .rotated = rotated,
             .lse = lse,
             .first_row = first_row,
             .found = context.scratch<float>(ScratchUse::RowStatistics, static_cast<size_t>(heads * stacked)),
             .found_stride = stacked,
-            .found_first = int64_t{first_row} * turned.group};
+            .found_first = int64_t{first_row} * rotated.group};
         if (args.signals.row_statistic == RowStatistic::Entropy)
             launch_row_pass<RowPass::Entropy>(work, heads, context);
         else
@@ -353,22 +353,22 @@ void row_statistics(const AttendArgs& args, const RotatedRows& turned, const flo
     }
     const float* found = context.scratch<float>(ScratchUse::RowStatistics, static_cast<size_t>(heads * stacked));
     const auto blocks = static_cast<unsigned>((args.shape.query_heads + finish_threads - 1) / finish_threads);
-    launch(context, {dim3(blocks), dim3(finish_threads)}, sum_statistics, found, rows, turned.group,
+    launch(context, {dim3(blocks), dim3(finish_threads)}, sum_statistics, found, rows, rotated.group,
            args.shape.query_heads, args.signals.row_statistics);
 }
 
 // Returns the log-sum-exps over the older ranks, for rows that attend to any; the full ones for other rows.
-const float* outside_lse(const AttendArgs& args, const RotatedRows& turned, const float* lse, int32_t first_row,
+const float* outside_lse(const AttendArgs& args, const RotatedRows& rotated, const float* lse, int32_t first_row,
                          CudaContext& context)
 {
     if (args.signals.outside_newest < 0) return lse;
-    const auto rows = static_cast<size_t>(args.shape.kv_heads * turned.query_stride);
-    const RowWork work{.turned = turned,
+    const auto rows = static_cast<size_t>(args.shape.kv_heads * rotated.query_stride);
+    const RowWork work{.rotated = rotated,
                        .lse = lse,
                        .first_row = first_row,
                        .outside_newest = args.signals.outside_newest,
                        .found = context.scratch<float>(ScratchUse::NormedRows, rows),
-                       .found_stride = turned.query_stride};
+                       .found_stride = rotated.query_stride};
     launch_row_pass<RowPass::Outside>(work, args.shape.kv_heads, context);
     return work.found;
 }
@@ -376,7 +376,7 @@ const float* outside_lse(const AttendArgs& args, const RotatedRows& turned, cons
 class Planes {
 public:
     Planes(const SignalWork& work, int32_t kv_heads)
-        : of_one_(work.splits * int64_t{kv_heads} * work.turned.key_stride)
+        : of_one_(work.splits * int64_t{kv_heads} * work.rotated.key_stride)
     {
     }
     float* take(const float* wanted, int64_t heads_per_list, float* memory)
@@ -397,7 +397,7 @@ int64_t lay_out(SignalWork& work, float* memory)
 {
     Planes planes(work, work.kv_heads);
     const SignalRequest& wanted = work.wanted;
-    const int64_t group = work.turned.group;
+    const int64_t group = work.rotated.group;
     work.planes = {.sums = planes.take(wanted.sums, 1, memory),
                    .low_counts = planes.take(wanted.low_counts, 1, memory),
                    .entropies = planes.take(wanted.entropies, 1, memory),
@@ -412,13 +412,13 @@ void finish_plane(const SignalWork& work, const float* plane, int32_t heads_per_
     if (!plane) return;
     const Finish finish{.plane = plane,
                         .to = to,
-                        .plane_stride = work.turned.key_stride,
+                        .plane_stride = work.rotated.key_stride,
                         .stride = work.wanted.stride,
-                        .used = work.turned.used,
+                        .used = work.rotated.used,
                         .splits = work.splits,
-                        .rows = work.turned.rows,
+                        .rows = work.rotated.rows,
                         .heads_per_list = heads_per_list};
-    const dim3 grid(static_cast<unsigned>((work.turned.key_stride + finish_threads - 1) / finish_threads),
+    const dim3 grid(static_cast<unsigned>((work.rotated.key_stride + finish_threads - 1) / finish_threads),
                     static_cast<unsigned>(work.kv_heads * heads_per_list));
     launch(context, {grid, dim3(finish_threads)}, add_splits, finish);
 }
@@ -427,9 +427,9 @@ void sum_planes(const SignalWork& work, CudaContext& context)
 {
     const SignalPlanes& planes = work.planes;
     const bool by_head = planes.head_sums || planes.head_squares;
-    const bool counts = !planes.low_counts || counts_low_on_tensor_cores(work.turned.group);
-    if (work.turned.type != DType::F32 && !by_head && counts)
-        return sum_ranks_on_tensor_cores({.turned = work.turned,
+    const bool counts = !planes.low_counts || counts_low_on_tensor_cores(work.rotated.group);
+    if (work.rotated.type != DType::F32 && !by_head && counts)
+        return sum_ranks_on_tensor_cores({.rotated = work.rotated,
                                           .lse = work.lse,
                                           .kv_heads = work.kv_heads,
                                           .first_row = work.first_row,
@@ -439,10 +439,10 @@ void sum_planes(const SignalWork& work, CudaContext& context)
                                           .low_counts = planes.low_counts,
                                           .entropies = planes.entropies},
                                          context);
-    const dim3 grid(static_cast<unsigned>(work.turned.key_stride / tile_ranks),
+    const dim3 grid(static_cast<unsigned>(work.rotated.key_stride / tile_ranks),
                     static_cast<unsigned>(work.kv_heads), static_cast<unsigned>(work.splits));
-    const size_t shared = by_head ? sizeof(float) * 2 * tile_ranks * static_cast<size_t>(work.turned.group) : 0;
-    with_type(work.turned.type, [&](auto type) {
+    const size_t shared = by_head ? sizeof(float) * 2 * tile_ranks * static_cast<size_t>(work.rotated.group) : 0;
+    with_type(work.rotated.type, [&](auto type) {
         launch(context, {grid, dim3(tile_threads), shared}, sum_columns<decltype(type)::value>, work);
     });
 }
@@ -453,7 +453,7 @@ void column_signals(SignalWork work, CudaContext& context)
     if (floats == 0) return;
     lay_out(work, context.scratch<float>(ScratchUse::Partials, static_cast<size_t>(floats)));
     sum_planes(work, context);
-    const int32_t group = work.turned.group;
+    const int32_t group = work.rotated.group;
     finish_plane(work, work.planes.sums, 1, work.wanted.sums, context);
     finish_plane(work, work.planes.low_counts, 1, work.wanted.low_counts, context);
     finish_plane(work, work.planes.entropies, 1, work.wanted.entropies, context);
@@ -463,14 +463,14 @@ void column_signals(SignalWork work, CudaContext& context)
 
 } // namespace
 
-void prefill_signals(const AttendArgs& args, const RotatedRows& turned, const float* lse, CudaContext& context)
+void prefill_signals(const AttendArgs& args, const RotatedRows& rotated, const float* lse, CudaContext& context)
 {
     const int32_t rows = std::min(args.signals.rows, args.rows), first_row = args.rows - rows;
-    if (args.signals.row_statistic != RowStatistic::None) row_statistics(args, turned, lse, first_row, context);
-    const int32_t split_rows = std::max(split_stacked_rows / turned.group, 1);
-    column_signals({.turned = turned,
+    if (args.signals.row_statistic != RowStatistic::None) row_statistics(args, rotated, lse, first_row, context);
+    const int32_t split_rows = std::max(split_stacked_rows / rotated.group, 1);
+    column_signals({.rotated = rotated,
                     .wanted = args.signals,
-                    .lse = outside_lse(args, turned, lse, first_row, context),
+                    .lse = outside_lse(args, rotated, lse, first_row, context),
                     .kv_heads = args.shape.kv_heads,
                     .first_row = first_row,
                     .split_rows = split_rows,

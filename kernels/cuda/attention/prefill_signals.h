@@ -7,7 +7,7 @@ namespace palimpsest::kernels::cuda {
 
 inline constexpr int32_t split_stacked_rows = 256; // approximate rows of a split
 
-// `lse`: [kv_heads, turned.query_stride] of the stacked rows, base 2.
-void prefill_signals(const AttendArgs& args, const RotatedRows& turned, const float* lse, CudaContext& context);
+// `lse`: [kv_heads, rotated.query_stride] of the stacked rows, base 2.
+void prefill_signals(const AttendArgs& args, const RotatedRows& rotated, const float* lse, CudaContext& context);
 
 } // namespace palimpsest::kernels::cuda

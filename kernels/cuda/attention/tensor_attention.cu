@@ -72,7 +72,7 @@ __device__ inline void copy_tile(const Forward& forward, const KvList& list, int
         pool == DType::Q8_0 ? block_ranks * vectors / threads : 1; // unrolled, since widening waits for its loads
     const AttendArgs& args = forward.args;
     const auto* keys =
-        static_cast<const uint16_t*>(forward.turned.keys) + (head * forward.turned.key_stride + first_rank) * dim;
+        static_cast<const uint16_t*>(forward.rotated.keys) + (head * forward.rotated.key_stride + first_rank) * dim;
     const int64_t first_place = first_rank < used ? list.place(first_rank) : 0; // a tile is exactly one page
 #pragma unroll at_once
     for (int x = static_cast<int>(threadIdx.x); x < block_ranks * vectors; x += threads) {
@@ -99,11 +99,11 @@ template<int dim>
 __device__ inline void load_queries(const Forward& forward, int64_t head, int64_t first_row, Queries<dim>& band)
 {
     const int lane = static_cast<int>(threadIdx.x) % warp_lanes;
-    const auto* queries = static_cast<const uint16_t*>(forward.turned.queries) + lane % 4 * 2;
+    const auto* queries = static_cast<const uint16_t*>(forward.rotated.queries) + lane % 4 * 2;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-        const int64_t row = min(first_row + lane / 4 + 8 * half, forward.turned.query_stride - 1);
-        const uint16_t* own = queries + (head * forward.turned.query_stride + row) * dim;
+        const int64_t row = min(first_row + lane / 4 + 8 * half, forward.rotated.query_stride - 1);
+        const uint16_t* own = queries + (head * forward.rotated.query_stride + row) * dim;
 #pragma unroll
         for (int k = 0; k < dim / mma_k; ++k)
 #pragma unroll
@@ -117,11 +117,11 @@ template<int dim, int bands>
 __device__ inline void copy_queries(const Forward& forward, int64_t head, int64_t first_row, uint16_t* to)
 {
     constexpr int vectors = dim / vector;
-    const auto* queries = static_cast<const uint16_t*>(forward.turned.queries);
+    const auto* queries = static_cast<const uint16_t*>(forward.rotated.queries);
     for (int x = static_cast<int>(threadIdx.x); x < block_rows<bands> * vectors; x += threads) {
         const int row = x / vectors, column = x % vectors * vector;
-        const int64_t from = min(first_row + row, forward.turned.query_stride - 1);
-        copy16(to + place<dim>(row, column), queries + (head * forward.turned.query_stride + from) * dim + column);
+        const int64_t from = min(first_row + row, forward.rotated.query_stride - 1);
+        copy16(to + place<dim>(row, column), queries + (head * forward.rotated.query_stride + from) * dim + column);
     }
 }
 
@@ -190,7 +190,7 @@ __device__ inline float quad_sum(float x)
 // Replaces the logits of one of the lane's two rows by exp2(logit - row maximum), zero for ranks that it does not
 // attend to, and rescales the sums of earlier tiles.
 template<bool masks_or_caps, int dim>
-__device__ inline void take_in(int32_t first_rank, int half, float soft_cap, Band<dim>& rows)
+__device__ inline void add_to_softmax(int32_t first_rank, int half, float soft_cap, Band<dim>& rows)
 {
     const int column = static_cast<int>(threadIdx.x) % 4 * 2;
     const int32_t attended = rows.visible[half] - first_rank, hidden = rows.hidden[half] - first_rank;
@@ -259,8 +259,8 @@ __device__ inline void multiply_values(const uint16_t* values, Band<dim> (&rows)
 template<int dim>
 __device__ inline void save_row(const Forward& forward, int64_t head, int64_t x, int half, const Band<dim>& rows)
 {
-    const int64_t group = forward.turned.group;
-    if (x >= forward.turned.rows * group) return;
+    const int64_t group = forward.rotated.group;
+    if (x >= forward.rotated.rows * group) return;
     const int lane = static_cast<int>(threadIdx.x) % 4;
     float* out =
         forward.args.out + (x / group * forward.args.shape.query_heads + head * group + x % group) * dim + lane * 2;
@@ -271,13 +271,13 @@ __device__ inline void save_row(const Forward& forward, int64_t head, int64_t x,
         for (int i = 0; i < 2; ++i)
             out[n * mma_n + i] = rows.sums[n][2 * half + i] * share;
     if (lane == 0)
-        forward.lse[head * forward.turned.query_stride + x] =
+        forward.lse[head * forward.rotated.query_stride + x] =
             rows.row_maxima[half] + log2f(rows.denominators[half]);
 }
 
 // Initialises a band whose row of this lane is `first`.
 template<int dim>
-__device__ inline void clear_band(const RotatedRows& turned, int32_t used, int64_t first, Band<dim>& rows)
+__device__ inline void clear_band(const RotatedRows& rotated, int32_t used, int64_t first, Band<dim>& rows)
 {
 #pragma unroll
     for (int n = 0; n < dim / mma_n; ++n)
@@ -286,8 +286,8 @@ __device__ inline void clear_band(const RotatedRows& turned, int32_t used, int64
             rows.sums[n][i] = 0;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-        rows.visible[half] = used + static_cast<int32_t>((first + 8 * half) / turned.group) + 1;
-        rows.hidden[half] = turned.first_rank(rows.visible[half]);
+        rows.visible[half] = used + static_cast<int32_t>((first + 8 * half) / rotated.group) + 1;
+        rows.hidden[half] = rotated.first_rank(rows.visible[half]);
     }
 }
 
@@ -300,14 +300,14 @@ __global__ void __launch_bounds__(threads) attend_rows(Forward forward)
 {
     auto* pipeline = dynamic_shared<Stage<dim>>();
     auto* shared_queries = reinterpret_cast<uint16_t*>(pipeline + stages);
-    const RotatedRows& turned = forward.turned;
+    const RotatedRows& rotated = forward.rotated;
     const int64_t head = blockIdx.y, block_first = static_cast<int64_t>(blockIdx.x) * block_rows<bands>;
-    const int64_t stacked = int64_t{turned.rows} * turned.group;
-    const int32_t used = turned.used[head];
+    const int64_t stacked = int64_t{rotated.rows} * rotated.group;
+    const int32_t used = rotated.used[head];
     const auto lane = static_cast<int>(threadIdx.x) % warp_lanes, warp = static_cast<int>(threadIdx.x) / warp_lanes;
     const int64_t first_row = block_first + warp * warp_rows<bands>, own = first_row + lane / 4;
     const KvList list = list_of(forward.args.pool, forward.args.lists, head, dim);
-    const auto visible = [&](int64_t x) { return used + static_cast<int32_t>(x / turned.group) + 1; };
+    const auto visible = [&](int64_t x) { return used + static_cast<int32_t>(x / rotated.group) + 1; };
     const int64_t last = block_first + block_rows<bands> < stacked ? block_first + block_rows<bands> : stacked;
     const int32_t most = visible(last - 1);
 
@@ -315,12 +315,12 @@ __global__ void __launch_bounds__(threads) attend_rows(Forward forward)
     [[maybe_unused]] Queries<dim> queries[holds_queries<dim, bands> ? bands : 1];
 #pragma unroll
     for (int band = 0; band < bands; ++band) {
-        clear_band<dim>(turned, used, own + band * mma_m, rows[band]);
+        clear_band<dim>(rotated, used, own + band * mma_m, rows[band]);
         if constexpr (holds_queries<dim, bands>)
             load_queries<dim>(forward, head, first_row + band * mma_m, queries[band]);
     }
     if constexpr (!holds_queries<dim, bands>) copy_queries<dim, bands>(forward, head, block_first, shared_queries);
-    const int32_t first_seen = masks_or_caps ? turned.first_rank(visible(block_first)) : 0;
+    const int32_t first_seen = masks_or_caps ? rotated.first_rank(visible(block_first)) : 0;
     const int32_t first_tile = first_seen / block_ranks;
 
     copy_tile<pool, type, dim>(forward, list, head, used, first_seen, first_tile * block_ranks,
@@ -338,7 +338,7 @@ __global__ void __launch_bounds__(threads) attend_rows(Forward forward)
         multiply_keys<type, dim, bands>(stage.keys, queries, shared_queries, rows);
 #pragma unroll
         for (int row = 0; row < 2 * bands; ++row)
-            take_in<masks_or_caps, dim>(first_rank, row % 2, turned.soft_cap, rows[row / 2]);
+            add_to_softmax<masks_or_caps, dim>(first_rank, row % 2, rotated.soft_cap, rows[row / 2]);
         multiply_values<type, dim, bands>(stage.values, rows);
         __syncthreads();
     }
@@ -350,7 +350,7 @@ __global__ void __launch_bounds__(threads) attend_rows(Forward forward)
 template<int bands>
 int64_t blocks_of(const Forward& forward)
 {
-    return (int64_t{forward.turned.rows} * forward.turned.group + block_rows<bands> - 1) / block_rows<bands>;
+    return (int64_t{forward.rotated.rows} * forward.rotated.group + block_rows<bands> - 1) / block_rows<bands>;
 }
 
 template<DType pool, DType type, int dim, int bands>
@@ -359,7 +359,7 @@ void launch_bands(const Forward& forward, CudaContext& context)
     const dim3 grid(static_cast<unsigned>(blocks_of<bands>(forward)),
                     static_cast<unsigned>(forward.args.shape.kv_heads));
     const Launch shape{grid, dim3(threads), shared_bytes<dim, bands>};
-    if (forward.turned.masks_or_caps())
+    if (forward.rotated.masks_or_caps())
         launch(context, shape, attend_rows<pool, type, dim, true, bands>, forward);
     else
         launch(context, shape, attend_rows<pool, type, dim, false, bands>, forward);
@@ -379,7 +379,7 @@ void launch_rows(const Forward& forward, CudaContext& context)
 template<DType pool, DType type>
 void launch_for_dim(const Forward& forward, CudaContext& context)
 {
-    if (forward.turned.dim == 64) return launch_rows<pool, type, 64>(forward, context);
+    if (forward.rotated.dim == 64) return launch_rows<pool, type, 64>(forward, context);
     launch_rows<pool, type, 128>(forward, context);
 }
 
@@ -402,7 +402,7 @@ bool suits_tensor_cores(const AttendArgs& args, const CudaContext& context)
 
 void attend_on_tensor_cores(const Forward& forward, CudaContext& context)
 {
-    if (forward.turned.type == DType::F16) return launch_for_pool<DType::F16>(forward, context);
+    if (forward.rotated.type == DType::F16) return launch_for_pool<DType::F16>(forward, context);
     launch_for_pool<DType::BF16>(forward, context);
 }
 

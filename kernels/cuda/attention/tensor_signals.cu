@@ -44,22 +44,23 @@ __device__ inline void copy_queries(const RankSums& work, int64_t head, int64_t 
                                     QueryTile<dim>& tile)
 {
     constexpr int vectors = dim / vector;
-    const RotatedRows& turned = work.turned;
-    const auto* queries = static_cast<const uint16_t*>(turned.queries);
+    const RotatedRows& rotated = work.rotated;
+    const auto* queries = static_cast<const uint16_t*>(rotated.queries);
     for (int i = static_cast<int>(threadIdx.x); i < tile_queries * vectors; i += threads) {
         const int row = i / vectors, column = i % vectors * vector;
         const bool exists = first + row < last;
-        const int64_t from = (head * turned.query_stride + (exists ? first + row : 0)) * dim + column;
+        const int64_t from = (head * rotated.query_stride + (exists ? first + row : 0)) * dim + column;
         copy16_or_zero(tile.queries + place<dim>(row, column), queries + from, exists);
     }
     commit();
     const auto row = static_cast<int>(threadIdx.x);
     if (row >= tile_queries) return;
     const bool exists = first + row < last;
-    tile.lse[row] = exists ? work.lse[head * turned.query_stride + first + row] : __builtin_huge_valf();
-    tile.visible[row] = exists ? turned.used[head] + static_cast<int32_t>((first + row) / turned.group) + 1 : 0;
-    tile.hidden[row] = turned.first_rank(tile.visible[row]);
-    tile.uniform[row] = static_cast<float>(turned.group) / static_cast<float>(tile.visible[row] - tile.hidden[row]);
+    tile.lse[row] = exists ? work.lse[head * rotated.query_stride + first + row] : __builtin_huge_valf();
+    tile.visible[row] = exists ? rotated.used[head] + static_cast<int32_t>((first + row) / rotated.group) + 1 : 0;
+    tile.hidden[row] = rotated.first_rank(tile.visible[row]);
+    tile.uniform[row] =
+        static_cast<float>(rotated.group) / static_cast<float>(tile.visible[row] - tile.hidden[row]);
 }
 
 template<int dim>
@@ -119,7 +120,7 @@ __device__ inline void add_tile(const RankSums& work, const uint32_t (&keys)[dim
         for (int i = 0; i < 8; ++i) {
             const int query = n + i / 4 * mma_n + lane % 4 * 2 + i % 2, half = i % 4 / 2;
             float& score = scores[i / 4][i % 4];
-            if (masks_or_caps) score = softly_capped(work.turned.soft_cap, score);
+            if (masks_or_caps) score = softly_capped(work.rotated.soft_cap, score);
             const float a = exp2f(score - tile.lse[query]);
             bool attends = rank + 8 * half < tile.visible[query];
             if (masks_or_caps) attends &= rank + 8 * half >= tile.hidden[query];
@@ -128,7 +129,7 @@ __device__ inline void add_tile(const RankSums& work, const uint32_t (&keys)[dim
             if (beyond_sums) lane_sums.entropies[half] -= score * logf(score + entropy_floor);
         }
         if constexpr (beyond_sums)
-            if (work.low_counts) add_low_counts(tile, n, rank, work.turned.group, scores, lane_sums);
+            if (work.low_counts) add_low_counts(tile, n, rank, work.rotated.group, scores, lane_sums);
     }
 }
 
@@ -142,17 +143,17 @@ template<DType type, int dim, bool masks_or_caps, bool beyond_sums>
 __global__ void __launch_bounds__(threads) sum_ranks(RankSums work)
 {
     auto* tiles = dynamic_shared<QueryTile<dim>>();
-    const RotatedRows& turned = work.turned;
+    const RotatedRows& rotated = work.rotated;
     const auto lane = static_cast<int>(threadIdx.x) % warp_lanes, warp = static_cast<int>(threadIdx.x) / warp_lanes;
     const int64_t head = blockIdx.y;
     const auto first_rank = static_cast<int32_t>(blockIdx.x) * block_ranks;
-    const int32_t used = turned.used[head], ranks = used + turned.rows;
+    const int32_t used = rotated.used[head], ranks = used + rotated.rows;
     const int32_t rank = first_rank + warp * mma_m + lane / 4;
     if (first_rank >= ranks) return;
 
     uint32_t keys[dim / mma_k][4];
     const auto* own =
-        static_cast<const uint16_t*>(turned.keys) + (head * turned.key_stride + rank) * dim + lane % 4 * 2;
+        static_cast<const uint16_t*>(rotated.keys) + (head * rotated.key_stride + rank) * dim + lane % 4 * 2;
 #pragma unroll
     for (int k = 0; k < dim / mma_k; ++k)
 #pragma unroll
@@ -160,13 +161,13 @@ __global__ void __launch_bounds__(threads) sum_ranks(RankSums work)
             keys[k][i] = *reinterpret_cast<const uint32_t*>(own + i % 2 * 8 * dim + k * mma_k + i / 2 * 8);
 
     const int32_t begin = work.first_row + static_cast<int32_t>(blockIdx.z) * work.split_rows;
-    const int32_t end = begin + work.split_rows < turned.rows ? begin + work.split_rows : turned.rows;
+    const int32_t end = begin + work.split_rows < rotated.rows ? begin + work.split_rows : rotated.rows;
     const int32_t first_seeing = first_rank - used; // chunk row
     // Chunk rows from here on have all ranks of the block outside of their window.
     const int32_t not_seeing =
-        masks_or_caps && turned.window > 0 ? max(first_seeing + block_ranks - 1 + turned.window, 0) : end;
-    const int64_t last = int64_t{end < not_seeing ? end : not_seeing} * turned.group;
-    const int64_t first = int64_t{begin > first_seeing ? begin : first_seeing} * turned.group;
+        masks_or_caps && rotated.window > 0 ? max(first_seeing + block_ranks - 1 + rotated.window, 0) : end;
+    const int64_t last = int64_t{end < not_seeing ? end : not_seeing} * rotated.group;
+    const int64_t first = int64_t{begin > first_seeing ? begin : first_seeing} * rotated.group;
     LaneSums sums;
     if (first < last) copy_queries<dim>(work, head, first, last, tiles[0]);
     int at = 0;
@@ -182,7 +183,7 @@ __global__ void __launch_bounds__(threads) sum_ranks(RankSums work)
         add_tile<type, dim, masks_or_caps, beyond_sums>(work, keys, rank, tiles[at], sums);
         __syncthreads();
     }
-    const int64_t to = (blockIdx.z * int64_t{work.kv_heads} + head) * turned.key_stride + rank;
+    const int64_t to = (blockIdx.z * int64_t{work.kv_heads} + head) * rotated.key_stride + rank;
     const auto save = [&](float* plane, const float(&of_lane)[2]) {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
@@ -200,10 +201,10 @@ __global__ void __launch_bounds__(threads) sum_ranks(RankSums work)
 template<DType type, int dim, bool beyond_sums>
 void launch_sums(const RankSums& work, CudaContext& context)
 {
-    const dim3 grid(static_cast<unsigned>(work.turned.key_stride / block_ranks),
+    const dim3 grid(static_cast<unsigned>(work.rotated.key_stride / block_ranks),
                     static_cast<unsigned>(work.kv_heads), static_cast<unsigned>(work.splits));
     const Launch shape{grid, dim3(threads), 2 * sizeof(QueryTile<dim>)};
-    if (work.turned.masks_or_caps())
+    if (work.rotated.masks_or_caps())
         launch(context, shape, sum_ranks<type, dim, true, beyond_sums>, work);
     else
         launch(context, shape, sum_ranks<type, dim, false, beyond_sums>, work);
@@ -219,7 +220,7 @@ void launch_for_signals(const RankSums& work, CudaContext& context)
 template<DType type>
 void launch_for_dim(const RankSums& work, CudaContext& context)
 {
-    if (work.turned.dim == 64) return launch_for_signals<type, 64>(work, context);
+    if (work.rotated.dim == 64) return launch_for_signals<type, 64>(work, context);
     launch_for_signals<type, 128>(work, context);
 }
 
@@ -232,7 +233,7 @@ bool counts_low_on_tensor_cores(int32_t group)
 
 void sum_ranks_on_tensor_cores(const RankSums& work, CudaContext& context)
 {
-    if (work.turned.type == DType::F16) return launch_for_dim<DType::F16>(work, context);
+    if (work.rotated.type == DType::F16) return launch_for_dim<DType::F16>(work, context);
     launch_for_dim<DType::BF16>(work, context);
 }
 

@@ -6,13 +6,13 @@
 namespace palimpsest::kernels::cuda {
 
 struct RankSums {
-    RotatedRows turned;         // F16 or BF16; head_dim 64 or 128
-    const float* lse = nullptr; // [kv_heads, turned.query_stride], base 2
+    RotatedRows rotated;        // F16 or BF16; head_dim 64 or 128
+    const float* lse = nullptr; // [kv_heads, rotated.query_stride], base 2
     int32_t kv_heads = 0;
     int32_t first_row = 0;  // first row of the chunk that is counted
     int32_t split_rows = 1; // rows of the chunk in each split
     int32_t splits = 1;
-    // [splits, kv_heads, turned.key_stride] each; null: not computed
+    // [splits, kv_heads, rotated.key_stride] each; null: not computed
     float* sums = nullptr;
     float* low_counts = nullptr; // REQUIRES: counts_low_on_tensor_cores
     float* entropies = nullptr;

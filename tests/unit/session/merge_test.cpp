@@ -58,7 +58,7 @@ std::vector<float> row_of(const std::vector<std::byte>& rows, size_t row, size_t
 }
 
 // Returns the key rotated back to position 0.
-std::vector<float> unturned(std::vector<float> key, const RopeAngles& angles, uint32_t position)
+std::vector<float> unrotated(std::vector<float> key, const RopeAngles& angles, uint32_t position)
 {
     const std::vector<float> row = angles.table(position, 1);
     const size_t half = row.size() / 2;
@@ -120,7 +120,7 @@ TEST_CASE("merged entries are the means of keys, raw or rotated, of values and o
                 for (size_t rank = 0; rank < expected.size(); ++rank) {
                     REQUIRE(list.tokens.stream[rank] == expected[rank].stream);
                     std::vector<float> key = row_of(list.keys, rank, dim);
-                    if (positions == PositionMode::Original) key = unturned(key, angles, list.tokens.stream[rank]);
+                    if (positions == PositionMode::Original) key = unrotated(key, angles, list.tokens.stream[rank]);
                     CHECK(largest_difference(key, expected[rank].key) < 2e-3);
                     CHECK(largest_difference(row_of(list.values, rank, dim), expected[rank].value) < 2e-3);
                 }
