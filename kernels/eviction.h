@@ -73,10 +73,10 @@ struct SelectionRule {
 // which consists of ListPlan [kv_heads] followed by the data they refer to; lists may share data.
 struct ListPlan {
     uint32_t size = 0;      // number of ranks, including those of this step and pinned ones
-    uint32_t leaving = 0;   // entries to evict; 0: the members below are not read
+    uint32_t evicted = 0;   // entries to evict; 0: the members below are not read
     uint32_t first = 0;     // Lowest: first candidate; Tiles: entry at place 0
     uint32_t end = 0;       // Lowest: end of the candidates
-    uint32_t data = 0;      // offset. Given: `leaving` entries, ascending; Tiles: `tile` places per tile, ascending
+    uint32_t data = 0;      // offset. Given: `evicted` entries, ascending; Tiles: `tile` places per tile, ascending
     uint32_t waves = 0;     // Tiles: number of waves; the tiles of a wave share no place
     uint32_t wave_ends = 0; // offset. Tiles: [waves] number of tiles up to the end of each wave
     uint32_t given = 0;     // 1: as SelectRule::Given, whatever the rule says

@@ -186,7 +186,7 @@ void DeviceLists::log_token(int32_t layer, uint64_t step, const EvictionPlan& pl
 void DeviceLists::count_kept(const EvictionPlan& plan)
 {
     for (size_t h = 0; h < plan.lists(); ++h)
-        counts_[h] = static_cast<int32_t>(plan.list(h).size - plan.list(h).leaving);
+        counts_[h] = static_cast<int32_t>(plan.list(h).size - plan.list(h).evicted);
 }
 
 void DeviceLists::set_dropped_ranks(std::span<const uint32_t> dropped)

@@ -35,7 +35,7 @@ void EvictionLog::add(const Step& step, const EvictionPlan& plan, size_t words, 
 {
     steps_.push_back({step, words, static_cast<size_t>(stride)});
     for (size_t h = 0; h < plan.lists(); ++h)
-        leaving_.push_back(plan.list(h).leaving);
+        evicted_.push_back(plan.list(h).evicted);
 }
 
 void EvictionLog::log(const Step& step, const EvictionPlan& plan, int64_t stride)
@@ -111,10 +111,10 @@ void EvictionLog::sync_first(size_t count, std::vector<TokenList>& lists, const 
 {
     syncing_ = true;
     std::exception_ptr thrown;
-    const uint32_t* leaving = leaving_.data();
-    for (size_t i = 0; i < count; ++i, leaving += kv_heads_) {
+    const uint32_t* evicted = evicted_.data();
+    for (size_t i = 0; i < count; ++i, evicted += kv_heads_) {
         try {
-            apply(steps_[i], leaving, lists, thrown ? SyncSink() : sink);
+            apply(steps_[i], evicted, lists, thrown ? SyncSink() : sink);
         } catch (...) {
             thrown = std::current_exception();
             drop(steps_[i], lists);
@@ -132,7 +132,7 @@ void EvictionLog::forget(size_t steps)
         values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count));
     };
     erase_first(steps_, steps);
-    erase_first(leaving_, steps * static_cast<size_t>(kv_heads_));
+    erase_first(evicted_, steps * static_cast<size_t>(kv_heads_));
     erase_first(words_, words);
     for (Logged& logged : steps_)
         logged.words -= words;
@@ -144,7 +144,7 @@ void EvictionLog::forget(size_t steps)
 }
 
 // Calls the sink, which may throw, before anything is dropped.
-void EvictionLog::apply(const Logged& logged, const uint32_t* leaving, std::vector<TokenList>& lists,
+void EvictionLog::apply(const Logged& logged, const uint32_t* evicted, std::vector<TokenList>& lists,
                         const SyncSink& sink)
 {
     TokenList* first = lists_of(logged, lists);
@@ -152,7 +152,7 @@ void EvictionLog::apply(const Logged& logged, const uint32_t* leaving, std::vect
     for (size_t h = 0; h < dropped_.size(); ++h) {
         first[h].append(logged.step.first, logged.step.rows, false);
         const uint32_t* ranks = words_.data() + logged.words + h * logged.stride;
-        dropped_[h].assign(ranks, ranks + leaving[h]);
+        dropped_[h].assign(ranks, ranks + evicted[h]);
         heads_.push_back(first + h);
     }
     if (sink) sink({logged.step.layer, logged.step.step, heads_, dropped_});
@@ -174,7 +174,7 @@ TokenList* EvictionLog::lists_of(const Logged& logged, std::vector<TokenList>& l
 size_t EvictionLog::allocated_bytes() const
 {
     return halves_[0].memory.bytes() + halves_[1].memory.bytes() +
-           (leaving_.capacity() + words_.capacity()) * sizeof(uint32_t) + steps_.capacity() * sizeof(Logged);
+           (evicted_.capacity() + words_.capacity()) * sizeof(uint32_t) + steps_.capacity() * sizeof(Logged);
 }
 
 } // namespace palimpsest::engine

@@ -87,7 +87,7 @@ private:
     void fetch(Half& half); // downloads its contents into words_
     void sync_first(size_t steps, std::vector<TokenList>& lists, const SyncSink& sink);
     void forget(size_t steps); // removes the first `steps` of steps_
-    void apply(const Logged& logged, const uint32_t* leaving, std::vector<TokenList>& lists, const SyncSink& sink);
+    void apply(const Logged& logged, const uint32_t* evicted, std::vector<TokenList>& lists, const SyncSink& sink);
     void drop(const Logged& logged, std::vector<TokenList>& lists); // drops the ranks in dropped_
     TokenList* lists_of(const Logged& logged, std::vector<TokenList>& lists) const;
 
@@ -96,7 +96,7 @@ private:
     std::array<Half, 2> halves_;
     size_t current_ = 0;
     std::vector<Logged> steps_;
-    std::vector<uint32_t> leaving_; // [steps, kv_heads]
+    std::vector<uint32_t> evicted_; // [steps, kv_heads]
     std::vector<uint32_t> words_;   // dropped ranks; those not yet downloaded are placeholders
     bool awaits_ = false;           // the dropped ranks of a generated token have not arrived
     size_t awaited_steps_ = 0;      // how many of the last steps_ are that token's

@@ -18,18 +18,18 @@ bool keeps(const TokenList& list, const std::vector<uint32_t>& dropped, uint32_t
 std::vector<uint32_t> faded(std::span<const TokenList* const> lists,
                             const std::vector<std::vector<uint32_t>>& dropped)
 {
-    std::vector<uint32_t> leaving;
+    std::vector<uint32_t> evicted;
     for (size_t h = 0; h < lists.size(); ++h)
         for (const uint32_t rank : dropped[h])
-            leaving.push_back(lists[h]->stream[rank]);
-    std::sort(leaving.begin(), leaving.end());
-    leaving.erase(std::unique(leaving.begin(), leaving.end()), leaving.end());
-    std::erase_if(leaving, [&](uint32_t token) {
+            evicted.push_back(lists[h]->stream[rank]);
+    std::sort(evicted.begin(), evicted.end());
+    evicted.erase(std::unique(evicted.begin(), evicted.end()), evicted.end());
+    std::erase_if(evicted, [&](uint32_t token) {
         for (size_t h = 0; h < lists.size(); ++h)
             if (keeps(*lists[h], dropped[h], token)) return true;
         return false;
     });
-    return leaving;
+    return evicted;
 }
 
 void report_faded(int32_t layer, uint64_t chunk, std::span<const TokenList* const> lists,

@@ -56,7 +56,7 @@ public:
     {
         uint32_t most = 0;
         for (const kernels::ListPlan& list : lists_)
-            most = std::max(most, list.leaving);
+            most = std::max(most, list.evicted);
         return most;
     }
     bool evicts_any() const { return max_evicted() > 0; }

@@ -80,7 +80,7 @@ void Session::DeviceEviction::queued(int32_t layer, uint32_t index, int64_t stri
 void Session::DeviceEviction::count(const EvictionPlan& plan)
 {
     for (size_t h = 0; h < plan.lists(); ++h)
-        s_.evicted_ += plan.list(h).leaving;
+        s_.evicted_ += plan.list(h).evicted;
 }
 
 void Session::DeviceEviction::is_synced(const SyncedStep& step)

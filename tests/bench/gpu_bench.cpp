@@ -265,8 +265,8 @@ private:
         };
         for (const int32_t budget : {2048, 1024, 8192}) {
             const std::string at = "n " + std::to_string(budget);
-            add(at + " b 1", {.size = budget + 1, .rows = 1, .leaving = 1});
-            add(at + " b 512", {.size = budget + 512, .rows = 512, .leaving = 512});
+            add(at + " b 1", {.size = budget + 1, .rows = 1, .evicted = 1});
+            add(at + " b 512", {.size = budget + 512, .rows = 512, .evicted = 512});
         }
     }
 
@@ -388,7 +388,7 @@ public:
         for (const int32_t rows : {1, 40})
             for (const bool tiles : {false, true}) {
                 const EvictionCase layer{
-                    .kv_heads = 3, .size = 130 + rows, .rows = rows, .leaving = rows, .tiles = tiles};
+                    .kv_heads = 3, .size = 130 + rows, .rows = rows, .evicted = rows, .tiles = tiles};
                 const std::string name = std::to_string(rows) + (tiles ? " tiles" : " lowest");
                 call("accumulate " + name, [&] { return accumulate_work(context_, layer); });
                 call("evict " + name, [&] { return evict_work(context_, layer); });

@@ -74,7 +74,7 @@ struct EvictionCase {
     int32_t kv_heads = 8;
     int32_t size = 2560;   // per list, including the step's own rows
     int32_t rows = 512;    // new rows; 1: a decoded token, also updates order lists
-    int32_t leaving = 512; // evicted per list
+    int32_t evicted = 512; // evicted per list
     bool tiles = false;    // eviction tiles of two neighbors; otherwise the lowest scores
 };
 

@@ -27,11 +27,11 @@ std::vector<T> random_numbers(size_t count)
 void add_tiles(std::vector<uint32_t>& words, ListPlan& list)
 {
     list.data = static_cast<uint32_t>(words.size());
-    for (uint32_t place = 0; place < 2 * list.leaving; ++place)
+    for (uint32_t place = 0; place < 2 * list.evicted; ++place)
         words.push_back(place);
     list.waves = 1;
     list.wave_ends = static_cast<uint32_t>(words.size());
-    words.push_back(list.leaving);
+    words.push_back(list.evicted);
 }
 
 std::vector<uint32_t> plan_of(const EvictionCase& shape)
@@ -40,7 +40,7 @@ std::vector<uint32_t> plan_of(const EvictionCase& shape)
     std::vector<uint32_t> words(static_cast<size_t>(shape.kv_heads) * list_words);
     ListPlan list;
     list.size = static_cast<uint32_t>(shape.size);
-    list.leaving = static_cast<uint32_t>(shape.leaving);
+    list.evicted = static_cast<uint32_t>(shape.evicted);
     list.end = list.size;
     if (shape.tiles) add_tiles(words, list);
     for (int32_t head = 0; head < shape.kv_heads; ++head)
@@ -99,7 +99,7 @@ GpuWork evict_work(CudaContext& context, const EvictionCase& shape)
         cuda::evict({.kv_heads = shape.kv_heads,
                      .plan = layer->plan.data(),
                      .max_size = shape.size,
-                     .max_evicted = shape.leaving,
+                     .max_evicted = shape.evicted,
                      .rule = {.select = select, .score = ScoreRule::Mean},
                      .statistics = layer->statistics(),
                      .order = decodes ? layer->order.data() : nullptr,

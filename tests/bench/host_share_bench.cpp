@@ -94,7 +94,7 @@ public:
         for (const kernels::EvictArgs& args : evictions_)
             for (int32_t h = 0; h < args.kv_heads; ++h) {
                 const auto* list = reinterpret_cast<const kernels::ListPlan*>(args.plan) + h;
-                for (uint32_t i = 0; i < list->leaving; ++i)
+                for (uint32_t i = 0; i < list->evicted; ++i)
                     args.dropped[h * args.dropped_stride + i] = list->first + i;
             }
         evictions_.clear();

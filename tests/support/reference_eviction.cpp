@@ -108,7 +108,7 @@ Ranks lowest(const EvictArgs& args, int64_t head, const ListPlan& list)
     std::iota(candidates.begin(), candidates.end(), list.first);
     std::sort(candidates.begin(), candidates.end(),
               [&](uint32_t a, uint32_t b) { return scores[a] != scores[b] ? scores[a] < scores[b] : a > b; });
-    candidates.resize(list.leaving);
+    candidates.resize(list.evicted);
     return candidates;
 }
 
@@ -143,7 +143,7 @@ Ranks thinned(const EvictArgs& args, int64_t head, const ListPlan& list)
 {
     const auto tile = static_cast<size_t>(args.rule.tile);
     const size_t tiles = list.waves > 0 ? args.plan[list.wave_ends + list.waves - 1] : 0;
-    Ranks entries(list.size), leaving;
+    Ranks entries(list.size), evicted;
     std::iota(entries.begin(), entries.end(), 0u);
     for (size_t t = 0; t < tiles; ++t) {
         const uint32_t* places = args.plan + list.data + t * tile;
@@ -159,26 +159,26 @@ Ranks thinned(const EvictArgs& args, int64_t head, const ListPlan& list)
                 continue;
             }
             for (int32_t u = 0; u < args.rule.unit; ++u)
-                leaving.push_back(list.first + entry * static_cast<uint32_t>(args.rule.unit) +
+                evicted.push_back(list.first + entry * static_cast<uint32_t>(args.rule.unit) +
                                   static_cast<uint32_t>(u));
         }
     }
-    return leaving;
+    return evicted;
 }
 
 // ---- removing the evicted entries
 
-Ranks entries_leaving(const EvictArgs& args, int64_t head, const ListPlan& list)
+Ranks evicted_entries(const EvictArgs& args, int64_t head, const ListPlan& list)
 {
-    if (list.leaving == 0) return {};
+    if (list.evicted == 0) return {};
     const uint32_t* given = args.plan + list.data;
-    if (list.given == 1 || args.rule.select == SelectRule::Given) return {given, given + list.leaving};
+    if (list.given == 1 || args.rule.select == SelectRule::Given) return {given, given + list.evicted};
     return args.rule.select == SelectRule::Lowest ? lowest(args, head, list) : thinned(args, head, list);
 }
 
 Ranks selected(const EvictArgs& args, int64_t head, const ListPlan& list)
 {
-    Ranks ranks = entries_leaving(args, head, list);
+    Ranks ranks = evicted_entries(args, head, list);
     for (uint32_t& rank : ranks)
         rank = rank_of(args.pinned, head, rank);
     std::sort(ranks.begin(), ranks.end());
@@ -235,12 +235,12 @@ void reference_accumulate(const AccumulateArgs& args)
 
 void reference_evict(const EvictArgs& args)
 {
-    std::vector<Ranks> leaving;
+    std::vector<Ranks> evicted;
     // Selects for all heads before any statistics move, because a layer mean reads all of them.
     for (int64_t head = 0; head < args.kv_heads; ++head)
-        leaving.push_back(selected(args, head, list_plan(args.plan, head)));
+        evicted.push_back(selected(args, head, list_plan(args.plan, head)));
     for (int64_t head = 0; head < args.kv_heads; ++head) {
-        const Ranks& ranks = leaving[static_cast<size_t>(head)];
+        const Ranks& ranks = evicted[static_cast<size_t>(head)];
         const Ranks kept = others(list_plan(args.plan, head).size, ranks);
         std::copy(ranks.begin(), ranks.end(), args.dropped + head * args.dropped_stride);
         if (args.kept) std::copy(kept.begin(), kept.end(), args.kept + head * args.kept_stride);

@@ -4,15 +4,15 @@
 
 namespace palimpsest::engine {
 
-bool TokenOutputs::fit(int64_t leaving, kernels::Backend& backend)
+bool TokenOutputs::fit(int64_t dropped, kernels::Backend& backend)
 {
-    if (leaving <= stride_) return false;
-    const int64_t tail = words_before_dropped() + lists_ * leaving;
+    if (dropped <= stride_) return false;
+    const int64_t tail = words_before_dropped() + lists_ * dropped;
     block_ = kernels::Buffer(backend, static_cast<size_t>(vocabulary_ + tail) * sizeof(uint32_t));
     words_.resize(static_cast<size_t>(tail));
     best_.resize(static_cast<size_t>(best_count()));
     ids_.resize(best_.size());
-    stride_ = leaving;
+    stride_ = dropped;
     return true;
 }
 
@@ -37,13 +37,13 @@ void TokenOutputs::queued(bool drops)
 {
     state_ = State::Queued;
     drops_ = drops;
-    delivered_ = false;
+    downloaded_ = false;
 }
 
 void TokenOutputs::queued_logits_only()
 {
     queued(false);
-    delivered_ = true;
+    downloaded_ = true;
 }
 
 void TokenOutputs::read_tail(kernels::Backend& backend)
@@ -76,7 +76,7 @@ int32_t TokenOutputs::first_bad() const
 std::span<const uint32_t> TokenOutputs::read_dropped(kernels::Backend& backend)
 {
     read_tail(backend);
-    delivered_ = true;
+    downloaded_ = true;
     const auto dropped = std::span<const uint32_t>(words_).subspan(static_cast<size_t>(words_before_dropped()));
     return drops_ ? dropped : dropped.first(0);
 }

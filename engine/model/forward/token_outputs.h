@@ -15,8 +15,8 @@ class TokenOutputs {
 public:
     TokenOutputs(int64_t vocabulary, int64_t lists) : vocabulary_(vocabulary), lists_(lists) {}
 
-    // Makes room for `leaving` dropped ranks per list. True: the block has moved.
-    bool fit(int64_t leaving, kernels::Backend& backend);
+    // Makes room for `dropped` ranks per list. True: the block has moved.
+    bool fit(int64_t dropped, kernels::Backend& backend);
 
     // Backend memory.
     float* logits() const { return block_.data<float>(); }
@@ -28,7 +28,7 @@ public:
     void queued_logits_only(); // only its logits were queued: the host chooses what to evict
     void forget() { state_ = State::None; }
     bool is_queued() const { return state_ != State::None; }
-    bool awaits_dropped_ranks() const { return !delivered_; } // dropped ranks were not read yet
+    bool awaits_dropped_ranks() const { return !downloaded_; } // dropped ranks were not read yet
 
     // These wait for the backend. REQUIRE: is_queued. Spans are valid until the next token.
     void read_logits(kernels::Backend& backend, std::vector<float>& to) const;
@@ -59,7 +59,7 @@ private:
     std::vector<int32_t> ids_;
     State state_ = State::None; // of the tail
     bool drops_ = false;
-    bool delivered_ = true;
+    bool downloaded_ = true;
 };
 
 } // namespace palimpsest::engine

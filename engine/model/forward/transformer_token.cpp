@@ -32,10 +32,10 @@ void Transformer::decode_on_device(TokenId token, uint64_t index, KvCache& cache
 bool Transformer::fit_token(std::span<const EvictionPlan> plans, const KvCache& cache)
 {
     bool moved = inputs_.fit(plans, model_->backend());
-    int64_t leaving = 1;
+    int64_t dropped = 1;
     for (const EvictionPlan& plan : plans)
-        leaving = std::max(leaving, plan.max_evicted());
-    moved |= token_.fit(leaving, model_->backend());
+        dropped = std::max(dropped, plan.max_evicted());
+    moved |= token_.fit(dropped, model_->backend());
     constexpr int32_t fewest_ranks = 1024;
     const int32_t longest = *std::max_element(cache.used().begin(), cache.used().end());
     if (token_ranks_.empty() || longest + 1 > token_ranks_.front()) {

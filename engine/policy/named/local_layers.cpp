@@ -63,7 +63,7 @@ public:
         if (of_acting_) return acting_->select(number(layer), heads, dropped);
         dropped.resize(heads.size());
         for (size_t h = 0; h < heads.size(); ++h) {
-            dropped[h].resize(leaving(layer, heads[h].size()));
+            dropped[h].resize(evicted_count(layer, heads[h].size()));
             std::iota(dropped[h].begin(), dropped[h].end(), 0u);
         }
     }
@@ -82,10 +82,10 @@ public:
         plan.reset(sizes);
         for (size_t h = 0; h < sizes.size(); ++h) {
             kernels::ListPlan& list = plan.list(h);
-            list.leaving = leaving(layer, sizes[h]);
+            list.evicted = evicted_count(layer, sizes[h]);
             list.given = 1;
-            const bool shared = h > 0 && list.leaving == plan.list(0).leaving;
-            list.data = shared ? plan.list(0).data : plan.add_range(0, list.leaving);
+            const bool shared = h > 0 && list.evicted == plan.list(0).evicted;
+            list.data = shared ? plan.list(0).data : plan.add_range(0, list.evicted);
         }
     }
     std::span<const std::vector<Merge>> merges() const override
@@ -117,7 +117,7 @@ private:
     int32_t tokens(int32_t layer) const { return kept_[static_cast<size_t>(layer)]; }
     bool is_local(int32_t layer) const { return tokens(layer) > 0; }
     int32_t number(int32_t layer) const { return numbers_[static_cast<size_t>(layer)]; }
-    uint32_t leaving(int32_t layer, size_t size) const
+    uint32_t evicted_count(int32_t layer, size_t size) const
     {
         const auto most = static_cast<size_t>(tokens(layer));
         return size > most ? static_cast<uint32_t>(size - most) : 0;

@@ -14,10 +14,10 @@ void BlockPairs::next_tiles(int32_t layer, const ListCut& list)
 {
     tiles_.clear();
     if (list.excess() == 0) return;
-    const uint32_t leaving = (list.excess() + unit_ - 1) / unit_;
+    const uint32_t evicted = (list.excess() + unit_ - 1) / unit_;
     const uint32_t blocks = (list.size() - list.first()) / unit_;
     pairs_.next_tiles(static_cast<size_t>(layer),
-                      {.size = blocks, .budget = blocks - leaving, .first = 0, .slots = list.slots / unit_},
+                      {.size = blocks, .budget = blocks - evicted, .first = 0, .slots = list.slots / unit_},
                       tiles_);
 }
 
@@ -44,7 +44,7 @@ void BlockPairs::plan(int32_t layer, std::span<const ListCut> heads, EvictionPla
     next_tiles(layer, heads.front());
     if (tiles_.empty()) return;
     kernels::ListPlan& list = plan.list(0);
-    list.leaving = static_cast<uint32_t>(tiles_.size() / 2) * unit_;
+    list.evicted = static_cast<uint32_t>(tiles_.size() / 2) * unit_;
     list.first = heads.front().first();
     if (by_score_) {
         waves_.sort(tiles_, 2);

@@ -24,9 +24,9 @@ public:
     {
         for (size_t h = 0; h < heads.size(); ++h) {
             kernels::ListPlan& list = plan.list(h);
-            list.leaving = heads[h].excess();
-            const bool shared = h > 0 && list.leaving == plan.list(0).leaving;
-            list.data = shared ? plan.list(0).data : plan.add_range(prefix_, list.leaving);
+            list.evicted = heads[h].excess();
+            const bool shared = h > 0 && list.evicted == plan.list(0).evicted;
+            list.data = shared ? plan.list(0).data : plan.add_range(prefix_, list.evicted);
         }
     }
 

@@ -28,15 +28,15 @@ bool TileSelection::has_tiles_of_first([[maybe_unused]] std::span<const ListCut>
 void TileSelection::select(int32_t layer, std::span<const ListCut> heads,
                            std::vector<std::vector<uint32_t>>& dropped)
 {
-    Leaving leaving = Leaving::Nobody;
+    Evicted evicted = Evicted::None;
     for (size_t h = 0; h < heads.size(); ++h) {
         const bool shares_tiles = has_tiles_of_first(heads, h);
-        if (!shares_tiles) leaving = next_tiles(list_of(layer, heads, h), heads[h]);
-        if (shares_tiles && (leaving != Leaving::OfTiles || !tile_rule_->reads_scores())) {
+        if (!shares_tiles) evicted = next_tiles(list_of(layer, heads, h), heads[h]);
+        if (shares_tiles && (evicted != Evicted::OfTiles || !tile_rule_->reads_scores())) {
             dropped[h] = dropped[0];
-        } else if (leaving == Leaving::OfTiles) {
+        } else if (evicted == Evicted::OfTiles) {
             apply(layer, heads[h], dropped[h]);
-        } else if (leaving == Leaving::Oldest) {
+        } else if (evicted == Evicted::Oldest) {
             dropped[h].resize(heads[h].excess());
             std::iota(dropped[h].begin(), dropped[h].end(), heads[h].first());
         }
@@ -60,36 +60,36 @@ void TileSelection::plan(int32_t layer, std::span<const ListCut> heads, Eviction
     }
 }
 
-void TileSelection::plan_list(int32_t layer, const ListCut& cut, Leaving leaving, size_t head, EvictionPlan& plan)
+void TileSelection::plan_list(int32_t layer, const ListCut& cut, Evicted evicted, size_t head, EvictionPlan& plan)
 {
     kernels::ListPlan& list = plan.list(head);
-    if (leaving == Leaving::Oldest) {
-        list.leaving = cut.excess();
+    if (evicted == Evicted::Oldest) {
+        list.evicted = cut.excess();
         list.data = plan.add_range(cut.first(), cut.excess());
         list.given = 1;
-    } else if (leaving == Leaving::OfTiles && tile_rule_->reads_scores()) {
+    } else if (evicted == Evicted::OfTiles && tile_rule_->reads_scores()) {
         waves_.sort(tiles_, schedule_->tile_size());
         waves_.add_to(plan, list);
-        list.leaving = static_cast<uint32_t>(waves_.tiles() * (schedule_->tile_size() - tile_rule_->rule().kept));
-    } else if (leaving == Leaving::OfTiles) {
+        list.evicted = static_cast<uint32_t>(waves_.tiles() * (schedule_->tile_size() - tile_rule_->rule().kept));
+    } else if (evicted == Evicted::OfTiles) {
         given_.clear();
         apply(layer, cut, given_);
-        list.leaving = static_cast<uint32_t>(given_.size());
+        list.evicted = static_cast<uint32_t>(given_.size());
         list.data = plan.add(given_);
     }
 }
 
-TileSelection::Leaving TileSelection::next_tiles(size_t list, const ListCut& cut)
+TileSelection::Evicted TileSelection::next_tiles(size_t list, const ListCut& cut)
 {
     tiles_.clear();
-    if (cut.excess() == 0) return Leaving::Nobody;
+    if (cut.excess() == 0) return Evicted::None;
     if (cut.slots == 0) {
         schedule_->leave(list, cut.excess());
-        return Leaving::Oldest;
+        return Evicted::Oldest;
     }
     schedule_->next_tiles(
         list, {.size = cut.size(), .budget = cut.budget, .first = cut.first(), .slots = cut.slots}, tiles_);
-    return Leaving::OfTiles;
+    return Evicted::OfTiles;
 }
 
 void TileSelection::apply(int32_t layer, const ListCut& list, std::vector<uint32_t>& dropped)

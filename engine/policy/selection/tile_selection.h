@@ -34,13 +34,13 @@ public:
     std::unique_ptr<Selection> clone() const override;
 
 private:
-    enum class Leaving : uint8_t { Nobody, Oldest, OfTiles };
+    enum class Evicted : uint8_t { None, Oldest, OfTiles };
 
     size_t list_of(int32_t layer, std::span<const ListCut> heads, size_t head) const;
     // True if the tiles of the layer's first list also apply to this one.
     bool has_tiles_of_first(std::span<const ListCut> heads, size_t head) const;
-    Leaving next_tiles(size_t list, const ListCut& cut);
-    void plan_list(int32_t layer, const ListCut& cut, Leaving leaving, size_t head, EvictionPlan& plan);
+    Evicted next_tiles(size_t list, const ListCut& cut);
+    void plan_list(int32_t layer, const ListCut& cut, Evicted evicted, size_t head, EvictionPlan& plan);
     void apply(int32_t layer, const ListCut& list, std::vector<uint32_t>& dropped);
 
     std::unique_ptr<TileSchedule> schedule_;

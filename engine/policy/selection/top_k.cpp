@@ -42,7 +42,7 @@ void TopK::plan(int32_t, std::span<const ListCut> heads, EvictionPlan& plan)
 {
     for (size_t h = 0; h < heads.size(); ++h) {
         kernels::ListPlan& list = plan.list(h);
-        list.leaving = heads[h].excess();
+        list.evicted = heads[h].excess();
         list.first = heads[h].first();
         list.end = heads[h].end();
     }

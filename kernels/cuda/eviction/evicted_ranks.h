@@ -1,5 +1,5 @@
 // The ranks that an eviction step drops from a list. The block that selects them marks them in any order; `put`
-// lists them ascending. All threads of the block must call each function, except mark, leaves and evicted_before.
+// lists them ascending. All threads of the block must call each function, except mark, contains and evicted_before.
 #pragma once
 
 #include "kernels/cuda/device/block_select.h"
@@ -60,7 +60,7 @@ struct EvictedRanks {
     }
 
     // REQUIRES, for both: a __syncthreads() since put.
-    __device__ bool leaves(uint32_t rank) const
+    __device__ bool contains(uint32_t rank) const
     {
         return count == 1 ? rank == *single : words[rank / word_bits] >> rank % word_bits & 1;
     }

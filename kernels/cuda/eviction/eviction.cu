@@ -25,53 +25,53 @@ struct EvictionScratch {
     int64_t max_size, bit_words, list_words;
 
     __device__ uint64_t* list_keys(int64_t head) const { return keys + head * max_size; }
-    __device__ uint32_t* leaving(int64_t head) const { return words + head * list_words; }
-    __device__ uint32_t* before(int64_t head) const { return leaving(head) + bit_words; }
+    __device__ uint32_t* evicted(int64_t head) const { return words + head * list_words; }
+    __device__ uint32_t* before(int64_t head) const { return evicted(head) + bit_words; }
     // The ties of LowestRanks or the entries of TileWaves; then the rows of the ranks dropped from an order list.
     __device__ uint32_t* ranks(int64_t head) const { return before(head) + bit_words; }
 };
 
 template<int threads>
-__device__ void mark_all(const uint32_t* ranks, const EvictedRanks<threads>& leaving)
+__device__ void mark_all(const uint32_t* ranks, const EvictedRanks<threads>& evicted)
 {
-    for (uint32_t i = threadIdx.x; i < leaving.count; i += threads)
-        leaving.mark(ranks[i]);
+    for (uint32_t i = threadIdx.x; i < evicted.count; i += threads)
+        evicted.mark(ranks[i]);
 }
 
 template<int threads>
 __device__ void mark_lowest(const EvictArgs& args, int64_t head, const ListPlan& list, const EvictionScratch& room,
-                            const EvictedRanks<threads>& leaving)
+                            const EvictedRanks<threads>& evicted)
 {
-    const LowestRanks<threads> lowest(list.first, list.end, list.leaving);
+    const LowestRanks<threads> lowest(list.first, list.end, list.evicted);
     const uint64_t* keys = room.keys ? room.list_keys(list_of_keys(args.rule, head)) : nullptr;
-    if (list.leaving > 1)
-        lowest.mark(keys, leaving, room.ranks(head));
+    if (list.evicted > 1)
+        lowest.mark(keys, evicted, room.ranks(head));
     else if (keys)
-        lowest.mark_one([=](uint32_t rank) { return keys[rank]; }, leaving);
+        lowest.mark_one([=](uint32_t rank) { return keys[rank]; }, evicted);
     else
-        lowest.mark_one([&](uint32_t rank) { return score_key(raw_score(args, head, rank)); }, leaving);
+        lowest.mark_one([&](uint32_t rank) { return score_key(raw_score(args, head, rank)); }, evicted);
 }
 
 // Converts marked entries to marked ranks, in `dropped` too.
 template<int threads>
 __device__ void skip_pinned(const PinnedRanks& pinned, int64_t head, uint32_t* dropped,
-                            const EvictedRanks<threads>& leaving)
+                            const EvictedRanks<threads>& evicted)
 {
-    for (uint32_t i = threadIdx.x; i < leaving.count; i += threads)
+    for (uint32_t i = threadIdx.x; i < evicted.count; i += threads)
         dropped[i] = static_cast<uint32_t>(rank_of_entry(pinned, head, dropped[i]));
-    leaving.clear();
+    evicted.clear();
     __syncthreads();
-    mark_all(dropped, leaving);
+    mark_all(dropped, evicted);
     __syncthreads();
-    leaving.put(dropped); // unchanged; this updates leaving.before
+    evicted.put(dropped); // unchanged; this updates evicted.before
     __syncthreads();
 }
 
 template<int threads>
-__device__ void move_pinned(uint32_t* ranks, uint32_t held, const EvictedRanks<threads>& leaving)
+__device__ void move_pinned(uint32_t* ranks, uint32_t held, const EvictedRanks<threads>& evicted)
 {
     for (uint32_t i = threadIdx.x; i < held; i += threads)
-        ranks[i] -= leaving.evicted_before(ranks[i]);
+        ranks[i] -= evicted.evicted_before(ranks[i]);
 }
 
 // A list's rows of the per-rank arrays; null: not present.
@@ -82,15 +82,15 @@ struct RankRows {
 
 // Moves the kept ranks down, in ascending tiles; the block reads a whole tile before it writes any of it.
 template<int threads>
-__device__ void compact_ranks(const RankRows& rows, const EvictedRanks<threads>& leaving, uint32_t first)
+__device__ void compact_ranks(const RankRows& rows, const EvictedRanks<threads>& evicted, uint32_t first)
 {
-    for (uint32_t tile = first; tile < leaving.size; tile += threads * tile_moves) {
+    for (uint32_t tile = first; tile < evicted.size; tile += threads * tile_moves) {
         double sum[tile_moves], count[tile_moves];
         uint32_t order[tile_moves];
 #pragma unroll
         for (int move = 0; move < tile_moves; ++move) {
             const uint32_t rank = tile + threadIdx.x + static_cast<uint32_t>(move * threads);
-            if (rank >= leaving.size) continue;
+            if (rank >= evicted.size) continue;
             if (rows.sum) sum[move] = rows.sum[rank];
             if (rows.count) count[move] = rows.count[rank];
             if (rows.order) order[move] = rows.order[rank];
@@ -99,8 +99,8 @@ __device__ void compact_ranks(const RankRows& rows, const EvictedRanks<threads>&
 #pragma unroll
         for (int move = 0; move < tile_moves; ++move) {
             const uint32_t rank = tile + threadIdx.x + static_cast<uint32_t>(move * threads);
-            if (rank >= leaving.size || leaving.leaves(rank)) continue;
-            const uint32_t to = rank - leaving.evicted_before(rank);
+            if (rank >= evicted.size || evicted.contains(rank)) continue;
+            const uint32_t to = rank - evicted.evicted_before(rank);
             if (rows.sum) rows.sum[to] = sum[move];
             if (rows.count) rows.count[to] = count[move];
             if (rows.order) rows.order[to] = order[move];
@@ -109,10 +109,10 @@ __device__ void compact_ranks(const RankRows& rows, const EvictedRanks<threads>&
 }
 
 template<int threads>
-__device__ void put_kept(uint32_t* kept, const EvictedRanks<threads>& leaving)
+__device__ void put_kept(uint32_t* kept, const EvictedRanks<threads>& evicted)
 {
-    for (uint32_t rank = threadIdx.x; rank < leaving.size; rank += threads)
-        if (!leaving.leaves(rank)) kept[rank - leaving.evicted_before(rank)] = rank;
+    for (uint32_t rank = threadIdx.x; rank < evicted.size; rank += threads)
+        if (!evicted.contains(rank)) kept[rank - evicted.evicted_before(rank)] = rank;
 }
 
 template<int threads>
@@ -124,10 +124,10 @@ __device__ void put_all(uint32_t* kept, uint32_t size)
 
 // Removes the evicted ranks, `dropped`, ascending, from the per-rank arrays.
 template<int threads>
-__device__ void remove_evicted(const EvictArgs& args, int64_t head, const EvictedRanks<threads>& leaving,
+__device__ void remove_evicted(const EvictArgs& args, int64_t head, const EvictedRanks<threads>& evicted,
                                const uint32_t* dropped, uint32_t* dropped_rows)
 {
-    const auto count = static_cast<int32_t>(leaving.count), size = static_cast<int32_t>(leaving.size);
+    const auto count = static_cast<int32_t>(evicted.count), size = static_cast<int32_t>(evicted.size);
     const int64_t statistics = head * args.statistics.stride;
     const RankRows rows{args.statistics.sum ? args.statistics.sum + statistics : nullptr,
                         args.statistics.count ? args.statistics.count + statistics : nullptr,
@@ -135,7 +135,7 @@ __device__ void remove_evicted(const EvictArgs& args, int64_t head, const Evicte
     if (rows.order)
         for (int32_t i = static_cast<int32_t>(threadIdx.x); i < count; i += threads)
             dropped_rows[i] = rows.order[dropped[i]];
-    compact_ranks(rows, leaving, dropped[0]); // synchronises the block after dropped_rows was read
+    compact_ranks(rows, evicted, dropped[0]); // synchronises the block after dropped_rows was read
     if (rows.order)
         for (int32_t i = static_cast<int32_t>(threadIdx.x); i < count; i += threads)
             rows.order[freed_row_index(dropped, count, size, i)] = dropped_rows[i];
@@ -149,29 +149,29 @@ __global__ void __launch_bounds__(threads) evict_kernel(EvictArgs args, Eviction
     const int64_t head = blockIdx.x;
     const ListPlan list = list_plan(args.plan, head);
     uint32_t* kept = args.kept ? args.kept + head * args.kept_stride : nullptr;
-    if (list.leaving == 0) {
+    if (list.evicted == 0) {
         if (kept) put_all<threads>(kept, list.size);
         return;
     }
     const uint32_t held = args.pinned.ranks ? args.pinned.held[head] : 0;
-    EvictedRanks<threads> leaving{room.leaving(head), room.before(head), &single, list.leaving, list.size - held};
-    leaving.clear();
+    EvictedRanks<threads> evicted{room.evicted(head), room.before(head), &single, list.evicted, list.size - held};
+    evicted.clear();
     __syncthreads();
     if (list.given == 1 || args.rule.select == SelectRule::Given)
-        mark_all(args.plan + list.data, leaving);
+        mark_all(args.plan + list.data, evicted);
     else if (args.rule.select == SelectRule::Lowest)
-        mark_lowest(args, head, list, room, leaving);
+        mark_lowest(args, head, list, room, evicted);
     else
-        TileWaves<threads>(args, head, list, room.ranks(head), room.list_keys(head)).mark(leaving);
+        TileWaves<threads>(args, head, list, room.ranks(head), room.list_keys(head)).mark(evicted);
     __syncthreads();
     uint32_t* dropped = args.dropped + head * args.dropped_stride;
-    leaving.put(dropped);
+    evicted.put(dropped);
     __syncthreads();
-    leaving.size = list.size;
-    if (held > 0) skip_pinned(args.pinned, head, dropped, leaving);
-    if (kept) put_kept(kept, leaving);
-    remove_evicted(args, head, leaving, dropped, room.ranks(head));
-    if (held > 0) move_pinned(args.pinned.ranks + head * args.pinned.stride, held, leaving);
+    evicted.size = list.size;
+    if (held > 0) skip_pinned(args.pinned, head, dropped, evicted);
+    if (kept) put_kept(kept, evicted);
+    remove_evicted(args, head, evicted, dropped, room.ranks(head));
+    if (held > 0) move_pinned(args.pinned.ranks + head * args.pinned.stride, held, evicted);
 }
 
 // True if keys of ranks or places are compared more than once.

@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(block_threads)
 {
     const int64_t head = blockIdx.y, first = static_cast<int64_t>(blockIdx.x) * block_threads;
     const ListPlan list = list_plan(args.plan, head);
-    if (list.leaving == 0 || list.given == 1 || first >= list.end) return;
+    if (list.evicted == 0 || list.given == 1 || first >= list.end) return;
     const int64_t rank = first + threadIdx.x, end = list.end;
     const int64_t begin = first > reach ? first - reach : 0;
     const int64_t staged_end = first + block_threads + reach < end ? first + block_threads + reach : end;

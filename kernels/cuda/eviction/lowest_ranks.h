@@ -11,9 +11,9 @@ namespace palimpsest::kernels::cuda {
 template<int threads>
 class LowestRanks {
 public:
-    // Evicts `leaving` of the candidates [first, end).
-    __device__ LowestRanks(uint32_t first, uint32_t end, uint32_t leaving)
-        : first_(first), end_(end), leaving_(leaving)
+    // Evicts `evicted` of the candidates [first, end).
+    __device__ LowestRanks(uint32_t first, uint32_t end, uint32_t evicted)
+        : first_(first), end_(end), evicted_(evicted)
     {
     }
 
@@ -30,17 +30,17 @@ public:
         if (threadIdx.x == 0) to.mark(lowest.rank);
     }
 
-    // Marks the `leaving` lowest. keys [end]; `ties` [words of the list]: memory for the block. REQUIRES: more
+    // Marks the `evicted` lowest. keys [end]; `ties` [words of the list]: memory for the block. REQUIRES: more
     // than one is evicted, `to` is cleared.
     __device__ void mark(const uint64_t* keys, const EvictedRanks<threads>& to, uint32_t* ties) const
     {
         const Bound bound = find_bound(keys);
         put_words(keys, bound, to, ties);
         __syncthreads();
-        if (bound.leaving == bound.ties) return;
+        if (bound.evicted == bound.ties) return;
         count_bits_before<threads>(ties, to.word_count(), to.before);
         for (uint32_t w = threadIdx.x; w < to.word_count(); w += threads)
-            to.words[w] |= without_lowest(ties[w], bound.ties - bound.leaving, to.before[w]);
+            to.words[w] |= without_lowest(ties[w], bound.ties - bound.evicted, to.before[w]);
     }
 
 private:
@@ -52,10 +52,10 @@ private:
         uint32_t rank;
     };
     // A candidate is evicted if the leading digits of its key are below `key`; of the `ties` that are equal to it,
-    // the newest `leaving` are.
+    // the newest `evicted` are.
     struct Bound {
         uint64_t key = 0, mask = 0; // of the leading digits
-        uint32_t leaving = 0, ties = 0;
+        uint32_t evicted = 0, ties = 0;
     };
 
     __device__ Bound find_bound(const uint64_t* keys) const
@@ -63,15 +63,15 @@ private:
         __shared__ uint32_t counts[digits];
         __shared__ uint32_t digit, below, equal;
         Bound bound;
-        bound.leaving = leaving_;
-        for (int shift = 64 - digit_bits; shift >= 0 && bound.ties != bound.leaving; shift -= digit_bits) {
+        bound.evicted = evicted_;
+        for (int shift = 64 - digit_bits; shift >= 0 && bound.ties != bound.evicted; shift -= digit_bits) {
             if (threadIdx.x < digits) counts[threadIdx.x] = 0;
             __syncthreads();
             count_digits(keys, bound, shift, counts);
             __syncthreads();
             const uint32_t count = threadIdx.x < digits ? counts[threadIdx.x] : 0;
             const uint32_t before = block_sum_before<threads>(count);
-            if (before < bound.leaving && bound.leaving <= before + count) {
+            if (before < bound.evicted && bound.evicted <= before + count) {
                 digit = threadIdx.x;
                 below = before;
                 equal = count;
@@ -79,7 +79,7 @@ private:
             __syncthreads();
             bound.key |= static_cast<uint64_t>(digit) << shift;
             bound.mask |= static_cast<uint64_t>(digits - 1) << shift;
-            bound.leaving -= below;
+            bound.evicted -= below;
             bound.ties = equal;
         }
         return bound;
@@ -102,7 +102,7 @@ private:
                               uint32_t* ties) const
     {
         constexpr uint32_t warps = threads / warp_lanes;
-        const bool with_ties = bound.leaving == bound.ties;
+        const bool with_ties = bound.evicted == bound.ties;
         const uint32_t lane = threadIdx.x % warp_lanes;
         for (uint32_t w = threadIdx.x / warp_lanes; w < to.word_count(); w += warps) {
             const uint32_t rank = w * word_bits + lane;
@@ -126,7 +126,7 @@ private:
         return bits;
     }
 
-    uint32_t first_, end_, leaving_;
+    uint32_t first_, end_, evicted_;
 };
 
 } // namespace palimpsest::kernels::cuda

@@ -67,7 +67,7 @@ public:
         result.rule = setting.rule;
         for (const ListPlan& list : plans) {
             result.max_size = std::max<int64_t>(result.max_size, list.size);
-            result.max_evicted = std::max<int64_t>(result.max_evicted, list.leaving);
+            result.max_evicted = std::max<int64_t>(result.max_evicted, list.evicted);
         }
         if (has_statistics()) result.statistics = {sum.data(), count.data(), stride};
         if (setting.after_token) {
@@ -175,7 +175,7 @@ private:
         std::shuffle(ranks.begin(), ranks.end(), random_);
         ranks.resize(some_of(list.size));
         std::sort(ranks.begin(), ranks.end());
-        list.leaving = static_cast<uint32_t>(ranks.size());
+        list.evicted = static_cast<uint32_t>(ranks.size());
         list.data = add(ranks);
         list.given = setting.rule.select == SelectRule::Given ? 0 : 1;
     }
@@ -184,7 +184,7 @@ private:
     {
         list.first = one_in(2) ? 0 : pick(0, list.size - 1);
         list.end = one_in(2) ? list.size : pick(list.first + 1, list.size);
-        list.leaving = some_of(list.end - list.first);
+        list.evicted = some_of(list.end - list.first);
     }
 
     // Generates waves of tiles; each tile combines neighbours among the places that earlier waves kept.
@@ -215,8 +215,8 @@ private:
             places = left;
             ends.push_back(static_cast<uint32_t>(tiles.size()) / tile);
         }
-        list.leaving = static_cast<uint32_t>(tiles.size()) / tile * (tile - stays) * unit;
-        if (list.leaving == 0) return;
+        list.evicted = static_cast<uint32_t>(tiles.size()) / tile * (tile - stays) * unit;
+        if (list.evicted == 0) return;
         list.data = add(tiles);
         list.waves = static_cast<uint32_t>(ends.size());
         list.wave_ends = add(ends);

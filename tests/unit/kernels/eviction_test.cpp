@@ -89,8 +89,8 @@ void require_same(const EvictionCase& got, const EvictionCase& expected)
     const auto stride = static_cast<size_t>(expected.stride);
     for (size_t h = 0; h < expected.plans.size(); ++h) {
         const ListPlan& list = expected.plans[h];
-        CAPTURE(h, list.size, list.leaving, list.first, list.end, list.waves, list.given);
-        const size_t row = h * stride, kept = list.size - list.leaving, behind = stride - list.size;
+        CAPTURE(h, list.size, list.evicted, list.first, list.end, list.waves, list.given);
+        const size_t row = h * stride, kept = list.size - list.evicted, behind = stride - list.size;
         REQUIRE(same_bits(got.dropped, expected.dropped, row, stride));
         REQUIRE(same_bits(got.kept, expected.kept, row, stride));
         REQUIRE(same_bits(got.order, expected.order, row, stride));
@@ -250,7 +250,7 @@ public:
         column_stride = most + step.question_rows + 3;
         columns = normal_floats(random_, sizes.size() * static_cast<size_t>(column_stride));
         for (const uint32_t size : sizes) {
-            const ListPlan list{.size = size, .leaving = 0xdeadbeef};
+            const ListPlan list{.size = size, .evicted = 0xdeadbeef};
             plan.resize(plan.size() + 8);
             std::memcpy(plan.data() + plan.size() - 8, &list, sizeof list);
         }
@@ -386,7 +386,7 @@ engine::ListView list_view(const EvictionCase& of, size_t head)
 std::vector<uint32_t> dropped_of(const EvictionCase& of, size_t head)
 {
     const auto at = of.dropped.begin() + static_cast<std::ptrdiff_t>(head) * of.stride;
-    return {at, at + of.plans[head].leaving};
+    return {at, at + of.plans[head].evicted};
 }
 
 // The ranks that TopK evicts from a list's candidates.
@@ -409,7 +409,7 @@ std::vector<uint32_t> top_k_drops(const EvictionCase& before, size_t head)
     for (double& score : shaped)
         score = engine::ordered(score);
     cut.shaped = shaped;
-    cut.budget = list.size - list.leaving;
+    cut.budget = list.size - list.evicted;
     std::vector<std::vector<uint32_t>> dropped(1);
     engine::TopK().select(0, {&cut, 1}, dropped);
     return dropped[0];
@@ -429,7 +429,7 @@ TEST_CASE("the lowest scores are those that the policies find")
                     CAPTURE(on);
                     const EvictionCase after = evicted(*on.open(), before);
                     for (size_t h = 0; h < before.plans.size(); ++h)
-                        if (before.plans[h].leaving > 0 && before.plans[h].given == 0)
+                        if (before.plans[h].evicted > 0 && before.plans[h].given == 0)
                             REQUIRE(dropped_of(after, h) == top_k_drops(before, h));
                 }
             }
@@ -471,7 +471,7 @@ TEST_CASE("tiles keep whom the policies keep")
                 CAPTURE(on);
                 const EvictionCase after = evicted(*on.open(), before);
                 for (size_t h = 0; h < before.plans.size(); ++h)
-                    if (before.plans[h].leaving > 0 && before.plans[h].given == 0)
+                    if (before.plans[h].evicted > 0 && before.plans[h].given == 0)
                         REQUIRE(dropped_of(after, h) == survivors_drop(before, h));
             }
         }

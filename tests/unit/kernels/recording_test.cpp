@@ -108,14 +108,14 @@ public:
     }
 
     // Sets the input of the next token, for both kinds of queue(). `used`: lengths of every layer's lists, each of
-    // which then evicts `leaving` tokens.
-    void prepare(int32_t id, const std::vector<int32_t>& used, int32_t position, uint32_t leaving = 0)
+    // which then evicts `evicted` tokens.
+    void prepare(int32_t id, const std::vector<int32_t>& used, int32_t position, uint32_t evicted = 0)
     {
         id_ = id;
         std::vector<ListPlan> plan;
         for (const int32_t before : used) {
             const auto size = static_cast<uint32_t>(before) + 1;
-            plan.push_back({.size = size, .leaving = leaving, .first = 1, .end = size - 2});
+            plan.push_back({.size = size, .evicted = evicted, .first = 1, .end = size - 2});
         }
         backend_.upload(plan_.data(), plan.data(), plan.size() * sizeof(ListPlan));
         for (auto& layer : layers_)
@@ -625,9 +625,9 @@ TEST_CASE("a replayed token evicts as one run operation by operation", "[recordi
         std::vector<int32_t> used = small.shape.used;
         for (int step = 0; step < 24; ++step) {
             CAPTURE(step);
-            const auto leaving = static_cast<uint32_t>(step % 5 == 4 ? max_evicted : step % 2);
+            const auto evicted = static_cast<uint32_t>(step % 5 == 4 ? max_evicted : step % 2);
             for (Decoder* decoder : {&eager, &replayed})
-                decoder->prepare(step, used, 0, leaving);
+                decoder->prepare(step, used, 0, evicted);
             eager.queue(false);
             if (step == 0)
                 replayed.queue(true);
@@ -636,7 +636,7 @@ TEST_CASE("a replayed token evicts as one run operation by operation", "[recordi
             require_same(eager, replayed);
             if (step == 0) recording = backend.record([&] { replayed.queue(true); });
             for (int32_t& length : used)
-                length += 1 - static_cast<int32_t>(leaving);
+                length += 1 - static_cast<int32_t>(evicted);
         }
     }
 }

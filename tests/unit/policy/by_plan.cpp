@@ -44,7 +44,7 @@ void check_tiles(std::span<const uint32_t> words, size_t lists, const ListPlan& 
     if (ends.empty() || ends.front() == 0) throw std::string("has no tiles");
     check_ascending(ends, nothing, "wave ends");
     const size_t tiles = ends.back();
-    if (tiles * static_cast<size_t>(rule.tile - rule.kept) * unit != list.leaving)
+    if (tiles * static_cast<size_t>(rule.tile - rule.kept) * unit != list.evicted)
         throw std::string("drops another number than its tiles do");
     const auto places = data_of(words, lists, list.data, tiles * tile);
     uint32_t begin = 0;
@@ -61,12 +61,12 @@ void check_tiles(std::span<const uint32_t> words, size_t lists, const ListPlan& 
 
 void check_list(std::span<const uint32_t> words, size_t lists, const ListPlan& list, const SelectionRule& rule)
 {
-    if (list.leaving == 0) return;
+    if (list.evicted == 0) return;
     if (list.given == 1 || rule.select == SelectRule::Given) {
-        check_ascending(data_of(words, lists, list.data, list.leaving), list.size, "given ranks");
+        check_ascending(data_of(words, lists, list.data, list.evicted), list.size, "given ranks");
     } else if (rule.select == SelectRule::Lowest) {
         if (list.first > list.end || list.end > list.size) throw std::string("has no candidates");
-        if (list.leaving > list.end - list.first) throw std::string("drops more than its candidates");
+        if (list.evicted > list.end - list.first) throw std::string("drops more than its candidates");
     } else {
         check_tiles(words, lists, list, rule);
     }
@@ -156,7 +156,7 @@ void ByPlan::evict(std::span<const engine::ListState> heads, std::vector<std::ve
     for (size_t h = 0; h < heads.size(); ++h) {
         const auto row = std::span<const uint32_t>(gone).subspan(h * stride, stride);
         dropped[h].assign(row.begin(), std::ranges::find(row, nothing));
-        REQUIRE(dropped[h].size() == plan_.list(h).leaving);
+        REQUIRE(dropped[h].size() == plan_.list(h).evicted);
     }
 }
 

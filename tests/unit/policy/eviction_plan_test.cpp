@@ -253,17 +253,17 @@ TEST_CASE("plans: lists of a layer share their words, and a generated token take
         const EvictionPlan plan = plan_after(spec, shape, 1);
         CHECK(plan.words() == 3 * list_words + words);
         for (size_t h = 0; h < 3; ++h)
-            CHECK(plan.list(h).leaving == 1);
+            CHECK(plan.list(h).evicted == 1);
     }
     CHECK(plan_after("full", shape, 1).words() == 3 * list_words);
     CHECK_FALSE(plan_after("full", shape, 1).evicts_any());
 
     const EvictionPlan chunk = plan_after("treekv:sinks=0,recent=0", shape, 1000);
-    CHECK(chunk.list(0).leaving == 1000);
+    CHECK(chunk.list(0).evicted == 1000);
     CHECK(chunk.list(0).waves == 16); // sweeps of 64 pairs, the last of 40
     CHECK(chunk.words() == 3 * list_words + 2 * 1000 + 16);
     const EvictionPlan blocks = plan_after("treekv-block:unit=4,sinks=3,recent=5", shape, 10);
-    CHECK(blocks.list(2).leaving == 12);
+    CHECK(blocks.list(2).evicted == 12);
     CHECK(blocks.list(2).first == 3);
     CHECK(blocks.words() == 3 * list_words + 2 * 3 + 1);
 }
@@ -277,6 +277,6 @@ TEST_CASE("plans: a list without slots loses its oldest, whatever the rule")
     CHECK(policy_of(spec, shape)->selection_rule().select == SelectRule::Tiles);
     for (size_t h = 0; h < 2; ++h) {
         CHECK(plan.list(h).given == 1);
-        CHECK(plan.list(h).leaving == 3);
+        CHECK(plan.list(h).evicted == 3);
     }
 }

@@ -153,7 +153,7 @@ TEST_CASE("a plan drops what a selection does, in local layers too")
         plan.write(words.data());
         for (size_t h = 0; h < kv_heads; ++h) {
             const kernels::ListPlan& list = plan.list(h);
-            REQUIRE(list.leaving == dropped[h].size());
+            REQUIRE(list.evicted == dropped[h].size());
             CHECK(std::equal(dropped[h].begin(), dropped[h].end(), words.begin() + list.data));
         }
         if (windows[static_cast<size_t>(l)] == 24) CHECK(plan.list(0).given == 1);

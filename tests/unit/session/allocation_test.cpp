@@ -51,7 +51,7 @@ TEST_CASE("planning an eviction allocates nothing once longer ones were planned"
                     size += tokens;
                 policy->plan(layer, own, {}, plan);
                 for (size_t h = 0; h < own.size(); ++h)
-                    own[h] -= plan.list(h).leaving;
+                    own[h] -= plan.list(h).evicted;
             }
             return allocations - before;
         };
