@@ -451,7 +451,7 @@ void Conversations::drop_fade_record_after(int64_t session, uint64_t tokens_seen
     });
 }
 
-std::vector<engine::EvictionEvent> Conversations::fading(int64_t session)
+std::vector<engine::EvictionEvent> Conversations::fade_record(int64_t session)
 {
     std::vector<engine::EvictionEvent> all;
     each_fade_record_block(session, [&](std::span<const engine::EvictionEvent> events) {

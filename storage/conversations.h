@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/cache/fading.h"
+#include "engine/cache/eviction_events.h"
 #include "engine/text/subwords/vocabulary.h"
 #include "kernels/base/error.h"
 #include "storage/database.h"
@@ -91,7 +91,7 @@ public:
     // Appends the events up to a checkpoint; drop_fade_record_after deletes the events after the point of a resume.
     void append_fade_record(int64_t session, std::span<const engine::EvictionEvent> events, uint64_t tokens_seen);
     void drop_fade_record_after(int64_t session, uint64_t tokens_seen);
-    std::vector<engine::EvictionEvent> fading(int64_t session);
+    std::vector<engine::EvictionEvent> fade_record(int64_t session);
     // Reads the record row by row (at most 1 MiB each) until `each` returns false: a long stream's record takes
     // gigabytes.
     void each_fade_record_block(int64_t session,

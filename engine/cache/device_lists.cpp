@@ -124,7 +124,7 @@ kernels::AccumulateArgs DeviceLists::accumulation(int32_t layer, int32_t rows, i
             .rows = rows,
             .question_rows = question_rows,
             .counted = std::min(rows, seen.rows),
-            .decay = fading(seen.rows, rows),
+            .decay = decay(seen.rows, rows),
             .statistics = statistics(layer)};
 }
 

@@ -1,8 +1,8 @@
 set(CACHE_SOURCES
     cache/cache_shape.cpp
     cache/device_lists.cpp
+    cache/eviction_events.cpp
     cache/eviction_log.cpp
-    cache/fading.cpp
     cache/host_lists.cpp
     cache/kv_cache.cpp
     cache/page_tables.cpp

@@ -93,7 +93,7 @@ void Session::DeviceEviction::is_synced(const SyncedStep& step)
                       step.dropped,
                       {.rows = observed_->rows + observed_->question_rows},
                       {}});
-    report_faded(step.layer, step.step, step.lists, step.dropped, s_.fade_sink_);
+    report_evictions(step.layer, step.step, step.lists, step.dropped, s_.eviction_sink_);
 }
 
 void Session::DeviceEviction::view_lists(int32_t layer)

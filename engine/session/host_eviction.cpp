@@ -133,7 +133,7 @@ void Session::HostEviction::report(int32_t layer, uint64_t step, int32_t rows,
 {
     const LayerObservation& seen = seen_[static_cast<size_t>(layer)].observation;
     if (s_.observer_) s_.observer_({layer, step, rows, states_, dropped_, seen, merges});
-    report_faded(layer, step, tokens_, dropped_, s_.fade_sink_);
+    report_evictions(layer, step, tokens_, dropped_, s_.eviction_sink_);
 }
 
 } // namespace palimpsest::engine

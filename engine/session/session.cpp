@@ -122,7 +122,7 @@ void Session::sync_previous(bool last)
 void Session::set_eviction_sink(EvictionSink sink)
 {
     sync();
-    fade_sink_ = std::move(sink);
+    eviction_sink_ = std::move(sink);
 }
 
 RetentionMap Session::retention() const

@@ -15,7 +15,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "engine/cache/fading.h"
+#include "engine/cache/eviction_events.h"
 #include "engine/cache/retention_map.h"
 #include "engine/model/forward/transformer.h"
 #include "engine/model/model.h"
@@ -193,7 +193,7 @@ private:
     uint64_t steps_seen_ = 0;
     uint64_t evicted_ = 0;
     double tokens_per_second_ = 0;
-    EvictionSink fade_sink_;
+    EvictionSink eviction_sink_;
     std::function<void(const Selection&)> observer_;
 };
 

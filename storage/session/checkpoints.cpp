@@ -200,7 +200,7 @@ uint64_t Checkpoints::remove_all()
     return before - std::min(before, database.file_bytes());
 }
 
-void Checkpoints::collect_fading()
+void Checkpoints::collect_evictions()
 {
     faded_.clear();
     context_.session->set_eviction_sink([this](std::span<const engine::EvictionEvent> events) {
@@ -208,7 +208,7 @@ void Checkpoints::collect_fading()
     });
 }
 
-void Checkpoints::fading(const engine::EvictionSink& sink)
+void Checkpoints::read_fade_record(const engine::EvictionSink& sink)
 {
     context_.store.conversations.each_fade_record_block(context_.info.id,
                                                         [&](std::span<const engine::EvictionEvent> events) {

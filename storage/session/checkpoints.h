@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "engine/cache/fading.h"
+#include "engine/cache/eviction_events.h"
 #include "storage/session/reading_rate.h"
 #include "storage/session/session_context.h"
 #include "storage/session/session_framing.h"
@@ -54,8 +54,8 @@ public:
     void sampling_changed() { sampling_is_saved_ = false; }
     bool sampling_is_saved() const { return sampling_is_saved_; }
 
-    void collect_fading(); // starts the record of evictions of context.session since its last checkpoint
-    void fading(const engine::EvictionSink& sink);
+    void collect_evictions(); // starts the record of evictions of context.session since its last checkpoint
+    void read_fade_record(const engine::EvictionSink& sink);
 
 private:
     using Clock = std::chrono::steady_clock;

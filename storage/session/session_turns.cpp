@@ -126,7 +126,7 @@ void SessionTurns::restore_all()
 {
     fallback_.run([&] {
         feeder_.restore();
-        checkpoints_.collect_fading();
+        checkpoints_.collect_evictions();
         feeder_.catch_up(LastDocument::Finish, feeder_.usual());
     });
 }
@@ -188,7 +188,7 @@ std::optional<uint64_t> SessionTurns::go_back_to(size_t question, const std::sto
     checkpoints_.restore_before(begin);
     const uint64_t restored_at = context_.session->tokens_seen();
     context_.pins->go_back(begin, {static_cast<uint32_t>(answer), static_cast<uint32_t>(end)});
-    checkpoints_.collect_fading();
+    checkpoints_.collect_evictions();
     feeder_.catch_up(LastDocument::Finish, {.stop = stop, .saves = false, .shows_progress = true});
     stream.append(StreamMessage{.id = asked->id, .tokens = asked->ids.size()});
     context_.session->set_question_ids({});

@@ -141,13 +141,13 @@ void StoredSession::begin()
     context_.is_begun_here = true;
     const std::string& warning = framing_->chat_template().warning();
     if (!framing_->system().empty() && !warning.empty()) context_.listener.note(warning);
-    checkpoints_->collect_fading();
+    checkpoints_->collect_evictions();
 }
 
 void StoredSession::resume()
 {
     feeder_->restore();
-    checkpoints_->collect_fading();
+    checkpoints_->collect_evictions();
 }
 
 // A stored session goes on there with the products it was begun with.
@@ -216,10 +216,10 @@ void StoredSession::change_pins(const std::function<SessionPins::Change()>& chan
     fallback_.run([&] { save(); });
 }
 
-std::vector<engine::EvictionEvent> StoredSession::fading()
+std::vector<engine::EvictionEvent> StoredSession::fade_record()
 {
     std::vector<engine::EvictionEvent> all;
-    fading([&](std::span<const engine::EvictionEvent> events) {
+    read_fade_record([&](std::span<const engine::EvictionEvent> events) {
         all.insert(all.end(), events.begin(), events.end());
     });
     return all;
@@ -264,7 +264,7 @@ void StoredSession::change_policy(const SessionChoice& choice)
                                                                    framing_->options(), context_.options.talks}));
         context_.session = std::move(changed);
     });
-    checkpoints_->collect_fading();
+    checkpoints_->collect_evictions();
 }
 
 void StoredSession::set_system(const std::string& system)

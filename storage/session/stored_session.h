@@ -98,8 +98,8 @@ public:
     const std::vector<StreamPart>& parts() const { return context_.stream.parts(); } // of the stream, in order
     // The evictions of each layer's last copy of a token so far: 12 bytes a token and layer. The sink gets them a
     // megabyte at a time.
-    std::vector<engine::EvictionEvent> fading();
-    void fading(const engine::EvictionSink& sink) { checkpoints_->fading(sink); }
+    std::vector<engine::EvictionEvent> fade_record();
+    void read_fade_record(const engine::EvictionSink& sink) { checkpoints_->read_fade_record(sink); }
 
     // The sampling of the next answers: the options given now, else those of the chat that began the session, else
     // the command's own. Random numbers continue if nothing changes.

@@ -96,13 +96,15 @@ FadeRecord stored_fading(const QString& database, int64_t session)
         storage::Database reading(file, storage::Database::Access::Read);
         return work(reading);
     };
-    return {.read =
-                [=](const FadeRecord::Each& each) {
-                    with([&](storage::Database& db) {
-                        storage::Conversations(db).each_fade_record_block(session, each);
-                    });
-                },
-            .mark = [=] { return with([&](storage::Database& db) { return storage::fading_mark(db, session); }); }};
+    return {
+        .read =
+            [=](const FadeRecord::Each& each) {
+                with([&](storage::Database& db) {
+                    storage::Conversations(db).each_fade_record_block(session, each);
+                });
+            },
+        .mark =
+            [=] { return with([&](storage::Database& db) { return storage::fade_record_mark(db, session); }); }};
 }
 
 void FadeRecordLoader::forget()

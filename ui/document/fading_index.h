@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "engine/cache/fading.h"
-#include "storage/fading_mark.h"
+#include "engine/cache/eviction_events.h"
+#include "storage/fade_record_mark.h"
 #include "ui/document/text_outline.h"
 
 namespace palimpsest::ui {

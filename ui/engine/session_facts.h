@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "engine/cache/fading.h"
+#include "engine/cache/eviction_events.h"
 #include "engine/session/session_options.h"
 #include "storage/conversations.h"
 #include "storage/library.h"

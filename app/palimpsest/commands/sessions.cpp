@@ -252,7 +252,7 @@ private:
         uint64_t tokens = 0;
         for (const storage::StreamPart& part : store->conversations.stream(info.id))
             if (const auto* document = storage::document_in(part)) tokens += store->library.verify(document->id);
-        store->conversations.fading(info.id);
+        store->conversations.fade_record(info.id);
         if (json_)
             return write_json(console.out, {{"schema", "palimpsest.session-check/1"},
                                             {"name", info.name},

@@ -8,7 +8,7 @@
 
 namespace palimpsest::engine {
 
-double fading(int32_t window, int32_t chunk_rows)
+double decay(int32_t window, int32_t chunk_rows)
 {
     if (window == SignalNeeds::all) return 1.0;
     return std::max(0.0, 1.0 - static_cast<double>(chunk_rows) / static_cast<double>(window));
@@ -22,7 +22,7 @@ void accumulate(int32_t window, int32_t chunk_rows, int32_t group, std::span<con
     assert(columns.size() >= static_cast<size_t>(chunk_rows));
 
     const int32_t rows = std::min(chunk_rows, window);
-    const double kept = fading(window, chunk_rows);
+    const double kept = decay(window, chunk_rows);
     const size_t n = columns.size(), old = n - static_cast<size_t>(chunk_rows);
     decay_and_add(kept, columns, group, sum);
     decay_and_add(kept, rows, count.first(old));
@@ -35,7 +35,7 @@ void accumulate_moments(int32_t window, int32_t chunk_rows, int32_t group, std::
                         std::span<const float> squares, std::span<double> moments)
 {
     assert(sums.size() == squares.size() && moments.size() == 2 * sums.size());
-    const double kept = fading(window, chunk_rows);
+    const double kept = decay(window, chunk_rows);
     const auto heads = static_cast<size_t>(group), n = sums.size() / heads;
     double* moment = moments.data();
     for (size_t j = 0; j < n; ++j)

@@ -8,7 +8,7 @@ namespace palimpsest::engine {
 
 // The decay, by which past sums are multiplied before a chunk is added: 1 without a window, 0 if the chunk fills
 // the window.
-double fading(int32_t window, int32_t chunk_rows);
+double decay(int32_t window, int32_t chunk_rows);
 
 // Adds one chunk's column sums to the list's sums and counts.
 //  window      omega for this chunk (SignalNeeds::window_of; `all` for infinity)

@@ -1,6 +1,6 @@
 // Token lists, the retained-token map, and values derived from it.
 
-#include "engine/cache/fading.h"
+#include "engine/cache/eviction_events.h"
 #include "engine/cache/retention_map.h"
 #include "engine/cache/token_list.h"
 #include "tests/support/catch.h"
@@ -49,8 +49,8 @@ TEST_CASE("a token fades when no head will hold it")
     b.stream = {2, 3, 4, 5};
     const std::vector<const TokenList*> lists = {&a, &b};
     // a drops 1, 2, 3 and b drops 2 and 5. 1 (never in b), 2 (dropped by both) and 5 fade; 3 is still in b.
-    CHECK(faded(lists, {{0, 1, 2}, {0, 3}}) == std::vector<uint32_t>{1, 2, 5});
-    CHECK(faded(lists, {{}, {}}).empty());
+    CHECK(no_longer_retained(lists, {{0, 1, 2}, {0, 3}}) == std::vector<uint32_t>{1, 2, 5});
+    CHECK(no_longer_retained(lists, {{}, {}}).empty());
 }
 
 TEST_CASE("overlap is the share of kept tokens that both maps hold")

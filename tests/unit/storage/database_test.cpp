@@ -241,7 +241,7 @@ TEST_CASE("sessions, messages and streams")
     const auto same = [](const engine::EvictionEvent& a, const engine::EvictionEvent& b) {
         return a.layer == b.layer && a.token == b.token && a.chunk == b.chunk;
     };
-    const auto record = conversations.fading(id);
+    const auto record = conversations.fade_record(id);
     CHECK(std::equal(record.begin(), record.end(), faded.begin(), faded.end(), same));
 
     const int64_t copy = conversations.fork(id, "moby again");
@@ -259,10 +259,10 @@ TEST_CASE("sessions, messages and streams")
         CHECK(std::get<StreamMessage>(stream[1]).id == messages[0].id);
         CHECK(tokens_of(stream[1]) == 2);
         CHECK(tokens_of(stream[2]) == 3); // it has grown since
-        CHECK(conversations.fading(session).size() == 3);
+        CHECK(conversations.fade_record(session).size() == 3);
     }
     conversations.drop_fade_record_after(copy, 10);
-    CHECK(conversations.fading(copy).size() == 2);
+    CHECK(conversations.fade_record(copy).size() == 2);
     conversations.remove_messages_from(copy, conversations.messages(copy)[1].id);
     CHECK(conversations.messages(copy).size() == 1);
     CHECK(conversations.stream(copy).size() == 2);

@@ -312,7 +312,7 @@ void check_states(Database& database, const Journal& journal, const std::string&
     }
     for (const SnapshotInfo& info : found)
         REQUIRE(bytes_of(snapshots.load(info.id)) == state_bytes(info.tokens_seen));
-    if (!found.empty()) REQUIRE(Conversations(database).fading(id).size() % 50 == 0);
+    if (!found.empty()) REQUIRE(Conversations(database).fade_record(id).size() % 50 == 0);
 }
 
 void check_pins(Database& database, const Journal& journal, const std::string& name, int64_t id)

@@ -655,7 +655,7 @@ TEST_CASE("the fading record tells of every token that a layer holds no more, sa
     const auto check = [](StoredSession& now) {
         const engine::RetentionMap map = now.session().retention();
         std::vector<std::set<uint32_t>> gone(static_cast<size_t>(map.layers));
-        for (const engine::EvictionEvent& event : now.fading())
+        for (const engine::EvictionEvent& event : now.fade_record())
             CHECK(gone[static_cast<size_t>(event.layer)].insert(event.token).second);
         for (int32_t l = 0; l < map.layers; ++l) {
             std::set<uint32_t> held;

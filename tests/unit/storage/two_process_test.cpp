@@ -244,7 +244,7 @@ int64_t check_view(Database& database, int writer)
         texts.push_back(message.damaged ? "damaged" : message.text);
     CHECK(texts == expected.messages);
     CHECK(talk.stream(session).size() == texts.size());
-    CHECK(talk.fading(session).size() == expected.faded);
+    CHECK(talk.fade_record(session).size() == expected.faded);
     std::vector<uint64_t> states;
     for (const SnapshotInfo& info : snapshots.of(session)) {
         states.push_back(info.tokens_seen);

@@ -14,6 +14,6 @@ struct FadeRecordMark {
 };
 
 // Reads one row. Throws Error like Database.
-FadeRecordMark fading_mark(Database& database, int64_t session);
+FadeRecordMark fade_record_mark(Database& database, int64_t session);
 
 } // namespace palimpsest::storage

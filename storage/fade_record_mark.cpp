@@ -1,8 +1,8 @@
-#include "storage/fading_mark.h"
+#include "storage/fade_record_mark.h"
 
 namespace palimpsest::storage {
 
-FadeRecordMark fading_mark(Database& database, int64_t session)
+FadeRecordMark fade_record_mark(Database& database, int64_t session)
 {
     return database.guarded([&] {
         auto query = database.statement(

@@ -1,4 +1,4 @@
-#include "engine/cache/fading.h"
+#include "engine/cache/eviction_events.h"
 
 #include <algorithm>
 
@@ -15,8 +15,8 @@ bool keeps(const TokenList& list, const std::vector<uint32_t>& dropped, uint32_t
 
 } // namespace
 
-std::vector<uint32_t> faded(std::span<const TokenList* const> lists,
-                            const std::vector<std::vector<uint32_t>>& dropped)
+std::vector<uint32_t> no_longer_retained(std::span<const TokenList* const> lists,
+                                         const std::vector<std::vector<uint32_t>>& dropped)
 {
     std::vector<uint32_t> evicted;
     for (size_t h = 0; h < lists.size(); ++h)
@@ -32,12 +32,12 @@ std::vector<uint32_t> faded(std::span<const TokenList* const> lists,
     return evicted;
 }
 
-void report_faded(int32_t layer, uint64_t chunk, std::span<const TokenList* const> lists,
-                  const std::vector<std::vector<uint32_t>>& dropped, const EvictionSink& sink)
+void report_evictions(int32_t layer, uint64_t chunk, std::span<const TokenList* const> lists,
+                      const std::vector<std::vector<uint32_t>>& dropped, const EvictionSink& sink)
 {
     if (!sink) return;
     std::vector<EvictionEvent> events;
-    for (const uint32_t token : faded(lists, dropped))
+    for (const uint32_t token : no_longer_retained(lists, dropped))
         events.push_back({layer, token, static_cast<uint32_t>(chunk)});
     if (!events.empty()) sink(events);
 }

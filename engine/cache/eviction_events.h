@@ -20,10 +20,10 @@ using EvictionSink = std::function<void(std::span<const EvictionEvent>)>;
 
 // Returns the tokens that some head of `lists` is about to drop and no head will hold afterwards, ascending.
 // `dropped`: ranks per head, not yet removed. O(dropped * heads * log list).
-std::vector<uint32_t> faded(std::span<const TokenList* const> lists,
-                            const std::vector<std::vector<uint32_t>>& dropped);
+std::vector<uint32_t> no_longer_retained(std::span<const TokenList* const> lists,
+                                         const std::vector<std::vector<uint32_t>>& dropped);
 // Passes the eviction events of a step to `sink`, if there is one and at least one event.
-void report_faded(int32_t layer, uint64_t chunk, std::span<const TokenList* const> lists,
-                  const std::vector<std::vector<uint32_t>>& dropped, const EvictionSink& sink);
+void report_evictions(int32_t layer, uint64_t chunk, std::span<const TokenList* const> lists,
+                      const std::vector<std::vector<uint32_t>>& dropped, const EvictionSink& sink);
 
 } // namespace palimpsest::engine
