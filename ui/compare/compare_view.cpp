@@ -61,7 +61,7 @@ std::vector<ChartLine> lines_of(const CompareState& state, bool overlaps)
 
 // Range of the curves without their first quarter, where perplexity is much higher, so that the final values can be
 // told apart.
-std::pair<std::optional<double>, std::optional<double>> settled_range(const std::vector<ChartLine>& lines)
+std::pair<std::optional<double>, std::optional<double>> range_after_start(const std::vector<ChartLine>& lines)
 {
     double end = 0;
     for (const ChartLine& line : lines)
@@ -470,7 +470,7 @@ void CompareView::show_state(std::shared_ptr<const CompareState> state)
 void CompareView::show_charts()
 {
     auto lines = lines_of(*state_, false);
-    const auto [least, most] = settled_range(lines);
+    const auto [least, most] = range_after_start(lines);
     perplexity_->set_axes(tokens_axis(), {.title = tr("Perplexity so far, lower is better"),
                                           .text = [](double value) { return number_text(value, 2); },
                                           .least = least,

@@ -249,7 +249,7 @@ void LibraryView::show_contents(const std::shared_ptr<const LibraryContents>& co
     for (const LibraryDocument& document : contents->documents)
         for (const LibrarySession& session : document.sessions)
             stored.insert(session.id);
-    removals_.settle(stored);
+    removals_.drop_missing(stored);
     model_->set_hidden(removals_.hidden());
     model_->set_contents(contents);
     read_once_ = true;

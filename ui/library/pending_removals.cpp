@@ -39,7 +39,7 @@ void PendingRemovals::commit()
     Q_EMIT changed();
 }
 
-void PendingRemovals::settle(const QSet<qint64>& stored)
+void PendingRemovals::drop_missing(const QSet<qint64>& stored)
 {
     sent_.intersect(stored);
     waiting_.removeIf([&](qint64 session) { return !stored.contains(session); });

@@ -15,11 +15,11 @@ class PendingRemovals : public QObject {
 public:
     explicit PendingRemovals(int grace_ms, QObject* parent = nullptr);
 
-    void add(qint64 session);                // restarts the grace period of all queued removals
-    qint64 undo();                           // cancels the newest; returns its id, 0: none was queued
-    void commit();                           // emits remove_wanted for all queued removals now
-    void settle(const QSet<qint64>& stored); // drops removals whose session is no longer stored
-    void give_up();                          // after a failure: shows sent removals again
+    void add(qint64 session);                      // restarts the grace period of all queued removals
+    qint64 undo();                                 // cancels the newest; returns its id, 0: none was queued
+    void commit();                                 // emits remove_wanted for all queued removals now
+    void drop_missing(const QSet<qint64>& stored); // drops removals whose session is no longer stored
+    void give_up();                                // after a failure: shows sent removals again
     QSet<qint64> hidden() const { return sent_ + QSet<qint64>(waiting_.begin(), waiting_.end()); }
     qint64 newest() const { return waiting_.isEmpty() ? 0 : waiting_.last(); } // the one that undo() cancels
 

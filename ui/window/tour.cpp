@@ -216,12 +216,12 @@ bool Tour::event(QEvent* event)
 
 void Tour::keyPressEvent(QKeyEvent* event)
 {
-    if (obey(event->key())) return;
+    if (handle_key(event->key())) return;
     if (event->key() == Qt::Key_Return || event->key() == Qt::Key_Enter) return next();
     QFrame::keyPressEvent(event);
 }
 
-bool Tour::obey(int key)
+bool Tour::handle_key(int key)
 {
     const bool leftwards = layoutDirection() == Qt::RightToLeft;
     if (key == Qt::Key_Escape)
@@ -249,7 +249,7 @@ bool Tour::eventFilter(QObject* watched, QEvent* event)
             button->click();
             return true;
         }
-        return obey(key->key());
+        return handle_key(key->key());
     }
     return QFrame::eventFilter(watched, event);
 }

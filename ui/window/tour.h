@@ -62,7 +62,7 @@ private:
     void focus_step();
     void take_offer();
     bool has_focus() const;
-    bool obey(int key); // false: not a key of the tour
+    bool handle_key(int key); // false: not a key of the tour
 
     QWidget* window_;
     std::vector<TourStep> steps_;

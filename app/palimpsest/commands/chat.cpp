@@ -139,7 +139,7 @@ private:
             if (line->empty()) continue;
             if (editor.is_terminal() && line->front() == '/') {
                 turn.reset(); // SIGINT during a slash command stops the program
-                if (!obey(session, *line, console)) break;
+                if (!run_command(session, *line, console)) break;
                 continue;
             }
             try {
@@ -227,7 +227,7 @@ private:
     }
 
     // Returns false to quit.
-    bool obey(StoredSession& session, const std::string& line, Console& console)
+    bool run_command(StoredSession& session, const std::string& line, Console& console)
     {
         const std::string word = line.substr(0, line.find(' '));
         const std::vector<std::string> known = {"/help", "/map",   "/memory", "/policy", "/pin",

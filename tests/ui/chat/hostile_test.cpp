@@ -55,7 +55,7 @@ private:
     void add_messages();
     // Measures `work` as one turn of the event loop, and keeps the longest.
     void timed(const std::function<void()>& work);
-    void settle(); // until everything is laid out
+    void wait_for_layout(); // until everything is laid out
     void check_nothing_was_loaded();
 
     QTemporaryDir folder_;
@@ -92,7 +92,7 @@ void HostileTest::timed(const std::function<void()>& work)
     longest_ = std::max(longest_, clock.elapsed_ms());
 }
 
-void HostileTest::settle()
+void HostileTest::wait_for_layout()
 {
     for (int i = 0; i < 50; ++i)
         timed([] { QCoreApplication::processEvents(QEventLoop::AllEvents, 1); });
@@ -190,19 +190,19 @@ void HostileTest::shows_without_harm()
     ChatView view;
     view.resize(800, 700);
     view.show();
-    settle();
+    wait_for_layout();
     longest_ = 0;
     timed([&] { view.set_turns({answer_of(text)}); });
-    settle();
+    wait_for_layout();
     const int end = view.verticalScrollBar()->maximum();
     for (const int at : {0, end / 3, end / 2, 0, end})
         timed([&, at] {
             view.verticalScrollBar()->setValue(std::min(at, view.verticalScrollBar()->maximum()));
             view.viewport()->repaint();
         }),
-            settle();
+            wait_for_layout();
     timed([&] { view.resize(500, 700); });
-    settle();
+    wait_for_layout();
     QVERIFY2(longest_ <= longest_ms, qPrintable(QStringLiteral("blocked for %1 ms").arg(longest_)));
     QVERIFY(view.findChildren<QTextDocument*>().isEmpty());
     check_nothing_was_loaded();
@@ -217,9 +217,9 @@ void HostileTest::grows_without_harm()
     ChatView view;
     view.resize(800, 700);
     view.show();
-    settle();
+    wait_for_layout();
     view.begin_answer(QStringLiteral("?"));
-    settle();
+    wait_for_layout();
     longest_ = 0;
     for (int step = 1; step <= 12; ++step) {
         const qsizetype length = text.size() * step / 12;
@@ -227,10 +227,10 @@ void HostileTest::grows_without_harm()
             view.grow_answer(text.left(length));
             view.viewport()->repaint();
         });
-        settle();
+        wait_for_layout();
     }
     timed([&] { view.end_answer(answer_of(text)); });
-    settle();
+    wait_for_layout();
     QVERIFY2(longest_ <= longest_ms, qPrintable(QStringLiteral("blocked for %1 ms").arg(longest_)));
     QVERIFY(view.is_at_end());
     check_nothing_was_loaded();
@@ -248,7 +248,7 @@ void HostileTest::composer_takes_no_rich_text()
     composer.field()->paste();
     composer.field()->appendHtml(
         QStringLiteral("<img src='file://%1'>").arg(folder_.filePath(QStringLiteral("secret.png"))));
-    settle();
+    wait_for_layout();
     QVERIFY(composer.field()->toPlainText().startsWith(QLatin1String("bold")));
     check_nothing_was_loaded();
 }
