@@ -1632,7 +1632,7 @@
     </message>
 </context>
 <context>
-    <name>palimpsest::ui::DocumentView</name>
+    <name>palimpsest::ui::DocumentPainter</name>
     <message>
         <source>Nothing has been read yet.
 Open a document to see here how it is remembered.</source>
@@ -1654,6 +1654,9 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
         <source>Palimpsest</source>
         <translation>Palimpsest</translation>
     </message>
+</context>
+<context>
+    <name>palimpsest::ui::DocumentView</name>
     <message>
         <source>Token %1</source>
         <translation>Token %1</translation>
@@ -1661,34 +1664,6 @@ Sobald ein Dokument geöffnet ist, zeigt sich hier, wie es erinnert wird.</trans
     <message>
         <source>Token %1: %2</source>
         <translation>Token %1: %2</translation>
-    </message>
-    <message>
-        <source>not read yet at that time</source>
-        <translation>zu diesem Zeitpunkt noch nicht gelesen</translation>
-    </message>
-    <message>
-        <source>not read yet</source>
-        <translation>noch nicht gelesen</translation>
-    </message>
-    <message>
-        <source>held by %1 of %2 layers at that time</source>
-        <translation>zu diesem Zeitpunkt von %1 der %2 Schichten gehalten</translation>
-    </message>
-    <message>
-        <source>held by none of %1</source>
-        <translation>von keiner der %1 gehalten</translation>
-    </message>
-    <message>
-        <source>held by %1 of %2: layers %3</source>
-        <translation>von %1 der %2 gehalten: Schichten %3</translation>
-    </message>
-    <message>
-        <source>rank %1 of %2 in layer %3, head %4</source>
-        <translation>Rang %1 von %2 in Schicht %3, Kopf %4</translation>
-    </message>
-    <message>
-        <source>%1 tokens ago</source>
-        <translation>vor %1 Token</translation>
     </message>
     <message>
         <source>pinned</source>
@@ -3504,6 +3479,37 @@ Hier erscheint, was jede Schicht und jeder Kopf behält.</translation>
     <message>
         <source> (coarse)</source>
         <translation> (grob)</translation>
+    </message>
+</context>
+<context>
+    <name>palimpsest::ui::TokenRetention</name>
+    <message>
+        <source>not read yet at that time</source>
+        <translation>zu diesem Zeitpunkt noch nicht gelesen</translation>
+    </message>
+    <message>
+        <source>not read yet</source>
+        <translation>noch nicht gelesen</translation>
+    </message>
+    <message>
+        <source>held by %1 of %2 layers at that time</source>
+        <translation>zu diesem Zeitpunkt von %1 der %2 Schichten gehalten</translation>
+    </message>
+    <message>
+        <source>held by none of %1</source>
+        <translation>von keiner der %1 gehalten</translation>
+    </message>
+    <message>
+        <source>held by %1 of %2: layers %3</source>
+        <translation>von %1 der %2 gehalten: Schichten %3</translation>
+    </message>
+    <message>
+        <source>rank %1 of %2 in layer %3, head %4</source>
+        <translation>Rang %1 von %2 in Schicht %3, Kopf %4</translation>
+    </message>
+    <message>
+        <source>%1 tokens ago</source>
+        <translation>vor %1 Token</translation>
     </message>
 </context>
 <context>

@@ -39,7 +39,7 @@
     </message>
 </context>
 <context>
-    <name>palimpsest::ui::DocumentView</name>
+    <name>palimpsest::ui::DocumentPainter</name>
     <message numerus="yes">
         <source>%n token(s) of framing</source>
         <translation>

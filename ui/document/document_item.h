@@ -1,10 +1,11 @@
-// A laid-out block of the document view; private to the view's source files.
+// A laid-out block of the document view.
 #pragma once
 
 #include <QTextLayout>
 #include <vector>
 
 #include "ui/document/text_block.h"
+#include "ui/document/text_column.h"
 
 namespace palimpsest::ui {
 
@@ -16,7 +17,7 @@ struct DocumentItem {
         qreal left, right; // in layout coordinates
     };
 
-    explicit DocumentItem(TextBlock text) : block(std::move(text)), layout(block.text) {}
+    DocumentItem(TextBlock text, const TextColumn& column); // laid out at y = 0
 
     TextBlock block;
     QTextLayout layout;
@@ -26,6 +27,7 @@ struct DocumentItem {
     std::vector<Span> spans; // by line; empty until painted
 
     qreal bottom() const { return y + height; }
+    bool has_token(uint64_t token) const { return token >= block.range.first && token < block.range.last; }
     QTextLine line_of(uint64_t token) const { return layout.lineForTextPosition(block.start_of(token)); }
     qreal line_top(uint64_t token) const
     {

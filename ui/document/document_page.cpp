@@ -304,14 +304,14 @@ QString DocumentPage::price_text() const
 {
     const StreamRange range = view_->selection();
     if (range.first == range.last) return {};
-    const PinPrice price = pin_price(range, terms_, view_->kept());
+    const PinPrice price = pin_price(range, terms_, view_->retention().kept());
     QString text = tr("%n token(s)", nullptr, static_cast<int>(price.tokens));
     if (terms_.budget > 0)
         text =
             tr("%1: %2 % of the budget, %3")
                 .arg(text, percent(price.budget_share),
                      QLocale().formattedDataSize(static_cast<qint64>(price.bytes), 1, QLocale::DataSizeSIFormat));
-    if (view_->kept()) text = tr("%1; %2 % of it are still held").arg(text, percent(price.held_share));
+    if (view_->retention().kept()) text = tr("%1; %2 % of it are still held").arg(text, percent(price.held_share));
     if (price.budget_share > 1) text = tr("%1. This is more than the budget: choose a shorter passage").arg(text);
     return text;
 }
@@ -331,7 +331,8 @@ void DocumentPage::place_changed()
 {
     go_to_->setEnabled(source_ != nullptr);
     find_action_->setEnabled(source_ != nullptr);
-    const Heading* heading = source_ ? source_->outline().heading_of(view_->visible_range().first) : nullptr;
+    const Heading* heading =
+        source_ ? source_->outline().heading_of(view_->text_layout().visible_range().first) : nullptr;
     const QString title = heading ? heading->title : QString();
     heading_->setToolTip(title);
     heading_->setText(title);
@@ -346,7 +347,7 @@ const storage::Pin* DocumentPage::pin_at(uint64_t token) const
 
 void DocumentPage::show_menu(QPoint global)
 {
-    const auto pointed = view_->token_at(view_->viewport()->mapFromGlobal(global));
+    const auto pointed = view_->text_layout().token_at(view_->viewport()->mapFromGlobal(global));
     const storage::Pin* pin = pin_at(pointed.value_or(view_->caret()));
     QMenu menu(this);
     menu.addAction(copy_);
@@ -367,12 +368,12 @@ void DocumentPage::open_find()
 {
     const StreamRange range = view_->selection();
     find_->set_place(range.first);
-    find_->open(view_->beginning_of(range, longest_label).trimmed());
+    find_->open(view_->text_layout().beginning_of(range, longest_label).trimmed());
 }
 
 void DocumentPage::open_go_to()
 {
-    auto* dialog = new GoToDialog(source_->outline(), view_->visible_range().first, this);
+    auto* dialog = new GoToDialog(source_->outline(), view_->text_layout().visible_range().first, this);
     connect(dialog, &GoToDialog::chosen, this, [this](quint64 token) {
         view_->jump_to(token);
         view_->set_caret(token);
@@ -383,7 +384,7 @@ void DocumentPage::open_go_to()
 
 QString DocumentPage::passage_label(StreamRange range) const
 {
-    const QString label = view_->beginning_of(range, longest_label).simplified().left(longest_label);
+    const QString label = view_->text_layout().beginning_of(range, longest_label).simplified().left(longest_label);
     if (!label.isEmpty()) return label;
     const QLocale locale;
     return tr("tokens %1 to %2")

@@ -114,17 +114,18 @@ void AreasTest::a_hit_leads_to_its_own_place()
     read(beta_);
     const auto shows = [&](const QString& words) {
         return test::eventually([&] {
-            const QRect at = text().rect_of(text().caret());
-            return text().isVisible() && text().is_complete() && text().viewport()->rect().contains(at) &&
-                   text().paragraph(text().caret()).contains(words);
+            const QRect at = text().text_layout().rect_of(text().caret());
+            return text().isVisible() && text().text_layout().is_complete() &&
+                   text().viewport()->rect().contains(at) &&
+                   text().text_layout().paragraph(text().caret()).contains(words);
         });
     };
     activate_hit(QStringLiteral("third anchor")); // in the open session
-    QVERIFY2(shows(QStringLiteral("third anchor")), qPrintable(text().paragraph(text().caret())));
+    QVERIFY2(shows(QStringLiteral("third anchor")), qPrintable(text().text_layout().paragraph(text().caret())));
     QCOMPARE(program_->facts()->name, QStringLiteral("Beta"));
     program_->window().show_tab(Tab::Chat);
     activate_hit(QStringLiteral("second lantern")); // in another session
-    QVERIFY2(shows(QStringLiteral("second lantern")), qPrintable(text().paragraph(text().caret())));
+    QVERIFY2(shows(QStringLiteral("second lantern")), qPrintable(text().text_layout().paragraph(text().caret())));
     QCOMPARE(program_->facts()->name, QStringLiteral("Alpha"));
     QCOMPARE(text().selection().first, text().selection().last);
 }
@@ -199,18 +200,18 @@ void AreasTest::the_document_keeps_its_place_after_an_answer()
     QVERIFY(program_->settle());
     QCOMPARE(program_->facts()->saved, saved);
     program_->window().show_tab(Tab::Document);
-    QVERIFY(test::eventually([&] { return text().source() && text().is_complete(); }));
+    QVERIFY(test::eventually([&] { return text().source() && text().text_layout().is_complete(); }));
     const uint64_t tokens = text().source()->tokens();
     text().jump_to(tokens / 2);
     text().set_caret(tokens / 2 + 5);
-    QVERIFY(test::eventually([&] { return text().is_complete(); }));
-    const uint64_t top = text().top_token();
+    QVERIFY(test::eventually([&] { return text().text_layout().is_complete(); }));
+    const uint64_t top = text().text_layout().place().token;
     QVERIFY(top > 0);
     program_->engine().ask(QStringLiteral("Who wrote it down?"));
     QVERIFY(program_->settle());
     QVERIFY(test::eventually([&] { return text().source()->tokens() > tokens; }));
-    QVERIFY(test::eventually([&] { return text().is_complete(); }));
-    QCOMPARE(text().top_token(), top);
+    QVERIFY(test::eventually([&] { return text().text_layout().is_complete(); }));
+    QCOMPARE(text().text_layout().place().token, top);
     QCOMPARE(text().caret(), tokens / 2 + 5);
 }
 

@@ -74,9 +74,9 @@ void DesktopTest::the_sample_is_read_and_asked_about()
 
     program_->window().show_tab(Tab::Document);
     DocumentView* text = program_->areas().document()->view();
-    QVERIFY(test::eventually([&] { return text->is_complete(); }));
-    QVERIFY2(text->visible_text().contains(QStringLiteral("The Chronicle of Ashford Light")),
-             qPrintable(text->visible_text().left(300)));
+    QVERIFY(test::eventually([&] { return text->text_layout().is_complete(); }));
+    QVERIFY2(text->text_layout().visible_text().contains(QStringLiteral("The Chronicle of Ashford Light")),
+             qPrintable(text->text_layout().visible_text().left(300)));
 
     program_->window().show_tab(Tab::Chat);
     program_->say(QStringLiteral("Who was the first keeper?"));
@@ -207,7 +207,7 @@ void DesktopTest::a_selected_passage_is_pinned_with_its_price()
     read_sample();
     program_->window().show_tab(Tab::Document);
     DocumentPage* page = program_->areas().document();
-    QVERIFY(test::eventually([&] { return page->view()->is_complete(); }));
+    QVERIFY(test::eventually([&] { return page->view()->text_layout().is_complete(); }));
     const uint64_t end = program_->facts()->documents[0].range.last;
     page->view()->select({end - 60, end - 40});
     QVERIFY2(page->price_text().startsWith(QStringLiteral("20 ")) && page->price_text().contains(u'%'),
@@ -231,7 +231,7 @@ void DesktopTest::without_a_budget_a_pin_is_priced_by_the_full_cache()
     read_sample();
     program_->window().show_tab(Tab::Document);
     DocumentPage* page = program_->areas().document();
-    QVERIFY(test::eventually([&] { return page->view()->is_complete(); }));
+    QVERIFY(test::eventually([&] { return page->view()->text_layout().is_complete(); }));
     page->view()->select({100, 200});
     const double share = 100.0 * 100 / program_->engine().model()->config().context;
     QVERIFY2(page->price_text().contains(QStringLiteral("%1 %").arg(QLocale().toString(share, 'f', 1))),
@@ -270,8 +270,8 @@ void DesktopTest::sources_lead_to_the_document_and_the_map()
     QVERIFY(text->isVisible());
     const StreamRange first = answer.provenance->sources[0].range;
     QVERIFY(test::eventually([&] {
-        return text->is_complete() && text->visible_range().first <= first.first &&
-               first.first < text->visible_range().last;
+        return text->text_layout().is_complete() && text->text_layout().visible_range().first <= first.first &&
+               first.first < text->text_layout().visible_range().last;
     }));
     QCOMPARE(program_->areas().map()->scene().marks.highlights.size(), answer.provenance->sources.size());
     program_->window().show_tab(Tab::Chat);
@@ -299,8 +299,9 @@ void DesktopTest::an_unsaved_session_shows_its_text_and_leaves_nothing()
     QVERIFY(!program_->facts()->saved);
     program_->window().show_tab(Tab::Document);
     DocumentView* text = program_->areas().document()->view();
-    QVERIFY(test::eventually(
-        [&] { return text->visible_text().contains(QStringLiteral("The Chronicle of Ashford Light")); }));
+    QVERIFY(test::eventually([&] {
+        return text->text_layout().visible_text().contains(QStringLiteral("The Chronicle of Ashford Light"));
+    }));
     QVERIFY(test::eventually([&] { return program_->window().library().model().all_sessions().isEmpty(); }));
 }
 

@@ -170,7 +170,7 @@ void PicturesTest::document()
     program_->window().show_tab(Tab::Document);
     DocumentView* text = program_->areas().document()->view();
     text->jump_to(program_->facts()->documents[0].range.last * 93 / 100); // where the shading fades
-    QVERIFY(test::eventually([&] { return text->is_complete(); }));
+    QVERIFY(test::eventually([&] { return text->text_layout().is_complete(); }));
     keep(QStringLiteral("document"));
 }
 
@@ -180,7 +180,7 @@ void PicturesTest::sources_of_an_answer()
     ChatView* chat = program_->areas().chat()->view();
     chat->perform(chat->turn_count() - 1, TurnAction::ShowSources);
     DocumentView* text = program_->areas().document()->view();
-    QVERIFY(test::eventually([&] { return text->is_complete(); }));
+    QVERIFY(test::eventually([&] { return text->text_layout().is_complete(); }));
     keep(QStringLiteral("sources"));
 }
 

@@ -188,7 +188,10 @@ void SmoothnessTest::reading_and_answering_with_map_and_document_open()
     check(loop().watch(
         QStringLiteral("opening the sample, until it is read and its text is there"),
         [&] { program_->window().open_paths({program_->window().places().sample}); }, 120000,
-        [&] { return reads_some_chunks(2) && text->is_complete() && !text->visible_text().isEmpty(); }));
+        [&] {
+            return reads_some_chunks(2) && text->text_layout().is_complete() &&
+                   !text->text_layout().visible_text().isEmpty();
+        }));
     RetentionView* map = program_->areas().map();
     loop().time_paints_of(map->viewport(), [=] { return map->frames_painted(); });
     check(loop().repeat(QStringLiteral("scrolling the document while it is read"), 300, [&](int i) {
@@ -199,7 +202,7 @@ void SmoothnessTest::reading_and_answering_with_map_and_document_open()
     }));
     QVERIFY2(median_of(loop().paints()) <= longest_frame_ms,
              qPrintable(QString::number(median_of(loop().paints()))));
-    QVERIFY(!text->visible_text().isEmpty());
+    QVERIFY(!text->text_layout().visible_text().isEmpty());
     program_->engine().stop(); // a partly read document cannot be asked about
     program_->window().open_paths({part_of_sample(*folder_, 8000)});
     QVERIFY(program_->settle());
@@ -227,7 +230,7 @@ void SmoothnessTest::ten_million_tokens_of_a_large_model()
             page->set_kept(map);
             view->set_map(map);
         },
-        10000, [&] { return page->view()->is_complete() && view->frames_painted() > 0; }));
+        10000, [&] { return page->view()->text_layout().is_complete() && view->frames_painted() > 0; }));
     const uint64_t before = resident_bytes();
     check(loop().repeat(QStringLiteral("turning the wheel over the document"), 200, [&](int) {
         turn_wheel(*page->view()->viewport(), {0, -3});

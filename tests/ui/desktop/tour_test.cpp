@@ -123,7 +123,7 @@ void TourTest::it_covers_no_hit()
     EVENTUALLY(hits->model()->rowCount() > 0);
     Q_EMIT hits->activated(hits->model()->index(0, 0));
     const DocumentView* text = program_->areas().document()->view();
-    EVENTUALLY(text->isVisible() && text->is_complete());
+    EVENTUALLY(text->isVisible() && text->text_layout().is_complete());
     QVERIFY(program_->comes_to_rest());
     QVERIFY(tour().isVisible());
     QVERIFY(!on_screen(tour()).intersects(on_screen(*text->viewport())));

@@ -13,6 +13,7 @@
 #include "tests/ui/document/shown_document.h"
 #include "tests/ui/support/patience.h"
 #include "tests/ui/support/thread_clock.h"
+#include "ui/document/accessible_text.h"
 #include "ui/document/copy_bar.h"
 #include "ui/document/document_page.h"
 
@@ -143,12 +144,12 @@ void DocumentViewTest::shows_the_bytes_of_the_source()
         const uint64_t to = i == 0 ? 29'990 : i == 1 ? text.tokens - 1 : random() % text.tokens;
         view->jump_to(to);
         QVERIFY(arrives(*view));
-        const StreamRange seen = view->visible_range();
+        const StreamRange seen = view->text_layout().visible_range();
         QVERIFY(to >= seen.first && to < seen.last);
         std::string expected, there;
         for (uint64_t token = seen.first; token < seen.last; ++token) {
             if (token > 0) expected += text.text(token);
-            there += view->token_text(token).toUtf8().toStdString();
+            there += view->text_layout().token_text(token).toUtf8().toStdString();
         }
         const auto expected_text = QString::fromStdString(expected).remove(u'\n');
         const auto there_text = QString::fromStdString(there).remove(QChar(QChar::LineSeparator));
@@ -163,12 +164,12 @@ void DocumentViewTest::resizing_keeps_the_token_at_the_top()
     for (const uint64_t to : {uint64_t{1'234'567}, uint64_t{5'025'000}}) {
         view->jump_to(to);
         QVERIFY(arrives(*view));
-        const int top = view->rect_of(to).top();
+        const int top = view->text_layout().rect_of(to).top();
         for (const int width : {500, 1200, 640, 900}) {
             view->resize(width, 700);
             QVERIFY(arrives(*view));
-            QCOMPARE(view->top_token(), to);
-            QVERIFY(std::abs(view->rect_of(to).top() - top) <= 2);
+            QCOMPARE(view->text_layout().place().token, to);
+            QVERIFY(std::abs(view->text_layout().rect_of(to).top() - top) <= 2);
         }
     }
 }
@@ -199,23 +200,25 @@ void DocumentViewTest::keys_move_and_select()
         QTest::keyClick(view.get(), Qt::Key_Down);
         QVERIFY(arrives(*view));
         QVERIFY2(view->caret() > was, qPrintable(QString::number(i)));
-        const StreamRange seen = view->visible_range();
+        const StreamRange seen = view->text_layout().visible_range();
         QVERIFY(view->caret() >= seen.first && view->caret() <= seen.last);
     }
-    const StreamRange page = view->visible_range();
+    const StreamRange page = view->text_layout().visible_range();
     QTest::keyClick(view.get(), Qt::Key_PageDown);
     QVERIFY(arrives(*view));
-    QVERIFY(view->visible_range().first > page.first && view->visible_range().first <= page.last);
+    QVERIFY(view->text_layout().visible_range().first > page.first &&
+            view->text_layout().visible_range().first <= page.last);
     QTest::keyClick(view.get(), Qt::Key_PageUp);
     QVERIFY(arrives(*view));
-    QVERIFY(std::abs(static_cast<double>(view->visible_range().first) - static_cast<double>(page.first)) < 40);
+    QVERIFY(std::abs(static_cast<double>(view->text_layout().visible_range().first) -
+                     static_cast<double>(page.first)) < 40);
     QTest::keyClick(view.get(), Qt::Key_End, Qt::ControlModifier);
     QVERIFY(arrives(*view));
-    QCOMPARE(view->visible_range().last, text.tokens);
+    QCOMPARE(view->text_layout().visible_range().last, text.tokens);
     QCOMPARE(view->caret(), text.tokens);
     QTest::keyClick(view.get(), Qt::Key_Home, Qt::ControlModifier);
     QVERIFY(arrives(*view));
-    QCOMPARE(view->visible_range().first, uint64_t{0});
+    QCOMPARE(view->text_layout().visible_range().first, uint64_t{0});
     QTest::keyClick(view.get(), Qt::Key_A, Qt::ControlModifier);
     QCOMPARE(view->selection(), (StreamRange{0, text.tokens}));
     QTest::keyClick(view.get(), Qt::Key_Escape);
@@ -230,17 +233,19 @@ void DocumentViewTest::scroll_bar_goes_by_tokens()
     QScrollBar* bar = view->verticalScrollBar();
     bar->setValue(7'000'000);
     QVERIFY(arrives(*view));
-    QVERIFY(view->visible_range().first <= 7'000'000 && view->visible_range().last > 7'000'000);
-    const uint64_t top = view->visible_range().first;
+    QVERIFY(view->text_layout().visible_range().first <= 7'000'000 &&
+            view->text_layout().visible_range().last > 7'000'000);
+    const uint64_t top = view->text_layout().visible_range().first;
     bar->triggerAction(QAbstractSlider::SliderSingleStepAdd);
     QVERIFY(arrives(*view));
-    QVERIFY(view->visible_range().first > top && view->visible_range().first < top + 100);
+    QVERIFY(view->text_layout().visible_range().first > top &&
+            view->text_layout().visible_range().first < top + 100);
     bar->setValue(bar->maximum());
     QVERIFY(arrives(*view));
-    QCOMPARE(view->visible_range().last, text.tokens);
+    QCOMPARE(view->text_layout().visible_range().last, text.tokens);
     bar->setValue(0);
     QVERIFY(arrives(*view));
-    QCOMPARE(view->visible_range().first, uint64_t{0});
+    QCOMPARE(view->text_layout().visible_range().first, uint64_t{0});
 }
 
 void DocumentViewTest::scripts_stand_where_they_are_hit()
@@ -252,16 +257,17 @@ void DocumentViewTest::scripts_stand_where_they_are_hit()
     auto view = view_of(source_of(tokens));
     QVERIFY(arrives(*view));
     for (uint64_t token = 0; token < tokens.size(); ++token) {
-        QCOMPARE(shown(view->token_text(token).toStdString()), shown(tokens[token]));
+        QCOMPARE(shown(view->text_layout().token_text(token).toStdString()), shown(tokens[token]));
         if (token == 11) continue; // combines with the letter before it
-        const QRect rect = view->rect_of(token);
+        const QRect rect = view->text_layout().rect_of(token);
         QVERIFY(rect.width() > 0);
-        QCOMPARE(view->token_at(rect.center()).value_or(99), token);
+        QCOMPARE(view->text_layout().token_at(rect.center()).value_or(99), token);
     }
-    QVERIFY(view->rect_of(0).right() <= view->rect_of(1).left() + 2);
-    QVERIFY(view->rect_of(2).left() >= view->rect_of(3).right() - 2); // from right to left
-    QVERIFY(view->rect_of(5).left() >= view->rect_of(6).right() - 2);
-    QVERIFY(view->rect_of(7).right() <= view->rect_of(8).left() + 2);
+    QVERIFY(view->text_layout().rect_of(0).right() <= view->text_layout().rect_of(1).left() + 2);
+    QVERIFY(view->text_layout().rect_of(2).left() >=
+            view->text_layout().rect_of(3).right() - 2); // from right to left
+    QVERIFY(view->text_layout().rect_of(5).left() >= view->text_layout().rect_of(6).right() - 2);
+    QVERIFY(view->text_layout().rect_of(7).right() <= view->text_layout().rect_of(8).left() + 2);
     view->activateWindow();
     view->setFocus();
     view->set_caret(2);
@@ -274,8 +280,8 @@ void DocumentViewTest::what_hides_is_shown()
     auto view = view_of(source_of(
         {"a", std::string("\0", 1), "\xE2\x80\xAE", "b", "\x1B", "\xEF\xBB\xBF", "\xF0\x9D\x84\x9E", "\tc"}));
     QVERIFY(arrives(*view));
-    QCOMPARE(view->paragraph(0), QString::fromUtf8("a␀‹U+202E›b␛‹U+FEFF›𝄞\tc"));
-    QCOMPARE(view->token_text(2), QString::fromUtf8("‹U+202E›"));
+    QCOMPARE(view->text_layout().paragraph(0), QString::fromUtf8("a␀‹U+202E›b␛‹U+FEFF›𝄞\tc"));
+    QCOMPARE(view->text_layout().token_text(2), QString::fromUtf8("‹U+202E›"));
 }
 
 void DocumentViewTest::copies_the_bytes()
@@ -331,22 +337,22 @@ void DocumentViewTest::grows_in_place()
     auto view = view_of(source);
     view->jump_to(40'000);
     QVERIFY(arrives(*view));
-    const StreamRange seen = view->visible_range();
+    const StreamRange seen = view->text_layout().visible_range();
     SyntheticText longer{150'000};
     source->set_outline(longer.outline(), [=] { return std::make_unique<tests::SyntheticPages>(longer); });
-    QVERIFY(view->is_complete()); // the pages that both have in common were kept
-    QCOMPARE(view->visible_range(), seen);
+    QVERIFY(view->text_layout().is_complete()); // the pages that both have in common were kept
+    QCOMPARE(view->text_layout().visible_range(), seen);
     view->jump_to(149'999);
     QVERIFY(arrives(*view));
-    QCOMPARE(view->visible_range().last, uint64_t{150'000});
+    QCOMPARE(view->text_layout().visible_range().last, uint64_t{150'000});
     source->set_outline(text.outline(), [=] { return std::make_unique<tests::SyntheticPages>(text); });
     QVERIFY(arrives(*view));
-    QCOMPARE(view->visible_range().last, uint64_t{100'000});
+    QCOMPARE(view->text_layout().visible_range().last, uint64_t{100'000});
     TextOutline another = text.outline();
     another.parts.back().id = 2;
     source->set_outline(another, [=] { return std::make_unique<tests::SyntheticPages>(text); });
     QVERIFY(arrives(*view));
-    QCOMPARE(view->visible_range().first, uint64_t{0});
+    QCOMPARE(view->text_layout().visible_range().first, uint64_t{0});
 }
 
 void DocumentViewTest::is_accessible()
@@ -368,21 +374,22 @@ void DocumentViewTest::is_accessible()
     page.view()->jump_to(1000);
     QVERIFY(arrives(*page.view()));
     page.view()->set_caret(1003);
-    QVERIFY(!page.view()->paragraph(1003).isEmpty());
-    QCOMPARE(accessible->text(QAccessible::Value), page.view()->paragraph(1003));
+    QVERIFY(!page.view()->text_layout().paragraph(1003).isEmpty());
+    QCOMPARE(accessible->text(QAccessible::Value), page.view()->text_layout().paragraph(1003));
     QAccessibleTextInterface* words = accessible->textInterface();
     QVERIFY(words);
-    QCOMPARE(words->text(0, words->characterCount()), page.view()->visible_text());
+    const AccessibleText shown(page.view()->text_layout());
+    QCOMPARE(words->text(0, words->characterCount()), page.view()->text_layout().visible_text());
     const int at = words->cursorPosition();
-    QCOMPARE(at, page.view()->offset_of(1003));
-    QCOMPARE(page.view()->token_at_offset(at), uint64_t{1003});
+    QCOMPARE(at, shown.offset_of(1003));
+    QCOMPARE(shown.token_at(at), uint64_t{1003});
     QVERIFY(words->characterRect(at).isValid());
-    words->setSelection(0, at, page.view()->offset_of(1006));
+    words->setSelection(0, at, shown.offset_of(1006));
     QCOMPARE(page.view()->selection(), (StreamRange{1003, 1006}));
     int start = 0, end = 0;
     words->selection(0, &start, &end);
     QCOMPARE(start, at);
-    QCOMPARE(end, page.view()->offset_of(1006));
+    QCOMPARE(end, shown.offset_of(1006));
 }
 
 void DocumentViewTest::describes_a_token()

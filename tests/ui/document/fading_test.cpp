@@ -140,15 +140,15 @@ void FadingTest::time_bar_replays()
         512);
     EVENTUALLY(page.time_bar()->isEnabled());
     QVERIFY(page.time_bar()->is_now());
-    const double now = page.view()->share_of(150);
-    QCOMPARE(qRound(now * 6), plain_count(*page.view()->kept(), 150));
+    const double now = page.view()->retention().share_of(150);
+    QCOMPARE(qRound(now * 6), plain_count(*page.view()->retention().kept(), 150));
     page.time_bar()->set_step(20);
     QCOMPARE(page.time_bar()->tokens_read(), uint64_t{20 * 512});
     for (uint64_t token = 0; token < 400; ++token)
-        QCOMPARE(qRound(page.view()->share_of(token) * 3),
+        QCOMPARE(qRound(page.view()->retention().share_of(token) * 3),
                  plain_holding(events, 3, token, 20 * 512, plain_clock(20'000, 512)));
-    QCOMPARE(page.view()->share_of(20 * 512), 0.0); // not read at that time
-    QCOMPARE(page.view()->share_of(20 * 512 - 1), 1.0);
+    QCOMPARE(page.view()->retention().share_of(20 * 512), 0.0); // not read at that time
+    QCOMPARE(page.view()->retention().share_of(20 * 512 - 1), 1.0);
     page.show_range({10, 20});
     QVERIFY(page.time_bar()->is_now());
     page.time_bar()->play(true);

@@ -212,7 +212,7 @@ void SearchTest::what_was_found_elsewhere_stays_framed()
     page.show();
     page.show_match({5'000'000, 5'000'003});
     QVERIFY(arrives(*page.view()));
-    QVERIFY(page.view()->viewport()->rect().contains(page.view()->rect_of(5'000'000)));
+    QVERIFY(page.view()->viewport()->rect().contains(page.view()->text_layout().rect_of(5'000'000)));
     QCOMPARE(page.view()->caret(), uint64_t{5'000'000});
     EVENTUALLY(!page.view()->is_flashing());
     const QImage framed = page.view()->viewport()->grab().toImage();

@@ -35,7 +35,7 @@ void ShadingTest::shades_are_a_plain_count()
         const uint64_t token = i % 2 == 0 ? random() % text.tokens : list[random() % list.size()];
         const int held = plain_count(*map, token);
         some += held > 0;
-        QCOMPARE(qRound(view.share_of(token) * 45), held);
+        QCOMPARE(qRound(view.retention().share_of(token) * 45), held);
         QCOMPARE(static_cast<int>(holders(*map, token).size()), held);
         const StreamRange around{token - std::min<uint64_t>(token, 5), token + 5};
         double sum = 0;
@@ -66,11 +66,11 @@ void ShadingTest::pixels_have_the_shade()
                             view->palette());
     int looked_at = 0;
     for (uint64_t token = 50'004; token < 50'100; ++token) {
-        const QRect rect = view->rect_of(token);
+        const QRect rect = view->text_layout().rect_of(token);
         if (rect.width() < 3) continue;
         const QColor there = image.pixelColor(rect.left() + rect.width() / 2, rect.top() - 1);
-        const QColor wanted =
-            token < 50'060 ? shades.of(view->share_of(token)).background : view->palette().color(QPalette::Base);
+        const QColor wanted = token < 50'060 ? shades.of(view->retention().share_of(token)).background
+                                             : view->palette().color(QPalette::Base);
         QCOMPARE(there.rgb(), wanted.rgb());
         ++looked_at;
     }

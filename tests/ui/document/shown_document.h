@@ -44,8 +44,10 @@ inline int plain_count(const engine::RetentionMap& map, uint64_t token)
 
 inline bool arrives(DocumentView& view)
 {
-    return test::eventually(
-        [&] { return view.is_complete() && view.visible_range().first < view.visible_range().last; });
+    return test::eventually([&] {
+        return view.text_layout().is_complete() &&
+               view.text_layout().visible_range().first < view.text_layout().visible_range().last;
+    });
 }
 
 inline std::unique_ptr<DocumentView> view_of(std::shared_ptr<TextSource> source, QSize size = {900, 700})

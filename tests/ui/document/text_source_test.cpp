@@ -108,7 +108,7 @@ void TextSourceTest::reads_a_stored_session()
     auto view = view_of(std::make_shared<TextSource>(outline, stored_pages(file, outline, {})));
     view->jump_to(140'003);
     QVERIFY(arrives(*view));
-    QCOMPARE(view->paragraph(140'005), QStringLiteral("Who kept it?"));
+    QCOMPARE(view->text_layout().paragraph(140'005), QStringLiteral("Who kept it?"));
     conversations.append_fade_record(session, std::vector<engine::EvictionEvent>{{0, 5, 1}, {1, 6, 2}}, 100);
     size_t events = 0;
     const FadeRecord record = stored_fading(file, session);
@@ -157,7 +157,7 @@ void TextSourceTest::a_damaged_text_is_said()
     auto view = view_of(source);
     EVENTUALLY(!failed.isEmpty());
     QVERIFY(failed.at(0).at(0).toString().contains(QStringLiteral("PAL-DOC-05")));
-    QVERIFY(!view->is_complete());
+    QVERIFY(!view->text_layout().is_complete());
     QCoreApplication::processEvents();
     const auto told = failed.size();
     QVERIFY(test::stays([&] { return failed.size() == told; }, 100)); // reported only once

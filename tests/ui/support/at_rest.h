@@ -31,7 +31,7 @@ inline bool is_at_rest(const ModelBar& bar)
 
 inline bool is_at_rest(const DocumentView& view)
 {
-    return !view.is_flashing() && (!view.source() || view.is_complete());
+    return !view.is_flashing() && (!view.source() || view.text_layout().is_complete());
 }
 
 // An endless animation shows progress and never finishes, so it counts as at rest.

@@ -1,0 +1,73 @@
+#include "ui/document/document_item.h"
+
+#include <QFontMetrics>
+#include <QTextOption>
+#include <algorithm>
+#include <cmath>
+
+namespace palimpsest::ui {
+
+DocumentItem::DocumentItem(TextBlock text, const TextColumn& column) : block(std::move(text)), layout(block.text)
+{
+    if (block.kind == PartKind::Framing) {
+        caption = height = column.line_height();
+        return;
+    }
+    if (block.begins_part) caption = 2 * column.line_height();
+    QTextOption option;
+    option.setWrapMode(QTextOption::WrapAtWordBoundaryOrAnywhere);
+    option.setTextDirection(Qt::LayoutDirectionAuto);
+    option.setTabStopDistance(4 * QFontMetrics(column.font()).horizontalAdvance(u' '));
+    layout.setFont(column.font());
+    layout.setTextOption(option);
+    layout.setCacheEnabled(true);
+    layout.beginLayout();
+    qreal text_height = 0;
+    for (QTextLine line = layout.createLine(); line.isValid(); line = layout.createLine()) {
+        line.setLineWidth(column.width());
+        const qreal line_height = std::max(column.line_height(), line.height() * 1.1);
+        line.setPosition({0, text_height + (line_height - line.height()) / 2});
+        text_height += line_height;
+    }
+    layout.endLayout();
+    height = caption + std::max(text_height, column.line_height());
+}
+
+// Left-to-right text is measured at token boundaries; where writing directions mix, each character is measured.
+void DocumentItem::measure_spans()
+{
+    if (!spans.empty() || layout.lineCount() == 0) return;
+    const bool mixed = std::any_of(block.text.begin(), block.text.end(), [](QChar c) {
+        return c.isSurrogate() || c.direction() == QChar::DirR || c.direction() == QChar::DirAL ||
+               c.direction() == QChar::DirAN;
+    });
+    for (int i = 0; i < layout.lineCount(); ++i) {
+        const QTextLine line = layout.lineAt(i);
+        const int end = line.textStart() + line.textLength();
+        const QRectF seen = line.naturalTextRect();
+        for (int at = line.textStart(); at < end;) {
+            const uint64_t token = block.token_at(at);
+            const int stop = std::clamp(block.end_of(token), at + 1, end);
+            for (int part = at; part < stop;) {
+                const int behind = mixed ? part + 1 : stop;
+                const qreal a = line.cursorToX(part, QTextLine::Leading);
+                const qreal b = mixed ? line.cursorToX(part, QTextLine::Trailing) : line.cursorToX(stop);
+                // Clip spaces at the end of a line, which extend beyond its text.
+                const qreal left = std::max(std::min(a, b), seen.left()),
+                            right = std::min(std::max(a, b), seen.right());
+                Span* last = spans.empty() ? nullptr : &spans.back();
+                const bool goes_on = last && last->token == token && last->line == i;
+                if (goes_on && std::abs(last->right - left) < 0.5)
+                    last->right = right;
+                else if (goes_on && std::abs(last->left - right) < 0.5)
+                    last->left = left;
+                else if (right > left)
+                    spans.push_back({token, i, left, right});
+                part = behind;
+            }
+            at = stop;
+        }
+    }
+}
+
+} // namespace palimpsest::ui

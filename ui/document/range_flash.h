@@ -1,0 +1,31 @@
+// The frame around a range that was just shown: it fades, or stays the same for a while if motion is reduced.
+#pragma once
+
+#include <QTimer>
+#include <QVariantAnimation>
+#include <optional>
+
+#include "ui/engine/session_facts.h"
+
+namespace palimpsest::ui {
+
+class RangeFlash : public QObject {
+    Q_OBJECT
+public:
+    explicit RangeFlash(QObject* parent = nullptr);
+
+    void start(StreamRange range, int animation_ms); // 0: motion is reduced
+    void forget() { range_.reset(); }
+    const std::optional<StreamRange>& range() const { return range_; }
+    float opacity() const;
+
+Q_SIGNALS:
+    void changed();
+
+private:
+    std::optional<StreamRange> range_;
+    QVariantAnimation fading_;
+    QTimer end_;
+};
+
+} // namespace palimpsest::ui

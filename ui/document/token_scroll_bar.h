@@ -1,0 +1,32 @@
+// A vertical scroll bar that counts the tokens of a text. Token numbers beyond 2^30 are scaled.
+#pragma once
+
+#include <QScrollBar>
+
+#include "ui/engine/session_facts.h"
+
+namespace palimpsest::ui {
+
+class TokenScrollBar : public QScrollBar {
+    Q_OBJECT
+public:
+    explicit TokenScrollBar(QWidget* parent = nullptr);
+
+    // `place`: where the slider goes while nothing is visible. Emits nothing.
+    void set_visible_range(StreamRange range, uint64_t place, uint64_t tokens);
+
+Q_SIGNALS:
+    void token_wanted(quint64 token);
+    // Steps are lines and pages on the screen, not tokens. Positive: down.
+    void lines_wanted(int lines);
+    void pages_wanted(int pages);
+
+private:
+    int value_of(uint64_t token) const;
+    void move_to(int value);
+    void take_action(int action);
+
+    uint64_t tokens_ = 0;
+};
+
+} // namespace palimpsest::ui
